@@ -1,0 +1,108 @@
+"""What the user chooses about the transformer: every option that the reference documents name."""
+
+from typing import Literal, Self
+
+from pydantic import model_validator
+
+from core.config.setting import Config, setting
+
+
+class ModelConfig(Config):
+    """The shape of a decoder-only transformer. The vocabulary is the tokenizer's."""
+
+    n_layers: int = setting(
+        4,
+        "Layers",
+        "How many transformer blocks stand on each other.",
+        unit="layers",
+        advanced=False,
+        ge=1,
+        le=200,
+    )
+    n_heads: int = setting(
+        4, "Heads", "Attention heads in each layer; they divide the width evenly.", unit="heads", ge=1, le=256
+    )
+    d_model: int = setting(
+        256,
+        "Width",
+        "The length of the vector that stands for each token.",
+        unit="dimensions",
+        advanced=False,
+        ge=1,
+        le=32768,
+    )
+    d_ff: int = setting(
+        1024, "Feed-forward width", "Usually four times the width.", unit="dimensions", ge=1, le=131072
+    )
+    context_length: int = setting(
+        128,
+        "Context",
+        "How many tokens the model can look back on.",
+        unit="tokens",
+        advanced=False,
+        ge=2,
+        le=131072,
+    )
+    dropout: float = setting(
+        0.0,
+        "Dropout",
+        "The part of the activations set to zero while training, against learning by heart.",
+        ge=0,
+        lt=1,
+    )
+    positions: Literal["sinusoidal", "learned", "rotary", "none"] = setting(
+        "sinusoidal", "Positions", "How the model is told where a token stands."
+    )
+    position_base: float = setting(
+        10000.0, "Position base", "The base of the sinusoidal and rotary wavelengths.", gt=1, le=1e9
+    )
+    norm: Literal["pre", "post", "none"] = setting(
+        "pre", "Layer norm", "Before each sub-layer (pre), after its residual sum (post), or nowhere (none)."
+    )
+    norm_epsilon: float = setting(
+        1e-5, "Norm epsilon", "Added to the variance before its root.", gt=0, le=0.1
+    )
+    activation: Literal["gelu", "gelu_tanh", "relu"] = setting(
+        "gelu", "Activation", "The feed-forward non-linearity: exact GELU, its tanh form, or ReLU."
+    )
+    feed_forward: bool = setting(True, "Feed-forward part", "Off leaves attention alone in each block.")
+    output_projection: bool = setting(True, "Output projection", "The matrix W_O after the heads are joined.")
+    attention_bias: bool = setting(False, "Attention bias", "Biases in the attention's projections.")
+    feed_forward_bias: bool = setting(True, "Feed-forward bias", "Biases in the feed-forward layers.")
+    head_bias: bool = setting(False, "Head bias", "A bias on the logits.")
+    tied_embeddings: bool = setting(True, "Tied head", "The head uses the token embedding's weights.")
+    initialisation: Literal["normal", "kaiming", "xavier"] = setting(
+        "normal", "Initialisation", "How the weight matrices are drawn at first."
+    )
+    initial_std: float = setting(
+        0.02, "Initial spread", "Standard deviation of the normal initialisation.", gt=0, le=10
+    )
+    embedding_std: float = setting(
+        0.02, "Embedding spread", "Standard deviation of the embeddings at first.", gt=0, le=10
+    )
+    scale_residual: bool = setting(
+        False,
+        "Scale residuals",
+        "Divide the initial spread of residual projections by sqrt(2 x layers), as GPT-2 does.",
+    )
+
+    @model_validator(mode="after")
+    def _shapes_fit(self) -> Self:
+        if self.d_model % self.n_heads:
+            raise ValueError(f"d_model: {self.d_model} must be a multiple of n_heads, {self.n_heads}")
+        if self.positions == "rotary" and (self.d_model // self.n_heads) % 2:
+            raise ValueError("d_model: rotary positions need an even number of dimensions per head")
+        return self
+
+
+def count_parameters(model: ModelConfig, vocab_size: int) -> int:
+    """The number of weights that training changes, tied ones counted once. Nothing is built."""
+    C, F = model.d_model, model.d_ff
+    norms_per_block = 0 if model.norm == "none" else 1 + model.feed_forward
+    attention = 3 * C * C + model.output_projection * C * C
+    attention += model.attention_bias * (3 * C + model.output_projection * C)
+    feed_forward = model.feed_forward * (2 * C * F + model.feed_forward_bias * (F + C))
+    block = attention + feed_forward + norms_per_block * 2 * C
+    embeddings = vocab_size * C + (model.positions == "learned") * model.context_length * C
+    head = (not model.tied_embeddings) * vocab_size * C + model.head_bias * vocab_size
+    return model.n_layers * block + embeddings + head + (model.norm == "pre") * 2 * C

@@ -1,0 +1,158 @@
+"""The named starting points, each a whole run.
+
+`starter` is where a newcomer begins: it answers questions about the sample corpus after minutes on two cores.
+`tiny`, `small` and `gpt2` carry the figures that people compare with; `sheepop` has System A's defaults to the
+letter, and `teaching` is System B: one head, two dimensions, nothing else.
+"""
+
+import difflib
+from dataclasses import dataclass
+
+from core.config.corpus import CorpusConfig
+from core.config.model import ModelConfig
+from core.config.run import RunConfig
+from core.config.sampling import SamplingConfig
+from core.config.tokenizer import TokenizerConfig
+from core.config.training import TrainingConfig
+from core.errors import UnknownPresetError
+
+DEFAULT_PRESET = "starter"
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """A run's settings, with a title and a sentence on what they are for."""
+
+    title: str
+    help: str
+    run: RunConfig
+
+
+PRESETS: dict[str, Preset] = {
+    "starter": Preset(
+        "Starter",
+        "A first model in a few minutes on a laptop's processor: answers questions about the sample corpus.",
+        RunConfig(preset="starter"),
+    ),
+    "teaching": Preset(
+        "Teaching",
+        "The smallest transformer there is: whole words, one head, two dimensions. Trains in seconds.",
+        RunConfig(
+            preset="teaching",
+            corpus=CorpusConfig(samples="lines"),
+            tokenizer=TokenizerConfig(kind="word", vocab_size=2048),
+            model=ModelConfig(
+                n_layers=1,
+                n_heads=1,
+                d_model=2,
+                d_ff=8,
+                context_length=6,
+                norm="none",
+                feed_forward=False,
+                output_projection=False,
+                head_bias=True,
+                tied_embeddings=False,
+                initialisation="xavier",
+                embedding_std=1.0,
+            ),
+            training=TrainingConfig(
+                max_steps=1000,
+                max_epochs=30,
+                batch_size=64,
+                optimizer="adam",
+                learning_rate=0.1,
+                min_learning_rate=0.0,
+                schedule="constant",
+                warmup_steps=0,
+                weight_decay=0.0,
+                beta2=0.999,
+                max_grad_norm=0.0,
+                sample_tokens=12,
+            ),
+            sampling=SamplingConfig(temperature=0.0, max_new_tokens=6, end_prompt=True),
+        ),
+    ),
+    "tiny": Preset(
+        "Tiny",
+        "Characters, four layers, context 64: the small comparison model for a processor.",
+        RunConfig(
+            preset="tiny",
+            tokenizer=TokenizerConfig(kind="char"),
+            model=ModelConfig(
+                n_layers=4, n_heads=4, d_model=128, d_ff=512, context_length=64, positions="learned"
+            ),
+            training=TrainingConfig(max_steps=2000, batch_size=12, eval_interval=250),
+        ),
+    ),
+    "small": Preset(
+        "Small",
+        "System A scaled for a desktop: characters, six layers, width 384, context 256. Hours on a processor, minutes on a GPU.",
+        RunConfig(
+            preset="small",
+            tokenizer=TokenizerConfig(kind="char"),
+            model=ModelConfig(n_layers=6, n_heads=6, d_model=384, d_ff=1536, context_length=256, dropout=0.2),
+            training=TrainingConfig(max_steps=5000, batch_size=64, eval_interval=250),
+        ),
+    ),
+    "sheepop": Preset(
+        "SheepOp",
+        "System A's own defaults: characters, six layers, width 512, eight heads. Best on a GPU.",
+        RunConfig(
+            preset="sheepop",
+            tokenizer=TokenizerConfig(kind="char"),
+            model=ModelConfig(n_layers=6, n_heads=8, d_model=512, d_ff=2048, context_length=512, dropout=0.1),
+            training=TrainingConfig(
+                max_steps=10_000,
+                batch_size=32,
+                learning_rate=1e-3,
+                min_learning_rate=0.0,
+                warmup_steps=0,
+                weight_decay=0.01,
+                beta2=0.999,
+                eval_interval=500,
+            ),
+            sampling=SamplingConfig(temperature=1.0, top_k=0, top_p=1.0),
+        ),
+    ),
+    "gpt2": Preset(
+        "GPT-2 small",
+        "The 124-million-parameter shape of GPT-2. Needs a large GPU and much text.",
+        RunConfig(
+            preset="gpt2",
+            tokenizer=TokenizerConfig(kind="bpe", vocab_size=50_257),
+            model=ModelConfig(
+                n_layers=12,
+                n_heads=12,
+                d_model=768,
+                d_ff=3072,
+                context_length=1024,
+                positions="learned",
+                activation="gelu_tanh",
+                attention_bias=True,
+                scale_residual=True,
+            ),
+            training=TrainingConfig(
+                max_steps=600_000,
+                batch_size=12,
+                gradient_accumulation_steps=40,
+                learning_rate=6e-4,
+                min_learning_rate=6e-5,
+                warmup_steps=2000,
+                beta2=0.95,
+                eval_interval=1000,
+            ),
+        ),
+    ),
+}
+
+
+def preset_run(name: str) -> RunConfig:
+    """The settings of a preset.
+
+    Raises:
+        UnknownPresetError: No preset has this name; the nearest is named.
+    """
+    if name not in PRESETS:
+        nearest = difflib.get_close_matches(name, PRESETS, n=1, cutoff=0.5)
+        raise UnknownPresetError(name, nearest[0] if nearest else "", ", ".join(PRESETS))
+    return PRESETS[name].run

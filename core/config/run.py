@@ -1,0 +1,32 @@
+"""All settings of one run, in the groups of its `run.toml`."""
+
+from typing import Self
+
+from pydantic import model_validator
+
+from core.config.corpus import CorpusConfig
+from core.config.model import ModelConfig
+from core.config.sampling import SamplingConfig
+from core.config.setting import Config, setting
+from core.config.tokenizer import TokenizerConfig
+from core.config.training import TrainingConfig
+
+
+class RunConfig(Config):
+    """What a run is trained with. `sampling` is what its replies begin with; a user changes that any time."""
+
+    preset: str = setting("starter", "Preset", "The preset that these settings began as.", advanced=False)
+    corpus: CorpusConfig = CorpusConfig()
+    tokenizer: TokenizerConfig = TokenizerConfig()
+    model: ModelConfig = ModelConfig()
+    training: TrainingConfig = TrainingConfig()
+    sampling: SamplingConfig = SamplingConfig()
+
+    @model_validator(mode="after")
+    def _windows_advance(self) -> Self:
+        if self.training.window_overlap >= self.model.context_length:
+            raise ValueError(
+                f"training.window_overlap: {self.training.window_overlap} must be below "
+                f"model.context_length, {self.model.context_length}"
+            )
+        return self

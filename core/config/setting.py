@@ -1,0 +1,108 @@
+"""One setting: declared once, as a field of a frozen pydantic model; form, TOML file and command line read it from there.
+
+A config model is a class below `Config` whose fields are made by `setting(...)`. `describe(model)` gives what a
+form needs to draw them; the limits are pydantic's own, so a value is checked in one place.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Literal, get_args, get_origin
+
+from annotated_types import Ge, Gt, Le, Lt
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.fields import FieldInfo
+
+Kind = Literal["whole", "real", "switch", "choice", "text", "list"]
+
+
+class Config(BaseModel):
+    """A group of settings. Frozen, and a field that it does not know is an error."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True, allow_inf_nan=False)
+
+
+def setting(
+    default: Any, title: str, help: str, *, unit: str = "", advanced: bool = True, **limits: float
+) -> Any:
+    """A field of a config model.
+
+    Args:
+        default: Its value where nobody chose one.
+        title: The label in a form, one to four words.
+        help: What it does, a sentence or two; shown as the tooltip and as the command line's help.
+        unit: What a number counts, such as "tokens" or "steps"; empty for a pure number.
+        advanced: False for the few that a newcomer should see first.
+        limits: pydantic's ge, gt, le and lt.
+    """
+    extra: dict[str, Any] = {"unit": unit, "advanced": advanced}
+    return Field(default, title=title, description=help, json_schema_extra=extra, **limits)  # type: ignore[call-overload]  # limits are checked by pydantic
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What a form, a help page or a comment in a file needs to know of one field."""
+
+    name: str
+    title: str
+    help: str
+    unit: str
+    advanced: bool
+    kind: Kind
+    default: Any
+    minimum: float | None
+    maximum: float | None
+    minimum_allowed: bool  # False where the value must stay above `minimum`
+    maximum_allowed: bool
+    choices: tuple[str, ...]
+    optional: bool  # True where "nothing" is a value, such as an empty seed
+
+
+def describe(model: type[Config]) -> list[Setting]:
+    """The settings of a config model, in the order they are declared."""
+    return [_describe_field(name, field) for name, field in model.model_fields.items()]
+
+
+def _describe_field(name: str, field: FieldInfo) -> Setting:
+    extra = field.json_schema_extra if isinstance(field.json_schema_extra, dict) else {}
+    annotation, optional = _without_none(field.annotation)
+    minimum, minimum_allowed = _limit(field, Ge, Gt)
+    maximum, maximum_allowed = _limit(field, Le, Lt)
+    return Setting(
+        name=name,
+        title=field.title or name,
+        help=field.description or "",
+        unit=str(extra.get("unit", "")),
+        advanced=bool(extra.get("advanced", True)),
+        kind=_kind(annotation),
+        default=field.default,
+        minimum=minimum,
+        maximum=maximum,
+        minimum_allowed=minimum_allowed,
+        maximum_allowed=maximum_allowed,
+        choices=tuple(get_args(annotation)) if get_origin(annotation) is Literal else (),
+        optional=optional,
+    )
+
+
+def _without_none(annotation: Any) -> tuple[Any, bool]:
+    members = get_args(annotation)
+    if type(None) in members:
+        return next(member for member in members if member is not type(None)), True
+    return annotation, False
+
+
+def _kind(annotation: Any) -> Kind:
+    if get_origin(annotation) is Literal:
+        return "choice"
+    if get_origin(annotation) is tuple:
+        return "list"
+    kinds: dict[Any, Kind] = {bool: "switch", int: "whole", float: "real", str: "text"}
+    return kinds[annotation]
+
+
+def _limit(field: FieldInfo, closed: type[Ge | Le], opened: type[Gt | Lt]) -> tuple[float | None, bool]:
+    for mark in field.metadata:
+        if isinstance(mark, closed):
+            return float(mark.ge if isinstance(mark, Ge) else mark.le), True  # type: ignore[arg-type]  # numbers only here
+        if isinstance(mark, opened):
+            return float(mark.gt if isinstance(mark, Gt) else mark.lt), False  # type: ignore[arg-type]  # numbers only here
+    return None, True

@@ -1,0 +1,25 @@
+"""What the user chooses about the way from text to tokens."""
+
+from typing import Literal
+
+from core.config.setting import Config, setting
+
+
+class TokenizerConfig(Config):
+    """The kind of tokenizer, and the size of its vocabulary."""
+
+    kind: Literal["bpe", "char", "word"] = setting(
+        "bpe",
+        "Tokenizer",
+        "bpe learns frequent byte sequences and can write any text; char has one token per character; word one per whitespace-separated word.",
+        advanced=False,
+    )
+    vocab_size: int = setting(
+        2048,
+        "Vocabulary",
+        "The most tokens a BPE or word vocabulary may have, special tokens included. A character vocabulary has as many as it needs.",
+        unit="tokens",
+        advanced=False,
+        ge=300,
+        le=500_000,
+    )

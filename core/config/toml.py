@@ -1,0 +1,115 @@
+"""Settings from and to text: `run.toml`, and the command line's `--set training.max_steps=200`."""
+
+import difflib
+import json
+import tomllib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+from pydantic import BaseModel, ValidationError
+
+from core.config.presets import DEFAULT_PRESET, preset_run
+from core.config.run import RunConfig
+from core.errors import BadConfigFileError, BadSettingError, UnknownSettingError
+
+
+def run_to_toml(run: RunConfig) -> str:
+    """The whole run as TOML; a value that is empty by choice, such as a random seed, is left out."""
+    return tomli_w.dumps(run.model_dump(mode="json", exclude_none=True))
+
+
+def read_run(path: Path) -> RunConfig:
+    """The run that a TOML file describes; what it leaves out is its preset's.
+
+    Raises:
+        BadConfigFileError: The file is missing, is not TOML, or is not UTF-8.
+        UnknownPresetError, UnknownSettingError, BadSettingError: As for `with_settings`.
+    """
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as cause:
+        raise BadConfigFileError(path, cause.strerror or "it cannot be opened") from cause
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as cause:
+        raise BadConfigFileError(path, f"it is not TOML ({cause})") from cause
+    preset = table.get("preset", DEFAULT_PRESET)
+    return with_settings(preset_run(str(preset)), dict(_flatten(table)))
+
+
+def parse_assignments(assignments: Sequence[str]) -> dict[str, Any]:
+    """`["training.max_steps=200"]` as `{"training.max_steps": 200}`; what is no JSON value is text.
+
+    Raises:
+        BadSettingError: One has no equals sign.
+    """
+    values: dict[str, Any] = {}
+    for assignment in assignments:
+        name, equals, text = assignment.partition("=")
+        if not equals:
+            raise BadSettingError(repr(assignment), "has no value: write it as group.name=value")
+        values[name.strip()] = _parse_value(text.strip())
+    return values
+
+
+def with_settings(run: RunConfig, values: dict[str, Any]) -> RunConfig:
+    """A copy of `run` with some settings changed, keyed by dotted name such as `training.max_steps`.
+
+    Raises:
+        UnknownSettingError: A name that no group has; the nearest is named.
+        BadSettingError: A value of the wrong type, out of its limits, or at odds with another.
+    """
+    known = setting_names()
+    table = run.model_dump()
+    for name, value in values.items():
+        full_name = _full_name(name, known)
+        group, _, field = full_name.rpartition(".")
+        (table[group] if group else table)[field] = value
+    try:
+        return RunConfig.model_validate(table)
+    except ValidationError as cause:
+        raise _bad_setting(cause) from cause
+
+
+def setting_names() -> list[str]:
+    """Every setting's dotted name, in order."""
+    names = []
+    for group, field in RunConfig.model_fields.items():
+        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
+            names += [f"{group}.{name}" for name in field.annotation.model_fields]
+        else:
+            names.append(group)
+    return names
+
+
+def _full_name(name: str, known: list[str]) -> str:
+    if name in known:
+        return name
+    nearest = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+    same_field = [full for full in known if full.rpartition(".")[2] == name.rpartition(".")[2]]
+    raise UnknownSettingError(name, (same_field or nearest or [""])[0])
+
+
+def _parse_value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        return text
+
+
+def _flatten(table: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    for key, value in table.items():
+        if isinstance(value, dict):
+            yield from ((f"{key}.{name}", inner) for name, inner in value.items())
+        else:
+            yield key, value
+
+
+def _bad_setting(cause: ValidationError) -> BadSettingError:
+    first = cause.errors(include_url=False)[0]
+    name = ".".join(str(part) for part in first["loc"])
+    reason = first["msg"].removeprefix("Value error, ")
+    if first["type"] == "value_error":  # our own validators begin with the name of the field at fault
+        field, _, reason = reason.partition(": ")
+        return BadSettingError(".".join(part for part in (name, field) if part), f"does not fit: {reason}")
+    return BadSettingError(name, f"cannot be {first['input']!r}: {reason[0].lower()}{reason[1:]}")

@@ -1,0 +1,310 @@
+"""Every failure that a person can act on: what happened, what to do next, and the exit code of the command line."""
+
+from pathlib import Path
+from typing import ClassVar
+
+
+class UserFacingError(Exception):
+    """A failure told in the user's words.
+
+    A subclass hands all its arguments to `super().__init__`, so that it survives the way out of a worker
+    process, and then sets `message` (what happened) and `remedy` (what to do next), each a sentence.
+    """
+
+    exit_code: ClassVar[int] = 1
+    message: str = ""
+    remedy: str = ""
+
+    def __str__(self) -> str:
+        return self.message
+
+
+class UsageError(UserFacingError):
+    """Something that was asked for does not exist or is out of its limits."""
+
+    exit_code = 2
+
+
+# What was asked for
+
+
+class UnknownSettingError(UsageError):
+    """A setting that no config model has."""
+
+    def __init__(self, name: str, nearest: str) -> None:
+        super().__init__(name, nearest)
+        self.message = f"There is no setting named {name!r}."
+        self.remedy = (
+            f"Did you mean {nearest!r}?" if nearest else "See `python main.py settings` for all of them."
+        )
+
+
+class BadSettingError(UsageError):
+    """A value out of its limits, of the wrong type, or at odds with another setting."""
+
+    def __init__(self, name: str, reason: str) -> None:
+        super().__init__(name, reason)
+        self.message = f"The setting {name} {reason}."
+        self.remedy = "Change the value and try again."
+
+
+class UnknownPresetError(UsageError):
+    """A preset that does not exist."""
+
+    def __init__(self, name: str, nearest: str, known: str) -> None:
+        super().__init__(name, nearest, known)
+        self.message = f"There is no preset named {name!r}."
+        self.remedy = f"Did you mean {nearest!r}?" if nearest else f"The presets are {known}."
+
+
+class BadConfigFileError(UsageError):
+    """A TOML file that cannot be read as a run."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(path, reason)
+        self.message = f"{path} could not be read as a run's settings: {reason}."
+        self.remedy = "Correct the file, or leave it out and choose a preset with --preset."
+
+
+# Files and documents
+
+
+class MissingPathError(UserFacingError):
+    """A path that does not exist."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.message = f"{path} does not exist."
+        self.remedy = "Check the spelling, or choose another file or folder."
+
+
+class UnreadableDocumentError(UserFacingError):
+    """A file that is damaged, or not what its name says. `reason` completes "could not be read: ..."."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(path, reason)
+        self.path, self.reason = path, reason
+        self.message = f"{path.name} could not be read: {reason}."
+        self.remedy = "Check that it opens in another program, or leave it out of the import."
+
+
+class EncryptedDocumentError(UnreadableDocumentError):
+    """A document that asks for a password."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, "it is locked with a password")
+        self.args = (path,)
+        self.remedy = "Save a copy without the password and import that."
+
+
+class UnsupportedDocumentError(UnreadableDocumentError):
+    """A file of a kind that the program has no reader for."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(path, reason)
+        self.message = f"{path.name} is not supported: {reason}."
+        self.remedy = "Convert it to text, PDF or an image, or leave it out."
+
+
+class OcrUnavailableError(UserFacingError):
+    """Tesseract, or one of its languages, is not installed."""
+
+    def __init__(self, reason: str, remedy: str) -> None:
+        super().__init__(reason, remedy)
+        self.message = f"Scanned pages cannot be read: {reason}."
+        self.remedy = remedy
+
+
+# The corpus
+
+
+class EmptyCorpusError(UserFacingError):
+    """Nothing to train on."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.message = "There is no text to train on yet."
+        self.remedy = "Add documents in the Corpus tab (or `python main.py import PATH`), or make the sample corpus (`python main.py sample`)."
+
+
+class CorpusTooSmallError(UserFacingError):
+    """Less text than one window of the model's context. Sizes in tokens."""
+
+    def __init__(self, split: str, tokens: int, needed: int) -> None:
+        super().__init__(split, tokens, needed)
+        self.message = f"The {split} text has {tokens:,} tokens, and one window needs {needed:,}."
+        self.remedy = "Add more documents, or choose a smaller context_length."
+
+
+class UnknownDocumentError(UsageError):
+    """A document number that the library does not hold."""
+
+    def __init__(self, document_id: int) -> None:
+        super().__init__(document_id)
+        self.message = f"There is no document number {document_id}."
+        self.remedy = "List them with `python main.py documents`."
+
+
+class SampleMissingError(UserFacingError):
+    """The sample corpus was not written into this workspace."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.message = "This workspace has no sample corpus, so there are no held-out questions to ask."
+        self.remedy = "Write it with `python main.py sample`, and train a run on it."
+
+
+# Runs and checkpoints
+
+
+class UnknownRunError(UserFacingError):
+    """A run that does not exist."""
+
+    def __init__(self, name: str, nearest: str) -> None:
+        super().__init__(name, nearest)
+        self.message = f"There is no run named {name!r}."
+        self.remedy = f"Did you mean {nearest!r}?" if nearest else "List the runs with `python main.py runs`."
+
+
+class RunExistsError(UserFacingError):
+    """A new run under a name that is taken."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.message = f"A run named {name!r} exists already, and nothing in it was changed."
+        self.remedy = "Choose another name, or go on with it (--resume, or Resume in the Train tab)."
+
+
+class BadRunNameError(UsageError):
+    """A name that cannot be a folder's on every system."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.message = f"{name!r} cannot be a run's name."
+        self.remedy = "Use letters, digits, '-', '_' and '.', starting with a letter or digit, 64 at most."
+
+
+class RunBusyError(UserFacingError):
+    """Another process is training this run."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.message = f"The run {name!r} is being trained by another window or command."
+        self.remedy = "Wait for it to end, stop it there, or start a run with another name."
+
+
+class RunFinishedError(UserFacingError):
+    """A run that has taken all its steps."""
+
+    def __init__(self, name: str, steps: int) -> None:
+        super().__init__(name, steps)
+        self.message = f"The run {name!r} has taken all of its {steps:,} steps."
+        self.remedy = f"To go on, raise the limit: --resume --set training.max_steps={2 * steps}."
+
+
+class NoCheckpointError(UserFacingError):
+    """A run, or a step of it, without a checkpoint."""
+
+    def __init__(self, name: str, which: str, known: str) -> None:
+        super().__init__(name, which, known)
+        self.message = f"The run {name!r} has no checkpoint {which!r}."
+        self.remedy = (
+            f"Choose one of: {known}."
+            if known
+            else "Train it first; the first checkpoint follows the first evaluation."
+        )
+
+
+class DamagedCheckpointError(UserFacingError):
+    """A checkpoint whose files are missing, cut short or altered."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(path, reason)
+        self.message = f"The checkpoint {path.name} is damaged: {reason}."
+        self.remedy = "Choose another checkpoint of the run (best, last or an earlier step)."
+
+
+class WrongShapeError(UserFacingError):
+    """A checkpoint of another model than its settings describe."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(path, reason)
+        self.message = f"The checkpoint {path.name} does not fit the run's settings: {reason}."
+        self.remedy = "Put back the run.toml that it was trained with, or choose another run."
+
+
+class DamagedRunError(UserFacingError):
+    """A run's folder in which a file is missing or unreadable."""
+
+    def __init__(self, name: str, reason: str) -> None:
+        super().__init__(name, reason)
+        self.message = f"The run {name!r} cannot be opened: {reason}."
+        self.remedy = "Restore the file from a copy, or train a new run."
+
+
+class TrainingDivergedError(UserFacingError):
+    """A loss or gradient that is not a finite number."""
+
+    def __init__(self, step: int) -> None:
+        super().__init__(step)
+        self.message = (
+            f"Training left the numbers behind at step {step:,}: the loss or its gradient is not finite."
+        )
+        self.remedy = "The last checkpoint is kept. Lower learning_rate, lengthen warmup_steps, or choose float32 precision."
+
+
+class OutOfMemoryError(UserFacingError):
+    """A model or batch that does not fit."""
+
+    def __init__(self, device: str) -> None:
+        super().__init__(device)
+        self.message = f"The model and its batch do not fit into the memory of {device}."
+        self.remedy = "Lower batch_size (and raise gradient_accumulation_steps), context_length or d_model."
+
+
+class DeviceMissingError(UserFacingError):
+    """A device that this machine, or this build of torch, lacks."""
+
+    def __init__(self, device: str) -> None:
+        super().__init__(device)
+        self.message = f"The device {device!r} is not available here."
+        self.remedy = "Set training.device to auto or cpu."
+
+
+# The machine
+
+
+class WorkspaceError(UserFacingError):
+    """A workspace that cannot be used. `reason` completes "cannot be used: ..."."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(path, reason)
+        self.message = f"The workspace {path} cannot be used: {reason}."
+        self.remedy = "Choose another with --workspace DIR, or change the folder's permissions."
+
+
+class DiskFullError(UserFacingError):
+    """No room left. What was there before is untouched."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.message = f"The disk is full: {path} could not be written, and what was there before is kept."
+        self.remedy = "Free some space, then go on (a run continues with --resume)."
+
+
+class NoDisplayError(UsageError):
+    """A window was asked for where there is no screen."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.message = "There is no display to open a window on."
+        self.remedy = "Start it from a desktop session, or use the command line: `python main.py --help`."
+
+
+class MissingPeerError(UserFacingError):
+    """A benchmark's peer is not installed."""
+
+    def __init__(self, package: str) -> None:
+        super().__init__(package)
+        self.message = f"The benchmark compares with {package}, which is not installed."
+        self.remedy = "Install the development tools: pip install -e '.[dev]'."

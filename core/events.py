@@ -1,0 +1,296 @@
+"""Every event that core emits: frozen, made of plain numbers and text, units stated.
+
+A loss is in nats per token, a time in seconds, a size in bytes, a step counts from 1. Events travel to the
+window, to the terminal as JSON lines, and into a run's `events.jsonl`; nothing in them needs torch to be read.
+"""
+
+import dataclasses
+import re
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """What all events share: a name in snake case and a form fit for JSON."""
+
+    def as_record(self) -> dict[str, Any]:
+        """The fields by name, led by `event`, the class name in snake case."""
+        return {"event": event_name(type(self))} | dataclasses.asdict(self)
+
+
+def event_name(kind: type[Event]) -> str:
+    """The snake-case name of an event class: `StepDone` is `step_done`."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", kind.__name__).lower()
+
+
+@dataclass(frozen=True, slots=True)
+class Notice(Event):
+    """A sentence the user should see that is not a failure."""
+
+    text: str
+
+
+# file -> document -> text
+
+
+@dataclass(frozen=True, slots=True)
+class ImportStarted(Event):
+    """The files to be read are known."""
+
+    files: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class FileReading(Event):
+    """A reader has taken a file up."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class FileImported(Event):
+    """A file has come to its end, good or bad.
+
+    `state` is one of done, warning, duplicate, encrypted, unsupported, failed, cancelled; `reason` is a
+    sentence, empty when there is nothing to say. `document_id` is 0 where no document was kept.
+    `confidence` is Tesseract's mean word confidence in percent, -1 where no OCR ran. `bytes` is the file's size.
+    """
+
+    path: str
+    state: str
+    reason: str
+    kind: str
+    pages: int
+    characters: int
+    document_id: int
+    confidence: float
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class ImportFinished(Event):
+    """No file is left to be read."""
+
+    done: int
+    duplicates: int
+    unsupported: int
+    failed: int
+    cancelled: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class FileWritten(Event):
+    """A file of the sample corpus stands on the disk."""
+
+    path: str
+    bytes: int
+
+
+# text -> tokens
+
+
+@dataclass(frozen=True, slots=True)
+class TokenizerBuilt(Event):
+    """A tokenizer was learned from the corpus, or found from an earlier time."""
+
+    kind: str
+    vocab_size: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetProgress(Event):
+    """Characters encoded so far, of all there are."""
+
+    characters_done: int
+    characters_total: int
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetBuilt(Event):
+    """The token files stand. `dataset` is their folder's name, a hash of everything that made them."""
+
+    dataset: str
+    documents: int
+    train_tokens: int
+    val_tokens: int
+    vocab_size: int
+    bytes_per_token: float
+    has_conversations: bool
+    split_by: str  # "documents" or "blocks"
+    reused: bool
+    seconds: float
+
+
+# batch -> logits -> loss -> step
+
+
+@dataclass(frozen=True, slots=True)
+class RunPrepared(Event):
+    """A run is ready to take its next step. `start_step` is 0 for a new run."""
+
+    name: str
+    preset: str
+    parameters: int
+    vocab_size: int
+    start_step: int
+    max_steps: int
+    steps_per_epoch: float
+    tokens_per_step: int
+    device: str
+    precision: str
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class StepDone(Event):
+    """One optimizer step. `tokens` counts those seen since the run began, `seconds` is this step's time."""
+
+    step: int
+    loss: float
+    learning_rate: float
+    grad_norm: float
+    tokens: int
+    tokens_per_second: float
+    seconds: float
+    epoch: float
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluated(Event):
+    """The model measured on validation text it never trained on."""
+
+    step: int
+    loss: float
+    perplexity: float
+    bits_per_byte: float
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class SampleWritten(Event):
+    """What the model writes after a fixed prompt with a fixed seed, at this step."""
+
+    step: int
+    prompt: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointSaved(Event):
+    """A checkpoint is whole on the disk."""
+
+    step: int
+    path: str
+    is_best: bool
+    bytes: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class RunEnded(Event):
+    """The last event of a run's stream. `reason` is "finished" or "stopped"."""
+
+    name: str
+    step: int
+    reason: str
+    best_val_loss: float
+    seconds: float
+
+
+# logits -> next token
+
+
+@dataclass(frozen=True, slots=True)
+class ModelOpened(Event):
+    """A checkpoint stands in memory, ready to write."""
+
+    name: str
+    step: int
+    parameters: int
+    context_length: int
+    has_conversations: bool
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class PromptRead(Event):
+    """The prompt in tokens. `unknown` holds the characters or words that the vocabulary lacks."""
+
+    tokens: int
+    context_length: int
+    unknown: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ContextMoved(Event):
+    """The context was full: its newest `kept` tokens were read again, `dropped` older ones are forgotten."""
+
+    kept: int
+    dropped: int
+
+
+@dataclass(frozen=True, slots=True)
+class TokenWritten(Event):
+    """One token of a reply. `text` holds whole characters only, so it can be empty.
+
+    `probability` is the model's own, before temperature and filters. `context_used` counts tokens.
+    """
+
+    text: str
+    token_id: int
+    probability: float
+    context_used: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyEnded(Event):
+    """The reply is whole. `reason` is "eos", "stop_string", "length" or "stopped"."""
+
+    reason: str
+    text: str
+    tokens: int
+    seconds: float
+    first_token_seconds: float
+    tokens_per_second: float
+
+
+# the sample corpus and the benchmarks
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionAnswered(Event):
+    """One held-out question of the sample corpus, put to a model."""
+
+    number: int
+    total: int
+    question: str
+    expected: str
+    answer: str
+    right: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SampleEvaluated(Event):
+    """How many held-out questions a model answered right, word for word."""
+
+    name: str
+    step: int
+    right: int
+    total: int
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class BenchMeasured(Event):
+    """One row of a benchmark: a median over interleaved rounds, and its ratio to the peer in the same rounds."""
+
+    bench: str
+    shape: str
+    subject: str
+    tokens_per_second: float
+    ratio_to_peer: float
+    rounds: int

@@ -1,0 +1,97 @@
+"""Where everything of ours lies on the disk. Paths only: nothing here reads or writes, but for making folders."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from core.errors import BadRunNameError, WorkspaceError
+
+_RUN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """The folder that holds a user's library, data sets and runs."""
+
+    root: Path
+
+    @property
+    def library(self) -> Path:
+        return self.root / "library.sqlite"
+
+    @property
+    def datasets(self) -> Path:
+        return self.root / "datasets"
+
+    @property
+    def runs(self) -> Path:
+        return self.root / "runs"
+
+    @property
+    def sample(self) -> Path:
+        """Where the files of the sample corpus are written."""
+        return self.root / "sample"
+
+    def prepare(self) -> None:
+        """Make the folders.
+
+        Raises:
+            WorkspaceError: They cannot be made or written to.
+        """
+        try:
+            for folder in (self.root, self.datasets, self.runs):
+                folder.mkdir(parents=True, exist_ok=True)
+            probe = self.root / ".writable"
+            probe.write_bytes(b"")
+            probe.unlink()
+        except OSError as cause:
+            raise WorkspaceError(self.root, (cause.strerror or "it cannot be written").lower()) from cause
+
+    def run(self, name: str) -> "RunFolder":
+        """The folder of a run, whether it exists or not.
+
+        Raises:
+            BadRunNameError: The name cannot be a folder's.
+        """
+        if not _RUN_NAME.fullmatch(name) or name.endswith("."):
+            raise BadRunNameError(name)
+        return RunFolder(self.runs / name)
+
+
+@dataclass(frozen=True, slots=True)
+class RunFolder:
+    """The files of one run."""
+
+    root: Path
+
+    @property
+    def name(self) -> str:
+        return self.root.name
+
+    @property
+    def config(self) -> Path:
+        return self.root / "run.toml"
+
+    @property
+    def tokenizer(self) -> Path:
+        return self.root / "tokenizer.json"
+
+    @property
+    def dataset(self) -> Path:
+        """A copy of the data set's description, so that a run knows what it was trained on."""
+        return self.root / "dataset.json"
+
+    @property
+    def events(self) -> Path:
+        return self.root / "events.jsonl"
+
+    @property
+    def checkpoints(self) -> Path:
+        return self.root / "checkpoints"
+
+    @property
+    def lock(self) -> Path:
+        return self.root / ".lock"
+
+    def checkpoint(self, step: int) -> Path:
+        return self.checkpoints / f"step-{step:06d}"
