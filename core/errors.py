@@ -154,6 +154,24 @@ class SampleMissingError(UserFacingError):
         self.remedy = "Write it with `python main.py sample`, and train a run on it."
 
 
+class DamagedDatasetError(UserFacingError):
+    """A data set in which a file is missing or unreadable."""
+
+    def __init__(self, name: str, reason: str) -> None:
+        super().__init__(name, reason)
+        self.message = f"The data set {name!r} cannot be used: {reason}."
+        self.remedy = "Start the training again: it builds the data set anew from the library."
+
+
+class DamagedLibraryError(UserFacingError):
+    """A library file that is damaged, or not a library of this program. It is left as it is."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(path, reason)
+        self.message = f"The library {path} cannot be opened: {reason}. Nothing in it was changed."
+        self.remedy = "Restore it from a copy, or move the file away and import the documents again."
+
+
 # Runs and checkpoints
 
 
@@ -194,12 +212,12 @@ class RunBusyError(UserFacingError):
 
 
 class RunFinishedError(UserFacingError):
-    """A run that has taken all its steps."""
+    """A run that has taken all its steps. `higher_limit` is the setting that would let it go on."""
 
-    def __init__(self, name: str, steps: int) -> None:
-        super().__init__(name, steps)
+    def __init__(self, name: str, steps: int, higher_limit: str) -> None:
+        super().__init__(name, steps, higher_limit)
         self.message = f"The run {name!r} has taken all of its {steps:,} steps."
-        self.remedy = f"To go on, raise the limit: --resume --set training.max_steps={2 * steps}."
+        self.remedy = f"To go on, raise the limit: --resume --set {higher_limit}."
 
 
 class NoCheckpointError(UserFacingError):
@@ -256,9 +274,9 @@ class TrainingDivergedError(UserFacingError):
 class OutOfMemoryError(UserFacingError):
     """A model or batch that does not fit."""
 
-    def __init__(self, device: str) -> None:
-        super().__init__(device)
-        self.message = f"The model and its batch do not fit into the memory of {device}."
+    def __init__(self) -> None:
+        super().__init__()
+        self.message = "The model and its batch do not fit into memory."
         self.remedy = "Lower batch_size (and raise gradient_accumulation_steps), context_length or d_model."
 
 

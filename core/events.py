@@ -192,12 +192,15 @@ class CheckpointSaved(Event):
 
 @dataclass(frozen=True, slots=True)
 class RunEnded(Event):
-    """The last event of a run's stream. `reason` is "finished" or "stopped"."""
+    """The last event of a run's stream. `reason` is "finished" or "stopped".
+
+    `best_val_loss` is None where the run was never evaluated.
+    """
 
     name: str
     step: int
     reason: str
-    best_val_loss: float
+    best_val_loss: float | None
     seconds: float
 
 

@@ -1,0 +1,100 @@
+"""SQLite with this program's manners: short transactions, room for a second instance, failures as sentences."""
+
+import sqlite3
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from core.errors import DamagedLibraryError, DiskFullError, WorkspaceError
+
+BUSY_SECONDS = 30.0  # how long another instance may take for a transaction
+PRIMARY_CODE = 0xFF  # SQLite's extended error codes keep the primary one in the low byte
+DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+
+
+class Database:
+    """One connection, for the thread that opened it.
+
+    Args:
+        path: The file; made where it does not exist.
+        schema: The statements that make an empty database ours.
+        version: The schema's number, kept in the file.
+
+    Raises:
+        WorkspaceError: The file cannot be opened or written.
+        DiskFullError: There is no room.
+        DamagedLibraryError: It is damaged, another program's, or of a newer version. It is not touched.
+    """
+
+    def __init__(self, path: Path, schema: str, version: int) -> None:
+        self._path = path
+        with self._sentences():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
+        try:
+            self._prepare(schema, version)
+        except BaseException:
+            self._connection.close()
+            raise
+
+    def close(self) -> None:
+        with self._sentences():
+            self._connection.close()
+
+    def query(self, sql: str, values: Iterable[Any] = ()) -> list[Any]:
+        """All rows of a statement, inside a transaction or outside of one."""
+        with self._sentences():
+            return self._connection.execute(sql, tuple(values)).fetchall()
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All statements within are kept together, or none. Other instances wait for the end before they write."""
+        with self._sentences():
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                self._connection.execute("COMMIT")
+            except BaseException:
+                if self._connection.in_transaction:  # a full disk has rolled back by itself
+                    self._connection.execute("ROLLBACK")
+                raise
+
+    def _prepare(self, schema: str, version: int) -> None:
+        found = self.query("PRAGMA user_version")[0][0]
+        tables = self.query("SELECT count(*) FROM sqlite_master")[0][0]
+        if found > version:
+            raise DamagedLibraryError(self._path, "a newer version of this program wrote it")
+        if found == 0 and tables:
+            raise DamagedLibraryError(self._path, "it is another program's database")
+        self.query("PRAGMA journal_mode = WAL")  # a reader never waits for a writer
+        self.query("PRAGMA synchronous = NORMAL")  # with WAL, a kill loses nothing that was committed
+        self.query("PRAGMA foreign_keys = ON")
+        if found == 0:
+            self._create(schema, version)
+
+    def _create(self, schema: str, version: int) -> None:
+        with self.transaction():
+            if self.query("PRAGMA user_version")[0][0] == 0:  # else a second instance was quicker
+                for statement in schema.split(";"):
+                    self.query(statement)
+                self.query(f"PRAGMA user_version = {version}")
+
+    @contextmanager
+    def _sentences(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as cause:
+            raise WorkspaceError(self._path.parent, (cause.strerror or "no access").lower()) from cause
+        except sqlite3.DatabaseError as cause:
+            code = getattr(cause, "sqlite_errorcode", 0) & PRIMARY_CODE
+            if code == sqlite3.SQLITE_FULL:
+                raise DiskFullError(self._path) from cause
+            if code in DAMAGE:
+                raise DamagedLibraryError(self._path, "it is damaged") from cause
+            if code in BUSY:
+                raise WorkspaceError(self._path.parent, "another program keeps the library locked") from cause
+            if isinstance(cause, sqlite3.OperationalError):
+                raise WorkspaceError(self._path.parent, f"the library cannot be used ({cause})") from cause
+            raise

@@ -1,0 +1,108 @@
+"""Which text is for training and which for validation. Pure: the same documents are always split the same way."""
+
+from collections.abc import Iterator, Sequence
+from typing import Literal, NamedTuple
+
+Split = Literal["train", "val"]
+
+FEWEST_DOCUMENTS = 20  # below, one document more or less would move the share too far
+LARGEST_ERROR = 2.0  # how far from the wish the validation share may be, as a factor
+LONG_ENOUGH = 64  # characters of validation text, for which a text without spaces is cut anywhere
+CONVERSATION_END = "<eos>\n"
+
+
+class DocumentSize(NamedTuple):
+    """What the split by documents depends on. `sha256` is the document's, in hexadecimal."""
+
+    sha256: str
+    characters: int
+
+
+def validation_documents(documents: Sequence[DocumentSize], share: float) -> frozenset[str] | None:
+    """The hashes of the documents that are kept for validation.
+
+    A document's side depends on its own hash alone, so it stays there when others come or go.
+
+    Returns:
+        None where the documents are too few, or too unequal in size, for that: then `part_of` cuts each of them.
+    """
+    chosen = frozenset(document.sha256 for document in documents if _lot(document.sha256) < share)
+    total = sum(document.characters for document in documents)
+    kept = sum(document.characters for document in documents if document.sha256 in chosen)
+    if len(documents) < FEWEST_DOCUMENTS or not 0 < kept < total:
+        return None
+    fits = share / LARGEST_ERROR <= kept / total <= share * LARGEST_ERROR
+    return chosen if fits else None
+
+
+def part_of(text: str, split: Split, share: float) -> str:
+    """One side of a text that is cut once: its last `share` is for validation, what is before it for training.
+
+    The cut falls between two lines where it can, else between two words, and within a word only in a long text
+    that has no spaces, as in Chinese.
+    """
+    cut = _cut(text, share)
+    return text[:cut] if split == "train" else text[cut:]
+
+
+def pieces_of(
+    text: str,
+    is_conversations: bool,
+    split: Split,
+    share: float | None,
+    samples: Literal["documents", "lines"],
+) -> Iterator[str]:
+    """The passages that one document, or one side of it, is made of.
+
+    Conversations come without the line ends between them, which mean nothing to a model.
+
+    Args:
+        share: Where the document is cut; None for all of it.
+        samples: "documents" for one passage, "lines" for one of each line or conversation that is not empty.
+    """
+    if is_conversations:
+        pieces = conversations_of(text)
+        if share is not None:
+            pieces = conversations_part(pieces, split, share)
+        if samples == "documents":
+            pieces = ["".join(pieces)]
+    else:
+        part = text if share is None else part_of(text, split, share)
+        pieces = part.split("\n") if samples == "lines" else [part]
+    yield from (piece for piece in pieces if piece.strip())
+
+
+def conversations_of(text: str) -> list[str]:
+    """The single conversations of a rendered document, each ending with `<eos>`."""
+    return [f"{one}<eos>" for one in text.split(CONVERSATION_END) if one]
+
+
+def conversations_part(conversations: list[str], split: Split, share: float) -> list[str]:
+    """One side of a list of conversations: the last `share` of them is for validation."""
+    kept = max(1, round(len(conversations) * share)) if len(conversations) > 1 else 0
+    cut = len(conversations) - kept
+    return conversations[:cut] if split == "train" else conversations[cut:]
+
+
+def _lot(sha256: str) -> float:
+    """A number in [0, 1) that a document draws with its hash."""
+    return int(sha256[:16], 16) / 16**16
+
+
+def _cut(text: str, share: float) -> int:
+    """Where the validation part begins. Neither side is empty where the text has two words."""
+    end = len(text.rstrip())
+    wish = round(end * (1 - share))
+    nearest = [_nearest_end(text, separator, wish, end) for separator in ("\n", " ")]
+    for cut in nearest:
+        if cut and share / LARGEST_ERROR <= (end - cut) / end <= share * LARGEST_ERROR:
+            return cut
+    if end - wish >= LONG_ENOUGH:
+        return wish
+    return next((cut for cut in nearest if cut), len(text))
+
+
+def _nearest_end(text: str, separator: str, wish: int, end: int) -> int:
+    """The place just after the separator that is nearest to `wish`; 0 where there is none after some text."""
+    cuts = (text.rfind(separator, 0, wish) + 1, text.find(separator, wish, end) + 1)
+    return min((cut for cut in cuts if text[:cut].strip()), key=lambda cut: abs(cut - wish), default=0)
