@@ -1,0 +1,140 @@
+"""Which windows of the text make which batch: a pure function of seed, step and rank, so the order needs no state.
+
+A window is M consecutive tokens; the next one begins S = M - overlap tokens later. In a batch, x (B, T) holds the
+windows and y (B, T) what follows each token: x one token on. Where a window is cut short by an end of the text, x
+is padded with `<pad>` and y with IGNORED, which no loss counts.
+
+Shapes
+    B  windows in the batch      T  tokens in a window, M above
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from core.batches.token_file import TokenFile
+
+PADDING = 0
+IGNORED = -100
+
+Span = tuple[int, int]  # first token of a window, and the one after its last
+Batch = tuple[Tensor, Tensor]
+
+
+@dataclass(frozen=True, slots=True)
+class Windows:
+    """How text is cut into windows, and windows are gathered into batches. Lengths in tokens."""
+
+    context_length: int
+    overlap: int
+    batch_size: int
+    world_size: int = 1
+
+    @property
+    def stride(self) -> int:
+        return self.context_length - self.overlap
+
+
+def batch_at(tokens: TokenFile, seed: int, step: int, rank: int, windows: Windows) -> Batch:
+    """The batch that one rank computes in one step.
+
+    Every epoch goes through all windows once, in an order of its own and on a grid shifted by some tokens, so
+    that windows are not cut at the same places each time. A batch may begin in one epoch and end in the next.
+
+    Args:
+        tokens: At least two of them.
+        seed: At least 0; with another one, every epoch has another order.
+        step: Which batch, counted from 0; gradient accumulation takes several.
+        rank: Which of the `windows.world_size` processes asks.
+
+    Returns:
+        x and y, each (B, T) int64.
+    """
+    first = (step * windows.world_size + rank) * windows.batch_size
+    shown = range(first, first + windows.batch_size)
+    return _gather(tokens, [_span_shown(len(tokens), seed, index, windows) for index in shown], windows)
+
+
+def steps_per_epoch(n_tokens: int, windows: Windows) -> float:
+    """How many calls of `batch_at` on every rank show all the text once."""
+    _, count = _shifts(n_tokens, windows)
+    return count / (windows.batch_size * windows.world_size)
+
+
+def eval_batches(tokens: TokenFile, windows: Windows, limit: int) -> Iterator[Batch]:
+    """The text from start to end, always in the same batches, each target once whatever the overlap.
+
+    Args:
+        tokens: At least two of them.
+        windows: Its context length and batch size count; the last batch may be smaller.
+        limit: The most batches; where there are more, so many are taken at even distances.
+    """
+    spans = chunk(len(tokens) - 1, windows.context_length, windows.context_length)
+    batches = [spans[at : at + windows.batch_size] for at in range(0, len(spans), windows.batch_size)]
+    taken = min(limit, len(batches))
+    for number in range(taken):
+        yield _gather(tokens, batches[number * len(batches) // taken], windows)
+
+
+def chunk(length: int, size: int, stride: int, shift: int = 0) -> list[Span]:
+    """Windows of `size` tokens, `stride` apart, over a text of `length` tokens; the last one reaches its end.
+
+    Args:
+        length, size, stride: At least 1; `stride` at most `size`.
+        shift: How far the grid is moved to the left, below `stride`; the first window is cut short by as much.
+    """
+    count = _count(length, size, stride, shift)
+    return [_span(length, size, stride, shift, index) for index in range(count)]
+
+
+def _span(length: int, size: int, stride: int, shift: int, index: int) -> Span:
+    start = index * stride - shift
+    return max(start, 0), min(start + size, length)
+
+
+def _count(length: int, size: int, stride: int, shift: int) -> int:
+    return 1 + max(0, -(-(length + shift - size) // stride))
+
+
+def _span_shown(n_tokens: int, seed: int, index: int, windows: Windows) -> Span:
+    """The window that stands at `index` when all epochs are laid end to end."""
+    shifts, count = _shifts(n_tokens, windows)
+    epoch, position = divmod(index, count)
+    shift, order = _epoch(seed, epoch, shifts, count)
+    return _span(n_tokens - 1, windows.context_length, windows.stride, shift, int(order[position]))
+
+
+def _shifts(n_tokens: int, windows: Windows) -> tuple[range, int]:
+    """The shifts of the grid that epochs draw from, and the windows that an epoch has with each of them.
+
+    The count must be the same for all, so that an index divided by it is the epoch. A shift by no more than the
+    padding of the last window needs no further window; a larger one needs one more. The larger set is taken.
+    """
+    assert n_tokens > 1, "a window needs a token and the one that follows it"
+    length, size, stride = n_tokens - 1, windows.context_length, windows.stride
+    count = _count(length, size, stride, 0)
+    padding = (count - 1) * stride + size - length
+    if count == 1 or 2 * (padding + 1) >= stride:
+        return range(min(padding + 1, stride)), count
+    return range(padding + 1, stride), count + 1
+
+
+@lru_cache(maxsize=2)  # a batch can lie in two epochs
+def _epoch(seed: int, epoch: int, shifts: range, count: int) -> tuple[int, NDArray[np.int64]]:
+    random = np.random.default_rng((seed, epoch))
+    return int(random.choice(shifts)), random.permutation(count)
+
+
+def _gather(tokens: TokenFile, spans: Sequence[Span], windows: Windows) -> Batch:
+    x = np.full((len(spans), windows.context_length), PADDING, dtype=np.int64)  # (B, T)
+    y = np.full((len(spans), windows.context_length), IGNORED, dtype=np.int64)  # (B, T)
+    for row, (start, end) in enumerate(spans):
+        text = tokens[start : end + 1]  # one token more than the window: the last target
+        x[row, : end - start] = text[:-1]
+        y[row, : end - start] = text[1:]
+    return torch.from_numpy(x), torch.from_numpy(y)

@@ -1,0 +1,77 @@
+"""A file of token ids: written as a stream, read through memory mapping, so that neither grows with the corpus."""
+
+import os
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+
+def token_dtype(vocab_size: int) -> str:
+    """The narrowest type that holds every id of a vocabulary."""
+    return "uint16" if vocab_size <= 65_536 else "uint32"
+
+
+class TokenFileWriter:
+    """Appends ids to a file that appears under its name when the `with` block ends well, and not otherwise.
+
+    Args:
+        path: The file to be.
+        dtype: "uint16" or "uint32"; on the disk the low byte comes first.
+    """
+
+    def __init__(self, path: Path, dtype: str) -> None:
+        self.count = 0
+        self._path = path
+        self._part = path.with_name(path.name + ".part")
+        self._dtype = _on_disk(dtype)
+
+    def __enter__(self) -> Self:
+        self._file = self._part.open("wb")
+        return self
+
+    def append(self, ids: ArrayLike) -> None:
+        """Add ids, each at least 0 and within the file's type."""
+        array = np.asarray(ids)
+        assert array.size == 0 or (array.min() >= 0 and array.max() <= np.iinfo(self._dtype).max)
+        self._file.write(array.astype(self._dtype).tobytes())  # `tofile` hides why a write failed
+        self.count += array.size
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            with self._file:
+                if kind is None:
+                    self._file.flush()
+                    os.fsync(self._file.fileno())
+            if kind is None:
+                self._part.replace(self._path)
+        finally:
+            self._part.unlink(missing_ok=True)
+
+
+class TokenFile:
+    """The ids of a file, read from the disk when they are asked for.
+
+    Args:
+        path: A file that a `TokenFileWriter` wrote.
+        dtype: The type it was written with.
+    """
+
+    def __init__(self, path: Path, dtype: str) -> None:
+        empty = path.stat().st_size == 0  # which memory mapping refuses
+        self._ids = np.empty(0, _on_disk(dtype)) if empty else np.memmap(path, _on_disk(dtype), mode="r")
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    def __getitem__(self, part: slice) -> NDArray[np.int64]:
+        """A copy of a part, in memory."""
+        return self._ids[part].astype(np.int64)
+
+
+def _on_disk(dtype: str) -> np.dtype[np.unsignedinteger]:
+    return np.dtype(dtype).newbyteorder("<")

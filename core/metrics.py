@@ -1,0 +1,131 @@
+"""Numbers that say how good a model or a distribution is: pure functions, in float64 and nats.
+
+Shapes
+    V  outcomes of a distribution; any axes before it are computed side by side
+"""
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Floats = NDArray[np.float64]
+
+
+def perplexity(loss: float) -> float:
+    """Among how many equally likely tokens the model is as unsure as it is now.
+
+    Args:
+        loss: Mean cross-entropy, nats per token.
+
+    Returns:
+        exp(loss), at least 1 for a loss of at least 0; infinity where that leaves the range of a float.
+
+    Source:
+        Jelinek et al., "Perplexity - a measure of the difficulty of speech recognition tasks", 1977.
+    """
+    try:
+        return math.exp(loss)
+    except OverflowError:
+        return math.inf
+
+
+def bits_per_byte(nats: float, n_bytes: int) -> float:
+    """The loss counted per byte of text, which compares across tokenizers.
+
+    Args:
+        nats: Sum of the cross-entropy over the targets that stand for text.
+        n_bytes: UTF-8 bytes of the same targets; special tokens have none and are left out of both.
+
+    Returns:
+        Bits per byte; 0 where there is no text.
+
+    Source:
+        Gao et al., "The Pile: An 800GB Dataset of Diverse Text for Language Modeling", 2020, section 3.1
+        (arXiv:2101.00027).
+    """
+    return nats / (math.log(2) * n_bytes) if n_bytes else 0.0
+
+
+def log_softmax(scores: ArrayLike) -> Floats:
+    """Log-probabilities of scores, without leaving log space, so that none underflows.
+
+    Args:
+        scores: Unnormalised log-probabilities, (..., V); minus infinity rules an outcome out, but not all of them.
+
+    Returns:
+        (..., V) nats, at most 0.
+
+    Source:
+        Blanchard et al., "Accurately Computing the Log-Sum-Exp and Softmax Functions", 2021, section 2.
+    """
+    values = np.asarray(scores, dtype=np.float64)  # (..., V)
+    shifted = values - values.max(axis=-1, keepdims=True)  # (..., V), 0 for the likeliest
+    result: Floats = shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))  # (..., V)
+    return result
+
+
+def softmax(scores: ArrayLike) -> Floats:
+    """Probabilities of scores, (..., V); each row sums to 1. See `log_softmax`."""
+    return np.exp(log_softmax(scores))
+
+
+def entropy(p: ArrayLike) -> float:
+    """How uncertain a distribution is.
+
+    Args:
+        p: Probabilities, (V,).
+
+    Returns:
+        -sum p ln p in nats, from 0 (certain) to ln V (all alike).
+
+    Source:
+        Shannon, "A Mathematical Theory of Communication", 1948, section 6.
+    """
+    return cross_entropy(p, p)
+
+
+def cross_entropy(p: ArrayLike, q: ArrayLike) -> float:
+    """What it costs to code outcomes of `p` with a code made for `q`.
+
+    Args:
+        p: True probabilities, (V,).
+        q: Supposed probabilities, (V,).
+
+    Returns:
+        -sum p ln q in nats; an outcome with p = 0 costs nothing, one with p > 0 and q = 0 infinitely much.
+
+    Source:
+        Cover and Thomas, "Elements of Information Theory", 2nd edition, 2006, section 5.4.
+    """
+    true, supposed = _distributions(p, q)
+    possible = true > 0
+    with np.errstate(divide="ignore"):  # ln 0 is minus infinity here, and meant
+        return float(0.0 - (true[possible] * np.log(supposed[possible])).sum())
+
+
+def kl_divergence(p: ArrayLike, q: ArrayLike) -> float:
+    """How much more it costs to code outcomes of `p` with a code made for `q` than with its own.
+
+    Args:
+        p: True probabilities, (V,).
+        q: Supposed probabilities, (V,).
+
+    Returns:
+        sum p ln(p / q) in nats, at least 0, and 0 only where p = q; infinity where q rules out what p allows.
+
+    Source:
+        Kullback and Leibler, "On Information and Sufficiency", 1951.
+    """
+    true, supposed = _distributions(p, q)
+    possible = true > 0
+    with np.errstate(divide="ignore"):
+        ratios = np.log(true[possible]) - np.log(supposed[possible])
+    return max(0.0, float((true[possible] * ratios).sum()))  # rounding can fall below 0
+
+
+def _distributions(p: ArrayLike, q: ArrayLike) -> tuple[Floats, Floats]:
+    true, supposed = np.asarray(p, dtype=np.float64), np.asarray(q, dtype=np.float64)
+    if true.shape != supposed.shape:
+        raise ValueError(f"the distributions have different shapes, {true.shape} and {supposed.shape}")
+    return true, supposed

@@ -1,0 +1,112 @@
+"""Byte-level byte-pair encoding with GPT-2's pattern, on the `tokenizers` library: it can write any text.
+
+The library's own vocabulary holds the learned tokens only, so its ids are ours less the special tokens. It never
+hears of `<eos>` and its like; otherwise their strings in a plain text, or a merge that happens to spell one,
+would become a special token.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import ClassVar, Self
+
+import numpy as np
+from tokenizers import Tokenizer as Engine
+from tokenizers import models, pre_tokenizers, trainers
+
+from core.tokenizers.pieces import cut
+from core.tokenizers.tokenizer import ROLES, SPECIALS, IdArray, Tokenizer
+
+LEAST_COUNT = 2  # a pair that occurs once is not worth a token
+
+
+class BpeTokenizer(Tokenizer):
+    """Frequent byte sequences to ids. `tokens` and `merges` are in GPT-2's printable form of bytes.
+
+    Source: Sennrich et al., "Neural Machine Translation of Rare Words with Subword Units", ACL 2016; for bytes,
+    Radford et al., "Language Models are Unsupervised Multitask Learners", 2019, section 2.2.
+    """
+
+    kind: ClassVar[str] = "bpe"
+
+    def __init__(self, tokens: Sequence[str], merges: Sequence[tuple[str, str]]) -> None:
+        self.tokens = tuple(tokens)
+        self.merges = tuple(merges)
+        learned = self.tokens[len(SPECIALS) : -len(ROLES)]
+        self._bytes = [b""] * len(SPECIALS) + [_as_bytes(token) for token in learned] + [b""] * len(ROLES)
+        vocabulary = {token: position for position, token in enumerate(learned)}
+        self._engine = _engine(models.BPE(vocab=vocabulary, merges=list(self.merges)))
+
+    @classmethod
+    def learn(cls, texts: Iterable[str], vocab_size: int) -> Self:
+        """Merge the most frequent pair of tokens again and again.
+
+        Args:
+            texts: What to count pairs in; a stream, which the library reads in a thread of its own.
+            vocab_size: The most tokens there may be, special tokens and roles included. There are fewer where
+                the text has no more pairs.
+        """
+        engine = _engine(models.BPE())
+        trainer = trainers.BpeTrainer(
+            vocab_size=vocab_size - len(SPECIALS) - len(ROLES),
+            min_frequency=LEAST_COUNT,
+            initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+            show_progress=False,
+        )
+        # the library gathers 256 texts before it counts: pieces keep that small
+        engine.train_from_iterator((piece for text in texts for piece in cut(_whole(text))), trainer)
+        return cls(*_learned(engine))
+
+    def encode_all(self, texts: Sequence[str]) -> list[IdArray]:
+        pieces = [list(cut(_whole(text))) for text in texts]
+        flat = [piece for of_text in pieces for piece in of_text]
+        encoded = iter(self._engine.encode_batch_fast(flat, add_special_tokens=False))
+        return [_joined([next(encoded).ids for _ in of_text]) for of_text in pieces]
+
+    def token_bytes(self, token_id: int) -> bytes:
+        return self._bytes[token_id]
+
+    def unknown(self, text: str) -> tuple[str, ...]:  # noqa: ARG002  # every byte has a token
+        return ()
+
+
+def _engine(model: models.BPE) -> Engine:
+    engine = Engine(model)
+    engine.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=True)
+    return engine
+
+
+def _learned(engine: Engine) -> tuple[list[str], list[tuple[str, str]]]:
+    vocabulary = engine.get_vocab()
+    tokens = sorted(vocabulary, key=vocabulary.__getitem__)
+    merges = json.loads(engine.to_str())["model"]["merges"]
+    return [*SPECIALS, *tokens, *ROLES], [(left, right) for left, right in merges]
+
+
+def _joined(ids: Sequence[Sequence[int]]) -> IdArray:
+    arrays = [np.array(part, dtype=np.int64) for part in ids]
+    return np.concatenate([np.empty(0, dtype=np.int64), *arrays]) + len(SPECIALS)
+
+
+def _whole(text: str) -> str:
+    """`text` with U+FFFD for halves of UTF-16 pairs, which the library refuses and a pasted text can hold."""
+    if text.isascii():
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def _printable_bytes() -> dict[str, int]:
+    """GPT-2's letters for bytes: the printable ones stand for themselves, the others for U+0100 and on."""
+    printable = [
+        *range(ord("!"), ord("~") + 1),
+        *range(ord("¡"), ord("¬") + 1),
+        *range(ord("®"), ord("ÿ") + 1),
+    ]
+    others = [byte for byte in range(256) if byte not in printable]
+    return {chr(byte): byte for byte in printable} | {chr(256 + n): byte for n, byte in enumerate(others)}
+
+
+BYTE_OF_LETTER = _printable_bytes()
+
+
+def _as_bytes(token: str) -> bytes:
+    return bytes(BYTE_OF_LETTER[letter] for letter in token)

@@ -1,0 +1,57 @@
+"""Passages to token ids as a stream, in batches that are large enough for speed and small beside a corpus."""
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from core.tokenizers.pieces import cut
+from core.tokenizers.tokenizer import EOS, IdArray, Tokenizer, encode_parts, split_markers
+
+BATCH_CHARACTERS = 1_000_000
+
+
+class Encoded(NamedTuple):
+    """Ids, and how many characters of text they were made of."""
+
+    ids: IdArray
+    characters: int
+
+
+def encode_passages(
+    tokenizer: Tokenizer, passages: Iterable[tuple[str, bool]], batch_characters: int = BATCH_CHARACTERS
+) -> Iterator[Encoded]:
+    """The ids of all passages, in order.
+
+    Args:
+        tokenizer: What encodes them.
+        passages: Texts, each with True where it is a rendered conversation. A conversation brings its own `<eos>`;
+            every other text is given one.
+        batch_characters: About how many characters are encoded at once.
+    """
+    for batch in _batches(_parts(tokenizer, passages), batch_characters):
+        yield Encoded(encode_parts(tokenizer, batch), _characters(batch))
+
+
+def _parts(tokenizer: Tokenizer, passages: Iterable[tuple[str, bool]]) -> Iterator[str | int]:
+    for text, has_markers in passages:
+        for part in split_markers(tokenizer, text) if has_markers else (text, EOS):
+            if isinstance(part, str):
+                yield from cut(part)
+            else:
+                yield part
+
+
+def _batches(parts: Iterable[str | int], characters: int) -> Iterator[list[str | int]]:
+    batch: list[str | int] = []
+    size = 0
+    for part in parts:
+        batch.append(part)
+        size += len(part) if isinstance(part, str) else 0
+        if size >= characters:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def _characters(batch: Iterable[str | int]) -> int:
+    return sum(len(part) for part in batch if isinstance(part, str))

@@ -1,0 +1,84 @@
+"""A tokenizer on the disk: one JSON format for every kind, written whole or not at all."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from core.errors import DamagedRunError
+from core.tokenizers.bpe import BYTE_OF_LETTER, BpeTokenizer
+from core.tokenizers.char import CharTokenizer
+from core.tokenizers.tokenizer import ROLES, SPECIALS, Tokenizer
+from core.tokenizers.word import WordTokenizer
+
+FORMAT, VERSION = "sheepop-tokenizer", 1
+
+
+def save_tokenizer(tokenizer: Tokenizer, path: Path) -> None:
+    """Write `tokenizer` to `path`; what was there before stays until the new file is whole."""
+    record = {
+        "format": FORMAT,
+        "version": VERSION,
+        "kind": tokenizer.kind,
+        "tokens": tokenizer.tokens,
+        "merges": tokenizer.merges,
+    }
+    part = path.with_name(path.name + ".part")
+    with part.open("w", encoding="utf-8") as file:
+        json.dump(record, file, ensure_ascii=False)
+        file.flush()
+        os.fsync(file.fileno())
+    part.replace(path)
+
+
+def load_tokenizer(path: Path) -> Tokenizer:
+    """The tokenizer that was saved to `path`.
+
+    Raises:
+        DamagedRunError: The file is missing, or is not a tokenizer of ours.
+    """
+    try:
+        return _from_record(json.loads(path.read_text(encoding="utf-8")))
+    except FileNotFoundError as cause:
+        raise DamagedRunError(path.parent.name, f"{path.name} is missing") from cause
+    except ValueError as cause:  # JSON's and Unicode's errors are ValueErrors, as are those raised below
+        raise DamagedRunError(path.parent.name, f"{path.name} is damaged") from cause
+
+
+def _from_record(record: Any) -> Tokenizer:
+    if not isinstance(record, dict) or (record.get("format"), record.get("version")) != (FORMAT, VERSION):
+        raise ValueError("not a tokenizer file, or one of a later program")
+    tokens, merges = _strings(record.get("tokens")), _pairs(record.get("merges"))
+    learned = tokens[len(SPECIALS) : -len(ROLES)]
+    if tokens != [*SPECIALS, *learned, *ROLES] or len(set(learned)) != len(learned):
+        raise ValueError("special tokens are not in their places, or a token is there twice")
+    kind = record.get("kind")
+    if kind == "word":
+        return WordTokenizer(tokens)
+    if kind == "char" and all(len(token) == 1 for token in learned):
+        return CharTokenizer(tokens)
+    if kind == "bpe" and _spells_bytes(learned, merges):
+        return BpeTokenizer(tokens, merges)
+    raise ValueError(f"not a vocabulary of kind {kind!r}")
+
+
+def _strings(value: Any) -> list[str]:
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise ValueError("not a list of strings")
+    return value
+
+
+def _pairs(value: Any) -> list[tuple[str, str]]:
+    if not isinstance(value, list) or not all(len(_strings(pair)) == 2 for pair in value):
+        raise ValueError("not a list of pairs")
+    return [(left, right) for left, right in value]
+
+
+def _spells_bytes(learned: list[str], merges: list[tuple[str, str]]) -> bool:
+    """True where every byte has a token, every token is made of bytes, and merges make tokens from tokens."""
+    known = set(learned)
+    return (
+        known.issuperset(BYTE_OF_LETTER)
+        and all(token and set(token) <= BYTE_OF_LETTER.keys() for token in learned)
+        and all({left, right, left + right} <= known for left, right in merges)
+    )

@@ -1,0 +1,94 @@
+"""What every tokenizer can do, and the special tokens that all of them share.
+
+A vocabulary is `<pad> <unk> <bos> <eos>` as ids 0 to 3, then what the tokenizer learned, then the two role tokens.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+PAD, UNK, BOS, EOS = 0, 1, 2, 3
+SPECIALS = ("<pad>", "<unk>", "<bos>", "<eos>")
+USER, ASSISTANT = "<|user|>", "<|assistant|>"
+ROLES = (USER, ASSISTANT)
+EOS_MARKER = SPECIALS[EOS]
+MARKERS = re.compile(r"(<\|user\|>|<\|assistant\|>|<eos>)")
+
+IdArray = NDArray[np.int64]
+
+
+class Tokenizer(Protocol):
+    """Text to ids and back. Ids are positions in `tokens`.
+
+    In `encode`, strings such as `<eos>` are ordinary text; only `encode_marked` reads them as tokens.
+    """
+
+    kind: ClassVar[str]
+    drops_first_space: ClassVar[bool] = False  # True where every token brings its own space along
+    tokens: tuple[str, ...]  # as they are written in the file: specials, learned tokens, roles
+    merges: tuple[tuple[str, str], ...] = ()
+
+    def encode_all(self, texts: Sequence[str]) -> list[IdArray]:
+        """The ids of many texts at once, which is faster than one after the other."""
+        ...
+
+    def token_bytes(self, token_id: int) -> bytes:
+        """The UTF-8 bytes that a token stands for, perhaps a part of a character; none for a special token."""
+        ...
+
+    def unknown(self, text: str) -> tuple[str, ...]:
+        """The characters or words of `text` that become `<unk>`, each once, in order of appearance."""
+        ...
+
+    @property
+    def vocab_size(self) -> int:
+        return len(self.tokens)
+
+    @property
+    def user_id(self) -> int:
+        return self.vocab_size - 2
+
+    @property
+    def assistant_id(self) -> int:
+        return self.vocab_size - 1
+
+    def encode(self, text: str) -> list[int]:
+        """The ids of `text`; what the vocabulary lacks becomes `<unk>`."""
+        ids: list[int] = self.encode_all([text])[0].tolist()
+        return ids
+
+    def encode_marked(self, text: str) -> list[int]:
+        """The ids of a rendered conversation, in which `<|user|>`, `<|assistant|>` and `<eos>` are tokens."""
+        ids: list[int] = encode_parts(self, list(split_markers(self, text))).tolist()
+        return ids
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The text of `ids`. Special tokens leave nothing, bytes that form no character leave U+FFFD."""
+        text = b"".join(map(self.token_bytes, ids)).decode("utf-8", errors="replace")
+        return text.removeprefix(" ") if self.drops_first_space else text
+
+
+def split_markers(tokenizer: Tokenizer, text: str) -> Iterator[str | int]:
+    """A rendered conversation as plain texts and the ids of the markers between them, in order."""
+    ids = {EOS_MARKER: EOS, USER: tokenizer.user_id, ASSISTANT: tokenizer.assistant_id}
+    for position, part in enumerate(MARKERS.split(text)):
+        if position % 2:  # split puts what the pattern's group caught at the odd positions
+            yield ids[part]
+        elif part:
+            yield part
+
+
+def encode_parts(tokenizer: Tokenizer, parts: Sequence[str | int]) -> IdArray:
+    """The ids of plain texts and ready ids, in order, as one array."""
+    encoded = iter(tokenizer.encode_all([part for part in parts if isinstance(part, str)]))
+    arrays = [next(encoded) if isinstance(part, str) else np.array([part], dtype=np.int64) for part in parts]
+    return np.concatenate([np.empty(0, dtype=np.int64), *arrays])
+
+
+def byte_lengths(tokenizer: Tokenizer) -> NDArray[np.int32]:
+    """How many UTF-8 bytes each token stands for, (V,); 0 for special tokens, which bits per byte leaves out."""
+    lengths = [len(tokenizer.token_bytes(token_id)) for token_id in range(tokenizer.vocab_size)]
+    return np.array(lengths, dtype=np.int32)

@@ -1,0 +1,60 @@
+import errno
+
+import numpy as np
+import pytest
+
+from core.batches.token_file import TokenFile, TokenFileWriter, token_dtype
+
+
+def written(path, arrays, dtype="uint16"):
+    with TokenFileWriter(path, dtype) as writer:
+        for array in arrays:
+            writer.append(array)
+    return TokenFile(path, dtype)
+
+
+def test_what_was_appended_is_read_in_order(tmp_path):
+    tokens = written(tmp_path / "train.bin", [[1, 2], [], np.array([65_535])])
+    assert len(tokens) == 3
+    assert tokens[0:3].tolist() == [1, 2, 65_535]
+    assert tokens[1:9].dtype == np.int64
+
+
+def test_a_large_vocabulary_takes_four_bytes(tmp_path):
+    assert (token_dtype(65_536), token_dtype(65_537)) == ("uint16", "uint32")
+    assert written(tmp_path / "train.bin", [[70_000]], "uint32")[0:1].tolist() == [70_000]
+
+
+def test_the_low_byte_comes_first_on_the_disk(tmp_path):
+    written(tmp_path / "train.bin", [[1]])
+    assert (tmp_path / "train.bin").read_bytes() == b"\x01\x00"
+
+
+def test_an_empty_file_has_no_tokens(tmp_path):
+    tokens = written(tmp_path / "val.bin", [])
+    assert len(tokens) == 0
+    assert tokens[0:5].tolist() == []
+
+
+def test_an_id_that_does_not_fit_is_refused(tmp_path):
+    with pytest.raises(AssertionError):
+        written(tmp_path / "train.bin", [[65_536]])
+
+
+def test_the_file_appears_when_it_is_whole(tmp_path):
+    path = tmp_path / "train.bin"
+    with TokenFileWriter(path, "uint16") as writer:
+        writer.append([1])
+        assert not path.exists()
+    assert writer.count == 1
+    assert [file.name for file in tmp_path.iterdir()] == ["train.bin"]
+
+
+def test_a_failure_while_writing_keeps_the_old_file_and_nothing_else(tmp_path):
+    path = tmp_path / "train.bin"
+    written(path, [[7]])
+    with pytest.raises(OSError, match="full"), TokenFileWriter(path, "uint16") as writer:
+        writer.append([1, 2])
+        raise OSError(errno.ENOSPC, "full")
+    assert TokenFile(path, "uint16")[0:9].tolist() == [7]
+    assert [file.name for file in tmp_path.iterdir()] == ["train.bin"]

@@ -1,0 +1,98 @@
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.metrics import (
+    bits_per_byte,
+    cross_entropy,
+    entropy,
+    kl_divergence,
+    log_softmax,
+    perplexity,
+    softmax,
+)
+
+EXAMPLES = json.loads((Path(__file__).parents[1] / "worked_examples.json").read_text())
+SCORES = st.lists(st.floats(-50, 50), min_size=3, max_size=3)
+
+
+@pytest.mark.parametrize("example", EXAMPLES["softmax"], ids=lambda example: example["document"])
+def test_softmax_as_in_the_worked_examples(example):
+    assert softmax(example["scores"]) == pytest.approx(example["expected"], abs=1e-9)
+
+
+def test_a_score_of_minus_infinity_is_ruled_out():
+    example = EXAMPLES["causal_softmax"]
+    masked = np.where(np.tri(3, dtype=bool), example["scores"], -np.inf)
+    assert softmax(masked) == pytest.approx(np.array(example["expected"]), abs=1e-9)
+
+
+def test_log_softmax_keeps_what_softmax_rounds_to_nothing():
+    assert softmax([0.0, -2000.0])[1] == 0.0
+    assert log_softmax([0.0, -2000.0]).tolist() == [0.0, -2000.0]
+
+
+def test_large_scores_do_not_overflow():
+    assert softmax([10_000.0, 10_000.0]).tolist() == [0.5, 0.5]
+
+
+@given(SCORES)
+def test_adding_to_all_scores_changes_nothing(scores):
+    assert softmax(np.array(scores) + 3) == pytest.approx(softmax(scores), abs=1e-9)
+
+
+def test_perplexity_as_in_the_worked_example():
+    assert perplexity(EXAMPLES["perplexity"]["loss"]) == pytest.approx(EXAMPLES["perplexity"]["expected"])
+
+
+def test_perplexity_of_a_loss_beyond_floats_is_infinite():
+    assert perplexity(1000.0) == math.inf
+
+
+def test_a_model_that_chooses_between_256_bytes_blindly_needs_eight_bits_for_each():
+    assert bits_per_byte(nats=10 * math.log(256), n_bytes=10) == pytest.approx(8)
+
+
+def test_no_text_costs_no_bits():
+    assert bits_per_byte(0.0, 0) == 0.0
+
+
+def test_cross_entropy_as_in_the_worked_example():
+    example = EXAMPLES["cross_entropy"]
+    q = example["q_of_true_class"]
+    assert cross_entropy([0, 1, 0], [(1 - q) / 2, q, (1 - q) / 2]) == pytest.approx(example["expected"])
+
+
+def test_what_never_happens_costs_nothing_and_what_was_ruled_out_costs_everything():
+    assert cross_entropy([1, 0], [1, 0]) == 0.0
+    assert cross_entropy([0.5, 0.5], [1, 0]) == math.inf
+    assert kl_divergence([1, 0], [0.5, 0.5]) == pytest.approx(math.log(2))
+    assert kl_divergence([0.5, 0.5], [1, 0]) == math.inf
+
+
+def test_entropy_is_nothing_when_certain_and_most_when_all_are_alike():
+    assert entropy([0, 1, 0]) == 0.0
+    assert entropy([0.25] * 4) == pytest.approx(math.log(4))
+
+
+@given(SCORES, SCORES)
+def test_cross_entropy_is_entropy_and_divergence(p_scores, q_scores):
+    p, q = softmax(p_scores), softmax(q_scores)
+    assert cross_entropy(p, q) == pytest.approx(entropy(p) + kl_divergence(p, q), abs=1e-9)
+
+
+@given(SCORES, SCORES)
+def test_divergence_is_never_negative_and_none_from_itself(p_scores, q_scores):
+    p, q = softmax(p_scores), softmax(q_scores)
+    assert kl_divergence(p, q) >= 0
+    assert kl_divergence(p, p) == 0
+
+
+def test_distributions_of_different_lengths_are_refused():
+    with pytest.raises(ValueError, match="shapes"):
+        kl_divergence([0.5, 0.5], [1])

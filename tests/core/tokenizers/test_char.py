@@ -1,0 +1,64 @@
+import json
+import string
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.tokenizers.char import CharTokenizer
+from core.tokenizers.tokenizer import ROLES, UNK
+
+EXAMPLES = json.loads((Path(__file__).parents[2] / "worked_examples.json").read_text())
+PRINTABLE = "".join(map(chr, range(32, 127)))
+ALPHABET = PRINTABLE + "\näöüß€漢字🐑"
+
+
+def test_the_printable_vocabulary_has_99_entries_before_the_roles_and_z_is_94():
+    tokenizer = CharTokenizer.learn([PRINTABLE])
+    assert tokenizer.vocab_size - len(ROLES) == 99
+    assert tokenizer.encode("z") == [94]
+
+
+def test_specials_come_first_then_characters_in_code_point_order():
+    tokenizer = CharTokenizer.learn([PRINTABLE[::-1]])
+    for token, token_id in EXAMPLES["char_vocabulary"]["first_ids"].items():
+        assert tokenizer.tokens[token_id] == token
+
+
+def test_the_ascii_vocabulary_is_the_identity():
+    ascii_text = "".join(map(chr, range(4, 128)))  # the specials take the places of 0 to 3
+    tokenizer = CharTokenizer.learn([ascii_text])
+    example = EXAMPLES["ascii_ids"]
+    assert tokenizer.encode(example["text"]) == example["expected"]
+
+
+def test_roles_are_the_last_two_ids():
+    tokenizer = CharTokenizer.learn(["ba"])
+    assert tokenizer.tokens == ("<pad>", "<unk>", "<bos>", "<eos>", "a", "b", "<|user|>", "<|assistant|>")
+    assert (tokenizer.user_id, tokenizer.assistant_id) == (6, 7)
+
+
+@given(st.text(alphabet=ALPHABET))
+def test_decoding_gives_back_what_was_encoded(text):
+    tokenizer = CharTokenizer.learn([ALPHABET])
+    assert tokenizer.decode(tokenizer.encode(text)) == text
+
+
+def test_a_character_that_was_never_seen_becomes_unk_and_is_named_once():
+    tokenizer = CharTokenizer.learn(["ab"])
+    assert tokenizer.encode("aßbß") == [4, UNK, 5, UNK]
+    assert tokenizer.unknown("aßb🐑ß") == ("ß", "🐑")
+
+
+def test_half_a_surrogate_pair_is_unknown_and_never_learned():
+    tokenizer = CharTokenizer.learn(["a\ud83d"])
+    assert tokenizer.encode("a\ud83d") == [4, UNK]
+
+
+def test_special_strings_in_plain_text_are_spelled_out():
+    tokenizer = CharTokenizer.learn([string.printable])
+    assert len(tokenizer.encode("<eos>")) == 5
+
+
+def test_nothing_to_learn_from_leaves_the_specials():
+    assert CharTokenizer.learn([]).vocab_size == 6

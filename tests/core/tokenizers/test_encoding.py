@@ -1,0 +1,34 @@
+import numpy as np
+import pytest
+
+from core.tokenizers.bpe import BpeTokenizer
+from core.tokenizers.encoding import encode_passages
+from core.tokenizers.learning import plain_texts
+from core.tokenizers.tokenizer import EOS
+
+STORY = "the sheep grazes on the meadow, and the shepherd sings. " * 40
+CONVERSATION = "<|user|>who grazes?<|assistant|>the sheep.<eos>" * 30
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    return BpeTokenizer.learn([STORY], 300)
+
+
+def test_texts_get_an_end_and_conversations_keep_their_own(tokenizer):
+    (encoded,) = encode_passages(tokenizer, [(STORY, False), (CONVERSATION, True)])
+    assert encoded.ids.tolist() == [*tokenizer.encode(STORY), EOS, *tokenizer.encode_marked(CONVERSATION)]
+
+
+@pytest.mark.parametrize("batch_characters", [1, 50, 5_000])
+def test_the_size_of_a_batch_does_not_change_the_ids(tokenizer, batch_characters):
+    passages = [(STORY, False), ("", False), (CONVERSATION, True)] * 3
+    (whole,) = encode_passages(tokenizer, passages)
+    batches = list(encode_passages(tokenizer, passages, batch_characters))
+    assert np.concatenate([batch.ids for batch in batches]).tolist() == whole.ids.tolist()
+    assert sum(batch.characters for batch in batches) == whole.characters
+
+
+def test_plain_texts_are_what_stands_between_the_markers():
+    passages = [("<|user|>a<|assistant|>b<eos>", True), ("<eos>", False)]
+    assert [text for text in plain_texts(passages) if text] == ["a", "b", "<eos>"]

@@ -1,0 +1,51 @@
+import pytest
+
+from core.config.tokenizer import TokenizerConfig
+from core.tokenizers.learning import learn_tokenizer
+from core.tokenizers.tokenizer import EOS, byte_lengths
+
+KINDS = ("bpe", "char", "word")
+CONVERSATION = "<|user|>who grazes?<|assistant|>the sheep graze.<eos>"
+
+
+def learned(kind: str):
+    return learn_tokenizer(
+        TokenizerConfig(kind=kind), iter(["who grazes? the sheep graze. <|user|> <eos> ß"])
+    )
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_wish_decides_the_kind(kind):
+    assert learned(kind).kind == kind
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_markers_are_tokens_in_a_conversation_only(kind):
+    tokenizer = learned(kind)
+    marked = tokenizer.encode_marked(CONVERSATION)
+    markers = {EOS, tokenizer.user_id, tokenizer.assistant_id}
+    assert (marked[0], marked[-1]) == (tokenizer.user_id, EOS)
+    assert tokenizer.assistant_id in marked
+    assert not markers & set(tokenizer.encode(CONVERSATION))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_between_markers_is_encoded_as_plain_text(kind):
+    tokenizer = learned(kind)
+    assert tokenizer.encode_marked("who grazes?<eos>") == [*tokenizer.encode("who grazes?"), EOS]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_byte_lengths_add_up_to_the_text_and_specials_have_none(kind):
+    tokenizer = learned(kind)
+    lengths = byte_lengths(tokenizer)
+    spaces = 1 if kind == "word" else 0  # each word brings one space, the first one's is dropped
+    assert lengths.shape == (tokenizer.vocab_size,)
+    assert lengths[tokenizer.encode("the sheep ß")].sum() == len("the sheep ß".encode()) + spaces
+    assert not lengths[[0, 1, 2, 3, tokenizer.user_id, tokenizer.assistant_id]].any()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_text_is_no_token(kind):
+    tokenizer = learned(kind)
+    assert (tokenizer.encode(""), tokenizer.encode_marked(""), tokenizer.decode([])) == ([], [], "")
