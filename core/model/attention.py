@@ -1,0 +1,70 @@
+"""Causal self-attention over several heads.
+
+Shapes
+    B  sequences in the batch          C  model width
+    T  positions being computed        H  heads
+    S  positions attended to, S >= T   D  head width, C / H
+"""
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from core.config.model import ModelConfig
+from core.model.kv_cache import LayerCache
+from core.model.positions import rotate
+
+
+class Attention(nn.Module):
+    """Each new position gathers from itself and everything before it, cached or new.
+
+    Source:
+        Vaswani et al., "Attention Is All You Need", 2017, section 3.2.
+    """
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        C, bias = config.d_model, config.attention_bias
+        self.n_heads = config.n_heads
+        self.dropout = config.dropout
+        self.to_qkv = nn.Linear(C, 3 * C, bias=bias)
+        self.to_out = nn.Linear(C, C, bias=bias) if config.output_projection else nn.Identity()
+
+    def forward(self, x: Tensor, cache: LayerCache | None = None, rotary: Tensor | None = None) -> Tensor:
+        """Mix the positions of `x`.
+
+        Args:
+            x: The new positions, (B, T, C).
+            cache: Keys and values of earlier positions; the new ones are added to it.
+            rotary: The angles of the new positions, (2, T, D), where positions are rotary.
+
+        Returns:
+            (B, T, C).
+        """
+        q, k, v = (self._by_head(t) for t in self.to_qkv(x).chunk(3, dim=-1))  # 3 x (B, H, T, D)
+        if rotary is not None:
+            q, k = rotate(q, rotary), rotate(k, rotary)  # 2 x (B, H, T, D)
+        if cache is not None:
+            k, v = cache.append(k, v)  # 2 x (B, H, S, D)
+        mixed = self._attend(q, k, v)  # (B, H, T, D)
+        return self.to_out(mixed.transpose(1, 2).flatten(2))  # (B, T, C)
+
+    def _attend(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        T, S = q.shape[2], k.shape[2]
+        dropout = self.dropout if self.training else 0.0
+        if T == S:
+            return F.scaled_dot_product_attention(q, k, v, is_causal=True, dropout_p=dropout)  # (B, H, T, D)
+        mask = None if T == 1 else causal_mask(T, S, q.device)  # (T, S); the newest position sees all
+        return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=dropout)  # (B, H, T, D)
+
+    def _by_head(self, t: Tensor) -> Tensor:
+        return t.unflatten(-1, (self.n_heads, -1)).transpose(1, 2)  # (B, T, C) -> (B, H, T, D)
+
+
+def causal_mask(T: int, S: int, device: torch.device) -> Tensor:
+    """True where a query may look: new position t sees keys 0 ... S - T + t.
+
+    Written out because `is_causal=True` aligns the triangle to the first key,
+    which is wrong as soon as the cache holds a past (S > T).
+    """
+    return torch.ones(T, S, dtype=torch.bool, device=device).tril(diagonal=S - T)  # (T, S)

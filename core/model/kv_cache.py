@@ -1,0 +1,55 @@
+"""Keys and values of the positions already read, kept so that each new token costs one position.
+
+Shapes
+    B  sequences in the batch          H  heads
+    T  positions being computed        D  head width
+    S  positions attended to, S >= T   L  layers
+"""
+
+import torch
+from torch import Tensor
+
+from core.config.model import ModelConfig
+
+
+class LayerCache:
+    """One layer's keys and values, in buffers made once at their full length."""
+
+    def __init__(self, shape: tuple[int, int, int, int], device: torch.device, dtype: torch.dtype) -> None:
+        self._keys = torch.empty(shape, device=device, dtype=dtype)  # (B, H, S, D)
+        self._values = torch.empty(shape, device=device, dtype=dtype)  # (B, H, S, D)
+        self.length = 0
+
+    def append(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+        """Keep the new positions, (B, H, T, D) each, and give all so far: views, (B, H, S, D) each.
+
+        Raises:
+            ValueError: The buffers have no room for T more.
+        """
+        end = self.length + keys.shape[2]
+        if end > self._keys.shape[2]:
+            raise ValueError(f"the cache holds {self._keys.shape[2]} positions, and {end} were given")
+        self._keys[:, :, self.length : end] = keys
+        self._values[:, :, self.length : end] = values
+        self.length = end
+        return self._keys[:, :, :end], self._values[:, :, :end]
+
+
+class KVCache:
+    """The caches of all L layers."""
+
+    def __init__(
+        self, config: ModelConfig, batch_size: int, device: torch.device, dtype: torch.dtype = torch.float32
+    ) -> None:
+        shape = (batch_size, config.n_heads, config.context_length, config.d_model // config.n_heads)
+        self.layers = [LayerCache(shape, device, dtype) for _ in range(config.n_layers)]
+
+    @property
+    def length(self) -> int:
+        """How many positions were read."""
+        return self.layers[0].length
+
+    def clear(self) -> None:
+        """Forget all positions; the buffers stay."""
+        for layer in self.layers:
+            layer.length = 0

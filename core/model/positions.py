@@ -1,0 +1,58 @@
+"""How a token's place in the sequence reaches the model.
+
+Shapes
+    S  positions in the table      C  model width
+    T  positions being computed    D  head width
+    H  heads                       B  sequences in the batch
+"""
+
+import torch
+from torch import Tensor
+
+
+def sinusoidal_table(n_positions: int, d_model: int, base: float = 10000.0) -> Tensor:
+    """The fixed sine and cosine pattern that is added to the token embeddings.
+
+    Dimension 2i holds sin(position / base^(2i / C)), dimension 2i + 1 the cosine of the same angle.
+
+    Returns:
+        (S, C), float32, computed in float64.
+
+    Source:
+        Vaswani et al., "Attention Is All You Need", 2017, section 3.5.
+    """
+    frequency = base ** (-torch.arange(0, d_model, 2, dtype=torch.float64) / d_model)  # (ceil(C / 2),)
+    angle = torch.arange(n_positions, dtype=torch.float64)[:, None] * frequency  # (S, ceil(C / 2))
+    pairs = torch.stack((angle.sin(), angle.cos()), dim=-1)  # (S, ceil(C / 2), 2)
+    return pairs.flatten(1)[:, :d_model].float()  # (S, C)
+
+
+def rotary_table(n_positions: int, head_dim: int, base: float = 10000.0) -> Tensor:
+    """Cosine and sine of the angle by which each pair of dimensions is turned at each position.
+
+    Returns:
+        (2, S, D), float32: cosines, then sines. Dimension d is paired with d + D / 2.
+
+    Source:
+        Su et al., "RoFormer: Enhanced Transformer with Rotary Position Embedding", 2021, section 3.4.2.
+    """
+    frequency = base ** (-torch.arange(0, head_dim, 2, dtype=torch.float64) / head_dim)  # (D / 2,)
+    angle = torch.arange(n_positions, dtype=torch.float64)[:, None] * frequency  # (S, D / 2)
+    angle = torch.cat((angle, angle), dim=-1)  # (S, D)
+    return torch.stack((angle.cos(), angle.sin())).float()  # (2, S, D)
+
+
+def rotate(t: Tensor, table: Tensor) -> Tensor:
+    """Turn queries or keys by their positions' angles.
+
+    Args:
+        t: Queries or keys, (B, H, T, D).
+        table: The rows of `rotary_table` for these T positions, (2, T, D).
+
+    Returns:
+        (B, H, T, D), the dtype of `t`.
+    """
+    cosine, sine = table.to(t.dtype)  # 2 x (T, D)
+    first, second = t.chunk(2, dim=-1)  # 2 x (B, H, T, D / 2)
+    turned = torch.cat((-second, first), dim=-1)  # (B, H, T, D)
+    return t * cosine + turned * sine  # (B, H, T, D)

@@ -1,0 +1,101 @@
+"""The whole model: tokens in, a score for every possible next token out.
+
+    ids -> embedding (+ positions) -> block -> ... -> block -> norm -> head -> logits
+
+Shapes
+    B  sequences in the batch      V  vocabulary
+    T  positions being computed    C  model width
+    S  positions so far            L  layers
+"""
+
+import torch
+from torch import Tensor, nn
+
+from core.config.model import ModelConfig
+from core.model.block import Block, make_norm
+from core.model.initialisation import initialise
+from core.model.kv_cache import KVCache
+from core.model.positions import rotary_table, sinusoidal_table
+
+
+class Transformer(nn.Module):
+    """A decoder-only transformer. `config` says which of the reference documents' variants it is."""
+
+    position_table: Tensor | None
+
+    def __init__(self, config: ModelConfig, vocab_size: int, seed: int = 0) -> None:
+        super().__init__()
+        self.config = config
+        self.vocab_size = vocab_size
+        self.token_embedding = nn.Embedding(vocab_size, config.d_model)
+        learned = config.positions == "learned"
+        self.position_embedding = nn.Embedding(config.context_length, config.d_model) if learned else None
+        self.register_buffer("position_table", _fixed_positions(config), persistent=False)
+        self.dropout = nn.Dropout(config.dropout)
+        self.blocks = nn.ModuleList(Block(config) for _ in range(config.n_layers))
+        self.final_norm = make_norm(config) if config.norm == "pre" else nn.Identity()
+        self.head = nn.Linear(config.d_model, vocab_size, bias=config.head_bias)
+        if config.tied_embeddings:
+            self.head.weight = self.token_embedding.weight
+        initialise(self, config, seed)
+
+    def forward(self, ids: Tensor, cache: KVCache | None = None) -> Tensor:
+        """Score every token of the vocabulary as the next one, after each position.
+
+        Args:
+            ids: Token ids, (B, T). With a cache they follow the positions it holds.
+            cache: Filled as a side effect. S, the positions so far, may not exceed `context_length`.
+
+        Returns:
+            Logits (unnormalised), (B, T, V).
+
+        Raises:
+            ValueError: There are more positions than the context has.
+        """
+        return self.head(self.hidden(ids, cache))  # (B, T, V)
+
+    def hidden(self, ids: Tensor, cache: KVCache | None = None) -> Tensor:
+        """What the head reads: (B, T) ids to (B, T, C). Arguments as for `forward`.
+
+        Raises:
+            ValueError: There are more positions than the context has.
+        """
+        past = cache.length if cache else 0
+        here = slice(past, past + ids.shape[1])
+        if here.stop > self.config.context_length:  # cut from a table, they would be fewer and broadcast
+            raise ValueError(f"the context has {self.config.context_length} positions, not {here.stop}")
+        x = self.dropout(self._embed(ids, here))  # (B, T, C)
+        rotary = self._rotary(here)  # (2, T, D) or None
+        layer_caches = cache.layers if cache else [None] * len(self.blocks)
+        for block, layer_cache in zip(self.blocks, layer_caches, strict=True):
+            x = block(x, layer_cache, rotary)  # (B, T, C)
+        return self.final_norm(x)  # (B, T, C)
+
+    def _embed(self, ids: Tensor, here: slice) -> Tensor:
+        x: Tensor = self.token_embedding(ids)  # (B, T, C)
+        if self.position_embedding is not None:
+            return x + self.position_embedding.weight[here]  # (B, T, C)
+        if self.config.positions == "sinusoidal":
+            assert self.position_table is not None
+            return x + self.position_table[here]  # (B, T, C)
+        return x
+
+    def _rotary(self, here: slice) -> Tensor | None:
+        if self.config.positions != "rotary":
+            return None
+        assert self.position_table is not None
+        return self.position_table[:, here]  # (2, T, D)
+
+    @property
+    def device(self) -> torch.device:
+        """Where the weights are."""
+        return self.token_embedding.weight.device
+
+
+def _fixed_positions(config: ModelConfig) -> Tensor | None:
+    """The table of those positions that are not learned: (S, C) sinusoidal, (2, S, D) rotary, or nothing."""
+    if config.positions == "sinusoidal":
+        return sinusoidal_table(config.context_length, config.d_model, config.position_base)
+    if config.positions == "rotary":
+        return rotary_table(config.context_length, config.d_model // config.n_heads, config.position_base)
+    return None
