@@ -251,7 +251,10 @@ class TokenWritten(Event):
 
 @dataclass(frozen=True, slots=True)
 class ReplyEnded(Event):
-    """The reply is whole. `reason` is "eos", "stop_string", "length" or "stopped"."""
+    """The reply is whole. `reason` is "eos", "stop_string", "length" or "stopped".
+
+    `tokens` counts the `<eos>` too, which has no `TokenWritten`.
+    """
 
     reason: str
     text: str

@@ -32,7 +32,13 @@ PRESETS: dict[str, Preset] = {
     "starter": Preset(
         "Starter",
         "A first model in a few minutes on a laptop's processor: answers questions about the sample corpus.",
-        RunConfig(preset="starter"),
+        RunConfig(
+            preset="starter",
+            model=ModelConfig(positions="learned"),
+            training=TrainingConfig(
+                max_steps=400, learning_rate=2e-3, min_learning_rate=2e-4, warmup_steps=50
+            ),
+        ),
     ),
     "teaching": Preset(
         "Teaching",
@@ -99,6 +105,7 @@ PRESETS: dict[str, Preset] = {
         "System A's own defaults: characters, six layers, width 512, eight heads. Best on a GPU.",
         RunConfig(
             preset="sheepop",
+            corpus=CorpusConfig(samples="lines"),
             tokenizer=TokenizerConfig(kind="char"),
             model=ModelConfig(n_layers=6, n_heads=8, d_model=512, d_ff=2048, context_length=512, dropout=0.1),
             training=TrainingConfig(

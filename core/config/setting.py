@@ -17,7 +17,9 @@ Kind = Literal["whole", "real", "switch", "choice", "text", "list"]
 class Config(BaseModel):
     """A group of settings. Frozen, and a field that it does not know is an error."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True, allow_inf_nan=False)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", validate_default=True, allow_inf_nan=False, coerce_numbers_to_str=True
+    )
 
 
 def setting(

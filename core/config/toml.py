@@ -5,14 +5,17 @@ import json
 import tomllib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import tomli_w
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from core.config.presets import DEFAULT_PRESET, preset_run
 from core.config.run import RunConfig
+from core.config.setting import Config
 from core.errors import BadConfigFileError, BadSettingError, UnknownSettingError
+
+ConfigType = TypeVar("ConfigType", bound=Config)
 
 
 def run_to_toml(run: RunConfig) -> str:
@@ -20,8 +23,8 @@ def run_to_toml(run: RunConfig) -> str:
     return tomli_w.dumps(run.model_dump(mode="json", exclude_none=True))
 
 
-def read_run(path: Path) -> RunConfig:
-    """The run that a TOML file describes; what it leaves out is its preset's.
+def read_run(path: Path, preset: str = "") -> RunConfig:
+    """The run that a TOML file describes; what it leaves out is the preset's, its own or the one given.
 
     Raises:
         BadConfigFileError: The file is missing, is not TOML, or is not UTF-8.
@@ -33,8 +36,8 @@ def read_run(path: Path) -> RunConfig:
         raise BadConfigFileError(path, cause.strerror or "it cannot be opened") from cause
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as cause:
         raise BadConfigFileError(path, f"it is not TOML ({cause})") from cause
-    preset = table.get("preset", DEFAULT_PRESET)
-    return with_settings(preset_run(str(preset)), dict(_flatten(table)))
+    table["preset"] = preset or str(table.get("preset", DEFAULT_PRESET))
+    return with_settings(preset_run(table["preset"]), dict(_flatten(table)))
 
 
 def parse_assignments(assignments: Sequence[str]) -> dict[str, Any]:
@@ -65,21 +68,31 @@ def with_settings(run: RunConfig, values: dict[str, Any]) -> RunConfig:
         full_name = _full_name(name, known)
         group, _, field = full_name.rpartition(".")
         (table[group] if group else table)[field] = value
+    return checked(RunConfig, table)
+
+
+def checked(model: type[ConfigType], values: dict[str, Any]) -> ConfigType:
+    """A group of settings from plain values.
+
+    Raises:
+        BadSettingError: A value of the wrong type or out of its limits.
+    """
     try:
-        return RunConfig.model_validate(table)
+        return model.model_validate(values)
     except ValidationError as cause:
         raise _bad_setting(cause) from cause
 
 
+def setting_groups() -> dict[str, type[Config]]:
+    """The groups of a run by name, such as `training`."""
+    kinds = {name: field.annotation for name, field in RunConfig.model_fields.items()}
+    return {name: kind for name, kind in kinds.items() if isinstance(kind, type) and issubclass(kind, Config)}
+
+
 def setting_names() -> list[str]:
     """Every setting's dotted name, in order."""
-    names = []
-    for group, field in RunConfig.model_fields.items():
-        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
-            names += [f"{group}.{name}" for name in field.annotation.model_fields]
-        else:
-            names.append(group)
-    return names
+    names = [f"{group}.{name}" for group, model in setting_groups().items() for name in model.model_fields]
+    return ["preset", *names]
 
 
 def _full_name(name: str, known: list[str]) -> str:
@@ -93,7 +106,7 @@ def _full_name(name: str, known: list[str]) -> str:
 def _parse_value(text: str) -> Any:
     try:
         return json.loads(text)
-    except json.JSONDecodeError:
+    except ValueError:  # no JSON, or a number of more digits than Python reads
         return text
 
 

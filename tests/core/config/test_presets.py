@@ -1,0 +1,102 @@
+import pytest
+
+from core.config.presets import DEFAULT_PRESET, PRESETS, preset_run
+from core.config.run import RunConfig
+from core.errors import UnknownPresetError
+
+CONVENTIONS = {  # layers, heads, width, context, batch, accumulation, learning rates, warm-up, beta2
+    "tiny": (4, 4, 128, 64, 12, 1, 1e-3, 1e-4, 100, 0.99),
+    "small": (6, 6, 384, 256, 64, 1, 1e-3, 1e-4, 100, 0.99),
+    "gpt2": (12, 12, 768, 1024, 12, 40, 6e-4, 6e-5, 2000, 0.95),
+}
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_every_preset_is_a_valid_run_that_knows_its_name(name):
+    run = preset_run(name)
+    assert RunConfig.model_validate(run.model_dump()) == run
+    assert run.preset == name
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_every_preset_has_a_title_and_a_sentence(name):
+    assert PRESETS[name].title
+    assert PRESETS[name].help.endswith(".")
+
+
+def test_the_default_is_one_of_them():
+    assert DEFAULT_PRESET in PRESETS
+    assert RunConfig().preset == DEFAULT_PRESET
+
+
+def test_a_preset_that_does_not_exist_names_the_nearest():
+    with pytest.raises(UnknownPresetError) as caught:
+        preset_run("gpt-2")
+    assert caught.value.message == "There is no preset named 'gpt-2'."
+    assert caught.value.remedy == "Did you mean 'gpt2'?"
+
+
+def test_a_preset_like_no_other_is_answered_with_all_of_them():
+    with pytest.raises(UnknownPresetError) as caught:
+        preset_run("qqq")
+    assert caught.value.remedy == "The presets are starter, teaching, tiny, small, sheepop, gpt2."
+
+
+@pytest.mark.parametrize("name", CONVENTIONS)
+def test_the_presets_that_people_compare_with_have_the_known_figures(name):
+    model, training = preset_run(name).model, preset_run(name).training
+    assert CONVENTIONS[name] == (
+        model.n_layers,
+        model.n_heads,
+        model.d_model,
+        model.context_length,
+        training.batch_size,
+        training.gradient_accumulation_steps,
+        training.learning_rate,
+        training.min_learning_rate,
+        training.warmup_steps,
+        training.beta2,
+    )
+    assert model.d_ff == 4 * model.d_model
+    assert (training.beta1, training.weight_decay, training.max_grad_norm) == (0.9, 0.1, 1.0)
+
+
+def test_sheepop_has_system_as_own_defaults():
+    run = preset_run("sheepop")
+    model, training, sampling = run.model, run.training, run.sampling
+    assert (model.n_layers, model.n_heads, model.d_model, model.d_ff) == (6, 8, 512, 2048)
+    assert (model.positions, model.position_base, model.norm, model.norm_epsilon) == (
+        "sinusoidal",
+        10000,
+        "pre",
+        1e-5,
+    )
+    assert (model.activation, model.dropout, model.attention_bias) == ("gelu", 0.1, False)
+    assert (model.tied_embeddings, model.initialisation, model.embedding_std) == (True, "normal", 0.02)
+    assert (training.optimizer, training.beta1, training.beta2, training.epsilon) == (
+        "adamw",
+        0.9,
+        0.999,
+        1e-8,
+    )
+    assert (training.weight_decay, training.max_grad_norm, training.seed) == (0.01, 1.0, 42)
+    assert (training.schedule, training.min_learning_rate, training.warmup_steps) == ("cosine", 0, 0)
+    assert (run.tokenizer.kind, sampling.temperature, sampling.top_k, sampling.top_p) == ("char", 1, 0, 1)
+
+
+def test_teaching_is_system_b():
+    run = preset_run("teaching")
+    model, training = run.model, run.training
+    assert (model.n_layers, model.n_heads, model.d_model, model.norm) == (1, 1, 2, "none")
+    assert (model.feed_forward, model.output_projection, model.attention_bias) == (False, False, False)
+    assert (model.head_bias, model.tied_embeddings, model.positions) == (True, False, "sinusoidal")
+    assert (training.optimizer, training.learning_rate, training.schedule) == ("adam", 0.1, "constant")
+    assert (training.max_epochs, training.weight_decay, training.warmup_steps) == (30, 0, 0)
+    assert (run.tokenizer.kind, run.corpus.samples, run.sampling.temperature) == ("word", "lines", 0)
+    assert run.sampling.end_prompt
+
+
+def test_the_sampler_begins_with_what_users_know():
+    sampling = preset_run(DEFAULT_PRESET).sampling
+    assert (sampling.temperature, sampling.top_k, sampling.top_p, sampling.min_p) == (0.8, 50, 0.95, 0)
+    assert (sampling.repetition_penalty, sampling.max_new_tokens, sampling.seed) == (1.0, 200, None)

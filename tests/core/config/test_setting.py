@@ -1,0 +1,117 @@
+import pytest
+from pydantic import ValidationError
+
+from core.config.corpus import ImportConfig
+from core.config.model import ModelConfig
+from core.config.sampling import SamplingConfig
+from core.config.setting import describe
+from core.config.toml import checked, setting_groups
+from core.errors import BadSettingError
+
+GROUPS = {"import": ImportConfig} | setting_groups()
+SETTINGS = [
+    pytest.param(group, setting, id=f"{name}.{setting.name}")
+    for name, group in GROUPS.items()
+    for setting in describe(group)
+]
+NUMBERS = [parameters for parameters in SETTINGS if parameters.values[1].kind in ("whole", "real")]
+
+
+def described(model, name):
+    return next(setting for setting in describe(model) if setting.name == name)
+
+
+@pytest.mark.parametrize(("group", "setting"), SETTINGS)
+def test_every_setting_has_a_title_and_a_sentence_of_help(group, setting):
+    assert setting.title != setting.name
+    assert 1 <= len(setting.title.split()) <= 4
+    assert setting.help.endswith(".")
+
+
+@pytest.mark.parametrize("group", GROUPS.values(), ids=GROUPS)
+def test_no_two_settings_of_a_group_share_a_title(group):
+    titles = [setting.title for setting in describe(group)]
+    assert len(set(titles)) == len(titles)
+
+
+@pytest.mark.parametrize(("group", "setting"), NUMBERS)
+def test_every_number_has_limits(group, setting):
+    assert setting.minimum is not None
+    assert setting.maximum is not None
+    assert setting.minimum < setting.maximum
+
+
+def outside(setting):
+    """The nearest values that are out of the limits."""
+    step = 1 if setting.kind == "whole" else 1e-9
+    below = setting.minimum - step if setting.minimum_allowed else setting.minimum
+    above = setting.maximum * (1 + 1e-9) + step if setting.maximum_allowed else setting.maximum
+    return [int(below), int(above) + 1] if setting.kind == "whole" else [below, above]
+
+
+@pytest.mark.parametrize(("group", "setting"), NUMBERS)
+def test_a_number_out_of_its_limits_is_told_by_name(group, setting):
+    for value in outside(setting):
+        with pytest.raises(BadSettingError) as caught:
+            checked(group, {setting.name: value})
+        assert f"The setting {setting.name} cannot be {value!r}: input should be" in caught.value.message
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_what_is_no_finite_number_is_refused(value):
+    with pytest.raises(BadSettingError, match="finite"):
+        checked(SamplingConfig, {"temperature": value})
+
+
+@pytest.mark.parametrize(
+    ("group", "name", "kind"),
+    [
+        ("model", "n_layers", "whole"),
+        ("model", "dropout", "real"),
+        ("model", "head_bias", "switch"),
+        ("model", "norm", "choice"),
+        ("training", "sample_prompt", "text"),
+        ("sampling", "stop", "list"),
+        ("sampling", "seed", "whole"),
+    ],
+)
+def test_a_settings_kind_is_read_off_its_type(group, name, kind):
+    assert described(GROUPS[group], name).kind == kind
+
+
+def test_only_a_seed_may_be_nothing():
+    optional = [setting.name for group in GROUPS.values() for setting in describe(group) if setting.optional]
+    assert optional == ["seed"]
+
+
+def test_choices_come_in_the_order_they_are_declared():
+    assert described(ModelConfig, "norm").choices == ("pre", "post", "none")
+    assert described(ModelConfig, "n_layers").choices == ()
+
+
+def test_a_limit_that_is_not_reached_is_told_from_one_that_is():
+    top_p, dropout = described(SamplingConfig, "top_p"), described(ModelConfig, "dropout")
+    assert (top_p.minimum, top_p.minimum_allowed, top_p.maximum, top_p.maximum_allowed) == (0, False, 1, True)
+    assert (dropout.minimum_allowed, dropout.maximum, dropout.maximum_allowed) == (True, 1, False)
+
+
+def test_units_and_defaults_are_told():
+    layers = described(ModelConfig, "n_layers")
+    assert (layers.unit, layers.default, layers.advanced) == ("layers", 4, False)
+
+
+def test_a_newcomer_sees_few_settings_first():
+    simple = {
+        name: sum(not setting.advanced for setting in describe(group)) for name, group in GROUPS.items()
+    }
+    assert all(count <= 5 for count in simple.values()), simple
+
+
+def test_a_config_does_not_change():
+    with pytest.raises(ValidationError, match="frozen"):
+        SamplingConfig().temperature = 1.0
+
+
+def test_a_field_that_does_not_exist_is_an_error():
+    with pytest.raises(ValidationError, match="Extra inputs"):
+        SamplingConfig(heat=1.0)

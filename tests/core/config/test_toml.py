@@ -1,0 +1,207 @@
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.config.presets import DEFAULT_PRESET, PRESETS, preset_run
+from core.config.toml import parse_assignments, read_run, run_to_toml, setting_names, with_settings
+from core.errors import BadConfigFileError, BadSettingError, UnknownPresetError, UnknownSettingError
+
+TINY = preset_run("tiny")
+
+
+@pytest.fixture
+def read(tmp_path):
+    def from_text(text, preset=""):
+        path = tmp_path / "run.toml"
+        path.write_text(text, encoding="utf-8")
+        return read_run(path, preset)
+
+    return from_text
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_preset_comes_back_from_toml_as_it_was(read, name):
+    assert read(run_to_toml(preset_run(name))) == preset_run(name)
+
+
+def test_changed_settings_come_back_too(read):
+    changes = {
+        "sampling.seed": 7,
+        "sampling.stop": ["\n\n", 'say "end"'],
+        "training.sample_prompt": "Grüße, Schaf 🐑\n",
+        "model.norm": "post",
+        "training.epsilon": 1e-12,
+    }
+    run = with_settings(TINY, changes)
+    assert read(run_to_toml(run)) == run
+    assert run.sampling.stop == ("\n\n", 'say "end"')
+
+
+def test_what_a_file_leaves_out_is_its_presets(read):
+    run = read('preset = "tiny"\n[training]\nmax_steps = 7\n')
+    assert run == with_settings(TINY, {"training.max_steps": 7})
+
+
+def test_a_file_without_a_preset_begins_as_the_default(read):
+    assert read("") == preset_run(DEFAULT_PRESET)
+    assert read("[model]\nn_layers = 2\n") == with_settings(preset_run(DEFAULT_PRESET), {"model.n_layers": 2})
+
+
+def test_a_preset_that_is_given_stands_above_the_files(read):
+    run = read('preset = "tiny"\n[training]\nmax_steps = 7\n', preset="small")
+    assert (run.preset, run.model.n_layers, run.training.max_steps) == ("small", 6, 7)
+
+
+def test_a_file_that_is_not_there_is_told(tmp_path):
+    with pytest.raises(
+        BadConfigFileError, match=r"run\.toml could not be read .*: No such file or directory\."
+    ):
+        read_run(tmp_path / "run.toml")
+
+
+def test_a_folder_is_no_file(tmp_path):
+    with pytest.raises(BadConfigFileError, match="could not be read"):
+        read_run(tmp_path)
+
+
+@pytest.mark.parametrize("content", [b"[model\n", b"n_layers 3", b"a = 1\na = 2", b"\xff\xfe\x00"])
+def test_what_is_no_toml_is_told(tmp_path, content):
+    path = tmp_path / "run.toml"
+    path.write_bytes(content)
+    with pytest.raises(BadConfigFileError, match="it is not TOML"):
+        read_run(path)
+
+
+def test_a_files_unknown_preset_is_told(read):
+    with pytest.raises(UnknownPresetError, match="'tinny'"):
+        read('preset = "tinny"')
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("[model]\nn_layer = 3", "model.n_layer"),
+        ("[modl]\nn_layers = 3", "modl.n_layers"),
+        ("model = 3", "model"),
+        ("n_layers = 3", "n_layers"),
+        ("[model.inner]\nx = 3", "model.inner"),
+    ],
+)
+def test_a_files_unknown_setting_is_told_by_its_name(read, text, name):
+    with pytest.raises(UnknownSettingError, match=f"no setting named '{name}'"):
+        read(text)
+
+
+@pytest.mark.parametrize(
+    ("name", "nearest"),
+    [
+        ("training.max_step", "training.max_steps"),
+        ("max_steps", "training.max_steps"),
+        ("model.temperature", "sampling.temperature"),
+        ("presets", "preset"),
+        ("traning.batch_size", "training.batch_size"),
+    ],
+)
+def test_an_unknown_setting_names_the_nearest(name, nearest):
+    with pytest.raises(UnknownSettingError) as caught:
+        with_settings(TINY, {name: 1})
+    assert caught.value.remedy == f"Did you mean {nearest!r}?"
+
+
+def test_a_setting_like_no_other_points_to_the_list():
+    with pytest.raises(UnknownSettingError, match="no setting named 'q'") as caught:
+        with_settings(TINY, {"q": 1})
+    assert "for all of them" in caught.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        (
+            {"model.n_layers": 0},
+            "The setting model.n_layers cannot be 0: input should be greater than or equal to 1.",
+        ),
+        (
+            {"model.norm": "per"},
+            "The setting model.norm cannot be 'per': input should be 'pre', 'post' or 'none'.",
+        ),
+        (
+            {"training.max_steps": "many"},
+            "The setting training.max_steps cannot be 'many': input should be a valid integer, "
+            "unable to parse string as an integer.",
+        ),
+        (
+            {"model.d_model": 100, "model.n_heads": 3},
+            "The setting model.d_model does not fit: 100 must be a multiple of n_heads, 3.",
+        ),
+        (
+            {"training.min_learning_rate": 0.5},
+            "The setting training.min_learning_rate does not fit: 0.5 must not exceed learning_rate, 0.001.",
+        ),
+        (
+            {"training.window_overlap": 64},
+            "The setting training.window_overlap does not fit: 64 must be below model.context_length, 64.",
+        ),
+    ],
+)
+def test_a_value_that_cannot_be_is_told_in_a_sentence(changes, sentence):
+    with pytest.raises(BadSettingError) as caught:
+        with_settings(TINY, changes)
+    assert caught.value.message == sentence
+
+
+def test_settings_change_a_copy():
+    assert with_settings(TINY, {"training.max_steps": 1}) != TINY == preset_run("tiny")
+
+
+def test_settings_that_depend_on_one_another_change_together():
+    run = with_settings(TINY, {"model.n_heads": 3, "model.d_model": 96})
+    assert (run.model.n_heads, run.model.d_model) == (3, 96)
+
+
+@pytest.mark.parametrize(
+    ("assignment", "name", "value"),
+    [
+        ("training.max_steps=200", "training.max_steps", 200),
+        ("training.learning_rate=3e-4", "training.learning_rate", 3e-4),
+        ("model.norm=post", "model.norm", "post"),
+        ("model.head_bias=true", "model.head_bias", True),
+        ("sampling.seed=null", "sampling.seed", None),
+        ('sampling.stop=["a", "b"]', "sampling.stop", ["a", "b"]),
+        ("training.sample_prompt=a = b", "training.sample_prompt", "a = b"),
+        ("training.sample_prompt=", "training.sample_prompt", ""),
+        ('training.sample_prompt="7"', "training.sample_prompt", "7"),
+        (" model.n_layers = 2 ", "model.n_layers", 2),
+    ],
+)
+def test_an_assignment_is_a_name_and_a_value(assignment, name, value):
+    assert parse_assignments([assignment]) == {name: value}
+    with_settings(TINY, {name: value})
+
+
+def test_the_last_of_several_assignments_counts():
+    assert parse_assignments(["a=1", "b=2", "a=3"]) == {"a": 3, "b": 2}
+
+
+def test_an_assignment_without_an_equals_sign_is_told():
+    with pytest.raises(BadSettingError) as caught:
+        parse_assignments(["training.max_steps"])
+    assert (
+        caught.value.message == "The setting 'training.max_steps' has no value: write it as group.name=value."
+    )
+
+
+@settings(deadline=None)
+@given(st.sampled_from(setting_names()), st.text(st.characters(exclude_categories=["Cs"])))
+def test_whatever_is_assigned_is_taken_or_told_in_a_sentence(name, text):
+    try:
+        with_settings(TINY, parse_assignments([f"{name}={text}"]))
+    except BadSettingError as error:
+        assert error.message.startswith(f"The setting {name}")
+
+
+@pytest.mark.parametrize("text", ["1" * 400, "1" * 5000, "NaN", "-Infinity", "1e999", "True", "[[]]", "{}"])
+@pytest.mark.parametrize("name", ["training.learning_rate", "training.max_steps", "sampling.stop"])
+def test_odd_values_are_told_in_a_sentence(name, text):
+    with pytest.raises(BadSettingError, match=f"The setting {name}"):
+        with_settings(TINY, parse_assignments([f"{name}={text}"]))
