@@ -1,0 +1,100 @@
+"""From logits to the next token: penalty, temperature, filters, one draw.
+
+The filters work on ranked logits, likeliest first, so that each is one comparison.
+
+Shapes
+    V  vocabulary    K  tokens still in question, ranked
+"""
+
+import torch
+from torch import Tensor
+
+from core.config.sampling import SamplingConfig
+
+COLDEST = 1e-6  # a lower temperature than this takes the likeliest token; logits divided by it could overflow
+
+
+def draw(logits: Tensor, config: SamplingConfig, generator: torch.Generator) -> int:
+    """Choose the next token.
+
+    Args:
+        logits: Unnormalised scores, (V,), after `penalise`.
+        generator: Where the chance comes from, on the CPU; not used when the likeliest token is taken.
+    """
+    if config.temperature < COLDEST:
+        return int(logits.argmax())
+    ranked, order = rank(logits.float() / config.temperature, config.top_k)  # 2 x (K,)
+    ranked = keep_nucleus(ranked, config.top_p)  # (K,)
+    ranked = keep_min_p(ranked, config.min_p)  # (K,)
+    chances = ranked.softmax(dim=-1).cpu()  # (K,)
+    return int(order[torch.multinomial(chances, 1, generator=generator)[0]])
+
+
+def rank(logits: Tensor, top_k: int) -> tuple[Tensor, Tensor]:
+    """The `top_k` likeliest tokens, all if 0: their logits in falling order, and their ids, (K,) each."""
+    if 0 < top_k < logits.shape[-1]:
+        ranked, order = logits.topk(top_k)
+    else:
+        ranked, order = logits.sort(descending=True)
+    return ranked, order
+
+
+def keep_nucleus(ranked: Tensor, top_p: float) -> Tensor:
+    """Rule out every token outside the smallest set that holds `top_p` of the probability.
+
+    The token that crosses the threshold stays, so the likeliest always does.
+
+    Args:
+        ranked: Logits in falling order, (K,).
+        top_p: Probability to keep, in (0, 1]; 1 keeps every token.
+
+    Returns:
+        (K,): `ranked` inside the set, -inf outside it.
+
+    Raises:
+        ValueError: `top_p` is not in (0, 1].
+
+    Source:
+        Holtzman et al., "The Curious Case of Neural Text Degeneration", ICLR 2020, "Nucleus Sampling".
+    """
+    if not 0 < top_p <= 1:
+        raise ValueError(f"top_p must be in (0, 1], got {top_p}")
+    if top_p == 1:
+        return ranked  # the running sum below rounds, and would drop a long tail
+    chances = ranked.float().softmax(dim=-1)  # (K,)
+    mass_before = chances.cumsum(dim=-1) - chances  # (K,), 0 for the likeliest token
+    # a set that sums to top_p but for the last bit of a float32 is whole; before the likeliest there is nothing
+    threshold = max(top_p - 1e-6, 1e-9)
+    return ranked.masked_fill(mass_before >= threshold, -torch.inf)  # (K,)
+
+
+def keep_min_p(ranked: Tensor, min_p: float) -> Tensor:
+    """Rule out every token less than `min_p` times as likely as the likeliest; (K,) to (K,), 0 keeps all.
+
+    Source:
+        Nguyen et al., "Turning Up the Heat: Min-p Sampling for Creative and Coherent LLM Outputs", 2024.
+    """
+    if min_p == 0:
+        return ranked
+    chances = ranked.float().softmax(dim=-1)  # (K,)
+    return ranked.masked_fill(chances < min_p * chances[0], -torch.inf)  # (K,)
+
+
+def penalise(logits: Tensor, seen: Tensor, penalty: float) -> Tensor:
+    """Make tokens that occurred less likely: positive logits are divided by the penalty, negative multiplied.
+
+    Args:
+        logits: (V,).
+        seen: True for the tokens that occurred, (V,).
+        penalty: 1 changes nothing.
+
+    Returns:
+        (V,), new unless the penalty is 1.
+
+    Source:
+        Keskar et al., "CTRL: A Conditional Transformer Language Model", 2019, section 4.1.
+    """
+    if penalty == 1:
+        return logits
+    punished = torch.where(logits > 0, logits / penalty, logits * penalty)  # (V,)
+    return torch.where(seen, punished, logits)  # (V,)

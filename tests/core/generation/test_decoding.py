@@ -1,0 +1,152 @@
+from itertools import islice
+
+import pytest
+import torch
+
+from core.config.model import ModelConfig
+from core.config.sampling import SamplingConfig
+from core.control import StopToken
+from core.events import ContextMoved
+from core.generation.decoding import Decoded, decode, make_generator
+from core.model.transformer import Transformer
+
+CONTEXT, VOCABULARY = 8, 15
+PROMPT = [4, 9, 2]
+GREEDY = {"temperature": 0, "max_new_tokens": 5}
+
+
+def make_model(positions="learned"):
+    config = ModelConfig(
+        n_layers=2,
+        n_heads=2,
+        d_model=12,
+        d_ff=20,
+        context_length=CONTEXT,
+        positions=positions,
+        initial_std=0.3,
+        embedding_std=0.3,
+    )
+    return Transformer(config, VOCABULARY, seed=1).eval()
+
+
+MODEL = make_model()
+
+
+def run(prompt, stop=None, model=MODEL, **settings):
+    return list(decode(model, prompt, SamplingConfig(**settings), stop or StopToken()))
+
+
+def tokens(steps):
+    return [step.token_id for step in steps if isinstance(step, Decoded)]
+
+
+def greedy_without_a_cache(prompt, n):
+    ids = list(prompt)
+    for _ in range(n):
+        ids.append(int(MODEL(torch.tensor([ids]))[0, -1].argmax()))
+    return ids[len(prompt) :]
+
+
+def test_greedy_decoding_is_the_whole_pass_again_and_again():
+    assert tokens(run(PROMPT, **GREEDY)) == greedy_without_a_cache(PROMPT, 5)
+
+
+def test_a_reply_has_as_many_tokens_as_were_asked_for():
+    assert [len(run(PROMPT, max_new_tokens=n)) for n in (1, 4)] == [1, 4]
+
+
+def test_the_probability_is_the_models_own_before_temperature_and_filters():
+    [step] = run(PROMPT, temperature=5, top_k=2, repetition_penalty=3, max_new_tokens=1, seed=0)
+    own = MODEL(torch.tensor([PROMPT]))[0, -1].softmax(-1)
+    assert step.probability == pytest.approx(own[step.token_id].item(), abs=1e-6)
+
+
+def test_a_seed_repeats_a_reply_whatever_torch_drew_before():
+    settings = {"temperature": 2, "top_k": 0, "top_p": 1, "max_new_tokens": 30}
+    torch.manual_seed(1)
+    first = run(PROMPT, seed=7, **settings)
+    torch.manual_seed(2)
+    assert run(PROMPT, seed=7, **settings) == first != run(PROMPT, seed=8, **settings)
+
+
+def test_no_seed_draws_anew_each_time():
+    assert make_generator(None).initial_seed() != make_generator(None).initial_seed()
+
+
+def test_decoding_leaves_torchs_own_chance_alone():
+    torch.manual_seed(3)
+    expected = torch.rand(1)
+    torch.manual_seed(3)
+    run(PROMPT, seed=7)
+    assert torch.equal(torch.rand(1), expected)
+
+
+def test_context_used_counts_prompt_and_reply():
+    assert [step.context_used for step in run(PROMPT, **GREEDY)] == [4, 5, 6, 7, 8]
+
+
+def test_context_used_is_never_more_than_the_context():
+    steps = run(PROMPT, temperature=0, max_new_tokens=40)
+    assert max(step.context_used for step in steps if isinstance(step, Decoded)) == CONTEXT
+
+
+@pytest.mark.parametrize("positions", ["learned", "sinusoidal", "rotary", "none"])
+def test_when_the_context_is_full_its_newest_half_is_kept(positions):
+    model = make_model(positions)
+    steps = run(PROMPT, model=model, temperature=0, max_new_tokens=9)
+    assert steps[6] == ContextMoved(
+        kept=4, dropped=5
+    )  # 3 read and 6 written: one more than there is room for
+    everything = PROMPT + tokens(steps[:6])
+    assert tokens(steps[7:]) == tokens(run(everything[-4:], model=model, temperature=0, max_new_tokens=3))
+
+
+def test_the_context_moves_as_often_as_it_fills():
+    steps = run(PROMPT, temperature=0, max_new_tokens=16)
+    assert [at for at, step in enumerate(steps) if isinstance(step, ContextMoved)] == [6, 12]
+    assert len(tokens(steps)) == 16
+
+
+def test_a_prompt_that_just_fits_is_read_whole():
+    first, *_ = run(PROMPT * 2 + [1, 0], **GREEDY)
+    assert first.token_id == greedy_without_a_cache(PROMPT * 2 + [1, 0], 1)[0]
+
+
+def test_of_a_prompt_longer_than_the_context_the_newest_half_context_is_read():
+    prompt = list(range(VOCABULARY)) * 2
+    moved, *steps = run(prompt, **GREEDY)
+    assert moved == ContextMoved(kept=4, dropped=26)
+    assert tokens(steps) == tokens(run(prompt[-4:], **GREEDY))
+
+
+def test_the_smallest_context_goes_on_with_its_last_token():
+    model = Transformer(ModelConfig(n_layers=1, n_heads=1, d_model=2, context_length=2), VOCABULARY).eval()
+    assert len(tokens(run([1, 2, 3], model=model, max_new_tokens=6))) == 6
+
+
+def test_a_penalty_reaches_what_the_prompt_said_and_what_was_written(scripted):
+    model = scripted(5, 1, [0])
+    with torch.no_grad():
+        model.head.weight.copy_(torch.tensor([1.0, 1.1, 1.2, 1.3, 1.4])[:, None])  # the same at every place
+    assert tokens(run([4], model=model, temperature=0, repetition_penalty=2, max_new_tokens=1)) == [3]
+    written = tokens(run([4], model=model, temperature=0, repetition_penalty=2, max_new_tokens=4))
+    assert written == [3, 2, 1, 0]
+
+
+def test_an_empty_prompt_is_refused():
+    with pytest.raises(ValueError, match="at least one token"):
+        run([])
+
+
+def test_nothing_is_written_once_the_end_was_asked_for():
+    stop = StopToken()
+    steps = decode(MODEL, PROMPT, SamplingConfig(), stop)
+    assert len(list(islice(steps, 2))) == 2
+    stop.set()
+    assert list(steps) == []
+
+
+def test_decoding_learns_nothing():
+    run(PROMPT, **GREEDY)
+    assert MODEL(torch.tensor([PROMPT])).requires_grad  # and leaves no inference mode behind
+    assert all(parameter.grad is None for parameter in MODEL.parameters())

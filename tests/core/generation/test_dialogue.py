@@ -1,0 +1,39 @@
+import pytest
+
+from core.generation.dialogue import completion_prompt, dialogue_prompt
+from core.tokenizers.bpe import BpeTokenizer
+from core.tokenizers.char import CharTokenizer
+from core.tokenizers.tokenizer import EOS
+from core.tokenizers.word import WordTokenizer
+
+TEXT = "who is Pip? a sheep. <|user|> where?"
+TOKENIZERS = [CharTokenizer.learn([TEXT]), WordTokenizer.learn([TEXT], 300), BpeTokenizer.learn([TEXT], 300)]
+
+
+@pytest.mark.parametrize("tokenizer", TOKENIZERS, ids=lambda tokenizer: tokenizer.kind)
+def test_a_conversation_reads_as_it_did_in_training(tokenizer):
+    messages = [("user", "who is Pip?"), ("assistant", "a sheep."), ("user", "where?")]
+    rendered = "<eos><|user|>who is Pip?<|assistant|>a sheep.<|user|>where?<|assistant|>"
+    assert dialogue_prompt(tokenizer, messages) == tokenizer.encode_marked(rendered)
+
+
+@pytest.mark.parametrize("tokenizer", TOKENIZERS, ids=lambda tokenizer: tokenizer.kind)
+def test_a_marker_inside_a_message_is_text(tokenizer):
+    prompt = dialogue_prompt(tokenizer, [("user", "<|user|><eos>")])
+    assert (prompt.count(tokenizer.user_id), prompt.count(EOS)) == (1, 1)
+
+
+def test_a_completion_goes_on_from_the_text_itself():
+    tokenizer = TOKENIZERS[0]
+    assert completion_prompt(tokenizer, "who", end_prompt=False) == tokenizer.encode("who")
+
+
+def test_a_prompt_is_ended_where_the_settings_say_so():
+    tokenizer = TOKENIZERS[0]
+    assert completion_prompt(tokenizer, "who", end_prompt=True) == [*tokenizer.encode("who"), EOS]
+
+
+@pytest.mark.parametrize("end_prompt", [True, False])
+def test_nothing_is_continued_as_the_end_of_another_text(end_prompt):
+    assert completion_prompt(TOKENIZERS[0], "", end_prompt) == [EOS]
+    assert completion_prompt(TOKENIZERS[1], "  ", end_prompt) == [EOS]  # no word either

@@ -1,0 +1,117 @@
+from collections import Counter
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.config.sampling import SamplingConfig
+from core.generation.sampling import draw, keep_min_p, keep_nucleus, penalise, rank
+
+OPEN = {"temperature": 1.0, "top_k": 0, "top_p": 1.0}  # no filter
+LOGITS = torch.tensor([1.0, 3.0, -0.5, 2.0, 0.0])
+RANKED = st.lists(st.floats(-20, 20, width=32), min_size=1, max_size=12).map(
+    lambda x: sorted(x, reverse=True)
+)
+
+
+def draws(logits, n, seed=0, **settings):
+    generator, config = torch.Generator().manual_seed(seed), SamplingConfig(**OPEN | settings)
+    return [draw(logits, config, generator) for _ in range(n)]
+
+
+def kept(ranked):
+    return int(ranked.isfinite().sum())
+
+
+@pytest.mark.parametrize("filters", [{}, {"top_k": 3}, {"top_p": 0.1}, {"min_p": 1.0}])
+def test_temperature_0_takes_the_likeliest(filters):
+    assert set(draws(LOGITS, 20, temperature=0, **filters)) == {1}
+
+
+@pytest.mark.parametrize("temperature", [1e-7, 1e-40, 1e-300])
+def test_a_temperature_too_small_to_divide_by_takes_the_likeliest(temperature):
+    assert set(draws(LOGITS, 5, temperature=temperature)) == {1}
+
+
+def test_a_cold_draw_nearly_always_takes_the_likeliest():
+    assert set(draws(LOGITS * 100, 50, temperature=1e-5)) == {1}
+
+
+def test_top_k_draws_among_the_k_likeliest_only():
+    assert set(draws(LOGITS, 200, temperature=5, top_k=2)) == {1, 3}
+
+
+def test_top_1_is_greedy():
+    assert set(draws(LOGITS, 50, temperature=10, top_k=1)) == {1}
+
+
+@pytest.mark.parametrize("top_k", [0, 5, 1000])
+def test_top_k_of_none_or_of_all_rules_nothing_out(top_k):
+    assert set(draws(LOGITS, 300, temperature=5, top_k=top_k)) == {0, 1, 2, 3, 4}
+
+
+def test_ranked_logits_keep_their_ids():
+    ranked, order = rank(LOGITS, 3)
+    assert (ranked.tolist(), order.tolist()) == ([3, 2, 1], [1, 3, 0])
+
+
+@settings(deadline=None)
+@given(RANKED, st.floats(0.01, 0.99))
+def test_the_nucleus_is_the_smallest_set_that_reaches_p(ranked, top_p):
+    logits = torch.tensor(ranked)
+    chances, size = logits.softmax(-1), kept(keep_nucleus(logits, top_p))
+    assert chances[:size].sum() >= top_p - 1e-5
+    assert chances[: size - 1].sum() < top_p + 1e-5
+
+
+@pytest.mark.parametrize("top_p", [1e-12, 1e-7, 1e-6, 1e-3])
+def test_the_likeliest_token_stays_however_small_the_nucleus(top_p):
+    assert kept(keep_nucleus(torch.zeros(5), top_p)) == 1
+    assert set(draws(LOGITS, 5, top_p=top_p)) == {1}
+
+
+def test_top_p_of_1_keeps_the_longest_tail():
+    assert kept(keep_nucleus(torch.linspace(0, -80, 50_000), 1.0)) == 50_000
+
+
+@pytest.mark.parametrize("top_p", [0.0, -0.5, 1.5])
+def test_a_nucleus_of_no_probability_is_refused(top_p):
+    with pytest.raises(ValueError, match="top_p"):
+        keep_nucleus(LOGITS, top_p)
+
+
+def test_min_p_keeps_what_is_likely_enough_beside_the_likeliest():
+    ranked = torch.tensor([0.5, 0.3, 0.15, 0.05]).log()
+    assert [kept(keep_min_p(ranked, share)) for share in (0.0, 0.05, 0.25, 0.35, 1.0)] == [4, 4, 3, 2, 1]
+
+
+def test_filters_work_on_one_another():
+    logits = torch.tensor([0.4, 0.3, 0.2, 0.1]).log()
+    assert set(draws(logits, 200, top_k=3, top_p=0.9, min_p=0.7)) == {0, 1}
+
+
+def test_a_penalty_makes_what_occurred_less_likely_on_either_side_of_zero():
+    seen = torch.tensor([True, False, True, False])
+    assert penalise(torch.tensor([2.0, 2.0, -2.0, -2.0]), seen, 2.0).tolist() == [1, 2, -4, -2]
+
+
+def test_a_penalty_of_1_changes_nothing_and_no_penalty_changes_its_input():
+    seen = torch.ones(5, dtype=torch.bool)
+    before = LOGITS.clone()
+    assert torch.equal(penalise(LOGITS, seen, 1.0), LOGITS)
+    penalise(LOGITS, seen, 3.0)
+    assert torch.equal(LOGITS, before)
+
+
+def test_a_seed_repeats_its_draws_and_another_draws_otherwise():
+    assert draws(LOGITS, 50, seed=4) == draws(LOGITS, 50, seed=4) != draws(LOGITS, 50, seed=5)
+
+
+@pytest.mark.parametrize("temperature", [0.5, 1.0, 2.0])
+def test_tokens_are_drawn_as_often_as_softmax_says(temperature):
+    n = 4000
+    counts = Counter(draws(LOGITS, n, temperature=temperature))
+    expected = n * (LOGITS / temperature).softmax(-1)
+    surprise = sum((counts[token] - mean) ** 2 / mean for token, mean in enumerate(expected.tolist()))
+    assert surprise < 18.5  # chi-square of 4 degrees of freedom: one seed in a thousand would go beyond

@@ -1,0 +1,208 @@
+from itertools import accumulate
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.config.model import ModelConfig
+from core.config.sampling import SamplingConfig
+from core.control import StopToken
+from core.events import ContextMoved, PromptRead, ReplyEnded, TokenWritten
+from core.generation.writing import StopGate, write
+from core.model.transformer import Transformer
+from core.tokenizers.bpe import BpeTokenizer
+from core.tokenizers.char import CharTokenizer
+from core.tokenizers.tokenizer import BOS, EOS, PAD, UNK
+from core.tokenizers.word import WordTokenizer
+
+CHAR = CharTokenizer.learn(["abcdefgh .!\n"])
+BPE = BpeTokenizer.learn([], 300)  # one token per byte
+WORD = WordTokenizer.learn(["a sheep grazes"], 300)
+PROMPT = CHAR.encode("ab")
+
+
+@pytest.fixture
+def say(scripted):
+    """The events of a model that writes given tokens after a prompt."""
+
+    def run(tokenizer, prompt, tokens, stop=None, **settings):
+        model = scripted(tokenizer.vocab_size, len(prompt), tokens)
+        config = SamplingConfig(**{"temperature": 0, "max_new_tokens": len(tokens)} | settings)
+        return list(write(model, tokenizer, prompt, (), config, stop or StopToken()))
+
+    return run
+
+
+def texts(events):
+    return [event.text for event in events if isinstance(event, TokenWritten)]
+
+
+def test_a_stream_tells_the_prompt_each_token_and_the_end(say):
+    events = say(CHAR, PROMPT, CHAR.encode("cab"))
+    kinds = [type(event) for event in events]
+    assert kinds == [PromptRead, TokenWritten, TokenWritten, TokenWritten, ReplyEnded]
+    assert events[0] == PromptRead(tokens=2, context_length=5, unknown=())
+    assert [event.token_id for event in events[1:4]] == CHAR.encode("cab")
+    assert [event.context_used for event in events[1:4]] == [3, 4, 5]
+
+
+def test_the_last_event_is_also_the_result(scripted):
+    model, results = scripted(CHAR.vocab_size, 2, CHAR.encode("c")), []
+
+    def keep_result():
+        config = SamplingConfig(max_new_tokens=1)
+        results.append((yield from write(model, CHAR, PROMPT, (), config, StopToken())))
+
+    assert list(keep_result())[-1] == results[0]
+    assert isinstance(results[0], ReplyEnded)
+
+
+def test_what_the_vocabulary_lacks_is_told_first(scripted):
+    model = scripted(CHAR.vocab_size, 2, CHAR.encode("c"))
+    stream = write(model, CHAR, [UNK, 5], ("é",), SamplingConfig(max_new_tokens=1), StopToken())
+    assert next(stream).unknown == ("é",)
+
+
+@pytest.mark.parametrize("end", [EOS, CHAR.user_id, CHAR.assistant_id])
+def test_a_reply_ends_at_eos_and_at_a_change_of_speaker(say, end):
+    events = say(CHAR, PROMPT, [*CHAR.encode("cd"), end, *CHAR.encode("e")])
+    assert (events[-1].reason, events[-1].text) == ("eos", "cd")
+    assert texts(events) == ["c", "d"]
+
+
+def test_a_reply_ends_at_its_length(say):
+    ended = say(CHAR, PROMPT, CHAR.encode("abc"), max_new_tokens=2)[-1]
+    assert (ended.reason, ended.text, ended.tokens) == ("length", "ab", 2)
+
+
+def test_a_reply_that_is_stopped_keeps_what_it_has(scripted):
+    model, stop = scripted(CHAR.vocab_size, 2, CHAR.encode("abcdef")), StopToken()
+    events = []
+    for event in write(model, CHAR, PROMPT, (), SamplingConfig(temperature=0), stop):
+        events.append(event)
+        if len(texts(events)) == 3:
+            stop.set()
+    assert (events[-1].reason, events[-1].text, events[-1].tokens) == ("stopped", "abc", 3)
+
+
+def test_a_reply_stopped_before_it_began_is_empty(say):
+    stop = StopToken()
+    stop.set()
+    ended = say(CHAR, PROMPT, CHAR.encode("abc"), stop=stop)[-1]
+    assert (ended.reason, ended.text, ended.tokens) == ("stopped", "", 0)
+
+
+def test_special_tokens_leave_no_text(say):
+    events = say(CHAR, PROMPT, [PAD, UNK, BOS, *CHAR.encode("a")])
+    assert texts(events) == ["", "", "", "a"]
+
+
+def test_characters_come_out_whole(say):
+    events = say(BPE, BPE.encode("a"), BPE.encode("é🐑!"))
+    assert texts(events) == ["", "é", "", "", "", "🐑", "!"]
+
+
+def test_a_character_cut_by_the_length_shows_as_replaced(say):
+    events = say(BPE, BPE.encode("a"), BPE.encode("b🐑"), max_new_tokens=3)
+    assert texts(events) == ["b", "", "", "\ufffd"]
+    assert events[-1].text == "b\ufffd"
+
+
+def with_stop_texts(scripted, text, *stop_texts):
+    model = scripted(CHAR.vocab_size, 2, CHAR.encode(text))
+    config = SamplingConfig(temperature=0, max_new_tokens=len(text), stop=stop_texts)
+    return list(write(model, CHAR, PROMPT, (), config, StopToken()))
+
+
+def test_a_stop_text_ends_the_reply_and_is_not_shown(scripted):
+    events = with_stop_texts(scripted, "abc.d", ".")
+    assert texts(events) == ["a", "b", "c", ""]
+    assert (events[-1].reason, events[-1].text) == ("stop_string", "abc")
+
+
+def test_a_stop_text_that_spans_tokens_never_leaks(scripted):
+    events = with_stop_texts(scripted, "abc.!def", ".!d")
+    assert texts(events) == ["a", "b", "c", "", "", ""]
+    assert (events[-1].reason, events[-1].text) == ("stop_string", "abc")
+
+
+def test_what_only_looked_like_a_stop_text_comes_out_after_all(scripted):
+    events = with_stop_texts(scripted, "a.!.!ef", ".!e.")
+    assert texts(events) == ["a", "", "", ".!", "", "", ".!ef"]
+    assert (events[-1].reason, events[-1].text) == ("length", "a.!.!ef")
+
+
+def test_what_was_held_back_comes_out_at_the_end(scripted):
+    events = with_stop_texts(scripted, "a.!", ".!d")
+    assert texts(events) == ["a", "", "", ".!"]
+    assert (events[-1].reason, events[-1].text) == ("length", "a.!")
+
+
+def test_the_first_of_several_stop_texts_ends_the_reply(scripted):
+    assert with_stop_texts(scripted, "abcdef", "de", "cd", "")[-1].text == "ab"
+
+
+def test_a_moved_context_is_told_in_between():
+    model = Transformer(
+        ModelConfig(n_layers=1, n_heads=1, d_model=8, context_length=4), CHAR.vocab_size
+    ).eval()
+    config = SamplingConfig(max_new_tokens=12, seed=2, top_k=0, temperature=10)
+    events = list(write(model, CHAR, PROMPT, (), config, StopToken()))
+    assert ContextMoved(kept=2, dropped=3) in events
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("tokenizer", [CHAR, BPE, WORD], ids=["char", "bpe", "word"])
+def test_the_streamed_text_is_the_text_of_the_reply_and_holds_no_stop_text(tokenizer, seed):
+    model = Transformer(ModelConfig(n_layers=1, n_heads=1, d_model=8, context_length=9), tokenizer.vocab_size)
+    config = SamplingConfig(
+        max_new_tokens=40, seed=seed, top_k=0, top_p=1, temperature=2, stop=("ab", "h.", "za")
+    )
+    events = list(write(model.eval(), tokenizer, [EOS], (), config, StopToken()))
+    ended = events[-1]
+    assert "".join(texts(events)) == ended.text
+    assert not any(text in ended.text for text in config.stop)
+
+
+def test_a_word_after_a_text_keeps_its_space_and_at_the_start_has_none(say):
+    sheep_grazes = WORD.encode("sheep grazes")
+    assert say(WORD, WORD.encode("a"), sheep_grazes)[-1].text == " sheep grazes"
+    assert say(WORD, [*WORD.encode("a"), EOS], sheep_grazes)[-1].text == "sheep grazes"
+
+
+def test_a_word_after_an_unknown_word_keeps_its_space(say):
+    assert say(WORD, WORD.encode("a wolf"), WORD.encode("grazes"))[-1].text == " grazes"
+
+
+def test_speed_and_times_are_told(say):
+    ended = say(CHAR, PROMPT, CHAR.encode("abc"))[-1]
+    assert 0 < ended.first_token_seconds <= ended.seconds
+    assert ended.tokens_per_second == pytest.approx(3 / ended.seconds)
+
+
+@settings(deadline=None)
+@given(
+    st.lists(st.text("ab.", max_size=4), max_size=12),
+    st.lists(st.text("ab.", min_size=1, max_size=4), max_size=3),
+)
+def test_the_gate_passes_all_before_the_stop_text_and_nothing_else(pieces, stop_texts):
+    gate = StopGate(stop_texts)
+    passed = [gate.pass_on(piece) for piece in pieces] + [gate.rest()]
+    whole = "".join(pieces)
+    assert "".join(passed) == gate.passed
+    assert gate.closed is any(text in whole for text in stop_texts)
+    assert not any(text in gate.passed for text in stop_texts)
+    if gate.closed:
+        assert any(whole.startswith(gate.passed + text) for text in stop_texts)
+    else:
+        assert gate.passed == whole
+
+
+@settings(deadline=None)
+@given(st.text("ab.", max_size=20))
+def test_the_gate_holds_back_no_more_than_it_must(whole):
+    gate = StopGate(["ab"])
+    for letter, so_far in zip(whole, accumulate(whole), strict=True):
+        gate.pass_on(letter)
+        if not gate.closed:
+            assert gate.passed == so_far.removesuffix("a")

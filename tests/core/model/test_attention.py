@@ -1,0 +1,69 @@
+import pytest
+import torch
+
+from core.config.model import ModelConfig
+from core.model.attention import Attention, causal_mask
+from core.model.kv_cache import LayerCache
+
+CPU = torch.device("cpu")
+
+
+def make_attention(**options):
+    torch.manual_seed(0)
+    return Attention(ModelConfig(**{"n_heads": 2, "d_model": 8} | options))
+
+
+def test_a_new_position_sees_itself_and_all_before_it():
+    assert causal_mask(2, 4, CPU).int().tolist() == [[1, 1, 1, 0], [1, 1, 1, 1]]
+
+
+def test_without_a_past_the_mask_is_the_lower_triangle():
+    assert causal_mask(3, 3, CPU).int().tolist() == [[1, 0, 0], [1, 1, 0], [1, 1, 1]]
+
+
+def test_the_first_position_gathers_only_its_own_value():
+    attention = make_attention(output_projection=False)
+    x = torch.randn(1, 3, 8)
+    values = attention.to_qkv(x).chunk(3, dim=-1)[2]
+    assert torch.allclose(attention(x)[:, 0], values[:, 0])
+
+
+def test_several_new_positions_after_a_past_do_not_see_each_others_future():
+    attention, x = make_attention(), torch.randn(1, 5, 8)
+
+    def read_last_two(changed):
+        cache = LayerCache((1, 2, 5, 4), CPU, torch.float32)
+        attention(x[:, :3], cache)
+        return attention(torch.cat((x[:, 3:4], changed), dim=1), cache)
+
+    assert torch.equal(read_last_two(x[:, 4:])[:, 0], read_last_two(x[:, 4:] + 1)[:, 0])
+
+
+def test_one_matrix_makes_queries_keys_and_values():
+    names = dict(make_attention().named_parameters())
+    assert {name: tuple(p.shape) for name, p in names.items()} == {
+        "to_qkv.weight": (24, 8),
+        "to_out.weight": (8, 8),
+    }
+
+
+def test_a_bias_is_there_where_it_is_asked_for():
+    biased = make_attention(attention_bias=True)
+    assert (biased.to_qkv.bias.shape, biased.to_out.bias.shape) == ((24,), (8,))
+
+
+def test_heads_attend_apart():
+    attention = make_attention(output_projection=False)
+    x = torch.randn(1, 3, 8)
+    before = attention(x)
+    with torch.no_grad():
+        attention.to_qkv.weight[4:8] += 1  # the second head's queries
+    after = attention(x)
+    assert torch.equal(before[..., :4], after[..., :4])
+    assert not torch.allclose(before[:, 1:, 4:], after[:, 1:, 4:])
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_weights_are_dropped_in_training_only(training):
+    attention, x = make_attention(dropout=0.5).train(training), torch.randn(1, 6, 8)
+    assert torch.equal(attention(x), attention(x)) is not training

@@ -1,0 +1,98 @@
+import math
+
+import pytest
+import torch
+
+from core.config.model import ModelConfig
+from core.model.transformer import Transformer
+
+C, F, L, V = 64, 160, 3, 96
+SIZES = {"n_layers": L, "n_heads": 4, "d_model": C, "d_ff": F, "context_length": 80}
+IN_BLOCK = {  # a matrix's inputs and outputs; the fused one is three of (C, C)
+    "attention.to_qkv": (C, C),
+    "attention.to_out": (C, C),
+    "feed_forward.widen": (C, F),
+    "feed_forward.narrow": (F, C),
+}
+
+
+def make_model(seed=0, **options):
+    return Transformer(ModelConfig(**SIZES | options), V, seed)
+
+
+def spread(model, matrix):
+    return model.get_parameter(f"blocks.1.{matrix}.weight").std().item()
+
+
+@pytest.mark.parametrize("matrix", IN_BLOCK)
+def test_normal_draws_with_the_spread_that_was_chosen(matrix):
+    model = make_model(initialisation="normal", initial_std=0.07)
+    assert spread(model, matrix) == pytest.approx(0.07, rel=0.04)
+
+
+@pytest.mark.parametrize(("matrix", "sizes"), IN_BLOCK.items())
+def test_kaiming_draws_by_the_number_of_inputs(matrix, sizes):
+    n_in, _ = sizes
+    assert spread(make_model(initialisation="kaiming"), matrix) == pytest.approx(
+        math.sqrt(2 / n_in), rel=0.04
+    )
+
+
+@pytest.mark.parametrize(("matrix", "sizes"), IN_BLOCK.items())
+def test_xavier_draws_by_inputs_and_outputs(matrix, sizes):
+    assert spread(make_model(initialisation="xavier"), matrix) == pytest.approx(
+        math.sqrt(2 / sum(sizes)), rel=0.04
+    )
+
+
+@pytest.mark.parametrize("initialisation", ["normal", "kaiming", "xavier"])
+def test_only_the_ends_of_residual_branches_are_scaled_down(initialisation):
+    plain = make_model(initialisation=initialisation)
+    scaled = make_model(initialisation=initialisation, scale_residual=True)
+    ratios = {matrix: spread(scaled, matrix) / spread(plain, matrix) for matrix in IN_BLOCK}
+    down = 1 / math.sqrt(2 * L)
+    assert ratios == pytest.approx(dict(zip(IN_BLOCK, (1, down, 1, down), strict=True)))
+
+
+def test_embeddings_have_a_spread_of_their_own():
+    model = make_model(positions="learned", embedding_std=0.5, initial_std=0.02)
+    assert model.token_embedding.weight.std().item() == pytest.approx(0.5, rel=0.04)
+    assert model.position_embedding.weight.std().item() == pytest.approx(0.5, rel=0.04)
+
+
+def test_an_untied_head_is_drawn_as_a_matrix_and_a_tied_one_as_the_embedding():
+    options = {"embedding_std": 0.5, "initial_std": 0.02}
+    assert make_model(tied_embeddings=False, **options).head.weight.std().item() == pytest.approx(
+        0.02, rel=0.04
+    )
+    assert make_model(tied_embeddings=True, **options).head.weight.std().item() == pytest.approx(
+        0.5, rel=0.04
+    )
+
+
+def test_biases_are_zero_and_norms_do_nothing():
+    model = make_model(attention_bias=True, head_bias=True)
+    vectors = {name: p for name, p in model.named_parameters() if p.dim() == 1}
+    assert len(vectors) == L * (4 + 4) + 2 + 1
+    for name, vector in vectors.items():
+        value = 1 if "norm" in name and name.endswith("weight") else 0
+        assert torch.equal(vector, torch.full_like(vector, value)), name
+
+
+def test_one_seed_means_one_model_whatever_torch_drew_before():
+    torch.manual_seed(1)
+    first = make_model(seed=7).state_dict()
+    torch.manual_seed(2)
+    again = make_model(seed=7).state_dict()
+    assert all(torch.equal(first[name], again[name]) for name in first)
+
+
+def test_another_seed_means_another_model():
+    first, other = make_model(seed=7).state_dict(), make_model(seed=8).state_dict()
+    assert not any(torch.equal(first[name], other[name]) for name in first if first[name].dim() == 2)
+
+
+def test_no_two_matrices_are_drawn_alike():
+    model = make_model()
+    first, second = (block.attention.to_out.weight for block in model.blocks[:2])
+    assert not torch.equal(first, second)

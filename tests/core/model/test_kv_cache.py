@@ -1,0 +1,87 @@
+from itertools import product
+
+import pytest
+import torch
+
+from core.config.model import ModelConfig
+from core.model.kv_cache import KVCache, LayerCache
+from core.model.transformer import Transformer
+
+CPU = torch.device("cpu")
+CONTEXT, VOCABULARY = 12, 17
+KINDS = list(product(["sinusoidal", "learned", "rotary", "none"], ["pre", "post", "none"]))
+
+
+def make_model(**options):
+    sizes = {"n_layers": 2, "n_heads": 2, "d_model": 12, "d_ff": 20, "context_length": CONTEXT}
+    wide = {"initial_std": 0.3, "embedding_std": 0.3}  # so that attention is far from even
+    return Transformer(ModelConfig(**sizes | wide | options), VOCABULARY, seed=3).eval()
+
+
+def random_ids(length, n_sequences=2):
+    return torch.randint(VOCABULARY, (n_sequences, length), generator=torch.Generator().manual_seed(1))
+
+
+def read_in_parts(model, ids, lengths):
+    cache = KVCache(model.config, ids.shape[0], CPU)
+    return torch.cat([model(part, cache) for part in ids.split(lengths, dim=1)], dim=1)
+
+
+@pytest.mark.parametrize(("positions", "norm"), KINDS)
+@pytest.mark.parametrize(
+    "lengths", [[1] * CONTEXT, [5, 1, 1, 5], [CONTEXT]], ids=["singly", "in parts", "at once"]
+)
+@torch.inference_mode()
+def test_cached_reading_equals_the_whole_pass(positions, norm, lengths):
+    model, ids = make_model(positions=positions, norm=norm), random_ids(CONTEXT)
+    assert torch.allclose(read_in_parts(model, ids, lengths), model(ids), atol=1e-5, rtol=0)
+
+
+@torch.inference_mode()
+def test_the_teaching_shape_is_cached_rightly_too():
+    model = make_model(n_heads=1, d_model=2, norm="none", feed_forward=False, output_projection=False)
+    ids = random_ids(CONTEXT)
+    assert torch.allclose(read_in_parts(model, ids, [4, 3, 5]), model(ids), atol=1e-5, rtol=0)
+
+
+@torch.inference_mode()
+def test_a_cleared_cache_begins_anew():
+    model, ids = make_model(), random_ids(4)
+    cache = KVCache(model.config, 2, CPU)
+    model(random_ids(9), cache)
+    cache.clear()
+    assert cache.length == 0
+    assert torch.allclose(model(ids, cache), model(ids), atol=1e-5, rtol=0)
+
+
+@pytest.mark.parametrize("positions", ["sinusoidal", "learned", "rotary", "none"])
+@pytest.mark.parametrize("too_many", [1, 2])
+@torch.inference_mode()
+def test_a_full_cache_refuses_more(positions, too_many):
+    model = make_model(positions=positions)
+    cache = KVCache(model.config, 2, CPU)
+    model(random_ids(CONTEXT), cache)
+    with pytest.raises(ValueError, match=f"{CONTEXT} positions"):
+        model(random_ids(too_many), cache)
+    assert cache.length == CONTEXT
+
+
+def test_a_full_layer_refuses_more_and_keeps_what_it_has():
+    layer = LayerCache((1, 1, 2, 1), CPU, torch.float32)
+    layer.append(torch.ones(1, 1, 2, 1), torch.ones(1, 1, 2, 1))
+    with pytest.raises(ValueError, match="holds 2 positions, and 3 were given"):
+        layer.append(torch.zeros(1, 1, 1, 1), torch.zeros(1, 1, 1, 1))
+    assert layer.length == 2
+
+
+def test_nothing_is_allocated_after_the_start():
+    layer = LayerCache((1, 1, 3, 1), CPU, torch.float32)
+    addresses = {layer.append(torch.ones(1, 1, 1, 1), torch.ones(1, 1, 1, 1))[0].data_ptr() for _ in range(3)}
+    assert len(addresses) == 1
+
+
+def test_keys_and_values_are_kept_in_the_order_they_came():
+    layer = LayerCache((1, 1, 3, 1), CPU, torch.float32)
+    layer.append(torch.tensor([[[[1.0], [2.0]]]]), torch.tensor([[[[4.0], [5.0]]]]))
+    keys, values = layer.append(torch.tensor([[[[3.0]]]]), torch.tensor([[[[6.0]]]]))
+    assert (keys.flatten().tolist(), values.flatten().tolist()) == ([1, 2, 3], [4, 5, 6])

@@ -1,0 +1,73 @@
+"""Every module is run once with sizes that are all different, so that its shape comments cannot lie."""
+
+import pytest
+import torch
+
+from core.config.model import ModelConfig
+from core.model.attention import Attention, causal_mask
+from core.model.block import Block, FeedForward, make_norm
+from core.model.kv_cache import KVCache, LayerCache
+from core.model.positions import rotary_table, rotate, sinusoidal_table
+from core.model.transformer import Transformer
+
+B, T, S, H, D, L, V, F, CONTEXT = 2, 3, 7, 4, 6, 5, 11, 40, 13
+C = H * D
+CPU = torch.device("cpu")
+KINDS = [
+    (positions, norm) for positions in ("sinusoidal", "learned", "rotary", "none") for norm in ("pre", "post")
+]
+
+
+def config(**changes):
+    sizes = {"n_layers": L, "n_heads": H, "d_model": C, "d_ff": F, "context_length": CONTEXT}
+    return ModelConfig(**sizes | changes)
+
+
+def test_position_tables():
+    assert sinusoidal_table(S, C).shape == (S, C)
+    assert rotary_table(S, D).shape == (2, S, D)
+
+
+def test_rotation_keeps_the_shape():
+    assert rotate(torch.randn(B, H, T, D), rotary_table(T, D)).shape == (B, H, T, D)
+
+
+def test_the_causal_mask():
+    assert causal_mask(T, S, CPU).shape == (T, S)
+
+
+def test_a_layer_cache_gives_all_positions_so_far():
+    cache = LayerCache((B, H, CONTEXT, D), CPU, torch.float32)
+    cache.append(torch.randn(B, H, S - T, D), torch.randn(B, H, S - T, D))
+    keys, values = cache.append(torch.randn(B, H, T, D), torch.randn(B, H, T, D))
+    assert keys.shape == values.shape == (B, H, S, D)
+
+
+def test_attention_with_and_without_a_past():
+    attention, cache = Attention(config()), LayerCache((B, H, CONTEXT, D), CPU, torch.float32)
+    cache.append(torch.randn(B, H, S - T, D), torch.randn(B, H, S - T, D))
+    x, rotary = torch.randn(B, T, C), rotary_table(T, D)
+    assert attention(x).shape == attention(x, cache, rotary).shape == (B, T, C)
+    assert attention.to_qkv(x).shape == (B, T, 3 * C)
+
+
+def test_the_feed_forward_part_widens_and_narrows():
+    feed_forward = FeedForward(config())
+    assert feed_forward.widen(torch.randn(B, T, C)).shape == (B, T, F)
+    assert feed_forward(torch.randn(B, T, C)).shape == (B, T, C)
+
+
+@pytest.mark.parametrize("norm", ["pre", "post", "none"])
+def test_a_block_and_its_norm(norm):
+    x = torch.randn(B, T, C)
+    assert Block(config(norm=norm))(x).shape == make_norm(config(norm=norm))(x).shape == (B, T, C)
+
+
+@pytest.mark.parametrize(("positions", "norm"), KINDS)
+def test_the_whole_model(positions, norm):
+    model, cache = Transformer(config(positions=positions, norm=norm), V), KVCache(config(), B, CPU)
+    model(torch.randint(V, (B, S - T)), cache)
+    ids = torch.randint(V, (B, T))
+    assert model(ids, cache).shape == (B, T, V)
+    assert model.hidden(ids).shape == (B, T, C)
+    assert (cache.length, len(cache.layers)) == (S, L)
