@@ -32,6 +32,11 @@ class Workspace:
         """Where the files of the sample corpus are written."""
         return self.root / "sample"
 
+    @property
+    def measurements(self) -> Path:
+        """What was measured on this machine, such as the fastest precision for a shape."""
+        return self.root / "measurements.json"
+
     def prepare(self) -> None:
         """Make the folders.
 

@@ -1,0 +1,106 @@
+"""Writing a checkpoint, whole or not at all: a temporary folder, synced, then renamed.
+
+A kill at any moment leaves the checkpoints that were there, and perhaps a draft that the next one clears away.
+"""
+
+import errno
+import hashlib
+import json
+import shutil
+from pathlib import Path
+
+from safetensors import SafetensorError
+from safetensors.torch import save_file
+from torch import Tensor
+
+from core.errors import DiskFullError, WorkspaceError
+from core.runs.catalog import checkpoint_steps, pointed_step
+from core.runs.files import move_folder_into_place, sync, telling_disk_errors, write_whole
+from core.runs.folder import RunFolder
+from core.runs.state import CheckpointState
+
+WEIGHTS = "model.safetensors"
+OPTIMIZER = "optimizer.safetensors"
+
+
+def save_checkpoint(
+    run: RunFolder,
+    weights: dict[str, Tensor],
+    optimizer: dict[str, Tensor],
+    state: CheckpointState,
+    keep: int,
+) -> Path:
+    """Write the checkpoint of `state.step`, point `last` (and `best`, if it is) at it, and drop the oldest.
+
+    Args:
+        weights: The model's tensors by name; none may share its memory with another.
+        optimizer: The optimizer's tensors by name.
+        keep: How many of the newest to keep, besides the best.
+
+    Returns:
+        The checkpoint's folder.
+
+    Raises:
+        DiskFullError, WorkspaceError: It could not be written; earlier checkpoints are untouched.
+    """
+    place = run.checkpoint(state.step)
+    draft = run.checkpoints / f".draft-{place.name}"
+    with telling_disk_errors(place):
+        try:
+            clear_drafts(run)
+            draft.mkdir(parents=True)
+            _write_tensors(draft / WEIGHTS, weights)
+            _write_tensors(draft / OPTIMIZER, optimizer)
+            _write_state(draft, state)
+            sync(draft)
+            move_folder_into_place(draft, place)
+        finally:
+            shutil.rmtree(draft, ignore_errors=True)
+    if (
+        state.best_step == state.step
+    ):  # before `last`, from which a killed run goes on and would not look back
+        write_whole(run.checkpoints / "best", place.name + "\n")
+    write_whole(run.checkpoints / "last", place.name + "\n")
+    _drop_oldest(run, keep)
+    return place
+
+
+def clear_drafts(run: RunFolder) -> None:
+    """Remove what a killed writer left behind. A folder moved aside goes back if its successor never came."""
+    for leftover in run.checkpoints.glob(".old-step-*"):
+        place = run.checkpoints / leftover.name.removeprefix(".old-")
+        if place.exists():
+            shutil.rmtree(leftover, ignore_errors=True)
+        else:
+            leftover.rename(place)
+    for draft in run.checkpoints.glob(".draft-*"):
+        shutil.rmtree(draft, ignore_errors=True)
+
+
+def digest(path: Path) -> str:
+    """The file's SHA-256 in hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _write_tensors(path: Path, tensors: dict[str, Tensor]) -> None:
+    try:
+        save_file({name: t.detach().contiguous() for name, t in tensors.items()}, path, {"format": "pt"})
+    except SafetensorError as cause:  # the library tells the system's error number in its text only
+        if f"os error {errno.ENOSPC}" in str(cause):
+            raise DiskFullError(path) from cause
+        raise WorkspaceError(path, str(cause)) from cause
+    sync(path)
+
+
+def _write_state(draft: Path, state: CheckpointState) -> None:
+    sums = {name: digest(draft / name) for name in (WEIGHTS, OPTIMIZER)}
+    record = state.model_copy(update={"sha256": sums}).model_dump(mode="json")
+    write_whole(draft / "state.json", json.dumps(record, indent=2) + "\n")
+
+
+def _drop_oldest(run: RunFolder, keep: int) -> None:
+    pointed = {pointed_step(run, "best"), pointed_step(run, "last")}  # a kill can leave steps after `last`
+    for step in checkpoint_steps(run)[:-keep]:
+        if step not in pointed:
+            shutil.rmtree(run.checkpoint(step), ignore_errors=True)

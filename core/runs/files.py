@@ -1,0 +1,66 @@
+"""Writing to the disk so that a kill or a full disk never leaves half a file under its own name."""
+
+import errno
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from core.errors import DiskFullError, WorkspaceError
+
+
+@contextmanager
+def telling_disk_errors(path: Path) -> Iterator[None]:
+    """Turn the system's failures to write `path` into sentences.
+
+    Raises:
+        DiskFullError: No room is left.
+        WorkspaceError: The folder cannot be written.
+    """
+    try:
+        yield
+    except OSError as cause:
+        if cause.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise DiskFullError(path) from cause
+        raise WorkspaceError(path, (cause.strerror or "it cannot be written").lower()) from cause
+
+
+def write_whole(path: Path, content: str | bytes) -> None:
+    """Replace a file, text as UTF-8: afterwards it is the old one or the new one, never a mixture.
+
+    Raises:
+        DiskFullError, WorkspaceError: The old file stays.
+    """
+    draft = path.with_name(f".{path.name}.draft")
+    with telling_disk_errors(path):
+        try:
+            with draft.open("wb") as file:
+                file.write(content.encode() if isinstance(content, str) else content)
+                file.flush()
+                os.fsync(file.fileno())
+            draft.replace(path)
+        finally:
+            draft.unlink(missing_ok=True)
+
+
+def sync(path: Path) -> None:
+    """Wait until a file, or a folder's list of names, is on the disk."""
+    if path.is_dir() and os.name == "nt":
+        return  # Windows cannot open a folder, and keeps its names safe by itself
+    descriptor = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def move_folder_into_place(draft: Path, place: Path) -> None:
+    """Give a finished folder its name; one that has the name already goes, but only after."""
+    old = place.with_name(f".old-{place.name}")
+    shutil.rmtree(old, ignore_errors=True)
+    if place.exists():
+        place.rename(old)
+    draft.rename(place)
+    sync(place.parent)
+    shutil.rmtree(old, ignore_errors=True)

@@ -1,0 +1,147 @@
+"""The training loop: batches in, optimizer steps taken, one event after each.
+
+Shapes
+    B  sequences in the batch    T  positions
+"""
+
+import math
+import time
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn.utils import clip_grad_norm_
+from torch.optim import Optimizer
+
+from core.config.training import TrainingConfig
+from core.control import StopToken
+from core.errors import TrainingDivergedError
+from core.events import StepDone
+from core.training.loss import counted_tokens, summed_loss
+from core.training.optimizer import set_learning_rate
+from core.training.precision import Precision
+from core.training.schedule import learning_rate_at
+
+Batch = tuple[Tensor, Tensor]  # token ids and the tokens that follow them, (B, T) each
+BatchAt = Callable[[int], Batch]  # by the number of the forward pass since the run began
+
+LEAST_SCALE = 1.0  # a float16 loss that overflows unscaled will not get better by scaling
+
+
+@dataclass(frozen=True, slots=True)
+class Learner:
+    """What a step changes, and the number format in which it does."""
+
+    model: nn.Module
+    optimizer: Optimizer
+    precision: Precision
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How far a run goes, in optimizer steps, and how many of them read the text once."""
+
+    steps: int
+    steps_per_epoch: float
+
+
+@dataclass(slots=True)
+class Progress:
+    """How far a run has come; `train` moves it on, a checkpoint keeps it."""
+
+    step: int = 0
+    tokens: int = 0
+    seconds: float = 0.0
+    train_loss: float | None = None
+
+
+def train(
+    learner: Learner,
+    batch_at: BatchAt,
+    config: TrainingConfig,
+    plan: Plan,
+    progress: Progress,
+    stop: StopToken,
+) -> Generator[StepDone, None, None]:
+    """Take optimizer steps until `progress.step` is `plan.steps`, yielding an event after each.
+
+    Everything random in a step (its batch, its dropout) is a function of the seed and the step's number, so
+    a run that is stopped between two steps and resumed takes the very steps it would have taken.
+
+    Raises:
+        TrainingDivergedError: A loss or gradient is not finite; the weights are those of the step before.
+    """
+    model, optimizer = learner.model, learner.optimizer
+    model.train()
+    while progress.step < plan.steps and not stop.asked:
+        started = time.perf_counter()
+        step, passes = progress.step, config.gradient_accumulation_steps
+        learning_rate = learning_rate_at(step, config, plan.steps)
+        set_learning_rate(optimizer, learning_rate)
+        batches = [batch_at(step * passes + number) for number in range(passes)]
+        loss, grad_norm = finite_gradients(learner, batches, config, step)
+        learner.precision.scaler.step(optimizer)
+        learner.precision.scaler.update()
+        optimizer.zero_grad(set_to_none=True)
+        seconds = time.perf_counter() - started
+        tokens = sum(x.numel() for x, _ in batches)
+        progress.step, progress.tokens = step + 1, progress.tokens + tokens
+        progress.seconds, progress.train_loss = progress.seconds + seconds, loss
+        yield StepDone(
+            step=progress.step,
+            loss=loss,
+            learning_rate=learning_rate,
+            grad_norm=grad_norm,
+            tokens=progress.tokens,
+            tokens_per_second=tokens / seconds,
+            seconds=seconds,
+            epoch=progress.step / plan.steps_per_epoch,
+        )
+        model.train()  # whoever looked at the model between two steps may have left it in evaluation mode
+
+
+def finite_gradients(
+    learner: Learner, batches: Sequence[Batch], config: TrainingConfig, step: int
+) -> tuple[float, float]:
+    """Leave clipped gradients in the model; give the loss and the gradient's norm before clipping.
+
+    A float16 gradient that overflows is computed again with half the loss scale, the same batch and the same
+    dropout, so that every step of a run is a real one.
+
+    Raises:
+        TrainingDivergedError: The loss or the gradient is not finite, and no smaller scale would help.
+    """
+    model, optimizer, precision = learner.model, learner.optimizer, learner.precision
+    while True:
+        seed_dropout(config.seed, step)
+        loss = accumulate_gradients(model, batches, precision)
+        precision.scaler.unscale_(optimizer)
+        grad_norm = clip_grad_norm_(model.parameters(), config.max_grad_norm or math.inf).item()
+        if math.isfinite(loss) and math.isfinite(grad_norm):
+            return loss, grad_norm
+        optimizer.zero_grad(set_to_none=True)
+        if not math.isfinite(loss) or precision.scaler.get_scale() <= LEAST_SCALE:
+            raise TrainingDivergedError(step + 1)
+        precision.scaler.update(precision.scaler.get_scale() / 2)
+
+
+def accumulate_gradients(model: nn.Module, batches: Sequence[Batch], precision: Precision) -> float:
+    """Add up the gradients of several batches as if they were one, and give the mean loss in nats per token.
+
+    The mean is over the tokens that count, so padding in one batch gives no other batch more weight.
+    """
+    total = max(1, sum(counted_tokens(y) for _, y in batches))
+    loss = torch.zeros((), device=batches[0][0].device)
+    for x, y in batches:
+        with precision.autocast():
+            part = summed_loss(model, x, y) / total
+        precision.scaler.scale(part).backward()
+        loss += part.detach()
+    return loss.item()
+
+
+def seed_dropout(seed: int, step: int, rank: int = 0) -> None:
+    """Set torch's random state for one step: what is dropped depends on nothing but these three numbers."""
+    torch.manual_seed(int(np.random.SeedSequence((seed, step, rank)).generate_state(1, np.uint64)[0] >> 1))
