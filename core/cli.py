@@ -1,0 +1,339 @@
+"""The command line: arguments → config → task → lines on the terminal, and an exit code.
+
+0 done, 1 a failure told in a sentence, 2 wrong usage, 130 stopped by Ctrl+C. torch loads only with the commands
+that compute, Qt with none.
+"""
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import platformdirs
+import typer
+
+from core.config.corpus import ImportConfig
+from core.config.presets import DEFAULT_PRESET, PRESETS, preset_run
+from core.config.sampling import SamplingConfig
+from core.config.setting import Setting, describe
+from core.config.toml import checked, parse_assignments, read_run, setting_groups, with_settings
+from core.corpus.library import Library
+from core.errors import UserFacingError
+from core.runs.catalog import Catalog
+from core.runs.folder import Workspace
+from core.tasks.evaluate_sample import evaluate_sample
+from core.tasks.import_files import import_files
+from core.tasks.make_sample import make_sample
+from core.tasks.open_model import open_model
+from core.tasks.reply import complete, reply
+from core.tasks.train_model import resume_run, train_model
+from core.terminal import INTERRUPTED, OpenStream, Result, follow, print_record, print_table
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=False,
+    pretty_exceptions_enable=False,
+    help="From your own documents to your own language model. Without a command, the window opens.",
+    epilog="--workspace and --json may stand before or after the command.",
+)
+bench_app = typer.Typer(help="Measure this machine, against a peer, in interleaved rounds.")
+app.add_typer(bench_app, name="bench")
+
+SAMPLING_HELP = {setting.name: setting.help for setting in describe(SamplingConfig)}
+IMPORT_HELP = {setting.name: setting.help for setting in describe(ImportConfig)}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a command works, and how it speaks."""
+
+    workspace: Workspace
+    as_json: bool
+    open_window: Callable[[Workspace], int]
+
+
+def run(arguments: Sequence[str], open_window: Callable[[Workspace], int]) -> int:
+    """Run one command and give its exit code.
+
+    Args:
+        arguments: What follows the program's name.
+        open_window: Shows the window on a workspace, for when no command is given.
+    """
+    try:
+        app(hoisted(arguments), obj=open_window)
+    except UserFacingError as error:
+        print(f"error: {error.message}\n{error.remedy}", file=sys.stderr)
+        return error.exit_code
+    except SystemExit as end:  # how typer ends, after telling what is wrong with the arguments
+        return _flushed(int(end.code or 0))
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    raise AssertionError("typer came back without an exit code")
+
+
+def _flushed(code: int) -> int:
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader, such as `head`, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return code
+
+
+def hoisted(arguments: Sequence[str]) -> list[str]:
+    """The same arguments with --workspace and --json in front, so that they can stand anywhere."""
+    front, rest = [], []
+    waiting = iter(arguments)
+    for argument in waiting:
+        if argument == "--json" or argument.startswith("--workspace="):
+            front.append(argument)
+        elif argument == "--workspace":
+            front += [argument, *([value] if (value := next(waiting, None)) is not None else [])]
+        elif argument == "--":
+            rest += [argument, *waiting]
+        else:
+            rest.append(argument)
+    return front + rest
+
+
+def end(code: int, **options: object) -> None:
+    """End with the exit code that a command returned."""
+    del options  # those of `place`, which every command has had already
+    raise typer.Exit(code)
+
+
+@app.callback(invoke_without_command=True, result_callback=end)
+def place(
+    context: typer.Context,
+    workspace: Annotated[
+        Path | None,
+        typer.Option(help="The folder of library, data sets and runs.", envvar="SHEEPOP_WORKSPACE"),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="One JSON object per event and line.")] = False,
+) -> int:
+    """Settle where to work; without a command, open the window there."""
+    root = workspace or Path(platformdirs.user_data_dir("SheepOp Studio", False))
+    open_window: Callable[[Workspace], int] = context.obj
+    context.obj = Place(Workspace(root.expanduser().absolute()), json, open_window)
+    return open_window(context.obj.workspace) if context.invoked_subcommand is None else 0
+
+
+def perform(context: typer.Context, open_stream: OpenStream[Result]) -> tuple[Result, int]:
+    """Follow a task and give its result and exit code."""
+    here: Place = context.obj
+    here.workspace.prepare()
+    result, stopped = follow(open_stream, here.as_json)
+    return result, INTERRUPTED if stopped else 0
+
+
+@app.command()
+def sample(context: typer.Context) -> int:
+    """Write the sample corpus into the workspace and import it."""
+    workspace: Workspace = context.obj.workspace
+    return perform(context, lambda stop: make_sample(workspace, ImportConfig(), stop))[1]
+
+
+@app.command(name="import")
+def import_command(
+    context: typer.Context,
+    paths: Annotated[list[Path], typer.Argument(help="Files and folders; folders with all that is in them.")],
+    ocr: Annotated[Literal["auto", "force", "off"], typer.Option(help=IMPORT_HELP["ocr"])] = "auto",
+    languages: Annotated[str, typer.Option(help=IMPORT_HELP["languages"])] = "eng",
+) -> int:
+    """Read files into the library."""
+    config = checked(ImportConfig, {"ocr": ocr, "languages": languages})
+    workspace: Workspace = context.obj.workspace
+    return perform(context, lambda stop: import_files(paths, config, workspace, stop))[1]
+
+
+@app.command()
+def documents(context: typer.Context) -> int:
+    """List every file that was imported or tried."""
+    context.obj.workspace.prepare()
+    with Library(context.obj.workspace.library) as library:
+        rows = library.rows()
+    columns = ("id", "path", "kind", "state", "reason", "pages", "characters")
+    _print_table(context, "document", columns, [asdict(row) for row in rows])
+    return 0
+
+
+@app.command()
+def train(
+    context: typer.Context,
+    run_file: Annotated[
+        Path | None, typer.Argument(metavar="[RUN.toml]", help="Settings to start from.")
+    ] = None,
+    name: Annotated[
+        str, typer.Option(help="The run's name; by default a new one, or the last with --resume.")
+    ] = "",
+    preset: Annotated[str, typer.Option(help=f"One of {', '.join(PRESETS)}.")] = "",
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="training.max_steps=200; repeat for more."),
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with a run from its last checkpoint.")
+    ] = False,
+) -> int:
+    """Train a model on the library's documents."""
+    workspace: Workspace = context.obj.workspace
+    changes = parse_assignments(set_ or [])
+    if resume:
+        if run_file or preset:
+            raise typer.BadParameter("a run goes on with its own settings; leave out RUN.toml and --preset")
+        resumed = name or _last_run(workspace)
+        return perform(context, lambda stop: resume_run(workspace, resumed, changes, stop))[1]
+    base = read_run(run_file, preset) if run_file else preset_run(preset or DEFAULT_PRESET)
+    config = with_settings(base, changes)
+    new = name or Catalog(workspace).unused_name()
+    return perform(context, lambda stop: train_model(workspace, new, config, stop))[1]
+
+
+@app.command()
+def generate(
+    context: typer.Context,
+    name: Annotated[str, typer.Argument(help="The run.")],
+    prompt: Annotated[str, typer.Option(help="The text to continue, or the message to answer.")] = "",
+    max_new_tokens: Annotated[int | None, typer.Option(help=SAMPLING_HELP["max_new_tokens"])] = None,
+    temperature: Annotated[float | None, typer.Option(help=SAMPLING_HELP["temperature"])] = None,
+    top_k: Annotated[int | None, typer.Option(help=SAMPLING_HELP["top_k"])] = None,
+    top_p: Annotated[float | None, typer.Option(help=SAMPLING_HELP["top_p"])] = None,
+    min_p: Annotated[float | None, typer.Option(help=SAMPLING_HELP["min_p"])] = None,
+    repetition_penalty: Annotated[
+        float | None, typer.Option(help=SAMPLING_HELP["repetition_penalty"])
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help=SAMPLING_HELP["seed"])] = None,
+    stop_text: Annotated[list[str] | None, typer.Option("--stop", help=SAMPLING_HELP["stop"])] = None,
+    greedy: Annotated[
+        bool, typer.Option("--greedy", help="The likeliest token each time: temperature 0.")
+    ] = False,
+    chat: Annotated[
+        bool | None,
+        typer.Option("--chat/--complete", help="Answer or continue; by default as the run was taught."),
+    ] = None,
+    checkpoint: Annotated[str, typer.Option(help="best, last or a step.")] = "best",
+) -> int:
+    """Let a run's model write."""
+    workspace: Workspace = context.obj.workspace
+    given: dict[str, Any] = {
+        "max_new_tokens": max_new_tokens,
+        "temperature": 0.0 if greedy else temperature,
+        "top_k": top_k,
+        "top_p": top_p,
+        "min_p": min_p,
+        "repetition_penalty": repetition_penalty,
+        "seed": seed,
+        "stop": tuple(stop_text) if stop_text else None,
+    }
+    changes = {key: value for key, value in given.items() if value is not None}
+    checked(SamplingConfig, changes)  # before the model is opened: a wrong number should not cost a wait
+    model, code = perform(context, lambda stop: open_model(workspace, name, checkpoint, stop))
+    if code:
+        return code
+    sampling = checked(SamplingConfig, model.sampling.model_dump() | changes)
+    if model.has_conversations if chat is None else chat:
+        return perform(context, lambda stop: reply(model, [("user", prompt)], sampling, stop))[1]
+    return perform(context, lambda stop: complete(model, prompt, sampling, stop))[1]
+
+
+@app.command()
+def runs(context: typer.Context) -> int:
+    """List the runs, the last changed first."""
+    context.obj.workspace.prepare()
+    rows = [asdict(run) for run in Catalog(context.obj.workspace).runs()]
+    columns = (
+        "name",
+        "preset",
+        "step",
+        "max_steps",
+        "train_loss",
+        "val_loss",
+        "parameters",
+        "bytes",
+        "changed",
+    )
+    _print_table(context, "run", columns, rows)
+    return 0
+
+
+@app.command(name="evaluate-sample")
+def evaluate_sample_command(
+    context: typer.Context,
+    name: Annotated[str, typer.Argument(help="The run.")],
+    checkpoint: Annotated[str, typer.Option(help="best, last or a step.")] = "best",
+) -> int:
+    """Ask a run the held-out questions about the sample corpus."""
+    workspace: Workspace = context.obj.workspace
+    return perform(context, lambda stop: evaluate_sample(workspace, name, checkpoint, stop))[1]
+
+
+@app.command()
+def settings(context: typer.Context) -> int:
+    """List every setting of a run, with its default and limits."""
+    rows = [
+        {
+            "name": f"{group}.{setting.name}",
+            "default": setting.default,
+            "limits": _limits(setting),
+            "help": setting.help,
+        }
+        for group, model in setting_groups().items()
+        for setting in describe(model)
+    ]
+    _print_table(context, "setting", ("name", "default", "limits", "help"), rows)
+    return 0
+
+
+@bench_app.command(name="train")
+def bench_train_command(
+    context: typer.Context,
+    shape: Annotated[str, typer.Option(help="S, M or L.")] = "L",
+    rounds: Annotated[int, typer.Option(min=1, help="Interleaved rounds; the medians count.")] = 5,
+) -> int:
+    """Training steps of ours, against transformers' plain float32 loop."""
+    from core.tasks.bench import bench_train
+
+    return perform(context, lambda stop: bench_train(shape, rounds, stop))[1]
+
+
+@bench_app.command(name="generate")
+def bench_generate_command(
+    context: typer.Context,
+    shape: Annotated[str, typer.Option(help="S, M or L.")] = "M",
+    rounds: Annotated[int, typer.Option(min=1, help="Interleaved rounds; the medians count.")] = 5,
+) -> int:
+    """Cached decoding of ours, against transformers' cached generate on the same weights."""
+    from core.tasks.bench import bench_generate
+
+    return perform(context, lambda stop: bench_generate(shape, rounds, stop))[1]
+
+
+def _last_run(workspace: Workspace) -> str:
+    runs = Catalog(workspace).runs()
+    if not runs:
+        raise typer.BadParameter("there is no run to resume yet; train one first", param_hint="--resume")
+    return runs[0].name
+
+
+def _limits(setting: Setting) -> str:
+    if setting.choices:
+        return " | ".join(setting.choices)
+    lowest = (
+        "" if setting.minimum is None else f"{'≥' if setting.minimum_allowed else '>'} {setting.minimum:g}"
+    )
+    highest = (
+        "" if setting.maximum is None else f"{'≤' if setting.maximum_allowed else '<'} {setting.maximum:g}"
+    )
+    return " ".join(part for part in (lowest, highest, setting.unit) if part)
+
+
+def _print_table(
+    context: typer.Context, event: str, columns: Sequence[str], rows: Sequence[dict[str, Any]]
+) -> None:
+    """Rows for people as a table, or as JSON objects, one per line, with every field."""
+    if context.obj.as_json:
+        for row in rows:
+            print_record({"event": event} | row)
+    else:
+        print_table(columns, rows)

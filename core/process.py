@@ -1,0 +1,36 @@
+"""What a process must be told before anything large is imported."""
+
+import ctypes
+import multiprocessing
+import sys
+
+M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_THRESHOLD = -1, -2, -3  # from glibc's malloc.h
+MIB = 1 << 20
+
+
+def prepare_process() -> None:
+    """Make child processes work in a frozen application, and let the allocator keep its memory."""
+    multiprocessing.freeze_support()
+    keep_large_blocks()
+
+
+def keep_large_blocks() -> bool:
+    """Tell glibc to keep large blocks for the next training step, which needs them again at once.
+
+    Otherwise a step's buffers are mapped, zeroed page by page and unmapped again each time. Must come
+    before torch is loaded.
+
+    Returns:
+        False where the C library is another.
+    """
+    if not sys.platform.startswith("linux"):
+        return False
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt is None:
+        return False
+    told = [
+        mallopt(M_MMAP_THRESHOLD, 1024 * MIB),
+        mallopt(M_TRIM_THRESHOLD, 2048 * MIB - 1),
+        mallopt(M_TOP_PAD, 64 * MIB),
+    ]
+    return all(told)

@@ -1,0 +1,213 @@
+"""From the library's text to a tokenizer and the token files of a data set, kept under a hash of what made them."""
+
+import hashlib
+import shutil
+import time
+from collections.abc import Generator, Iterable, Iterator
+from pathlib import Path
+from typing import TypeVar
+
+from filelock import FileLock, Timeout
+
+from core.batches.dataset import (
+    DESCRIPTION_FILE,
+    SPLITS,
+    TOKENIZER_FILE,
+    VERSION,
+    Dataset,
+    Split,
+    read_dataset,
+    token_path,
+)
+from core.batches.token_file import TokenFileWriter, token_dtype
+from core.config.run import RunConfig
+from core.control import StopToken
+from core.corpus.library import Library
+from core.errors import DamagedDatasetError, EmptyCorpusError
+from core.events import DatasetBuilt, DatasetProgress, Event, Notice, TokenizerBuilt
+from core.runs.files import move_folder_into_place, telling_disk_errors, write_whole
+from core.runs.folder import Workspace
+from core.tokenizers.encoding import BATCH_CHARACTERS, encode_passages
+from core.tokenizers.files import save_tokenizer
+from core.tokenizers.learning import learn_tokenizer, plain_texts
+from core.tokenizers.spool import read_spool, write_spool
+from core.tokenizers.tokenizer import Tokenizer
+
+PROGRESS_EVENTS = 20
+LOCK_POLL_SECONDS = 0.2
+BUILDING = ".building-"  # a folder's name begins so until it is whole
+
+T = TypeVar("T")
+Stream = Generator[Event, None, Dataset | None]
+
+
+def build_dataset(library: Library, config: RunConfig, workspace: Workspace, stop: StopToken) -> Stream:
+    """Learn a tokenizer from the training text and write all text as tokens, unless an earlier run did.
+
+    The data set appears under its name when it is whole. One process of a workspace builds at a time. Where the
+    library is changed meanwhile, the work begins again.
+
+    Returns:
+        The data set; None where `stop` was set before it was whole, and then nothing is left on the disk.
+
+    Raises:
+        EmptyCorpusError: No included document has text.
+        WorkspaceError: The workspace cannot be written.
+        DiskFullError: There is no room for the token files.
+    """
+    if library.totals().characters == 0:
+        raise EmptyCorpusError
+    workspace.prepare()
+    if library.split_by(config.corpus) == "blocks":
+        yield Notice(
+            "There are few documents, or very unequal ones, so the end of each is kept for validation."
+        )
+    lock = FileLock(workspace.datasets / ".building.lock", thread_local=False)
+    if not _acquire(lock, stop):
+        return None
+    try:
+        _remove_leftovers(workspace.datasets)
+        return (yield from _find_or_build(library, config, workspace, stop))
+    finally:
+        lock.release()
+
+
+def _acquire(lock: FileLock, stop: StopToken) -> bool:
+    """Wait until no other process builds a data set here; False where `stop` was set before."""
+    while not stop.asked:
+        try:
+            lock.acquire(timeout=LOCK_POLL_SECONDS)
+        except Timeout:
+            continue
+        return True
+    return False
+
+
+def _remove_leftovers(datasets: Path) -> None:
+    """Remove what a process that was killed had begun. Only for the holder of the lock."""
+    for folder in datasets.glob(f"{BUILDING}*"):
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _find_or_build(library: Library, config: RunConfig, workspace: Workspace, stop: StopToken) -> Stream:
+    dataset = None
+    while dataset is None and not stop.asked:
+        folder = workspace.datasets / _name(library, config)
+        dataset = yield from _find(folder, config)
+        dataset = dataset or (yield from _build(library, config, folder, stop))
+    return dataset
+
+
+def _name(library: Library, config: RunConfig) -> str:
+    """16 hex digits that differ wherever text, splitting, tokenizer or file format do."""
+    made_of = (library.fingerprint(config.corpus), config.tokenizer.model_dump_json(), str(VERSION))
+    return hashlib.sha256("\n".join(made_of).encode()).hexdigest()[:16]
+
+
+def _find(folder: Path, config: RunConfig) -> Stream:
+    """The data set if it stands, with the events that say so; None where it must be built."""
+    started = time.perf_counter()
+    try:
+        dataset = read_dataset(folder)
+    except DamagedDatasetError:
+        return None
+    yield TokenizerBuilt(config.tokenizer.kind, dataset.vocab_size, time.perf_counter() - started)
+    yield _built(dataset, reused=True, started=started)
+    return dataset
+
+
+def _build(library: Library, config: RunConfig, folder: Path, stop: StopToken) -> Stream:
+    """A new data set; None where `stop` was set, or the library is no longer the one that `folder` is named after."""
+    started = time.perf_counter()
+    building = folder.with_name(BUILDING + folder.name)
+    try:
+        with telling_disk_errors(folder):
+            building.mkdir()
+            tokenizer = yield from _learn(library, config, building, stop)
+            counts = yield from _encode(library, config, tokenizer, building, stop)
+            dataset = _describe(library, config, tokenizer, counts, folder)
+            if stop.asked or _name(library, config) != folder.name:
+                return None
+            write_whole(building / DESCRIPTION_FILE, dataset.to_json())
+            move_folder_into_place(building, folder)
+    finally:
+        shutil.rmtree(building, ignore_errors=True)
+    yield _built(dataset, reused=False, started=started)
+    return dataset
+
+
+def _learn(
+    library: Library, config: RunConfig, building: Path, stop: StopToken
+) -> Generator[Event, None, Tokenizer]:
+    """Learn from the training text alone, so that validation measures what the model never met."""
+    started = time.perf_counter()
+    passages = _until_stopped(library.passages("train", config.corpus), stop)
+    spool = building / "learning.jsonl"
+    write_spool(
+        plain_texts(passages), spool
+    )  # BPE is learned in another thread, where SQLite refuses to be read
+    tokenizer = learn_tokenizer(config.tokenizer, _until_stopped(read_spool(spool), stop))
+    spool.unlink()
+    save_tokenizer(tokenizer, building / TOKENIZER_FILE)
+    if not stop.asked:
+        yield TokenizerBuilt(tokenizer.kind, tokenizer.vocab_size, time.perf_counter() - started)
+    return tokenizer
+
+
+def _encode(
+    library: Library, config: RunConfig, tokenizer: Tokenizer, building: Path, stop: StopToken
+) -> Generator[Event, None, dict[Split, int]]:
+    """Write the token file of each split, and return how many tokens it has."""
+    counts: dict[Split, int] = {}
+    total = library.totals().characters
+    done, share = 0, max(1, total // PROGRESS_EVENTS)
+    for split in SPLITS:
+        passages = _until_stopped(library.passages(split, config.corpus), stop)
+        with TokenFileWriter(token_path(building, split), token_dtype(tokenizer.vocab_size)) as writer:
+            for ids, characters in encode_passages(tokenizer, passages, min(BATCH_CHARACTERS, share)):
+                writer.append(ids)
+                before, done = done, done + characters
+                if done // share > before // share and not stop.asked:
+                    yield DatasetProgress(min(done, total), total)
+        counts[split] = writer.count
+    return counts
+
+
+def _until_stopped(items: Iterable[T], stop: StopToken) -> Iterator[T]:
+    for item in items:
+        if stop.asked:
+            return
+        yield item
+
+
+def _describe(
+    library: Library, config: RunConfig, tokenizer: Tokenizer, counts: dict[Split, int], folder: Path
+) -> Dataset:
+    totals = library.totals()
+    return Dataset(
+        folder=folder,
+        train_tokens=counts["train"],
+        val_tokens=counts["val"],
+        vocab_size=tokenizer.vocab_size,
+        dtype=token_dtype(tokenizer.vocab_size),
+        has_conversations=library.has_conversations(),
+        documents=totals.documents,
+        characters=totals.characters,
+        bytes=totals.bytes,
+        split_by=library.split_by(config.corpus),
+    )
+
+
+def _built(dataset: Dataset, reused: bool, started: float) -> DatasetBuilt:
+    return DatasetBuilt(
+        dataset=dataset.name,
+        documents=dataset.documents,
+        train_tokens=dataset.train_tokens,
+        val_tokens=dataset.val_tokens,
+        vocab_size=dataset.vocab_size,
+        bytes_per_token=dataset.bytes_per_token,
+        has_conversations=dataset.has_conversations,
+        split_by=dataset.split_by,
+        reused=reused,
+        seconds=time.perf_counter() - started,
+    )

@@ -1,0 +1,60 @@
+"""Asks a model the sample corpus's held-out questions, and counts how many it answers word for word."""
+
+from collections.abc import Generator
+
+from core.config.sampling import SamplingConfig
+from core.control import StopToken
+from core.errors import SampleMissingError
+from core.events import Event, QuestionAnswered, ReplyEnded, SampleEvaluated
+from core.runs.folder import Workspace
+from core.tasks.meadow import held_out_questions
+from core.tasks.open_model import OpenModel, open_model
+from core.tasks.reply import reply
+
+GREEDY = SamplingConfig(temperature=0, top_k=0, top_p=1, max_new_tokens=40)
+
+
+def evaluate_sample(
+    workspace: Workspace, name: str, checkpoint: str, stop: StopToken
+) -> Generator[Event, None, SampleEvaluated]:
+    """Put each held-out question to the run `name` in a conversation of its own, taking the likeliest reply.
+
+    Stops between two questions when asked; what is returned then counts the questions answered so far.
+
+    Raises:
+        SampleMissingError: The sample corpus was never written into this workspace.
+        UnknownRunError, NoCheckpointError and others: As for `open_model`.
+    """
+    if not workspace.sample.is_dir():
+        raise SampleMissingError
+    model = yield from open_model(workspace, name, checkpoint, stop)
+    questions = held_out_questions()
+    asked = right = 0
+    for question in questions:
+        answer = _ask(model, question.question, stop)
+        if stop.asked:
+            break  # this answer may be cut short
+        asked += 1
+        right += answer == question.answer
+        yield QuestionAnswered(
+            number=asked,
+            total=len(questions),
+            question=question.question,
+            expected=question.answer,
+            answer=answer,
+            right=answer == question.answer,
+        )
+    summary = SampleEvaluated(
+        name=name, step=model.step, right=right, total=asked, share=right / asked if asked else 0.0
+    )
+    yield summary
+    return summary
+
+
+def _ask(model: OpenModel, question: str, stop: StopToken) -> str:
+    """The whole reply; its tokens are not told."""
+    answer = ""
+    for event in reply(model, [("user", question)], GREEDY, stop):
+        if isinstance(event, ReplyEnded):
+            answer = event.text.strip()
+    return answer

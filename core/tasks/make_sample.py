@@ -1,0 +1,52 @@
+"""Writes the sample corpus into the workspace and imports it like any other files."""
+
+from collections.abc import Generator, Iterator
+from pathlib import Path
+
+from core.config.corpus import ImportConfig
+from core.control import StopToken
+from core.events import Event, FileWritten, ImportFinished
+from core.runs.files import telling_disk_errors, write_whole
+from core.runs.folder import Workspace
+from core.tasks.import_files import import_files
+
+
+def make_sample(
+    workspace: Workspace, config: ImportConfig, stop: StopToken
+) -> Generator[Event, None, ImportFinished]:
+    """Write the meadow's files into `workspace.sample`, then import them; a second time changes nothing.
+
+    Yields `FileWritten` for each file, also for one that stood there already, then the events of the import.
+
+    Raises:
+        DiskFullError: There is no room for a file; those written before it stay.
+        WorkspaceError: The folder cannot be made or written to.
+    """
+    workspace.prepare()
+    paths: list[Path] = []
+    for name, content in _sample_files():
+        if stop.asked:
+            break  # the import below ends at once, and says so
+        path = workspace.sample / name
+        _write(path, content)
+        paths.append(path)
+        yield FileWritten(path=str(path), bytes=len(content))
+    return (yield from import_files(paths, config, workspace, stop))
+
+
+def _sample_files() -> Iterator[tuple[str, bytes]]:
+    from core.tasks.meadow import text_files  # written only when asked for: the window imports this module
+    from core.tasks.meadow_paper import paper_files  # at its start, and need not wait for Pillow and PDFium
+
+    for name, text in text_files():
+        yield name, text.encode()
+    yield from paper_files()
+
+
+def _write(path: Path, content: bytes) -> None:
+    """The file stands with this content afterwards; one that does already is left as it is."""
+    with telling_disk_errors(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.is_file() and path.read_bytes() == content:
+            return
+    write_whole(path, content)

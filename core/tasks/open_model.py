@@ -1,0 +1,63 @@
+"""The wish "open a model": a checkpoint of a run, in memory and ready to write."""
+
+import time
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from core.config.sampling import SamplingConfig
+from core.control import StopToken
+from core.events import Event, ModelOpened
+from core.runs.catalog import Catalog
+from core.runs.folder import Workspace
+
+if TYPE_CHECKING:
+    from core.runs.loading import LoadedModel
+
+
+@dataclass(frozen=True, slots=True)
+class OpenModel:
+    """A model in a closed box: whoever holds it sees these facts, and hands it to `complete` and `reply`."""
+
+    name: str
+    step: int
+    parameters: int
+    context_length: int
+    has_conversations: bool
+    sampling: SamplingConfig
+    loaded: "LoadedModel"
+
+
+def open_model(
+    workspace: Workspace, name: str, checkpoint: str, stop: StopToken
+) -> Generator[Event, None, OpenModel]:
+    """Open the checkpoint called "best", "last" or by its step.
+
+    Raises:
+        UnknownRunError, NoCheckpointError, DamagedRunError, DamagedCheckpointError, WrongShapeError:
+            As their names say.
+    """
+    del stop  # opening takes a moment, and there is nothing to keep of half a model
+    from core.runs.loading import load_model  # here, because it imports torch
+
+    started = time.perf_counter()
+    catalog = Catalog(workspace)
+    loaded = load_model(catalog.folder(name), checkpoint)
+    model = OpenModel(
+        name=name,
+        step=loaded.state.step,
+        parameters=loaded.state.parameters,
+        context_length=loaded.config.model.context_length,
+        has_conversations=catalog.summary(name).has_conversations,
+        sampling=loaded.config.sampling,
+        loaded=loaded,
+    )
+    yield ModelOpened(
+        name=name,
+        step=model.step,
+        parameters=model.parameters,
+        context_length=model.context_length,
+        has_conversations=model.has_conversations,
+        seconds=time.perf_counter() - started,
+    )
+    return model

@@ -1,0 +1,140 @@
+"""A run under way: the training loop, with its looks, samples and saves laid between the steps.
+
+The loop itself knows nothing of evaluation or checkpoints.
+"""
+
+import math
+import time
+from collections.abc import Generator
+
+from core.control import StopToken
+from core.errors import TrainingDivergedError
+from core.events import CheckpointSaved, Event, ReplyEnded, RunEnded, RunPrepared, SampleWritten
+from core.generation.writing import write
+from core.runs.checkpoint import save_checkpoint
+from core.runs.loading import model_weights
+from core.runs.state import CheckpointState
+from core.tasks.training_session import Session
+from core.tokenizers.tokenizer import EOS
+from core.training.evaluation import evaluate
+from core.training.loop import train
+from core.training.optimizer import optimizer_tensors
+
+SAMPLE_PROMPT_TOKENS = 8
+SAMPLE_SEARCH_TOKENS = 4096  # of the validation text, to find a question in
+
+
+def run_session(session: Session, stop: StopToken) -> Generator[Event, None, None]:
+    """Train to the plan's end or until `stop` is set; `RunEnded` comes last.
+
+    A checkpoint follows every evaluation, and the step at which a run is stopped.
+    """
+    started = time.perf_counter()
+    yield _prepared(session)
+    if session.progress.step == 0:
+        yield from _look_and_save(session)
+    saved_step = session.progress.step
+    for done in train(
+        session.learner, session.batch_at, session.training, session.plan, session.progress, stop
+    ):
+        yield done
+        if done.step % session.training.eval_interval == 0 or done.step == session.plan.steps:
+            yield from _look_and_save(session)
+            saved_step = done.step
+    step = session.progress.step
+    if saved_step < step:
+        yield _save(session, val_loss=None)
+    reason = "finished" if step >= session.plan.steps else "stopped"
+    yield RunEnded(session.folder.name, step, reason, session.best_val_loss, time.perf_counter() - started)
+
+
+def _look_and_save(session: Session) -> Generator[Event, None, None]:
+    evaluated = evaluate(
+        session.model,
+        session.val_batches(),
+        session.byte_lengths,
+        session.learner.precision,
+        session.progress.step,
+    )
+    if not math.isfinite(evaluated.loss):  # the last step spoiled the weights: keep the checkpoint before
+        raise TrainingDivergedError(session.progress.step)
+    if session.best_val_loss is None or evaluated.loss < session.best_val_loss:
+        session.best_val_loss, session.best_step = evaluated.loss, evaluated.step
+    yield evaluated
+    if session.training.sample_tokens:
+        yield _sample(session)
+    yield _save(session, evaluated.loss)
+
+
+def _sample(session: Session) -> SampleWritten:
+    """What the model writes now, after the run's fixed prompt and with its seed."""
+    prompt = _sample_prompt(session)
+    config = session.config.sampling.model_copy(
+        update={"seed": session.training.seed, "max_new_tokens": session.training.sample_tokens}
+    )
+    session.model.eval()
+    *_, ended = write(session.model, session.tokenizer, prompt, (), config, StopToken())
+    assert isinstance(ended, ReplyEnded)
+    return SampleWritten(session.progress.step, session.tokenizer.decode(prompt), ended.text)
+
+
+def _sample_prompt(session: Session) -> list[int]:
+    """The user's prompt; without one, the first question or the first words of the validation text."""
+    tokenizer = session.tokenizer
+    chosen = tokenizer.encode(session.training.sample_prompt)
+    if chosen:
+        return [*chosen, EOS] if session.config.sampling.end_prompt else chosen
+    ids: list[int] = session.val_tokens[:SAMPLE_SEARCH_TOKENS].tolist()
+    if tokenizer.user_id in ids:
+        question = ids[ids.index(tokenizer.user_id) :]
+        if tokenizer.assistant_id in question:
+            return [EOS, *question[: question.index(tokenizer.assistant_id) + 1]]
+    return ids[:SAMPLE_PROMPT_TOKENS]
+
+
+def _save(session: Session, val_loss: float | None) -> CheckpointSaved:
+    started = time.perf_counter()
+    progress, precision = session.progress, session.learner.precision
+    state = CheckpointState(
+        step=progress.step,
+        tokens=progress.tokens,
+        seconds=progress.seconds,
+        parameters=sum(parameter.numel() for parameter in session.model.parameters()),
+        vocab_size=session.tokenizer.vocab_size,
+        precision=precision.name,
+        train_loss=progress.train_loss,
+        val_loss=val_loss,
+        best_val_loss=session.best_val_loss,
+        best_step=session.best_step,
+        dataset=session.dataset.name,
+        scaler=precision.scaler.state_dict(),
+    )
+    place = save_checkpoint(
+        session.folder,
+        model_weights(session.model),
+        optimizer_tensors(session.learner.optimizer, session.model),
+        state,
+        session.training.keep_checkpoints,
+    )
+    size = sum(path.stat().st_size for path in place.iterdir())
+    is_best = session.best_step == progress.step
+    return CheckpointSaved(progress.step, str(place), is_best, size, time.perf_counter() - started)
+
+
+def _prepared(session: Session) -> RunPrepared:
+    training = session.training
+    return RunPrepared(
+        name=session.folder.name,
+        preset=session.config.preset,
+        parameters=sum(parameter.numel() for parameter in session.model.parameters()),
+        vocab_size=session.tokenizer.vocab_size,
+        start_step=session.progress.step,
+        max_steps=session.plan.steps,
+        steps_per_epoch=session.plan.steps_per_epoch,
+        tokens_per_step=training.batch_size
+        * training.gradient_accumulation_steps
+        * session.config.model.context_length,
+        device=session.device.type,
+        precision=session.learner.precision.name,
+        seed=training.seed,
+    )

@@ -1,0 +1,281 @@
+"""How a stream of events looks on a terminal: bars and lines for people, or one JSON object per line."""
+
+import json
+import signal
+import sys
+import threading
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from types import FrameType
+from typing import Any, TypeVar
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+from core.control import StopToken
+from core.events import (
+    BenchMeasured,
+    ContextMoved,
+    DatasetBuilt,
+    DatasetProgress,
+    Evaluated,
+    Event,
+    FileImported,
+    ImportFinished,
+    ImportStarted,
+    ModelOpened,
+    Notice,
+    PromptRead,
+    QuestionAnswered,
+    ReplyEnded,
+    RunEnded,
+    RunPrepared,
+    SampleEvaluated,
+    SampleWritten,
+    StepDone,
+    TokenizerBuilt,
+    TokenWritten,
+)
+
+Result = TypeVar("Result")
+Stream = Generator[Event, None, Result]
+OpenStream = Callable[[StopToken], Stream[Result]]
+
+NUMBERS = {"id", "pages", "characters", "step", "max_steps", "train_loss", "val_loss", "parameters", "bytes"}
+INTERRUPTED = 130  # the shell's own code for a command ended by Ctrl+C
+
+
+def follow(open_stream: OpenStream[Result], as_json: bool) -> tuple[Result, bool]:
+    """Run a task to its end, showing each event as it comes.
+
+    Ctrl+C, or the system's polite request to end, asks the task to stop at its next safe point.
+
+    Returns:
+        The task's result, and whether it was asked to stop.
+    """
+    stop = StopToken()
+    screen = JsonScreen() if as_json else Screen()
+    with stopping_on_signals(stop), screen:
+        stream = open_stream(stop)
+        while True:
+            try:
+                event = next(stream)
+            except StopIteration as end:
+                return end.value, stop.asked
+            screen.show(event)
+
+
+def print_record(record: dict[str, object]) -> None:
+    """One JSON object on a line of its own."""
+    print(json.dumps(record), flush=True)
+
+
+def print_table(columns: Sequence[str], rows: Sequence[dict[str, Any]]) -> None:
+    """Rows under their columns' names; whole numbers with separators, times as dates."""
+    table = Table(box=None, pad_edge=False)
+    for column in columns:
+        table.add_column(column, justify="right" if column in NUMBERS else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(_cell(column, row[column])) for column in columns))
+    Console(highlight=False).print(table)
+
+
+def _cell(column: str, value: Any) -> str:
+    if value is None:
+        return "–"
+    if column == "changed":
+        return datetime.fromtimestamp(value).strftime("%Y-%m-%d %H:%M")
+    if column in NUMBERS:
+        return f"{value:,}" if isinstance(value, int) else f"{value:.4f}"
+    return str(value)
+
+
+@contextmanager
+def stopping_on_signals(stop: StopToken) -> Iterator[None]:
+    """Set `stop` at the first Ctrl+C; a second one ends the program at once."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # signals reach the main thread only
+        return
+
+    def ask(number: int, frame: FrameType | None) -> None:
+        del frame
+        stop.set()
+        signal.signal(number, signal.SIG_DFL)
+        print("stopping at the next safe point ...", file=sys.stderr)
+
+    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+class JsonScreen:
+    """One JSON object per event and line on stdout, and nothing else."""
+
+    def __enter__(self) -> "JsonScreen":
+        return self
+
+    def __exit__(self, *trouble: object) -> None:
+        return None
+
+    def show(self, event: Event) -> None:
+        print_record(event.as_record())
+
+
+class Screen:
+    """Lines and a progress bar for people. Off a terminal, the lines alone."""
+
+    def __init__(self) -> None:
+        self._console = Console(highlight=False, soft_wrap=True)
+        self._progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=24),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[figures]}"),
+            TimeRemainingColumn(),
+            console=self._console,
+            transient=True,
+            disable=not self._console.is_terminal,
+        )
+        self._bar: TaskID | None = None
+
+    def __enter__(self) -> "Screen":
+        return self
+
+    def __exit__(self, *trouble: object) -> None:
+        self._progress.stop()
+
+    def show(self, event: Event) -> None:
+        """Move the bar, write a line, or both."""
+        match event:
+            case ImportStarted(files=files):
+                self._start_bar("Reading", files)
+            case FileImported():
+                self._advance(1)
+                if event.state != "done":
+                    self._line(f"{event.state}: {event.path}. {event.reason}")
+            case DatasetProgress():
+                if self._bar is None:
+                    self._start_bar("Encoding characters", event.characters_total)
+                self._move_to(event.characters_done)
+            case RunPrepared():
+                self._end_bar()
+                self._line(_prepared(event))
+                self._start_bar("Training", event.max_steps, event.start_step)
+            case StepDone():
+                self._move_to(event.step, _step_figures(event))
+            case TokenWritten():
+                self._console.out(event.text, end="", highlight=False)
+            case _:
+                self._say(event)
+
+    def _say(self, event: Event) -> None:
+        line = _sentence(event)
+        if isinstance(event, ImportFinished | DatasetBuilt | RunEnded | SampleEvaluated):
+            self._end_bar()
+        if line:
+            self._line(line)
+
+    def _line(self, text: str) -> None:
+        self._console.print(Text(text))  # a Text, so that nobody's file name is read as markup
+
+    def _start_bar(self, title: str, total: int, done: int = 0) -> None:
+        self._end_bar()
+        self._progress.start()
+        self._bar = self._progress.add_task(title, total=total, completed=done, figures="")
+
+    def _advance(self, count: int) -> None:
+        if self._bar is not None:
+            self._progress.advance(self._bar, count)
+
+    def _move_to(self, done: int, figures: str = "") -> None:
+        if self._bar is not None:
+            self._progress.update(self._bar, completed=done, figures=figures)
+
+    def _end_bar(self) -> None:
+        if self._bar is not None:
+            self._progress.remove_task(self._bar)
+            self._bar = None
+        self._progress.stop()
+
+
+def _prepared(event: RunPrepared) -> str:
+    begins = f"goes on after step {event.start_step:,}" if event.start_step else "begins"
+    return (
+        f"Run {event.name!r} {begins}: {event.parameters:,} parameters, vocabulary {event.vocab_size:,} tokens, "
+        f"{event.max_steps:,} steps of {event.tokens_per_step:,} tokens, {event.device}, {event.precision}."
+    )
+
+
+def _step_figures(event: StepDone) -> str:
+    return (
+        f"loss {event.loss:.3f} nats/token, lr {event.learning_rate:.1e}, {event.seconds * 1000:.0f} ms/step, "
+        f"{event.tokens_per_second:,.0f} tokens/s, epoch {event.epoch:.2f}"
+    )
+
+
+def _sentence(event: Event) -> str:
+    """An event as a line; empty for those that have none."""
+    match event:
+        case Notice():
+            return event.text
+        case ImportFinished():
+            return (
+                f"{event.done:,} read, {event.duplicates:,} duplicates, {event.unsupported:,} not supported, "
+                f"{event.failed:,} failed, {event.cancelled:,} cancelled, in {event.seconds:.1f} s."
+            )
+        case TokenizerBuilt():
+            return f"Tokenizer {event.kind}: {event.vocab_size:,} tokens, in {event.seconds:.1f} s."
+        case DatasetBuilt():
+            reused = ", reused" if event.reused else ""
+            return (
+                f"Data set {event.dataset}: {event.train_tokens:,} training and {event.val_tokens:,} validation "
+                f"tokens, {event.bytes_per_token:.2f} bytes per token, split by {event.split_by}{reused}."
+            )
+        case Evaluated():
+            return (
+                f"step {event.step:,}: validation loss {event.loss:.4f} nats/token, perplexity {event.perplexity:.2f}, "
+                f"{event.bits_per_byte:.3f} bits/byte"
+            )
+        case SampleWritten():
+            return f"  sample: {_short(event.prompt)} → {_short(event.text)}"
+        case RunEnded():
+            return f"Run {event.name!r} {event.reason} at step {event.step:,}, after {event.seconds:.0f} s."
+        case _:
+            return _sentence_of_a_reply(event)
+
+
+def _sentence_of_a_reply(event: Event) -> str:
+    match event:
+        case ModelOpened():
+            return f"[{event.name}, step {event.step:,}, {event.parameters:,} parameters]"
+        case PromptRead(unknown=unknown) if unknown:
+            return f"[not in the vocabulary: {' '.join(map(repr, unknown))}]"
+        case ContextMoved():
+            return f"[context full: {event.dropped:,} older tokens forgotten]"
+        case ReplyEnded():
+            return (
+                f"\n[{event.reason}: {event.tokens:,} tokens, {event.tokens_per_second:.0f} tokens/s, "
+                f"first after {event.first_token_seconds * 1000:.0f} ms]"
+            )
+        case QuestionAnswered(right=False):
+            return f"{event.question} → {event.answer!r}, not {event.expected!r}"
+        case SampleEvaluated():
+            return f"{event.right:,} of {event.total:,} held-out questions right: {event.share:.1%}"
+        case BenchMeasured():
+            return (
+                f"{event.bench:<9}{event.shape:<14}{event.subject:<34}{event.tokens_per_second:>10,.0f} tokens/s"
+                f"{event.ratio_to_peer:>8.2f} x"
+            )
+        case _:
+            return ""
+
+
+def _short(text: str, length: int = 100) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= length else line[: length - 1] + "…"

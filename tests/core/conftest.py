@@ -1,0 +1,104 @@
+"""A small library and a small finished run, made once, and copied for each test that asks for one."""
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.config.model import ModelConfig
+from core.config.run import RunConfig
+from core.config.tokenizer import TokenizerConfig
+from core.config.toml import with_settings
+from core.config.training import TrainingConfig
+from core.control import StopToken
+from core.corpus.library import Library
+from core.documents.document import Document
+from core.runs.folder import Workspace
+from core.tasks.train_model import train_model
+
+os.environ.setdefault(
+    "OMP_NUM_THREADS", "1"
+)  # before torch loads: on so little, threads only wait for each other
+
+TEXTS = {
+    "hill.txt": "the grey cat sleeps on the warm hill and dreams of milk. " * 12,
+    "river.txt": "a small fish swims in the cold river, and the heron waits. " * 12,
+    "barn.txt": "hens lay brown eggs in the barn while the old dog snores. " * 12,
+}
+
+TINY = RunConfig(
+    tokenizer=TokenizerConfig(kind="char"),
+    model=ModelConfig(n_layers=2, n_heads=2, d_model=16, d_ff=32, context_length=8, dropout=0.1),
+    training=TrainingConfig(
+        max_steps=6,
+        batch_size=4,
+        warmup_steps=2,
+        eval_interval=2,
+        eval_batches=2,
+        sample_tokens=4,
+        precision="float32",
+        device="cpu",
+    ),
+)
+
+
+@pytest.fixture
+def tiny() -> Callable[..., RunConfig]:
+    """Gives a run of 6 steps that takes a blink, some settings changed: `tiny({"training.max_steps": 4})`."""
+
+    def make(changes: dict[str, Any] | None = None) -> RunConfig:
+        return with_settings(TINY, changes or {})
+
+    return make
+
+
+@pytest.fixture
+def fill() -> Callable[[Workspace, dict[str, str]], None]:
+    """Puts texts into a workspace's library, by name."""
+    return record_texts
+
+
+@pytest.fixture
+def filled(tmp_path: Path, filled_template: Path) -> Workspace:
+    """A workspace with three documents in its library, and no run."""
+    return Workspace(shutil.copytree(filled_template, tmp_path / "filled"))
+
+
+@pytest.fixture
+def trained(tmp_path: Path, trained_template: Path) -> Workspace:
+    """A workspace with the finished run "first": 6 steps, checkpoints 2, 4 and 6, and the best of them."""
+    return Workspace(shutil.copytree(trained_template, tmp_path / "trained"))
+
+
+@pytest.fixture(scope="session")
+def filled_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    workspace = Workspace(tmp_path_factory.mktemp("filled"))
+    record_texts(workspace, TEXTS)
+    return workspace.root
+
+
+@pytest.fixture(scope="session")
+def trained_template(tmp_path_factory: pytest.TempPathFactory, filled_template: Path) -> Path:
+    workspace = Workspace(shutil.copytree(filled_template, tmp_path_factory.mktemp("trained") / "workspace"))
+    list(train_model(workspace, "first", TINY, StopToken()))
+    return workspace.root
+
+
+@pytest.fixture(scope="session")
+def examples() -> dict[str, Any]:
+    """The worked examples of the reference documents, recomputed."""
+    return dict(json.loads((Path(__file__).parents[1] / "worked_examples.json").read_text()))
+
+
+def record_texts(workspace: Workspace, texts: dict[str, str]) -> None:
+    workspace.prepare()
+    with Library(workspace.library) as library:
+        for name, text in texts.items():
+            sha256 = hashlib.sha256(text.encode()).hexdigest()
+            document = Document(name, "text", sha256, text, 1, (), -1.0)
+            library.record(f"/documents/{name}", document, len(text.encode()))

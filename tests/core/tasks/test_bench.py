@@ -1,0 +1,64 @@
+import pytest
+
+from core.config.model import ModelConfig
+from core.config.presets import preset_run
+from core.control import StopToken
+from core.errors import BadSettingError
+from core.events import BenchMeasured
+from core.tasks import bench
+from core.tasks.bench import PEER_GENERATE, PEER_TRAIN, bench_generate, bench_train
+
+SIZES = {"n_layers": 1, "n_heads": 2, "d_model": 8, "d_ff": 12, "context_length": 40}
+
+
+@pytest.fixture(autouse=True)
+def minute_shape(monkeypatch):
+    """A shape that is timed at once."""
+    model = ModelConfig.model_validate(preset_run("gpt2").model.model_dump() | SIZES)
+    monkeypatch.setitem(bench.SHAPES, "minute", (model, 65, 2, 1))
+    monkeypatch.setattr(bench, "NEW_TOKENS", 3)
+
+
+def run(stream):
+    """The stream's events, once its result turned out to be the same."""
+    results = []
+
+    def keep_result():
+        results.extend((yield from stream))
+
+    events = list(keep_result())
+    assert events == results
+    return events
+
+
+def test_training_is_timed_in_each_precision_beside_the_peer():
+    rows = run(bench_train("minute", 2, StopToken()))
+    assert [row.subject for row in rows] == [PEER_TRAIN, "ours, float32", "ours, bfloat16"]
+    assert {(row.bench, row.shape, row.rounds) for row in rows} == {("train", "minute", 2)}
+    assert all(row.tokens_per_second > 0 for row in rows)
+
+
+def test_decoding_is_timed_greedy_and_sampled_beside_the_peer():
+    rows = run(bench_generate("minute", 1, StopToken()))
+    ways = ("greedy", "sampled")
+    assert [row.subject for row in rows] == [
+        f"{who}, {way}" for way in ways for who in (PEER_GENERATE, "ours")
+    ]
+
+
+def test_the_peer_is_its_own_measure():
+    peer, *_ = run(bench_train("minute", 1, StopToken()))
+    assert isinstance(peer, BenchMeasured)
+    assert peer.ratio_to_peer == 1.0
+
+
+def test_a_bench_that_is_stopped_reports_nothing():
+    stop = StopToken()
+    stop.set()
+    assert run(bench_train("minute", 1, stop)) == run(bench_generate("minute", 1, stop)) == []
+
+
+@pytest.mark.parametrize("task", [bench_train, bench_generate])
+def test_an_unknown_shape_is_told_with_those_there_are(task):
+    with pytest.raises(BadSettingError, match="--shape cannot be 'XL': it is one of S, M, L"):
+        run(task("XL", 1, StopToken()))

@@ -1,0 +1,283 @@
+import errno
+import threading
+import tracemalloc
+
+import pytest
+from filelock import FileLock
+
+from core.batches.dataset import read_dataset
+from core.batches.token_file import TokenFileWriter
+from core.config.run import RunConfig
+from core.config.tokenizer import TokenizerConfig
+from core.control import StopToken
+from core.corpus.library import CorpusTotals, Passage
+from core.errors import DiskFullError, EmptyCorpusError
+from core.events import DatasetBuilt, DatasetProgress, Notice, TokenizerBuilt
+from core.runs.folder import Workspace
+from core.tasks import build_tokenizer
+from core.tasks.build_tokenizer import build_dataset
+from core.tokenizers.files import load_tokenizer
+from core.tokenizers.tokenizer import EOS, UNK
+
+CONVERSATION = "<|user|>who grazes?<|assistant|>the sheep.<eos>"
+STORIES = [Passage(f"the sheep number {n} grazes on the meadow.\n", False) for n in range(40)]
+
+
+class FakeLibrary:
+    """What `build_dataset` asks a library for, without a database."""
+
+    def __init__(self, train=(), val=(), mark="a", split_by="documents"):
+        self.train, self.val, self.mark, self.blocks = train, val, mark, split_by
+        self.thread = threading.current_thread()
+        texts = [passage.text for passage in (*train, *val)]
+        self.sizes = CorpusTotals(len(texts), sum(map(len, texts)), len("".join(texts).encode()))
+
+    def totals(self):
+        return self.sizes
+
+    def passages(self, split, config):
+        assert threading.current_thread() is self.thread  # as SQLite's connections insist
+        yield from self.train if split == "train" else self.val
+
+    def split_by(self, config):
+        return self.blocks
+
+    def fingerprint(self, config):
+        return self.mark
+
+    def has_conversations(self):
+        return any(passage.has_markers for passage in self.train)
+
+
+@pytest.fixture
+def workspace(tmp_path):
+    return Workspace(tmp_path)
+
+
+def run_config(kind="char", vocab_size=300):
+    return RunConfig(tokenizer=TokenizerConfig(kind=kind, vocab_size=vocab_size))
+
+
+def build(library, workspace, config=None, stop=None):
+    """All events of a build, and its data set."""
+    stream = build_dataset(library, config or run_config(), workspace, stop or StopToken())
+    events = []
+    while True:
+        try:
+            events.append(next(stream))
+        except StopIteration as end:
+            return events, end.value
+
+
+def decoded(dataset, split):
+    tokenizer = load_tokenizer(dataset.tokenizer)
+    return "".join(tokenizer.tokens[token_id] for token_id in dataset.tokens(split)[:])
+
+
+def left_in(workspace):
+    return sorted(path.name for path in workspace.datasets.iterdir() if path.is_dir())
+
+
+def test_text_becomes_tokens_with_an_end_after_each_passage(workspace):
+    library = FakeLibrary(train=[Passage("ab", False), Passage("ba", False)], val=[Passage("a", False)])
+    _, dataset = build(library, workspace)
+    assert decoded(dataset, "train") == "ab<eos>ba<eos>"
+    assert decoded(dataset, "val") == "a<eos>"
+
+
+def test_a_conversation_brings_its_own_end(workspace):
+    _, dataset = build(FakeLibrary(train=[Passage(CONVERSATION, True)]), workspace)
+    assert decoded(dataset, "train") == CONVERSATION
+    assert dataset.tokens("train")[:].tolist().count(EOS) == 1
+    assert dataset.has_conversations
+
+
+def test_marker_strings_in_a_plain_document_stay_text(workspace):
+    _, dataset = build(FakeLibrary(train=[Passage("<eos>", False)]), workspace)
+    assert dataset.train_tokens == len("<eos>") + 1
+
+
+@pytest.mark.parametrize("kind", ["bpe", "char", "word"])
+def test_markers_are_not_learned_as_text(workspace, kind):
+    library = FakeLibrary(train=[Passage("<|user|>ab ab<|assistant|>ab<eos>", True)] * 9)
+    _, dataset = build(library, workspace, run_config(kind))
+    learned = load_tokenizer(dataset.tokenizer).tokens[4:-2]
+    assert not [token for token in learned if "user" in token or "eos" in token]
+    assert kind != "char" or learned == (" ", "a", "b")
+
+
+def test_the_vocabulary_is_learned_from_training_text_alone(workspace):
+    library = FakeLibrary(train=[Passage("ab", False)], val=[Passage("az", False)])
+    _, dataset = build(library, workspace)
+    assert dataset.tokens("val")[:].tolist() == [4, UNK, EOS]
+
+
+def test_events_come_in_order_and_say_what_was_built(workspace):
+    library = FakeLibrary(train=STORIES[:30], val=STORIES[30:])
+    events, dataset = build(library, workspace, run_config("bpe"))
+    kinds = [type(event) for event in events]
+    progress = [event.characters_done for event in events if isinstance(event, DatasetProgress)]
+    assert (kinds[0], kinds[-1]) == (TokenizerBuilt, DatasetBuilt)
+    assert progress == sorted(progress)
+    assert 10 <= len(progress) <= 20
+    assert progress[-1] == library.sizes.characters
+    built = events[-1]
+    assert (built.train_tokens, built.val_tokens) == (dataset.train_tokens, dataset.val_tokens)
+    assert (built.dataset, built.reused, built.documents) == (dataset.name, False, 40)
+    assert 1 < built.bytes_per_token < 20
+
+
+def test_a_split_by_blocks_is_said_first(workspace):
+    events, _ = build(FakeLibrary(train=STORIES, split_by="blocks"), workspace)
+    assert isinstance(events[0], Notice)
+    assert events[-1].split_by == "blocks"
+
+
+def test_what_was_built_before_is_found_again(workspace):
+    library = FakeLibrary(train=STORIES)
+    _, first = build(library, workspace)
+    library.train = None  # so that reading it again would fail
+    events, again = build(library, workspace)
+    assert again == first
+    assert [type(event) for event in events] == [TokenizerBuilt, DatasetBuilt]
+    assert events[-1].reused
+
+
+@pytest.mark.parametrize("kind", ["bpe", "char", "word"])
+def test_a_data_set_is_four_files(workspace, kind):
+    _, dataset = build(FakeLibrary(train=STORIES), workspace, run_config(kind))
+    names = sorted(path.name for path in dataset.folder.iterdir())
+    assert names == ["dataset.json", "tokenizer.json", "train.bin", "val.bin"]
+
+
+def test_other_text_or_another_tokenizer_is_another_data_set(workspace):
+    wishes = [
+        ("a", run_config()),
+        ("b", run_config()),
+        ("a", run_config("bpe")),
+        ("a", run_config("bpe", 301)),
+    ]
+    names = {build(FakeLibrary(train=STORIES, mark=mark), workspace, wish)[1].name for mark, wish in wishes}
+    assert len(names) == 4
+
+
+def test_a_damaged_data_set_is_built_again(workspace):
+    library = FakeLibrary(train=STORIES)
+    _, first = build(library, workspace)
+    (first.folder / "train.bin").write_bytes(b"\x00")
+    events, again = build(library, workspace)
+    assert not events[-1].reused
+    assert read_dataset(again.folder) == first
+    assert left_in(workspace) == [first.name]
+
+
+def test_the_same_text_gives_the_same_bytes(tmp_path):
+    library = FakeLibrary(train=STORIES)
+    (_, one), (_, other) = (build(library, Workspace(tmp_path / name), run_config("bpe")) for name in "ab")
+    assert (one.folder / "train.bin").read_bytes() == (other.folder / "train.bin").read_bytes()
+    assert one.tokenizer.read_bytes() == other.tokenizer.read_bytes()
+
+
+def test_a_library_that_changes_meanwhile_is_read_again(workspace):
+    library = FakeLibrary(train=STORIES, mark="before")
+    stream = build_dataset(library, run_config(), workspace, StopToken())
+    next(stream)
+    library.train, library.mark = [Passage("b", False)], "after"
+    last = list(stream)[-1]
+    assert left_in(workspace) == [last.dataset]
+    assert decoded(read_dataset(workspace.datasets / last.dataset), "train") == "b<eos>"
+
+
+def test_an_empty_library_is_told_in_a_sentence(workspace):
+    with pytest.raises(EmptyCorpusError):
+        build(FakeLibrary(), workspace)
+
+
+@pytest.mark.parametrize("events_before", [0, 1, 3])
+def test_stopping_leaves_nothing_behind(workspace, events_before):
+    stop = StopToken()
+    stream = build_dataset(FakeLibrary(train=STORIES), run_config(), workspace, stop)
+    for _ in range(events_before):
+        next(stream)
+    stop.set()
+    with pytest.raises(StopIteration) as end:
+        next(stream)
+    assert end.value.value is None
+    assert left_in(workspace) == []
+
+
+def test_a_build_that_is_dropped_leaves_nothing_and_lets_the_next_one_in(workspace):
+    stream = build_dataset(FakeLibrary(train=STORIES), run_config(), workspace, StopToken())
+    next(stream)
+    stream.close()
+    assert left_in(workspace) == []
+    assert build(FakeLibrary(train=STORIES), workspace)[1]
+
+
+def test_what_a_killed_build_left_is_removed(workspace):
+    leftover = workspace.datasets / ".building-0123456789abcdef"
+    leftover.mkdir(parents=True)
+    (leftover / "train.bin.part").write_bytes(b"x")
+    _, dataset = build(FakeLibrary(train=STORIES), workspace)
+    assert left_in(workspace) == [dataset.name]
+
+
+def test_waiting_for_another_build_ends_when_asked(workspace):
+    workspace.prepare()
+    stop = StopToken()
+
+    class StopsWhileWaiting(FakeLibrary):
+        def split_by(self, config):
+            stop.set()
+            return "documents"
+
+    with FileLock(workspace.datasets / ".building.lock"):
+        assert build(StopsWhileWaiting(train=STORIES), workspace, stop=stop) == ([], None)
+
+
+def test_a_full_disk_is_told_and_nothing_is_left(workspace, monkeypatch):
+    def no_room(writer, ids):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(TokenFileWriter, "append", no_room)
+    with pytest.raises(DiskFullError):
+        build(FakeLibrary(train=STORIES), workspace)
+    assert left_in(workspace) == []
+
+
+def test_a_passage_longer_than_a_batch_is_encoded_as_a_whole(workspace):
+    story = " ".join(f"sheep{n}" for n in range(9_000))
+    _, dataset = build(FakeLibrary(train=[Passage(story, False)]), workspace, run_config("bpe"))
+    tokenizer = load_tokenizer(dataset.tokenizer)
+    assert dataset.tokens("train")[:].tolist() == [*tokenizer.encode(story), EOS]
+
+
+class LongLibrary(FakeLibrary):
+    """So many passages of 56,000 characters, which exist one at a time."""
+
+    passage = "the sheep grazes on the meadow, and the shepherd sings.\n" * 1_000
+
+    def __init__(self, n_passages):
+        super().__init__()
+        self.n_passages = n_passages
+        self.sizes = CorpusTotals(n_passages, n_passages * len(self.passage), n_passages * len(self.passage))
+
+    def passages(self, split, config):
+        for number in range(self.n_passages if split == "train" else 0):
+            yield Passage(f"{number:06d}{self.passage[6:]}", False)
+
+
+def peak_bytes(library, workspace):
+    tracemalloc.start()
+    _, dataset = build(library, workspace)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert dataset.train_tokens == library.sizes.characters + library.n_passages
+    return peak
+
+
+def test_memory_does_not_grow_with_the_corpus(tmp_path, monkeypatch):
+    monkeypatch.setattr(build_tokenizer, "BATCH_CHARACTERS", 50_000)
+    short = peak_bytes(LongLibrary(25), Workspace(tmp_path / "short"))
+    long = peak_bytes(LongLibrary(200), Workspace(tmp_path / "long"))
+    assert long < 1.2 * short

@@ -1,0 +1,90 @@
+"""The held-out questions are asked one by one, and counted word for word."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from core.control import StopToken
+from core.errors import SampleMissingError
+from core.events import ModelOpened, QuestionAnswered, ReplyEnded, SampleEvaluated, TokenWritten
+from core.runs.folder import Workspace
+from core.tasks import evaluate_sample as task
+from core.tasks.evaluate_sample import evaluate_sample
+from core.tasks.meadow import held_out_questions
+
+ANSWERS = {held_out.question: held_out.answer for held_out in held_out_questions()}
+
+
+@pytest.fixture
+def workspace(tmp_path):
+    workspace = Workspace(tmp_path)
+    workspace.sample.mkdir()
+    return workspace
+
+
+@pytest.fixture
+def answer_with(monkeypatch):
+    """Puts a function from question to answer in the model's place."""
+
+    def open_model(workspace, name, checkpoint, stop):
+        yield ModelOpened(name, 300, 1000, 256, has_conversations=True, seconds=0.0)
+        return SimpleNamespace(name=name, step=300)
+
+    def install(answer):
+        def reply(model, messages, sampling, stop):
+            [(role, question)] = messages
+            assert (role, sampling.temperature, sampling.max_new_tokens) == ("user", 0, 40)
+            yield TokenWritten("T", 7, 0.5, 10)
+            ended = ReplyEnded("eos", f" {answer(question)} ", 5, 0.1, 0.01, 50.0)
+            yield ended
+            return ended
+
+        monkeypatch.setattr(task, "open_model", open_model)
+        monkeypatch.setattr(task, "reply", reply)
+
+    return install
+
+
+def run(workspace, stop=None):
+    return list(evaluate_sample(workspace, "first", "best", stop or StopToken()))
+
+
+def test_a_model_that_knows_all_gets_all_right(workspace, answer_with):
+    answer_with(ANSWERS.__getitem__)
+    assert run(workspace)[-1] == SampleEvaluated("first", step=300, right=160, total=160, share=1.0)
+
+
+def test_an_answer_counts_only_word_for_word(workspace, answer_with):
+    answer_with(lambda question: ANSWERS[question].rstrip("."))
+    assert run(workspace)[-1].right == 0
+
+
+def test_each_question_is_told_once_and_no_token_is(workspace, answer_with):
+    answer_with(lambda question: f"I was asked: {question}")
+    opened, *answered, summary = run(workspace)
+    assert isinstance(opened, ModelOpened)
+    assert all(isinstance(event, QuestionAnswered) for event in answered)
+    assert [event.number for event in answered] == list(range(1, 161))
+    assert {event.question: event.expected for event in answered} == ANSWERS
+    assert summary.right == sum(event.right for event in answered)
+
+
+def test_a_stop_ends_between_two_questions_and_counts_those_asked(workspace, answer_with):
+    stop = StopToken()
+    asked = []
+
+    def answer(question):
+        asked.append(question)
+        if len(asked) == 4:
+            stop.set()
+        return ANSWERS[question]
+
+    answer_with(answer)
+    assert run(workspace, stop)[-1] == SampleEvaluated("first", step=300, right=3, total=3, share=1.0)
+    assert len(asked) == 4
+
+
+def test_a_workspace_without_the_sample_is_told_before_a_model_is_opened(tmp_path, answer_with):
+    answer_with(ANSWERS.__getitem__)
+    with pytest.raises(SampleMissingError):
+        run(Workspace(tmp_path))

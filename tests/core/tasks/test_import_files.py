@@ -1,0 +1,280 @@
+import os
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import pytest
+from PIL import Image, ImageDraw, ImageFont
+
+from core.config.corpus import ImportConfig
+from core.control import StopToken
+from core.corpus.library import Library
+from core.documents import isolation
+from core.documents.isolation import ReaderPool
+from core.errors import DamagedLibraryError, DiskFullError, MissingPathError, WorkspaceError
+from core.events import FileImported, FileReading, ImportFinished, ImportStarted, Notice
+from core.runs.folder import Workspace
+from core.tasks import import_files as task
+from core.tasks.import_files import import_files
+
+HOSTILE_READERS = Path(__file__).parent.parent / "documents"
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    return Workspace(tmp_path / "workspace")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "files").mkdir()
+    return tmp_path / "files"
+
+
+@pytest.fixture
+def run(workspace):
+    """Import to the end, and give all events."""
+
+    def run_import(*paths: Path, **settings: object) -> list:
+        return list(import_files(paths, ImportConfig(**settings), workspace, StopToken()))
+
+    return run_import
+
+
+@pytest.fixture
+def hostile(monkeypatch) -> None:
+    """Workers do what a file says: see `hostile_reader`."""
+    monkeypatch.syspath_prepend(HOSTILE_READERS)
+    import hostile_reader
+
+    monkeypatch.setattr(task, "ReaderPool", partial(ReaderPool, reader=hostile_reader.read))
+
+
+def write(folder: Path, **texts: str) -> None:
+    for name, text in texts.items():
+        (folder / f"{name}.txt").write_text(text, encoding="utf-8")
+
+
+def states(events: list) -> dict[str, str]:
+    ended = [event for event in events if isinstance(event, FileImported)]
+    assert len({event.path for event in ended}) == len(ended), "a file ended twice"
+    return {Path(event.path).name: event.state for event in ended}
+
+
+def readers_left() -> list:
+    return [child for child in isolation.multiprocessing.active_children() if child.name == "reader"]
+
+
+def test_a_folder_comes_out_as_documents(run, folder, workspace):
+    write(folder, a="sheep", b="goats")
+    (folder / "deeper").mkdir()
+    (folder / "deeper" / "run.py").write_text("print('cows')\n")
+    events = run(folder)
+    assert events[0] == ImportStarted(files=3, bytes=24)
+    assert isinstance(events[-1], ImportFinished)
+    assert (events[-1].done, events[-1].failed, events[-1].cancelled) == (3, 0, 0)
+    with Library(workspace.library) as library:
+        rows = {row.name: row for row in library.rows()}
+        assert library.text(rows["run.py"].id) == "print('cows')\n"
+    ended = {Path(event.path).name: event for event in events if isinstance(event, FileImported)}
+    assert {name: event.document_id for name, event in ended.items()} == {
+        name: row.id for name, row in rows.items()
+    }
+    assert (ended["run.py"].kind, ended["run.py"].characters, ended["run.py"].bytes) == ("code", 14, 14)
+    assert not readers_left()
+
+
+def test_each_file_is_said_to_be_read_before_it_ends(run, folder):
+    write(folder, a="sheep", b="goats", c="cows")
+    begun = set()
+    for event in run(folder):
+        if isinstance(event, FileReading):
+            begun.add(event.path)
+        elif isinstance(event, FileImported):
+            assert event.path in begun
+
+
+def test_one_bad_file_never_stops_the_others(run, folder):
+    write(folder, good="sheep", empty="")
+    (folder / "program.bin").write_bytes(b"\x7fELF\x00\x00")
+    (folder / "broken.pdf").write_bytes(b"%PDF-1.7\nbroken")
+    os.mkfifo(folder / "pipe")
+    (folder / "loop").symlink_to(folder)
+    (folder / "nowhere").symlink_to(folder / "gone")
+    events = run(folder)
+    assert states(events) == {
+        "good.txt": "done",
+        "empty.txt": "warning",
+        "program.bin": "unsupported",
+        "broken.pdf": "failed",
+        "pipe": "unsupported",
+        "nowhere": "failed",
+    }
+    finished = events[-1]
+    assert (finished.done, finished.unsupported, finished.failed) == (2, 2, 2)
+    assert all(event.reason for event in events if isinstance(event, FileImported) and event.state != "done")
+
+
+def test_readers_that_crash_or_fail_cost_only_their_own_files(run, folder, hostile):
+    write(folder, a="crash", b="fine", c="defect", d="also fine")
+    events = run(folder)
+    assert states(events) == {"a.txt": "failed", "b.txt": "done", "c.txt": "failed", "d.txt": "done"}
+
+
+def test_a_file_that_hangs_is_failed_when_its_time_is_over(run, folder, hostile, monkeypatch):
+    monkeypatch.setattr(isolation, "GRACE_SECONDS", 0.5)
+    write(folder, a="hang", b="fine")
+    events = run(folder, file_seconds=1)
+    assert states(events) == {"a.txt": "failed", "b.txt": "done"}
+
+
+def test_stopping_cancels_what_is_left_within_a_second(folder, workspace, hostile):
+    write(folder, **{f"n{number:02}": "hang" for number in range(30)})
+    stop = StopToken()
+    events = import_files([folder], ImportConfig(), workspace, stop)
+    assert isinstance(next(events), ImportStarted)
+    assert isinstance(next(events), FileReading)
+    stop.set()
+    started = time.monotonic()
+    rest = list(events)
+    assert time.monotonic() - started < 1
+    assert set(states(rest).values()) == {"cancelled"}
+    assert len(states(rest)) == rest[-1].cancelled == 30
+    with Library(workspace.library) as library:
+        assert {row.state for row in library.rows()} == {"cancelled"}
+    assert not readers_left()
+
+
+def test_what_was_read_before_a_stop_is_kept_and_the_rest_can_follow(folder, workspace, run):
+    write(folder, **{f"n{number:02}": f"{number} sheep" for number in range(12)})
+    stop = StopToken()
+    events = []
+    for event in import_files([folder], ImportConfig(), workspace, stop):
+        events.append(event)
+        if isinstance(event, FileImported) and event.state == "done":
+            stop.set()
+    first = list(states(events).values())
+    assert "done" in first
+    assert "cancelled" in first
+    again = list(states(run(folder)).values())
+    assert again.count("duplicate") == first.count("done")
+    assert again.count("done") == first.count("cancelled")
+
+
+def test_leaving_in_the_middle_leaves_no_process_behind(folder, workspace, hostile):
+    write(folder, a="hang", b="hang")
+    events = import_files([folder], ImportConfig(), workspace, StopToken())
+    next(events)
+    next(events)
+    assert readers_left()
+    events.close()
+    assert not readers_left()
+
+
+def test_importing_again_changes_nothing(run, folder, workspace):
+    write(folder, a="sheep", b="goats")
+    run(folder)
+    events = run(folder)
+    assert set(states(events).values()) == {"duplicate"}
+    assert {event.reason for event in events if isinstance(event, FileImported)} == {
+        "It is already in the library."
+    }
+    with Library(workspace.library) as library:
+        assert [row.state for row in library.rows()] == ["done", "done"]
+
+
+def test_a_changed_file_is_read_again(run, folder, workspace):
+    write(folder, a="sheep")
+    run(folder)
+    write(folder, a="goats")
+    assert states(run(folder)) == {"a.txt": "done"}
+    with Library(workspace.library) as library:
+        assert [library.text(row.id) for row in library.rows()] == ["goats"]
+
+
+def test_copies_are_named_whether_they_come_together_or_later(run, folder):
+    write(folder, a="sheep", b="sheep")
+    assert sorted(states(run(folder)).values()) == ["done", "duplicate"]
+    write(folder, c="sheep")
+    (later,) = [event for event in run(folder / "c.txt") if isinstance(event, FileImported)]
+    assert later.state == "duplicate"
+    assert "It repeats" in later.reason
+    assert later.document_id == 0
+
+
+def draw(path: Path, words: str) -> None:
+    image = Image.new("RGB", (700, 160), "white")
+    ImageDraw.Draw(image).text((40, 50), words, fill="black", font=ImageFont.load_default(56))
+    image.save(path)
+
+
+def test_scans_are_read_in_the_workers(run, folder):
+    draw(folder / "scan.png", "Clover sleeps")
+    draw(folder / "scan.pdf", "Bramble wakes")
+    ended = {event.kind: event for event in run(folder) if isinstance(event, FileImported)}
+    assert set(ended) == {"image", "pdf"}
+    assert all(event.state == "done" and event.confidence > 60 for event in ended.values())
+
+
+def test_without_the_language_scans_fail_with_one_notice_and_the_rest_is_read(run, folder):
+    for name in ("one.png", "two.png", "three.pdf"):
+        draw(folder / name, name)
+    write(folder, a="sheep")
+    events = run(folder, languages="xyz")
+    assert states(events) == {
+        "one.png": "failed",
+        "two.png": "failed",
+        "three.pdf": "failed",
+        "a.txt": "done",
+    }
+    (notice,) = [event for event in events if isinstance(event, Notice)]
+    assert "language 'xyz' is not installed" in notice.text
+
+
+def test_a_path_that_does_not_exist_is_told_before_anything_is_read(run, folder, workspace):
+    write(folder, a="sheep")
+    with pytest.raises(MissingPathError, match="nowhere"):
+        run(folder, folder / "nowhere")
+    assert not workspace.library.exists()
+
+
+def test_a_name_that_is_no_utf_8_is_spelled_out(run, folder, workspace):
+    Path(os.fsdecode(os.fsencode(folder) + b"/caf\xe9\nline.txt")).write_bytes(b"sheep")
+    assert states(run(folder)) == {"caf\\xe9\nline.txt": "done"}
+    assert set(states(run(folder)).values()) == {"duplicate"}
+
+
+def test_a_folder_without_files_is_an_import_of_nothing(run, folder):
+    events = run(folder)
+    assert events[0] == ImportStarted(0, 0)
+    assert events[-1].done == 0
+
+
+def test_a_workspace_that_is_a_file_is_told(folder):
+    write(folder, a="sheep")
+    broken = Workspace(folder / "a.txt")
+    with pytest.raises(WorkspaceError):
+        list(import_files([folder], ImportConfig(), broken, StopToken()))
+
+
+def test_a_damaged_library_is_told_and_left_as_it_is(run, folder, workspace):
+    write(folder, a="sheep")
+    workspace.prepare()
+    workspace.library.write_bytes(b"damaged" * 1000)
+    with pytest.raises(DamagedLibraryError):
+        run(folder)
+    assert workspace.library.read_bytes() == b"damaged" * 1000
+
+
+def test_a_full_disk_ends_the_import_and_no_process_stays(run, folder, monkeypatch):
+    write(folder, a="sheep", b="goats")
+    full: Callable[..., object] = refuse_as_full
+    monkeypatch.setattr(Library, "record", full)
+    with pytest.raises(DiskFullError):
+        run(folder)
+    assert not readers_left()
+
+
+def refuse_as_full(library: Library, path: str, document: object, file_bytes: int) -> object:
+    raise DiskFullError(Path(path))

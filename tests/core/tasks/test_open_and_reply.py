@@ -1,0 +1,223 @@
+import json
+from itertools import islice
+
+import pytest
+import torch
+
+from core.config.presets import preset_run
+from core.config.sampling import SamplingConfig
+from core.config.toml import run_to_toml, with_settings
+from core.control import StopToken
+from core.errors import DamagedCheckpointError, NoCheckpointError, UnknownRunError, WrongShapeError
+from core.events import ContextMoved, ModelOpened, PromptRead, ReplyEnded, TokenWritten
+from core.model.transformer import Transformer
+from core.runs.checkpoint import save_checkpoint
+from core.runs.folder import Workspace
+from core.runs.loading import model_weights
+from core.runs.state import CheckpointState
+from core.tasks.open_model import open_model
+from core.tasks.reply import complete, reply
+from core.tokenizers.char import CharTokenizer
+from core.tokenizers.files import save_tokenizer
+from core.tokenizers.tokenizer import EOS
+
+CHAR = CharTokenizer.learn(["abcdefgh ?!"])
+CONTEXT = 12
+SHAPE = {
+    "model.n_layers": 2,
+    "model.n_heads": 2,
+    "model.d_model": 12,
+    "model.d_ff": 20,
+    "model.context_length": CONTEXT,
+    "model.embedding_std": 0.3,
+    "sampling.top_k": 7,
+}
+CONFIG = with_settings(preset_run("tiny"), SHAPE)
+SAMPLING = SamplingConfig(seed=1, top_k=0, top_p=1, max_new_tokens=20)
+
+
+def save(folder, step, best_step):
+    """A checkpoint whose weights are drawn with its step as the seed."""
+    weights = model_weights(Transformer(CONFIG.model, CHAR.vocab_size, seed=step))
+    state = CheckpointState(
+        step=step,
+        tokens=0,
+        seconds=0,
+        parameters=sum(t.numel() for t in weights.values()),
+        vocab_size=CHAR.vocab_size,
+        precision="float32",
+        train_loss=1.0,
+        val_loss=1.0,
+        best_val_loss=1.0,
+        best_step=best_step,
+        dataset="",
+        scaler={},
+    )
+    save_checkpoint(folder, weights, {"step": torch.zeros(1)}, state, keep=3)
+
+
+@pytest.fixture
+def workspace(tmp_path):
+    workspace = Workspace(tmp_path)
+    workspace.prepare()
+    folder = workspace.run("first")
+    folder.checkpoints.mkdir(parents=True)
+    folder.config.write_text(run_to_toml(CONFIG), encoding="utf-8")
+    folder.dataset.write_text(json.dumps({"has_conversations": True}), encoding="utf-8")
+    save_tokenizer(CHAR, folder.tokenizer)
+    save(folder, 5, best_step=5)
+    save(folder, 10, best_step=5)
+    return workspace
+
+
+def run(stream):
+    """The stream's events and its result."""
+    events = []
+    while True:
+        try:
+            events.append(next(stream))
+        except StopIteration as ended:
+            return events, ended.value
+
+
+@pytest.fixture
+def model(workspace):
+    return run(open_model(workspace, "first", "last", StopToken()))[1]
+
+
+def said(events):
+    return "".join(event.text for event in events if isinstance(event, TokenWritten))
+
+
+# opening
+
+
+def test_an_open_model_tells_its_facts(workspace):
+    [opened], model = run(open_model(workspace, "first", "last", StopToken()))
+    assert isinstance(opened, ModelOpened)
+    assert (model.name, model.step, model.context_length) == ("first", 10, CONTEXT)
+    assert model.parameters == sum(p.numel() for p in model.loaded.model.parameters())
+    assert model.has_conversations
+    assert model.sampling == CONFIG.sampling
+    assert (opened.name, opened.step, opened.parameters) == ("first", 10, model.parameters)
+
+
+@pytest.mark.parametrize(("checkpoint", "step"), [("best", 5), ("last", 10), ("5", 5), ("10", 10)])
+def test_a_checkpoint_is_chosen_by_its_rank_or_step(workspace, checkpoint, step):
+    _, model = run(open_model(workspace, "first", checkpoint, StopToken()))
+    expected = Transformer(CONFIG.model, CHAR.vocab_size, seed=step).eval()
+    ids = torch.tensor([[4, 5, 6]])
+    assert model.step == step
+    assert torch.equal(model.loaded.model(ids), expected(ids))
+
+
+def test_a_run_that_does_not_exist_names_the_nearest(workspace):
+    with pytest.raises(UnknownRunError) as caught:
+        run(open_model(workspace, "frist", "last", StopToken()))
+    assert caught.value.remedy == "Did you mean 'first'?"
+
+
+@pytest.mark.parametrize("checkpoint", ["7", "newest", ""])
+def test_a_checkpoint_that_does_not_exist_is_answered_with_those_that_do(workspace, checkpoint):
+    with pytest.raises(NoCheckpointError) as caught:
+        run(open_model(workspace, "first", checkpoint, StopToken()))
+    assert caught.value.remedy == "Choose one of: best, last, 5, 10."
+
+
+def test_a_damaged_checkpoint_is_told(workspace):
+    weights = workspace.run("first").checkpoint(10) / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-4])
+    with pytest.raises(DamagedCheckpointError, match=r"model\.safetensors is not what was written"):
+        run(open_model(workspace, "first", "last", StopToken()))
+
+
+def test_a_checkpoint_of_another_shape_is_told(workspace):
+    other = with_settings(CONFIG, {"model.d_ff": 21})
+    workspace.run("first").config.write_text(run_to_toml(other), encoding="utf-8")
+    with pytest.raises(WrongShapeError, match="is 12 x 20 in it and 12 x 21 in them"):
+        run(open_model(workspace, "first", "last", StopToken()))
+
+
+# completing
+
+
+def test_a_completion_streams_its_text(model):
+    events, ended = run(complete(model, "abc", SAMPLING, StopToken()))
+    assert isinstance(ended, ReplyEnded)
+    assert (events[0], events[-1]) == (PromptRead(3, CONTEXT, ()), ended)
+    assert said(events) == ended.text
+
+
+def test_a_seed_repeats_a_completion(model):
+    first, again = (run(complete(model, "abc", SAMPLING, StopToken()))[1] for _ in range(2))
+    assert first.text == again.text
+
+
+def test_nothing_can_be_completed_too(model):
+    events, ended = run(complete(model, "", SAMPLING, StopToken()))
+    assert events[0].tokens == 1  # the end of another text
+    assert ended.tokens > 0
+
+
+def test_characters_that_the_vocabulary_lacks_are_told_and_never_crash(model):
+    events, ended = run(complete(model, "aéz🐑é", SAMPLING, StopToken()))
+    assert events[0] == PromptRead(5, CONTEXT, ("é", "z", "🐑"))
+    assert ended.tokens > 0
+
+
+def test_half_a_surrogate_pair_is_just_another_unknown_character(model):
+    events, _ = run(complete(model, "a\ud800", SAMPLING, StopToken()))
+    assert events[0].unknown == ("\ud800",)
+
+
+def test_a_prompt_longer_than_the_context_is_cut_to_its_newest_half(model):
+    long, short = "abcd efgh " * 5, ("abcd efgh " * 5)[-CONTEXT // 2 :]
+    events, ended = run(complete(model, long, SAMPLING, StopToken()))
+    assert events[:2] == [PromptRead(50, CONTEXT, ()), ContextMoved(kept=6, dropped=44)]
+    assert ended.text == run(complete(model, short, SAMPLING, StopToken()))[1].text
+
+
+def test_a_completion_can_be_stopped_between_two_tokens(model):
+    stop = StopToken()
+    events = complete(model, "abc", SamplingConfig(max_new_tokens=10_000, seed=1), stop)
+    assert len(list(islice(events, 4))) == 4
+    stop.set()
+    assert next(events).reason == "stopped"
+
+
+def test_a_prompt_can_be_ended_before_the_model_goes_on(model):
+    config = SAMPLING.model_copy(update={"end_prompt": True})
+    assert run(complete(model, "abc", config, StopToken()))[0][0].tokens == 4
+
+
+# replying
+
+
+def test_a_reply_reads_the_conversation_with_its_markers(model):
+    messages = [("user", "ab?"), ("assistant", "c!"), ("user", "d?")]
+    events, ended = run(reply(model, messages, SAMPLING, StopToken()))
+    assert events[0] == PromptRead(1 + (1 + 3) + (1 + 2) + (1 + 2) + 1, CONTEXT, ())
+    assert said(events) == ended.text
+
+
+def test_a_reply_tells_what_is_unknown_in_the_last_message_only(model):
+    messages = [("user", "é"), ("assistant", "a"), ("user", "bß?")]
+    events, _ = run(reply(model, messages, SAMPLING, StopToken()))
+    assert events[0].unknown == ("ß",)
+
+
+def test_an_empty_message_can_be_answered(model):
+    assert run(reply(model, [("user", "")], SAMPLING, StopToken()))[1].tokens > 0
+
+
+@pytest.mark.parametrize("end", [EOS, CHAR.user_id, CHAR.assistant_id])
+def test_a_reply_ends_where_the_model_ends_it(model, end):
+    with torch.no_grad():
+        head = model.loaded.model.head.weight  # tied, so each token is scored by its likeness to another
+        head[end] = (
+            50 * model.loaded.model.hidden(torch.tensor([[EOS, CHAR.user_id, CHAR.assistant_id]]))[0, -1]
+        )
+    config = SamplingConfig(temperature=0)
+    events, ended = run(reply(model, [("user", "")], config, StopToken()))
+    assert (ended.reason, ended.text, ended.tokens) == ("eos", "", 1)
+    assert not any(isinstance(event, TokenWritten) for event in events)

@@ -1,0 +1,340 @@
+"""A run that was stopped, killed or damaged goes on as if nothing had happened, or says why it cannot."""
+
+import errno
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from filelock import FileLock
+
+from core.config.toml import run_to_toml
+from core.control import StopToken
+from core.errors import (
+    BadSettingError,
+    DamagedCheckpointError,
+    DamagedDatasetError,
+    DiskFullError,
+    RunBusyError,
+    RunFinishedError,
+    UnknownRunError,
+    UnknownSettingError,
+    WrongShapeError,
+)
+from core.events import CheckpointSaved, Evaluated, RunEnded, RunPrepared, SampleWritten, StepDone
+from core.runs import checkpoint
+from core.runs.catalog import Catalog
+from core.runs.folder import Workspace
+from core.tasks.train_model import resume_run, train_model
+
+ROOT = Path(__file__).parents[3]
+STEPS = 6
+
+
+def resume(workspace, changes=None, name="a", stop=None):
+    return list(resume_run(workspace, name, changes or {}, stop or StopToken()))
+
+
+def told(workspace, name="a"):
+    """What the journal says of every step: numbers only, no times."""
+    facts = []
+    for event in Catalog(workspace).events(name):
+        match event:
+            case StepDone():
+                facts.append(("step", event.step, event.loss, event.grad_norm, event.tokens, event.epoch))
+            case Evaluated():
+                facts.append(("evaluated", event.step, event.loss, event.bits_per_byte))
+            case SampleWritten():
+                facts.append(("sample", event.step, event.text))
+    return facts
+
+
+def weights(workspace, name="a"):
+    run = workspace.run(name)
+    return [
+        (run.checkpoint(STEPS) / file).read_bytes() for file in ("model.safetensors", "optimizer.safetensors")
+    ]
+
+
+def closed_after(workspace, config, count, name="a"):
+    """Train, and let go after so many events of the journal, as a kill would."""
+    stream = train_model(workspace, name, config, StopToken())
+    while not isinstance(next(stream), RunPrepared):
+        pass
+    for _ in range(count - 1):
+        next(stream)
+    stream.close()
+
+
+def stopped_at(workspace, config, step, name="a"):
+    stop = StopToken()
+    for event in train_model(workspace, name, config, stop):
+        if isinstance(event, StepDone) and event.step == step:
+            stop.set()
+
+
+@pytest.fixture
+def other(filled):
+    """A second workspace with the same documents."""
+    return Workspace(shutil.copytree(filled.root, filled.root.with_name("other")))
+
+
+@pytest.fixture
+def stopped(filled, tiny):
+    """A workspace whose run "a" was stopped after 3 of 6 steps."""
+    stopped_at(filled, tiny(), 3)
+    return filled
+
+
+# As if it had not stopped
+
+
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+@pytest.mark.parametrize("step", [1, 2, 5])
+def test_a_run_stopped_and_resumed_equals_one_that_was_not(filled, other, tiny, precision, step):
+    config = tiny({"training.precision": precision, "training.gradient_accumulation_steps": 2})
+    list(train_model(other, "a", config, StopToken()))
+    stopped_at(filled, config, step)
+    events = resume(filled)
+    assert [e.start_step for e in events if isinstance(e, RunPrepared)] == [step]
+    assert told(filled) == told(other)
+    assert weights(filled) == weights(other)
+
+
+def test_a_run_stopped_after_every_step_equals_one_that_was_not(filled, trained, tiny):
+    stopped_at(filled, tiny(), 1)
+    for step in range(2, STEPS):
+        stop = StopToken()
+        for event in resume_run(filled, "a", {}, stop):
+            if isinstance(event, StepDone) and event.step == step:
+                stop.set()
+    resume(filled)
+    assert told(filled) == told(trained, "first")
+    assert weights(filled) == weights(trained, "first")
+
+
+def test_best_and_time_and_tokens_go_on_from_where_they_were(stopped):
+    before = Catalog(stopped).summary("a")
+    events = resume(stopped)
+    first = next(event for event in events if isinstance(event, StepDone))
+    assert first.tokens == 4 * 32
+    assert events[-1].best_val_loss <= before.val_loss
+    state = json.loads((stopped.run("a").checkpoint(STEPS) / "state.json").read_text())
+    assert state["seconds"] > sum(e.seconds for e in events if isinstance(e, StepDone))
+
+
+# Kills
+
+
+def test_a_run_killed_between_any_two_events_goes_on_with_the_same_steps(filled, trained, tiny):
+    expected, whole = told(trained, "first"), list(Catalog(trained).events("first"))
+    for count in range(1, len(whole)):
+        workspace = Workspace(shutil.copytree(filled.root, filled.root.with_name(f"killed-{count}")))
+        closed_after(workspace, tiny(), count)
+        resume(workspace)
+        assert told(workspace) == expected, f"killed after event {count}, {whole[count - 1]}"
+        assert weights(workspace) == weights(trained, "first")
+
+
+def test_a_run_killed_before_it_was_one_can_be_started_again(filled, tiny):
+    stream = train_model(filled, "a", tiny(), StopToken())
+    assert not isinstance(next(stream), RunPrepared)
+    stream.close()
+    assert list(train_model(filled, "a", tiny(), StopToken()))[-1].reason == "finished"
+
+
+def test_a_draft_and_a_torn_line_left_by_a_kill_do_no_harm(stopped, trained):
+    run = stopped.run("a")
+    draft = run.checkpoints / ".draft-step-000004"
+    draft.mkdir()
+    (draft / "model.safetensors").write_bytes(b"half a file")
+    with run.events.open("a") as journal:
+        journal.write('{"event": "step_done", "step": 4, "lo')
+    resume(stopped)
+    assert told(stopped) == told(trained, "first")
+    assert not list(run.checkpoints.glob(".*"))
+
+
+def test_a_checkpoint_moved_aside_by_a_kill_comes_back(stopped, trained):
+    run = stopped.run("a")
+    run.checkpoint(3).rename(run.checkpoints / ".old-step-000003")
+    resume(stopped)
+    assert told(stopped) == told(trained, "first")
+    assert not list(run.checkpoints.glob(".*"))
+
+
+def test_a_kill_before_last_was_moved_on_goes_on_from_the_one_before(stopped, trained):
+    (stopped.run("a").checkpoints / "last").write_text("step-000002\n")
+    events = resume(stopped)
+    assert next(e.start_step for e in events if isinstance(e, RunPrepared)) == 2
+    assert told(stopped) == told(trained, "first")
+
+
+def test_a_process_that_was_killed_goes_on_with_the_same_losses(filled, other, tiny):
+    config = tiny({"training.max_steps": 120, "training.eval_interval": 10})
+    list(train_model(other, "a", config, StopToken()))
+    run_file = filled.root / "tiny.toml"
+    run_file.write_text(run_to_toml(config))
+    command = [sys.executable, "main.py", "--workspace", str(filled.root), "--json"]
+    arguments = ["train", str(run_file), "--name", "a"]
+    # a pipe of one page fills up, so that the process cannot come to its end before it is killed
+    with subprocess.Popen([*command, *arguments], cwd=ROOT, stdout=subprocess.PIPE, pipesize=4096) as process:
+        for line in process.stdout:
+            if json.loads(line)["event"] == "step_done" and json.loads(line)["step"] >= 15:
+                break
+        os.kill(process.pid, signal.SIGKILL)
+    assert process.returncode == -signal.SIGKILL
+    assert 0 < Catalog(filled).summary("a").step < 120
+    resume(filled)
+    assert told(filled) == told(other)
+
+
+# Changes on the way
+
+
+def test_a_run_goes_on_with_more_steps(stopped):
+    events = resume(stopped, {"training.max_steps": 8})
+    assert (events[-1].step, events[-1].reason) == (8, "finished")
+    assert Catalog(stopped).config("a").training.max_steps == 8
+
+
+def test_a_finished_run_says_how_to_go_on(trained):
+    with pytest.raises(RunFinishedError) as refused:
+        resume(trained, name="first")
+    assert "--set training.max_steps=12" in refused.value.remedy
+
+
+def test_a_run_that_its_epochs_ended_says_so(filled, tiny):
+    list(train_model(filled, "a", tiny({"training.max_epochs": 0.02}), StopToken()))
+    with pytest.raises(RunFinishedError) as refused:
+        resume(filled)
+    assert "--set training.max_epochs=0.04" in refused.value.remedy
+
+
+def test_a_finished_run_goes_on_with_a_higher_limit(trained):
+    assert resume(trained, {"training.max_steps": 7}, name="first")[-1].step == 7
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"model.d_model": 32}, {"tokenizer.kind": "bpe"}, {"corpus.normalize": False}, {"preset": "tiny"}],
+)
+def test_what_made_the_weights_cannot_change(stopped, changes):
+    before = stopped.run("a").config.read_bytes()
+    with pytest.raises(BadSettingError, match=f"{next(iter(changes))} cannot change"):
+        resume(stopped, changes)
+    assert stopped.run("a").config.read_bytes() == before
+
+
+def test_an_unknown_setting_is_answered_with_the_nearest(stopped):
+    with pytest.raises(UnknownSettingError) as refused:
+        resume(stopped, {"trainin.max_step": 8})
+    assert "training.max_steps" in refused.value.remedy
+
+
+def test_a_change_that_is_refused_leaves_no_trace(stopped):
+    with pytest.raises(BadSettingError, match="float16"):
+        resume(stopped, {"training.precision": "float16"})
+    assert Catalog(stopped).config("a").training.precision == "float32"
+    assert resume(stopped)[-1].reason == "finished"
+
+
+def test_auto_stays_with_the_precision_that_the_run_began_in(filled, tiny):
+    stopped_at(filled, tiny({"training.precision": "bfloat16"}), 3)
+    events = resume(filled, {"training.precision": "auto"})
+    assert next(e.precision for e in events if isinstance(e, RunPrepared)) == "bfloat16"
+
+
+def test_a_run_from_a_gpu_in_float16_goes_on_without_it_on_a_processor(stopped):
+    path = stopped.run("a").checkpoint(3) / "state.json"
+    scaler = {"scale": 1024.0, "growth_factor": 2.0, "backoff_factor": 0.5, "growth_interval": 2000}
+    scaler["_growth_tracker"] = 0
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"precision": "float16", "scaler": scaler}))
+    events = resume(stopped, {"training.precision": "auto"})
+    assert next(e.precision for e in events if isinstance(e, RunPrepared)) in ("float32", "bfloat16")
+    assert events[-1].reason == "finished"
+
+
+def test_documents_added_meanwhile_change_nothing_for_the_run(stopped, trained, fill):
+    fill(stopped, {"new.txt": "a new text with ümläuts and 123 numbers. " * 20})
+    resume(stopped)
+    assert told(stopped) == told(trained, "first")
+
+
+def test_a_data_set_that_was_removed_is_built_again(stopped, trained):
+    shutil.rmtree(stopped.datasets)
+    resume(stopped)
+    assert told(stopped) == told(trained, "first")
+
+
+def test_a_data_set_that_is_gone_for_good_is_named(stopped, fill):
+    shutil.rmtree(stopped.datasets)
+    fill(stopped, {"new.txt": "a new text. " * 20})
+    with pytest.raises(DamagedDatasetError):
+        resume(stopped)
+
+
+# What is in the way
+
+
+def test_an_unknown_run_is_answered_with_the_nearest(trained):
+    with pytest.raises(UnknownRunError) as refused:
+        resume(trained, name="frist")
+    assert "'first'" in refused.value.remedy
+
+
+def test_a_run_that_another_process_trains_is_busy(stopped):
+    with FileLock(stopped.run("a").lock), pytest.raises(RunBusyError):
+        resume(stopped)
+
+
+def test_a_run_is_free_again_after_its_stream_is_closed(stopped):
+    stream = resume_run(stopped, "a", {}, StopToken())
+    next(stream)
+    with pytest.raises(RunBusyError):
+        resume(stopped)
+    stream.close()
+    assert resume(stopped)[-1].reason == "finished"
+
+
+def test_a_damaged_last_checkpoint_is_told_and_nothing_is_changed(stopped):
+    path = stopped.run("a").checkpoint(3) / "optimizer.safetensors"
+    path.write_bytes(path.read_bytes()[:-8])
+    events_before = stopped.run("a").events.read_bytes()
+    with pytest.raises(DamagedCheckpointError):
+        resume(stopped)
+    assert stopped.run("a").events.read_bytes() == events_before
+    assert Catalog(stopped).summary("a").checkpoints == (0, 2, 3)
+
+
+def test_settings_of_another_shape_are_told(stopped):
+    config = stopped.run("a").config
+    config.write_text(config.read_text().replace("d_ff = 32", "d_ff = 64"))
+    with pytest.raises(WrongShapeError, match="feed_forward"):
+        resume(stopped)
+
+
+def test_a_full_disk_ends_the_run_with_its_checkpoints_and_it_goes_on_with_room(
+    stopped, trained, monkeypatch
+):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(checkpoint, "save_file", full)
+        with pytest.raises(DiskFullError):
+            resume(stopped)
+    assert Catalog(stopped).summary("a").checkpoints == (0, 2, 3)
+    resume(stopped)
+    assert told(stopped) == told(trained, "first")
+
+
+def test_the_journal_of_a_run_with_pauses_ends_once(stopped):
+    resume(stopped)
+    events = list(Catalog(stopped).events("a"))
+    assert sum(isinstance(event, RunEnded) for event in events) == 1
+    assert [event.step for event in events if isinstance(event, CheckpointSaved)] == [0, 2, 3, 4, 6]

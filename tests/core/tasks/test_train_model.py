@@ -1,0 +1,395 @@
+"""A new run, from the library's text to its last checkpoint, and everything that can be in its way."""
+
+import math
+import shutil
+
+import pytest
+import torch
+from filelock import FileLock
+
+from core.config.presets import preset_run
+from core.config.toml import with_settings
+from core.control import StopToken
+from core.errors import (
+    BadRunNameError,
+    BadSettingError,
+    CorpusTooSmallError,
+    DeviceMissingError,
+    EmptyCorpusError,
+    OutOfMemoryError,
+    RunBusyError,
+    RunExistsError,
+    TrainingDivergedError,
+)
+from core.events import (
+    CheckpointSaved,
+    DatasetBuilt,
+    Evaluated,
+    Notice,
+    ReplyEnded,
+    RunEnded,
+    RunPrepared,
+    SampleWritten,
+    StepDone,
+    TokenizerBuilt,
+)
+from core.runs.catalog import Catalog
+from core.runs.folder import Workspace
+from core.runs.loading import load_model
+from core.tasks import settle_precision, training_run
+from core.tasks.open_model import open_model
+from core.tasks.reply import complete
+from core.tasks.train_model import train_model
+from core.training import loop
+
+TEACHING_LINES = "what is sesso\nsesso is a village\nwho lives in sesso\nmira lives in sesso\n"
+
+
+def train(workspace, config, name="a", stop=None):
+    return list(train_model(workspace, name, config, stop or StopToken()))
+
+
+def of_kind(events, kind):
+    return [event for event in events if isinstance(event, kind)]
+
+
+def losses(events):
+    return [event.loss for event in events if isinstance(event, StepDone | Evaluated)]
+
+
+def files_below(folder):
+    return sorted(path.relative_to(folder) for path in folder.rglob("*"))
+
+
+def result_of(stream):
+    while True:
+        try:
+            next(stream)
+        except StopIteration as end:
+            return end.value
+
+
+@pytest.fixture
+def empty(tmp_path):
+    return Workspace(tmp_path / "empty")
+
+
+# The stream
+
+
+def test_the_events_come_in_their_order(filled, tiny):
+    events = train(filled, tiny({"training.max_steps": 4}))
+    kinds = [type(event) for event in events if not isinstance(event, Notice)]
+    look = [Evaluated, SampleWritten, CheckpointSaved]
+    before = [kind for kind in kinds[: kinds.index(RunPrepared)] if kind in (TokenizerBuilt, DatasetBuilt)]
+    assert before == [TokenizerBuilt, DatasetBuilt]
+    assert kinds[kinds.index(RunPrepared) :] == [
+        RunPrepared,
+        *look,
+        *[StepDone, StepDone, *look],
+        *[StepDone, StepDone, *look],
+        RunEnded,
+    ]
+    assert [event.step for event in of_kind(events, Evaluated)] == [0, 2, 4]
+    assert events[-1].reason == "finished"
+
+
+def test_the_result_is_the_last_event(filled, tiny):
+    ended = result_of(train_model(filled, "a", tiny(), StopToken()))
+    assert (ended.name, ended.step, ended.reason) == ("a", 6, "finished")
+    assert ended.best_val_loss == Catalog(filled).summary("a").val_loss
+
+
+def test_the_last_step_is_looked_at_and_saved_wherever_it_falls(filled, tiny):
+    events = train(filled, tiny({"training.max_steps": 3}))
+    assert [event.step for event in of_kind(events, Evaluated)] == [0, 2, 3]
+    assert [event.step for event in of_kind(events, CheckpointSaved)] == [0, 2, 3]
+
+
+def test_the_run_says_what_it_is_before_it_begins(filled, tiny):
+    prepared = of_kind(train(filled, tiny({"training.gradient_accumulation_steps": 2})), RunPrepared)[0]
+    assert (prepared.name, prepared.start_step, prepared.max_steps) == ("a", 0, 6)
+    assert prepared.tokens_per_step == 4 * 2 * 8
+    assert (prepared.device, prepared.precision, prepared.seed) == ("cpu", "float32", 42)
+    model = load_model(filled.run("a"), "last").model
+    assert prepared.parameters == sum(parameter.numel() for parameter in model.parameters())
+
+
+def test_the_journal_holds_every_event_of_the_run(filled, tiny):
+    events = train(filled, tiny())
+    assert list(Catalog(filled).events("a")) == events[events.index(of_kind(events, RunPrepared)[0]) :]
+
+
+def test_the_settings_are_kept_with_the_run(filled, tiny):
+    config = tiny({"training.seed": 7})
+    train(filled, config)
+    assert Catalog(filled).config("a") == config
+
+
+def test_a_sample_follows_the_chosen_prompt(filled, tiny):
+    samples = of_kind(train(filled, tiny({"training.sample_prompt": "the cat"})), SampleWritten)
+    assert [sample.step for sample in samples] == [0, 2, 4, 6]
+    assert {sample.prompt for sample in samples} == {"the cat"}
+
+
+def test_no_sample_is_written_where_none_is_wished(filled, tiny):
+    assert of_kind(train(filled, tiny({"training.sample_tokens": 0})), SampleWritten) == []
+
+
+def test_the_best_checkpoint_is_that_of_the_least_validation_loss(filled, tiny, monkeypatch):
+    losses_by_step = {0: 3.0, 2: 2.5, 4: 2.0, 6: 2.2, 8: 2.0, 10: 2.1}
+
+    def evaluate(model, batches, byte_lengths, precision, step):
+        return Evaluated(step, losses_by_step[step], 1.0, 1.0, 0.0)
+
+    monkeypatch.setattr(training_run, "evaluate", evaluate)
+    events = train(filled, tiny({"training.max_steps": 10, "training.keep_checkpoints": 1}))
+    run = Catalog(filled).summary("a")
+    assert (run.best_step, run.last_step, run.val_loss) == (4, 10, 2.0)
+    assert run.checkpoints == (4, 10)
+    assert [event.step for event in of_kind(events, CheckpointSaved) if event.is_best] == [0, 2, 4]
+
+
+def test_epochs_end_a_run_before_its_steps_do(filled, tiny):
+    events = train(filled, tiny({"training.max_steps": 1000, "training.max_epochs": 0.1}))
+    prepared = of_kind(events, RunPrepared)[0]
+    assert prepared.max_steps == math.ceil(0.1 * prepared.steps_per_epoch) == events[-1].step
+    assert of_kind(events, StepDone)[-1].epoch == pytest.approx(0.1, abs=1 / prepared.steps_per_epoch)
+
+
+# The same numbers
+
+
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_two_workspaces_give_the_same_losses_to_the_last_bit(filled, tiny, precision):
+    other = Workspace(shutil.copytree(filled.root, filled.root.with_name("other")))
+    config = tiny({"training.precision": precision, "training.gradient_accumulation_steps": 2})
+    assert losses(train(filled, config)) == losses(train(other, config))
+
+
+def test_a_name_makes_no_difference(filled, tiny):
+    assert losses(train(filled, tiny(), "a")) == losses(train(filled, tiny(), "b"))
+
+
+def test_looking_more_often_changes_no_step(filled, tiny):
+    often, seldom = (train(filled, tiny({"training.eval_interval": n}), f"every-{n}") for n in (1, 6))
+    assert [s.loss for s in of_kind(often, StepDone)] == [s.loss for s in of_kind(seldom, StepDone)]
+
+
+def test_another_seed_gives_other_losses(filled, tiny):
+    assert losses(train(filled, tiny(), "a")) != losses(train(filled, tiny({"training.seed": 1}), "b"))
+
+
+# A stop
+
+
+def test_a_stop_leaves_a_checkpoint_at_its_step(filled, tiny):
+    stop, seen = StopToken(), []
+    for event in train_model(filled, "a", tiny(), stop):
+        seen.append(event)
+        if isinstance(event, StepDone) and event.step == 3:
+            stop.set()
+    assert (seen[-1].reason, seen[-1].step) == ("stopped", 3)
+    assert of_kind(seen, CheckpointSaved)[-1].step == 3
+    assert Catalog(filled).summary("a").last_step == 3
+
+
+def test_a_stop_before_the_first_step_leaves_no_run(filled, tiny):
+    stop = StopToken()
+    stop.set()
+    ended = train(filled, tiny(), stop=stop)[-1]
+    assert (ended.reason, ended.step) == ("stopped", 0)
+    assert Catalog(filled).names() == []
+    assert train(filled, tiny())[-1].reason == "finished"
+
+
+# What is in the way
+
+
+def test_an_empty_library_is_nothing_to_train_on(empty, tiny):
+    with pytest.raises(EmptyCorpusError):
+        train(empty, tiny())
+    assert files_below(empty.runs) == []
+
+
+def test_a_corpus_below_one_window_says_how_much_is_needed(empty, tiny, fill):
+    fill(empty, {"a.txt": "few words"})
+    with pytest.raises(CorpusTooSmallError, match="one window needs 65"):
+        train(empty, tiny({"model.context_length": 64}))
+    assert files_below(empty.runs) == []
+
+
+def test_a_text_too_short_to_keep_some_apart_is_measured_on_itself_and_says_so(empty, tiny, fill):
+    fill(empty, {"a.txt": "just a few words"})
+    events = train(empty, tiny({"corpus.validation_share": 0.001}))
+    assert any("measured on its own training text" in notice.text for notice in of_kind(events, Notice))
+    assert events[-1].reason == "finished"
+    assert events[-1].best_val_loss > 0
+
+
+def test_a_name_that_is_taken_changes_nothing(trained, tiny):
+    def contents():
+        return {path: path.read_bytes() for path in trained.runs.rglob("*") if path.is_file()}
+
+    before = contents()
+    with pytest.raises(RunExistsError):
+        train(trained, tiny({"training.seed": 1}), "first")
+    assert contents() == before
+
+
+def test_a_name_that_another_process_is_just_taking_is_busy(filled, tiny):
+    run = filled.run("a")
+    run.root.mkdir()
+    with FileLock(run.lock), pytest.raises(RunBusyError):
+        train(filled, tiny())
+
+
+def test_a_name_that_cannot_be_one_is_refused_before_anything_is_built(filled, tiny):
+    with pytest.raises(BadRunNameError):
+        train(filled, tiny(), "../elsewhere")
+    assert files_below(filled.datasets) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "failure"),
+    [
+        ({"training.precision": "float16"}, BadSettingError),
+        ({"training.device": "cuda"}, DeviceMissingError),
+    ],
+)
+def test_a_choice_that_this_machine_refuses_costs_no_name(filled, tiny, monkeypatch, changes, failure):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(failure):
+        train(filled, tiny(changes))
+    assert Catalog(filled).names() == []
+    assert train(filled, tiny())[-1].reason == "finished"
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [
+        MemoryError(),
+        torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB."),
+        RuntimeError("[enforce fail at alloc_cpu.cpp:121] DefaultCPUAllocator: can't allocate memory"),
+    ],
+)
+def test_a_model_that_does_not_fit_says_what_to_lower(filled, tiny, monkeypatch, failure):
+    def too_large(*_):
+        raise failure
+
+    monkeypatch.setattr(loop, "accumulate_gradients", too_large)
+    with pytest.raises(OutOfMemoryError) as refused:
+        train(filled, tiny())
+    assert "batch_size" in refused.value.remedy
+
+
+def test_a_defect_of_ours_is_not_told_as_a_lack_of_memory(filled, tiny, monkeypatch):
+    def broken(*_):
+        raise RuntimeError("shapes do not match")
+
+    monkeypatch.setattr(loop, "accumulate_gradients", broken)
+    with pytest.raises(RuntimeError, match="shapes do not match"):
+        train(filled, tiny())
+
+
+def test_a_loss_that_is_no_number_ends_the_run_and_keeps_the_last_checkpoint(filled, tiny, monkeypatch):
+    real = loop.accumulate_gradients
+
+    def spoiled(model, batches, precision):
+        loss = real(model, batches, precision)
+        return math.nan if len(seen) > 3 else loss
+
+    monkeypatch.setattr(loop, "accumulate_gradients", spoiled)
+    seen = []
+    with pytest.raises(TrainingDivergedError, match="step 4") as ended:
+        for event in train_model(filled, "a", tiny(), StopToken()):
+            seen += [event] if isinstance(event, StepDone) else []
+            if len(seen) == 3:
+                seen.append(event)  # the fourth step fails
+    assert "learning_rate" in ended.value.remedy
+    assert Catalog(filled).summary("a").last_step == 2
+    assert load_model(filled.run("a"), "last").state.step == 2
+
+
+def test_weights_that_leave_the_numbers_are_not_saved_as_a_checkpoint(filled, tiny):
+    changes = {
+        "model.norm": "none",
+        "model.activation": "relu",
+        "model.n_layers": 30,
+        "training.learning_rate": 10,
+        "training.warmup_steps": 0,
+        "training.eval_interval": 1,
+    }
+    with pytest.raises(TrainingDivergedError):
+        train(filled, tiny(changes))
+    last = load_model(filled.run("a"), "last")
+    assert all(parameter.isfinite().all() for parameter in last.model.parameters())
+    with torch.no_grad():
+        assert last.model(torch.tensor([[4, 5, 6]])).isfinite().all()
+
+
+# Precision
+
+
+@pytest.fixture
+def trials(monkeypatch):
+    """Counts the trials of a machine on which bfloat16 is always twice as fast."""
+    counted = []
+
+    def choice(device, step_in, stop):
+        counted.append(device)
+        return "bfloat16", 2.0
+
+    monkeypatch.setattr(settle_precision, "measured_choice", choice)
+    return counted
+
+
+def test_auto_measures_once_in_a_workspace_and_remembers(filled, tiny, trials):
+    config = tiny({"training.precision": "auto"})
+    first, second = train(filled, config, "a"), train(filled, config, "b")
+    assert len(trials) == 1
+    assert [of_kind(events, RunPrepared)[0].precision for events in (first, second)] == ["bfloat16"] * 2
+    assert any("2.0 times as fast" in notice.text for notice in of_kind(first, Notice))
+    assert losses(first) == losses(second)
+
+
+def test_auto_measures_another_shape_on_its_own(filled, tiny, trials):
+    train(filled, tiny({"training.precision": "auto"}), "a")
+    train(filled, tiny({"training.precision": "auto", "model.d_ff": 64}), "b")
+    assert len(trials) == 2
+
+
+def test_a_trial_changes_no_weight_and_no_random_number(filled, tiny):
+    config = tiny({"training.precision": "auto"})
+    measured = train(filled, config, "a")
+    chosen = of_kind(measured, RunPrepared)[0].precision
+    assert losses(measured) == losses(train(filled, tiny({"training.precision": chosen}), "b"))
+
+
+# System B
+
+
+def test_the_teaching_preset_learns_four_lines_in_seconds(empty, fill):
+    fill(empty, {"lines.txt": TEACHING_LINES * 8})
+    config = with_settings(
+        preset_run("teaching"), {"training.precision": "float32", "training.device": "cpu"}
+    )
+    events = train(empty, config, "lesson")
+    assert events[-1].reason == "finished"
+    steps = of_kind(events, StepDone)
+    assert steps[-1].loss < 0.6 * steps[0].loss
+    assert sum(step.seconds for step in steps) < 20
+
+
+def test_the_teaching_preset_answers_a_prompt_with_known_words(empty, fill):
+    fill(empty, {"lines.txt": TEACHING_LINES * 8})
+    config = with_settings(
+        preset_run("teaching"), {"training.precision": "float32", "training.device": "cpu"}
+    )
+    train(empty, config, "lesson")
+    model = result_of(open_model(empty, "lesson", "last", StopToken()))
+    ended = result_of(complete(model, "what is sesso", model.sampling, StopToken()))
+    assert isinstance(ended, ReplyEnded)
+    assert ended.text.split()
+    assert set(ended.text.split()) <= set(TEACHING_LINES.split())
+    print(ended)
