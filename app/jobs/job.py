@@ -1,0 +1,138 @@
+"""The bridge from a core event stream to the window. The only file that starts a thread."""
+
+import logging
+import threading
+import traceback
+from collections import deque
+from collections.abc import Callable, Generator
+from typing import Any, ClassVar, TypeAlias
+
+from PySide6.QtCore import QObject, QThread, QTimer, Signal, Slot
+
+from core.control import StopToken
+
+log = logging.getLogger(__name__)
+
+FRAME_MS = 33
+
+Stream: TypeAlias = Generator[Any, None, Any]
+OpenStream: TypeAlias = Callable[[StopToken], Stream]
+
+
+class _Worker(QObject):
+    """Lives in the job's thread and pulls the stream until it is empty."""
+
+    done = Signal(object, object)  # result, error
+
+    def __init__(
+        self, open_stream: OpenStream, stop: StopToken, gate: threading.Event, inbox: deque[Any]
+    ) -> None:
+        super().__init__()
+        self._open_stream = open_stream
+        self._stop = stop
+        self._gate = gate
+        self._inbox = inbox
+
+    @Slot()
+    def run(self) -> None:
+        result, error = None, None
+        try:
+            result = self._pull(self._open_stream(self._stop))
+        except Exception as caught:  # the thread's outermost frame: nothing above it could listen
+            log.exception("job failed")
+            traceback.clear_frames(caught.__traceback__)  # else its locals pin device memory
+            error = caught
+        self.done.emit(result, error)
+
+    def _pull(self, stream: Stream) -> Any:
+        while True:
+            self._gate.wait()  # pausing is not asking for the next event
+            try:
+                self._inbox.append(next(stream))
+            except StopIteration as end:
+                return end.value
+
+
+class Job(QObject):
+    """One piece of core work, watched from the GUI thread.
+
+    Signals:
+        arrived: Events since the last batch, oldest first; at most one batch per frame.
+        paused_changed: Whether the stream is now held back.
+        ended: The stream's result. Comes last, after every event.
+        failed: The exception that ended the stream. Comes last, instead of `ended`.
+    """
+
+    arrived = Signal(list)
+    paused_changed = Signal(bool)
+    ended = Signal(object)
+    failed = Signal(object)
+
+    running: ClassVar[set["Job"]] = set()  # a running QThread must not be collected
+
+    def __init__(self, open_stream: OpenStream, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._stop = StopToken()
+        self._gate = threading.Event()  # open: the worker may ask for the next event
+        self._gate.set()
+        self._inbox: deque[Any] = deque()  # append and popleft are atomic: no lock
+        self._thread = QThread()
+        self._worker = _Worker(open_stream, self._stop, self._gate, self._inbox)
+        self._worker.moveToThread(self._thread)
+        self._thread.started.connect(self._worker.run)
+        self._worker.done.connect(self._finish)  # queued: sender and receiver differ in thread
+        self._frame = QTimer(self, interval=FRAME_MS)
+        self._frame.timeout.connect(self._deliver)
+
+    @property
+    def paused(self) -> bool:
+        """True while the stream is held back."""
+        return not self._gate.is_set()
+
+    def start(self) -> None:
+        Job.running.add(self)
+        self._frame.start()
+        self._thread.start()
+
+    @Slot()
+    def pause(self) -> None:
+        """Hold the stream back after the event it is working on. No effect once the end was asked for."""
+        if not self.paused and not self._stop.asked:
+            self._gate.clear()
+            self.paused_changed.emit(True)
+
+    @Slot()
+    def resume(self) -> None:
+        """Let a held stream go on."""
+        if self.paused:
+            self._gate.set()
+            self.paused_changed.emit(False)
+
+    @Slot()
+    def stop(self) -> None:
+        """Ask the stream to finish, paused or not; it still ends in its own time, through `ended`."""
+        self._stop.set()  # a flag, not a slot: the busy thread serves no queued calls
+        self.resume()
+
+    def wait(self, timeout_ms: int) -> bool:
+        """Block until the thread is gone. Only for closing the window."""
+        self._thread.quit()
+        return self._thread.wait(timeout_ms)
+
+    @Slot()
+    def _deliver(self) -> None:
+        batch = [self._inbox.popleft() for _ in range(len(self._inbox))]
+        if batch:
+            self.arrived.emit(batch)
+
+    @Slot(object, object)
+    def _finish(self, result: Any, error: Exception | None) -> None:
+        self._frame.stop()
+        self._deliver()
+        self._thread.quit()
+        self._thread.wait()
+        Job.running.discard(self)
+        if error is None:
+            self.ended.emit(result)
+        else:
+            self.failed.emit(error)

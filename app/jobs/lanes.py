@@ -1,0 +1,105 @@
+"""Which jobs run beside each other: one at a time in each named lane, the next ones queued behind it."""
+
+from collections import deque
+
+from PySide6.QtCore import QObject, Qt, Signal, Slot
+
+from app.jobs.job import Job, OpenStream
+
+LANES = ("corpus", "training", "chat")
+
+
+class Lanes(QObject):
+    """All the work of the window. Whatever `start` returns ends through its own `ended` or `failed`.
+
+    Signals:
+        busy_changed: A lane's name, and whether it now has work. A lane is idle only after everyone who
+            listens to its last job has heard of the end.
+        idle: No lane has work any more.
+    """
+
+    busy_changed = Signal(str, bool)
+    idle = Signal()
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._closing = False
+        self._lanes = {name: _Lane(name, self) for name in LANES}
+        for lane in self._lanes.values():
+            lane.busy_changed.connect(self._pass_on)
+
+    def start(self, lane: str, open_stream: OpenStream) -> Job:
+        """A job on `lane`: started now, or as soon as the work before it has ended."""
+        job = self._lanes[lane].start(open_stream)
+        if self._closing:
+            job.stop()
+        return job
+
+    def busy(self, lane: str) -> bool:
+        return self._lanes[lane].busy
+
+    def active(self) -> list[str]:
+        """The lanes that have work."""
+        return [name for name, lane in self._lanes.items() if lane.busy]
+
+    def stop(self, lane: str) -> None:
+        """Ask the lane's job, and those queued behind it, to end."""
+        self._lanes[lane].stop()
+
+    def stop_all(self) -> None:
+        for lane in self._lanes.values():
+            lane.stop()
+
+    def close_down(self) -> None:
+        """Ask all work to end, and what is still begun as well: `idle` comes soon, and for good."""
+        self._closing = True
+        self.stop_all()
+
+    def wait_all(self, timeout_ms: int) -> bool:
+        """Block until no thread is left, `timeout_ms` for each. Only where no event loop runs any more."""
+        gone = [job.wait(timeout_ms) for job in Job.running]  # a list: everyone gets his time
+        return all(gone)
+
+    @Slot(str, bool)
+    def _pass_on(self, lane: str, busy: bool) -> None:
+        self.busy_changed.emit(lane, busy)
+        if not self.active():
+            self.idle.emit()
+
+
+class _Lane(QObject):
+    """A queue of jobs of which the first one runs."""
+
+    busy_changed = Signal(str, bool)
+
+    def __init__(self, name: str, parent: QObject) -> None:
+        super().__init__(parent)
+        self._name = name
+        self._jobs: deque[Job] = deque()
+
+    @property
+    def busy(self) -> bool:
+        return bool(self._jobs)
+
+    def start(self, open_stream: OpenStream) -> Job:
+        job = Job(open_stream, self)
+        # Queued: whoever listens to the job hears of its end before the lane goes on.
+        job.ended.connect(self._advance, Qt.ConnectionType.QueuedConnection)
+        job.failed.connect(self._advance, Qt.ConnectionType.QueuedConnection)
+        self._jobs.append(job)
+        if len(self._jobs) == 1:
+            job.start()
+            self.busy_changed.emit(self._name, True)
+        return job
+
+    def stop(self) -> None:
+        for job in self._jobs:
+            job.stop()
+
+    @Slot()
+    def _advance(self) -> None:
+        self._jobs.popleft().deleteLater()
+        if self._jobs:
+            self._jobs[0].start()
+        else:
+            self.busy_changed.emit(self._name, False)

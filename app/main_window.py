@@ -1,0 +1,212 @@
+"""The window: three tabs on one workspace, and a way to close that leaves nothing half done."""
+
+from PySide6.QtCore import QSize, Signal, Slot
+from PySide6.QtGui import QCloseEvent, QGuiApplication
+from PySide6.QtWidgets import QLabel, QMainWindow, QMessageBox, QTabWidget, QWidget
+
+from app.errors import present
+from app.first_run import FirstRun
+from app.jobs.lanes import Lanes
+from app.menus import Menus
+from app.report import problem_report
+from app.settings import APPLICATION, WindowSettings
+from app.tabs.chat.controller import ChatController
+from app.tabs.chat.tab import ChatTab
+from app.tabs.corpus.controller import CorpusController
+from app.tabs.corpus.tab import CorpusTab
+from app.tabs.train.controller import TrainController
+from app.tabs.train.tab import TrainTab
+from app.widgets.icons import icon
+from app.widgets.theme import SMALL, colours
+from core.runs.folder import Workspace
+
+TABS = {"Corpus": "corpus", "Train": "train", "Chat": "chat"}  # title -> icon
+DOING = {"corpus": "Reading files", "training": "Training", "chat": "Writing"}
+FIRST_SIZE_PX = QSize(1240, 760)
+
+
+class MainWindow(QMainWindow):
+    """Holds the tabs and their controllers, and the lanes that their jobs run in.
+
+    Signals:
+        appearance_wished: The user chose "system", "light" or "dark".
+    """
+
+    appearance_wished = Signal(str)
+
+    def __init__(self, workspace: Workspace, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setWindowTitle(APPLICATION)
+        self._workspace = workspace
+        self._settings = WindowSettings(workspace.root)
+        self._closing = False
+        self.question: QMessageBox | None = None  # while it is asked whether to stop and close
+        self.lanes = Lanes(self)
+        self._make_tabs()
+        self._connect_tabs()
+        self._make_menus()
+        self._make_status_bar()
+        self._restore()
+
+    def show_failure(self, error: BaseException) -> None:
+        """Tell of a failure in the tab that the user looks at."""
+        present(error, self.tabs.currentWidget().banner)
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        if not self.lanes.active():
+            self.train.stop()  # it may still be reading the journal of an earlier run
+            self._remember()
+            event.accept()
+            return
+        event.ignore()
+        if not self._closing and self.question is None:
+            self._ask_to_close()
+
+    def _make_tabs(self) -> None:
+        self.corpus_tab, self.train_tab, self.chat_tab = CorpusTab(), TrainTab(), ChatTab()
+        self.corpus = CorpusController(self.corpus_tab, self._workspace, self.lanes, self)
+        self.train = TrainController(self.train_tab, self._workspace, self.lanes, self)
+        self.chat = ChatController(self.chat_tab, self._workspace, self.lanes, self)
+        self.first_run = FirstRun(self._workspace, self.corpus, self.train, self.chat, self)
+        self.tabs = QTabWidget(objectName="tabs", documentMode=True)
+        for tab, title in zip((self.corpus_tab, self.train_tab, self.chat_tab), TABS, strict=True):
+            place = self.tabs.addTab(tab, title)
+            self.tabs.setTabToolTip(place, f"{title} (Ctrl+{place + 1})")
+        self.tabs.currentChanged.connect(self._show_tab)
+        self.setCentralWidget(self.tabs)
+
+    def _connect_tabs(self) -> None:
+        """The ways between the tabs, which do not know each other."""
+        self.corpus_tab.sample_requested.connect(self.first_run.begin)
+        self.first_run.training_begun.connect(self._go_to_training)
+        self.first_run.model_ready.connect(self._go_to_chat)
+        self.train_tab.corpus_requested.connect(self._go_to_corpus)
+        self.chat_tab.train_requested.connect(self._go_to_training)
+        self.corpus.changed.connect(self.train.refresh)
+        self.train.run_ended.connect(self.chat.refresh)
+        self.train.refresh()
+        self.chat.refresh()
+
+    def _make_menus(self) -> None:
+        self.menus = Menus(self, TABS, self._settings.appearance)
+        self.menus.files_wished.connect(self._add_files)
+        self.menus.folder_wished.connect(self._add_folder)
+        self.menus.tab_wished.connect(self.tabs.setCurrentIndex)
+        self.menus.appearance_wished.connect(self._choose_appearance)
+        self.menus.report_wished.connect(self._report)
+        self.menus.about_wished.connect(self._tell_about)
+
+    def _make_status_bar(self) -> None:
+        self._doing = QLabel()
+        self._doing.setContentsMargins(SMALL, 0, SMALL, 0)
+        self.statusBar().addPermanentWidget(self._doing)
+        self.statusBar().setSizeGripEnabled(False)
+        place = QLabel(f"Workspace  {self._workspace.root}")
+        place.setContentsMargins(SMALL, 0, SMALL, 0)
+        place.setToolTip("Where the library, data sets and runs are kept")
+        self.statusBar().addWidget(place)
+        self.lanes.busy_changed.connect(self._show_doing)
+
+    def _restore(self) -> None:
+        self.resize(FIRST_SIZE_PX.boundedTo(self.screen().availableSize()))
+        if not self._settings.geometry.isEmpty():
+            self.restoreGeometry(self._settings.geometry)
+        names = [self.tabs.widget(place).objectName() for place in range(self.tabs.count())]
+        if self._settings.tab in names:
+            self.tabs.setCurrentIndex(names.index(self._settings.tab))
+        self._show_tab()
+
+    def _remember(self) -> None:
+        self._settings.geometry = self.saveGeometry()
+        self._settings.tab = self.tabs.currentWidget().objectName()
+        self._settings.save()
+
+    def _ask_to_close(self) -> None:
+        doing = " and ".join(DOING[lane].lower() for lane in self.lanes.active())
+        self.question = QMessageBox(self)
+        self.question.setWindowTitle(APPLICATION)
+        self.question.setIcon(QMessageBox.Icon.Question)
+        self.question.setText(f"SheepOp Studio is still {doing}.")
+        self.question.setInformativeText("It can stop at the next step and save what it has, then close.")
+        stop = self.question.addButton("&Stop and close", QMessageBox.ButtonRole.AcceptRole)
+        keep = self.question.addButton("&Keep running", QMessageBox.ButtonRole.RejectRole)
+        self.question.setDefaultButton(keep)
+        self.question.setEscapeButton(keep)
+        stop.clicked.connect(self._stop_and_close)
+        self.question.finished.connect(self._forget_question)
+        self.question.open()
+
+    @Slot()
+    def _forget_question(self) -> None:
+        if self.question is not None:
+            self.question.deleteLater()
+            self.question = None
+
+    @Slot()
+    def _stop_and_close(self) -> None:
+        """Close when the last job has ended; until then the window goes on painting."""
+        self._closing = True
+        self.tabs.setEnabled(False)
+        self.statusBar().showMessage("Stopping at the next step and saving…")
+        self.lanes.idle.connect(self.close)
+        self.lanes.close_down()
+        if not self.lanes.active():  # the work ended while the question stood
+            self.close()
+
+    @Slot()
+    def _show_tab(self) -> None:
+        """Colour the icon of the tab in front."""
+        for place, picture in enumerate(TABS.values()):
+            chosen = place == self.tabs.currentIndex()
+            self.tabs.setTabIcon(place, icon(picture, colours().accent if chosen else colours().muted))
+
+    @Slot(str, bool)
+    def _show_doing(self, _lane: str, _busy: bool) -> None:
+        self._doing.setText("   ".join(DOING[lane] for lane in self.lanes.active()))
+
+    @Slot()
+    def _add_files(self) -> None:
+        self.tabs.setCurrentWidget(self.corpus_tab)
+        self.corpus_tab.choose_files()
+
+    @Slot()
+    def _add_folder(self) -> None:
+        self.tabs.setCurrentWidget(self.corpus_tab)
+        self.corpus_tab.choose_folder()
+
+    @Slot()
+    def _go_to_corpus(self) -> None:
+        self.tabs.setCurrentWidget(self.corpus_tab)
+
+    @Slot()
+    def _go_to_training(self) -> None:
+        self.tabs.setCurrentWidget(self.train_tab)
+
+    @Slot()
+    def _go_to_chat(self) -> None:
+        self.tabs.setCurrentWidget(self.chat_tab)
+
+    @Slot(str)
+    def _choose_appearance(self, appearance: str) -> None:
+        self._settings.appearance = appearance
+        self.appearance_wished.emit(appearance)
+        self._show_tab()
+
+    @Slot()
+    def _report(self) -> None:
+        QGuiApplication.clipboard().setText(problem_report(self._workspace.root))
+        self.tabs.currentWidget().banner.show_notice(
+            "The versions of this program's parts and the end of its log are on the clipboard now. "
+            "Paste them into your report, and say what you did before the problem came."
+        )
+
+    @Slot()
+    def _tell_about(self) -> None:
+        box = QMessageBox(self)
+        box.setWindowTitle(f"About {APPLICATION}")
+        box.setIconPixmap(icon("app").pixmap(64, 64))
+        box.setText(f"<b>{APPLICATION}</b>")
+        box.setInformativeText(
+            "From your own documents to your own language model. Everything happens on this machine."
+        )
+        box.open()

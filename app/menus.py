@@ -1,0 +1,81 @@
+"""The menu bar: everything that the window can be asked for, with its keys."""
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QObject, Signal, SignalInstance, Slot
+from PySide6.QtGui import QAction, QActionGroup
+from PySide6.QtWidgets import QMainWindow, QMenu
+
+from app.widgets.icons import give_icon
+
+APPEARANCES = {"system": "As the &system", "light": "&Light", "dark": "&Dark"}
+
+
+class Menus(QObject):
+    """Builds the menu bar of a window.
+
+    Signals:
+        files_wished, folder_wished: The user wants to add files, or a folder.
+        tab_wished: The tab at this position should come to the front.
+        appearance_wished: "system", "light" or "dark".
+        report_wished, about_wished: The entries of the Help menu.
+    """
+
+    files_wished = Signal()
+    folder_wished = Signal()
+    tab_wished = Signal(int)
+    appearance_wished = Signal(str)
+    report_wished = Signal()
+    about_wished = Signal()
+
+    def __init__(self, window: QMainWindow, tabs: dict[str, str], appearance: str) -> None:
+        super().__init__(window)
+        self._window = window
+        self._add_file_menu()
+        self._add_view_menu(tabs, appearance)
+        self._add_help_menu()
+
+    def _add_file_menu(self) -> None:
+        menu = self._window.menuBar().addMenu("&File")
+        self._add(menu, "Add &files…", "Ctrl+O", "file", self.files_wished)
+        self._add(menu, "Add f&older…", "Ctrl+Shift+O", "folder", self.folder_wished)
+        menu.addSeparator()
+        self._add(menu, "&Quit", "Ctrl+Q", "", self._window.close)
+
+    def _add_view_menu(self, tabs: dict[str, str], appearance: str) -> None:
+        menu = self._window.menuBar().addMenu("&View")
+        for place, (title, picture) in enumerate(tabs.items()):
+            action = self._add(menu, f"&{title}", f"Ctrl+{place + 1}", picture, self._wish_tab)
+            action.setData(place)
+        menu.addSeparator()
+        group = QActionGroup(self)
+        looks = menu.addMenu("&Appearance")
+        for name, title in APPEARANCES.items():
+            action = self._add(looks, title, "", "", self._wish_appearance)
+            action.setData(name)
+            action.setCheckable(True)
+            action.setChecked(name == appearance)
+            group.addAction(action)
+
+    def _add_help_menu(self) -> None:
+        menu = self._window.menuBar().addMenu("&Help")
+        self._add(menu, "&Report a problem…", "", "bug", self.report_wished)
+        self._add(menu, "&About SheepOp Studio", "F1", "info", self.about_wished)
+
+    def _add(
+        self, menu: QMenu, title: str, keys: str, picture: str, wish: Callable[[], object] | SignalInstance
+    ) -> QAction:
+        action = menu.addAction(title)
+        action.setShortcut(keys)
+        action.triggered.connect(wish)
+        if picture:
+            give_icon(action, picture)
+        return action
+
+    @Slot()
+    def _wish_tab(self) -> None:
+        self.tab_wished.emit(self.sender().data())
+
+    @Slot()
+    def _wish_appearance(self) -> None:
+        self.appearance_wished.emit(self.sender().data())

@@ -1,0 +1,53 @@
+"""What the window remembers between two starts, and where a workspace lies when nobody chose one."""
+
+import os
+from pathlib import Path
+
+import platformdirs
+from PySide6.QtCore import QByteArray, QSettings
+
+APPLICATION = "SheepOp Studio"
+
+
+def default_workspace() -> Path:
+    """The folder that `SHEEPOP_WORKSPACE` names, else the system's place for a program's data."""
+    chosen = os.environ.get("SHEEPOP_WORKSPACE")
+    return Path(chosen).expanduser() if chosen else Path(platformdirs.user_data_dir(APPLICATION, False))
+
+
+class WindowSettings:
+    """The window's own memory, an INI file in the workspace: a workspace opens as it was left."""
+
+    def __init__(self, workspace: Path) -> None:
+        self._store = QSettings(str(workspace / "window.ini"), QSettings.Format.IniFormat)
+
+    @property
+    def geometry(self) -> QByteArray:
+        """Size and place of the window; empty at the first start."""
+        return QByteArray(self._store.value("window/geometry") or QByteArray())
+
+    @geometry.setter
+    def geometry(self, value: QByteArray) -> None:
+        self._store.setValue("window/geometry", value)
+
+    @property
+    def tab(self) -> str:
+        """The object name of the tab that was open last."""
+        return str(self._store.value("window/tab", ""))
+
+    @tab.setter
+    def tab(self, value: str) -> None:
+        self._store.setValue("window/tab", value)
+
+    @property
+    def appearance(self) -> str:
+        """ "system", "light" or "dark"."""
+        return str(self._store.value("window/appearance", "system"))
+
+    @appearance.setter
+    def appearance(self, value: str) -> None:
+        self._store.setValue("window/appearance", value)
+
+    def save(self) -> None:
+        """Write what changed to the disk now."""
+        self._store.sync()

@@ -1,0 +1,61 @@
+"""A conversation as turns, each a prompt and what the model made of it; knows nothing of widgets."""
+
+from dataclasses import dataclass, field
+
+from core.events import ContextMoved, Event, PromptRead, ReplyEnded, TokenWritten
+
+
+@dataclass(slots=True)
+class Turn:
+    """One prompt and its reply. `continues`: the reply goes on with the prompt's own text."""
+
+    prompt: str
+    continues: bool
+    reply: str = ""
+    notes: list[str] = field(default_factory=list)
+    context_moved: bool = False
+
+
+class Conversation:
+    """The turns so far; the last one may still be growing."""
+
+    def __init__(self) -> None:
+        self.turns: list[Turn] = []
+
+    def begin(self, prompt: str, *, continues: bool) -> Turn:
+        self.turns.append(Turn(prompt, continues))
+        return self.turns[-1]
+
+    def take(self, event: Event) -> None:
+        """Let the last turn grow by what a reply's stream says."""
+        turn = self.turns[-1]
+        match event:
+            case TokenWritten():
+                turn.reply += event.text
+            case PromptRead() if event.unknown:
+                turn.notes.append(unknown_note(event.unknown))
+            case ContextMoved() if not turn.context_moved:  # a long reply moves it again and again
+                turn.context_moved = True
+                turn.notes.append(
+                    f"The context was full: the newest {event.kept:,} tokens were kept, "
+                    f"{event.dropped:,} older ones are forgotten."
+                )
+            case ReplyEnded():
+                turn.reply = event.text
+                if not event.text and event.reason != "stopped":
+                    turn.notes.append("The model ended its reply at once.")
+
+    def messages(self) -> list[tuple[str, str]]:
+        """What a chat model is given: the answered turns that were chat, and the last prompt."""
+        answered = [turn for turn in self.turns[:-1] if turn.reply and not turn.continues]
+        pairs = [(("user", turn.prompt), ("assistant", turn.reply)) for turn in answered]
+        return [message for pair in pairs for message in pair] + [("user", self.turns[-1].prompt)]
+
+    def take_back(self) -> Turn:
+        """Remove the last turn, to try it again."""
+        return self.turns.pop()
+
+
+def unknown_note(unknown: tuple[str, ...]) -> str:
+    """Which pieces of the prompt the vocabulary lacks, and what the model sees instead."""
+    return f"The vocabulary lacks {', '.join(unknown)}: the model sees <unk> there."

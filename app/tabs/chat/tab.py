@@ -1,0 +1,311 @@
+"""The Chat tab: a model, a conversation with it, and the sampler's knobs beside it."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QProgressBar,
+    QPushButton,
+    QScrollArea,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.tabs.chat.conversation import Turn
+from app.tabs.chat.conversation_view import ConversationView
+from app.tabs.chat.model_bar import ModelBar
+from app.tabs.chat.prompt_edit import PromptEdit
+from app.tabs.chat.reply_meter import ReplyMeter
+from app.widgets.banner import Banner
+from app.widgets.config_form import ConfigForm
+from app.widgets.empty_state import Door, EmptyState, door_button
+from app.widgets.icons import give_icon
+from app.widgets.theme import HUGE, LARGE, MEDIUM, SMALL, set_role
+from core.config.sampling import SamplingConfig
+from core.runs.catalog import RunSummary
+from core.tasks.open_model import OpenModel
+
+SAMPLER_WIDTH_PX = 300
+
+
+class ChatTab(QWidget):
+    """Shows and asks; it starts nothing.
+
+    Signals:
+        open_requested: A run's name and a checkpoint: "best", "last" or a step.
+        send_requested: A prompt, whether the reply continues its text, and the `SamplingConfig`.
+        regenerate_requested: The `SamplingConfig` to write the last reply anew with.
+        stop_requested: The reply should end here.
+        new_chat_requested: The conversation should begin anew.
+        train_requested: The way to where a model is trained.
+    """
+
+    open_requested = Signal(str, str)
+    send_requested = Signal(str, bool, object)
+    regenerate_requested = Signal(object)
+    stop_requested = Signal()
+    new_chat_requested = Signal()
+    train_requested = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("chatTab")
+        self.setAccessibleName("Chat")
+        self._model: OpenModel | None = None
+        self._opening = self._replying = False
+        self._turns = 0
+        self._make_widgets()
+        self._make_buttons()
+        self._make_pages()
+        self._lay_out()
+        self._connect()
+        self._show_what_is_possible()
+
+    # What the controller shows
+
+    def show_runs(self, runs: Sequence[RunSummary]) -> None:
+        """The runs that there are to talk with."""
+        self.model_bar.show_runs(runs)
+        self._show_what_is_possible()
+
+    def show_opening(self, name: str, checkpoint: str) -> None:
+        """A model is on its way into memory."""
+        self._opening, self._model = True, None
+        self.banner.hide()
+        self.model_bar.choose(name, checkpoint)
+        self.status.setText(f"Opening {name}…")
+        self._show_what_is_possible()
+
+    def show_model(self, model: OpenModel | None) -> None:
+        """The model to talk with from now on, or that there is none."""
+        self._opening, self._model = False, model
+        self.status.clear()
+        if model is not None:
+            self.model_bar.show_mode(continues=not model.has_conversations)
+            self.sampling.set_value(model.sampling)
+            self.status.setText(
+                f"{model.name} at step {model.step:,} · {model.parameters:,} parameters · "
+                f"context {model.context_length:,} tokens"
+            )
+            self.prompt.setFocus()
+        self._show_what_is_possible()
+
+    def show_turns(self, turns: list[Turn]) -> None:
+        """Show exactly these turns."""
+        self._turns = len(turns)
+        self.view.show_turns(turns)
+        self._show_what_is_possible()
+
+    def show_sent(self, turn: Turn) -> None:
+        """A prompt is on its way; its reply follows."""
+        self._replying = True
+        self._turns += 1
+        self.banner.hide()
+        self.view.begin(turn)
+        self._show_what_is_possible()
+
+    def show_written(self, text: str, meter: ReplyMeter) -> None:
+        """The reply has grown by `text`."""
+        self.view.write(text)
+        self.status.setText(meter.line())
+        self.context_bar.setRange(0, max(meter.context_length, 1))
+        self.context_bar.setValue(meter.context_used)
+
+    def show_reply_ended(self) -> None:
+        self._replying = False
+        self._show_what_is_possible()
+
+    def show_prompt(self, text: str) -> None:
+        """Put a prompt in, ready to be sent."""
+        self.prompt.setPlainText(text)
+        self.prompt.selectAll()
+        self.prompt.setFocus()
+
+    # Building
+
+    def _make_widgets(self) -> None:
+        self.banner = Banner()
+        self.model_bar = ModelBar()
+        self.view = ConversationView()
+        self.prompt = PromptEdit()
+        self.sampling = ConfigForm(SamplingConfig, "sampling")
+        self.status = QLabel(objectName="chatStatusLabel")
+        self.status.setAccessibleName("Speed and context used")
+        self.status.setMinimumWidth(1)  # gives way before the window does
+        set_role(self.status, "muted")
+        self.context_bar = QProgressBar(objectName="contextBar", textVisible=False)
+        self.context_bar.setFixedWidth(120)
+        self.context_bar.setRange(0, 1)
+        self.context_bar.setToolTip("How much of the model's context is used")
+        self.context_bar.setAccessibleName("Context used")
+
+    def _make_buttons(self) -> None:
+        self.send_button = _button("S&end", "sendButton", "send", "on_accent")
+        set_role(self.send_button, "primary")
+        self.stop_button = _button("S&top", "stopReplyButton", "stop")
+        self.stop_button.setToolTip("End the reply here (Esc)")
+        self.regenerate_button = _button("Re&generate", "regenerateButton", "refresh")
+        self.regenerate_button.setToolTip("Write the last reply anew (Ctrl+Enter)")
+        self.new_button = _button("&New chat", "newChatButton", "add")
+        self.new_button.setToolTip("Begin a new conversation (Ctrl+N)")
+        self.sampler_button = _button("Sampl&ing", "samplerButton", "settings")
+        self.sampler_button.setToolTip("Show or hide how the next token is drawn")
+        self.sampler_button.setCheckable(True)
+        self.sampler_button.setChecked(True)
+        self._shortcuts = [
+            self._shortcut("Esc", self.stop_button),
+            self._shortcut("Ctrl+N", self.new_button),
+            self._shortcut("Ctrl+Return", self.regenerate_button),
+            self._shortcut("Ctrl+Enter", self.regenerate_button),
+        ]
+
+    def _shortcut(self, keys: str, button: QPushButton) -> QShortcut:
+        shortcut = QShortcut(QKeySequence(keys), self)
+        shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+        shortcut.activated.connect(button.click)  # a disabled button ignores it
+        return shortcut
+
+    def _make_pages(self) -> None:
+        self.no_runs = EmptyState("No model yet", "Train one on your documents, and talk with it here.")
+        self.train_button = door_button(
+            "Go to Train", "trainDoorButton", "train", "Open the Train tab", primary=True
+        )
+        self.no_runs.add_door(
+            Door("train", "Train a model", "It takes minutes with the sample corpus.", self.train_button)
+        )
+        self.no_model = EmptyState("Which model?", "Choose a run above: its best checkpoint opens.")
+        self.no_turns_chat = EmptyState(
+            "Ask something", "This model has seen conversations: it answers your prompt."
+        )
+        self.no_turns_completion = EmptyState("Begin a text", "The model goes on where your prompt ends.")
+        self.pages = QStackedWidget()
+        for page in (self.no_runs, self.no_model, self.no_turns_chat, self.no_turns_completion, self.view):
+            self.pages.addWidget(page)
+
+    def _lay_out(self) -> None:
+        top = QHBoxLayout()
+        top.setSpacing(SMALL)
+        top.addWidget(self.model_bar, stretch=1)
+        top.addWidget(self.new_button)
+        top.addWidget(self.sampler_button)
+        self.sampler = self._sampler_panel()
+        middle = QHBoxLayout()
+        middle.setSpacing(LARGE)
+        middle.addLayout(self._conversation_column(), stretch=1)
+        middle.addWidget(self.sampler)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(HUGE, LARGE, HUGE, LARGE)
+        layout.setSpacing(MEDIUM)
+        layout.addWidget(self.banner)
+        layout.addLayout(top)
+        layout.addLayout(middle, stretch=1)
+
+    def _conversation_column(self) -> QVBoxLayout:
+        figures = QHBoxLayout()
+        figures.setSpacing(SMALL)
+        figures.addWidget(self.status, stretch=1)
+        figures.addWidget(self.context_bar)
+        ask = QHBoxLayout()
+        ask.setSpacing(SMALL)
+        ask.addWidget(self.prompt, stretch=1)
+        for button in (self.send_button, self.stop_button, self.regenerate_button):
+            ask.addWidget(button, alignment=Qt.AlignmentFlag.AlignBottom)
+        column = QVBoxLayout()
+        column.setSpacing(SMALL)
+        column.addWidget(self.pages, stretch=1)
+        column.addLayout(figures)
+        column.addLayout(ask)
+        return column
+
+    def _sampler_panel(self) -> QFrame:
+        panel = QFrame(objectName="samplerPanel")
+        set_role(panel, "card")
+        panel.setFixedWidth(SAMPLER_WIDTH_PX)
+        heading = QLabel("Sampling")
+        set_role(heading, "subtitle")
+        scroll = QScrollArea(widgetResizable=True, frameShape=QFrame.Shape.NoFrame)
+        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        scroll.setWidget(self.sampling)
+        self.sampling.setAutoFillBackground(False)  # the scroll area set it; the card shows through
+        layout = QVBoxLayout(panel)
+        layout.setContentsMargins(MEDIUM, MEDIUM, MEDIUM, MEDIUM)
+        layout.setSpacing(SMALL)
+        layout.addWidget(heading)
+        layout.addWidget(scroll, stretch=1)
+        return panel
+
+    def _connect(self) -> None:
+        self.model_bar.open_requested.connect(self.open_requested)
+        self.model_bar.mode_changed.connect(self._show_what_is_possible)
+        self.prompt.send_wished.connect(self._ask_to_send)
+        self.prompt.textChanged.connect(self._show_what_is_possible)
+        self.sampling.changed.connect(self._show_what_is_possible)
+        self.send_button.clicked.connect(self._ask_to_send)
+        self.stop_button.clicked.connect(self.stop_requested)
+        self.regenerate_button.clicked.connect(self._ask_to_regenerate)
+        self.new_button.clicked.connect(self.new_chat_requested)
+        self.sampler_button.toggled.connect(self.sampler.setVisible)
+        self.train_button.clicked.connect(self.train_requested)
+
+    # What the user asks
+
+    @Slot()
+    def _ask_to_send(self) -> None:
+        if not self._obstacle():
+            prompt = self.prompt.toPlainText()
+            self.prompt.clear()
+            self.send_requested.emit(prompt, self.model_bar.continues, self.sampling.value())
+
+    @Slot()
+    def _ask_to_regenerate(self) -> None:
+        self.regenerate_requested.emit(self.sampling.value())
+
+    # What is shown of itself
+
+    @Slot()
+    def _show_what_is_possible(self) -> None:
+        obstacle = self._obstacle()
+        self.send_button.setEnabled(not obstacle)
+        self.send_button.setToolTip(obstacle or "Send the prompt (Enter)")
+        self.stop_button.setEnabled(self._replying)
+        ready = self._model is not None and not self._replying and not self.sampling.problem()
+        self.regenerate_button.setEnabled(ready and self._turns > 0)
+        self.new_button.setEnabled(self._turns > 0)
+        self.model_bar.set_idle(not self._replying and not self._opening)
+        self.prompt.setPlaceholderText(self._invitation())
+        self.pages.setCurrentWidget(self._page())
+
+    def _obstacle(self) -> str:
+        """Why nothing can be sent now; empty where something can."""
+        if self._replying:
+            return "The reply is still being written."
+        if self._model is None:
+            return "Choose a model first."
+        if not self.prompt.toPlainText().strip():
+            return "Type a prompt first."
+        return self.sampling.problem()
+
+    def _invitation(self) -> str:
+        if self._model is None:
+            return "Open a model to begin"
+        return "Write the beginning of a text" if self.model_bar.continues else "Ask the model"
+
+    def _page(self) -> QWidget:
+        if self._turns:
+            return self.view
+        if self._model is None:
+            return self.no_model if self.model_bar.has_runs() else self.no_runs
+        return self.no_turns_completion if self.model_bar.continues else self.no_turns_chat
+
+
+def _button(text: str, name: str, picture: str, colour: str = "") -> QPushButton:
+    button = QPushButton(text, objectName=name)
+    button.setAccessibleName(text.replace("&", ""))
+    give_icon(button, picture, colour)
+    return button

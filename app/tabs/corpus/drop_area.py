@@ -1,0 +1,98 @@
+"""A page that takes files and folders dropped anywhere on it, and lights up while they hover."""
+
+from pathlib import Path
+
+from PySide6.QtCore import QMimeData, QRectF, Qt, Signal
+from PySide6.QtGui import (
+    QColor,
+    QDragEnterEvent,
+    QDragLeaveEvent,
+    QDragMoveEvent,
+    QDropEvent,
+    QPainter,
+    QPaintEvent,
+    QPen,
+    QResizeEvent,
+)
+from PySide6.QtWidgets import QWidget
+
+from app.widgets.theme import MEDIUM, SMALL, colours
+
+_TEXT = "Drop to add these files and folders"
+
+
+class DropArea(QWidget):
+    """The page. What stands on it must not accept drops itself.
+
+    Signals:
+        dropped: The paths of the files and folders, as they came.
+    """
+
+    dropped = Signal(list)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setAcceptDrops(True)
+        self.light = _Light(self)
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        if self._welcomes(event):
+            self._accept(event)
+            self.light.setGeometry(self.rect())
+            self.light.raise_()
+            self.light.show()
+
+    def dragMoveEvent(self, event: QDragMoveEvent) -> None:
+        if self._welcomes(event):
+            self._accept(event)
+
+    def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
+        self.light.hide()
+        event.accept()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        self.light.hide()
+        self._accept(event)
+        self.dropped.emit(local_paths(event.mimeData()))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.light.setGeometry(self.rect())
+
+    def _welcomes(self, event: QDropEvent) -> bool:
+        """Files, from a program that lets them be copied: one that only moves would delete them afterwards."""
+        may_copy = bool(event.possibleActions() & Qt.DropAction.CopyAction)
+        return may_copy and bool(local_paths(event.mimeData()))
+
+    def _accept(self, event: QDropEvent) -> None:
+        event.setDropAction(Qt.DropAction.CopyAction)  # the files stay where they are, whatever key is held
+        event.accept()
+
+
+class _Light(QWidget):
+    """A veil over the whole page, with a dashed frame and a sentence."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent, objectName="dropLight")
+        self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self.hide()
+
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        veil = QColor(colours().accent_soft)
+        veil.setAlphaF(0.92)
+        painter.setBrush(veil)
+        painter.setPen(QPen(QColor(colours().accent), 2, Qt.PenStyle.DashLine))
+        painter.drawRoundedRect(QRectF(self.rect()).adjusted(SMALL, SMALL, -SMALL, -SMALL), MEDIUM, MEDIUM)
+        font = self.font()
+        font.setPointSizeF(font.pointSizeF() * 1.6)
+        painter.setFont(font)
+        painter.setPen(QColor(colours().accent))
+        painter.drawText(self.rect(), Qt.AlignmentFlag.AlignCenter, _TEXT)
+        painter.end()
+
+
+def local_paths(data: QMimeData) -> list[Path]:
+    """The files and folders of this machine that a drag carries."""
+    return [Path(url.toLocalFile()) for url in data.urls() if url.isLocalFile()]

@@ -1,0 +1,176 @@
+"""Turns what the Train tab asks into core tasks, and hands their events back."""
+
+from collections.abc import Callable, Generator
+from functools import partial
+from typing import Any
+
+from PySide6.QtCore import QObject, Signal, Slot
+
+from app.errors import present
+from app.jobs.job import Job, OpenStream, Stream
+from app.jobs.lanes import Lanes
+from app.tabs.train.tab import TrainTab
+from core.config.run import RunConfig
+from core.control import StopToken
+from core.corpus.library import Library
+from core.errors import UserFacingError
+from core.events import Event, RunEnded
+from core.runs.catalog import Catalog
+from core.runs.folder import Workspace
+from core.tasks.train_model import resume_run, train_model
+
+
+class TrainController(QObject):
+    """Connects the tab, the lane "training", and the workspace.
+
+    Signals:
+        run_ended: The run's name, and "finished", "stopped" or "failed".
+    """
+
+    run_ended = Signal(str, str)
+
+    def __init__(
+        self,
+        tab: TrainTab,
+        workspace: Workspace,
+        lanes: Lanes,
+        parent: QObject | None = None,
+        *,
+        train: Callable[..., Stream] = train_model,
+        resume: Callable[..., Stream] = resume_run,
+    ) -> None:
+        super().__init__(parent)
+        self._tab, self._workspace, self._lanes = tab, workspace, lanes
+        self._train_model, self._resume_run = train, resume
+        self._catalog = Catalog(workspace)
+        self._job: Job | None = None
+        self._history: Job | None = None
+        self._name = ""  # of the run that trains, or whose curves are shown
+        tab.start_requested.connect(self.start)
+        tab.resume_requested.connect(self.resume)
+        tab.pause_requested.connect(self._pause)
+        tab.go_on_requested.connect(self._go_on)
+        tab.stop_requested.connect(self.stop)
+        tab.run_chosen.connect(self._show_history)
+
+    @property
+    def active(self) -> bool:
+        """True while a run trains."""
+        return self._job is not None
+
+    @Slot(str, object)
+    def start(self, name: str, config: RunConfig) -> None:
+        """Train a new run. Without effect while another one trains."""
+        if not self.active:
+            self._tab.show_run(name, config)
+            self._run(name, partial(self._train_model, self._workspace, name, config))
+
+    @Slot(str)
+    def resume(self, name: str) -> None:
+        """Let an earlier run go on, its curves so far in front. Without effect while another one trains."""
+        if not self.active:
+            resumed = partial(self._resume_run, self._workspace, name, {})
+            self._run(name, partial(_after, self._catalog, name, resumed))
+
+    @Slot()
+    def stop(self) -> None:
+        """Ask the run to end at its next step; it still saves, and ends in its own time."""
+        self._leave_history()
+        if self._job is not None:
+            self._job.stop()
+            self._tab.show_stopping()
+
+    @Slot()
+    def refresh(self) -> None:
+        """Read anew what the corpus holds and which runs there are."""
+        try:
+            with Library(self._workspace.library) as library:
+                self._tab.show_totals(library.totals())
+            self._tab.show_runs(self._catalog.runs(), self._name)
+            self._tab.form.suggest_name(self._catalog.unused_name())
+        except UserFacingError as error:
+            present(error, self._tab.banner)
+
+    def _run(self, name: str, open_stream: OpenStream) -> None:
+        self._leave_history()
+        self._name = name
+        self._tab.show_started()
+        self._job = self._lanes.start("training", open_stream)
+        self._job.arrived.connect(self._tab.show_events)
+        self._job.paused_changed.connect(self._tab.show_paused)
+        self._job.ended.connect(self._end)
+        self._job.failed.connect(self._fail)
+
+    @Slot()
+    def _pause(self) -> None:
+        if self._job is not None:
+            self._job.pause()
+
+    @Slot()
+    def _go_on(self) -> None:
+        if self._job is not None:
+            self._job.resume()
+
+    @Slot(object)
+    def _end(self, result: RunEnded) -> None:
+        self._finish(result.reason)
+
+    @Slot(object)
+    def _fail(self, error: Exception) -> None:
+        self._finish("failed")
+        present(error, self._tab.banner)
+
+    def _finish(self, reason: str) -> None:
+        self._job = None
+        self._tab.show_ended()
+        self.refresh()
+        self.run_ended.emit(self._name, reason)
+
+    @Slot(str)
+    def _show_history(self, name: str) -> None:
+        """Draw the curves that a run has so far, read in a thread of its own: a long journal takes a while."""
+        self._leave_history()
+        self._name = name
+        self._tab.clear_run()
+        self._history = Job(partial(_read, self._catalog, name), self)
+        self._history.arrived.connect(self._tab.show_events)
+        self._history.ended.connect(self._end_history)
+        self._history.failed.connect(self._fail_history)
+        self._history.start()
+
+    def _leave_history(self) -> None:
+        """Let no late event of another run reach the curves."""
+        if self._history is not None:
+            self._history.arrived.disconnect(self._tab.show_events)
+            self._history.stop()
+            self._history = None
+
+    @Slot()
+    def _end_history(self) -> None:
+        self._forget(self.sender())
+
+    @Slot(object)
+    def _fail_history(self, error: Exception) -> None:
+        self._forget(self.sender())
+        present(error, self._tab.banner)
+
+    def _forget(self, job: QObject) -> None:
+        if job is self._history:
+            self._history = None
+        job.deleteLater()
+
+
+def _read(catalog: Catalog, name: str, stop: StopToken) -> Generator[Event, None, None]:
+    """What a run reported so far."""
+    for event in catalog.events(name):
+        if stop.asked:
+            return
+        yield event
+
+
+def _after(
+    catalog: Catalog, name: str, open_stream: OpenStream, stop: StopToken
+) -> Generator[Any, None, Any]:
+    """What a run reported so far, then its next steps: so one that is resumed draws one continuous curve."""
+    yield from _read(catalog, name, stop)
+    return (yield from open_stream(stop))

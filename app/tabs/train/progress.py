@@ -1,0 +1,125 @@
+"""Where a run stands, told by its events alone: the phase before the first step, then one line of figures."""
+
+from app.widgets.editors import number_text
+from app.widgets.series import Smoother
+from core.events import (
+    CheckpointSaved,
+    DatasetBuilt,
+    DatasetProgress,
+    Evaluated,
+    Event,
+    RunEnded,
+    RunPrepared,
+    StepDone,
+    TokenizerBuilt,
+)
+
+WARM_UP_STEPS = 10  # left out of the time left: the first steps allocate and measure
+LOSS_SMOOTHING, SPEED_SMOOTHING = 0.6, 0.9
+
+TRAINING, FINISHED, STOPPED = "Training", "Finished", "Stopped"
+ENDED = (FINISHED, STOPPED)
+SETTLED = (TRAINING, *ENDED)
+
+_TIMED = (TokenizerBuilt, DatasetBuilt, StepDone, Evaluated, CheckpointSaved)
+
+
+class Progress:
+    """Takes a run's events one by one, and says where the run stands."""
+
+    def __init__(self) -> None:
+        self.max_steps = 0  # 0: not known yet
+        self.step = 0
+        self._phase = "Learning the tokenizer…"
+        self._elapsed_seconds = 0.0
+        self._last: StepDone | None = None
+        self._loss = Smoother(LOSS_SMOOTHING)
+        self._loss_shown = 0.0
+        self._begin_measuring()
+
+    def take(self, event: Event) -> None:
+        if isinstance(event, _TIMED):
+            self._elapsed_seconds += event.seconds
+        match event:
+            case StepDone():
+                self._take_step(event)
+            case Evaluated() | CheckpointSaved() if self._session_steps >= WARM_UP_STEPS:
+                self._measured_seconds += event.seconds
+            case RunPrepared():
+                self.max_steps, self.step = event.max_steps, event.start_step
+                self._phase = (
+                    "Measuring the untrained model…" if not event.start_step else "Taking the next step…"
+                )
+                self._begin_measuring()
+            case TokenizerBuilt():
+                self._phase = "Encoding 0 %…"
+            case DatasetProgress():
+                done = event.characters_done / max(event.characters_total, 1)
+                self._phase = f"Encoding {done:.0%}…".replace("%", " %")
+            case DatasetBuilt():
+                self._phase = "Measuring precision…"
+            case RunEnded():
+                self.step = event.step
+                self._phase = FINISHED if event.reason == "finished" else STOPPED
+
+    def line(self, *, live: bool = True) -> str:
+        """One line of figures, each with its unit; before the first step, what is being done.
+
+        Args:
+            live: False for a run that is only looked at: it has no time left.
+        """
+        if self._last is None or (live and self._phase not in SETTLED):
+            return self._phase
+        figures = [
+            self._where(),
+            f"loss {self._loss_shown:.3f} nats/token",
+            f"learning rate {number_text(float(f'{self._last.learning_rate:.2g}'))}",
+            f"{1000 * self._seconds_per_step_shown:,.4g} ms/step",
+            f"{self._tokens_per_second_shown:,.0f} tokens/s",
+            f"epoch {self._last.epoch:.2f}",
+            f"{duration(self._elapsed_seconds)} elapsed",
+        ]
+        if self._phase in ENDED:
+            return " · ".join([self._phase, *figures])
+        if not live:
+            return " · ".join(figures)
+        left = self.seconds_left()
+        return " · ".join([*figures, "time left: measuring" if left is None else f"{duration(left)} left"])
+
+    def share(self) -> float:
+        """The part of the steps that is taken, from 0 to 1."""
+        return min(self.step / self.max_steps, 1.0) if self.max_steps else 0.0
+
+    def seconds_left(self) -> float | None:
+        """Evaluations and checkpoints included; None until more than the first steps are measured."""
+        if not self._measured_steps:
+            return None
+        return (self.max_steps - self.step) * self._measured_seconds / self._measured_steps
+
+    def _begin_measuring(self) -> None:
+        self._session_steps = self._measured_steps = 0
+        self._measured_seconds = 0.0
+        self._step_seconds, self._speed = Smoother(SPEED_SMOOTHING), Smoother(SPEED_SMOOTHING)
+        self._seconds_per_step_shown = self._tokens_per_second_shown = 0.0
+
+    def _take_step(self, event: StepDone) -> None:
+        self._last, self.step, self._phase = event, event.step, TRAINING
+        self._loss_shown = float(self._loss.extend([event.loss])[0])
+        self._seconds_per_step_shown = float(self._step_seconds.extend([event.seconds])[0])
+        self._tokens_per_second_shown = float(self._speed.extend([event.tokens_per_second])[0])
+        self._session_steps += 1
+        if self._session_steps > WARM_UP_STEPS:
+            self._measured_steps += 1
+            self._measured_seconds += event.seconds
+
+    def _where(self) -> str:
+        if not self.max_steps:
+            return f"step {self.step:,}"
+        return f"step {self.step:,} of {self.max_steps:,} ({100 * self.share():.0f} %)"
+
+
+def duration(seconds: float) -> str:
+    """Minutes and seconds as 3:07, with hours from an hour on: 1:03:07."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

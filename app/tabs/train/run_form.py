@@ -1,0 +1,176 @@
+"""The form of a run: its preset, its name, the settings a newcomer needs, and all the others folded away."""
+
+from pathlib import Path
+
+from pydantic import ValidationError
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtWidgets import QComboBox, QFormLayout, QLabel, QLineEdit, QVBoxLayout, QWidget
+
+from app.widgets.config_form import Field, Fields, align, in_titles, rows_of
+from app.widgets.section import Section
+from app.widgets.theme import MEDIUM, SMALL, set_role
+from core.config.corpus import CorpusConfig
+from core.config.model import ModelConfig
+from core.config.presets import DEFAULT_PRESET, PRESETS
+from core.config.run import RunConfig
+from core.config.setting import Config
+from core.config.tokenizer import TokenizerConfig
+from core.config.training import TrainingConfig
+from core.errors import BadRunNameError
+from core.runs.folder import Workspace
+
+GROUPS: dict[str, tuple[str, type[Config]]] = {
+    "corpus": ("Corpus", CorpusConfig),
+    "tokenizer": ("Tokenizer", TokenizerConfig),
+    "model": ("Model", ModelConfig),
+    "training": ("Training", TrainingConfig),
+}
+BASIC_ORDER = ("training", "model", "tokenizer", "corpus")  # how long, how large, in what pieces
+
+
+class RunForm(QWidget):
+    """Shows a run and reads it back.
+
+    Signals:
+        changed: The run, its name, or whether it can be trained is no longer what it was.
+    """
+
+    changed = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._groups = {name: Fields(model, name, self) for name, (_, model) in GROUPS.items()}
+        self._value: RunConfig | None = None
+        self._problem = ""
+        self._suggested_name = ""
+        self._make_head()
+        self._lay_out()
+        for fields in self._groups.values():
+            fields.changed.connect(self._check)
+        self.show_run(PRESETS[DEFAULT_PRESET].run)
+
+    def value(self) -> RunConfig:
+        """The run that the form describes. Ask `problem` first whether there is one."""
+        assert self._value is not None
+        return self._value
+
+    def problem(self) -> str:
+        """Why there is nothing to train, as a sentence; empty where there is."""
+        return self._name_problem() or self._problem
+
+    def name(self) -> str:
+        return self.name_edit.text().strip()
+
+    def show_run(self, run: RunConfig) -> None:
+        """Take over all settings of a run; where they began as a preset, the box shows it."""
+        self._sampling = run.sampling
+        self.preset_box.setCurrentIndex(self.preset_box.findData(run.preset))
+        for name, fields in self._groups.items():
+            fields.blockSignals(True)
+            fields.set_value(getattr(run, name))
+            fields.blockSignals(False)
+        self._check()
+
+    def show_name(self, name: str) -> None:
+        self._suggested_name = name  # once that run stands, the next suggestion may take its place
+        self.name_edit.setText(name)
+
+    def suggest_name(self, name: str) -> None:
+        """Put a free name into the form, unless the user has typed one."""
+        if self.name() in ("", self._suggested_name):
+            self._suggested_name = name
+            self.name_edit.setText(name)
+
+    # Building
+
+    def _make_head(self) -> None:
+        self.preset_box = QComboBox(objectName="presetBox")
+        self.preset_box.setAccessibleName("Preset")
+        self.preset_box.setToolTip("Begin with the settings of a preset; each of them can be changed below")
+        for row, (key, preset) in enumerate(PRESETS.items()):
+            self.preset_box.addItem(preset.title, key)
+            self.preset_box.setItemData(row, preset.help, Qt.ItemDataRole.ToolTipRole)
+        self.preset_box.activated.connect(self._take_preset)
+        self._preset_help = QLabel(wordWrap=True)
+        set_role(self._preset_help, "muted")
+        self.name_edit = QLineEdit(objectName="nameEdit", maxLength=64)
+        self.name_edit.setAccessibleName("Name of the run")
+        self.name_edit.setToolTip("The run's folder gets this name: letters, digits, '-', '_' and '.'")
+        self.name_edit.textChanged.connect(self.changed)
+
+    def _lay_out(self) -> None:
+        align([field for fields in self._groups.values() for field in fields.all()])
+        head = QFormLayout()
+        head.setSpacing(SMALL)
+        head.addRow(self._label("&Preset", self.preset_box), self.preset_box)
+        head.addRow(self._preset_help)
+        head.addRow(self._label("&Name", self.name_edit), self.name_edit)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(MEDIUM)
+        layout.addLayout(head)
+        layout.addWidget(rows_of(self._basic_fields()))
+        self.advanced = Section("Advanced", self._advanced(), "Show or hide every other setting of the run")
+        layout.addWidget(self.advanced)
+        layout.addStretch()
+
+    def _label(self, text: str, editor: QWidget) -> QLabel:
+        """A label of the same width as those below, beside the middle of its editor."""
+        label = QLabel(text, buddy=editor)
+        editor.ensurePolished()  # before its height is known
+        label.setMinimumSize(self._basic_fields()[0].label.minimumWidth(), editor.sizeHint().height())
+        return label
+
+    def _basic_fields(self) -> list[Field]:
+        return [field for group in BASIC_ORDER for field in self._groups[group].some(advanced=False)]
+
+    def _advanced(self) -> QWidget:
+        panel = QWidget()
+        layout = QVBoxLayout(panel)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(SMALL)
+        for name, (title, _) in GROUPS.items():
+            if fields := self._groups[name].some(advanced=True):
+                heading = QLabel(title)
+                set_role(heading, "subtitle")
+                layout.addWidget(heading)
+                layout.addWidget(rows_of(fields))
+        return panel
+
+    # Reading
+
+    @Slot(int)
+    def _take_preset(self, row: int) -> None:
+        self.show_run(PRESETS[self.preset_box.itemData(row)].run)
+
+    @Slot()
+    def _check(self) -> None:
+        self._preset_help.setText(PRESETS[self.preset_box.currentData()].help)
+        for fields in self._groups.values():
+            fields.forgive()
+        problems = [fields.problem() for fields in self._groups.values() if fields.problem()]
+        self._problem = problems[0] if problems else self._check_together()
+        self.changed.emit()
+
+    def _check_together(self) -> str:
+        """Check what one group says against another; mark the field at fault."""
+        values = {name: fields.value() for name, fields in self._groups.items()}
+        try:
+            self._value = RunConfig(preset=self.preset_box.currentData(), sampling=self._sampling, **values)
+        except ValidationError as cause:
+            sentence = cause.errors(include_url=False)[0]["msg"].removeprefix("Value error, ")
+            where, _, reason = sentence.partition(": ")
+            group, _, name = where.partition(".")
+            titles = {
+                key: title for fields in self._groups.values() for key, title in fields.titles().items()
+            }
+            self._groups[group].blame(name, f"does not fit: {in_titles(reason, titles)}")
+            return self._groups[group].problem()
+        return ""
+
+    def _name_problem(self) -> str:
+        try:
+            Workspace(Path()).run(self.name())
+        except BadRunNameError as cause:
+            return f"{cause.message} {cause.remedy}" if self.name() else "The run needs a name."
+        return ""

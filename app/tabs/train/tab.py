@@ -1,0 +1,305 @@
+"""The Train tab: a form that asks for a run, and the curves, figures and samples of the one that trains."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QProgressBar,
+    QPushButton,
+    QScrollArea,
+    QSplitter,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.tabs.train import facts
+from app.tabs.train.curves import Curves
+from app.tabs.train.progress import Progress
+from app.tabs.train.run_chooser import RunChooser
+from app.tabs.train.run_form import RunForm
+from app.tabs.train.samples import Samples
+from app.widgets.banner import Banner
+from app.widgets.empty_state import EmptyState
+from app.widgets.icons import give_icon
+from app.widgets.theme import HUGE, LARGE, MEDIUM, SMALL, set_role
+from core.config.run import RunConfig
+from core.corpus.library import CorpusTotals
+from core.events import Event, Notice, SampleWritten
+from core.runs.catalog import RunSummary
+
+FORM_WIDTH_PX = 380
+NO_RUN = "Choose a preset and press Start: the curves appear here."
+
+
+class TrainTab(QWidget):
+    """Shows and asks; it starts nothing.
+
+    Signals:
+        start_requested: A new run's name and its `RunConfig`.
+        pause_requested, go_on_requested, stop_requested: For the run that trains.
+        resume_requested: The name of an earlier run that should go on.
+        run_chosen: The name of an earlier run whose curves should be shown.
+        corpus_requested: The way to where documents are added.
+    """
+
+    start_requested = Signal(str, object)
+    pause_requested = Signal()
+    go_on_requested = Signal()
+    stop_requested = Signal()
+    resume_requested = Signal(str)
+    run_chosen = Signal(str)
+    corpus_requested = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("trainTab")
+        self.setAccessibleName("Train")
+        self._totals = CorpusTotals(documents=0, characters=0, bytes=0)
+        self._training = self._paused = self._stopping = False
+        self._progress: Progress | None = None
+        self._make_widgets()
+        self._lay_out()
+        self._connect()
+        self._show_what_is_possible()
+
+    # What the controller shows
+
+    def show_run(self, name: str, run: RunConfig) -> None:
+        """Put a run that was asked for elsewhere into the form."""
+        self.form.show_run(run)
+        self.form.show_name(name)
+
+    def show_totals(self, totals: CorpusTotals) -> None:
+        """The text that a run would be trained on."""
+        self._totals = totals
+        self._show_what_is_possible()
+
+    def show_runs(self, runs: Sequence[RunSummary], chosen: str = "") -> None:
+        """The runs there are; `chosen` is the one whose curves are shown, if any."""
+        self.chooser.show_runs(runs, chosen)
+
+    def clear_run(self) -> None:
+        """Make room for the curves of another run."""
+        self._progress = Progress()
+        self.curves.clear()
+        self.samples.forget()
+        self._show_progress()
+
+    @Slot()
+    def show_started(self) -> None:
+        """A run trains from now on: the form waits, the buttons work."""
+        self._training, self._paused, self._stopping = True, False, False
+        self.banner.hide()
+        self.clear_run()
+        self._show_what_is_possible()
+
+    @Slot(list)
+    def show_events(self, events: Sequence[Event]) -> None:
+        """Take in what the run, or its journal, says next."""
+        if self._progress is None:
+            self._progress = Progress()
+        for event in events:
+            self._progress.take(event)
+            if isinstance(event, SampleWritten):
+                self.samples.add(event)
+            elif isinstance(event, Notice):
+                self.banner.show_notice(event.text)
+        self.curves.show_events(events)
+        self._show_progress()
+
+    @Slot(bool)
+    def show_paused(self, paused: bool) -> None:
+        self._paused = paused
+        self._show_what_is_possible()
+        self._show_progress()
+
+    @Slot()
+    def show_stopping(self) -> None:
+        self._stopping = True
+        self._show_what_is_possible()
+        self._show_progress()
+
+    @Slot()
+    def show_ended(self) -> None:
+        """The form is the user's again; the curves stay."""
+        self._training = self._paused = self._stopping = False
+        self._show_what_is_possible()
+        self._show_progress()
+
+    # Building
+
+    def _make_widgets(self) -> None:
+        self.banner = Banner()
+        self.form = RunForm()
+        self.parameters = QLabel(wordWrap=True)
+        self.corpus_facts = QLabel(wordWrap=True)
+        self.corpus_facts.setToolTip("Estimates; the exact figures follow once the tokenizer is learned")
+        set_role(self.corpus_facts, "muted")
+        self.start_button = _button("&Start", "startButton", "play", "Train the run that the form describes")
+        give_icon(self.start_button, "play", "on_accent")
+        set_role(self.start_button, "primary")
+        self.pause_button = _button("&Pause", "pauseButton", "pause", "Hold the run between two steps")
+        self.stop_button = _button("S&top", "stopButton", "stop", "End the run at the next step and save it")
+        self.chooser = RunChooser()
+        self.status = QLabel(objectName="statusLabel", wordWrap=True, textFormat=Qt.TextFormat.PlainText)
+        self.status.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self.status.setAccessibleName("Progress of the run")
+        self.status.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignBottom)
+        self.status.setMinimumHeight(2 * self.status.fontMetrics().lineSpacing())  # or the plots jump
+        self.progress_bar = QProgressBar(
+            objectName="runProgress", textVisible=False, maximum=1000, visible=False
+        )
+        self.progress_bar.setAccessibleName("Part of the steps taken")
+        self.curves = Curves()
+        self.samples = Samples()
+        self._make_empty_corpus()
+
+    def _make_empty_corpus(self) -> None:
+        self.empty_corpus = QFrame(objectName="emptyCorpus")
+        set_role(self.empty_corpus, "notice")
+        self.corpus_button = _button(
+            "Go to &Corpus", "corpusButton", "corpus", "Add documents, or try the sample"
+        )
+        sentence = QLabel("There is no text to train on yet.", wordWrap=True)
+        layout = QHBoxLayout(self.empty_corpus)
+        layout.setContentsMargins(MEDIUM, SMALL, MEDIUM, SMALL)
+        layout.addWidget(sentence, stretch=1)
+        layout.addWidget(self.corpus_button)
+
+    def _lay_out(self) -> None:
+        split = QSplitter(Qt.Orientation.Horizontal, childrenCollapsible=False)
+        split.addWidget(self._left())
+        split.addWidget(self._right())
+        split.setStretchFactor(1, 1)
+        split.setSizes([FORM_WIDTH_PX, 3 * FORM_WIDTH_PX])
+        split.setHandleWidth(LARGE)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(HUGE, LARGE, HUGE, LARGE)
+        layout.setSpacing(MEDIUM)
+        layout.addWidget(self.banner)
+        layout.addWidget(split, stretch=1)
+
+    def _left(self) -> QWidget:
+        scroll = QScrollArea(widgetResizable=True, frameShape=QFrame.Shape.NoFrame)
+        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        inner = QWidget()
+        inner_layout = QVBoxLayout(inner)
+        inner_layout.setContentsMargins(0, 0, MEDIUM, 0)
+        inner_layout.addWidget(self.form)
+        scroll.setWidget(inner)
+        buttons = QHBoxLayout()
+        buttons.setSpacing(SMALL)
+        for button in (self.start_button, self.pause_button, self.stop_button):
+            buttons.addWidget(button, stretch=1)
+        left = QWidget()
+        left.setMinimumWidth(FORM_WIDTH_PX - HUGE)
+        layout = QVBoxLayout(left)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(SMALL)
+        layout.addWidget(self.empty_corpus)
+        layout.addWidget(scroll, stretch=1)
+        layout.addWidget(self.parameters)
+        layout.addWidget(self.corpus_facts)
+        layout.addLayout(buttons)
+        layout.addSpacing(SMALL)
+        layout.addWidget(self.chooser)
+        return left
+
+    def _right(self) -> QWidget:
+        split = QSplitter(Qt.Orientation.Vertical, childrenCollapsible=False)
+        split.addWidget(self.curves)
+        split.addWidget(self.samples)
+        split.setSizes([500, 120])
+        split.setHandleWidth(SMALL)
+        self.pages = QStackedWidget()
+        self.pages.addWidget(EmptyState("No run yet", NO_RUN))
+        self.pages.addWidget(split)
+        right = QWidget()
+        layout = QVBoxLayout(right)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(SMALL)
+        layout.addWidget(self.status)
+        layout.addWidget(self.progress_bar)
+        layout.addWidget(self.pages, stretch=1)
+        return right
+
+    def _connect(self) -> None:
+        self.form.changed.connect(self._show_what_is_possible)
+        self.start_button.clicked.connect(self._ask_to_start)
+        self.pause_button.clicked.connect(self._ask_to_pause)
+        self.stop_button.clicked.connect(self.stop_requested)
+        self.corpus_button.clicked.connect(self.corpus_requested)
+        self.chooser.chosen.connect(self.run_chosen)
+        self.chooser.resume_requested.connect(self.resume_requested)
+
+    # What the user asks
+
+    @Slot()
+    def _ask_to_start(self) -> None:
+        self.start_requested.emit(self.form.name(), self.form.value())
+
+    @Slot()
+    def _ask_to_pause(self) -> None:
+        (self.go_on_requested if self._paused else self.pause_requested).emit()
+
+    # What is shown of itself
+
+    @Slot()
+    def _show_what_is_possible(self) -> None:
+        obstacle = self._obstacle()
+        self.start_button.setEnabled(not obstacle)
+        self.start_button.setToolTip(obstacle or "Train the run that the form describes")
+        self.form.setEnabled(not self._training)
+        self.chooser.set_idle(not self._training)
+        self.pause_button.setEnabled(self._training and not self._stopping)
+        self.stop_button.setEnabled(self._training and not self._stopping)
+        self.pause_button.setText("&Resume" if self._paused else "&Pause")
+        self.pause_button.setToolTip(
+            "Go on with the run" if self._paused else "Hold the run between two steps"
+        )
+        give_icon(self.pause_button, "resume" if self._paused else "pause")
+        self.empty_corpus.setVisible(not self._totals.characters)
+        self._show_facts()
+
+    def _obstacle(self) -> str:
+        """Why Start is not possible now; empty where it is."""
+        if self._training:
+            return "A run is training."
+        if not self._totals.characters:
+            return "There is no text to train on yet: add documents in the Corpus tab."
+        return self.form.problem()
+
+    def _show_facts(self) -> None:
+        problem = self.form.problem()
+        set_role(self.parameters, "error" if problem else "")
+        if problem:
+            self.parameters.setText(problem)
+            self.corpus_facts.clear()
+        else:
+            self.parameters.setText(facts.parameters(self.form.value()))
+            self.corpus_facts.setText(facts.corpus(self.form.value(), self._totals))
+
+    def _show_progress(self) -> None:
+        if self._progress is None:
+            return
+        self.pages.setCurrentIndex(1)
+        self.progress_bar.show()
+        line = self._progress.line(live=self._training)
+        if self._stopping:
+            line = f"Stopping at the next step… · {line}"
+        elif self._paused:
+            line = f"Paused · {line}"
+        self.status.setText(line)
+        self.progress_bar.setValue(round(1000 * self._progress.share()))
+
+
+def _button(text: str, name: str, picture: str, tooltip: str) -> QPushButton:
+    button = QPushButton(text, objectName=name, toolTip=tooltip)
+    button.setAccessibleName(text.replace("&", ""))
+    give_icon(button, picture)
+    return button

@@ -1,0 +1,210 @@
+"""One editor for each kind of setting: it shows a value, reads it back, and says in words why it cannot.
+
+All editors share `changed`, `read()` and `show_value(value)`. A reason completes a sentence that begins with the
+setting's title: "must be at least 1". The mouse wheel scrolls the form that an editor stands in, never its value.
+"""
+
+import math
+from decimal import Decimal
+from typing import Any
+
+from PySide6.QtCore import Signal
+from PySide6.QtGui import QWheelEvent
+from PySide6.QtWidgets import QAbstractSpinBox, QCheckBox, QComboBox, QLineEdit, QPlainTextEdit, QWidget
+
+from app.widgets.theme import SMALL
+from core.config.setting import Setting
+
+ESCAPES = {"\\n": "\n", "\\t": "\t"}
+
+
+def editor_for(setting: Setting) -> QWidget:
+    """The editor that suits the setting's kind, showing its default."""
+    kinds: dict[str, type[Any]] = {
+        "whole": NumberEdit,
+        "real": NumberEdit,
+        "switch": SwitchEdit,
+        "choice": ChoiceEdit,
+        "text": TextEdit,
+        "list": LinesEdit,
+    }
+    editor: QWidget = kinds[setting.kind](setting)
+    editor.show_value(setting.default)
+    return editor
+
+
+class NumberEdit(QAbstractSpinBox):
+    """A whole or real number. Arrows move the second digit, so they suit 4 layers as well as 1e-3."""
+
+    changed = Signal()
+
+    def __init__(self, setting: Setting) -> None:
+        super().__init__()
+        self._setting = setting
+        self.lineEdit().setTextMargins(SMALL, 0, 0, 0)  # a style sheet's padding does not reach inside
+        self.lineEdit().textChanged.connect(self.changed)
+        if setting.optional:
+            self.lineEdit().setPlaceholderText("empty")
+
+    def show_value(self, value: float | None) -> None:
+        self.lineEdit().setText(number_text(value))
+
+    def read(self) -> float | None:
+        """The number, or None where an empty setting is allowed.
+
+        Raises:
+            ValueError: With the reason, where the text is no number or lies outside the limits.
+        """
+        text = self.lineEdit().text().strip()
+        if not text and self._setting.optional:
+            return None
+        number = _parse_whole(text) if self._setting.kind == "whole" else _parse_real(text)
+        if reason := _limit_reason(self._setting, number):
+            raise ValueError(reason)
+        return number
+
+    def stepBy(self, steps: int) -> None:
+        try:
+            number = self.read()
+        except ValueError:
+            number = self._setting.default
+        stepped = _stepped(number or 0, steps, self._setting.kind == "whole")
+        if not _limit_reason(self._setting, stepped):
+            self.show_value(stepped)
+
+    def stepEnabled(self) -> QAbstractSpinBox.StepEnabledFlag:
+        return (
+            QAbstractSpinBox.StepEnabledFlag.StepUpEnabled | QAbstractSpinBox.StepEnabledFlag.StepDownEnabled
+        )
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        event.ignore()
+
+
+class ChoiceEdit(QComboBox):
+    """One of a few words."""
+
+    changed = Signal()
+
+    def __init__(self, setting: Setting) -> None:
+        super().__init__()
+        self.addItems(setting.choices)
+        self.currentIndexChanged.connect(self.changed)
+
+    def show_value(self, value: str) -> None:
+        self.setCurrentText(value)
+
+    def read(self) -> str:
+        return self.currentText()
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        event.ignore()
+
+
+class SwitchEdit(QCheckBox):
+    """On or off."""
+
+    changed = Signal()
+
+    def __init__(self, _setting: Setting) -> None:
+        super().__init__()
+        self.toggled.connect(self.changed)
+
+    def show_value(self, value: bool) -> None:
+        self.setChecked(value)
+
+    def read(self) -> bool:
+        return self.isChecked()
+
+
+class TextEdit(QLineEdit):
+    """Any text."""
+
+    changed = Signal()
+
+    def __init__(self, _setting: Setting) -> None:
+        super().__init__()
+        self.textChanged.connect(self.changed)
+
+    def show_value(self, value: str) -> None:
+        self.setText(value)
+
+    def read(self) -> str:
+        return self.text()
+
+
+class LinesEdit(QPlainTextEdit):
+    """Several texts, one per line; a line break or tab inside one is written as \\n or \\t."""
+
+    changed = Signal()
+
+    def __init__(self, _setting: Setting) -> None:
+        super().__init__()
+        self.setPlaceholderText("one per line")
+        self.setTabChangesFocus(True)
+        self.setFixedHeight(3 * self.fontMetrics().lineSpacing())
+        self.textChanged.connect(self.changed)
+
+    def show_value(self, value: tuple[str, ...]) -> None:
+        self.setPlainText("\n".join(_escape(text) for text in value))
+
+    def read(self) -> tuple[str, ...]:
+        return tuple(_unescape(line) for line in self.toPlainText().splitlines() if line)
+
+
+def number_text(value: float | None) -> str:
+    """A number as people write it: 1000, 0.95, 1e-3; nothing for None."""
+    if value is None:
+        return ""
+    if isinstance(value, float) and value and not 0.01 <= abs(value) < 1e6:
+        return f"{Decimal(repr(value)).normalize():e}".replace("e+", "e")
+    return repr(value).removesuffix(".0")
+
+
+def _parse_whole(text: str) -> int:
+    try:
+        return int(text.replace(",", "").replace(" ", ""))
+    except ValueError:
+        raise ValueError("must be a whole number") from None
+
+
+def _parse_real(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise ValueError("must be a number, such as 0.95 or 1e-3")
+    return number
+
+
+def _limit_reason(setting: Setting, number: float) -> str:
+    low, high = setting.minimum, setting.maximum
+    if low is not None and (number < low or (number == low and not setting.minimum_allowed)):
+        return f"must be {'at least' if setting.minimum_allowed else 'above'} {_limit_text(low)}"
+    if high is not None and (number > high or (number == high and not setting.maximum_allowed)):
+        return f"must be {'at most' if setting.maximum_allowed else 'below'} {_limit_text(high)}"
+    return ""
+
+
+def _limit_text(limit: float) -> str:
+    return f"{int(limit):,}" if limit.is_integer() else number_text(limit)
+
+
+def _stepped(number: float, steps: int, whole: bool) -> float:
+    exponent = math.floor(math.log10(abs(number))) - 1 if number else -2
+    if whole:
+        return int(number) + steps * 10 ** max(exponent, 0)
+    return round(number + steps * 10.0**exponent, max(-exponent, 0))
+
+
+def _escape(text: str) -> str:
+    for written, meant in ESCAPES.items():
+        text = text.replace(meant, written)
+    return text
+
+
+def _unescape(line: str) -> str:
+    for written, meant in ESCAPES.items():
+        line = line.replace(written, meant)
+    return line

@@ -1,0 +1,68 @@
+"""What a page shows while it has nothing to show: a sentence, and doors to what can be done about it."""
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
+
+from app.widgets.icons import give_icon
+from app.widgets.picture import Picture
+from app.widgets.theme import HUGE, LARGE, MEDIUM, SMALL, set_role
+
+_PICTURE_PX = 40
+_DOOR_WIDTH_PX = 300
+
+
+class EmptyState(QWidget):
+    """A title, a sentence, and a row of doors in the middle of a page."""
+
+    def __init__(self, title: str, text: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        heading = QLabel(title, alignment=Qt.AlignmentFlag.AlignCenter)
+        set_role(heading, "title")
+        sentence = QLabel(text, alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True)
+        set_role(sentence, "muted")
+        self._doors = QHBoxLayout()
+        self._doors.setSpacing(HUGE)
+        self._doors.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        layout = QVBoxLayout(self)
+        layout.setSpacing(SMALL)
+        layout.addStretch(2)
+        layout.addWidget(heading)
+        layout.addWidget(sentence)
+        layout.addSpacing(HUGE)
+        layout.addLayout(self._doors)
+        layout.addStretch(3)
+
+    def add_door(self, door: "Door") -> None:
+        self._doors.addWidget(door)
+
+
+class Door(QFrame):
+    """A card with a picture, what awaits behind it, and the `button` that opens it."""
+
+    def __init__(self, picture: str, title: str, text: str, button: QPushButton) -> None:
+        super().__init__()
+        set_role(self, "card")
+        self.setFixedWidth(_DOOR_WIDTH_PX)
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Preferred)
+        self.button = button
+        heading = QLabel(title, alignment=Qt.AlignmentFlag.AlignCenter)
+        set_role(heading, "subtitle")
+        sentence = QLabel(text, wordWrap=True, alignment=Qt.AlignmentFlag.AlignHCenter)
+        set_role(sentence, "muted")
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(HUGE, HUGE, HUGE, HUGE)
+        layout.setSpacing(MEDIUM)
+        for widget in (Picture(picture, "accent", _PICTURE_PX), heading, sentence):
+            layout.addWidget(widget)
+        layout.addStretch()
+        layout.addSpacing(LARGE - MEDIUM)
+        layout.addWidget(button)
+
+
+def door_button(text: str, name: str, picture: str, tooltip: str, primary: bool) -> QPushButton:
+    """A button for a door; the primary one is the way that most people should go."""
+    button = QPushButton(text, objectName=name, toolTip=tooltip)
+    give_icon(button, picture, "on_accent" if primary else "")
+    if primary:
+        set_role(button, "primary")
+    return button

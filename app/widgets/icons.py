@@ -1,0 +1,68 @@
+"""Icons drawn as SVG outlines, tinted to the palette, and drawn again when the palette changes."""
+
+from PySide6.QtCore import QByteArray, QRectF, Qt
+from PySide6.QtGui import QAction, QColor, QIcon, QPainter, QPalette, QPixmap
+from PySide6.QtSvg import QSvgRenderer
+from PySide6.QtWidgets import QAbstractButton, QApplication
+
+from app.widgets.resources import resource
+
+SIZES_PX = (16, 20, 24, 32, 48, 64, 96)  # up to three times the largest button's icon, for dense screens
+
+_NAME, _COLOUR = "iconName", "iconColour"
+
+
+def give_icon(target: QAbstractButton | QAction, name: str, colour: str = "") -> None:
+    """Put an icon on a button or action, and keep it in tune with the theme.
+
+    Args:
+        target: Its icon is replaced now and at every change of theme.
+        name: A file of `resources/icons`, without its suffix.
+        colour: "" for the colour of text on a button, "accent", or "on_accent".
+    """
+    target.setProperty(_NAME, name)
+    target.setProperty(_COLOUR, colour)
+    target.setIcon(icon(name, _named_colour(colour)))
+
+
+def icon(name: str, colour: QColor | str | None = None) -> QIcon:
+    """An icon in one colour; without one, in the colour of text on a button.
+
+    Args:
+        name: A file of `resources/icons`, without its suffix.
+        colour: Where the drawing says `currentColor`. Drawings with colours of their own keep those.
+    """
+    palette = QApplication.palette()
+    normal = QColor(colour) if colour is not None else palette.color(QPalette.ColorRole.ButtonText)
+    disabled = palette.color(QPalette.ColorGroup.Disabled, QPalette.ColorRole.ButtonText)
+    drawing = resource(f"icons/{name}.svg").read_text(encoding="utf-8")
+    made = QIcon()
+    for size in SIZES_PX:
+        for mode in (QIcon.Mode.Normal, QIcon.Mode.Selected):  # else Qt washes out those in selected rows
+            made.addPixmap(_draw(drawing, normal, size), mode)
+        made.addPixmap(_draw(drawing, disabled, size), QIcon.Mode.Disabled)
+    return made
+
+
+def refresh_icons(app: QApplication) -> None:
+    """Tint every icon that `give_icon` has placed to the palette that `app` wears now."""
+    for top in app.topLevelWidgets():
+        for target in [*top.findChildren(QAbstractButton), *top.findChildren(QAction)]:
+            name = target.property(_NAME)
+            if name:
+                target.setIcon(icon(name, _named_colour(target.property(_COLOUR))))
+
+
+def _named_colour(name: str) -> QColor | None:
+    roles = {"accent": QPalette.ColorRole.Accent, "on_accent": QPalette.ColorRole.BrightText}
+    return QApplication.palette().color(roles[name]) if name else None
+
+
+def _draw(drawing: str, colour: QColor, size: int) -> QPixmap:
+    pixmap = QPixmap(size, size)
+    pixmap.fill(Qt.GlobalColor.transparent)
+    renderer = QSvgRenderer(QByteArray(drawing.replace("currentColor", colour.name()).encode()))
+    painter = QPainter(pixmap)
+    renderer.render(painter, QRectF(0, 0, size, size))
+    painter.end()
+    return pixmap

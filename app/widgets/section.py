@@ -1,0 +1,39 @@
+"""A part of a form that is folded away until somebody asks for it."""
+
+from PySide6.QtCore import Qt, Slot
+from PySide6.QtWidgets import QToolButton, QVBoxLayout, QWidget
+
+from app.widgets.icons import give_icon
+from app.widgets.theme import SMALL
+
+
+class Section(QWidget):
+    """A title with an arrow, and below it what the title opens and closes; closed at first."""
+
+    def __init__(self, title: str, content: QWidget, tooltip: str) -> None:
+        super().__init__()
+        self._content = content
+        self.button = QToolButton(text=title, checkable=True, autoRaise=True)
+        self.button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        self.button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.button.setToolTip(tooltip)
+        self.button.setAccessibleName(title)
+        self.button.toggled.connect(self._fold)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(SMALL)
+        layout.addWidget(self.button)
+        layout.addWidget(content)
+        self._fold(False)
+
+    @property
+    def is_open(self) -> bool:
+        return self.button.isChecked()
+
+    def open(self) -> None:
+        self.button.setChecked(True)
+
+    @Slot(bool)
+    def _fold(self, opened: bool) -> None:
+        give_icon(self.button, "chevron-down" if opened else "chevron-right")
+        self._content.setVisible(opened)

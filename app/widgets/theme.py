@@ -1,0 +1,199 @@
+"""How the program looks: one spacing scale, two palettes, one style sheet; light and dark follow the system.
+
+A widget chooses a look by its role, never by a colour of its own: `set_role(label, "muted")`. Roles are
+
+    buttons  primary, quiet, danger          labels  title, subtitle, muted, error, mono, chip
+    frames   card, panel                     texts   plain (no frame of their own)
+
+Whoever paints for himself (a plot, a delegate) reads `colours()` when he paints, and again in `changeEvent`
+when a `PaletteChange` arrives: that event is how a change of theme reaches a widget.
+"""
+
+from dataclasses import asdict, dataclass
+from string import Template
+
+from PySide6.QtCore import QObject, Qt, Slot
+from PySide6.QtGui import QColor, QFont, QFontDatabase, QPalette
+from PySide6.QtWidgets import QApplication, QWidget
+
+from app.widgets.icons import refresh_icons
+from app.widgets.resources import resource
+
+TINY, SMALL, MEDIUM, LARGE, HUGE = (
+    4,
+    8,
+    12,
+    16,
+    24,
+)  # the only distances there are, in device-independent pixels
+
+
+@dataclass(frozen=True, slots=True)
+class Colours:
+    """Every colour of one theme, as #rrggbb."""
+
+    window: str
+    surface: str  # where text is written and tables stand
+    raised: str  # every other row, headers
+    border: str
+    border_strong: str
+    text: str
+    muted: str
+    accent: str
+    accent_hover: str
+    accent_soft: str  # selections, and the drop area under a drag
+    on_accent: str
+    danger: str
+    danger_soft: str
+    warning: str
+    warning_soft: str
+    notice: str
+    notice_soft: str
+    plot_training: str
+    plot_validation: str
+    plot_other: str  # learning rate, perplexity
+    plot_grid: str
+
+
+LIGHT = Colours(
+    window="#f4f3ee",
+    surface="#ffffff",
+    raised="#faf9f5",
+    border="#dedbd1",
+    border_strong="#c4c0b3",
+    text="#22302a",
+    muted="#5c6962",
+    accent="#2b7a58",
+    accent_hover="#22674a",
+    accent_soft="#e0efe6",
+    on_accent="#ffffff",
+    danger="#b0362d",
+    danger_soft="#fbe9e6",
+    warning="#8f5a00",
+    warning_soft="#fbf0d8",
+    notice="#2a629f",
+    notice_soft="#e5eef8",
+    plot_training="#2b7a58",
+    plot_validation="#d0742a",
+    plot_other="#4069b0",
+    plot_grid="#e6e3da",
+)
+
+DARK = Colours(
+    window="#191d1b",
+    surface="#212624",
+    raised="#262c29",
+    border="#37403b",
+    border_strong="#4d5852",
+    text="#e5ebe7",
+    muted="#9ba8a1",
+    accent="#5fbf92",
+    accent_hover="#79cfa6",
+    accent_soft="#27392f",
+    on_accent="#0d1f16",
+    danger="#f0897f",
+    danger_soft="#3c2624",
+    warning="#e2b04c",
+    warning_soft="#393020",
+    notice="#80b3ec",
+    notice_soft="#22303f",
+    plot_training="#5fbf92",
+    plot_validation="#eb9b55",
+    plot_other="#86a9ea",
+    plot_grid="#2e3632",
+)
+
+
+def colours() -> Colours:
+    """The theme that the application wears now."""
+    lightness = QApplication.palette().color(QPalette.ColorRole.Window).lightness()
+    return DARK if lightness < 128 else LIGHT
+
+
+def set_role(widget: QWidget, role: str) -> None:
+    """Give a widget one of the looks that this file's first lines name."""
+    widget.setProperty("role", role)
+    widget.style().unpolish(widget)  # a style sheet reads properties only when it is polished
+    widget.style().polish(widget)
+
+
+def mono_font() -> QFont:
+    """The system's font with letters of one width, for source code and tokens."""
+    return QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont)
+
+
+class Theme(QObject):
+    """Dresses the application, and again whenever the system goes from light to dark or back."""
+
+    def __init__(self, app: QApplication, appearance: str = "system") -> None:
+        super().__init__(app)
+        self._app = app
+        self._appearance = appearance
+        app.setStyle("Fusion")
+        app.styleHints().colorSchemeChanged.connect(self._follow)
+        self.choose(appearance)
+
+    @property
+    def appearance(self) -> str:
+        return self._appearance
+
+    def choose(self, appearance: str) -> None:
+        """Wear "light" or "dark", or follow the "system"."""
+        self._appearance = appearance
+        schemes = {"light": Qt.ColorScheme.Light, "dark": Qt.ColorScheme.Dark}
+        self._app.styleHints().setColorScheme(schemes.get(appearance, Qt.ColorScheme.Unknown))
+        self._dress()
+
+    @Slot()
+    def _follow(self) -> None:
+        self._dress()
+
+    def _dress(self) -> None:
+        system_is_dark = self._app.styleHints().colorScheme() == Qt.ColorScheme.Dark
+        dark = system_is_dark if self._appearance == "system" else self._appearance == "dark"
+        chosen = DARK if dark else LIGHT
+        self._app.setPalette(_palette(chosen))
+        self._app.setStyleSheet(_style_sheet(chosen))
+        refresh_icons(self._app)
+
+
+def apply_theme(app: QApplication, appearance: str = "system") -> Theme:
+    """Dress `app` for good. `appearance` is "system", "light" or "dark"."""
+    return Theme(app, appearance)
+
+
+def _style_sheet(chosen: Colours) -> str:
+    values = asdict(chosen) | {"icons": resource("icons").as_posix()}
+    return Template(resource("style.qss").read_text(encoding="utf-8")).substitute(values)
+
+
+def _palette(chosen: Colours) -> QPalette:
+    role = QPalette.ColorRole
+    palette = QPalette()
+    for name, colour in {
+        role.Window: chosen.window,
+        role.WindowText: chosen.text,
+        role.Base: chosen.surface,
+        role.AlternateBase: chosen.raised,
+        role.Text: chosen.text,
+        role.PlaceholderText: chosen.muted,
+        role.Button: chosen.surface,
+        role.ButtonText: chosen.text,
+        role.BrightText: chosen.on_accent,
+        role.Highlight: chosen.accent_soft,
+        role.HighlightedText: chosen.text,
+        role.Accent: chosen.accent,
+        role.Link: chosen.accent,
+        role.LinkVisited: chosen.accent,
+        role.ToolTipBase: chosen.surface,
+        role.ToolTipText: chosen.text,
+        role.Light: chosen.surface,
+        role.Midlight: chosen.raised,
+        role.Mid: chosen.border,
+        role.Dark: chosen.border_strong,
+        role.Shadow: chosen.border_strong,
+    }.items():
+        palette.setColor(name, QColor(colour))
+    for name in (role.WindowText, role.Text, role.ButtonText, role.HighlightedText):
+        palette.setColor(QPalette.ColorGroup.Disabled, name, QColor(chosen.border_strong))
+    return palette

@@ -1,0 +1,27 @@
+"""What every test of the window stands on: no screen is needed, and no thread may outlive its test."""
+
+import os
+
+os.environ["QT_QPA_PLATFORM"] = (
+    "offscreen"  # before Qt loads: a screen would make the tests depend on a desktop
+)
+
+import pytest
+
+from app.jobs.job import Job
+
+
+def pytest_configure(config):
+    # The one warning that is the platform's, not ours: offscreen has no window manager to tell sizes to.
+    config.addinivalue_line("qt_log_ignore", "This plugin does not support propagateSizeHints")
+
+
+@pytest.fixture(autouse=True)
+def no_thread_left_behind():
+    yield
+    left = list(Job.running)
+    for job in left:
+        job.stop()
+        job.wait(5000)
+    Job.running.clear()
+    assert not left, "the test ended while a job was running"

@@ -1,0 +1,168 @@
+"""A job carries every event over, ends once, and can be held back."""
+
+import threading
+
+import pytest
+
+from app.jobs.job import Job
+
+
+def counted(stop):
+    yield from range(1000)
+    return "all"
+
+
+def endless(stop):
+    number = 0
+    while not stop.asked:
+        yield (number := number + 1)
+    return number
+
+
+def collect(job):
+    """The list that a job's events run into."""
+    seen = []
+    job.arrived.connect(seen.extend)
+    return seen
+
+
+def test_every_event_arrives_in_order_before_the_result(qtbot):
+    job = Job(counted)
+    seen = collect(job)
+    with qtbot.waitSignal(job.ended) as ended:
+        job.start()
+    assert seen == list(range(1000))
+    assert ended.args == ["all"]
+
+
+def test_the_stream_runs_beside_the_window(qtbot):
+    def tells_its_thread(stop):
+        yield threading.current_thread()
+
+    job = Job(tells_its_thread)
+    seen = collect(job)
+    with qtbot.waitSignal(job.ended):
+        job.start()
+    assert seen != [threading.main_thread()]
+
+
+def test_a_job_that_was_stopped_ends_through_ended(qtbot):
+    job = Job(endless)
+    seen = collect(job)
+    job.start()
+    qtbot.waitUntil(lambda: len(seen) > 0)
+    with qtbot.waitSignal(job.ended) as ended:
+        job.stop()
+    assert ended.args == [seen[-1]]
+
+
+def test_a_failure_comes_after_the_events_before_it(qtbot):
+    def fails(stop):
+        yield 1
+        raise ValueError("no")
+
+    job = Job(fails)
+    seen = collect(job)
+    with qtbot.waitSignal(job.failed) as failed:
+        job.start()
+    assert seen == [1]
+    assert isinstance(failed.args[0], ValueError)
+
+
+def test_a_failure_to_open_the_stream_is_told_too(qtbot):
+    def never_opens(stop):
+        raise OSError("closed")
+
+    job = Job(never_opens)
+    with qtbot.waitSignal(job.failed) as failed:
+        job.start()
+    assert isinstance(failed.args[0], OSError)
+
+
+def test_a_failure_lets_go_of_what_its_frames_held(qtbot):
+    class Heavy:
+        """Stands for a tensor."""
+
+    held = []
+
+    def fails(stop):
+        heavy = Heavy()
+        held.append(threading.get_ident())
+        yield 1
+        raise ValueError(str(heavy)[:1])
+
+    job = Job(fails)
+    with qtbot.waitSignal(job.failed) as failed:
+        job.start()
+    trace = failed.args[0].__traceback__
+    names = []
+    while trace is not None:
+        names += trace.tb_frame.f_locals
+        trace = trace.tb_next
+    assert "heavy" not in names
+
+
+@pytest.fixture
+def steps(qtbot):
+    """A job whose stream takes a step for each permit, and the means to give permits and count steps."""
+    permits = threading.Semaphore(0)
+    taken = []
+
+    def step_by_step(stop):
+        while not stop.asked:
+            permits.acquire()
+            taken.append(len(taken))
+            yield taken[-1]
+
+    job = Job(step_by_step)
+    job.start()
+    yield job, permits, taken
+    with qtbot.waitSignal(job.ended):
+        job.stop()
+        permits.release()
+
+
+def test_a_paused_job_takes_no_step_after_the_one_it_is_on(qtbot, steps):
+    job, permits, taken = steps
+    seen = collect(job)
+    permits.release(1)
+    qtbot.waitUntil(lambda: seen == [0])
+    job.pause()
+    permits.release(4)
+    qtbot.waitUntil(lambda: seen == [0, 1])  # it was inside this step when the pause came
+    assert taken == [0, 1]
+    job.resume()
+    qtbot.waitUntil(lambda: len(taken) == 5)
+
+
+def test_pausing_is_told_once(qtbot, steps):
+    job, _, _ = steps
+    told = []
+    job.paused_changed.connect(told.append)
+    job.pause()
+    job.pause()
+    assert job.paused
+    job.resume()
+    job.resume()
+    assert not job.paused
+    assert told == [True, False]
+
+
+def test_a_paused_job_can_be_stopped(qtbot):
+    job = Job(endless)
+    seen = collect(job)
+    job.start()
+    qtbot.waitUntil(lambda: len(seen) > 0)
+    job.pause()
+    with qtbot.waitSignal(job.ended):
+        job.stop()
+    assert not job.paused
+
+
+def test_a_job_that_is_to_end_cannot_be_paused(qtbot):
+    job = Job(endless)
+    job.start()
+    with qtbot.waitSignal(job.ended):
+        job.stop()
+        job.pause()
+    assert not job.paused

@@ -1,0 +1,99 @@
+"""Fake models and replies: a word at a time, as the test lets them."""
+
+import threading
+from dataclasses import dataclass, field
+
+import pytest
+
+from core.config.run import RunConfig
+from core.config.sampling import SamplingConfig
+from core.config.toml import run_to_toml
+from core.errors import UserFacingError
+from core.events import ModelOpened, PromptRead, ReplyEnded, TokenWritten
+from core.runs.folder import Workspace
+
+
+@dataclass(frozen=True)
+class FakeModel:
+    """A closed box with the facts that a window may see."""
+
+    name: str = "first"
+    step: int = 500
+    parameters: int = 1000
+    context_length: int = 128
+    has_conversations: bool = True
+    sampling: SamplingConfig = field(default_factory=lambda: SamplingConfig(temperature=0.5))
+
+
+class WordlessError(UserFacingError):
+    message, remedy = "The model lost its words.", "Open it again."
+
+
+class FakeModels:
+    """Stands in for `open_model`, `reply` and `complete`."""
+
+    def __init__(self):
+        self.asked = []
+        self.words = ["Mila ", "lives ", "here."]
+        self.unknown = ()
+        self.extra = []  # events before the first word
+        self.has_conversations = True
+        self.fails = False
+        self.last_text = None  # the whole reply as the end tells it, where it differs from the words
+        self._allowed = threading.Semaphore(0)
+
+    def allow(self, words):
+        for _ in range(words):
+            self._allowed.release()
+
+    def open(self, workspace, name, checkpoint, stop):
+        self.asked.append(("open", name, checkpoint))
+        if self.fails:
+            raise WordlessError
+        yield ModelOpened(name, 500, 1000, 128, self.has_conversations, 0.1)
+        return FakeModel(name=name, has_conversations=self.has_conversations)
+
+    def reply(self, model, messages, sampling, stop):
+        self.asked.append(("reply", list(messages), sampling))
+        return (yield from self._write(stop))
+
+    def complete(self, model, text, sampling, stop):
+        self.asked.append(("complete", text, sampling))
+        return (yield from self._write(stop))
+
+    def _write(self, stop):
+        yield PromptRead(5, 128, self.unknown)
+        yield from self.extra
+        written = ""
+        for number, word in enumerate(self.words):
+            while not self._allowed.acquire(timeout=0.01):
+                if stop.asked:
+                    return (yield from self._end("stopped", written, number))
+            if self.fails:
+                raise WordlessError
+            written += word
+            yield TokenWritten(word, 7, 0.5, 6 + number)
+        return (yield from self._end("eos", written, len(self.words)))
+
+    def _end(self, reason, written, tokens):
+        text = written if self.last_text is None else self.last_text
+        ended = ReplyEnded(reason, text, tokens, 1.0, 0.1, 42.0)
+        yield ended
+        return ended
+
+
+@pytest.fixture
+def models():
+    return FakeModels()
+
+
+@pytest.fixture
+def workspace(tmp_path):
+    """A workspace with the run "first", whose checkpoints stand at steps 200 and 500."""
+    made = Workspace(tmp_path)
+    made.prepare()
+    folder = made.run("first")
+    for step in (200, 500):
+        folder.checkpoint(step).mkdir(parents=True)
+    folder.config.write_text(run_to_toml(RunConfig()), encoding="utf-8")
+    return made

@@ -1,0 +1,91 @@
+"""Fake runs: streams that yield what training would, a step at a time as the test lets them."""
+
+import threading
+
+import pytest
+
+from core.config.run import RunConfig
+from core.config.toml import run_to_toml
+from core.corpus.library import Library
+from core.documents.document import Document
+from core.events import Evaluated, RunEnded, RunPrepared, SampleWritten, StepDone
+from core.runs.folder import Workspace
+from core.runs.journal import Journal
+
+
+def prepared(name="first", start_step=0, max_steps=1000):
+    return RunPrepared(name, "starter", 10, 300, start_step, max_steps, 50.0, 4096, "cpu", "float32", 42)
+
+
+def step(number, loss=2.5):
+    return StepDone(number, loss, 1e-3, 1.0, 4096 * number, 40_960.0, 0.1, number / 50)
+
+
+def evaluated(number, loss=2.4):
+    return Evaluated(number, loss, 11.0, 1.9, 0.1)
+
+
+class FakeTraining:
+    """Stands in for `train_model` and `resume_run`; takes a step whenever the test allows one."""
+
+    def __init__(self):
+        self.asked = []  # the arguments of every call, without workspace and stop
+        self.taken = 0  # steps that the job has asked for
+        self._allowed = threading.Semaphore(0)
+
+    def allow(self, steps):
+        for _ in range(steps):
+            self._allowed.release()
+
+    def train(self, workspace, name, config, stop):
+        self.asked.append((name, config))
+        workspace.run(name).root.mkdir(parents=True)
+        yield prepared(name)
+        yield evaluated(0)
+        yield SampleWritten(0, "Mila ", "says nothing yet")
+        return (yield from self._steps(name, 0, stop))
+
+    def resume(self, workspace, name, changes, stop):
+        self.asked.append((name, changes))
+        yield prepared(name, start_step=2)
+        return (yield from self._steps(name, 2, stop))
+
+    def _steps(self, name, number, stop):
+        while True:
+            self.taken += 1
+            while not self._allowed.acquire(timeout=0.01):
+                if stop.asked:
+                    ended = RunEnded(name, number, "stopped", 2.4, 1.0)
+                    yield ended
+                    return ended
+            number += 1
+            yield step(number)
+
+
+@pytest.fixture
+def training():
+    return FakeTraining()
+
+
+@pytest.fixture
+def workspace(tmp_path):
+    """A workspace with one document."""
+    made = Workspace(tmp_path)
+    made.prepare()
+    text = "Mila the goat lives by the old mill. " * 200
+    document = Document("story.txt", "text", "00" * 32, text, 1, (), -1.0)
+    with Library(made.library) as library:
+        library.record("story.txt", document, len(text))
+    return made
+
+
+@pytest.fixture
+def earlier_run(workspace):
+    """The run "first", stopped at step 2 of 1,000 after an evaluation."""
+    folder = workspace.run("first")
+    folder.checkpoint(2).mkdir(parents=True)
+    folder.config.write_text(run_to_toml(RunConfig()), encoding="utf-8")
+    with Journal(folder.events) as journal:
+        for event in (prepared(), evaluated(0), step(1), step(2), evaluated(2, 2.2), step(3, 99.0)):
+            journal.append(event)
+    return folder

@@ -1,0 +1,44 @@
+"""What is said about a run before it starts."""
+
+from app.tabs.train import facts
+from core.config.corpus import CorpusConfig
+from core.config.model import ModelConfig, count_parameters
+from core.config.run import RunConfig
+from core.config.tokenizer import TokenizerConfig
+from core.config.training import TrainingConfig
+from core.corpus.library import CorpusTotals
+
+TOTALS = CorpusTotals(documents=2, characters=4000, bytes=8000)
+
+
+def test_parameters_are_counted_for_a_vocabulary_of_known_size():
+    expected = count_parameters(ModelConfig(), 2048)
+    assert facts.parameters(RunConfig()) == f"{expected:,} parameters"
+
+
+def test_a_character_vocabulary_is_marked_as_an_estimate():
+    text = facts.parameters(RunConfig(tokenizer=TokenizerConfig(kind="char")))
+    assert text.startswith("≈ ")
+
+
+def test_tokens_are_estimated_by_the_kind_of_tokenizer():
+    assert facts.tokens(RunConfig(), TOTALS) == 2000
+    assert facts.tokens(RunConfig(tokenizer=TokenizerConfig(kind="char")), TOTALS) == 4000
+
+
+def test_epochs_are_steps_times_tokens_per_step_by_training_tokens():
+    run = RunConfig(
+        corpus=CorpusConfig(validation_share=0.5),  # 1,000 of 2,000 tokens are trained on
+        model=ModelConfig(context_length=10),
+        training=TrainingConfig(max_steps=100, batch_size=5, gradient_accumulation_steps=4),
+    )
+    assert facts.corpus(run, TOTALS) == "≈ 2,000 tokens of text, read ≈ 20 epochs"
+
+
+def test_a_limit_in_epochs_ends_the_count():
+    run = RunConfig(training=TrainingConfig(max_steps=100_000, max_epochs=3))
+    assert facts.corpus(run, TOTALS).endswith("read ≈ 3 epochs")
+
+
+def test_without_text_there_is_nothing_to_count():
+    assert facts.corpus(RunConfig(), CorpusTotals(0, 0, 0)) == "no text yet"

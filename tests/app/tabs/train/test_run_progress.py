@@ -1,0 +1,92 @@
+"""Where a run stands, told by its events alone."""
+
+import pytest
+
+from app.tabs.train.progress import Progress, duration
+from core.events import (
+    CheckpointSaved,
+    DatasetBuilt,
+    DatasetProgress,
+    Evaluated,
+    RunEnded,
+    RunPrepared,
+    StepDone,
+    TokenizerBuilt,
+)
+
+
+def prepared(start_step=0, max_steps=100):
+    return RunPrepared("first", "starter", 10, 300, start_step, max_steps, 50.0, 4096, "cpu", "float32", 42)
+
+
+def step(number, seconds=0.1, loss=2.5):
+    return StepDone(number, loss, 1e-3, 1.0, 4096 * number, 4096 / seconds, seconds, number / 50)
+
+
+def after(*events):
+    progress = Progress()
+    for event in events:
+        progress.take(event)
+    return progress
+
+
+@pytest.mark.parametrize(
+    ("events", "phase"),
+    [
+        ([], "Learning the tokenizer…"),
+        ([TokenizerBuilt("bpe", 300, 1.0)], "Encoding 0 %…"),
+        ([DatasetProgress(40, 100)], "Encoding 40 %…"),
+        ([DatasetBuilt("x", 1, 9, 1, 300, 3.5, False, "blocks", False, 1.0)], "Measuring precision…"),
+        ([prepared()], "Measuring the untrained model…"),
+        ([prepared(), step(1), prepared(start_step=1)], "Taking the next step…"),
+    ],
+)
+def test_before_the_first_step_the_line_says_what_is_being_done(events, phase):
+    assert after(*events).line() == phase
+
+
+def test_a_step_is_told_in_figures_with_units():
+    line = after(prepared(), step(25)).line()
+    assert line == (
+        "step 25 of 100 (25 %) · loss 2.500 nats/token · learning rate 1e-3 · 100 ms/step · "
+        "40,960 tokens/s · epoch 0.50 · 0:00 elapsed · time left: measuring"
+    )
+
+
+def test_the_first_ten_steps_are_left_out_of_the_time_left():
+    slow = [step(number, seconds=10.0) for number in range(1, 11)]
+    assert after(prepared(), *slow).seconds_left() is None
+    assert after(prepared(), *slow, step(11, seconds=2.0)).seconds_left() == pytest.approx(89 * 2.0)
+
+
+def test_the_time_left_counts_evaluations_and_checkpoints():
+    steps = [step(number, seconds=1.0) for number in range(1, 13)]
+    evaluated = Evaluated(12, 2.0, 7.4, 1.9, seconds=1.0)
+    saved = CheckpointSaved(12, "x", True, 10, seconds=1.0)
+    assert after(prepared(), *steps, evaluated, saved).seconds_left() == pytest.approx(88 * 2.0)
+
+
+def test_the_loss_is_smoothed():
+    assert "loss 2.500" in after(prepared(), step(1, loss=2.5), step(2, loss=2.5)).line()
+    # mean: 0.4 * 2, then 0.6 * 0.8 + 0.4 * 4; divided by 1 - 0.6 ** 2
+    assert "loss 3.250" in after(prepared(), step(1, loss=2.0), step(2, loss=4.0)).line()
+
+
+@pytest.mark.parametrize(("reason", "word"), [("finished", "Finished"), ("stopped", "Stopped")])
+def test_the_end_is_told_first(reason, word):
+    progress = after(prepared(), step(1), RunEnded("first", 1, reason, 2.0, 3.0))
+    assert progress.line().startswith(f"{word} · step 1 of 100")
+
+
+def test_a_run_that_is_only_looked_at_has_no_time_left():
+    assert "left" not in after(prepared(), step(1)).line(live=False)
+
+
+def test_the_share_of_the_steps_is_known():
+    assert after(prepared(), step(25)).share() == 0.25
+    assert Progress().share() == 0.0
+
+
+@pytest.mark.parametrize(("seconds", "text"), [(0.4, "0:00"), (187, "3:07"), (3787, "1:03:07")])
+def test_durations_are_written_as_clocks_do(seconds, text):
+    assert duration(seconds) == text

@@ -1,0 +1,166 @@
+"""From an ask in the Train tab to a task in a job, and its events back into the tab."""
+
+import pytest
+from PySide6.QtCore import Qt
+
+from app.jobs.lanes import Lanes
+from app.tabs.train.controller import TrainController
+from app.tabs.train.tab import TrainTab
+from core.errors import UserFacingError
+from core.runs.folder import Workspace
+
+LEFT = Qt.MouseButton.LeftButton
+
+
+@pytest.fixture
+def tab(qtbot):
+    tab = TrainTab()
+    qtbot.addWidget(tab)
+    tab.resize(1280, 800)
+    tab.show()
+    return tab
+
+
+@pytest.fixture
+def controller(tab, workspace, training):
+    controller = TrainController(
+        tab, workspace, Lanes(tab), tab, train=training.train, resume=training.resume
+    )
+    controller.refresh()
+    return controller
+
+
+def curve(tab):
+    return tab.curves.loss.points("training")[0].tolist()
+
+
+def stop(tab, qtbot, controller):
+    with qtbot.waitSignal(controller.run_ended):
+        qtbot.mouseClick(tab.stop_button, LEFT)
+
+
+def test_start_trains_the_run_of_the_form_and_its_curve_grows(tab, controller, training, qtbot):
+    qtbot.mouseClick(tab.start_button, LEFT)
+    training.allow(3)
+    qtbot.waitUntil(lambda: curve(tab) == [1, 2, 3])
+    assert training.asked == [("run", tab.form.value())]
+    assert controller.active
+    assert not tab.form.isEnabled()
+    stop(tab, qtbot, controller)
+
+
+def test_pause_holds_the_stream_and_resume_lets_it_go_on(tab, controller, training, qtbot):
+    qtbot.mouseClick(tab.start_button, LEFT)
+    training.allow(2)
+    qtbot.waitUntil(lambda: curve(tab) == [1, 2])
+
+    qtbot.mouseClick(tab.pause_button, LEFT)
+    training.allow(5)
+    qtbot.waitUntil(lambda: curve(tab) == [1, 2, 3])  # the step that was being taken
+    assert training.taken == 3
+    assert tab.status.text().startswith("Paused")
+
+    qtbot.mouseClick(tab.pause_button, LEFT)
+    qtbot.waitUntil(lambda: curve(tab) == [1, 2, 3, 4, 5, 6, 7])
+    stop(tab, qtbot, controller)
+
+
+def test_stop_ends_the_run_and_gives_the_form_back(tab, controller, training, qtbot):
+    qtbot.mouseClick(tab.start_button, LEFT)
+    training.allow(1)
+    qtbot.waitUntil(lambda: curve(tab) == [1])
+
+    with qtbot.waitSignal(controller.run_ended) as ended:
+        qtbot.mouseClick(tab.stop_button, LEFT)
+
+    assert ended.args == ["run", "stopped"]
+    assert tab.form.name() == "run-2"  # free for the next one
+    assert not controller.active
+    assert tab.form.isEnabled()
+    assert tab.start_button.isEnabled()
+    assert not tab.stop_button.isEnabled()
+    assert tab.status.text().startswith("Stopped · step 1")
+
+
+def test_stop_ends_a_paused_run(tab, controller, training, qtbot):
+    qtbot.mouseClick(tab.start_button, LEFT)
+    training.allow(1)
+    qtbot.waitUntil(lambda: curve(tab) == [1])
+    qtbot.mouseClick(tab.pause_button, LEFT)
+    stop(tab, qtbot, controller)
+    assert not controller.active
+
+
+def test_a_run_that_fails_says_why_and_keeps_its_curves(tab, workspace, training, qtbot):
+    class NoRoomError(UserFacingError):
+        message, remedy = "The model does not fit.", "Choose a smaller model."
+
+    def fails(workspace, name, config, stop):
+        training.allow(1)
+        events = training.train(workspace, name, config, stop)
+        for _ in range(4):  # up to the first step
+            yield next(events)
+        raise NoRoomError
+
+    controller = TrainController(tab, workspace, Lanes(tab), tab, train=fails)
+    controller.refresh()
+    with qtbot.waitSignal(controller.run_ended) as ended:
+        qtbot.mouseClick(tab.start_button, LEFT)
+
+    assert ended.args == ["run", "failed"]
+    assert tab.banner.isVisible()
+    assert tab.banner.text() == "The model does not fit. Choose a smaller model."
+    assert curve(tab) == [1]
+    assert tab.start_button.isEnabled()
+
+
+def test_choosing_an_earlier_run_draws_its_curves(tab, earlier_run, controller, qtbot):
+    tab.chooser.box.setCurrentIndex(0)
+    tab.chooser.box.activated.emit(0)
+    qtbot.waitUntil(lambda: curve(tab) == [1, 2, 3])
+    assert tab.curves.loss.best == (2, 2.2)
+    qtbot.waitUntil(lambda: controller._history is None)
+
+
+def test_resuming_draws_one_continuous_curve(tab, earlier_run, controller, training, qtbot):
+    tab.chooser.box.setCurrentIndex(0)
+    tab.chooser.box.activated.emit(0)
+    qtbot.mouseClick(tab.chooser.resume_button, LEFT)
+    training.allow(2)
+    qtbot.waitUntil(lambda: curve(tab) == [1, 2, 3, 4])
+    assert training.asked == [("first", {})]
+    assert tab.curves.loss.points("training")[1].tolist() == [2.5] * 4  # not the 99 behind the checkpoint
+    stop(tab, qtbot, controller)
+
+
+def test_another_run_leaves_no_point_of_the_one_before(tab, earlier_run, controller, training, qtbot):
+    tab.chooser.box.setCurrentIndex(0)
+    tab.chooser.box.activated.emit(0)
+    qtbot.mouseClick(tab.start_button, LEFT)
+    training.allow(1)
+    qtbot.waitUntil(lambda: curve(tab) == [1])
+    stop(tab, qtbot, controller)
+
+
+def test_the_next_run_gets_a_free_name(tab, earlier_run, controller):
+    assert tab.form.name() == "run"
+    earlier_run.root.rename(earlier_run.root.with_name("run"))
+    controller.refresh()
+    assert tab.form.name() == "run-2"
+
+
+def test_a_run_started_from_elsewhere_shows_in_the_form(tab, controller, training, qtbot):
+    config = tab.form.value().model_copy(update={"preset": "tiny"})
+    controller.start("sample", config)
+    assert tab.form.name() == "sample"
+    assert tab.form.value() == config
+    controller.stop()
+    qtbot.waitUntil(lambda: not controller.active)
+
+
+def test_an_empty_workspace_offers_no_start(tab, tmp_path, training):
+    empty = Workspace(tmp_path / "empty")
+    empty.prepare()
+    TrainController(tab, empty, Lanes(tab), tab, train=training.train).refresh()
+    assert not tab.start_button.isEnabled()
+    assert tab.empty_corpus.isVisible()

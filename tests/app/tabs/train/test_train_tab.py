@@ -1,0 +1,192 @@
+"""The Train tab by itself: what it asks, and what it shows."""
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QAbstractButton, QComboBox, QWidget
+
+from app.tabs.train.tab import TrainTab
+from core.config.presets import PRESETS
+from core.corpus.library import CorpusTotals
+from core.events import Evaluated, Notice, RunPrepared, SampleWritten, StepDone
+
+
+@pytest.fixture
+def tab(qtbot):
+    tab = TrainTab()
+    qtbot.addWidget(tab)
+    tab.resize(1280, 800)
+    tab.show()
+    tab.show_totals(CorpusTotals(documents=8, characters=1_600_000, bytes=1_610_000))
+    tab.form.suggest_name("run")
+    return tab
+
+
+def editor(tab, name):
+    return tab.findChild(QWidget, name)
+
+
+def prepared(start_step=0):
+    return RunPrepared("run", "starter", 10, 300, start_step, 1000, 50.0, 4096, "cpu", "float32", 42)
+
+
+def steps(first, last, loss=2.5):
+    return [StepDone(n, loss, 1e-3, 1.0, n, 100.0, 0.1, 0.1) for n in range(first, last + 1)]
+
+
+def test_start_asks_for_the_run_the_form_describes(tab, qtbot):
+    editor(tab, "training.max_steps").show_value(12)
+    tab.form.show_name("mine")
+    with qtbot.waitSignal(tab.start_requested) as asked:
+        qtbot.mouseClick(tab.start_button, Qt.MouseButton.LeftButton)
+    name, run = asked.args
+    assert name == "mine"
+    assert run.training.max_steps == 12
+    assert run.model == PRESETS["starter"].run.model
+
+
+@pytest.mark.parametrize("key", PRESETS)
+def test_a_preset_changes_the_whole_form(tab, key):
+    box = tab.findChild(QComboBox, "presetBox")
+    row = box.findData(key)
+    box.setCurrentIndex(row)
+    box.activated.emit(row)
+    assert tab.form.value() == PRESETS[key].run
+
+
+def test_a_value_that_cannot_be_disables_start_with_the_reason(tab):
+    editor(tab, "model.d_model").lineEdit().setText("250")
+    assert not tab.start_button.isEnabled()
+    assert tab.start_button.toolTip() == "Width does not fit: 250 must be a multiple of Heads, 4."
+
+    editor(tab, "model.d_model").show_value(256)
+    assert tab.start_button.isEnabled()
+
+
+def test_settings_of_two_groups_are_checked_against_each_other(tab):
+    editor(tab, "training.window_overlap").show_value(128)
+    assert tab.start_button.toolTip().startswith("Window overlap does not fit: 128 must be below")
+    assert editor(tab, "training.window_overlap").property("valid") is False
+
+    editor(tab, "model.context_length").show_value(256)
+    assert tab.start_button.isEnabled()
+    assert editor(tab, "training.window_overlap").property("valid") is True
+
+
+@pytest.mark.parametrize("name", ["", "..", "a/b", "two words"])
+def test_a_name_that_no_folder_can_have_disables_start(tab, name):
+    tab.form.show_name(name)
+    assert not tab.start_button.isEnabled()
+
+
+def test_an_empty_corpus_is_said_and_leads_to_the_corpus_tab(tab, qtbot):
+    assert not tab.empty_corpus.isVisible()
+    tab.show_totals(CorpusTotals(0, 0, 0))
+    assert tab.empty_corpus.isVisible()
+    assert not tab.start_button.isEnabled()
+    assert "Corpus tab" in tab.start_button.toolTip()
+    with qtbot.waitSignal(tab.corpus_requested):
+        qtbot.mouseClick(tab.corpus_button, Qt.MouseButton.LeftButton)
+
+
+def test_a_suggested_name_gives_way_to_a_typed_one(tab, qtbot):
+    tab.form.suggest_name("run-2")
+    assert tab.form.name() == "run-2"
+    tab.form.name_edit.setText("mine")
+    tab.form.suggest_name("run-3")
+    assert tab.form.name() == "mine"
+
+
+def test_the_facts_follow_the_form(tab):
+    before = tab.parameters.text()
+    editor(tab, "model.n_layers").show_value(8)
+    assert tab.parameters.text() != before
+    assert "parameters" in tab.parameters.text()
+    assert tab.corpus_facts.text().startswith("≈ 400,000 tokens of text")
+
+
+def test_curves_samples_and_figures_follow_the_events(tab):
+    tab.show_started()
+    tab.show_events([prepared(), Evaluated(0, 7.0, 1096.6, 3.0, 0.1), SampleWritten(0, "Mila ", "xqz")])
+    tab.show_events(steps(1, 20))
+
+    assert tab.curves.loss.points("training")[0].tolist() == list(range(1, 21))
+    assert tab.curves.loss.points("validation")[1].tolist() == [7.0]
+    assert tab.curves.perplexity.points("training")[1][0] == pytest.approx(12.18, abs=0.01)
+    assert tab.curves.learning_rate.points("rate")[1][0] == 1e-3
+    assert tab.samples.toPlainText() == "step 0  Mila xqz"
+    assert "step 20 of 1,000 (2 %) · loss 2.500" in tab.status.text()
+
+
+def test_the_best_validation_point_is_marked(tab):
+    tab.show_events([Evaluated(s, loss, 9.0, 2.0, 0.1) for s, loss in ((0, 7.0), (100, 2.0), (200, 3.0))])
+    assert tab.curves.loss.best == (100, 2.0)
+
+
+def test_a_run_taken_up_again_draws_one_continuous_curve(tab):
+    tab.show_events([prepared(), *steps(1, 30), prepared(start_step=20), *steps(21, 25, loss=1.0)])
+    x, loss = tab.curves.loss.points("training")
+    assert x.tolist() == list(range(1, 26))
+    assert loss.tolist() == [2.5] * 20 + [1.0] * 5
+
+
+def test_many_events_are_taken_in_without_looking_back(tab):
+    tab.show_events([prepared()])
+    for first in range(1, 50_001, 1000):
+        tab.show_events(steps(first, first + 999))
+    assert len(tab.curves.loss.points("training")[0]) == 50_000
+
+
+def test_a_loss_beyond_all_bounds_breaks_no_curve(tab):
+    tab.show_events([*steps(1, 1, loss=1e9), *steps(2, 2, loss=float("nan")), *steps(3, 3)])
+    assert tab.curves.loss.points("training")[0].tolist() == [1, 3]
+
+
+def test_the_smoothing_slider_begins_at_sixty_percent_and_smooths_all_plots(tab, qtbot):
+    assert tab.curves.smoothing.value() == 60
+    with qtbot.waitSignal(tab.curves.smoothing_changed) as changed:
+        qtbot.keyClick(tab.curves.smoothing, Qt.Key.Key_End)
+    assert changed.args == [0.99]
+
+
+def test_a_notice_becomes_a_banner(tab):
+    tab.show_events([Notice("The split is by blocks.")])
+    assert tab.banner.text() == "The split is by blocks."
+
+
+def test_pause_and_stop_ask_for_the_run_that_trains(tab, qtbot):
+    assert not tab.pause_button.isEnabled()
+    assert not tab.stop_button.isEnabled()
+    tab.show_started()
+    with qtbot.waitSignal(tab.pause_requested):
+        qtbot.mouseClick(tab.pause_button, Qt.MouseButton.LeftButton)
+    tab.show_paused(True)
+    assert tab.pause_button.text() == "&Resume"
+    with qtbot.waitSignal(tab.go_on_requested):
+        qtbot.mouseClick(tab.pause_button, Qt.MouseButton.LeftButton)
+    with qtbot.waitSignal(tab.stop_requested):
+        qtbot.mouseClick(tab.stop_button, Qt.MouseButton.LeftButton)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "presetBox",
+        "startButton",
+        "pauseButton",
+        "stopButton",
+        "lossPlot",
+        "learningRatePlot",
+        "perplexityPlot",
+        "runBox",
+    ],
+)
+def test_what_tests_and_assistive_tools_look_for_has_its_name(tab, name):
+    assert tab.findChild(QWidget, name) is not None
+
+
+def test_every_control_has_a_tooltip_a_name_and_a_keyboard_way(tab):
+    controls = [*tab.findChildren(QAbstractButton), *tab.findChildren(QComboBox)]
+    for control in controls:
+        assert control.toolTip(), control.objectName()
+        assert control.accessibleName() or control.text(), control.objectName()
+        assert control.focusPolicy() & Qt.FocusPolicy.TabFocus, control.objectName()

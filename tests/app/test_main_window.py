@@ -1,0 +1,249 @@
+"""The window holds the tabs together, leads through the sample, and closes without leaving anything running."""
+
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import pytest
+from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtGui import QGuiApplication, QKeySequence
+
+from app.application import CrashHook, has_display, run
+from app.errors import DEFECT
+from app.first_run import FirstRun
+from app.main_window import MainWindow
+from app.settings import WindowSettings, default_workspace
+from core.config.presets import DEFAULT_PRESET, preset_run
+from core.errors import NoDisplayError, WorkspaceError
+from core.events import ImportFinished
+from core.runs.folder import Workspace
+from core.tasks.meadow import held_out_questions
+
+
+@pytest.fixture
+def workspace(tmp_path):
+    workspace = Workspace(tmp_path / "workspace")
+    workspace.prepare()
+    return workspace
+
+
+@pytest.fixture
+def window(qtbot, workspace):
+    window = MainWindow(workspace)
+    qtbot.addWidget(window)
+    window.show()
+    return window
+
+
+def endless(stop):
+    while not stop.asked:
+        yield 0
+
+
+def button(window, text):
+    return next(b for b in window.question.buttons() if text in b.text())
+
+
+# Standing
+
+
+def test_the_window_has_three_tabs_under_their_names(window):
+    names = [window.tabs.widget(place).objectName() for place in range(3)]
+    assert names == ["corpusTab", "trainTab", "chatTab"]
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_each_tab_has_a_key(qtbot, window, place):
+    window.tabs.setCurrentIndex((place + 1) % 3)
+    qtbot.keySequence(window, QKeySequence(f"Ctrl+{place + 1}"))
+    assert window.tabs.currentIndex() == place
+
+
+def test_it_opens_as_it_was_left(qtbot, window, workspace):
+    window.tabs.setCurrentIndex(2)
+    window.close()
+    again = MainWindow(workspace)
+    qtbot.addWidget(again)
+    assert again.tabs.currentIndex() == 2
+
+
+def test_a_chosen_appearance_is_asked_for_and_remembered(qtbot, window, workspace):
+    with qtbot.waitSignal(window.appearance_wished) as wished:
+        window.menus.appearance_wished.emit("dark")
+    assert wished.args == ["dark"]
+    assert WindowSettings(workspace.root).appearance == "dark"
+
+
+def test_reporting_a_problem_copies_versions_and_log(window, workspace):
+    (workspace.root / "studio.log").write_text("the last words", encoding="utf-8")
+    window.menus.report_wished.emit()
+    report = QGuiApplication.clipboard().text()
+    assert "torch" in report
+    assert "the last words" in report
+    assert "clipboard" in window.corpus_tab.banner.text()
+
+
+def test_a_defect_in_a_slot_is_owned_in_the_tab_in_front(window):
+    window.tabs.setCurrentIndex(1)
+    error = KeyError("oops")
+    CrashHook(window)(KeyError, error, None)
+    assert window.train_tab.banner.text().startswith(DEFECT)
+
+
+def test_control_c_closes_the_window(window):
+    CrashHook(window)(KeyboardInterrupt, KeyboardInterrupt(), None)
+    assert not window.isVisible()
+
+
+def test_the_corpus_button_of_the_train_tab_leads_there(window):
+    window.tabs.setCurrentIndex(1)
+    window.train_tab.corpus_requested.emit()
+    assert window.tabs.currentIndex() == 0
+
+
+# Closing
+
+
+def test_an_idle_window_closes_without_a_question(window):
+    assert window.close()
+    assert window.question is None
+
+
+def test_closing_during_a_job_asks_once(qtbot, window):
+    window.lanes.start("training", endless)
+    assert not window.close()
+    question = window.question
+    assert "training" in question.text()
+    assert not window.close()
+    assert window.question is question
+    button(window, "Stop").click()
+    qtbot.waitUntil(lambda: not window.isVisible())
+
+
+def test_keep_running_keeps_the_window_and_the_job(qtbot, window):
+    job = window.lanes.start("training", endless)
+    window.close()
+    qtbot.mouseClick(button(window, "Keep"), Qt.MouseButton.LeftButton)
+    assert window.isVisible()
+    assert window.lanes.active() == ["training"]
+    assert window.question is None
+    with qtbot.waitSignal(window.lanes.idle):
+        job.stop()
+    assert window.isVisible()
+
+
+def test_stop_and_close_waits_for_the_step_and_then_closes(qtbot, window):
+    ended = []
+    window.lanes.start("training", endless).ended.connect(ended.append)
+    window.lanes.start("corpus", endless)
+    window.close()
+    qtbot.mouseClick(button(window, "Stop"), Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: not window.isVisible())
+    assert ended == [None]
+    assert window.lanes.active() == []
+
+
+def test_a_job_that_ends_under_the_question_needs_no_stopping(qtbot, window):
+    job = window.lanes.start("training", endless)
+    window.close()
+    with qtbot.waitSignal(window.lanes.idle):
+        job.stop()
+    qtbot.mouseClick(button(window, "Stop"), Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: not window.isVisible())
+
+
+# Trying the sample
+
+
+class FakeCorpus(QObject):
+    sample_imported = Signal(object)
+
+    def add_sample(self):
+        self.sample_imported.emit(ImportFinished(7, 0, 0, 0, 0, 1.0))
+
+
+class FakeTrain(QObject):
+    run_ended = Signal(str, str)
+    active = False
+
+    def start(self, name, config):
+        self.started = (name, config)
+
+
+class FakeChat(QObject):
+    opened = None
+
+    def open(self, name, prompt):
+        self.opened = (name, prompt)
+
+
+@pytest.fixture
+def tour(qapp, workspace):
+    corpus, train, chat = FakeCorpus(), FakeTrain(), FakeChat()
+    return SimpleNamespace(
+        corpus=corpus, train=train, chat=chat, first_run=FirstRun(workspace, corpus, train, chat)
+    )
+
+
+def test_the_sample_leads_to_training_with_the_default_preset(qtbot, tour):
+    with qtbot.waitSignal(tour.first_run.training_begun):
+        tour.first_run.begin()
+    assert tour.train.started == ("first", preset_run(DEFAULT_PRESET))
+
+
+def test_a_finished_sample_run_leads_to_the_chat_with_a_question(qtbot, tour):
+    tour.first_run.begin()
+    with qtbot.waitSignal(tour.first_run.model_ready):
+        tour.train.run_ended.emit("first", "finished")
+    assert tour.chat.opened == ("first", held_out_questions()[0].question)
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"), [("first", "stopped"), ("first", "failed"), ("other", "finished")]
+)
+def test_any_other_end_leaves_the_user_where_he_is(tour, name, reason):
+    tour.first_run.begin()
+    tour.train.run_ended.emit(name, reason)
+    assert tour.chat.opened is None
+
+
+def test_a_cancelled_sample_starts_no_training(tour):
+    tour.corpus.sample_imported.emit(ImportFinished(3, 0, 0, 0, 4, 1.0))
+    assert not hasattr(tour.train, "started")
+
+
+def test_the_next_tour_takes_a_name_that_is_free(tour, workspace):
+    folder = workspace.runs / "first"
+    folder.mkdir()
+    (folder / "run.toml").write_text('preset = "starter"\n', encoding="utf-8")
+    tour.first_run.begin()
+    assert tour.train.started[0] != "first"
+
+
+# Starting
+
+
+def test_the_window_imports_without_torch():
+    code = "import sys, app.main_window; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_without_a_display_it_says_so_before_qt_could_abort(monkeypatch, workspace):
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(sys, "platform", "linux")
+    assert not has_display()
+    with pytest.raises(NoDisplayError):
+        run(workspace)
+
+
+def test_a_workspace_that_cannot_be_made_is_told_in_a_sentence(tmp_path):
+    blocked = tmp_path / "file"
+    blocked.write_text("in the way", encoding="utf-8")
+    with pytest.raises(WorkspaceError):
+        run(Workspace(blocked / "workspace"))
+
+
+def test_the_environment_names_the_workspace(monkeypatch, tmp_path):
+    monkeypatch.setenv("SHEEPOP_WORKSPACE", str(tmp_path))
+    assert default_workspace() == tmp_path

@@ -1,0 +1,62 @@
+"""A banner says one thing at a time, until it is closed."""
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QLabel, QToolButton
+
+from app.errors import DEFECT, present
+from app.widgets.banner import Banner
+from core.errors import EmptyCorpusError
+
+
+@pytest.fixture
+def banner(qtbot):
+    banner = Banner()
+    qtbot.addWidget(banner)
+    return banner
+
+
+def test_it_is_not_there_until_there_is_something_to_say(banner):
+    assert not banner.isVisible()
+
+
+def test_a_problem_is_told_with_its_remedy(banner):
+    banner.show_problem("The disk is full.", "Free some space.")
+    assert banner.isVisible()
+    assert banner.text() == "The disk is full. Free some space."
+
+
+def test_the_text_stands_in_the_label_that_assistive_tools_look_for(banner):
+    banner.show_notice("Tesseract is not installed.")
+    assert banner.findChild(QLabel, "bannerLabel").text() == "Tesseract is not installed."
+
+
+def test_the_next_message_replaces_the_one_before(banner):
+    banner.show_problem("One.", "Two.")
+    banner.show_notice("Three.")
+    assert banner.text() == "Three."
+
+
+def test_its_button_closes_it(qtbot, banner):
+    banner.show_notice("Read.")
+    qtbot.mouseClick(banner.findChild(QToolButton), Qt.MouseButton.LeftButton)
+    assert not banner.isVisible()
+
+
+def test_problems_and_notices_look_different(banner):
+    banner.show_problem("One.", "")
+    problem = banner.property("role")
+    banner.show_notice("Two.")
+    assert banner.property("role") != problem
+
+
+def test_a_failure_that_was_foreseen_is_told_in_its_own_words(banner):
+    error = EmptyCorpusError()
+    present(error, banner)
+    assert banner.text() == f"{error.message} {error.remedy}"
+
+
+def test_a_defect_is_owned_and_never_quoted(banner):
+    present(KeyError("secret"), banner)
+    assert banner.text().startswith(DEFECT)
+    assert "secret" not in banner.text()

@@ -1,0 +1,163 @@
+"""The plot of growing curves: what it holds, when it paints, and what it says under the crosshair."""
+
+import math
+
+import numpy as np
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QWidget
+
+from app.widgets.plot import CurvePlot, link
+
+
+def make_plot(qtbot, title="Loss"):
+    plot = CurvePlot(title, "nats/token", "step")
+    plot.add_curve("training", "plot_training", smoothed=True)
+    plot.add_curve("validation", "plot_validation")
+    qtbot.addWidget(plot)
+    plot.resize(500, 300)
+    plot.show()
+    return plot
+
+
+@pytest.fixture
+def plot(qtbot):
+    return make_plot(qtbot)
+
+
+def drawn(plot, name):
+    """The y values of the bold line, as they were last handed to the view."""
+    values = plot._curves[name].bold_line.yData
+    return np.empty(0) if values is None else values
+
+
+def test_points_appear_in_the_view(plot, qtbot):
+    plot.extend("validation", [0, 100], [5.0, 4.0])
+    qtbot.waitUntil(lambda: drawn(plot, "validation").tolist() == [5.0, 4.0])
+
+
+def test_many_batches_cost_one_redraw(plot, qtbot):
+    qtbot.waitUntil(lambda: not plot._frame.isActive())
+    redraws = []
+    plot._frame.timeout.connect(lambda: redraws.append(True))
+    for step in range(1, 1001):
+        plot.extend("training", [step], [1.0])
+    qtbot.waitUntil(lambda: len(drawn(plot, "training")) == 1000)
+    assert len(redraws) == 1
+    assert not plot._frame.isActive()
+
+
+def test_what_is_not_finite_is_left_out(plot):
+    plot.extend("training", [1, 2, 3, 4], [1.0, math.nan, math.inf, 2.0])
+    assert plot.points("training")[0].tolist() == [1, 4]
+
+
+def test_a_step_that_comes_again_replaces_what_stood_there(plot):
+    plot.extend("training", [1, 2, 3], [9.0, 8.0, 7.0])
+    plot.extend("training", [2, 3], [6.0, 5.0])
+    assert plot.points("training")[1].tolist() == [9.0, 6.0, 5.0]
+
+
+def test_curves_are_cut_where_a_run_is_taken_up(plot):
+    plot.extend("training", [1, 2, 3], [9.0, 8.0, 7.0])
+    plot.cut_after(2)
+    assert plot.points("training")[0].tolist() == [1, 2]
+
+
+def test_the_crosshair_reads_all_curves_in_all_linked_plots(plot, qtbot):
+    other = make_plot(qtbot, "Perplexity")
+    link([plot, other])
+    plot.extend("validation", [0, 100], [5.0, 4.0])
+    other.extend("validation", [0, 100], [148.4, 54.6])
+
+    plot.pointed.emit(80.0)
+
+    assert plot.readout() == "step 100 · validation 4"
+    assert other.readout() == "step 100 · validation 54.6"
+    plot.pointed_away.emit()
+    assert other.readout() == ""
+
+
+def test_arrow_keys_move_the_crosshair(plot, qtbot):
+    link([plot])
+    plot.extend("validation", [0, 100], [5.0, 4.0])
+    qtbot.waitUntil(lambda: not plot._frame.isActive())
+    qtbot.keyClick(plot, Qt.Key.Key_Right)
+    assert "validation" in plot.readout()
+
+
+def test_zooming_one_plot_zooms_its_neighbours(plot, qtbot):
+    other = make_plot(qtbot)
+    link([plot, other])
+    plot.zoomed.emit(10.0, 20.0)
+    assert other._plot.getViewBox().viewRange()[0] == [10.0, 20.0]
+
+
+def test_a_logarithmic_axis_leaves_out_what_has_no_logarithm(plot, qtbot):
+    plot.extend("validation", [1, 2, 3], [0.0, 10.0, 100.0])
+    plot.set_log(True)
+    qtbot.waitUntil(lambda: len(drawn(plot, "validation")) == 2)
+    assert plot.log_button.isChecked()
+
+
+def test_logarithmic_ticks_are_plain_numbers(plot):
+    axis = plot._plot.getAxis("left")
+    axis.setRange(0, 2)
+    assert axis.logTickStrings([0, 0.301, 0.699, 0.845, 1, 2], 1, None) == ["1", "2", "5", "", "10", "100"]
+    axis.setRange(0, 5)
+    assert axis.logTickStrings([-1, 0, 0.301, 4], 1, None) == ["0.1", "1", "", "10,000"]
+
+
+def test_the_best_point_is_told_while_nothing_is_pointed_at(plot, qtbot):
+    plot.mark_best(100, 4.0)
+    qtbot.waitUntil(lambda: plot.readout() == "best 4 at step 100")
+
+
+def test_lines_show_no_more_points_than_pixels_and_none_outside(plot):
+    for curve in plot._curves.values():
+        for line in (curve.raw_line, curve.bold_line):
+            assert line.opts["autoDownsample"]
+            assert line.opts["clipToView"]
+            assert line.opts["symbol"] is None
+
+
+def test_smoothing_changes_the_bold_line_only(plot, qtbot):
+    plot.extend("training", [1, 2], [1.0, 3.0])
+    plot.set_smoothing(0.0)
+    qtbot.waitUntil(lambda: drawn(plot, "training").tolist() == [1.0, 3.0])
+    plot.set_smoothing(0.5)
+    qtbot.waitUntil(lambda: drawn(plot, "training").tolist() == pytest.approx([1.0, 7 / 3]))
+    assert plot.points("training")[1].tolist() == [1.0, 3.0]
+
+
+def test_a_hidden_plot_waits_with_painting_until_it_is_seen(plot, qtbot):
+    qtbot.waitUntil(lambda: not plot._frame.isActive())
+    plot.hide()
+    plot.extend("validation", [1], [2.0])
+    qtbot.waitUntil(lambda: not plot._frame.isActive())
+    assert len(drawn(plot, "validation")) == 0
+    plot.show()
+    qtbot.waitUntil(lambda: len(drawn(plot, "validation")) == 1)
+
+
+def test_colours_follow_the_theme(plot, qapp, qtbot):
+    before = plot._view.backgroundBrush().color().name()
+    old = qapp.palette()
+    dark = qapp.palette()
+    for role in (dark.ColorRole.Window, dark.ColorRole.Base):
+        dark.setColor(role, Qt.GlobalColor.black)
+    other = dark if old.color(old.ColorRole.Window).lightness() >= 128 else lightened(old)
+    qapp.setPalette(other)
+    try:
+        qtbot.waitUntil(lambda: plot._view.backgroundBrush().color().name() != before)
+    finally:
+        qapp.setPalette(old)
+
+
+def lightened(palette):
+    palette.setColor(palette.ColorRole.Window, Qt.GlobalColor.white)
+    return palette
+
+
+def test_the_view_has_a_name_for_assistive_tools(plot):
+    assert "Loss plot" in {child.accessibleName() for child in plot.findChildren(QWidget)}

@@ -1,0 +1,80 @@
+"""Light and dark are one theme in two palettes, and reach what is already on the screen."""
+
+from dataclasses import asdict
+
+import pytest
+from PySide6.QtGui import QColor
+from PySide6.QtWidgets import QPushButton, QWidget
+
+from app.widgets.icons import give_icon, icon
+from app.widgets.resources import resource
+from app.widgets.theme import DARK, LIGHT, Theme, colours
+
+
+@pytest.fixture
+def theme(qapp):
+    palette, style = qapp.palette(), qapp.style().objectName()
+    made = Theme(qapp, "light")
+    yield made
+    qapp.styleHints().colorSchemeChanged.disconnect(made._follow)
+    made.deleteLater()
+    qapp.setStyleSheet("")
+    qapp.setStyle(style)
+    qapp.setPalette(palette)
+
+
+def middle(button):
+    return button.icon().pixmap(24, 24).toImage().pixelColor(12, 12)
+
+
+def test_choosing_dark_changes_the_colours_that_painters_read(theme):
+    assert colours() == LIGHT
+    theme.choose("dark")
+    assert colours() == DARK
+
+
+def test_icons_that_stand_on_buttons_follow_the_theme(qtbot, theme):
+    window = QWidget()
+    qtbot.addWidget(window)
+    button = QPushButton(window)
+    give_icon(button, "add")
+    assert middle(button).lightness() < 128
+    theme.choose("dark")
+    assert middle(button).lightness() > 128
+
+
+def contrast(one: str, other: str) -> float:
+    """The ratio of the Web Content Accessibility Guidelines, 1 to 21."""
+    lights = []
+    for name in (one, other):
+        parts = [getattr(QColor(name), part)() for part in ("redF", "greenF", "blueF")]
+        linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+        lights.append(0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2])
+    return (max(lights) + 0.05) / (min(lights) + 0.05)
+
+
+@pytest.mark.parametrize("chosen", [LIGHT, DARK], ids=["light", "dark"])
+@pytest.mark.parametrize("ground", ["window", "surface", "raised"])
+@pytest.mark.parametrize("ink", ["text", "muted", "accent", "danger", "warning", "notice"])
+def test_words_are_readable_on_every_ground(chosen, ground, ink):
+    assert contrast(getattr(chosen, ink), getattr(chosen, ground)) >= 4.5
+
+
+@pytest.mark.parametrize("chosen", [LIGHT, DARK], ids=["light", "dark"])
+@pytest.mark.parametrize(
+    ("ink", "ground"),
+    [("on_accent", "accent"), ("text", "accent_soft"), ("text", "danger_soft"), ("text", "notice_soft")],
+)
+def test_words_are_readable_on_coloured_grounds(chosen, ink, ground):
+    assert contrast(getattr(chosen, ink), getattr(chosen, ground)) >= 4.5
+
+
+@pytest.mark.parametrize("chosen", [LIGHT, DARK], ids=["light", "dark"])
+def test_every_colour_is_one(chosen):
+    assert all(QColor(value).isValid() for value in asdict(chosen).values())
+
+
+def test_every_drawing_makes_an_icon(qapp):
+    drawings = sorted(resource("icons").glob("*.svg"))
+    assert drawings
+    assert all(not icon(drawing.stem).isNull() for drawing in drawings)

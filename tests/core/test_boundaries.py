@@ -1,0 +1,48 @@
+"""The walls between core and the window that a static check cannot see: what really happens on import."""
+
+import pkgutil
+import subprocess
+import sys
+
+import core
+
+MODULES = sorted(module.name for module in pkgutil.walk_packages(core.__path__, "core."))
+LIGHT_ROOMS = ("core.config", "core.documents", "core.corpus", "core.tokenizers")
+LIGHT_FILES = (
+    "core.events",
+    "core.errors",
+    "core.control",
+    "core.metrics",
+    "core.runs.catalog",
+    "core.runs.folder",
+)
+WITHOUT_TORCH = [name for name in MODULES if name.startswith(LIGHT_ROOMS) or name in LIGHT_FILES]
+
+IMPORT_ALL = """
+import importlib, sys
+for package in ("PySide6", "shiboken6", "pyqtgraph"):
+    sys.modules[package] = None  # importing it now raises
+for name in {names!r}:
+    importlib.import_module(name)
+sys.exit("torch" in sys.modules)
+"""
+
+
+def import_in_a_new_process(names):
+    """The process that imported all of `names` where Qt is blocked; its exit code is 1 if torch came in."""
+    code = IMPORT_ALL.format(names=names)
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+
+
+def test_there_are_modules_to_look_at():
+    assert "core.tasks.train_model" in MODULES
+    assert len(MODULES) > 30
+
+
+def test_every_module_of_core_imports_where_qt_is_blocked():
+    assert import_in_a_new_process(MODULES).stderr == ""
+
+
+def test_the_light_rooms_open_without_torch():
+    done = import_in_a_new_process(WITHOUT_TORCH)
+    assert (done.returncode, done.stderr) == (0, "")
