@@ -1,0 +1,47 @@
+# run      set everything up and open the window
+# test     the whole gate: format, lint, types, import contracts, tests
+# slow     the tests that take minutes; .ci/run runs them too
+# bench    this machine against a named peer
+# package  a folder with the program in it that needs no Python (PyInstaller)
+# pictures the README's screenshots
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: run test slow bench package pictures system
+
+run: $(VENV)/.run
+	$(BIN)/python main.py
+
+test: $(VENV)/.test
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest -m "not slow"
+
+slow: $(VENV)/.test
+	QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest -m slow
+
+bench: $(VENV)/.test
+	$(BIN)/python main.py bench train
+	$(BIN)/python main.py bench generate
+
+package: $(VENV)/.test
+	$(BIN)/pyinstaller --noconfirm packaging/sheepop-studio.spec
+
+pictures: $(VENV)/.test
+	$(BIN)/python packaging/pictures.py
+
+$(VENV)/.run: pyproject.toml | system
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install -e .
+	touch $@
+
+$(VENV)/.test: pyproject.toml | system $(VENV)/.run
+	$(BIN)/python -m pip install -e ".[dev]"
+	touch $@
+
+system:
+	@sh packaging/system-packages.sh

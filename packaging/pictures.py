@@ -1,0 +1,107 @@
+"""Make the README's pictures: take the tour that a newcomer takes, and photograph the window on the way.
+
+    python packaging/pictures.py [WORKSPACE]
+
+Without a display the window is drawn offscreen. In a new workspace this trains the sample's model, which takes
+minutes; in one that has the run already, it takes seconds.
+"""
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from core.process import prepare_process  # noqa: E402  # the allocator is told before torch is loaded
+
+prepare_process()
+
+from PySide6.QtCore import QEventLoop, QSize, QTimer, SignalInstance  # noqa: E402
+from PySide6.QtWidgets import QApplication  # noqa: E402
+
+from app.main_window import MainWindow  # noqa: E402
+from app.widgets.theme import apply_theme  # noqa: E402
+from core.runs.catalog import Catalog  # noqa: E402
+from core.runs.folder import Workspace  # noqa: E402
+from core.tasks.meadow import held_out_questions  # noqa: E402
+
+FOLDER = ROOT / "packaging" / "pictures"
+SIZE = QSize(1280, 800)
+SETTLE_MS = 300  # for the last frame's timer, layouts and fonts
+
+
+def main() -> None:
+    """Take the tour and leave the pictures in `packaging/pictures`."""
+    root = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(tempfile.mkdtemp()) / "SheepOp Studio"
+    workspace = Workspace(root)
+    workspace.prepare()
+    FOLDER.mkdir(exist_ok=True)
+    app = QApplication(sys.argv[:1])
+    theme = apply_theme(app, "light")
+    window = MainWindow(workspace)
+    window.resize(SIZE)
+    window.show()
+    picture(window, "start")
+    take_the_tour(window, workspace)
+    ask(window)
+    for appearance in ("light", "dark"):
+        theme.choose(appearance)
+        for tab, name in (
+            (window.corpus_tab, "corpus"),
+            (window.train_tab, "train"),
+            (window.chat_tab, "chat"),
+        ):
+            window.tabs.setCurrentWidget(tab)
+            picture(window, f"{name}-{appearance}")
+    window.close()
+
+
+def take_the_tour(window: MainWindow, workspace: Workspace) -> None:
+    """From "Try the sample" to the question typed in; or open the run that is there."""
+    runs = Catalog(workspace).names()
+    if runs:
+        window.train_tab.run_chooser.select(runs[0])
+        window.chat.open(runs[0], held_out_questions()[0].question)
+        wait_for(window.chat.slot.changed)
+        wait_for(window.chat.slot.changed)
+        return
+    window.corpus_tab.sample_button.click()
+    wait_for(window.first_run.model_ready)
+    wait_for(window.lanes.idle)
+
+
+def ask(window: MainWindow) -> None:
+    """Send the question that stands there, then two more."""
+    for question in (None, held_out_questions()[40].question, held_out_questions()[70].question):
+        if question is not None:
+            window.chat_tab.show_prompt(question)
+        settle()
+        window.chat_tab.send_button.click()
+        wait_for(window.lanes.idle)
+
+
+def picture(window: MainWindow, name: str) -> None:
+    """Photograph the window once it has settled."""
+    settle()
+    window.grab().save(str(FOLDER / f"{name}.png"))
+
+
+def wait_for(signal: SignalInstance) -> None:
+    """Let the window live until something has happened."""
+    loop = QEventLoop()
+    signal.connect(loop.quit)
+    loop.exec()
+
+
+def settle() -> None:
+    """Let the window live for a moment."""
+    loop = QEventLoop()
+    QTimer.singleShot(SETTLE_MS, loop.quit)
+    loop.exec()
+
+
+if __name__ == "__main__":
+    main()
