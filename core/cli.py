@@ -89,7 +89,10 @@ def hoisted(arguments: Sequence[str]) -> list[str]:
         if argument == "--json" or argument.startswith("--workspace="):
             front.append(argument)
         elif argument == "--workspace":
-            front += [argument, *([value] if (value := next(waiting, None)) is not None else [])]
+            value = next(waiting, None)
+            if value is None:
+                return [argument]  # alone, or typer would take the command for the value
+            front += [argument, value]
         elif argument == "--":
             rest += [argument, *waiting]
         else:

@@ -36,7 +36,7 @@ PRESETS: dict[str, Preset] = {
             preset="starter",
             model=ModelConfig(positions="learned"),
             training=TrainingConfig(
-                max_steps=400, learning_rate=2e-3, min_learning_rate=2e-4, warmup_steps=50
+                max_steps=500, batch_size=16, learning_rate=2e-3, min_learning_rate=2e-4, warmup_steps=50
             ),
         ),
     ),
@@ -64,7 +64,8 @@ PRESETS: dict[str, Preset] = {
             training=TrainingConfig(
                 max_steps=1000,
                 max_epochs=30,
-                batch_size=64,
+                batch_size=1,  # 30 passes over a file of four lines must be enough steps to learn it
+                window_overlap=5,
                 optimizer="adam",
                 learning_rate=0.1,
                 min_learning_rate=0.0,

@@ -10,11 +10,18 @@ from pathlib import Path
 
 from core.config.run import RunConfig
 from core.config.toml import read_run
-from core.errors import DamagedCheckpointError, NoCheckpointError, UnknownRunError, UserFacingError
+from core.errors import (
+    DamagedCheckpointError,
+    DamagedRunError,
+    NoCheckpointError,
+    UnknownRunError,
+    UsageError,
+    UserFacingError,
+)
 from core.events import Event
 from core.runs.folder import RunFolder, Workspace
 from core.runs.journal import read_events
-from core.runs.state import CheckpointState, read_state
+from core.runs.state import OPTIMIZER, WEIGHTS, CheckpointState, check_file, read_state
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +72,12 @@ class Catalog:
         return RunFolder(self._workspace.runs / name)  # a copy made by hand can have any name
 
     def config(self, name: str) -> RunConfig:
-        """The settings of a run."""
-        return read_run(self.folder(name).config)
+        """The settings of a run.
+
+        Raises:
+            UnknownRunError, DamagedRunError: There is no such run, or its run.toml is wrong.
+        """
+        return read_config(self.folder(name))
 
     def events(self, name: str) -> Iterator[Event]:
         """What the run reported so far, oldest first."""
@@ -98,6 +109,44 @@ class Catalog:
         taken = {path.name.casefold() for path in self._workspace.runs.glob("*")}
         names = (stem if number == 1 else f"{stem}-{number}" for number in range(1, len(taken) + 2))
         return next(name for name in names if name.casefold() not in taken)
+
+
+def read_config(run: RunFolder) -> RunConfig:
+    """The run's settings.
+
+    Raises:
+        DamagedRunError: Its run.toml is missing or wrong.
+    """
+    try:
+        return read_run(run.config)
+    except UsageError as cause:
+        raise DamagedRunError(run.name, f"its run.toml is not valid. {cause}") from cause
+
+
+def newest_sound_step(run: RunFolder) -> int | None:
+    """The step to go on from: the one that `last` names, or the newest before it whose files are whole.
+
+    None where there is no checkpoint at all.
+
+    Raises:
+        DamagedCheckpointError: There are checkpoints, and none is whole. What is wrong with the newest is told.
+    """
+    last = pointed_step(run, "last")
+    newest_damage: DamagedCheckpointError | None = None
+    for step in sorted(
+        (step for step in checkpoint_steps(run) if last is not None and step <= last), reverse=True
+    ):
+        try:
+            state = read_state(run.checkpoint(step))
+            for name in (WEIGHTS, OPTIMIZER):
+                check_file(run.checkpoint(step), name, state)
+        except DamagedCheckpointError as damage:
+            newest_damage = newest_damage or damage
+        else:
+            return step
+    if newest_damage is not None:
+        raise newest_damage
+    return last
 
 
 def checkpoint_steps(run: RunFolder) -> tuple[int, ...]:

@@ -4,7 +4,6 @@ A kill at any moment leaves the checkpoints that were there, and perhaps a draft
 """
 
 import errno
-import hashlib
 import json
 import shutil
 from pathlib import Path
@@ -17,10 +16,7 @@ from core.errors import DiskFullError, WorkspaceError
 from core.runs.catalog import checkpoint_steps, pointed_step
 from core.runs.files import move_folder_into_place, sync, telling_disk_errors, write_whole
 from core.runs.folder import RunFolder
-from core.runs.state import CheckpointState
-
-WEIGHTS = "model.safetensors"
-OPTIMIZER = "optimizer.safetensors"
+from core.runs.state import OPTIMIZER, WEIGHTS, CheckpointState, digest
 
 
 def save_checkpoint(
@@ -56,9 +52,7 @@ def save_checkpoint(
             move_folder_into_place(draft, place)
         finally:
             shutil.rmtree(draft, ignore_errors=True)
-    if (
-        state.best_step == state.step
-    ):  # before `last`, from which a killed run goes on and would not look back
+    if state.best_step == state.step:  # before `last`: a killed run goes on from that, and does not look back
         write_whole(run.checkpoints / "best", place.name + "\n")
     write_whole(run.checkpoints / "last", place.name + "\n")
     _drop_oldest(run, keep)
@@ -77,17 +71,11 @@ def clear_drafts(run: RunFolder) -> None:
         shutil.rmtree(draft, ignore_errors=True)
 
 
-def digest(path: Path) -> str:
-    """The file's SHA-256 in hexadecimal."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 def _write_tensors(path: Path, tensors: dict[str, Tensor]) -> None:
     try:
         save_file({name: t.detach().contiguous() for name, t in tensors.items()}, path, {"format": "pt"})
     except SafetensorError as cause:  # the library tells the system's error number in its text only
-        if f"os error {errno.ENOSPC}" in str(cause):
+        if any(f"os error {number}" in str(cause) for number in (errno.ENOSPC, errno.EDQUOT)):
             raise DiskFullError(path) from cause
         raise WorkspaceError(path, str(cause)) from cause
     sync(path)

@@ -9,13 +9,11 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from core.config.run import RunConfig
-from core.config.toml import read_run
-from core.errors import DamagedCheckpointError, DamagedRunError, UsageError, WrongShapeError
+from core.errors import DamagedCheckpointError, WrongShapeError
 from core.model.transformer import Transformer
-from core.runs.catalog import find_checkpoint
-from core.runs.checkpoint import OPTIMIZER, WEIGHTS, digest
+from core.runs.catalog import find_checkpoint, read_config
 from core.runs.folder import RunFolder
-from core.runs.state import CheckpointState, read_state
+from core.runs.state import OPTIMIZER, WEIGHTS, CheckpointState, check_file, read_state
 from core.tokenizers.files import load_tokenizer
 from core.tokenizers.tokenizer import Tokenizer
 
@@ -45,18 +43,6 @@ def load_model(run: RunFolder, which: str) -> LoadedModel:
     return LoadedModel(model.eval(), tokenizer, config, state)
 
 
-def read_config(run: RunFolder) -> RunConfig:
-    """The run's settings.
-
-    Raises:
-        DamagedRunError: Its run.toml is missing or wrong.
-    """
-    try:
-        return read_run(run.config)
-    except UsageError as cause:
-        raise DamagedRunError(run.name, f"its run.toml is not valid. {cause}") from cause
-
-
 def read_optimizer(checkpoint: Path, state: CheckpointState) -> dict[str, Tensor]:
     """The optimizer's tensors by name."""
     return read_tensors(checkpoint, OPTIMIZER, state)
@@ -68,13 +54,9 @@ def read_tensors(checkpoint: Path, name: str, state: CheckpointState) -> dict[st
     Raises:
         DamagedCheckpointError: The file is missing, cut short or altered.
     """
-    path = checkpoint / name
+    path = check_file(checkpoint, name, state)
     try:
-        if name in state.sha256 and digest(path) != state.sha256[name]:
-            raise DamagedCheckpointError(checkpoint, f"{name} is not what was written")
         return load_file(path)
-    except FileNotFoundError as cause:
-        raise DamagedCheckpointError(checkpoint, f"{name} is missing") from cause
     except (OSError, SafetensorError) as cause:
         raise DamagedCheckpointError(checkpoint, f"{name} cannot be read") from cause
 

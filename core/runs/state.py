@@ -1,5 +1,6 @@
 """What a checkpoint says of itself in `state.json`: plain numbers, readable without torch."""
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -7,6 +8,9 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from core.errors import DamagedCheckpointError
+
+WEIGHTS = "model.safetensors"
+OPTIMIZER = "optimizer.safetensors"
 
 
 class CheckpointState(BaseModel):
@@ -48,3 +52,26 @@ def read_state(checkpoint: Path) -> CheckpointState:
             checkpoint, f"it was written in format {state.format}, by a later version"
         )
     return state
+
+
+def check_file(checkpoint: Path, name: str, state: CheckpointState) -> Path:
+    """The path of one of a checkpoint's tensor files, after comparing its SHA-256.
+
+    Raises:
+        DamagedCheckpointError: The file is missing, cut short or altered.
+    """
+    path = checkpoint / name
+    try:
+        if digest(path) != state.sha256.get(name, ""):
+            raise DamagedCheckpointError(checkpoint, f"{name} is not what was written")
+    except FileNotFoundError as cause:
+        raise DamagedCheckpointError(checkpoint, f"{name} is missing") from cause
+    except OSError as cause:
+        raise DamagedCheckpointError(checkpoint, f"{name} cannot be read") from cause
+    return path
+
+
+def digest(path: Path) -> str:
+    """The file's SHA-256 in hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

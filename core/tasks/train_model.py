@@ -22,8 +22,8 @@ from core.errors import (
     RunBusyError,
     RunExistsError,
 )
-from core.events import CheckpointSaved, Event, RunEnded
-from core.runs.catalog import Catalog, pointed_step
+from core.events import CheckpointSaved, Event, Notice, RunEnded
+from core.runs.catalog import Catalog, newest_sound_step, pointed_step
 from core.runs.files import telling_disk_errors, write_whole
 from core.runs.folder import RunFolder, Workspace
 from core.runs.journal import Journal, rewind
@@ -37,6 +37,8 @@ CHANGEABLE = ("training.", "sampling.")  # by a run that goes on; the rest made 
 
 def train_model(workspace: Workspace, name: str, config: RunConfig, stop: StopToken) -> Stream:
     """Train a new run to its last step, or until `stop` is set; then it can be resumed.
+
+    Stopped before its first checkpoint, it leaves no run, and its name is free.
 
     Raises:
         RunExistsError, BadRunNameError: The name is taken, or cannot be one. Nothing is changed.
@@ -57,7 +59,7 @@ def train_model(workspace: Workspace, name: str, config: RunConfig, stop: StopTo
 
 
 def resume_run(workspace: Workspace, name: str, changes: dict[str, Any], stop: StopToken) -> Stream:
-    """Go on with a run from its last checkpoint, as if it had never stopped.
+    """Go on with a run from its last checkpoint that is whole, as if it had never stopped.
 
     Args:
         changes: Settings of `training` and `sampling` to change from here on, by dotted name.
@@ -73,6 +75,7 @@ def resume_run(workspace: Workspace, name: str, changes: dict[str, Any], stop: S
         if not setting.startswith(CHANGEABLE):
             raise BadSettingError(setting, "cannot change once a run has begun")
     with _held(folder):
+        yield from _step_back_over_damage(folder)
         dataset = yield from _dataset_of(workspace, folder, config, stop)
         return (yield from _train(workspace, folder, config, dataset, stop))
 
@@ -99,6 +102,18 @@ def _lay_out(folder: RunFolder, dataset: Dataset) -> None:
         folder.checkpoints.mkdir(exist_ok=True)
     write_whole(folder.tokenizer, dataset.tokenizer.read_text(encoding="utf-8"))
     write_whole(folder.dataset, dataset.to_json())
+
+
+def _step_back_over_damage(folder: RunFolder) -> Generator[Event, None, None]:
+    """Point `last` at a checkpoint that is whole, and say so where that is an earlier one.
+
+    Raises:
+        DamagedCheckpointError: None is.
+    """
+    last, sound = pointed_step(folder, "last"), newest_sound_step(folder)
+    if sound != last:
+        write_whole(folder.checkpoints / "last", f"{folder.checkpoint(sound or 0).name}\n")
+        yield Notice(f"The checkpoint of step {last:,} is damaged, so the run goes on from step {sound:,}.")
 
 
 def _dataset_of(

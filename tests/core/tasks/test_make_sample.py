@@ -90,14 +90,10 @@ def test_a_full_disk_is_told_and_leaves_the_old_file(workspace, imported, monkey
     first = workspace.sample / NAMES[0]
     first.write_text("what was there before")
 
-    write_bytes = Path.write_bytes
+    def full(descriptor):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    def write_until_full(path, content):
-        write_bytes(path, content[:10])
-        if content[10:]:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    monkeypatch.setattr(Path, "write_bytes", write_until_full)
+    monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(DiskFullError):
         run(workspace)
     assert first.read_text() == "what was there before"

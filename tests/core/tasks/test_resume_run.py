@@ -25,7 +25,7 @@ from core.errors import (
     UnknownSettingError,
     WrongShapeError,
 )
-from core.events import CheckpointSaved, Evaluated, RunEnded, RunPrepared, SampleWritten, StepDone
+from core.events import CheckpointSaved, Evaluated, Notice, RunEnded, RunPrepared, SampleWritten, StepDone
 from core.runs import checkpoint
 from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
@@ -51,6 +51,10 @@ def told(workspace, name="a"):
             case SampleWritten():
                 facts.append(("sample", event.step, event.text))
     return facts
+
+
+def cut_short(path):
+    path.write_bytes(path.read_bytes()[:-8])
 
 
 def weights(workspace, name="a"):
@@ -132,12 +136,19 @@ def test_best_and_time_and_tokens_go_on_from_where_they_were(stopped):
 
 def test_a_run_killed_between_any_two_events_goes_on_with_the_same_steps(filled, trained, tiny):
     expected, whole = told(trained, "first"), list(Catalog(trained).events("first"))
-    for count in range(1, len(whole)):
+    for count in range(1, len(whole) - 1):  # the last but one is the last checkpoint: nothing is left to do
         workspace = Workspace(shutil.copytree(filled.root, filled.root.with_name(f"killed-{count}")))
         closed_after(workspace, tiny(), count)
         resume(workspace)
         assert told(workspace) == expected, f"killed after event {count}, {whole[count - 1]}"
         assert weights(workspace) == weights(trained, "first")
+
+
+def test_a_run_killed_after_its_last_checkpoint_is_finished(filled, trained, tiny):
+    closed_after(filled, tiny(), len(list(Catalog(trained).events("first"))) - 1)
+    with pytest.raises(RunFinishedError):
+        resume(filled)
+    assert told(filled) == told(trained, "first")
 
 
 def test_a_run_killed_before_it_was_one_can_be_started_again(filled, tiny):
@@ -301,14 +312,21 @@ def test_a_run_is_free_again_after_its_stream_is_closed(stopped):
     assert resume(stopped)[-1].reason == "finished"
 
 
-def test_a_damaged_last_checkpoint_is_told_and_nothing_is_changed(stopped):
-    path = stopped.run("a").checkpoint(3) / "optimizer.safetensors"
-    path.write_bytes(path.read_bytes()[:-8])
+def test_a_damaged_last_checkpoint_is_told_and_the_run_goes_on_from_the_one_before(stopped):
+    cut_short(stopped.run("a").checkpoint(3) / "optimizer.safetensors")
+    events = resume(stopped)
+    notices = [event.text for event in events if isinstance(event, Notice)]
+    assert notices == ["The checkpoint of step 3 is damaged, so the run goes on from step 2."]
+    assert [event.step for event in events if isinstance(event, StepDone)] == [3, 4, 5, 6]
+
+
+def test_a_run_without_one_whole_checkpoint_says_what_is_wrong_with_its_last(stopped):
+    for step in (0, 2, 3):
+        cut_short(stopped.run("a").checkpoint(step) / "model.safetensors")
     events_before = stopped.run("a").events.read_bytes()
-    with pytest.raises(DamagedCheckpointError):
+    with pytest.raises(DamagedCheckpointError, match="step-000003"):
         resume(stopped)
     assert stopped.run("a").events.read_bytes() == events_before
-    assert Catalog(stopped).summary("a").checkpoints == (0, 2, 3)
 
 
 def test_settings_of_another_shape_are_told(stopped):

@@ -1,0 +1,138 @@
+"""Runs are listed as the disk has them, and one that is damaged hides no other."""
+
+import os
+import shutil
+import time
+
+import pytest
+
+from core.errors import NoCheckpointError, UnknownRunError
+from core.events import RunEnded, RunPrepared
+from core.runs.catalog import Catalog, checkpoint_steps, find_checkpoint, pointed_step
+
+
+@pytest.fixture
+def catalog(trained):
+    return Catalog(trained)
+
+
+@pytest.fixture
+def copy(trained):
+    """Makes another run of the first one's files."""
+
+    def make(name):
+        shutil.copytree(trained.runs / "first", trained.runs / name)
+        return trained.runs / name
+
+    return make
+
+
+def test_a_run_is_told_in_a_line(catalog, trained):
+    run = catalog.summary("first")
+    assert (run.name, run.preset, run.step, run.max_steps) == ("first", "starter", 6, 6)
+    assert (run.checkpoints, run.best_step, run.last_step) == ((2, 4, 6), 6, 6)
+    assert run.train_loss == pytest.approx(3.4, abs=0.3)
+    assert run.val_loss == pytest.approx(3.4, abs=0.3)
+    assert run.parameters == 4832
+    assert run.bytes == sum(path.stat().st_size for path in trained.runs.rglob("*") if path.is_file())
+    assert abs(run.changed - time.time()) < 3600
+    assert not run.has_conversations
+
+
+def test_a_workspace_without_runs_lists_none(filled):
+    assert Catalog(filled).runs() == []
+
+
+def test_the_run_changed_last_is_listed_first(catalog, copy, trained):
+    copy("second")
+    for name, moment in (("first", 2000), ("second", 1000)):
+        for path in (trained.runs / name).iterdir():
+            os.utime(path, (moment, moment))
+    assert [run.name for run in catalog.runs()] == ["first", "second"]
+
+
+def test_a_folder_without_settings_is_no_run(catalog, trained):
+    (trained.runs / "half").mkdir()
+    assert catalog.names() == ["first"]
+
+
+def test_a_folder_that_was_copied_by_hand_is_listed_whatever_its_name(catalog, copy):
+    copy("first (copy)")
+    assert {run.name for run in catalog.runs()} == {"first", "first (copy)"}
+
+
+def test_an_unknown_run_is_answered_with_the_nearest(catalog):
+    with pytest.raises(UnknownRunError) as refused:
+        catalog.summary("frist")
+    assert "'first'" in refused.value.remedy
+
+
+def test_an_unknown_run_without_a_like_is_answered_with_where_to_look(catalog):
+    with pytest.raises(UnknownRunError) as refused:
+        catalog.summary("zzz")
+    assert "runs" in refused.value.remedy
+
+
+@pytest.mark.parametrize("name", ["run.toml", "dataset.json", "events.jsonl"])
+def test_a_run_with_a_damaged_file_is_shown_as_far_as_it_can_be(catalog, trained, name):
+    (trained.runs / "first" / name).write_text("damaged {")
+    [run] = catalog.runs()
+    assert (run.name, run.step) == ("first", 6)
+
+
+def test_a_run_with_a_damaged_state_is_shown_without_its_figures(catalog, trained):
+    (trained.run("first").checkpoint(6) / "state.json").write_text("damaged {")
+    [run] = catalog.runs()
+    assert (run.step, run.train_loss, run.last_step) == (0, None, 6)
+
+
+def test_a_run_before_its_first_checkpoint_is_shown(catalog, trained):
+    shutil.rmtree(trained.run("first").checkpoints)
+    [run] = catalog.runs()
+    assert (run.step, run.checkpoints, run.best_step, run.last_step) == (0, (), None, None)
+
+
+def test_the_journal_is_read_back(catalog):
+    events = list(catalog.events("first"))
+    assert isinstance(events[0], RunPrepared)
+    assert isinstance(events[-1], RunEnded)
+
+
+@pytest.mark.parametrize(
+    ("taken", "free"),
+    [((), "run"), (("run",), "run-2"), (("run", "RUN-2"), "run-3"), (("run-2",), "run")],
+)
+def test_an_unused_name_differs_from_all_there_are_in_more_than_case(catalog, trained, taken, free):
+    for name in taken:
+        (trained.runs / name).mkdir()
+    assert catalog.unused_name() == free
+
+
+# Checkpoints by name
+
+
+@pytest.mark.parametrize(("which", "step"), [("best", 6), ("last", 6), ("4", 4), ("step-000002", 2)])
+def test_a_checkpoint_is_found_by_pointer_or_step(trained, which, step):
+    assert find_checkpoint(trained.run("first"), which) == trained.run("first").checkpoint(step)
+
+
+@pytest.mark.parametrize("which", ["3", "newest", "", "-2", "²"])
+def test_a_checkpoint_that_is_not_there_is_refused(trained, which):
+    with pytest.raises(NoCheckpointError):
+        find_checkpoint(trained.run("first"), which)
+
+
+@pytest.mark.parametrize("content", [None, "", "step-000099", "nonsense", "step--1"])
+def test_a_pointer_that_is_missing_or_wrong_gives_the_newest(trained, content):
+    run = trained.run("first")
+    (run.checkpoints / "best").unlink()
+    if content is not None:
+        (run.checkpoints / "best").write_text(content)
+    assert pointed_step(run, "best") == 6
+
+
+def test_drafts_and_strange_folders_are_no_checkpoints(trained):
+    run = trained.run("first")
+    for name in (".draft-step-000008", ".old-step-000008", "step-", "step-eight"):
+        (run.checkpoints / name).mkdir()
+    assert checkpoint_steps(run) == (2, 4, 6)

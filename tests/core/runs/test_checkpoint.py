@@ -1,0 +1,183 @@
+"""A checkpoint is whole or not there, and no failure to write one costs an earlier one."""
+
+import errno
+import json
+import os
+
+import pytest
+import torch
+from safetensors import SafetensorError
+
+from core.errors import DiskFullError, WorkspaceError
+from core.runs import checkpoint, files
+from core.runs.catalog import checkpoint_steps, pointed_step
+from core.runs.checkpoint import save_checkpoint
+from core.runs.folder import RunFolder
+from core.runs.state import CheckpointState, read_state
+
+
+@pytest.fixture
+def run(tmp_path):
+    folder = RunFolder(tmp_path / "run")
+    folder.checkpoints.mkdir(parents=True)
+    return folder
+
+
+def state(step, best=None):
+    return CheckpointState(
+        step=step,
+        tokens=step * 10,
+        seconds=1.5,
+        parameters=2,
+        vocab_size=30,
+        precision="float32",
+        train_loss=3.0,
+        val_loss=2.5,
+        best_val_loss=2.5,
+        best_step=best,
+        dataset="abc",
+        scaler={},
+    )
+
+
+def save(run, step, best=None, keep=3):
+    weights = {"weight": torch.tensor([1.0, float(step)])}
+    return save_checkpoint(run, weights, {"weight.step": torch.tensor(1.0)}, state(step, best), keep)
+
+
+def names(run):
+    return sorted(path.name for path in run.checkpoints.iterdir())
+
+
+def test_a_checkpoint_holds_weights_optimizer_and_state(run):
+    place = save(run, 5)
+    assert sorted(path.name for path in place.iterdir()) == [
+        "model.safetensors",
+        "optimizer.safetensors",
+        "state.json",
+    ]
+    assert place.name == "step-000005"
+    kept = read_state(place)
+    assert kept.model_copy(update={"sha256": {}}) == state(5)
+    assert kept.sha256.keys() == {"model.safetensors", "optimizer.safetensors"}
+
+
+def test_nothing_but_checkpoints_and_pointers_is_left(run):
+    save(run, 5, best=5)
+    assert names(run) == ["best", "last", "step-000005"]
+
+
+def test_last_points_at_the_newest_and_best_at_the_best(run):
+    save(run, 2, best=2)
+    save(run, 4, best=2)
+    assert (pointed_step(run, "best"), pointed_step(run, "last")) == (2, 4)
+
+
+def test_only_the_newest_and_the_best_are_kept(run):
+    for step in range(1, 8):
+        save(run, step, best=min(step, 2), keep=2)
+    assert checkpoint_steps(run) == (2, 6, 7)
+
+
+def test_the_one_just_written_is_kept_beside_later_ones_that_a_kill_left_behind(run):
+    for step in (4, 6, 8):
+        save(run, step)
+    (run.checkpoints / "last").write_text("step-000004")  # as if killed before `last` was moved on
+    save(run, 5, keep=1)
+    assert pointed_step(run, "last") == 5
+
+
+def test_best_is_pointed_at_before_last_so_that_a_kill_between_loses_neither(run, monkeypatch):
+    save(run, 2, best=2)
+    written = []
+    monkeypatch.setattr(checkpoint, "write_whole", lambda path, _: written.append(path.name))
+    save(run, 4, best=4)
+    assert written == ["state.json", "best", "last"]
+
+
+def test_writing_a_step_again_replaces_it(run):
+    save(run, 5)
+    save_checkpoint(run, {"weight": torch.zeros(3)}, {}, state(5), keep=3)
+    assert checkpoint_steps(run) == (5,)
+    assert (run.checkpoint(5) / "model.safetensors").stat().st_size > 0
+    assert names(run) == ["last", "step-000005"]
+
+
+def test_a_draft_that_a_kill_left_behind_is_cleared_away(run):
+    draft = run.checkpoints / ".draft-step-000003"
+    draft.mkdir()
+    (draft / "model.safetensors").write_bytes(b"half")
+    save(run, 5)
+    assert names(run) == ["last", "step-000005"]
+
+
+def test_a_folder_that_was_moved_aside_comes_back_if_its_successor_never_came(run):
+    save(run, 2)
+    run.checkpoint(2).rename(run.checkpoints / ".old-step-000002")
+    save(run, 4)
+    assert checkpoint_steps(run) == (2, 4)
+
+
+def test_a_folder_that_was_moved_aside_goes_where_its_successor_came(run):
+    save(run, 2)
+    (run.checkpoints / ".old-step-000002").mkdir()
+    save(run, 4)
+    assert names(run) == ["last", "step-000002", "step-000004"]
+
+
+# A disk that is full
+
+
+def full(*args, **kwargs):
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def refuse_tensors(*args, **kwargs):
+    raise SafetensorError("Error while serializing: I/O error: No space left on device (os error 28)")
+
+
+@pytest.mark.parametrize("keep", [1, 3])
+@pytest.mark.parametrize(
+    ("module", "name", "failure"),
+    [
+        (checkpoint, "save_file", refuse_tensors),
+        (checkpoint, "save_file", full),
+        (checkpoint, "sync", full),
+        (checkpoint, "move_folder_into_place", full),
+        (files.os, "fsync", full),
+    ],
+    ids=["the tensors", "their file", "the sync", "the move", "any sync"],
+)
+def test_a_full_disk_leaves_the_earlier_checkpoint_as_it_was(run, monkeypatch, module, name, failure, keep):
+    place = save(run, 2, best=2)
+    before = {path.name: path.read_bytes() for path in place.iterdir()}
+    with monkeypatch.context() as patch:
+        patch.setattr(module, name, failure)
+        with pytest.raises(DiskFullError):
+            save(run, 4, best=4, keep=keep)
+    assert names(run) == ["best", "last", "step-000002"]
+    assert (pointed_step(run, "best"), pointed_step(run, "last")) == (2, 2)
+    assert {path.name: path.read_bytes() for path in place.iterdir()} == before
+
+
+def test_with_room_again_the_next_checkpoint_is_written(run, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr(checkpoint, "save_file", refuse_tensors)
+        with pytest.raises(DiskFullError):
+            save(run, 2)
+    save(run, 2)
+    assert names(run) == ["last", "step-000002"]
+
+
+def test_another_failure_to_write_names_the_system_s_reason(run, monkeypatch):
+    def refused(*args, **kwargs):
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(checkpoint, "save_file", refused)
+    with pytest.raises(WorkspaceError, match="permission denied"):
+        save(run, 2)
+
+
+def test_the_state_is_plain_json(run):
+    record = json.loads((save(run, 5, best=5) / "state.json").read_text())
+    assert (record["step"], record["best_step"], record["tokens"]) == (5, 5, 50)

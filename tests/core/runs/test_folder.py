@@ -1,0 +1,38 @@
+"""Paths of a workspace, and which names a run can have."""
+
+import pytest
+
+from core.errors import BadRunNameError, WorkspaceError
+from core.runs.folder import Workspace
+
+
+@pytest.mark.parametrize("name", ["a", "first", "Run-2", "2026.11.21_b", "x" * 64])
+def test_a_plain_name_is_a_run_s(tmp_path, name):
+    assert Workspace(tmp_path).run(name).name == name
+
+
+@pytest.mark.parametrize(
+    "name", ["", ".", "..", "../x", "a/b", "a\\b", ".hidden", "-x", "a b", "ends.", "x" * 65, "größe", "a\n"]
+)
+def test_a_name_that_cannot_be_a_folder_s_everywhere_is_refused(tmp_path, name):
+    with pytest.raises(BadRunNameError):
+        Workspace(tmp_path).run(name)
+
+
+def test_a_workspace_is_made_where_there_is_none(tmp_path):
+    workspace = Workspace(tmp_path / "new" / "workspace")
+    workspace.prepare()
+    workspace.prepare()
+    assert sorted(path.name for path in workspace.root.iterdir()) == ["datasets", "runs"]
+
+
+def test_a_workspace_that_cannot_be_made_says_why(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(WorkspaceError, match="not a directory"):
+        Workspace(tmp_path / "file" / "below").prepare()
+
+
+def test_checkpoints_sort_by_step(tmp_path):
+    run = Workspace(tmp_path).run("a")
+    assert run.checkpoint(500).name == "step-000500"
+    assert run.checkpoint(12_345_678).name == "step-12345678"

@@ -1,0 +1,127 @@
+"""What a run reported is read back as it was; going on from a step forgets what came after."""
+
+import errno
+import json
+
+import pytest
+
+from core.errors import DiskFullError
+from core.events import CheckpointSaved, Evaluated, Notice, RunEnded, RunPrepared, SampleWritten, StepDone
+from core.runs.journal import Journal, read_events, rewind
+
+PREPARED = RunPrepared("a", "tiny", 10, 30, 0, 4, 2.0, 32, "cpu", "float32", 42)
+
+
+def step(number):
+    return StepDone(number, 3.0, 1e-3, 0.5, 32 * number, 1000.0, 0.1, number / 2)
+
+
+def evaluated(number):
+    return Evaluated(number, 3.0, 20.1, 4.3, 0.1)
+
+
+WHOLE = [
+    PREPARED,
+    evaluated(0),
+    SampleWritten(0, "a", "ß\n\u2028"),
+    CheckpointSaved(0, "/c", True, 5, 0.1),
+    step(1),
+    step(2),
+    evaluated(2),
+    CheckpointSaved(2, "/c", True, 5, 0.1),
+    step(3),
+    RunEnded("a", 3, "stopped", 3.0, 1.0),
+]
+
+
+@pytest.fixture
+def path(tmp_path):
+    path = tmp_path / "events.jsonl"
+    with Journal(path) as journal:
+        for event in WHOLE:
+            journal.append(event)
+    return path
+
+
+def test_events_are_read_back_as_they_were(path):
+    assert list(read_events(path)) == WHOLE
+
+
+def test_each_event_is_one_line_of_json(path):
+    lines = path.read_text(encoding="utf-8").split("\n")[:-1]
+    assert len(lines) == len(WHOLE)
+    assert json.loads(lines[4])["event"] == "step_done"
+
+
+def test_an_event_is_on_its_way_to_the_disk_at_once(tmp_path):
+    with Journal(tmp_path / "events.jsonl") as journal:
+        journal.append(step(1))
+        assert list(read_events(tmp_path / "events.jsonl")) == [step(1)]
+
+
+def test_a_journal_opened_again_goes_on_below(path):
+    with Journal(path) as journal:
+        journal.append(step(4))
+    assert list(read_events(path)) == [*WHOLE, step(4)]
+
+
+def test_a_run_without_a_journal_has_no_events(tmp_path):
+    assert list(read_events(tmp_path / "none.jsonl")) == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"event": "step_done", "st',
+        "\xff\xfe",
+        "[]",
+        "7",
+        '{"event": "from_the_future"}',
+        '{"event": "notice"}',
+    ],
+)
+def test_a_line_that_is_torn_or_unknown_is_left_out(path, line):
+    with path.open("a", encoding="latin-1") as file:
+        file.write(line)
+    assert list(read_events(path)) == WHOLE
+
+
+def test_rewinding_forgets_what_came_after_the_step_and_the_end(path):
+    rewind(path, 2)
+    assert list(read_events(path)) == WHOLE[:8]
+
+
+def test_rewinding_to_the_beginning_forgets_all_for_all_is_told_again(path):
+    rewind(path, 0)
+    assert list(read_events(path)) == []
+
+
+def test_rewinding_leaves_no_torn_line_for_the_next_event_to_be_glued_to(path):
+    with path.open("a") as file:
+        file.write('{"event": "step_d')
+    rewind(path, 3)
+    with Journal(path) as journal:
+        journal.append(step(4))
+    assert list(read_events(path))[-2:] == [step(3), step(4)]
+
+
+def test_rewinding_keeps_what_belongs_to_no_step(path):
+    with Journal(path) as journal:
+        journal.append(Notice("measured"))
+    rewind(path, 1)
+    assert list(read_events(path))[-1] == Notice("measured")
+
+
+def test_a_full_disk_is_told_as_one(tmp_path):
+    class Full:
+        def write(self, text):
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        def close(self):
+            pass
+
+    with Journal(tmp_path / "events.jsonl") as journal:
+        journal._file.close()
+        journal._file = Full()
+        with pytest.raises(DiskFullError):
+            journal.append(step(1))

@@ -1,0 +1,359 @@
+"""The command line: what each command prints, on which stream, and with which exit code."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from core import cli, terminal
+from core.config.toml import run_to_toml
+from core.events import StepDone
+from core.runs.catalog import Catalog
+
+ROOT = Path(__file__).parents[2]
+STEP_FIELDS = {"step", "loss", "learning_rate", "grad_norm", "tokens", "tokens_per_second", "seconds"}
+
+
+@pytest.fixture
+def command(capsys):
+    """Runs a command in this process; gives its exit code, what it printed, and what it said of failures."""
+
+    def run(*arguments):
+        code = cli.run([str(argument) for argument in arguments], lambda _: pytest.fail("a window"))
+        printed = capsys.readouterr()
+        return code, printed.out, printed.err
+
+    return run
+
+
+@pytest.fixture
+def records(command):
+    """Runs a command with --json; gives its exit code and the objects it printed, one per line."""
+
+    def run(*arguments):
+        code, out, _ = command(*arguments, "--json")
+        return code, [json.loads(line) for line in out.splitlines()]
+
+    return run
+
+
+def of_kind(records, event):
+    return [record for record in records if record["event"] == event]
+
+
+def main(*arguments, **changes):
+    """Runs main.py as a user does, in a process of its own."""
+    environment = {
+        name: value for name, value in os.environ.items() if name not in ("DISPLAY", "WAYLAND_DISPLAY")
+    }
+    environment.pop("QT_QPA_PLATFORM", None)
+    return subprocess.run(
+        [sys.executable, *arguments],
+        cwd=ROOT,
+        env=environment | changes,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+# Training
+
+
+def test_a_run_is_trained_with_a_line_of_json_for_every_event(filled, tiny, tmp_path, records):
+    run_file = tmp_path / "tiny.toml"
+    run_file.write_text(run_to_toml(tiny()))
+    code, printed = records("train", run_file, "--name", "a", "--workspace", filled.root)
+    assert code == 0
+    assert {"tokenizer_built", "dataset_built", "run_prepared", "checkpoint_saved"} <= {
+        record["event"] for record in printed
+    }
+    steps = of_kind(printed, "step_done")
+    assert [step["step"] for step in steps] == [1, 2, 3, 4, 5, 6]
+    assert all(step.keys() >= STEP_FIELDS for step in steps)
+    looks = of_kind(printed, "evaluated")
+    assert all({"step", "loss", "perplexity", "bits_per_byte"} <= look.keys() for look in looks)
+    assert printed[-1]["event"] == "run_ended"
+
+
+@pytest.fixture
+def run_file(tiny, tmp_path):
+    """A run of 6 small steps as a file."""
+    path = tmp_path / "tiny.toml"
+    path.write_text(run_to_toml(tiny()))
+    return path
+
+
+def test_settings_on_the_line_go_before_those_of_the_file(filled, run_file, records):
+    changes = ["--set", "training.max_steps=2", "--set", "training.sample_prompt=the cat"]
+    code, printed = records("--workspace", filled.root, "train", run_file, *changes)
+    assert code == 0
+    assert len(of_kind(printed, "step_done")) == 2
+    assert {sample["prompt"] for sample in of_kind(printed, "sample_written")} == {"the cat"}
+
+
+def test_a_run_without_a_name_gets_one_that_is_free(trained, run_file, records):
+    for expected in ("run", "run-2"):
+        _, printed = records("--workspace", trained.root, "train", run_file, "--set", "training.max_steps=1")
+        assert printed[-1]["name"] == expected
+
+
+def test_a_preset_is_chosen_by_name(filled, records):
+    changes = ["--set", "training.max_steps=1", "--set", "training.device=cpu"]
+    _, printed = records("train", "--preset", "teaching", *changes, "--workspace", filled.root)
+    assert of_kind(printed, "run_prepared")[0]["preset"] == "teaching"
+
+
+def test_people_read_sentences_in_place_of_json(filled, run_file, command):
+    code, out, _ = command("train", run_file, "--name", "a", "--workspace", filled.root)
+    assert code == 0
+    assert "Run 'a' begins: 4,832 parameters" in out
+    assert "Run 'a' finished at step 6" in out
+    assert "{" not in out
+
+
+@pytest.fixture
+def interrupting(monkeypatch):
+    """Presses Ctrl+C while the third step is shown."""
+
+    def show(screen, event):
+        terminal.print_record(event.as_record())
+        if isinstance(event, StepDone) and event.step == 3:
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(terminal.JsonScreen, "show", show)
+
+
+def test_ctrl_c_saves_a_checkpoint_and_ends_with_130(filled, run_file, records, interrupting):
+    code, printed = records("train", run_file, "--name", "a", "--workspace", filled.root)
+    assert code == 130
+    assert [step["step"] for step in of_kind(printed, "step_done")] == [1, 2, 3]
+    assert (printed[-1]["reason"], printed[-1]["step"]) == ("stopped", 3)
+    assert Catalog(filled).summary("a").last_step == 3
+
+
+def test_the_last_run_is_resumed_where_none_is_named(filled, run_file, records, interrupting):
+    records("train", run_file, "--name", "a", "--workspace", filled.root)
+    code, printed = records("train", "--resume", "--workspace", filled.root, "--set", "training.max_steps=5")
+    assert code == 0
+    assert of_kind(printed, "run_prepared")[0]["start_step"] == 3
+    assert (printed[-1]["name"], printed[-1]["step"]) == ("a", 5)
+
+
+# The other commands
+
+
+def test_files_are_imported_and_listed(tmp_path, records, command):
+    folder, workspace = tmp_path / "documents", tmp_path / "workspace"
+    folder.mkdir()
+    (folder / "a.txt").write_text("a small text")
+    (folder / "b.exe").write_bytes(b"MZ\x00\x00")
+    code, printed = records("import", folder, "--ocr", "off", "--workspace", workspace)
+    assert code == 0
+    imported = {Path(record["path"]).name: record for record in of_kind(printed, "file_imported")}
+    assert imported.keys() == {"a.txt", "b.exe"}
+    assert all({"state", "reason", "kind", "pages", "characters"} <= r.keys() for r in imported.values())
+    assert (imported["a.txt"]["state"], imported["a.txt"]["characters"]) == ("done", 12)
+    assert printed[-1]["event"] == "import_finished"
+
+    _, listed = records("documents", "--workspace", workspace)
+    columns = {"id", "path", "kind", "state", "reason", "pages", "characters"}
+    assert all(row["event"] == "document" and columns <= row.keys() for row in listed)
+    assert {Path(row["path"]).name for row in listed} == {"a.txt", "b.exe"}
+    _, table, _ = command("documents", "--workspace", workspace)
+    assert table.split()[:7] == ["id", "path", "kind", "state", "reason", "pages", "characters"]
+
+
+def test_runs_are_listed_for_people_and_programs(trained, command, records):
+    code, table, _ = command("runs", "--workspace", trained.root)
+    assert code == 0
+    assert "first" in table
+    _, [row] = records("runs", "--workspace", trained.root)
+    assert (row["event"], row["name"], row["step"], row["parameters"]) == ("run", "first", 6, 4832)
+    assert {"train_loss", "val_loss", "bytes", "changed"} <= row.keys()
+
+
+def test_every_setting_is_listed_with_its_default_and_limits(records):
+    code, rows = records("settings")
+    assert code == 0
+    by_name = {row["name"]: row for row in rows}
+    assert by_name["training.max_steps"]["default"] == 1000
+    assert by_name["training.max_steps"]["limits"] == "≥ 1 ≤ 1e+08 steps"
+    assert by_name["model.dropout"]["limits"] == "≥ 0 < 1"
+    assert by_name["model.norm"]["limits"] == "pre | post | none"
+
+
+def test_a_run_writes_as_a_stream_of_tokens(trained, records):
+    options = ["--prompt", "the cat", "--max-new-tokens", 5, "--greedy", "--workspace", trained.root]
+    code, printed = records("generate", "first", *options)
+    assert code == 0
+    assert [record["event"] for record in printed[:2]] == ["model_opened", "prompt_read"]
+    tokens = of_kind(printed, "token_written")
+    assert 0 < len(tokens) <= 5
+    assert all({"text", "token_id", "probability"} <= token.keys() for token in tokens)
+    assert "".join(token["text"] for token in tokens) == printed[-1]["text"]
+    assert records("generate", "first", *options)[1][-1]["text"] == printed[-1]["text"]
+
+
+def test_a_checkpoint_is_chosen_by_its_step(trained, records):
+    _, printed = records("generate", "first", "--checkpoint", 2, "--workspace", trained.root, "--seed", 1)
+    assert printed[0]["step"] == 2
+
+
+def test_characters_that_the_vocabulary_lacks_are_named(trained, records):
+    options = ["--prompt", "the ß", "--max-new-tokens", 1, "--workspace", trained.root]
+    code, printed = records("generate", "first", *options)
+    assert code == 0
+    assert of_kind(printed, "prompt_read")[0]["unknown"] == ["ß"]
+
+
+# Failures
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "told"),
+    [
+        (["nonsense"], 2, "No such command"),
+        (["train", "--nme", "a"], 2, "No such option"),
+        (["import"], 2, "Missing argument"),
+        (["train", "--set", "training.max_step=3"], 2, "Did you mean 'training.max_steps'?"),
+        (["train", "--set", "max_steps=3"], 2, "Did you mean 'training.max_steps'?"),
+        (["train", "--set", "training.max_steps"], 2, "has no value"),
+        (["train", "--set", "training.max_steps=0"], 2, "training.max_steps cannot be 0"),
+        (["train", "--set", "model.n_heads=3"], 2, "must be a multiple"),
+        (["train", "--preset", "tinny"], 2, "Did you mean 'tiny'?"),
+        (["train", "nowhere.toml"], 2, "nowhere.toml could not be read"),
+        (["train", "--name", "a b"], 2, "cannot be a run's name"),
+        (["train", "--name", "first"], 1, "exists already"),
+        (["train", "--resume", "--name", "first"], 1, "has taken all of its 6 steps"),
+        (["train", "--resume", "--name", "frist"], 1, "Did you mean 'first'?"),
+        (["train", "--resume", "--preset", "tiny"], 2, "leave out RUN.toml and --preset"),
+        (["train", "--resume", "--name", "first", "--set", "model.d_model=8"], 2, "cannot change"),
+        (["import", "/nowhere/at/all"], 1, "/nowhere/at/all does not exist"),
+        (["import", ".", "--ocr", "maybe"], 2, "maybe"),
+        (["generate", "frist"], 1, "Did you mean 'first'?"),
+        (["generate", "first", "--checkpoint", "3"], 1, "best, last, 2, 4, 6"),
+        (["generate", "first", "--temperature", "-1"], 2, "temperature cannot be -1"),
+        (["evaluate-sample", "first"], 1, "has no sample corpus"),
+        (["bench", "train", "--shape", "Q"], 2, "S, M, L"),
+    ],
+)
+def test_a_failure_is_told_on_stderr_with_its_exit_code(trained, command, arguments, code, told):
+    ended, out, err = command("--workspace", trained.root, *arguments)
+    assert (ended, out) == (code, "")
+    assert told in " ".join(err.replace("│", " ").split())
+    assert "Traceback" not in err
+
+
+def test_an_option_without_its_value_is_wrong_usage(command):
+    code, _, err = command("runs", "--workspace")
+    assert code == 2
+    assert "requires an argument" in err
+
+
+def test_a_failure_with_json_prints_no_json(trained, command):
+    code, out, err = command("generate", "nobody", "--json", "--workspace", trained.root)
+    assert (code, out) == (1, "")
+    assert err == "error: There is no run named 'nobody'.\nList the runs with `python main.py runs`.\n"
+
+
+def test_an_empty_workspace_has_nothing_to_train_on_or_to_resume(tmp_path, command):
+    code, _, err = command("train", "--workspace", tmp_path)
+    assert code == 1
+    assert "There is no text to train on yet." in err
+    code, _, err = command("train", "--resume", "--workspace", tmp_path)
+    assert code == 2
+    assert "no run to resume" in err
+
+
+@pytest.mark.parametrize("arguments", [["documents"], ["runs"], ["sample"], ["train"], ["import", "."]])
+def test_a_workspace_that_cannot_be_written_is_told(tmp_path, command, arguments):
+    (tmp_path / "file").write_text("")
+    code, _, err = command(*arguments, "--workspace", tmp_path / "file" / "below")
+    assert code == 1
+    assert "cannot be used: not a directory" in err
+
+
+def test_a_defect_of_ours_is_not_hidden(tmp_path, monkeypatch, command):
+    def broken(path):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(cli, "Library", broken)
+    with pytest.raises(ZeroDivisionError):
+        command("documents", "--workspace", tmp_path)
+
+
+# Options that stand anywhere
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["runs", "--json"], ["--json", "runs"]),
+        (["runs", "--workspace", "w"], ["--workspace", "w", "runs"]),
+        (["runs", "--workspace=w"], ["--workspace=w", "runs"]),
+        (["runs", "--workspace"], ["--workspace"]),
+        (["import", "--", "--json"], ["import", "--", "--json"]),
+        ([], []),
+    ],
+)
+def test_workspace_and_json_are_moved_to_the_front(arguments, expected):
+    assert cli.hoisted(arguments) == expected
+
+
+def test_the_workspace_can_come_from_the_environment(trained, command, monkeypatch):
+    monkeypatch.setenv("SHEEPOP_WORKSPACE", str(trained.root))
+    assert "first" in command("runs")[1]
+
+
+def test_without_a_command_the_window_opens_on_the_workspace(tmp_path):
+    opened = []
+
+    def open_window(workspace):
+        opened.append(workspace.root)
+        return 3
+
+    assert cli.run(["--workspace", str(tmp_path)], open_window) == 3
+    assert opened == [tmp_path]
+
+
+# In a process of its own
+
+
+def test_light_commands_load_neither_torch_nor_qt(trained):
+    look = (
+        "import sys; from core import cli; "
+        "codes = [cli.run(['--workspace', sys.argv[1], *command.split()], None) "
+        "for command in ('--help', 'documents', 'runs', 'settings', 'train --help')]; "
+        "heavy = {'torch', 'PySide6', 'app'} & sys.modules.keys(); "
+        "print(codes, heavy, file=sys.stderr)"
+    )
+    ended = main("-c", look, str(trained.root))
+    assert ended.stderr == "[0, 0, 0, 0, 0] set()\n"
+
+
+def test_generating_loads_torch_and_no_qt(trained):
+    look = (
+        "import sys; from core import cli; "
+        "code = cli.run(['--workspace', sys.argv[1], 'generate', 'first', '--max-new-tokens', '2'], None); "
+        "print(code, {'torch', 'PySide6', 'app'} & sys.modules.keys(), file=sys.stderr)"
+    )
+    assert main("-c", look, str(trained.root)).stderr == "0 {'torch'}\n"
+
+
+def test_without_a_display_the_program_says_so_and_ends_with_2(tmp_path):
+    ended = main("main.py", "--workspace", str(tmp_path))
+    assert ended.returncode == 2
+    assert ended.stdout == ""
+    assert ended.stderr.startswith("error: There is no display to open a window on.\n")
+    assert len(ended.stderr.splitlines()) == 2
+
+
+def test_a_failure_ends_the_process_with_its_code(tmp_path):
+    ended = main("main.py", "generate", "nobody", "--workspace", str(tmp_path))
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert ended.stderr.startswith("error: There is no run named 'nobody'.")

@@ -1,0 +1,165 @@
+"""What a terminal shows of a stream, and how Ctrl+C asks it to end."""
+
+import json
+import signal
+import threading
+
+import pytest
+
+from core.control import StopToken
+from core.events import (
+    BenchMeasured,
+    CheckpointSaved,
+    ContextMoved,
+    DatasetBuilt,
+    DatasetProgress,
+    Evaluated,
+    FileImported,
+    FileReading,
+    FileWritten,
+    ImportFinished,
+    ImportStarted,
+    ModelOpened,
+    Notice,
+    PromptRead,
+    QuestionAnswered,
+    ReplyEnded,
+    RunEnded,
+    RunPrepared,
+    SampleEvaluated,
+    SampleWritten,
+    StepDone,
+    TokenizerBuilt,
+    TokenWritten,
+)
+from core.runs.journal import KINDS
+from core.terminal import follow, print_record, print_table
+
+EVENTS = [
+    Notice("Mind this."),
+    ImportStarted(2, 2000),
+    FileReading("/d/a.txt"),
+    FileImported("/d/a.txt", "done", "", "text", 1, 1500, 1, -1.0, 1500),
+    FileImported("/d/b[red].pdf", "failed", "It is damaged.", "pdf", 0, 0, 0, -1.0, 500),
+    ImportFinished(1, 0, 0, 1, 0, 0.5),
+    FileWritten("/w/sample/a.txt", 10),
+    TokenizerBuilt("bpe", 2048, 0.5),
+    DatasetProgress(500, 1500),
+    DatasetBuilt("abc", 1, 1000, 100, 2048, 3.6, False, "blocks", True, 0.5),
+    RunPrepared("a", "tiny", 1234567, 2048, 3, 10, 2.0, 32, "cpu", "bfloat16", 42),
+    StepDone(4, 3.0, 1e-3, 0.5, 128, 1000.0, 0.1, 0.5),
+    Evaluated(4, 2.5, 12.18, 1.9, 0.1),
+    SampleWritten(4, "the", "cat " * 50),
+    CheckpointSaved(4, "/w", True, 10, 0.1),
+    RunEnded("a", 10, "finished", 2.5, 60.0),
+    ModelOpened("a", 10, 1234567, 128, False, 0.1),
+    PromptRead(3, 128, ("ß", "é")),
+    ContextMoved(64, 65),
+    TokenWritten("Once", 7, 0.5, 4),
+    ReplyEnded("eos", "Once", 1, 0.1, 0.05, 10.0),
+    QuestionAnswered(1, 2, "Where?", "Here.", "There.", False),
+    SampleEvaluated("a", 10, 1, 2, 0.5),
+    BenchMeasured("train", "L", "ours, bfloat16", 1000.0, 3.1, 5),
+]
+
+
+def stream_of(*events, result=None):
+    def open_stream(stop):
+        yield from events
+        return result
+
+    return open_stream
+
+
+def test_every_kind_of_event_can_be_shown(capsys):
+    assert {type(event) for event in EVENTS} == set(KINDS.values())
+    follow(stream_of(*EVENTS), as_json=False)
+    shown = capsys.readouterr().out
+    for part in (
+        "Mind this.",
+        "failed: /d/b[red].pdf. It is damaged.",
+        "1 read, 0 duplicates",
+        "goes on after step 3: 1,234,567 parameters",
+        "validation loss 2.5000 nats/token, perplexity 12.18, 1.900 bits/byte",
+        "Run 'a' finished at step 10, after 60 s.",
+        "not in the vocabulary: 'ß' 'é'",
+        "65 older tokens forgotten",
+        "Once",
+        "'There.', not 'Here.'",
+        "1 of 2 held-out questions right: 50.0%",
+        "3.10 x",
+    ):
+        assert part in shown
+
+
+def test_a_file_that_went_well_needs_no_line(capsys):
+    follow(stream_of(EVENTS[3]), as_json=False)
+    assert capsys.readouterr().out == ""
+
+
+def test_json_is_one_object_per_event_and_line(capsys):
+    follow(stream_of(*EVENTS), as_json=True)
+    records = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert records == [json.loads(json.dumps(event.as_record())) for event in EVENTS]
+
+
+def test_the_result_of_the_stream_is_handed_on():
+    assert follow(stream_of(result=7), as_json=True) == (7, False)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_request_to_end_sets_the_stop_token_and_the_stream_ends_in_its_own_time(number, capsys):
+    def until_stopped(stop: StopToken):
+        signal.raise_signal(number)
+        assert stop.asked
+        yield Notice("saved")
+        return "saved"
+
+    before = signal.getsignal(number)
+    assert follow(until_stopped, as_json=True) == ("saved", True)
+    assert signal.getsignal(number) is before
+    assert "saved" in capsys.readouterr().out
+
+
+def test_a_second_ctrl_c_is_the_system_s_to_handle():
+    def handlers(stop):
+        yield Notice("")
+        signal.raise_signal(signal.SIGINT)
+        return signal.getsignal(signal.SIGINT)
+
+    assert follow(handlers, as_json=True)[0] == signal.SIG_DFL
+
+
+def test_the_signals_are_given_back_where_the_stream_fails():
+    def failing(stop):
+        yield Notice("")
+        raise ValueError("broken")
+
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(ValueError, match="broken"):
+        follow(failing, as_json=False)
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_a_stream_can_be_followed_outside_the_main_thread():
+    results = []
+    thread = threading.Thread(target=lambda: results.append(follow(stream_of(result=7), as_json=True)))
+    thread.start()
+    thread.join()
+    assert results == [(7, False)]
+
+
+def test_a_table_shows_numbers_with_separators_and_nothing_as_a_dash(capsys):
+    rows = [{"name": "a[b]", "step": 12345, "val_loss": 1.5}, {"name": "c", "step": 1, "val_loss": None}]
+    print_table(("name", "step", "val_loss"), rows)
+    shown = capsys.readouterr().out.splitlines()
+    assert [line.split() for line in shown] == [
+        ["name", "step", "val_loss"],
+        ["a[b]", "12,345", "1.5000"],
+        ["c", "1", "–"],
+    ]
+
+
+def test_a_record_is_one_line_even_with_line_breaks_in_it(capsys):
+    print_record({"text": "a\nb"})
+    assert capsys.readouterr().out == '{"text": "a\\nb"}\n'

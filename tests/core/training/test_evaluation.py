@@ -1,0 +1,86 @@
+"""An evaluation is a mean over what counts; bits per byte leave special tokens out."""
+
+import math
+import sys
+
+import pytest
+import torch
+from torch import nn
+
+from core.config.model import ModelConfig
+from core.model.transformer import Transformer
+from core.training.evaluation import evaluate
+from core.training.precision import Precision
+
+CPU = torch.device("cpu")
+FLOAT32 = Precision("float32", CPU)
+BYTES = torch.tensor([0, 1, 2])  # token 0 is special, 1 is a letter, 2 a letter of two bytes
+
+
+class Bigram(nn.Module):
+    """Scores the next token by the one before it alone."""
+
+    def __init__(self, scores: list[list[float]]) -> None:
+        super().__init__()
+        self.scores = torch.tensor(scores)  # (V, V)
+
+    def forward(self, ids):
+        return self.scores[ids]  # (B, T, V)
+
+
+EVEN = [[0.0, 0.0, 0.0]] * 3  # each token costs ln 3
+
+
+def batch(x, y):
+    return torch.tensor([x]), torch.tensor([y])
+
+
+def test_the_loss_is_the_mean_over_all_batches_and_tokens_that_count():
+    model = Bigram([[0.0, math.log(2), 0.0]] * 3)  # chances 1/4, 1/2, 1/4
+    batches = [batch([1, 1, 1], [1, 1, 1]), batch([1, 1, 1], [0, -100, -100])]
+    evaluated = evaluate(model, batches, BYTES, FLOAT32, step=7)
+    expected = (3 * math.log(2) + math.log(4)) / 4
+    assert evaluated.step == 7
+    assert evaluated.loss == pytest.approx(expected, rel=1e-6)
+    assert evaluated.perplexity == pytest.approx(math.exp(expected), rel=1e-6)
+
+
+def test_bits_per_byte_count_text_only():
+    # two targets of text, three bytes, ln 3 nats each; the special token's nats are left out
+    evaluated = evaluate(Bigram(EVEN), [batch([1, 2, 1], [1, 2, 0])], BYTES, FLOAT32, step=0)
+    assert evaluated.bits_per_byte == pytest.approx(2 * math.log(3) / (3 * math.log(2)), rel=1e-6)
+
+
+def test_padding_counts_neither_nats_nor_bytes():
+    plain = evaluate(Bigram(EVEN), [batch([1, 2], [2, 1])], BYTES, FLOAT32, step=0)
+    padded = evaluate(Bigram(EVEN), [batch([1, 2, 0, 0], [2, 1, -100, -100])], BYTES, FLOAT32, step=0)
+    assert (padded.loss, padded.bits_per_byte) == (plain.loss, plain.bits_per_byte)
+
+
+def test_text_without_a_byte_has_no_bits():
+    assert evaluate(Bigram(EVEN), [batch([1], [0])], BYTES, FLOAT32, step=0).bits_per_byte == 0
+
+
+def test_a_perplexity_beyond_floats_stays_a_number():
+    model = Bigram([[10_000.0, 0.0, 0.0]] * 3)
+    evaluated = evaluate(model, [batch([1], [1])], BYTES, FLOAT32, step=0)
+    assert evaluated.loss == pytest.approx(10_000)
+    assert evaluated.perplexity == sys.float_info.max
+
+
+def test_nothing_is_dropped_and_no_random_number_drawn_while_measuring():
+    config = ModelConfig(n_layers=1, n_heads=1, d_model=8, d_ff=8, context_length=4, dropout=0.5)
+    model = Transformer(config, vocab_size=3, seed=0).train()
+    before = torch.get_rng_state()
+    first, second = (evaluate(model, [batch([1, 2], [2, 1])], BYTES, FLOAT32, step=0) for _ in range(2))
+    assert first.loss == second.loss
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+def test_bfloat16_gives_about_the_same_loss():
+    config = ModelConfig(n_layers=1, n_heads=1, d_model=8, d_ff=8, context_length=4)
+    model = Transformer(config, vocab_size=3, seed=0)
+    batches = [batch([1, 2], [2, 1])]
+    half = evaluate(model, batches, BYTES, Precision("bfloat16", CPU), step=0)
+    whole = evaluate(model, batches, BYTES, FLOAT32, step=0)
+    assert half.loss == pytest.approx(whole.loss, rel=2e-2)

@@ -1,0 +1,274 @@
+"""The loop's laws: accumulation, padding, clipping, loss scaling, and steps that depend on nothing but their number."""
+
+import math
+
+import pytest
+import torch
+from torch import nn
+
+from core.config.model import ModelConfig
+from core.config.training import TrainingConfig
+from core.control import StopToken
+from core.errors import TrainingDivergedError
+from core.events import StepDone
+from core.model.transformer import Transformer
+from core.training import loop
+from core.training.loop import Learner, Plan, Progress, accumulate_gradients, finite_gradients, train
+from core.training.optimizer import make_optimizer
+from core.training.precision import Precision
+
+CPU = torch.device("cpu")
+FLOAT32 = Precision("float32", CPU)
+V, T = 11, 6
+
+
+def make_model(dropout=0.0):
+    config = ModelConfig(n_layers=2, n_heads=2, d_model=8, d_ff=16, context_length=T, dropout=dropout)
+    return Transformer(config, V, seed=3)
+
+
+def make_batch(number, rows=2, padding=()):
+    """Random windows; `padding` says how many labels at the end of each row don't count."""
+    random = torch.Generator().manual_seed(number)
+    ids = torch.randint(V, (rows, T + 1), generator=random)
+    x, y = ids[:, :-1].clone(), ids[:, 1:].clone()
+    for row, count in enumerate(padding):
+        x[row, T - count :], y[row, T - count :] = 0, -100
+    return x, y
+
+
+def make_learner(model, config, precision=FLOAT32):
+    return Learner(model, make_optimizer(model, config), precision)
+
+
+def take(learner, config, steps, progress=None, stop=None, batch_at=make_batch):
+    progress = progress or Progress()
+    return list(train(learner, batch_at, config, Plan(steps, 2.0), progress, stop or StopToken()))
+
+
+def gradients(model, batches, precision=FLOAT32):
+    loss = accumulate_gradients(model, batches, precision)
+    found = [parameter.grad for parameter in model.parameters()]
+    model.zero_grad(set_to_none=True)
+    return loss, found
+
+
+def assert_same_gradients(batches, others, tolerance=1e-6):
+    model = make_model()
+    (loss, found), (other_loss, other_found) = gradients(model, batches), gradients(model, others)
+    assert loss == pytest.approx(other_loss, rel=1e-6)
+    for mine, other in zip(found, other_found, strict=True):
+        torch.testing.assert_close(mine, other, atol=tolerance, rtol=tolerance)
+
+
+def together(first, second):
+    return torch.cat([first[0], second[0]]), torch.cat([first[1], second[1]])
+
+
+@pytest.fixture
+def loss_that_is(monkeypatch):
+    """Puts a function of the model, which may also set gradients, in the place of the loss."""
+
+    def install(function):
+        monkeypatch.setattr(loop, "accumulate_gradients", lambda model, *_: function(model))
+
+    return install
+
+
+# Gradients
+
+
+def test_accumulating_twice_equals_one_double_batch():
+    first, second = make_batch(1), make_batch(2)
+    assert_same_gradients([first, second], [together(first, second)])
+
+
+def test_accumulating_equals_one_double_batch_where_padding_is_spread_unevenly():
+    first, second = make_batch(1, padding=(5, 4)), make_batch(2)
+    assert_same_gradients([first, second], [together(first, second)])
+
+
+def test_a_batch_of_padding_alone_changes_nothing():
+    only_padding = make_batch(2, padding=(T, T))
+    assert_same_gradients([make_batch(1), only_padding], [make_batch(1)])
+
+
+def test_padding_changes_no_loss_and_no_gradient():
+    x, y = make_batch(1, padding=(2, 2))
+    assert_same_gradients([(x, y)], [(x[:, : T - 2], y[:, : T - 2])])
+
+
+def test_what_stands_under_the_padding_does_not_matter():
+    x, y = make_batch(1, padding=(2, 2))
+    other = x.clone()
+    other[:, T - 2 :] = 7
+    assert_same_gradients([(x, y)], [(other, y)])
+
+
+def test_a_long_gradient_is_clipped_as_in_the_worked_example(examples, loss_that_is):
+    example = examples["gradient_clipping"]
+    model = nn.ParameterList([nn.Parameter(torch.zeros(3))])
+
+    def set_gradient(model):
+        model[0].grad = torch.tensor(example["g"])
+        return 1.0
+
+    loss_that_is(set_gradient)
+    config = TrainingConfig(max_grad_norm=example["max_norm"])
+    _, norm = finite_gradients(make_learner(model, config), [], config, step=0)
+    assert norm == pytest.approx(example["norm"], abs=1e-6)
+    assert model[0].grad.tolist() == pytest.approx(example["expected"], abs=2e-6)
+
+
+def test_without_clipping_the_gradient_keeps_its_length(loss_that_is):
+    model = nn.ParameterList([nn.Parameter(torch.zeros(3))])
+
+    def set_gradient(model):
+        model[0].grad = torch.full((3,), 100.0)
+        return 1.0
+
+    loss_that_is(set_gradient)
+    config = TrainingConfig(max_grad_norm=0)
+    _, norm = finite_gradients(make_learner(model, config), [], config, step=0)
+    assert model[0].grad.tolist() == [100.0] * 3
+    assert norm == pytest.approx(math.sqrt(3) * 100)
+
+
+# Steps
+
+
+def test_each_step_tells_its_number_loss_rate_and_tokens():
+    model, config = make_model(), TrainingConfig(warmup_steps=1, gradient_accumulation_steps=2)
+    steps = take(make_learner(model, config), config, 3)
+    assert all(isinstance(step, StepDone) for step in steps)
+    assert [step.step for step in steps] == [1, 2, 3]
+    assert [step.tokens for step in steps] == [24, 48, 72]
+    assert [step.epoch for step in steps] == [0.5, 1.0, 1.5]
+    assert steps[0].learning_rate == pytest.approx(0.5e-3)
+    assert steps[0].loss == pytest.approx(math.log(V), rel=0.1)
+    assert all(step.grad_norm > 0 and step.seconds > 0 and step.tokens_per_second > 0 for step in steps)
+
+
+def test_accumulation_reads_other_batches_in_every_pass_of_every_step():
+    asked = []
+
+    def batch_at(number):
+        asked.append(number)
+        return make_batch(number)
+
+    config = TrainingConfig(gradient_accumulation_steps=3)
+    take(make_learner(make_model(), config), config, 2, batch_at=batch_at)
+    assert asked == [0, 1, 2, 3, 4, 5]
+
+
+def test_the_loss_falls_on_a_batch_seen_again_and_again():
+    config = TrainingConfig(learning_rate=3e-2, warmup_steps=0)
+    steps = take(make_learner(make_model(), config), config, 30, batch_at=lambda _: make_batch(0))
+    assert steps[-1].loss < steps[0].loss / 2
+
+
+@pytest.mark.parametrize("name", ["float32", "bfloat16"])
+def test_the_same_seed_takes_the_same_steps(name):
+    config, precision = TrainingConfig(), Precision(name, CPU)
+    runs = [take(make_learner(make_model(dropout=0.2), config, precision), config, 4) for _ in range(2)]
+    assert [step.loss for step in runs[0]] == [step.loss for step in runs[1]]
+
+
+def test_another_seed_drops_other_activations():
+    losses = []
+    for seed in (1, 2):
+        config = TrainingConfig(seed=seed)
+        losses.append(take(make_learner(make_model(dropout=0.5), config), config, 1)[0].loss)
+    assert losses[0] != losses[1]
+
+
+def test_a_loop_entered_again_goes_on_as_if_it_had_not_stopped():
+    config = TrainingConfig(warmup_steps=2)
+    whole = take(make_learner(make_model(dropout=0.2), config), config, 6)
+    learner, progress, stop = make_learner(make_model(dropout=0.2), config), Progress(), StopToken()
+    halves = []
+    for step in train(learner, make_batch, config, Plan(6, 2.0), progress, stop):
+        halves.append(step)
+        torch.rand(5)  # what happens between two steps has no bearing on them
+        learner.model.eval()
+        if step.step == 3:
+            stop.set()
+    assert progress.step == 3
+    halves += take(learner, config, 6, progress)
+    assert [(step.step, step.loss, step.tokens) for step in halves] == [
+        (step.step, step.loss, step.tokens) for step in whole
+    ]
+
+
+def test_a_stop_set_before_takes_no_step():
+    stop, config = StopToken(), TrainingConfig()
+    stop.set()
+    assert take(make_learner(make_model(), config), config, 5, stop=stop) == []
+
+
+# Numbers that are none
+
+
+def test_a_loss_that_is_not_finite_ends_with_the_weights_of_the_step_before(loss_that_is):
+    model, config = make_model(), TrainingConfig()
+    learner, progress = make_learner(model, config), Progress()
+    take(learner, config, 2, progress)
+    before = [parameter.clone() for parameter in model.parameters()]
+    loss_that_is(lambda _: math.nan)
+    with pytest.raises(TrainingDivergedError, match="step 3"):
+        take(learner, config, 3, progress)
+    assert progress.step == 2
+    assert all(torch.equal(now, then) for now, then in zip(model.parameters(), before, strict=True))
+
+
+def test_a_gradient_that_is_not_finite_ends_with_the_weights_of_the_step_before():
+    model, config = make_model(), TrainingConfig()
+    before = [parameter.clone() for parameter in model.parameters()]
+    model.head.weight.register_hook(lambda gradient: gradient * math.inf)
+    with pytest.raises(TrainingDivergedError):
+        take(make_learner(model, config), config, 1)
+    assert all(torch.equal(now, then) for now, then in zip(model.parameters(), before, strict=True))
+    assert all(parameter.grad is None for parameter in model.parameters())
+
+
+# Loss scaling, with float32 on the processor in place of float16 on a GPU
+
+
+def scaling(initial):
+    precision = Precision("float32", CPU)
+    precision.scaler = torch.amp.GradScaler("cpu", init_scale=initial)
+    return precision
+
+
+def overflowing_above(model, precision, scale):
+    """The model's gradients are too large for the half type wherever the loss is scaled by more than `scale`."""
+    scaler = precision.scaler
+    model.head.weight.register_hook(lambda g: g if scaler.get_scale() <= scale else g * math.inf)
+
+
+def test_an_overflow_halves_the_scale_until_the_step_is_a_real_one():
+    plain, scaled, config = make_model(dropout=0.2), make_model(dropout=0.2), TrainingConfig(warmup_steps=0)
+    precision = scaling(initial=65536.0)
+    overflowing_above(scaled, precision, 1024.0)
+    expected = take(make_learner(plain, config), config, 2)
+    steps = take(make_learner(scaled, config, precision), config, 2)
+    assert precision.scaler.get_scale() == 1024.0
+    assert [step.step for step in steps] == [1, 2]
+    assert [step.loss for step in steps] == pytest.approx([step.loss for step in expected], rel=1e-6)
+    assert [step.grad_norm for step in steps] == pytest.approx([s.grad_norm for s in expected], rel=1e-5)
+    for mine, other in zip(scaled.parameters(), plain.parameters(), strict=True):
+        torch.testing.assert_close(mine, other, atol=1e-6, rtol=1e-5)
+
+
+def test_an_overflow_without_any_scale_ends_the_run():
+    model, config, precision = make_model(), TrainingConfig(), scaling(initial=16.0)
+    overflowing_above(model, precision, 0.0)
+    with pytest.raises(TrainingDivergedError):
+        take(make_learner(model, config, precision), config, 1)
+
+
+def test_float16_with_its_scaler_trains_about_as_float32():
+    config = TrainingConfig(warmup_steps=0)
+    whole = take(make_learner(make_model(), config), config, 5)
+    half = take(make_learner(make_model(), config, Precision("float16", CPU)), config, 5)
+    assert [step.loss for step in half] == pytest.approx([step.loss for step in whole], rel=1e-2)

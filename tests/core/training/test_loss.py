@@ -1,0 +1,54 @@
+"""Padding changes no loss, and the loss is a mean over the tokens that count."""
+
+import math
+
+import pytest
+import torch
+from torch import nn
+
+from core.training.loss import IGNORED, counted_tokens, summed_loss, token_losses
+
+
+class Scores(nn.Module):
+    """Stands for a model: gives the same scores after every token."""
+
+    def __init__(self, scores: list[float]) -> None:
+        super().__init__()
+        self.scores = torch.tensor(scores)  # (V,)
+
+    def forward(self, ids):
+        return self.scores.expand(*ids.shape, -1)  # (B, T, V)
+
+
+def test_the_loss_is_that_of_the_worked_example(examples):
+    q = examples["cross_entropy"]["q_of_true_class"]
+    model = Scores([math.log(q), math.log(1 - q)])
+    loss = summed_loss(model, torch.tensor([[0]]), torch.tensor([[0]]))
+    assert loss.item() == pytest.approx(examples["cross_entropy"]["expected"], abs=1e-7)
+
+
+def test_labels_of_minus_100_are_not_counted(examples):
+    example = examples["masked_cross_entropy"]
+    labels = torch.tensor(example["labels"])
+    assert counted_tokens(labels) == example["counted_tokens"]
+
+
+def test_the_sum_leaves_padding_out(examples):
+    labels = torch.tensor(examples["masked_cross_entropy"]["labels"])
+    model = Scores([0.0] * 128)  # any token costs ln 128
+    loss = summed_loss(model, torch.zeros_like(labels), labels)
+    assert loss.item() == pytest.approx(5 * math.log(128), rel=1e-6)
+
+
+def test_each_position_has_its_own_loss_and_padding_has_none():
+    model = Scores([0.0, math.log(3)])  # chances 1/4 and 3/4
+    losses = token_losses(model, torch.zeros(1, 3, dtype=torch.long), torch.tensor([[0, 1, IGNORED]]))
+    assert losses.tolist()[0] == pytest.approx([math.log(4), math.log(4 / 3), 0.0], abs=1e-6)
+
+
+def test_the_loss_of_half_precision_scores_is_computed_in_float32():
+    model = Scores([0.0, 5.0])
+    model.scores = model.scores.to(torch.bfloat16)
+    losses = token_losses(model, torch.tensor([[0]]), torch.tensor([[1]]))
+    assert losses.dtype == torch.float32
+    assert losses.item() == pytest.approx(math.log1p(math.exp(-5)), rel=1e-4)

@@ -1,0 +1,55 @@
+"""The learning rate is a pure function of the step: up a line, then down a cosine or a line, or level."""
+
+from itertools import pairwise
+
+import pytest
+
+from core.config.training import TrainingConfig
+from core.training.schedule import learning_rate_at
+
+
+def config(schedule, warmup_steps=0, lowest=0.0):
+    return TrainingConfig(
+        schedule=schedule, warmup_steps=warmup_steps, learning_rate=1e-3, min_learning_rate=lowest
+    )
+
+
+def test_the_cosine_falls_as_in_the_worked_example(examples):
+    example = examples["cosine_schedule"]
+    rates = [learning_rate_at(t, config("cosine"), example["t_max"]) for t in example["t"]]
+    assert rates == pytest.approx(example["expected"], abs=1e-13)
+
+
+def test_the_line_falls_evenly():
+    rates = [learning_rate_at(step, config("linear"), 4) for step in range(5)]
+    assert rates == pytest.approx([1e-3, 0.75e-3, 0.5e-3, 0.25e-3, 0.0])
+
+
+def test_constant_stays():
+    assert {learning_rate_at(step, config("constant"), 4) for step in range(9)} == {1e-3}
+
+
+@pytest.mark.parametrize("schedule", ["cosine", "linear", "constant"])
+def test_the_warm_up_rises_in_a_line_from_above_zero_to_the_highest(schedule):
+    rates = [learning_rate_at(step, config(schedule, warmup_steps=4), 100) for step in range(5)]
+    assert rates == pytest.approx([0.2e-3, 0.4e-3, 0.6e-3, 0.8e-3, 1e-3])
+
+
+@pytest.mark.parametrize("schedule", ["cosine", "linear"])
+def test_the_fall_begins_after_the_warm_up_and_ends_at_the_least_rate(schedule):
+    wish = config(schedule, warmup_steps=10, lowest=1e-4)
+    rates = [learning_rate_at(step, wish, 30) for step in range(10, 31)]
+    assert rates[0] == pytest.approx(1e-3)
+    assert rates[10] == pytest.approx((1e-3 + 1e-4) / 2)  # half-way, both shapes cross the middle
+    assert rates[-1] == pytest.approx(1e-4)
+    assert all(later < earlier for earlier, later in pairwise(rates))
+
+
+def test_past_the_end_the_rate_stays_at_the_least():
+    assert learning_rate_at(50, config("cosine", lowest=1e-4), 30) == pytest.approx(1e-4)
+
+
+def test_a_warm_up_longer_than_the_run_never_ends():
+    rates = [learning_rate_at(step, config("cosine", warmup_steps=100), 10) for step in range(10)]
+    assert rates == sorted(rates)
+    assert rates[-1] < 1e-3
