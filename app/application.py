@@ -1,5 +1,6 @@
 """The program with a window: from a workspace to an exit code."""
 
+import ctypes
 import logging
 import logging.handlers
 import os
@@ -49,7 +50,8 @@ def run(workspace: Workspace) -> int:
     sys.excepthook = CrashHook(window)
     window.show()
     code = app.exec()
-    window.lanes.wait_all(LAST_WAIT_MS)  # closing waited already, unless the system ended the session
+    window.lanes.close_down()  # closing did so and waited, unless the system ended the session
+    window.lanes.wait_all(LAST_WAIT_MS)
     return code
 
 
@@ -57,7 +59,22 @@ def has_display() -> bool:
     """Whether Qt could open a window: asked before it tries, because without a screen it aborts."""
     if not sys.platform.startswith("linux") or os.environ.get("QT_QPA_PLATFORM"):
         return True
-    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+    return bool(os.environ.get("WAYLAND_DISPLAY")) or (
+        bool(os.environ.get("DISPLAY")) and _x_server_answers()
+    )
+
+
+def _x_server_answers() -> bool:
+    """Whether the server that `DISPLAY` names lets us in; a session that ended leaves its name behind."""
+    try:
+        xcb = ctypes.CDLL("libxcb.so.1")
+    except OSError:
+        return True  # Qt needs this library too, and says so
+    xcb.xcb_connect.restype = ctypes.c_void_p
+    connection = ctypes.c_void_p(xcb.xcb_connect(None, None))
+    refused = xcb.xcb_connection_has_error(connection)
+    xcb.xcb_disconnect(connection)
+    return not refused
 
 
 class CrashHook:

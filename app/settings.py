@@ -1,18 +1,10 @@
-"""What the window remembers between two starts, and where a workspace lies when nobody chose one."""
+"""What the window remembers between two starts."""
 
-import os
 from pathlib import Path
 
-import platformdirs
 from PySide6.QtCore import QByteArray, QSettings
 
 APPLICATION = "SheepOp Studio"
-
-
-def default_workspace() -> Path:
-    """The folder that `SHEEPOP_WORKSPACE` names, else the system's place for a program's data."""
-    chosen = os.environ.get("SHEEPOP_WORKSPACE")
-    return Path(chosen).expanduser() if chosen else Path(platformdirs.user_data_dir(APPLICATION, False))
 
 
 class WindowSettings:

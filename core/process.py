@@ -1,17 +1,31 @@
 """What a process must be told before anything large is imported."""
 
 import ctypes
+import io
 import multiprocessing
+import os
 import sys
+from pathlib import Path
 
 M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_THRESHOLD = -1, -2, -3  # from glibc's malloc.h
 MIB = 1 << 20
 
 
 def prepare_process() -> None:
-    """Make child processes work in a frozen application, and let the allocator keep its memory."""
+    """Make child processes work in a frozen application, let it speak, and let the allocator keep its memory."""
     multiprocessing.freeze_support()
+    settle_streams()
     keep_large_blocks()
+
+
+def settle_streams() -> None:
+    """Let whatever is printed be written: to nowhere where there is no console, with "?" for a sign it lacks."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:  # a Windows program without a console
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115  # open to the end
+        elif isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
 
 
 def keep_large_blocks() -> bool:

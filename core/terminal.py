@@ -45,6 +45,7 @@ Stream = Generator[Event, None, Result]
 OpenStream = Callable[[StopToken], Stream[Result]]
 
 NUMBERS = {"id", "pages", "characters", "step", "max_steps", "train_loss", "val_loss", "parameters", "bytes"}
+LONGEST_LINE = 100_000  # characters, of a table that goes into a file or another program
 INTERRUPTED = 130  # the shell's own code for a command ended by Ctrl+C
 
 
@@ -74,13 +75,17 @@ def print_record(record: dict[str, object]) -> None:
 
 
 def print_table(columns: Sequence[str], rows: Sequence[dict[str, Any]]) -> None:
-    """Rows under their columns' names; whole numbers with separators, times as dates."""
+    """Rows under their columns' names; whole numbers with separators, times as dates. In a file, a row is a line."""
     table = Table(box=None, pad_edge=False)
     for column in columns:
-        table.add_column(column, justify="right" if column in NUMBERS else "left", overflow="fold")
+        number = column in NUMBERS
+        table.add_column(column, justify="right" if number else "left", overflow="fold", no_wrap=number)
     for row in rows:
         table.add_row(*(Text(_cell(column, row[column])) for column in columns))
-    Console(highlight=False).print(table)
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = LONGEST_LINE
+    console.print(table)
 
 
 def _cell(column: str, value: Any) -> str:

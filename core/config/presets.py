@@ -36,7 +36,7 @@ PRESETS: dict[str, Preset] = {
             preset="starter",
             model=ModelConfig(positions="learned"),
             training=TrainingConfig(
-                max_steps=500, batch_size=16, learning_rate=2e-3, min_learning_rate=2e-4, warmup_steps=50
+                max_steps=700, batch_size=16, learning_rate=2e-3, min_learning_rate=2e-4, warmup_steps=50
             ),
         ),
     ),

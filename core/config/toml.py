@@ -44,13 +44,15 @@ def parse_assignments(assignments: Sequence[str]) -> dict[str, Any]:
     """`["training.max_steps=200"]` as `{"training.max_steps": 200}`; what is no JSON value is text.
 
     Raises:
-        BadSettingError: One has no equals sign.
+        BadSettingError: One has no equals sign, or names the preset, which is more than a setting.
     """
     values: dict[str, Any] = {}
     for assignment in assignments:
         name, equals, text = assignment.partition("=")
         if not equals:
             raise BadSettingError(repr(assignment), "has no value: write it as group.name=value")
+        if name.strip() == "preset":  # else a run would be called after settings that it does not have
+            raise BadSettingError("preset", "is chosen with --preset NAME, not with --set")
         values[name.strip()] = _parse_value(text.strip())
     return values
 

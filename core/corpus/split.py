@@ -3,12 +3,14 @@
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
+from core.documents.conversation import END
+
 Split = Literal["train", "val"]
 
 FEWEST_DOCUMENTS = 20  # below, one document more or less would move the share too far
 LARGEST_ERROR = 2.0  # how far from the wish the validation share may be, as a factor
 LONG_ENOUGH = 64  # characters of validation text, for which a text without spaces is cut anywhere
-CONVERSATION_END = "<eos>\n"
+CONVERSATION_END = END + "\n"
 
 
 class DocumentSize(NamedTuple):
@@ -74,7 +76,7 @@ def pieces_of(
 
 def conversations_of(text: str) -> list[str]:
     """The single conversations of a rendered document, each ending with `<eos>`."""
-    return [f"{one}<eos>" for one in text.split(CONVERSATION_END) if one]
+    return [one + END for one in text.split(CONVERSATION_END) if one]
 
 
 def conversations_part(conversations: list[str], split: Split, share: float) -> list[str]:

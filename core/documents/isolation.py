@@ -20,6 +20,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -174,7 +175,7 @@ class _Worker:
         self._process: BaseProcess = context.Process(
             target=_serve, args=(theirs, config, reader, scratch), name="reader", daemon=True
         )
-        self._process.start()
+        _start_deaf(self._process)
         theirs.close()  # so that this end hears when the worker dies
         self._request = _Request(Path(), frozenset())
         self._started = 0.0
@@ -221,6 +222,19 @@ class _Worker:
         self.connection.close()
 
 
+def _start_deaf(process: BaseProcess) -> None:
+    """Start a process that never hears Ctrl+C: it would die of one that comes before it can ignore it."""
+    if sys.platform == "win32":
+        process.start()
+        return
+    resource_tracker.ensure_running()  # now, because its own start would end the mask
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        process.start()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _kill_group(pid: int | None) -> None:
     if sys.platform == "win32" or not pid:
         return
@@ -258,7 +272,7 @@ def _serve(connection: Connection, config: ImportConfig, reader: Reader | None, 
 
 def _settle_in(scratch: str) -> None:
     """Make this process one that harms nobody."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C is for the program, which then ends its workers
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Windows: Ctrl+C is for the program, which ends its workers
     os.environ["OMP_THREAD_LIMIT"] = "1"  # Tesseract's: there are as many workers as cores already
     os.environ["OPENBLAS_NUM_THREADS"] = "1"  # numpy's, whose threads would each reserve address space
     tempfile.tempdir = scratch  # what a killed worker leaves is swept up with the pool

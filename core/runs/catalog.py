@@ -120,7 +120,7 @@ def read_config(run: RunFolder) -> RunConfig:
     try:
         return read_run(run.config)
     except UsageError as cause:
-        raise DamagedRunError(run.name, f"its run.toml is not valid. {cause}") from cause
+        raise DamagedRunError(run.name, f"its run.toml is not valid. {cause}".removesuffix(".")) from cause
 
 
 def newest_sound_step(run: RunFolder) -> int | None:

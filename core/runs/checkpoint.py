@@ -6,6 +6,7 @@ A kill at any moment leaves the checkpoints that were there, and perhaps a draft
 import errno
 import json
 import shutil
+from contextlib import suppress
 from pathlib import Path
 
 from safetensors import SafetensorError
@@ -91,4 +92,12 @@ def _drop_oldest(run: RunFolder, keep: int) -> None:
     pointed = {pointed_step(run, "best"), pointed_step(run, "last")}  # a kill can leave steps after `last`
     for step in checkpoint_steps(run)[:-keep]:
         if step not in pointed:
-            shutil.rmtree(run.checkpoint(step), ignore_errors=True)
+            _remove(run, run.checkpoint(step))
+
+
+def _remove(run: RunFolder, place: Path) -> None:
+    """Take the checkpoint's name away first, so that a kill leaves a draft and no half of a checkpoint."""
+    doomed = run.checkpoints / f".draft-{place.name}"
+    with suppress(OSError):  # on Windows, while somebody reads it: the next checkpoint tries again
+        place.rename(doomed)
+        shutil.rmtree(doomed, ignore_errors=True)

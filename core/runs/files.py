@@ -16,7 +16,7 @@ def telling_disk_errors(path: Path) -> Iterator[None]:
 
     Raises:
         DiskFullError: No room is left.
-        WorkspaceError: The folder cannot be written.
+        WorkspaceError: It cannot be written for another reason.
     """
     try:
         yield
@@ -32,7 +32,7 @@ def write_whole(path: Path, content: str | bytes) -> None:
     Raises:
         DiskFullError, WorkspaceError: The old file stays.
     """
-    draft = path.with_name(f".{path.name}.draft")
+    draft = path.with_name(f".{path.name}.{os.getpid()}.draft")  # no second process writes into it
     with telling_disk_errors(path):
         try:
             with draft.open("wb") as file:

@@ -1,12 +1,15 @@
 """Where everything of ours lies on the disk. Paths only: nothing here reads or writes, but for making folders."""
 
 import re
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.errors import BadRunNameError, WorkspaceError
+from core.errors import BadRunNameError
+from core.runs.files import telling_disk_errors
 
 _RUN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_DEVICE_NAME = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)  # no folders on Windows
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,16 +44,13 @@ class Workspace:
         """Make the folders.
 
         Raises:
-            WorkspaceError: They cannot be made or written to.
+            WorkspaceError, DiskFullError: They cannot be made or written to.
         """
-        try:
+        with telling_disk_errors(self.root):
             for folder in (self.root, self.datasets, self.runs):
                 folder.mkdir(parents=True, exist_ok=True)
-            probe = self.root / ".writable"
-            probe.write_bytes(b"")
-            probe.unlink()
-        except OSError as cause:
-            raise WorkspaceError(self.root, (cause.strerror or "it cannot be written").lower()) from cause
+            with tempfile.TemporaryFile(dir=self.root):  # under a name that no second instance tries, too
+                pass
 
     def run(self, name: str) -> "RunFolder":
         """The folder of a run, whether it exists or not.
@@ -58,7 +58,7 @@ class Workspace:
         Raises:
             BadRunNameError: The name cannot be a folder's.
         """
-        if not _RUN_NAME.fullmatch(name) or name.endswith("."):
+        if not _RUN_NAME.fullmatch(name) or name.endswith(".") or _DEVICE_NAME.fullmatch(name):
             raise BadRunNameError(name)
         return RunFolder(self.runs / name)
 

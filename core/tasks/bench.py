@@ -1,12 +1,17 @@
 """Benchmarks of this machine: ours and a named peer in interleaved rounds, medians and their ratios.
 
 One absolute figure on a shared machine means little, so each round runs every subject once, and what is
-reported is the median of a subject's rounds and the median of its ratio to the peer within a round.
+reported is the median of a subject's rounds and the median of its ratio to the peer within a round. The peer works
+in a process of its own, which is told nothing about its allocator: as its users run it.
 """
 
+import multiprocessing
 import statistics
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from multiprocessing.connection import Connection
 from typing import Any
 
 from core.config.model import ModelConfig
@@ -14,12 +19,13 @@ from core.config.presets import PRESETS
 from core.config.sampling import SamplingConfig
 from core.config.training import TrainingConfig
 from core.control import StopToken
-from core.errors import BadSettingError
+from core.errors import BadSettingError, MissingPeerError
 from core.events import BenchMeasured, Event
 
 PEER_TRAIN = "transformers GPT-2, float32"
 PEER_GENERATE = "transformers GPT-2, cached generate"
 PROMPT_TOKENS, NEW_TOKENS = 32, 200
+SEED = 1
 
 GPT2 = PRESETS["gpt2"].run.model
 S = {"n_layers": 4, "n_heads": 4, "d_model": 128, "d_ff": 512, "context_length": 64}
@@ -43,10 +49,11 @@ def bench_train(shape: str, rounds: int, stop: StopToken) -> Stream:
         MissingPeerError: transformers is not installed.
     """
     model, vocab_size, batch_size, steps = _shape(shape)
-    subjects = {PEER_TRAIN: _peer_steps(model, vocab_size, batch_size, steps)}
-    for precision in ("float32", "bfloat16"):
-        subjects[f"ours, {precision}"] = _our_steps(model, vocab_size, batch_size, steps, precision)
-    return (yield from _interleave("train", shape, subjects, rounds, stop))
+    with peer_process(_peer_steps, model, vocab_size, batch_size, steps) as peer:
+        subjects = {PEER_TRAIN: peer}
+        for precision in ("float32", "bfloat16"):
+            subjects[f"ours, {precision}"] = _our_steps(model, vocab_size, batch_size, steps, precision)
+        return (yield from _interleave("train", shape, subjects, rounds, stop))
 
 
 def bench_generate(shape: str, rounds: int, stop: StopToken) -> Stream:
@@ -56,22 +63,52 @@ def bench_generate(shape: str, rounds: int, stop: StopToken) -> Stream:
         BadSettingError, MissingPeerError: As for `bench_train`.
     """
     from core.model.transformer import Transformer
-    from core.tasks.bench_peer import copy_weights, make_peer
 
-    model_config, vocab_size, _, _ = _shape(shape)
-    ours = Transformer(model_config, vocab_size).eval()
-    peer = make_peer(model_config, vocab_size)
-    copy_weights(ours, peer)
+    model, vocab_size, _, _ = _shape(shape)
     greedy = SamplingConfig(temperature=0, max_new_tokens=NEW_TOKENS)
     sampled = SamplingConfig(max_new_tokens=NEW_TOKENS, seed=1)
+    ours = Transformer(model, vocab_size, SEED).eval()
     results: list[BenchMeasured] = []
     for name, config in (("greedy", greedy), ("sampled", sampled)):
-        subjects = {
-            f"{PEER_GENERATE}, {name}": _peer_decoding(peer, config),
-            f"ours, {name}": _our_decoding(ours, config),
-        }
-        results += yield from _interleave("generate", shape, subjects, rounds, stop)
+        with peer_process(_peer_decoding, model, vocab_size, config) as peer:
+            subjects = {f"{PEER_GENERATE}, {name}": peer, f"ours, {name}": _our_decoding(ours, config)}
+            results += yield from _interleave("generate", shape, subjects, rounds, stop)
     return results
+
+
+@contextmanager
+def peer_process(make: Callable[..., Subject], *arguments: Any) -> Iterator[Subject]:
+    """A subject that is made, and does its work, in a new process.
+
+    Raises:
+        MissingPeerError: transformers is not installed.
+    """
+    if find_spec("transformers") is None:
+        raise MissingPeerError("transformers")
+    spawn = multiprocessing.get_context("spawn")  # a fork would inherit this process's allocator and threads
+    here, there = spawn.Pipe()
+    process = spawn.Process(target=_serve, args=(there, make, arguments), daemon=True)
+    process.start()
+    there.close()  # so that the peer's end of the process is the end of the pipe
+
+    def work() -> int:
+        here.send(None)
+        tokens: int = here.recv()
+        return tokens
+
+    try:
+        yield work
+    finally:
+        process.terminate()
+        process.join()
+
+
+def _serve(pipe: Connection, make: Callable[..., Subject], arguments: tuple[Any, ...]) -> None:
+    """Do one round's work for each message."""
+    work = make(*arguments)
+    while True:
+        pipe.recv()
+        pipe.send(work())
 
 
 def _shape(shape: str) -> tuple[ModelConfig, int, int, int]:
@@ -159,9 +196,15 @@ def _our_decoding(model: Any, config: SamplingConfig) -> Subject:
     return work
 
 
-def _peer_decoding(peer: Any, config: SamplingConfig) -> Subject:
+def _peer_decoding(model: ModelConfig, vocab_size: int, config: SamplingConfig) -> Subject:
+    """The same weights as ours, for they come from the same seed."""
     import torch
 
+    from core.model.transformer import Transformer
+    from core.tasks.bench_peer import copy_weights, make_peer
+
+    peer = make_peer(model, vocab_size)
+    copy_weights(Transformer(model, vocab_size, SEED), peer)
     prompt = torch.arange(PROMPT_TOKENS)[None]  # (1, T)
     chance = (
         {"do_sample": True, "temperature": config.temperature, "top_k": config.top_k, "top_p": config.top_p}
@@ -174,12 +217,12 @@ def _peer_decoding(peer: Any, config: SamplingConfig) -> Subject:
             peer.generate(
                 prompt,
                 attention_mask=torch.ones_like(prompt),
-                min_new_tokens=NEW_TOKENS,
-                max_new_tokens=NEW_TOKENS,
+                min_new_tokens=config.max_new_tokens,
+                max_new_tokens=config.max_new_tokens,
                 pad_token_id=0,
                 **chance,
             )
-        return NEW_TOKENS
+        return config.max_new_tokens
 
     return work
 

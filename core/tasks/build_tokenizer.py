@@ -63,8 +63,9 @@ def build_dataset(library: Library, config: RunConfig, workspace: Workspace, sto
             "There are few documents, or very unequal ones, so the end of each is kept for validation."
         )
     lock = FileLock(workspace.datasets / ".building.lock", thread_local=False)
-    if not _acquire(lock, stop):
-        return None
+    with telling_disk_errors(workspace.datasets):
+        if not _acquire(lock, stop):
+            return None
     try:
         _remove_leftovers(workspace.datasets)
         return (yield from _find_or_build(library, config, workspace, stop))

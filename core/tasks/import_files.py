@@ -23,6 +23,7 @@ from core.events import Event, FileImported, FileReading, ImportFinished, Import
 from core.runs.folder import Workspace
 
 POLL_SECONDS = 0.1  # how soon a stop is heard while all workers are busy
+MOST_READERS = 32  # Windows waits for 63 pipes at most, and each reader may take its share of memory
 
 
 def import_files(
@@ -50,7 +51,8 @@ def import_files(
         files.append(file)
     yield ImportStarted(len(files), sum(file.bytes for file in files))
     states: Counter[str] = Counter()
-    with Library(workspace.library) as library, ReaderPool(config, os.cpu_count() or 1) as pool:
+    readers = min(os.cpu_count() or 1, MOST_READERS)
+    with Library(workspace.library) as library, ReaderPool(config, readers) as pool:
         for event in _Import(library, pool, config, files).events(stop):
             if isinstance(event, FileImported):
                 states[event.state] += 1

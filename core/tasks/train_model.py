@@ -83,13 +83,13 @@ def resume_run(workspace: Workspace, name: str, changes: dict[str, Any], stop: S
 @contextmanager
 def _held(folder: RunFolder) -> Iterator[None]:
     """Keep other processes from training this run."""
+    lock = FileLock(folder.lock, thread_local=False)
     with telling_disk_errors(folder.root):
         folder.root.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(folder.lock, thread_local=False)
-    try:
-        lock.acquire(timeout=0)
-    except Timeout as cause:
-        raise RunBusyError(folder.name) from cause
+        try:
+            lock.acquire(timeout=0)
+        except Timeout as cause:
+            raise RunBusyError(folder.name) from cause
     try:
         yield
     finally:

@@ -12,7 +12,7 @@ from app.application import CrashHook, has_display, run
 from app.errors import DEFECT
 from app.first_run import FirstRun
 from app.main_window import MainWindow
-from app.settings import WindowSettings, default_workspace
+from app.settings import WindowSettings
 from core.config.presets import DEFAULT_PRESET, preset_run
 from core.errors import NoDisplayError, WorkspaceError
 from core.events import ImportFinished
@@ -237,13 +237,16 @@ def test_without_a_display_it_says_so_before_qt_could_abort(monkeypatch, workspa
         run(workspace)
 
 
+def test_a_display_that_nobody_serves_is_none(monkeypatch):
+    for name in ("WAYLAND_DISPLAY", "QT_QPA_PLATFORM"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.setenv("DISPLAY", ":7777")
+    assert not has_display()
+
+
 def test_a_workspace_that_cannot_be_made_is_told_in_a_sentence(tmp_path):
     blocked = tmp_path / "file"
     blocked.write_text("in the way", encoding="utf-8")
     with pytest.raises(WorkspaceError):
         run(Workspace(blocked / "workspace"))
-
-
-def test_the_environment_names_the_workspace(monkeypatch, tmp_path):
-    monkeypatch.setenv("SHEEPOP_WORKSPACE", str(tmp_path))
-    assert default_workspace() == tmp_path

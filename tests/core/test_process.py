@@ -1,5 +1,6 @@
-"""The allocator is told to keep its memory, where there is one that can be told."""
+"""The allocator is told to keep its memory, where there is one that can be told; whatever is printed is written."""
 
+import io
 import multiprocessing
 import platform
 import subprocess
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from core import process
-from core.process import keep_large_blocks, prepare_process
+from core.process import keep_large_blocks, prepare_process, settle_streams
 
 ROOT = Path(__file__).parents[2]
 
@@ -40,3 +41,18 @@ def test_worker_processes_of_a_frozen_application_are_prepared_first(monkeypatch
     monkeypatch.setattr(process, "keep_large_blocks", lambda: done.append("memory"))
     prepare_process()
     assert done == ["freeze support", "memory"]
+
+
+def test_without_a_console_what_is_printed_goes_nowhere(monkeypatch):
+    monkeypatch.setattr(sys, "stdout", None)
+    settle_streams()
+    with sys.stdout:
+        print("nobody reads this", flush=True)
+
+
+def test_a_sign_that_the_console_lacks_is_printed_as_a_question_mark(monkeypatch):
+    written = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding="cp1252"))
+    settle_streams()
+    print("≥ 1", flush=True)
+    assert written.getvalue().split() == [b"?", b"1"]

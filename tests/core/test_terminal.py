@@ -160,6 +160,11 @@ def test_a_table_shows_numbers_with_separators_and_nothing_as_a_dash(capsys):
     ]
 
 
+def test_a_row_that_goes_into_a_file_is_one_line_however_long(capsys):
+    print_table(("name", "reason"), [{"name": "n" * 200, "reason": "r" * 300}])
+    assert [len(line.rstrip()) for line in capsys.readouterr().out.splitlines()] == [208, 502]
+
+
 def test_a_record_is_one_line_even_with_line_breaks_in_it(capsys):
     print_record({"text": "a\nb"})
     assert capsys.readouterr().out == '{"text": "a\\nb"}\n'

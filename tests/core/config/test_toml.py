@@ -191,6 +191,11 @@ def test_an_assignment_without_an_equals_sign_is_told():
     )
 
 
+def test_a_preset_is_more_than_a_setting():
+    with pytest.raises(BadSettingError, match="--preset NAME"):
+        parse_assignments(["preset=gpt2"])
+
+
 @settings(deadline=None)
 @given(st.sampled_from(setting_names()), st.text(st.characters(exclude_categories=["Cs"])))
 def test_whatever_is_assigned_is_taken_or_told_in_a_sentence(name, text):

@@ -1,4 +1,5 @@
 import os
+import signal
 import time
 from functools import partial
 from pathlib import Path
@@ -123,3 +124,13 @@ def test_a_missing_file_is_told_as_missing_even_where_its_size_was_known(tmp_pat
         outcome = wait_for_one(pool)
     assert isinstance(outcome, UnreadableDocumentError)
     assert "no such file" in outcome.message
+
+
+def test_a_worker_is_deaf_to_ctrl_c_from_its_first_moment(open_pool, tmp_path):
+    with open_pool(ImportConfig(), 1) as pool:
+        (tmp_path / "fine.txt").write_text("fine", encoding="utf-8")
+        pool.start(tmp_path / "fine.txt")
+        for child in isolation.multiprocessing.active_children():
+            os.kill(child.pid, signal.SIGINT)  # as a terminal does, while it still imports
+        assert isinstance(wait_for_one(pool), Document)
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())

@@ -79,6 +79,14 @@ def test_only_the_newest_and_the_best_are_kept(run):
     assert checkpoint_steps(run) == (2, 6, 7)
 
 
+def test_a_kill_while_an_old_one_is_removed_leaves_no_half_of_it(run, monkeypatch):
+    for step in (1, 2):
+        save(run, step, best=2)
+    monkeypatch.setattr(checkpoint.shutil, "rmtree", lambda *_, **__: None)  # as if killed before it
+    save(run, 3, best=2, keep=1)
+    assert checkpoint_steps(run) == (2, 3)
+
+
 def test_the_one_just_written_is_kept_beside_later_ones_that_a_kill_left_behind(run):
     for step in (4, 6, 8):
         save(run, step)

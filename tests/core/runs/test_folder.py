@@ -6,13 +6,32 @@ from core.errors import BadRunNameError, WorkspaceError
 from core.runs.folder import Workspace
 
 
-@pytest.mark.parametrize("name", ["a", "first", "Run-2", "2026.11.21_b", "x" * 64])
+@pytest.mark.parametrize("name", ["a", "first", "Run-2", "console", "2026.11.21_b", "x" * 64])
 def test_a_plain_name_is_a_run_s(tmp_path, name):
     assert Workspace(tmp_path).run(name).name == name
 
 
 @pytest.mark.parametrize(
-    "name", ["", ".", "..", "../x", "a/b", "a\\b", ".hidden", "-x", "a b", "ends.", "x" * 65, "größe", "a\n"]
+    "name",
+    [
+        "",
+        ".",
+        "..",
+        "../x",
+        "a/b",
+        "a\\b",
+        ".hidden",
+        "-x",
+        "a b",
+        "ends.",
+        "x" * 65,
+        "größe",
+        "a\n",
+        "con",
+        "Nul",
+        "aux.1",
+        "com1",
+    ],
 )
 def test_a_name_that_cannot_be_a_folder_s_everywhere_is_refused(tmp_path, name):
     with pytest.raises(BadRunNameError):
