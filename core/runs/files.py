@@ -3,11 +3,14 @@
 import errno
 import os
 import shutil
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from core.errors import DiskFullError, WorkspaceError
+
+PATIENCE_SECONDS = 2.0
 
 
 @contextmanager
@@ -39,9 +42,23 @@ def write_whole(path: Path, content: str | bytes) -> None:
                 file.write(content.encode() if isinstance(content, str) else content)
                 file.flush()
                 os.fsync(file.fileno())
-            draft.replace(path)
+            rename(draft, path)
         finally:
             draft.unlink(missing_ok=True)
+
+
+def rename(source: Path, place: Path) -> None:
+    """Rename, replacing a file of that name; on Windows, wait a moment for whoever has it open, such as a virus scanner."""
+    give_up = time.monotonic() + (PATIENCE_SECONDS if os.name == "nt" else 0.0)
+    while True:
+        try:
+            source.replace(place)
+        except PermissionError:
+            if time.monotonic() >= give_up:
+                raise
+            time.sleep(0.05)
+        else:
+            return
 
 
 def sync(path: Path) -> None:
@@ -60,7 +77,7 @@ def move_folder_into_place(draft: Path, place: Path) -> None:
     old = place.with_name(f".old-{place.name}")
     shutil.rmtree(old, ignore_errors=True)
     if place.exists():
-        place.rename(old)
-    draft.rename(place)
+        rename(place, old)
+    rename(draft, place)
     sync(place.parent)
     shutil.rmtree(old, ignore_errors=True)

@@ -23,7 +23,7 @@ from core.errors import (
     RunExistsError,
 )
 from core.events import CheckpointSaved, Event, Notice, RunEnded
-from core.runs.catalog import Catalog, newest_sound_step, pointed_step
+from core.runs.catalog import Catalog, checkpoint_steps, newest_sound_step, pointed_step
 from core.runs.files import telling_disk_errors, write_whole
 from core.runs.folder import RunFolder, Workspace
 from core.runs.journal import Journal, rewind
@@ -46,16 +46,21 @@ def train_model(workspace: Workspace, name: str, config: RunConfig, stop: StopTo
         DiskFullError, TrainingDivergedError, OutOfMemoryError: Training ended early; checkpoints are kept.
     """
     folder = workspace.run(name)
-    if folder.config.exists():
+    if _is_taken(folder):
         raise RunExistsError(name)
     dataset = yield from _build(workspace, config, stop)
     if dataset is None:
         return (yield from _train(workspace, folder, config, None, stop))
     with _held(folder):
-        if folder.config.exists():  # another process was faster
+        if _is_taken(folder):  # another process was faster
             raise RunExistsError(name)
         _lay_out(folder, dataset)
         return (yield from _train(workspace, folder, config, dataset, stop))
+
+
+def _is_taken(folder: RunFolder) -> bool:
+    """True where a run stands, or checkpoints whose settings are lost; a run killed before either leaves no claim."""
+    return folder.config.exists() or bool(checkpoint_steps(folder))
 
 
 def resume_run(workspace: Workspace, name: str, changes: dict[str, Any], stop: StopToken) -> Stream:

@@ -67,7 +67,10 @@ def _look_and_save(session: Session) -> Generator[Event, None, None]:
 
 
 def _sample(session: Session) -> SampleWritten:
-    """What the model writes now, after the run's fixed prompt and with its seed."""
+    """What the model writes now, after the run's fixed prompt and with its seed.
+
+    It is short and never cut short: a run that was stopped here should read like one that was not.
+    """
     prompt = _sample_prompt(session)
     config = session.config.sampling.model_copy(
         update={"seed": session.training.seed, "max_new_tokens": session.training.sample_tokens}

@@ -7,7 +7,7 @@ Shapes
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-IGNORED = -100  # the label of padding: torch's own default, and the reference documents'
+from core.batches.sampler import IGNORED
 
 
 def token_losses(model: nn.Module, x: Tensor, y: Tensor) -> Tensor:
