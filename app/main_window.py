@@ -17,7 +17,7 @@ from app.tabs.corpus.tab import CorpusTab
 from app.tabs.train.controller import TrainController
 from app.tabs.train.tab import TrainTab
 from app.widgets.icons import icon
-from app.widgets.theme import SMALL, colours
+from app.widgets.theme import colours
 from core.runs.folder import Workspace
 
 TABS = {"Corpus": "corpus", "Train": "train", "Chat": "chat"}  # title -> icon
@@ -51,6 +51,14 @@ class MainWindow(QMainWindow):
     def show_failure(self, error: BaseException) -> None:
         """Tell of a failure in the tab that the user looks at."""
         present(error, self.tabs.currentWidget().banner)
+
+    @Slot()
+    def stop_and_close(self) -> None:
+        """Close without a question as soon as all work has stopped at a step and is saved."""
+        if self.question is not None:
+            self.question.reject()
+        if not self._closing:
+            self._stop_and_close()
 
     def closeEvent(self, event: QCloseEvent) -> None:
         if not self.lanes.active():
@@ -98,11 +106,9 @@ class MainWindow(QMainWindow):
 
     def _make_status_bar(self) -> None:
         self._doing = QLabel()
-        self._doing.setContentsMargins(SMALL, 0, SMALL, 0)
         self.statusBar().addPermanentWidget(self._doing)
         self.statusBar().setSizeGripEnabled(False)
         place = QLabel(f"Workspace  {self._workspace.root}")
-        place.setContentsMargins(SMALL, 0, SMALL, 0)
         place.setToolTip("Where the library, data sets and runs are kept")
         self.statusBar().addWidget(place)
         self.lanes.busy_changed.connect(self._show_doing)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_THRESHOLD = -1, -2, -3  # from glibc's malloc.h
 MIB = 1 << 20
+SPINS_BEFORE_SLEEP = "10000"  # some microseconds: a quiet machine's step takes as long as before
 
 
 def prepare_process() -> None:
@@ -16,6 +17,7 @@ def prepare_process() -> None:
     multiprocessing.freeze_support()
     settle_streams()
     keep_large_blocks()
+    share_cores()
 
 
 def settle_streams() -> None:
@@ -26,6 +28,17 @@ def settle_streams() -> None:
             setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115  # open to the end
         elif isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
+
+
+def share_cores() -> None:
+    """Let OpenMP's threads wait asleep rather than spinning, after a short while.
+
+    Each matrix product ends when its last thread does. Where another program (or our own window) has one of the
+    cores, threads that spin keep the late one from running: a step then took six times as long. Must come before
+    torch is loaded; whoever has set either variable knows better.
+    """
+    if "OMP_WAIT_POLICY" not in os.environ:
+        os.environ.setdefault("GOMP_SPINCOUNT", SPINS_BEFORE_SLEEP)
 
 
 def keep_large_blocks() -> bool:

@@ -46,6 +46,7 @@ OpenStream = Callable[[StopToken], Stream[Result]]
 
 NUMBERS = {"id", "pages", "characters", "step", "max_steps", "train_loss", "val_loss", "parameters", "bytes"}
 LONGEST_LINE = 100_000  # characters, of a table that goes into a file or another program
+WORTH_A_LINE = {"warning", "encrypted", "failed"}  # a folder can hold thousands of files of no known kind
 INTERRUPTED = 130  # the shell's own code for a command ended by Ctrl+C
 
 
@@ -162,7 +163,7 @@ class Screen:
                 self._start_bar("Reading", files)
             case FileImported():
                 self._advance(1)
-                if event.state != "done":
+                if event.state in WORTH_A_LINE:
                     self._line(f"{event.state}: {event.path}. {event.reason}")
             case DatasetProgress():
                 if self._bar is None:

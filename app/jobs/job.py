@@ -10,6 +10,7 @@ from typing import Any, ClassVar, TypeAlias
 from PySide6.QtCore import QObject, QThread, QTimer, Signal, Slot
 
 from core.control import StopToken
+from core.errors import UserFacingError
 
 log = logging.getLogger(__name__)
 
@@ -39,7 +40,10 @@ class _Worker(QObject):
         try:
             result = self._pull(self._open_stream(self._stop))
         except Exception as caught:  # the thread's outermost frame: nothing above it could listen
-            log.exception("job failed")
+            if isinstance(caught, UserFacingError):
+                log.info("job ended early: %s", caught)  # foreseen: the window says it, no defect to find
+            else:
+                log.exception("job failed")
             traceback.clear_frames(caught.__traceback__)  # else its locals pin device memory
             error = caught
         self.done.emit(result, error)

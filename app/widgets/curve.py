@@ -1,4 +1,4 @@
-"""What a plot is made of: a curve with its lines, and an axis that can be logarithmic."""
+"""What a plot is made of: a curve with its lines, an axis of steps, and one that can be logarithmic."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -44,6 +44,14 @@ class Curve:
     def shown(self) -> Series:
         """The points that the bold line shows, and the crosshair reads."""
         return self.bold if self.smoothed else self.raw
+
+
+class StepAxis(pg.AxisItem):
+    """An axis of whole numbers."""
+
+    def tickSpacing(self, minVal: float, maxVal: float, size: float) -> list[tuple[float, float]]:
+        spacings = super().tickSpacing(minVal, maxVal, size)
+        return [(spacing, offset) for spacing, offset in spacings if spacing >= 1] or [(1, 0)]
 
 
 class NumberAxis(pg.AxisItem):

@@ -10,9 +10,17 @@ from typing import Any
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QWheelEvent
-from PySide6.QtWidgets import QAbstractSpinBox, QCheckBox, QComboBox, QLineEdit, QPlainTextEdit, QWidget
+from PySide6.QtWidgets import (
+    QAbstractSpinBox,
+    QCheckBox,
+    QComboBox,
+    QLineEdit,
+    QPlainTextEdit,
+    QSizePolicy,
+    QWidget,
+)
 
-from app.widgets.theme import SMALL
+from app.widgets.theme import LARGE, SMALL
 from core.config.setting import Setting
 
 ESCAPES = {"\\n": "\n", "\\t": "\t"}
@@ -142,7 +150,8 @@ class LinesEdit(QPlainTextEdit):
         super().__init__()
         self.setPlaceholderText("one per line")
         self.setTabChangesFocus(True)
-        self.setFixedHeight(3 * self.fontMetrics().lineSpacing())
+        self.setFixedHeight(3 * self.fontMetrics().lineSpacing() + LARGE)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)  # else its row grows
         self.textChanged.connect(self.changed)
 
     def show_value(self, value: tuple[str, ...]) -> None:

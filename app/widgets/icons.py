@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QAbstractButton, QApplication
 
 from app.widgets.resources import resource
 
-SIZES_PX = (16, 20, 24, 32, 48, 64, 96)  # up to three times the largest button's icon, for dense screens
+SIZES_PX = (16, 24, 48, 96)  # up to three times the largest button's icon, for dense screens
 
 _NAME, _COLOUR = "iconName", "iconColour"
 
@@ -37,10 +37,15 @@ def icon(name: str, colour: QColor | str | None = None) -> QIcon:
     disabled = palette.color(QPalette.ColorGroup.Disabled, QPalette.ColorRole.ButtonText)
     drawing = resource(f"icons/{name}.svg").read_text(encoding="utf-8")
     made = QIcon()
-    for size in SIZES_PX:
-        for mode in (QIcon.Mode.Normal, QIcon.Mode.Selected):  # else Qt washes out those in selected rows
-            made.addPixmap(_draw(drawing, normal, size), mode)
-        made.addPixmap(_draw(drawing, disabled, size), QIcon.Mode.Disabled)
+    for ink, modes in (
+        (normal, (QIcon.Mode.Normal, QIcon.Mode.Selected)),  # else Qt washes out those in selected rows
+        (disabled, (QIcon.Mode.Disabled,)),
+    ):
+        renderer = QSvgRenderer(QByteArray(drawing.replace("currentColor", ink.name()).encode()))
+        for size in SIZES_PX:
+            pixmap = _draw(renderer, size)
+            for mode in modes:
+                made.addPixmap(pixmap, mode)
     return made
 
 
@@ -58,10 +63,9 @@ def _named_colour(name: str) -> QColor | None:
     return QApplication.palette().color(roles[name]) if name else None
 
 
-def _draw(drawing: str, colour: QColor, size: int) -> QPixmap:
+def _draw(renderer: QSvgRenderer, size: int) -> QPixmap:
     pixmap = QPixmap(size, size)
     pixmap.fill(Qt.GlobalColor.transparent)
-    renderer = QSvgRenderer(QByteArray(drawing.replace("currentColor", colour.name()).encode()))
     painter = QPainter(pixmap)
     renderer.render(painter, QRectF(0, 0, size, size))
     painter.end()

@@ -14,11 +14,11 @@ from PySide6.QtCore import QEvent, QPointF, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QColor, QFont, QKeyEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QToolButton, QVBoxLayout, QWidget
 
-from app.widgets.curve import Curve, NumberAxis
+from app.widgets.curve import Curve, NumberAxis, StepAxis
 from app.widgets.series import Numbers, Series
 from app.widgets.theme import MEDIUM, SMALL, TINY, colours, set_role
 
-POINTS_MS, FRAME_MS = 150, 33  # until new points are drawn, and until the answer to a click is
+POINTS_MS, FRAME_MS = 500, 33  # until new points are drawn, and until the answer to a click is
 POINTS_PER_PIXEL = 0.5
 FAINT, FULL = 70, 255  # opacity of a raw line beside its smoothed one, and of any other
 
@@ -48,6 +48,7 @@ class CurvePlot(QFrame):
         self._make_view(title)
         self._make_header(title)
         self._lay_out()
+        self.setFocusProxy(self._view)
         self._frame = QTimer(self, singleShot=True)
         self._frame.timeout.connect(self._redraw)
         set_role(self, "card")
@@ -145,14 +146,13 @@ class CurvePlot(QFrame):
     # Building
 
     def _make_view(self, title: str) -> None:
-        self._view = pg.PlotWidget(axisItems={"left": NumberAxis("left")})
+        self._view = pg.PlotWidget(axisItems={"left": NumberAxis("left"), "bottom": StepAxis("bottom")})
         self._view.setMenuEnabled(False)
         self._view.setAccessibleName(f"{title} plot")
         self._view.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self._view.setMinimumHeight(90)
+        self._view.setMinimumHeight(72)
         self._plot = self._view.getPlotItem()
         self._plot.hideButtons()
-        self._plot.showGrid(y=True, alpha=0.25)
         for side, text in (("left", self._unit), ("bottom", self._x_label)):
             self._plot.getAxis(side).enableAutoSIPrefix(False)
             self._plot.setLabel(side, text)
@@ -182,6 +182,7 @@ class CurvePlot(QFrame):
         self._readout.setMinimumWidth(1)  # gives way before the plot does
         set_role(self._readout, "muted")
         self.log_button = QToolButton(text="log", checkable=True, autoRaise=True)
+        set_role(self.log_button, "toggle")
         self.log_button.setToolTip(f"Draw the {title.lower()} on a logarithmic axis")
         self.log_button.setAccessibleName(f"Logarithmic axis for {title.lower()}")
         self.log_button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -212,6 +213,7 @@ class CurvePlot(QFrame):
         for curve in self._curves.values():
             curve.raw_line.setData(*self._drawable(curve.raw if curve.smoothed else Series()))
             curve.bold_line.setData(*self._drawable(curve.shown()))
+        self._show_scale(any(len(curve.raw) for curve in self._curves.values()))
         best = self._best
         if best is None or (self.log_button.isChecked() and best[1] <= 0):
             self._marker.clear()
@@ -221,6 +223,12 @@ class CurvePlot(QFrame):
             )  # scatters know no log mode
             self._marker.setData([best[0]], [height])
         self._show_readout()
+
+    def _show_scale(self, measured: bool) -> None:
+        """Numbers on the axes would be made up while nothing is measured."""
+        for side in ("left", "bottom"):
+            self._plot.getAxis(side).setStyle(showValues=measured)
+        self._plot.showGrid(y=measured, alpha=0.25)
 
     def _drawable(self, series: Series) -> tuple[Numbers, Numbers]:
         if self.log_button.isChecked():

@@ -2,7 +2,7 @@
 
 A widget chooses a look by its role, never by a colour of its own: `set_role(label, "muted")`. Roles are
 
-    buttons  primary, quiet, danger          labels  title, subtitle, muted, error, mono, chip
+    buttons  primary, quiet, danger, toggle  labels  title, subtitle, muted, error, mono, chip
     frames   card, panel                     texts   plain (no frame of their own)
 
 Whoever paints for himself (a plot, a delegate) reads `colours()` when he paints, and again in `changeEvent`
@@ -129,6 +129,7 @@ class Theme(QObject):
         super().__init__(app)
         self._app = app
         self._appearance = appearance
+        self._has_sheet = False
         app.setStyle("Fusion")
         app.styleHints().colorSchemeChanged.connect(self._follow)
         self.choose(appearance)
@@ -144,6 +145,15 @@ class Theme(QObject):
         self._app.styleHints().setColorScheme(schemes.get(appearance, Qt.ColorScheme.Unknown))
         self._dress()
 
+    def put_on_style_sheet(self) -> None:
+        """Finish the dress, once the first window is made.
+
+        Not before: under a style sheet every widget is polished again at each step of the making, which
+        took more than half of the time until the window stood.
+        """
+        self._has_sheet = True
+        self._dress()
+
     @Slot()
     def _follow(self) -> None:
         self._dress()
@@ -153,13 +163,16 @@ class Theme(QObject):
         dark = system_is_dark if self._appearance == "system" else self._appearance == "dark"
         chosen = DARK if dark else LIGHT
         self._app.setPalette(_palette(chosen))
-        self._app.setStyleSheet(_style_sheet(chosen))
+        if self._has_sheet:
+            self._app.setStyleSheet(_style_sheet(chosen))
         refresh_icons(self._app)
 
 
 def apply_theme(app: QApplication, appearance: str = "system") -> Theme:
-    """Dress `app` for good. `appearance` is "system", "light" or "dark"."""
-    return Theme(app, appearance)
+    """Dress `app` for good, style sheet and all. `appearance` is "system", "light" or "dark"."""
+    theme = Theme(app, appearance)
+    theme.put_on_style_sheet()
+    return theme
 
 
 def _style_sheet(chosen: Colours) -> str:

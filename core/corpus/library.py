@@ -141,16 +141,24 @@ class Library:
             raise UnknownDocumentError(document_id)
         return _row(found[0])
 
-    def text(self, document_id: int) -> str:
-        """A document's text as it was read; "" for a file that gave none.
+    def text(self, document_id: int, most_characters: int | None = None) -> str:
+        """A document's text as it was read, or its beginning; "" for a file that gave none.
+
+        Args:
+            most_characters: No more than these; None for the whole text.
 
         Raises:
             UnknownDocumentError: There is no document of this number.
         """
-        found = self._query("SELECT text FROM texts WHERE document = ?", document_id)
+        columns, values = "text", [document_id]
+        if most_characters is not None:
+            # As bytes: of a text, substr gives nothing behind the first NUL. A character has four at most.
+            columns, values = "substr(CAST(text AS BLOB), 1, ?)", [4 * most_characters, document_id]
+        found = self._query(f"SELECT {columns} FROM texts WHERE document = ?", *values)
         if not found:
             self.row(document_id)  # raises where the number itself is wrong
-        return found[0][0] if found else ""
+        text = found[0][0] if found else ""
+        return text if isinstance(text, str) else text.decode("utf-8", "ignore")[:most_characters]
 
     def set_included(self, document_ids: Sequence[int], included: bool) -> None:
         """Take documents into the corpus, or leave them out; their text is kept.

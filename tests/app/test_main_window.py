@@ -7,8 +7,9 @@ from types import SimpleNamespace
 import pytest
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QGuiApplication, QKeySequence
+from PySide6.QtWidgets import QComboBox
 
-from app.application import CrashHook, has_display, run
+from app.application import CrashHook, failure_box, has_display, run
 from app.errors import DEFECT
 from app.first_run import FirstRun
 from app.main_window import MainWindow
@@ -90,9 +91,9 @@ def test_a_defect_in_a_slot_is_owned_in_the_tab_in_front(window):
     assert window.train_tab.banner.text().startswith(DEFECT)
 
 
-def test_control_c_closes_the_window(window):
-    CrashHook(window)(KeyboardInterrupt, KeyboardInterrupt(), None)
-    assert not window.isVisible()
+def test_the_boxes_of_runs_are_found_in_their_tabs(window):
+    assert window.train_tab.findChild(QComboBox, "runBox") is window.train_tab.chooser.box
+    assert window.chat_tab.findChild(QComboBox, "runBox") is window.chat_tab.model_bar.run_box
 
 
 def test_the_corpus_button_of_the_train_tab_leads_there(window):
@@ -150,6 +151,28 @@ def test_a_job_that_ends_under_the_question_needs_no_stopping(qtbot, window):
         job.stop()
     qtbot.mouseClick(button(window, "Stop"), Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: not window.isVisible())
+
+
+def test_asked_from_outside_it_stops_and_closes_without_a_question(qtbot, window):
+    ended = []
+    window.lanes.start("training", endless).ended.connect(ended.append)
+    window.stop_and_close()
+    assert window.question is None
+    qtbot.waitUntil(lambda: not window.isVisible())
+    assert ended == [None]
+
+
+def test_asked_from_outside_the_standing_question_goes_away(qtbot, window):
+    window.lanes.start("training", endless)
+    window.close()
+    window.stop_and_close()
+    assert window.question is None
+    qtbot.waitUntil(lambda: not window.isVisible())
+
+
+def test_asked_from_outside_an_idle_window_closes_at_once(window):
+    window.stop_and_close()
+    assert not window.isVisible()
 
 
 # Trying the sample
@@ -250,3 +273,11 @@ def test_a_workspace_that_cannot_be_made_is_told_in_a_sentence(tmp_path):
     blocked.write_text("in the way", encoding="utf-8")
     with pytest.raises(WorkspaceError):
         run(Workspace(blocked / "workspace"))
+
+
+def test_before_there_is_a_window_a_failure_has_a_box_of_its_own(qtbot):
+    error = WorkspaceError("/meadow", "it is a file")
+    box = failure_box(error)
+    qtbot.addWidget(box)
+    assert box.text() == error.message
+    assert box.informativeText() == error.remedy

@@ -2,6 +2,7 @@
 
 import io
 import multiprocessing
+import os
 import platform
 import subprocess
 import sys
@@ -10,7 +11,13 @@ from pathlib import Path
 import pytest
 
 from core import process
-from core.process import keep_large_blocks, prepare_process, settle_streams
+from core.process import (
+    SPINS_BEFORE_SLEEP,
+    keep_large_blocks,
+    prepare_process,
+    settle_streams,
+    share_cores,
+)
 
 ROOT = Path(__file__).parents[2]
 
@@ -56,3 +63,17 @@ def test_a_sign_that_the_console_lacks_is_printed_as_a_question_mark(monkeypatch
     settle_streams()
     print("≥ 1", flush=True)
     assert written.getvalue().split() == [b"?", b"1"]
+
+
+def test_threads_that_wait_soon_sleep_unless_the_user_chose(monkeypatch):
+    monkeypatch.delenv("OMP_WAIT_POLICY", raising=False)
+    monkeypatch.setenv("GOMP_SPINCOUNT", "7")
+    share_cores()
+    assert os.environ["GOMP_SPINCOUNT"] == "7"
+    monkeypatch.delenv("GOMP_SPINCOUNT")
+    share_cores()
+    assert os.environ["GOMP_SPINCOUNT"] == SPINS_BEFORE_SLEEP
+    monkeypatch.delenv("GOMP_SPINCOUNT")
+    monkeypatch.setenv("OMP_WAIT_POLICY", "active")
+    share_cores()
+    assert "GOMP_SPINCOUNT" not in os.environ

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
 
+from app.widgets.elided_box import ElidedBox
 from app.widgets.run_list import RunList
 from app.widgets.theme import SMALL
 from core.runs.catalog import RunSummary
@@ -69,9 +70,7 @@ class ModelBar(QWidget):
         return self._runs.rowCount() > 0
 
     def _make_boxes(self) -> None:
-        self.run_box = _box(
-            "chatRunBox", "Run", "The run to talk with; choosing one opens its best checkpoint"
-        )
+        self.run_box = _box("runBox", "Run", "The run to talk with; choosing one opens its best checkpoint")
         self.run_box.setModel(self._runs)
         self.run_box.activated.connect(self._open_best)
         self.checkpoint_box = _box("checkpointBox", "Checkpoint", "The state of the run to talk with")
@@ -109,9 +108,9 @@ class ModelBar(QWidget):
         self.open_requested.emit(self._chosen_name(), self.checkpoint_box.currentData())
 
 
-def _box(name: str, title: str, tooltip: str) -> QComboBox:
-    box = QComboBox(objectName=name, toolTip=tooltip)
+def _box(name: str, title: str, tooltip: str) -> ElidedBox:
+    box = ElidedBox(name)
+    box.setToolTip(tooltip)
     box.setAccessibleName(title)
-    box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
     box.setMinimumContentsLength(6)
     return box

@@ -29,7 +29,8 @@ class PromptEdit(QPlainTextEdit):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         enter = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
-        if enter and not event.modifiers() & Qt.KeyboardModifier.ShiftModifier:
+        held = event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier  # which marks the key, not a hand
+        if enter and held == Qt.KeyboardModifier.NoModifier:
             self.send_wished.emit()
         else:
             super().keyPressEvent(event)

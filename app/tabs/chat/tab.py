@@ -59,6 +59,7 @@ class ChatTab(QWidget):
         self._model: OpenModel | None = None
         self._opening = self._replying = False
         self._turns = 0
+        self._settled_for = ""  # the run that mode and sampling were last set for
         self._make_widgets()
         self._make_buttons()
         self._make_pages()
@@ -84,21 +85,21 @@ class ChatTab(QWidget):
     def show_model(self, model: OpenModel | None) -> None:
         """The model to talk with from now on, or that there is none."""
         self._opening, self._model = False, model
-        self.status.clear()
         if model is not None:
-            self.model_bar.show_mode(continues=not model.has_conversations)
-            self.sampling.set_value(model.sampling)
-            self.status.setText(
-                f"{model.name} at step {model.step:,} · {model.parameters:,} parameters · "
-                f"context {model.context_length:,} tokens"
-            )
+            if model.name != self._settled_for:  # another checkpoint is compared under the same settings
+                self._settled_for = model.name
+                self.model_bar.show_mode(continues=not model.has_conversations)
+                self.sampling.set_value(model.sampling)
             self.prompt.setFocus()
+        self._show_facts()
         self._show_what_is_possible()
 
     def show_turns(self, turns: list[Turn]) -> None:
         """Show exactly these turns."""
         self._turns = len(turns)
         self.view.show_turns(turns)
+        if not turns:
+            self._show_facts()
         self._show_what_is_possible()
 
     def show_sent(self, turn: Turn) -> None:
@@ -267,6 +268,16 @@ class ChatTab(QWidget):
         self.regenerate_requested.emit(self.sampling.value())
 
     # What is shown of itself
+
+    def _show_facts(self) -> None:
+        """What is known of the model, in the place where a reply's figures will stand."""
+        self.status.clear()
+        self.context_bar.setValue(0)
+        if self._model is not None:
+            self.status.setText(
+                f"{self._model.name} at step {self._model.step:,} · {self._model.parameters:,} parameters · "
+                f"context {self._model.context_length:,} tokens"
+            )
 
     @Slot()
     def _show_what_is_possible(self) -> None:

@@ -10,6 +10,7 @@ from app.errors import present
 from app.jobs.job import Job, OpenStream
 from app.jobs.lanes import Lanes
 from app.tabs.corpus.columns import WITH_TEXT
+from app.tabs.corpus.preview import LONGEST
 from app.tabs.corpus.tab import CorpusTab
 from core.config.corpus import ImportConfig
 from core.control import StopToken
@@ -168,7 +169,7 @@ class CorpusController(QObject):
     def _text(self, row: DocumentRow) -> str:
         try:
             with Library(self._workspace.library) as library:
-                return library.text(row.id)
+                return library.text(row.id, most_characters=LONGEST)
         except UserFacingError as error:
             present(error, self._tab.banner)
             return ""

@@ -51,12 +51,16 @@ class DocumentPreview(QFrame):
         self.text.clear()
 
     def show_document(self, row: DocumentRow, text: str) -> None:
-        """Show a file of the ledger; `text` is what was read from it, empty if nothing was."""
+        """Show a file of the ledger.
+
+        Args:
+            text: What was read from it, of which `LONGEST` characters are enough; empty if nothing was.
+        """
         self._name.setText(row.name)
         self._name.setToolTip(row.path)
         self._facts.setText(_facts(row))
         self.text.setFont(mono_font() if row.kind == "code" else QFont())
-        self.text.setPlainText(_shortened(text) if row.state in WITH_TEXT else _explanation(row))
+        self.text.setPlainText(_shown(row, text) if row.state in WITH_TEXT else _explanation(row))
 
 
 def _facts(row: DocumentRow) -> str:
@@ -73,8 +77,8 @@ def _facts(row: DocumentRow) -> str:
     return " · ".join(fact for fact in facts if fact)
 
 
-def _shortened(text: str) -> str:
-    if len(text) <= LONGEST:
+def _shown(row: DocumentRow, text: str) -> str:
+    if row.characters <= LONGEST:
         return text
     return f"{text[:LONGEST]}\n\n[The preview ends here, after {LONGEST:,} characters. The corpus has the whole text.]"
 

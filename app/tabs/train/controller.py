@@ -69,6 +69,7 @@ class TrainController(QObject):
     def resume(self, name: str) -> None:
         """Let an earlier run go on, its curves so far in front. Without effect while another one trains."""
         if not self.active:
+            self._show_settings(name)
             resumed = partial(self._resume_run, self._workspace, name, {})
             self._run(name, partial(_after, self._catalog, name, resumed))
 
@@ -88,6 +89,12 @@ class TrainController(QObject):
                 self._tab.show_totals(library.totals())
             self._tab.show_runs(self._catalog.runs(), self._name)
             self._tab.form.suggest_name(self._catalog.unused_name())
+        except UserFacingError as error:
+            present(error, self._tab.banner)
+
+    def _show_settings(self, name: str) -> None:
+        try:
+            self._tab.show_run(name, self._catalog.config(name))
         except UserFacingError as error:
             present(error, self._tab.banner)
 

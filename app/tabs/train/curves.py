@@ -29,7 +29,7 @@ class Curves(QWidget):
         self.loss.setObjectName("lossPlot")
         self.learning_rate = CurvePlot("Learning rate", "step size", "step", legend=False)
         self.learning_rate.setObjectName("learningRatePlot")
-        self.perplexity = CurvePlot("Perplexity", "choices", "step", legend=False)
+        self.perplexity = CurvePlot("Perplexity", "perplexity", "step", legend=False)
         self.perplexity.setObjectName("perplexityPlot")
         self.plots = (self.loss, self.learning_rate, self.perplexity)
         for plot in (self.loss, self.perplexity):

@@ -1,4 +1,4 @@
-"""Where a run stands, told by its events alone: the phase before the first step, then one line of figures."""
+"""Where a run stands, told by its events alone: the phase before the first step, then two lines of figures."""
 
 from app.widgets.editors import number_text
 from app.widgets.series import Smoother
@@ -62,29 +62,31 @@ class Progress:
                 self.step = event.step
                 self._phase = FINISHED if event.reason == "finished" else STOPPED
 
-    def line(self, *, live: bool = True) -> str:
-        """One line of figures, each with its unit; before the first step, what is being done.
+    def text(self, *, live: bool = True) -> str:
+        """Two lines of figures, each with its unit; before the first step, what is being done.
 
         Args:
             live: False for a run that is only looked at: it has no time left.
         """
         if self._last is None or (live and self._phase not in SETTLED):
             return self._phase
-        figures = [
+        stands = [
             self._where(),
             f"loss {self._loss_shown:.3f} nats/token",
             f"learning rate {number_text(float(f'{self._last.learning_rate:.2g}'))}",
+        ]
+        speed = [
             f"{1000 * self._seconds_per_step_shown:,.4g} ms/step",
             f"{self._tokens_per_second_shown:,.0f} tokens/s",
             f"epoch {self._last.epoch:.2f}",
             f"{duration(self._elapsed_seconds)} elapsed",
         ]
         if self._phase in ENDED:
-            return " · ".join([self._phase, *figures])
-        if not live:
-            return " · ".join(figures)
-        left = self.seconds_left()
-        return " · ".join([*figures, "time left: measuring" if left is None else f"{duration(left)} left"])
+            stands.insert(0, self._phase)
+        elif live:
+            left = self.seconds_left()
+            stands.append("time left: measuring" if left is None else f"{duration(left)} left")
+        return f"{' · '.join(stands)}\n{' · '.join(speed)}"
 
     def share(self) -> float:
         """The part of the steps that is taken, from 0 to 1."""

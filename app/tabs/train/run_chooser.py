@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import Signal, Slot
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
+from app.widgets.elided_box import ElidedBox
 from app.widgets.icons import give_icon
 from app.widgets.run_list import RunList
 from app.widgets.theme import SMALL, TINY, set_role
@@ -28,10 +29,9 @@ class RunChooser(QWidget):
         super().__init__(parent)
         self._idle = True
         self._runs = RunList(self)
-        self.box = QComboBox(objectName="runBox")
+        self.box = ElidedBox("runBox")
         self.box.setAccessibleName("Earlier runs")
         self.box.setToolTip("Show the curves of an earlier run")
-        self.box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.box.setModel(self._runs)
         self.box.activated.connect(self._choose)
         self.resume_button = QPushButton("R&esume", objectName="resumeButton")

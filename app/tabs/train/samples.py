@@ -47,7 +47,8 @@ class Samples(QTextEdit):
         if not self.document().isEmpty():
             pen.insertBlock()
         pen.insertText(f"step {sample.step:,}  ", _in(colours().muted))
-        pen.insertText(sample.prompt, _in(colours().text))
+        pen.insertText(" ".join(sample.prompt.split()), _in(colours().text))
+        pen.insertText(" → ", _in(colours().muted))
         pen.insertText(sample.text.strip(), _in(colours().accent))
         if follow:
             bar.setValue(bar.maximum())

@@ -32,7 +32,7 @@ from core.events import Event, Notice, SampleWritten
 from core.runs.catalog import RunSummary
 
 FORM_WIDTH_PX = 380
-NO_RUN = "Choose a preset and press Start: the curves appear here."
+NO_RUN = "Choose a preset and press Start, or look at an earlier run."
 
 
 class TrainTab(QWidget):
@@ -144,6 +144,7 @@ class TrainTab(QWidget):
         set_role(self.start_button, "primary")
         self.pause_button = _button("&Pause", "pauseButton", "pause", "Hold the run between two steps")
         self.stop_button = _button("S&top", "stopButton", "stop", "End the run at the next step and save it")
+        self._run_buttons = (self.start_button, self.pause_button, self.stop_button)
         self.chooser = RunChooser()
         self.status = QLabel(objectName="statusLabel", wordWrap=True, textFormat=Qt.TextFormat.PlainText)
         self.status.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
@@ -194,7 +195,7 @@ class TrainTab(QWidget):
         scroll.setWidget(inner)
         buttons = QHBoxLayout()
         buttons.setSpacing(SMALL)
-        for button in (self.start_button, self.pause_button, self.stop_button):
+        for button in self._run_buttons:
             buttons.addWidget(button, stretch=1)
         left = QWidget()
         left.setMinimumWidth(FORM_WIDTH_PX - HUGE)
@@ -217,7 +218,7 @@ class TrainTab(QWidget):
         split.setSizes([500, 120])
         split.setHandleWidth(SMALL)
         self.pages = QStackedWidget()
-        self.pages.addWidget(EmptyState("No run yet", NO_RUN))
+        self.pages.addWidget(EmptyState("The curves of a run appear here", NO_RUN))
         self.pages.addWidget(split)
         right = QWidget()
         layout = QVBoxLayout(right)
@@ -252,6 +253,7 @@ class TrainTab(QWidget):
     @Slot()
     def _show_what_is_possible(self) -> None:
         obstacle = self._obstacle()
+        had_focus = any(button.hasFocus() for button in self._run_buttons)
         self.start_button.setEnabled(not obstacle)
         self.start_button.setToolTip(obstacle or "Train the run that the form describes")
         self.form.setEnabled(not self._training)
@@ -264,6 +266,8 @@ class TrainTab(QWidget):
         )
         give_icon(self.pause_button, "resume" if self._paused else "pause")
         self.empty_corpus.setVisible(not self._totals.characters)
+        if had_focus and not any(button.hasFocus() for button in self._run_buttons):
+            self.curves.loss.setFocus()  # where the arrow keys do something; Qt would take any next widget
         self._show_facts()
 
     def _obstacle(self) -> str:
@@ -289,12 +293,12 @@ class TrainTab(QWidget):
             return
         self.pages.setCurrentIndex(1)
         self.progress_bar.show()
-        line = self._progress.line(live=self._training)
+        text = self._progress.text(live=self._training)
         if self._stopping:
-            line = f"Stopping at the next step… · {line}"
+            text = f"Stopping at the next step… · {text}"
         elif self._paused:
-            line = f"Paused · {line}"
-        self.status.setText(line)
+            text = f"Paused · {text}"
+        self.status.setText(text)
         self.progress_bar.setValue(round(1000 * self._progress.share()))
 
 

@@ -1,10 +1,12 @@
 """A job carries every event over, ends once, and can be held back."""
 
+import logging
 import threading
 
 import pytest
 
 from app.jobs.job import Job
+from core.errors import UserFacingError
 
 
 def counted(stop):
@@ -100,6 +102,27 @@ def test_a_failure_lets_go_of_what_its_frames_held(qtbot):
         names += trace.tb_frame.f_locals
         trace = trace.tb_next
     assert "heavy" not in names
+
+
+class NoRoomError(UserFacingError):
+    message, remedy = "The model does not fit.", "Choose a smaller one."
+
+
+@pytest.mark.parametrize(
+    ("error", "level"), [(NoRoomError(), logging.INFO), (ValueError("no"), logging.ERROR)]
+)
+def test_only_a_defect_is_logged_with_its_trace(qtbot, caplog, error, level):
+    def fails(stop):
+        yield 1
+        raise error
+
+    caplog.set_level(logging.INFO)
+    job = Job(fails)
+    with qtbot.waitSignal(job.failed):
+        job.start()
+    (record,) = caplog.records
+    assert record.levelno == level
+    assert bool(record.exc_info) == (level == logging.ERROR)
 
 
 @pytest.fixture

@@ -36,6 +36,19 @@ def test_points_appear_in_the_view(plot, qtbot):
     qtbot.waitUntil(lambda: drawn(plot, "validation").tolist() == [5.0, 4.0])
 
 
+def test_there_are_no_numbers_on_the_axes_before_there_is_a_point(plot, qtbot):
+    axis = plot._plot.getAxis("left")
+    qtbot.waitUntil(lambda: not axis.style["showValues"])
+    plot.extend("validation", [0], [5.0])
+    qtbot.waitUntil(lambda: axis.style["showValues"])
+
+
+@pytest.mark.parametrize("last", [1, 2, 7, 300])
+def test_steps_are_whole_numbers(plot, last):
+    spacings = plot._plot.getAxis("bottom").tickSpacing(0, last, 500)
+    assert all(spacing >= 1 for spacing, _ in spacings)
+
+
 def test_many_batches_cost_one_redraw(plot, qtbot):
     qtbot.waitUntil(lambda: not plot._frame.isActive())
     redraws = []

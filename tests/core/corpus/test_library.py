@@ -47,6 +47,18 @@ def test_text_is_kept_as_it_was_read(library, add):
     assert library.text(add("/a.txt", text).document_id) == text
 
 
+@pytest.mark.parametrize("most", [0, 1, 3, 5, 6, 100])
+def test_the_beginning_of_a_text_is_that_many_characters(library, add, most):
+    text = "a\x00ö🐑b€"
+    number = add("/a.txt", text).document_id
+    assert library.text(number, most_characters=most) == text[:most]
+
+
+def test_a_file_without_text_has_an_empty_beginning(library):
+    library.record_failure("/a.pdf", "failed", "It is damaged.", "pdf", 9)
+    assert library.text(library.rows()[0].id, most_characters=5) == ""
+
+
 def test_what_is_kept_is_there_after_reopening(library, add, tmp_path):
     add("/a.txt", "sheep")
     with Library(tmp_path / "library.sqlite") as second:  # while the first is open

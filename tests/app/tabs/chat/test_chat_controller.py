@@ -93,6 +93,15 @@ def test_the_sampler_begins_as_the_model_was_made(tab, opened):
     assert tab.sampling.value() == SamplingConfig(temperature=0.5)
 
 
+def test_another_checkpoint_of_the_run_is_tried_under_the_same_settings(tab, opened, qtbot):
+    tab.sampling.set_value(SamplingConfig(temperature=0.1))
+    choose(tab.model_bar.mode_box, 1)
+    choose(tab.model_bar.checkpoint_box, 3)
+    qtbot.waitUntil(lambda: not opened.active)
+    assert tab.sampling.value() == SamplingConfig(temperature=0.1)
+    assert tab.model_bar.continues
+
+
 @pytest.mark.parametrize("has_conversations", [True, False])
 def test_the_mode_begins_as_the_model_was_trained(tab, controller, models, qtbot, has_conversations):
     models.has_conversations = has_conversations
@@ -153,6 +162,21 @@ def test_shift_enter_begins_a_new_line(tab, opened, qtbot):
     qtbot.keyClick(tab.prompt, Qt.Key.Key_Return, Qt.KeyboardModifier.ShiftModifier)
     qtbot.keyClicks(tab.prompt, "b")
     assert tab.prompt.toPlainText() == "a\nb"
+    assert not opened.active
+
+
+def test_enter_on_the_number_pad_sends_as_well(tab, opened, models, qtbot):
+    qtbot.keyClicks(tab.prompt, "Where?")
+    models.allow(3)
+    qtbot.keyClick(tab.prompt, Qt.Key.Key_Enter, Qt.KeyboardModifier.KeypadModifier)
+    qtbot.waitUntil(lambda: not opened.active)
+    assert models.asked[-1][0] == "reply"
+
+
+@pytest.mark.parametrize("held", ["AltModifier", "ControlModifier", "MetaModifier"])
+def test_enter_with_another_key_held_sends_nothing(tab, opened, qtbot, held):
+    qtbot.keyClicks(tab.prompt, "Where?")
+    qtbot.keyClick(tab.prompt, Qt.Key.Key_Return, Qt.KeyboardModifier[held])
     assert not opened.active
 
 
@@ -245,6 +269,7 @@ def test_ctrl_n_begins_a_new_conversation(tab, opened, models, qtbot):
     qtbot.keyClick(tab.prompt, Qt.Key.Key_N, CTRL)
     assert shown(tab) == []
     assert tab.no_turns_chat.isVisible()
+    assert tab.context_bar.value() == 0
     type_and_send(tab, qtbot, "Why?")
     qtbot.waitUntil(lambda: not opened.active)
     assert models.asked[-1][1] == [("user", "Why?")]

@@ -41,15 +41,15 @@ def after(*events):
         ([prepared(), step(1), prepared(start_step=1)], "Taking the next step…"),
     ],
 )
-def test_before_the_first_step_the_line_says_what_is_being_done(events, phase):
-    assert after(*events).line() == phase
+def test_before_the_first_step_it_says_what_is_being_done(events, phase):
+    assert after(*events).text() == phase
 
 
 def test_a_step_is_told_in_figures_with_units():
-    line = after(prepared(), step(25)).line()
-    assert line == (
-        "step 25 of 100 (25 %) · loss 2.500 nats/token · learning rate 1e-3 · 100 ms/step · "
-        "40,960 tokens/s · epoch 0.50 · 0:00 elapsed · time left: measuring"
+    text = after(prepared(), step(25)).text()
+    assert text == (
+        "step 25 of 100 (25 %) · loss 2.500 nats/token · learning rate 1e-3 · time left: measuring\n"
+        "100 ms/step · 40,960 tokens/s · epoch 0.50 · 0:00 elapsed"
     )
 
 
@@ -67,19 +67,19 @@ def test_the_time_left_counts_evaluations_and_checkpoints():
 
 
 def test_the_loss_is_smoothed():
-    assert "loss 2.500" in after(prepared(), step(1, loss=2.5), step(2, loss=2.5)).line()
+    assert "loss 2.500" in after(prepared(), step(1, loss=2.5), step(2, loss=2.5)).text()
     # mean: 0.4 * 2, then 0.6 * 0.8 + 0.4 * 4; divided by 1 - 0.6 ** 2
-    assert "loss 3.250" in after(prepared(), step(1, loss=2.0), step(2, loss=4.0)).line()
+    assert "loss 3.250" in after(prepared(), step(1, loss=2.0), step(2, loss=4.0)).text()
 
 
 @pytest.mark.parametrize(("reason", "word"), [("finished", "Finished"), ("stopped", "Stopped")])
 def test_the_end_is_told_first(reason, word):
     progress = after(prepared(), step(1), RunEnded("first", 1, reason, 2.0, 3.0))
-    assert progress.line().startswith(f"{word} · step 1 of 100")
+    assert progress.text().startswith(f"{word} · step 1 of 100")
 
 
 def test_a_run_that_is_only_looked_at_has_no_time_left():
-    assert "left" not in after(prepared(), step(1)).line(live=False)
+    assert "left" not in after(prepared(), step(1)).text(live=False)
 
 
 def test_the_share_of_the_steps_is_known():

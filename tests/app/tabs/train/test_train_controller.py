@@ -6,6 +6,8 @@ from PySide6.QtCore import Qt
 from app.jobs.lanes import Lanes
 from app.tabs.train.controller import TrainController
 from app.tabs.train.tab import TrainTab
+from core.config.presets import preset_run
+from core.config.toml import run_to_toml
 from core.errors import UserFacingError
 from core.runs.folder import Workspace
 
@@ -130,6 +132,22 @@ def test_resuming_draws_one_continuous_curve(tab, earlier_run, controller, train
     qtbot.waitUntil(lambda: curve(tab) == [1, 2, 3, 4])
     assert training.asked == [("first", {})]
     assert tab.curves.loss.points("training")[1].tolist() == [2.5] * 4  # not the 99 behind the checkpoint
+    stop(tab, qtbot, controller)
+
+
+def test_resuming_shows_the_settings_of_that_run(tab, workspace, controller, training, qtbot, earlier_run):
+    earlier_run.config.write_text(run_to_toml(preset_run("tiny")), encoding="utf-8")
+    controller.resume("first")
+    assert tab.form.name() == "first"
+    assert tab.form.value() == preset_run("tiny")
+    stop(tab, qtbot, controller)
+
+
+def test_the_focus_goes_from_start_to_the_curves(tab, controller, training, qtbot):
+    tab.start_button.setFocus()
+    qtbot.keyClick(tab.start_button, Qt.Key.Key_Space)
+    assert tab.curves.loss.isAncestorOf(tab.focusWidget())
+    assert not tab.curves.loss.log_button.hasFocus()
     stop(tab, qtbot, controller)
 
 

@@ -1,0 +1,76 @@
+"""Signals of the system end the program at a step, with everything saved; a second one ends it at once."""
+
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from app.ending import EndingSignals
+
+pytestmark = pytest.mark.skipif(
+    sys.platform == "win32", reason="Windows can send neither signal to one process alone"
+)
+
+PROGRAM = """
+import sys
+from pathlib import Path
+import app.application as application
+from app.main_window import MainWindow
+from core.runs.folder import Workspace
+
+class Busy(MainWindow):
+    def show(self):
+        super().show()
+        self.lanes.start("training", task).ended.connect(lambda result: print(result, flush=True))
+
+def task(stop):
+    print("working", flush=True)
+    while {on}:
+        yield 0
+    return "saved"
+
+application.MainWindow = Busy
+sys.exit(application.run(Workspace(Path(sys.argv[1]))))
+"""
+
+
+@pytest.fixture
+def begin(tmp_path):
+    """Starts a window with a job that works while the expression `on` holds, and waits until it does."""
+    begun = []
+
+    def begin(on):
+        command = [sys.executable, "-c", PROGRAM.format(on=on), str(tmp_path / "workspace")]
+        begun.append(subprocess.Popen(command, stdout=subprocess.PIPE, text=True))
+        assert begun[-1].stdout.readline() == "working\n"
+        return begun[-1]
+
+    yield begin
+    for program in begun:
+        program.kill()
+        program.communicate()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_the_first_signal_stops_the_work_and_closes_with_code_0(begin, number):
+    program = begin(on="not stop.asked")
+    program.send_signal(number)
+    said, _ = program.communicate(timeout=20)
+    assert said == "saved\n"
+    assert program.returncode == 0
+
+
+def test_a_second_signal_ends_at_once(begin):
+    program = begin(on="not stop.asked or not print('stopping', flush=True)")
+    program.send_signal(signal.SIGINT)
+    assert program.stdout.readline() == "stopping\n"
+    program.send_signal(signal.SIGINT)
+    program.communicate(timeout=20)
+    assert program.returncode == -signal.SIGINT
+
+
+def test_released_signals_are_whose_they_were(qapp):
+    before = signal.getsignal(signal.SIGINT)
+    EndingSignals(qapp).release()
+    assert signal.getsignal(signal.SIGINT) is before
