@@ -44,7 +44,6 @@ def main() -> None:
     window = MainWindow(workspace)
     window.resize(SIZE)
     window.show()
-    picture(window, "start")
     take_the_tour(window, workspace)
     ask(window)
     for appearance in ("light", "dark"):
@@ -63,12 +62,11 @@ def take_the_tour(window: MainWindow, workspace: Workspace) -> None:
     """From "Try the sample" to the question typed in; or open the run that is there."""
     runs = Catalog(workspace).names()
     if runs:
-        window.train_tab.run_chooser.select(runs[0])
+        window.train_tab.run_chosen.emit(runs[0])
         window.chat.open(runs[0], held_out_questions()[0].question)
-        wait_for(window.chat.slot.changed)
-        wait_for(window.chat.slot.changed)
+        wait_for(window.lanes.idle)
         return
-    window.corpus_tab.sample_button.click()
+    window.first_run.begin()
     wait_for(window.first_run.model_ready)
     wait_for(window.lanes.idle)
 
