@@ -43,6 +43,7 @@ def main() -> None:
     theme = apply_theme(app, "light")
     window = MainWindow(workspace)
     window.resize(SIZE)
+    window.statusBar().hide()  # it shows where the workspace lies, which is nobody's business
     window.show()
     take_the_tour(window, workspace)
     ask(window)

@@ -12,10 +12,10 @@ CHARACTERS_IN_USE = 100  # what a character vocabulary of English text comes to
 
 
 def parameters(run: RunConfig) -> str:
-    """The weights that training would change, such as "3,674,624 parameters"."""
+    """The weights that training would change, such as "up to 3,674,624 parameters": a vocabulary can come out smaller."""
     if run.tokenizer.kind == "char":
         return f"≈ {_rounded(count_parameters(run.model, CHARACTERS_IN_USE))} parameters"
-    return f"{count_parameters(run.model, run.tokenizer.vocab_size):,} parameters"
+    return f"up to {count_parameters(run.model, run.tokenizer.vocab_size):,} parameters"
 
 
 def tokens(run: RunConfig, totals: CorpusTotals) -> int:
