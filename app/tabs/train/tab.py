@@ -177,7 +177,7 @@ class TrainTab(QWidget):
         split.addWidget(self._right())
         split.setStretchFactor(1, 1)
         split.setSizes([FORM_WIDTH_PX, 3 * FORM_WIDTH_PX])
-        split.setHandleWidth(LARGE)
+        split.setHandleWidth(SMALL)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(HUGE, LARGE, HUGE, LARGE)
         layout.setSpacing(MEDIUM)
