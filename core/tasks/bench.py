@@ -65,6 +65,8 @@ def bench_generate(shape: str, rounds: int, stop: StopToken) -> Stream:
     from core.model.transformer import Transformer
 
     model, vocab_size, _, _ = _shape(shape)
+    room = max(model.context_length, PROMPT_TOKENS + NEW_TOKENS)  # the peer cannot move a full context on
+    model = model.model_copy(update={"context_length": room})
     greedy = SamplingConfig(temperature=0, max_new_tokens=NEW_TOKENS)
     sampled = SamplingConfig(max_new_tokens=NEW_TOKENS, seed=1)
     ours = Transformer(model, vocab_size, SEED).eval()
