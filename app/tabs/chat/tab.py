@@ -10,7 +10,6 @@ from PySide6.QtWidgets import (
     QLabel,
     QProgressBar,
     QPushButton,
-    QScrollArea,
     QStackedWidget,
     QVBoxLayout,
     QWidget,
@@ -23,8 +22,8 @@ from app.tabs.chat.prompt_edit import PromptEdit
 from app.tabs.chat.reply_meter import ReplyMeter
 from app.widgets.banner import Banner
 from app.widgets.config_form import ConfigForm
+from app.widgets.controls import named_button, scrolled
 from app.widgets.empty_state import Door, EmptyState, door_button
-from app.widgets.icons import give_icon
 from app.widgets.theme import HUGE, LARGE, MEDIUM, SMALL, set_role
 from core.config.sampling import SamplingConfig
 from core.runs.catalog import RunSummary
@@ -146,16 +145,18 @@ class ChatTab(QWidget):
         self.context_bar.setAccessibleName("Context used")
 
     def _make_buttons(self) -> None:
-        self.send_button = _button("S&end", "sendButton", "send", "on_accent")
+        self.send_button = named_button("S&end", "sendButton", "send", "Send the prompt (Enter)", "on_accent")
         set_role(self.send_button, "primary")
-        self.stop_button = _button("S&top", "stopReplyButton", "stop")
-        self.stop_button.setToolTip("End the reply here (Esc)")
-        self.regenerate_button = _button("Re&generate", "regenerateButton", "refresh")
-        self.regenerate_button.setToolTip("Write the last reply anew (Ctrl+Enter)")
-        self.new_button = _button("&New chat", "newChatButton", "add")
-        self.new_button.setToolTip("Begin a new conversation (Ctrl+N)")
-        self.sampler_button = _button("Sampl&ing", "samplerButton", "settings")
-        self.sampler_button.setToolTip("Show or hide how the next token is drawn")
+        self.stop_button = named_button("S&top", "stopReplyButton", "stop", "End the reply here (Esc)")
+        self.regenerate_button = named_button(
+            "Re&generate", "regenerateButton", "refresh", "Write the last reply anew (Ctrl+Enter)"
+        )
+        self.new_button = named_button(
+            "&New chat", "newChatButton", "add", "Begin a new conversation (Ctrl+N)"
+        )
+        self.sampler_button = named_button(
+            "Sampl&ing", "samplerButton", "settings", "Show or hide how the next token is drawn"
+        )
         self.sampler_button.setCheckable(True)
         self.sampler_button.setChecked(True)
         self._shortcuts = [
@@ -229,10 +230,7 @@ class ChatTab(QWidget):
         panel.setFixedWidth(SAMPLER_WIDTH_PX)
         heading = QLabel("Sampling")
         set_role(heading, "subtitle")
-        scroll = QScrollArea(widgetResizable=True, frameShape=QFrame.Shape.NoFrame)
-        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        scroll.setWidget(self.sampling)
+        scroll = scrolled(self.sampling)
         self.sampling.setAutoFillBackground(False)  # the scroll area set it; the card shows through
         layout = QVBoxLayout(panel)
         layout.setContentsMargins(MEDIUM, MEDIUM, MEDIUM, MEDIUM)
@@ -313,10 +311,3 @@ class ChatTab(QWidget):
         if self._model is None:
             return self.no_model if self.model_bar.has_runs() else self.no_runs
         return self.no_turns_completion if self.model_bar.continues else self.no_turns_chat
-
-
-def _button(text: str, name: str, picture: str, colour: str = "") -> QPushButton:
-    button = QPushButton(text, objectName=name)
-    button.setAccessibleName(text.replace("&", ""))
-    give_icon(button, picture, colour)
-    return button

@@ -8,8 +8,6 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
     QProgressBar,
-    QPushButton,
-    QScrollArea,
     QSplitter,
     QStackedWidget,
     QVBoxLayout,
@@ -23,6 +21,7 @@ from app.tabs.train.run_chooser import RunChooser
 from app.tabs.train.run_form import RunForm
 from app.tabs.train.samples import Samples
 from app.widgets.banner import Banner
+from app.widgets.controls import named_button, scrolled
 from app.widgets.empty_state import EmptyState
 from app.widgets.icons import give_icon
 from app.widgets.theme import HUGE, LARGE, MEDIUM, SMALL, set_role
@@ -139,11 +138,14 @@ class TrainTab(QWidget):
         self.corpus_facts = QLabel(wordWrap=True)
         self.corpus_facts.setToolTip("Estimates; the exact figures follow once the tokenizer is learned")
         set_role(self.corpus_facts, "muted")
-        self.start_button = _button("&Start", "startButton", "play", "Train the run that the form describes")
-        give_icon(self.start_button, "play", "on_accent")
+        self.start_button = named_button(
+            "&Start", "startButton", "play", "Train the run that the form describes", "on_accent"
+        )
         set_role(self.start_button, "primary")
-        self.pause_button = _button("&Pause", "pauseButton", "pause", "Hold the run between two steps")
-        self.stop_button = _button("S&top", "stopButton", "stop", "End the run at the next step and save it")
+        self.pause_button = named_button("&Pause", "pauseButton", "pause", "Hold the run between two steps")
+        self.stop_button = named_button(
+            "S&top", "stopButton", "stop", "End the run at the next step and save it"
+        )
         self._run_buttons = (self.start_button, self.pause_button, self.stop_button)
         self.chooser = RunChooser()
         self.status = QLabel(objectName="statusLabel", wordWrap=True, textFormat=Qt.TextFormat.PlainText)
@@ -162,7 +164,7 @@ class TrainTab(QWidget):
     def _make_empty_corpus(self) -> None:
         self.empty_corpus = QFrame(objectName="emptyCorpus")
         set_role(self.empty_corpus, "notice")
-        self.corpus_button = _button(
+        self.corpus_button = named_button(
             "Go to &Corpus", "corpusButton", "corpus", "Add documents, or try the sample"
         )
         sentence = QLabel("There is no text to train on yet.", wordWrap=True)
@@ -185,14 +187,11 @@ class TrainTab(QWidget):
         layout.addWidget(split, stretch=1)
 
     def _left(self) -> QWidget:
-        scroll = QScrollArea(widgetResizable=True, frameShape=QFrame.Shape.NoFrame)
-        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         inner = QWidget()
         inner_layout = QVBoxLayout(inner)
         inner_layout.setContentsMargins(0, 0, MEDIUM, 0)
         inner_layout.addWidget(self.form)
-        scroll.setWidget(inner)
+        scroll = scrolled(inner)
         buttons = QHBoxLayout()
         buttons.setSpacing(SMALL)
         for button in self._run_buttons:
@@ -300,10 +299,3 @@ class TrainTab(QWidget):
             text = f"Paused · {text}"
         self.status.setText(text)
         self.progress_bar.setValue(round(1000 * self._progress.share()))
-
-
-def _button(text: str, name: str, picture: str, tooltip: str) -> QPushButton:
-    button = QPushButton(text, objectName=name, toolTip=tooltip)
-    button.setAccessibleName(text.replace("&", ""))
-    give_icon(button, picture)
-    return button
