@@ -52,7 +52,8 @@ class FirstRun(QObject):
         if finished.cancelled or self._train.active:
             return
         self._run = Catalog(self._workspace).unused_name(RUN_STEM)
-        self._train.start(self._run, preset_run(DEFAULT_PRESET))
+        changes = {"cleaning": self._corpus.cleaning}
+        self._train.start(self._run, preset_run(DEFAULT_PRESET).model_copy(update=changes))
         self.training_begun.emit()
 
     @Slot(str, str)

@@ -2,7 +2,16 @@
 
 from PySide6.QtCore import QSize, Signal, Slot
 from PySide6.QtGui import QCloseEvent, QGuiApplication
-from PySide6.QtWidgets import QLabel, QMainWindow, QMessageBox, QTabWidget, QWidget
+from PySide6.QtWidgets import (
+    QLabel,
+    QLineEdit,
+    QMainWindow,
+    QMessageBox,
+    QPlainTextEdit,
+    QTabWidget,
+    QTextEdit,
+    QWidget,
+)
 
 from app.errors import present
 from app.first_run import FirstRun
@@ -22,6 +31,7 @@ from core.runs.folder import Workspace
 
 TABS = {"Corpus": "corpus", "Train": "train", "Chat": "chat"}  # title -> icon
 DOING = {"corpus": "Reading files", "training": "Training", "chat": "Writing"}
+TELLING_MS = 8_000
 FIRST_SIZE_PX = QSize(1240, 760)
 
 
@@ -63,6 +73,7 @@ class MainWindow(QMainWindow):
     def closeEvent(self, event: QCloseEvent) -> None:
         if not self.lanes.active():
             self.train.stop()  # it may still be reading the journal of an earlier run
+            self.lanes.close_down()  # the quiet ones: whoever runs the program waits for them
             self._remember()
             event.accept()
             return
@@ -72,7 +83,7 @@ class MainWindow(QMainWindow):
 
     def _make_tabs(self) -> None:
         self.corpus_tab, self.train_tab, self.chat_tab = CorpusTab(), TrainTab(), ChatTab()
-        self.corpus = CorpusController(self.corpus_tab, self._workspace, self.lanes, self)
+        self.corpus = CorpusController(self.corpus_tab, self._workspace, self.lanes, self._settings, self)
         self.train = TrainController(self.train_tab, self._workspace, self.lanes, self)
         self.chat = ChatController(self.chat_tab, self._workspace, self.lanes, self)
         self.first_run = FirstRun(self._workspace, self.corpus, self.train, self.chat, self)
@@ -88,17 +99,29 @@ class MainWindow(QMainWindow):
         self.corpus_tab.sample_requested.connect(self.first_run.begin)
         self.first_run.training_begun.connect(self._go_to_training)
         self.first_run.model_ready.connect(self._go_to_chat)
+        self.corpus.library.told.connect(self._tell)
+        self.corpus.preview.cleaning_changed.connect(self.train_tab.show_cleaning)
+        self.train_tab.show_cleaning(self.corpus.cleaning)
         self.train_tab.corpus_requested.connect(self._go_to_corpus)
         self.chat_tab.train_requested.connect(self._go_to_training)
         self.corpus.changed.connect(self.train.refresh)
         self.train.run_ended.connect(self.chat.refresh)
+        self.corpus.begin()
         self.train.refresh()
         self.chat.refresh()
 
     def _make_menus(self) -> None:
-        self.menus = Menus(self, TABS, self._settings.appearance)
+        self.menus = Menus(
+            self,
+            TABS,
+            self._settings.appearance,
+            self.corpus.library.undo_stack,
+            self.corpus_tab.ledger.actions.remove,
+        )
         self.menus.files_wished.connect(self._add_files)
         self.menus.folder_wished.connect(self._add_folder)
+        self.menus.watch_wished.connect(self._watch_folder)
+        self.menus.select_all_wished.connect(self._select_all)
         self.menus.tab_wished.connect(self.tabs.setCurrentIndex)
         self.menus.appearance_wished.connect(self._choose_appearance)
         self.menus.report_wished.connect(self._report)
@@ -179,6 +202,24 @@ class MainWindow(QMainWindow):
     def _add_folder(self) -> None:
         self.tabs.setCurrentWidget(self.corpus_tab)
         self.corpus_tab.choose_folder()
+
+    @Slot(str)
+    def _tell(self, sentence: str) -> None:
+        self.statusBar().showMessage(sentence, TELLING_MS)
+
+    @Slot()
+    def _watch_folder(self) -> None:
+        self.tabs.setCurrentWidget(self.corpus_tab)
+        self.corpus_tab.choose_watched_folder()
+
+    @Slot()
+    def _select_all(self) -> None:
+        """In the field that has the cursor, if it has text to select, else among the documents."""
+        field = self.focusWidget()
+        if isinstance(field, QLineEdit | QPlainTextEdit | QTextEdit):
+            field.selectAll()
+        elif self.tabs.currentWidget() is self.corpus_tab:
+            self.corpus_tab.ledger.documents.selectAll()
 
     @Slot()
     def _go_to_corpus(self) -> None:

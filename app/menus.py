@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from PySide6.QtCore import QObject, Signal, SignalInstance, Slot
-from PySide6.QtGui import QAction, QActionGroup
+from PySide6.QtGui import QAction, QActionGroup, QKeySequence, QUndoStack
 from PySide6.QtWidgets import QMainWindow, QMenu
 
 from app.widgets.icons import give_icon
@@ -16,6 +16,8 @@ class Menus(QObject):
 
     Signals:
         files_wished, folder_wished: The user wants to add files, or a folder.
+        watch_wished: The user wants a folder to be watched.
+        select_all_wished: Everything where the user is should be selected.
         tab_wished: The tab at this position should come to the front.
         appearance_wished: "system", "light" or "dark".
         report_wished, about_wished: The entries of the Help menu.
@@ -23,15 +25,25 @@ class Menus(QObject):
 
     files_wished = Signal()
     folder_wished = Signal()
+    watch_wished = Signal()
+    select_all_wished = Signal()
     tab_wished = Signal(int)
     appearance_wished = Signal(str)
     report_wished = Signal()
     about_wished = Signal()
 
-    def __init__(self, window: QMainWindow, tabs: dict[str, str], appearance: str) -> None:
+    def __init__(
+        self,
+        window: QMainWindow,
+        tabs: dict[str, str],
+        appearance: str,
+        undo_stack: QUndoStack,
+        remove: QAction,
+    ) -> None:
         super().__init__(window)
         self._window = window
         self._add_file_menu()
+        self._add_edit_menu(undo_stack, remove)
         self._add_view_menu(tabs, appearance)
         self._add_help_menu()
 
@@ -39,8 +51,23 @@ class Menus(QObject):
         menu = self._window.menuBar().addMenu("&File")
         self._add(menu, "Add &files…", "Ctrl+O", "file", self.files_wished)
         self._add(menu, "Add f&older…", "Ctrl+Shift+O", "folder", self.folder_wished)
+        self._add(menu, "&Watch a folder…", "", "eye", self.watch_wished)
         menu.addSeparator()
         self._add(menu, "&Quit", "Ctrl+Q", "", self._window.close)
+
+    def _add_edit_menu(self, undo_stack: QUndoStack, remove: QAction) -> None:
+        """`remove` takes the chosen documents out of the library; `undo_stack` holds such changes."""
+        menu = self._window.menuBar().addMenu("&Edit")
+        for action, keys, picture in (
+            (undo_stack.createUndoAction(self, "&Undo"), QKeySequence.StandardKey.Undo, "undo"),
+            (undo_stack.createRedoAction(self, "&Redo"), QKeySequence.StandardKey.Redo, "redo"),
+        ):
+            action.setShortcut(QKeySequence(keys))
+            give_icon(action, picture)
+            menu.addAction(action)
+        menu.addSeparator()
+        self._add(menu, "Select &all", "", "", self.select_all_wished)
+        menu.addAction(remove)
 
     def _add_view_menu(self, tabs: dict[str, str], appearance: str) -> None:
         menu = self._window.menuBar().addMenu("&View")

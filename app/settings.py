@@ -40,6 +40,33 @@ class WindowSettings:
     def appearance(self, value: str) -> None:
         self._store.setValue("window/appearance", value)
 
+    @property
+    def reading(self) -> str:
+        """How files are to be read, an `ImportConfig` as JSON; "" at the first start."""
+        return str(self._store.value("corpus/reading", ""))
+
+    @reading.setter
+    def reading(self, value: str) -> None:
+        self._store.setValue("corpus/reading", value)
+
+    @property
+    def cleaning(self) -> str:
+        """What is cleaned out of texts, a `CleaningConfig` as JSON; "" at the first start."""
+        return str(self._store.value("corpus/cleaning", ""))
+
+    @cleaning.setter
+    def cleaning(self, value: str) -> None:
+        self._store.setValue("corpus/cleaning", value)
+
+    @property
+    def watched(self) -> str:
+        """The folder whose new files are read; "" where none is watched."""
+        return str(self._store.value("corpus/watched", ""))
+
+    @watched.setter
+    def watched(self, value: str) -> None:
+        self._store.setValue("corpus/watched", value)
+
     def save(self) -> None:
         """Write what changed to the disk now."""
         self._store.sync()

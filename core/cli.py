@@ -7,29 +7,27 @@ that compute, Qt with none.
 import os
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import platformdirs
 import typer
 
-from core.config.corpus import ImportConfig
+from core.commands import bench, documents, tokenizer
+from core.commands.place import Place, perform, print_rows
 from core.config.presets import DEFAULT_PRESET, PRESETS, preset_run
 from core.config.sampling import SamplingConfig
 from core.config.setting import Setting, describe
 from core.config.toml import checked, parse_assignments, read_run, setting_groups, with_settings
-from core.corpus.library import Library
 from core.errors import UserFacingError
 from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
 from core.tasks.evaluate_sample import evaluate_sample
-from core.tasks.import_files import import_files
-from core.tasks.make_sample import make_sample
 from core.tasks.open_model import open_model
 from core.tasks.reply import complete, reply
 from core.tasks.train_model import resume_run, train_model
-from core.terminal import INTERRUPTED, OpenStream, Result, follow, print_record, print_table
+from core.terminal import INTERRUPTED
 
 app = typer.Typer(
     add_completion=False,
@@ -38,20 +36,12 @@ app = typer.Typer(
     help="From your own documents to your own language model. Without a command, the window opens.",
     epilog="--workspace and --json may stand before or after the command.",
 )
-bench_app = typer.Typer(help="Measure this machine, against a peer, in interleaved rounds.")
-app.add_typer(bench_app, name="bench")
+app.add_typer(documents.app)
+app.add_typer(tokenizer.app)
+app.add_typer(bench.app, name="bench")
+app.add_typer(bench.fuzz_app)
 
 SAMPLING_HELP = {setting.name: setting.help for setting in describe(SamplingConfig)}
-IMPORT_HELP = {setting.name: setting.help for setting in describe(ImportConfig)}
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where a command works, and how it speaks."""
-
-    workspace: Workspace
-    as_json: bool
-    open_window: Callable[[Workspace], int]
 
 
 def run(arguments: Sequence[str], open_window: Callable[[Workspace], int]) -> int:
@@ -120,45 +110,6 @@ def place(
     open_window: Callable[[Workspace], int] = context.obj
     context.obj = Place(Workspace(root.expanduser().absolute()), json, open_window)
     return open_window(context.obj.workspace) if context.invoked_subcommand is None else 0
-
-
-def perform(context: typer.Context, open_stream: OpenStream[Result]) -> tuple[Result, int]:
-    """Follow a task and give its result and exit code."""
-    here: Place = context.obj
-    here.workspace.prepare()
-    result, stopped = follow(open_stream, here.as_json)
-    return result, INTERRUPTED if stopped else 0
-
-
-@app.command()
-def sample(context: typer.Context) -> int:
-    """Write the sample corpus into the workspace and import it."""
-    workspace: Workspace = context.obj.workspace
-    return perform(context, lambda stop: make_sample(workspace, ImportConfig(), stop))[1]
-
-
-@app.command(name="import")
-def import_command(
-    context: typer.Context,
-    paths: Annotated[list[Path], typer.Argument(help="Files and folders; folders with all that is in them.")],
-    ocr: Annotated[Literal["auto", "force", "off"], typer.Option(help=IMPORT_HELP["ocr"])] = "auto",
-    languages: Annotated[str, typer.Option(help=IMPORT_HELP["languages"])] = "eng",
-) -> int:
-    """Read files into the library."""
-    config = checked(ImportConfig, {"ocr": ocr, "languages": languages})
-    workspace: Workspace = context.obj.workspace
-    return perform(context, lambda stop: import_files(paths, config, workspace, stop))[1]
-
-
-@app.command()
-def documents(context: typer.Context) -> int:
-    """List every file that was imported or tried."""
-    context.obj.workspace.prepare()
-    with Library(context.obj.workspace.library) as library:
-        rows = library.rows()
-    columns = ("id", "path", "kind", "state", "reason", "pages", "characters")
-    _print_table(context, "document", columns, [asdict(row) for row in rows])
-    return 0
 
 
 @app.command()
@@ -256,7 +207,7 @@ def runs(context: typer.Context) -> int:
         "bytes",
         "changed",
     )
-    _print_table(context, "run", columns, rows)
+    print_rows(context, "run", columns, rows)
     return 0
 
 
@@ -284,32 +235,8 @@ def settings(context: typer.Context) -> int:
         for group, model in setting_groups().items()
         for setting in describe(model)
     ]
-    _print_table(context, "setting", ("name", "default", "limits", "help"), rows)
+    print_rows(context, "setting", ("name", "default", "limits", "help"), rows)
     return 0
-
-
-@bench_app.command(name="train")
-def bench_train_command(
-    context: typer.Context,
-    shape: Annotated[str, typer.Option(help="S, M or L.")] = "L",
-    rounds: Annotated[int, typer.Option(min=1, help="Interleaved rounds; the medians count.")] = 5,
-) -> int:
-    """Training steps of ours, against transformers' plain float32 loop."""
-    from core.tasks.bench import bench_train
-
-    return perform(context, lambda stop: bench_train(shape, rounds, stop))[1]
-
-
-@bench_app.command(name="generate")
-def bench_generate_command(
-    context: typer.Context,
-    shape: Annotated[str, typer.Option(help="S, M or L.")] = "M",
-    rounds: Annotated[int, typer.Option(min=1, help="Interleaved rounds; the medians count.")] = 5,
-) -> int:
-    """Cached decoding of ours, against transformers' cached generate on the same weights."""
-    from core.tasks.bench import bench_generate
-
-    return perform(context, lambda stop: bench_generate(shape, rounds, stop))[1]
 
 
 def _last_run(workspace: Workspace) -> str:
@@ -329,14 +256,3 @@ def _limits(setting: Setting) -> str:
         "" if setting.maximum is None else f"{'≤' if setting.maximum_allowed else '<'} {setting.maximum:g}"
     )
     return " ".join(part for part in (lowest, highest, setting.unit) if part)
-
-
-def _print_table(
-    context: typer.Context, event: str, columns: Sequence[str], rows: Sequence[dict[str, Any]]
-) -> None:
-    """Rows for people as a table, or as JSON objects, one per line, with every field."""
-    if context.obj.as_json:
-        for row in rows:
-            print_record({"event": event} | row)
-    else:
-        print_table(columns, rows)

@@ -89,11 +89,21 @@ class UnreadableDocumentError(UserFacingError):
 
 
 class EncryptedDocumentError(UnreadableDocumentError):
-    """A document that asks for a password."""
+    """A document that asks for a password; `tried` where the one that was given does not open it."""
+
+    def __init__(self, path: Path, tried: bool = False) -> None:
+        super().__init__(path, "the password does not open it" if tried else "it is locked with a password")
+        self.args = (path, tried)
+        self.remedy = "Give its password in the Corpus tab (or --password), or import a copy without one."
+
+
+class SealedDocumentError(EncryptedDocumentError):
+    """A locked document of a kind that no password opens here, such as an office document."""
 
     def __init__(self, path: Path) -> None:
-        super().__init__(path, "it is locked with a password")
+        super().__init__(path)
         self.args = (path,)
+        self.message = f"{path.name} could not be read: it is locked, and only its own program can open it."
         self.remedy = "Save a copy without the password and import that."
 
 
@@ -143,6 +153,24 @@ class UnknownDocumentError(UsageError):
         super().__init__(document_id)
         self.message = f"There is no document number {document_id}."
         self.remedy = "List them with `python main.py documents`."
+
+
+class FuzzFailedError(UserFacingError):
+    """A damaged file that did not come to one end within its limits: a defect of this program."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(path, reason)
+        self.message = f"The import broke its promise for {path.name}: {reason}."
+        self.remedy = "Run it again with the same --seed to see it again, and report it."
+
+
+class NothingInterruptedError(UserFacingError):
+    """There is no import to go on with."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.message = "No import was interrupted: there is nothing to go on with."
+        self.remedy = "Import files with `python main.py import PATH`."
 
 
 class SampleMissingError(UserFacingError):

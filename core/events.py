@@ -43,10 +43,45 @@ class ImportStarted(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class QueuedFile:
+    """A file that waits to be read. `kind` is what its name tells, or ""; `bytes` is its size."""
+
+    path: str
+    kind: str
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class FilesQueued(Event):
+    """Some of the files that will be read, in order; a large import is told in several of these."""
+
+    files: tuple[QueuedFile, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveOpened(Event):
+    """An archive holds so many more files to read, of so many bytes when unpacked."""
+
+    path: str
+    files: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class FileReading(Event):
     """A reader has taken a file up."""
 
     path: str
+
+
+@dataclass(frozen=True, slots=True)
+class PageRecognizing(Event):
+    """OCR has taken up a page of a file. Of its `pages` scans, `done` are recognised already."""
+
+    path: str
+    page: int
+    done: int
+    pages: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +90,8 @@ class FileImported(Event):
 
     `state` is one of done, warning, duplicate, encrypted, unsupported, failed, cancelled; `reason` is a
     sentence, empty when there is nothing to say. `document_id` is 0 where no document was kept.
-    `confidence` is Tesseract's mean word confidence in percent, -1 where no OCR ran. `bytes` is the file's size.
+    `confidence` is Tesseract's mean word confidence in percent, -1 where no OCR ran. `bytes` is the file's size,
+    `seconds` the time that readers spent on it.
     """
 
     path: str
@@ -67,6 +103,45 @@ class FileImported(Event):
     document_id: int
     confidence: float
     bytes: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class FileRestated(Event):
+    """What was told of a file is no longer so, because of the file that has just ended.
+
+    It came to be the duplicate of that one, which stands before it; or it repeated the text that the other had before,
+    and is now the document that holds it. `characters` counts the text that is kept for it now.
+    """
+
+    path: str
+    state: str
+    reason: str
+    characters: int
+    document_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class TextIndexed(Event):
+    """Documents made searchable so far, of all that had to be."""
+
+    done: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class NearDuplicatesFound(Event):
+    """All documents were compared; so many nearly repeat another one."""
+
+    documents: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class FilesChanged(Event):
+    """Files in a watched folder are new or were changed, and are no longer being written."""
+
+    paths: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +168,17 @@ class FileWritten(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class LearningProgress(Event):
+    """Characters of training text read so far, of all there are, to learn a vocabulary from.
+
+    Once all are read, the vocabulary is made of them. That can take a minute, in which nothing is told.
+    """
+
+    characters_done: int
+    characters_total: int
+
+
+@dataclass(frozen=True, slots=True)
 class TokenizerBuilt(Event):
     """A tokenizer was learned from the corpus, or found from an earlier time."""
 
@@ -111,7 +197,10 @@ class DatasetProgress(Event):
 
 @dataclass(frozen=True, slots=True)
 class DatasetBuilt(Event):
-    """The token files stand. `dataset` is their folder's name, a hash of everything that made them."""
+    """The token files stand. `dataset` is their folder's name, a hash of everything that made them.
+
+    `unknown_share` is the part of all tokens that stands for what the vocabulary lacks, from 0 to 1.
+    """
 
     dataset: str
     documents: int
@@ -123,6 +212,7 @@ class DatasetBuilt(Event):
     split_by: str  # "documents" or "blocks"
     reused: bool
     seconds: float
+    unknown_share: float = 0.0  # runs of version 0.1 did not count it
 
 
 # batch -> logits -> loss -> step
@@ -292,11 +382,41 @@ class SampleEvaluated(Event):
 
 @dataclass(frozen=True, slots=True)
 class BenchMeasured(Event):
-    """One row of a benchmark: a median over interleaved rounds, and its ratio to the peer in the same rounds."""
+    """One row of a benchmark: a median over interleaved rounds, and its ratio to the peer in the same rounds.
+
+    `rate` counts `unit`, such as "tokens/s".
+    """
 
     bench: str
     shape: str
     subject: str
-    tokens_per_second: float
+    rate: float
+    unit: str
     ratio_to_peer: float
     rounds: int
+
+
+@dataclass(frozen=True, slots=True)
+class BenchFact(Event):
+    """One figure of a benchmark that has no peer, such as the memory that a process took at most."""
+
+    bench: str
+    shape: str
+    subject: str
+    value: float
+    unit: str
+
+
+@dataclass(frozen=True, slots=True)
+class FuzzChecked(Event):
+    """How many damaged files were imported so far, and what became of them.
+
+    `states` and `reasons` are names with how often each occurred; a reason has no file name in it. `broken` names
+    the copies of files that crashed their reader, ran into its limits, or met a defect of ours.
+    """
+
+    files: int
+    seconds: float
+    states: tuple[tuple[str, int], ...]
+    reasons: tuple[tuple[str, int], ...]
+    broken: tuple[str, ...]

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
+from pathlib import PurePath
 from types import FrameType
 from typing import Any, TypeVar
 
@@ -17,6 +18,8 @@ from rich.text import Text
 
 from core.control import StopToken
 from core.events import (
+    ArchiveOpened,
+    BenchFact,
     BenchMeasured,
     ContextMoved,
     DatasetBuilt,
@@ -24,10 +27,15 @@ from core.events import (
     Evaluated,
     Event,
     FileImported,
+    FilesChanged,
+    FuzzChecked,
     ImportFinished,
     ImportStarted,
+    LearningProgress,
     ModelOpened,
+    NearDuplicatesFound,
     Notice,
+    PageRecognizing,
     PromptRead,
     QuestionAnswered,
     ReplyEnded,
@@ -36,6 +44,7 @@ from core.events import (
     SampleEvaluated,
     SampleWritten,
     StepDone,
+    TextIndexed,
     TokenizerBuilt,
     TokenWritten,
 )
@@ -44,7 +53,12 @@ Result = TypeVar("Result")
 Stream = Generator[Event, None, Result]
 OpenStream = Callable[[StopToken], Stream[Result]]
 
-NUMBERS = {"id", "pages", "characters", "step", "max_steps", "train_loss", "val_loss", "parameters", "bytes"}
+NUMBERS = {
+    *("id", "pages", "characters", "bytes", "count"),
+    *("step", "max_steps", "train_loss", "val_loss", "parameters"),
+    *("vocab_size", "bytes_per_token", "unknown_share", "train_tokens"),
+}
+INDEXING, LEARNING, ENCODING = "Making texts searchable", "Learning a vocabulary", "Encoding characters"
 LONGEST_LINE = 100_000  # characters, of a table that goes into a file or another program
 WORTH_A_LINE = {"warning", "encrypted", "failed"}  # a folder can hold thousands of files of no known kind
 INTERRUPTED = 130  # the shell's own code for a command ended by Ctrl+C
@@ -149,6 +163,7 @@ class Screen:
             disable=not self._console.is_terminal,
         )
         self._bar: TaskID | None = None
+        self._bar_title = ""
 
     def __enter__(self) -> "Screen":
         return self
@@ -159,15 +174,12 @@ class Screen:
     def show(self, event: Event) -> None:
         """Move the bar, write a line, or both."""
         match event:
-            case ImportStarted(files=files):
-                self._start_bar("Reading", files)
-            case FileImported():
-                self._advance(1)
-                if event.state in WORTH_A_LINE:
-                    self._line(f"{event.state}: {event.path}. {event.reason}")
-            case DatasetProgress():
-                if self._bar is None:
-                    self._start_bar("Encoding characters", event.characters_total)
+            case ImportStarted() | ArchiveOpened() | PageRecognizing() | FileImported() | TextIndexed():
+                self._show_reading(event)
+            case LearningProgress() | DatasetProgress():
+                title = LEARNING if isinstance(event, LearningProgress) else ENCODING
+                if self._bar_title != title:
+                    self._start_bar(title, event.characters_total)
                 self._move_to(event.characters_done)
             case RunPrepared():
                 self._end_bar()
@@ -179,6 +191,25 @@ class Screen:
                 self._console.out(event.text, end="", highlight=False)
             case _:
                 self._say(event)
+
+    def _show_reading(self, event: Event) -> None:
+        match event:
+            case ImportStarted(files=files):
+                self._start_bar("Reading", files)
+            case ArchiveOpened():
+                self._add_to_total(event.files)
+            case PageRecognizing():
+                self._advance(0, f"{PurePath(event.path).name}: page {event.page:,}")
+            case FileImported():
+                self._advance(1)
+                if event.state in WORTH_A_LINE:
+                    self._line(f"{event.state}: {event.path}. {event.reason}")
+            case TextIndexed(done=done, total=total) if done < total:
+                if self._bar_title != INDEXING:
+                    self._start_bar(INDEXING, total)
+                self._move_to(done)
+            case _:
+                self._end_bar()
 
     def _say(self, event: Event) -> None:
         line = _sentence(event)
@@ -194,10 +225,15 @@ class Screen:
         self._end_bar()
         self._progress.start()
         self._bar = self._progress.add_task(title, total=total, completed=done, figures="")
+        self._bar_title = title
 
-    def _advance(self, count: int) -> None:
+    def _add_to_total(self, count: int) -> None:
+        for task in self._progress.tasks:
+            self._progress.update(task.id, total=(task.total or 0) + count)
+
+    def _advance(self, count: int, figures: str = "") -> None:
         if self._bar is not None:
-            self._progress.advance(self._bar, count)
+            self._progress.update(self._bar, advance=count, figures=figures)
 
     def _move_to(self, done: int, figures: str = "") -> None:
         if self._bar is not None:
@@ -206,7 +242,7 @@ class Screen:
     def _end_bar(self) -> None:
         if self._bar is not None:
             self._progress.remove_task(self._bar)
-            self._bar = None
+            self._bar, self._bar_title = None, ""
         self._progress.stop()
 
 
@@ -235,13 +271,19 @@ def _sentence(event: Event) -> str:
                 f"{event.done:,} read, {event.duplicates:,} duplicates, {event.unsupported:,} not supported, "
                 f"{event.failed:,} failed, {event.cancelled:,} cancelled, in {event.seconds:.1f} s."
             )
+        case NearDuplicatesFound(documents=documents) if documents:
+            verb = "repeats" if documents == 1 else "repeat"
+            return f"{documents:,} document{'s' * (documents > 1)} nearly {verb} another; see `documents --near-duplicates`."
+        case FilesChanged():
+            return f"{len(event.paths):,} new or changed."
         case TokenizerBuilt():
             return f"Tokenizer {event.kind}: {event.vocab_size:,} tokens, in {event.seconds:.1f} s."
         case DatasetBuilt():
             reused = ", reused" if event.reused else ""
+            unknown = f", {event.unknown_share:.2%} of them unknown" if event.unknown_share else ""
             return (
                 f"Data set {event.dataset}: {event.train_tokens:,} training and {event.val_tokens:,} validation "
-                f"tokens, {event.bytes_per_token:.2f} bytes per token, split by {event.split_by}{reused}."
+                f"tokens{unknown}, {event.bytes_per_token:.2f} bytes per token, split by {event.split_by}{reused}."
             )
         case Evaluated():
             return (
@@ -275,11 +317,21 @@ def _sentence_of_a_reply(event: Event) -> str:
             return f"{event.right:,} of {event.total:,} held-out questions right: {event.share:.1%}"
         case BenchMeasured():
             return (
-                f"{event.bench:<9}{event.shape:<14}{event.subject:<34}{event.tokens_per_second:>10,.0f} tokens/s"
+                f"{event.bench:<9}{event.shape:<14}{event.subject:<34}{event.rate:>10,.1f} {event.unit:<9}"
                 f"{event.ratio_to_peer:>8.2f} x"
             )
+        case FuzzChecked():
+            return _fuzz_report(event)
+        case BenchFact():
+            return f"{event.bench:<9}{event.shape:<14}{event.subject:<34}{event.value:>10,.1f} {event.unit}"
         case _:
             return ""
+
+
+def _fuzz_report(event: FuzzChecked) -> str:
+    states = ", ".join(f"{count:,} {state}" for state, count in event.states)
+    broken = f"; {len(event.broken):,} broke a reader: {', '.join(event.broken[-3:])}" if event.broken else ""
+    return f"{event.files:,} files in {event.seconds:.0f} s: {states}{broken}"
 
 
 def _short(text: str, length: int = 100) -> str:

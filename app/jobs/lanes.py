@@ -7,6 +7,8 @@ from PySide6.QtCore import QObject, Qt, Signal, Slot
 from app.jobs.job import Job, OpenStream
 
 LANES = ("corpus", "training", "chat")
+# What a user need not know of: it neither keeps the window busy nor from closing, and its jobs end soon when asked.
+QUIET_LANES = ("library", "preview", "search", "watch")
 
 
 class Lanes(QObject):
@@ -15,7 +17,7 @@ class Lanes(QObject):
     Signals:
         busy_changed: A lane's name, and whether it now has work. A lane is idle only after everyone who
             listens to its last job has heard of the end.
-        idle: No lane has work any more.
+        idle: No lane has work any more, but for the quiet ones.
     """
 
     busy_changed = Signal(str, bool)
@@ -24,7 +26,7 @@ class Lanes(QObject):
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._closing = False
-        self._lanes = {name: _Lane(name, self) for name in LANES}
+        self._lanes = {name: _Lane(name, self) for name in (*LANES, *QUIET_LANES)}
         for lane in self._lanes.values():
             lane.busy_changed.connect(self._pass_on)
 
@@ -39,8 +41,12 @@ class Lanes(QObject):
         return self._lanes[lane].busy
 
     def active(self) -> list[str]:
-        """The lanes that have work."""
-        return [name for name, lane in self._lanes.items() if lane.busy]
+        """The lanes that have work, but for the quiet ones."""
+        return [name for name in LANES if self._lanes[name].busy]
+
+    def at_rest(self) -> bool:
+        """True while no lane at all has work."""
+        return not any(lane.busy for lane in self._lanes.values())
 
     def stop(self, lane: str) -> None:
         """Ask the lane's job, and those queued behind it, to end."""
@@ -63,7 +69,7 @@ class Lanes(QObject):
     @Slot(str, bool)
     def _pass_on(self, lane: str, busy: bool) -> None:
         self.busy_changed.emit(lane, busy)
-        if not self.active():
+        if lane in LANES and not self.active():
             self.idle.emit()
 
 

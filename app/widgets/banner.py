@@ -1,8 +1,10 @@
 """One line at the top of a tab that says what went wrong and what to do, or what is good to know."""
 
+from collections.abc import Sequence
+
 from PySide6.QtCore import Qt, Slot
-from PySide6.QtGui import QAccessible, QAccessibleEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QSizePolicy, QToolButton, QWidget
+from PySide6.QtGui import QAccessible, QAccessibleEvent, QAction
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QToolButton, QWidget
 
 from app.widgets.icons import give_icon
 from app.widgets.picture import Picture
@@ -35,6 +37,8 @@ class Banner(QFrame):
         layout.setSpacing(MEDIUM)
         layout.addWidget(self._picture, alignment=Qt.AlignmentFlag.AlignVCenter)
         layout.addWidget(self._label, stretch=1)
+        self._buttons = QHBoxLayout()
+        layout.addLayout(self._buttons)
         layout.addWidget(self._close, alignment=Qt.AlignmentFlag.AlignVCenter)
         self.hide()
 
@@ -52,7 +56,19 @@ class Banner(QFrame):
         """Say something that is good to know and asks for nothing."""
         self._show("notice", text)
 
+    def show_offer(self, text: str, actions: Sequence[QAction]) -> None:
+        """Say something that can be answered: a button for each action, which also closes the banner."""
+        self._show("notice", text)
+        for action in actions:
+            button = QPushButton(action.text(), toolTip=action.toolTip())
+            button.setAccessibleName(action.text().replace("&", ""))
+            button.clicked.connect(self.hide)
+            button.clicked.connect(action.trigger)
+            self._buttons.addWidget(button)
+
     def _show(self, kind: str, text: str) -> None:
+        while answer := self._buttons.takeAt(0):
+            answer.widget().deleteLater()
         set_role(self, kind)
         self._picture.choose(*_PICTURES[kind])
         self._label.setText(text)

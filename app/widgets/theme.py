@@ -2,8 +2,10 @@
 
 A widget chooses a look by its role, never by a colour of its own: `set_role(label, "muted")`. Roles are
 
-    buttons  primary, quiet, danger, toggle  labels  title, subtitle, muted, error, mono, chip
-    frames   card, panel                     texts   plain (no frame of their own)
+    buttons  primary, quiet, danger, toggle, filter
+    labels   title, subtitle, muted, error, warning, mono, chip
+    frames   card, panel
+    texts    plain (no frame of their own)
 
 Whoever paints for himself (a plot, a delegate) reads `colours()` when he paints, and again in `changeEvent`
 when a `PaletteChange` arrives: that event is how a change of theme reaches a widget.

@@ -18,7 +18,11 @@ SPLITS: tuple[Split, ...] = ("train", "val")
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """What `dataset.json` says. Documents, characters and UTF-8 bytes count training and validation text."""
+    """What `dataset.json` says. Documents, characters and UTF-8 bytes count training and validation text.
+
+    So does `unknown_tokens`: how often `<unk>` stands for what the vocabulary lacks. Files of version 0.1 did not
+    count them, and are read as if there were none.
+    """
 
     folder: Path
     train_tokens: int
@@ -30,6 +34,7 @@ class Dataset:
     characters: int
     bytes: int
     split_by: str  # "documents" or "blocks"
+    unknown_tokens: int
 
     @property
     def name(self) -> str:
@@ -42,6 +47,11 @@ class Dataset:
     @property
     def bytes_per_token(self) -> float:
         return self.bytes / max(1, self.train_tokens + self.val_tokens)
+
+    @property
+    def unknown_share(self) -> float:
+        """The part of all tokens that is `<unk>`, from 0 to 1."""
+        return self.unknown_tokens / max(1, self.train_tokens + self.val_tokens)
 
     def tokens(self, split: Split) -> TokenFile:
         """The token file of a split, open for reading."""
@@ -64,6 +74,7 @@ class Dataset:
         fields = {field.name: field.type for field in dataclasses.fields(cls) if field.name != "folder"}
         if not isinstance(record, dict) or record.pop("version", None) != VERSION:
             raise ValueError("not a data set's description, or one of another version")
+        record.setdefault("unknown_tokens", 0)
         if record.keys() != fields.keys() or any(
             type(record[name]) is not kind for name, kind in fields.items()
         ):

@@ -4,7 +4,7 @@ from typing import Self
 
 from pydantic import model_validator
 
-from core.config.corpus import CorpusConfig
+from core.config.corpus import CleaningConfig, CorpusConfig
 from core.config.model import ModelConfig
 from core.config.sampling import SamplingConfig
 from core.config.setting import Config, setting
@@ -17,6 +17,7 @@ class RunConfig(Config):
 
     preset: str = setting("starter", "Preset", "The preset that these settings began as.", advanced=False)
     corpus: CorpusConfig = CorpusConfig()
+    cleaning: CleaningConfig = CleaningConfig()
     tokenizer: TokenizerConfig = TokenizerConfig()
     model: ModelConfig = ModelConfig()
     training: TrainingConfig = TrainingConfig()

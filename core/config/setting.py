@@ -23,7 +23,14 @@ class Config(BaseModel):
 
 
 def setting(
-    default: Any, title: str, help: str, *, unit: str = "", advanced: bool = True, **limits: float
+    default: Any,
+    title: str,
+    help: str,
+    *,
+    unit: str = "",
+    advanced: bool = True,
+    secret: bool = False,
+    **limits: float,
 ) -> Any:
     """A field of a config model.
 
@@ -33,10 +40,12 @@ def setting(
         help: What it does, a sentence or two; shown as the tooltip and as the command line's help.
         unit: What a number counts, such as "tokens" or "steps"; empty for a pure number.
         advanced: False for the few that a newcomer should see first.
+        secret: True for what is never written anywhere: not into a file, not into a log.
         limits: pydantic's ge, gt, le and lt.
     """
     extra: dict[str, Any] = {"unit": unit, "advanced": advanced}
-    return Field(default, title=title, description=help, json_schema_extra=extra, **limits)  # type: ignore[call-overload]  # limits are checked by pydantic
+    shown: dict[str, Any] = {"exclude": secret or None, "repr": not secret}
+    return Field(default, title=title, description=help, json_schema_extra=extra, **shown, **limits)  # type: ignore[call-overload]  # limits are checked by pydantic
 
 
 @dataclass(frozen=True, slots=True)

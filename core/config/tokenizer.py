@@ -23,3 +23,12 @@ class TokenizerConfig(Config):
         ge=300,
         le=500_000,
     )
+    learn_mib: int = setting(
+        100,
+        "Learned from",
+        "The most text that a BPE or word vocabulary is learned from: of a larger corpus, pieces at even distances. "
+        "More takes longer, and about 3 MiB of memory for each MiB.",
+        unit="MiB",
+        ge=1,
+        le=100_000,
+    )

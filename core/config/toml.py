@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import tomli_w
 from pydantic import ValidationError
 
+from core.config.corpus import CleaningConfig
 from core.config.presets import DEFAULT_PRESET, preset_run
 from core.config.run import RunConfig
 from core.config.setting import Config
@@ -36,6 +37,7 @@ def read_run(path: Path, preset: str = "") -> RunConfig:
         raise BadConfigFileError(path, cause.strerror or "it cannot be opened") from cause
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as cause:
         raise BadConfigFileError(path, f"it is not TOML ({cause})") from cause
+    _take_over_normalize(table)
     table["preset"] = preset or str(table.get("preset", DEFAULT_PRESET))
     return with_settings(preset_run(table["preset"]), dict(_flatten(table)))
 
@@ -110,6 +112,13 @@ def _parse_value(text: str) -> Any:
         return json.loads(text)
     except ValueError:  # no JSON, or a number of more digits than Python reads
         return text
+
+
+def _take_over_normalize(table: dict[str, Any]) -> None:
+    """Files of version 0.1 had one switch for all cleaning."""
+    corpus = table.get("corpus")
+    if isinstance(corpus, dict) and corpus.pop("normalize", True) is False:
+        table.setdefault("cleaning", dict.fromkeys(CleaningConfig.model_fields, False))
 
 
 def _flatten(table: dict[str, Any]) -> Iterator[tuple[str, Any]]:

@@ -1,7 +1,7 @@
 """SQLite with this program's manners: short transactions, room for a second instance, failures as sentences."""
 
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ class Database:
         path: The file; made where it does not exist.
         schema: The statements that make an empty database ours.
         version: The schema's number, kept in the file.
+        migrations: Of each older version, the statements that make the next one of it.
 
     Raises:
         WorkspaceError: The file cannot be opened or written.
@@ -28,13 +29,13 @@ class Database:
         DamagedLibraryError: It is damaged, another program's, or of a newer version. It is not touched.
     """
 
-    def __init__(self, path: Path, schema: str, version: int) -> None:
+    def __init__(self, path: Path, schema: str, version: int, migrations: Mapping[int, str]) -> None:
         self._path = path
         with self._sentences():
             path.parent.mkdir(parents=True, exist_ok=True)
             self._connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
         try:
-            self._prepare(schema, version)
+            self._prepare(schema, version, migrations)
         except BaseException:
             self._connection.close()
             raise
@@ -47,6 +48,11 @@ class Database:
         """All rows of a statement, inside a transaction or outside of one."""
         with self._sentences():
             return self._connection.execute(sql, tuple(values)).fetchall()
+
+    def change_all(self, sql: str, values: Iterable[tuple[Any, ...]]) -> None:
+        """A statement once for each of `values`, inside a transaction."""
+        with self._sentences():
+            self._connection.executemany(sql, values)
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -61,8 +67,8 @@ class Database:
                     self._connection.execute("ROLLBACK")
                 raise
 
-    def _prepare(self, schema: str, version: int) -> None:
-        found = self.query("PRAGMA user_version")[0][0]
+    def _prepare(self, schema: str, version: int, migrations: Mapping[int, str]) -> None:
+        found = self._version()
         tables = self.query("SELECT count(*) FROM sqlite_master")[0][0]
         if found > version:
             raise DamagedLibraryError(self._path, "a newer version of this program wrote it")
@@ -71,15 +77,21 @@ class Database:
         self.query("PRAGMA journal_mode = WAL")  # a reader never waits for a writer
         self.query("PRAGMA synchronous = NORMAL")  # with WAL, a kill loses nothing that was committed
         self.query("PRAGMA foreign_keys = ON")
-        if found == 0:
-            self._create(schema, version)
+        if found != version:
+            self._bring_up_to_date(schema, version, migrations)
 
-    def _create(self, schema: str, version: int) -> None:
+    def _bring_up_to_date(self, schema: str, version: int, migrations: Mapping[int, str]) -> None:
         with self.transaction():
-            if self.query("PRAGMA user_version")[0][0] == 0:  # else a second instance was quicker
-                for statement in schema.split(";"):
-                    self.query(statement)
-                self.query(f"PRAGMA user_version = {version}")
+            found = self._version()  # read again: a second instance may have been quicker
+            steps = [migrations[old] for old in range(found, version)] if found else [schema]
+            if found == version:
+                return
+            for statement in ";".join(steps).split(";"):
+                self.query(statement)
+            self.query(f"PRAGMA user_version = {version}")
+
+    def _version(self) -> int:
+        return int(self.query("PRAGMA user_version")[0][0])
 
     @contextmanager
     def _sentences(self) -> Iterator[None]:

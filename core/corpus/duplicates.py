@@ -1,15 +1,83 @@
 """When two documents are the same: by their bytes, or by the text that was read from them."""
 
 import hashlib
+import re
+import unicodedata
+from typing import NamedTuple
 
-from core.corpus.normalize import normalize
+import numpy as np
+
+from core.corpus.clean import ASCII_CONTROL, compose, drop_control_characters, unify_line_ends
+from core.corpus.near_duplicates import sign_text
+from core.documents.document import Document
+
+_LINE_FEED, _SPACE, _TAB = b"\n \t"
+# In UTF-8: further control characters, further line ends, and signs that are none.
+_RARE = re.compile(rb"\xc2[\x80-\x9f]|\xe2\x80[\xa8\xa9]|\xef\xbb\xbf|\xef\xbf[\xbe\xbf]")
 
 
-def text_fingerprint(text: str) -> str:
-    """SHA-256, in hexadecimal, of what a reader would call the text; "" where there is none.
+class TextDigest(NamedTuple):
+    """What is compared of a text.
 
-    Line ends, trailing spaces and blank lines do not count: a copy that only passed through another system is
-    still a copy.
+    `fingerprint` is the SHA-256, in hexadecimal, of what a reader would call the text, "" where there is none;
+    `signature` is its MinHash signature, b"" where it is too short for one; `bytes` counts the text in UTF-8.
     """
-    words = normalize(text, "text").strip()
-    return hashlib.sha256(words.encode("utf-8", "replace")).hexdigest() if words else ""
+
+    fingerprint: str
+    signature: bytes
+    bytes: int
+
+
+class Digested(NamedTuple):
+    """A file that was read, and the digest of its text."""
+
+    document: Document
+    digest: TextDigest
+
+
+def digest_text(text: str) -> TextDigest:
+    """What is compared of a text.
+
+    Line ends, spaces at the end of lines, runs of blank lines, control characters and the way in which accents
+    are written do not count: a copy that only passed through another system is still a copy.
+    """
+    data = text.encode("utf-8", "ignore")
+    words = _plain(text, data)
+    fingerprint = hashlib.sha256(words).hexdigest() if words else ""
+    return TextDigest(fingerprint, sign_text(words), len(data))
+
+
+def _plain(text: str, data: bytes) -> bytes:
+    """What counts of a text. Most texts are so already, and to look is several times faster than to change."""
+    if not text.isascii() and _may_be_unclean(text, data):
+        data = compose(unify_line_ends(drop_control_characters(text))).encode("utf-8", "ignore")
+    data = data.translate(None, ASCII_CONTROL)
+    for end in (b"\r\n", b"\r", b"\v", b"\f"):
+        if end[:1] in data:
+            data = data.replace(end, b"\n")
+    return _strip(_fold_spaces(data))
+
+
+def _may_be_unclean(text: str, data: bytes) -> bool:
+    may_be_rare = any(sign in data for sign in (b"\xc2", b"\xe2\x80\xa8", b"\xe2\x80\xa9", b"\xef"))
+    return bool(may_be_rare and _RARE.search(data)) or not unicodedata.is_normalized("NFC", text)
+
+
+def _fold_spaces(data: bytes) -> bytes:
+    """Without spaces at the end of lines, and with one blank line at most."""
+    codes = np.frombuffer(data, np.uint8)
+    ends = np.flatnonzero(codes == _LINE_FEED)
+    before = codes[ends - 1] if len(data) else codes
+    if ((before == _SPACE) | (before == _TAB)).any():
+        data = b"\n".join([line.rstrip(b" \t") for line in data.split(b"\n")])
+    elif not (ends[2:] - ends[:-2] == 2).any():
+        return data
+    while b"\n\n\n" in data:
+        data = data.replace(b"\n\n\n", b"\n\n")
+    return data
+
+
+def _strip(data: bytes) -> bytes:
+    data = data.strip()
+    is_plain = not data or (data[0] < 0x80 and data[-1] < 0x80)
+    return data if is_plain else data.decode("utf-8").strip().encode("utf-8")

@@ -1,75 +1,36 @@
 """The library: a ledger with a row for every file that was ever tried, and the text of those that could be read.
 
-The only file that knows the schema. Text is stored as it was read and cleaned on its way out.
+Text is stored as it was read and cleaned on its way out. Every change is one transaction: a kill leaves it whole or
+undone. Removed documents are in none of the answers.
 """
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path, PurePath
+from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, NamedTuple, Self
+from typing import Literal, NamedTuple, Self
 
-from core.config.corpus import CorpusConfig
+from core.config.corpus import CleaningConfig, CorpusConfig, ImportConfig
+from core.corpus import imports, ledger, near_flags, removal, rows, search_index
+from core.corpus.clean import clean
 from core.corpus.database import Database
-from core.corpus.duplicates import text_fingerprint
-from core.corpus.normalize import normalize
+from core.corpus.duplicates import Digested
+from core.corpus.imports import Interrupted
+from core.corpus.ledger import Reading, Recorded
+from core.corpus.rows import DocumentRow
+from core.corpus.schema import MIGRATIONS, SCHEMA, SCHEMA_VERSION
+from core.corpus.search_index import SearchHit
 from core.corpus.split import DocumentSize, Split, pieces_of, validation_documents
-from core.documents.document import NO_OCR, Document
-from core.errors import UnknownDocumentError
+from core.corpus.texts import HAS_TEXT
+from core.documents.document import PageConfidence
+from core.events import QueuedFile
 
-SCHEMA_VERSION = 1
-SCHEMA = """
-CREATE TABLE documents (
-    id INTEGER PRIMARY KEY AUTOINCREMENT,
-    path TEXT NOT NULL UNIQUE,
-    kind TEXT NOT NULL,
-    state TEXT NOT NULL,
-    reason TEXT NOT NULL,
-    sha256 TEXT NOT NULL,
-    fingerprint TEXT NOT NULL,
-    pages INTEGER NOT NULL,
-    characters INTEGER NOT NULL,
-    bytes INTEGER NOT NULL,
-    text_bytes INTEGER NOT NULL,
-    confidence REAL NOT NULL,
-    included INTEGER NOT NULL DEFAULT 1
-);
-CREATE INDEX documents_by_sha256 ON documents (sha256);
-CREATE INDEX documents_by_fingerprint ON documents (fingerprint);
-CREATE INDEX documents_by_bytes ON documents (bytes);
-CREATE TABLE texts (
-    document INTEGER PRIMARY KEY REFERENCES documents (id) ON DELETE CASCADE,
-    text TEXT NOT NULL
-)
-"""
-ROW_COLUMNS = "id, path, kind, state, reason, pages, characters, bytes, confidence, included"
-WITH_TEXT = "state IN ('done', 'warning')"
-IN_CORPUS = f"included AND characters > 0 AND {WITH_TEXT}"
-CANCELLED = "The import was stopped before it was read."
+__all__ = ["CorpusTotals", "DocumentRow", "Interrupted", "Library", "Passage", "Recorded", "SearchHit"]
+
+IN_CORPUS = f"included AND characters > 0 AND NOT removed AND {HAS_TEXT}"
 # A document's place in the corpus is its path's: the order in which workers ended is chance.
 CORPUS_ORDER = "ORDER BY path"
-
-
-@dataclass(frozen=True, slots=True)
-class DocumentRow:
-    """One line of the ledger.
-
-    `bytes` is the file's size, `characters` counts those of its text, `confidence` is Tesseract's mean word
-    confidence in percent, -1 where no OCR ran. `reason` is a sentence, empty when there is nothing to say.
-    """
-
-    id: int
-    path: str
-    name: str
-    kind: str
-    state: str
-    reason: str
-    pages: int
-    characters: int
-    bytes: int
-    confidence: float
-    included: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,15 +53,6 @@ class Passage(NamedTuple):
     has_markers: bool
 
 
-class Recorded(NamedTuple):
-    """What the ledger made of a file. `document_id` is 0 where no document was kept for it."""
-
-    state: str
-    reason: str
-    kind: str
-    document_id: int = 0
-
-
 class Library:
     """The documents of a workspace, for the thread that opened it; several instances may be open at once.
 
@@ -111,7 +63,7 @@ class Library:
     """
 
     def __init__(self, path: Path) -> None:
-        self._database = Database(path, SCHEMA, SCHEMA_VERSION)
+        self._database = Database(path, SCHEMA, SCHEMA_VERSION, MIGRATIONS)
 
     def close(self) -> None:
         self._database.close()
@@ -126,9 +78,14 @@ class Library:
 
     # The ledger
 
-    def rows(self) -> list[DocumentRow]:
-        """Every file that was ever tried, in the order of first import."""
-        return [_row(values) for values in self._query(f"SELECT {ROW_COLUMNS} FROM documents ORDER BY id")]
+    def rows(self, after: int = 0, most: int | None = None) -> list[DocumentRow]:
+        """Every file that was ever tried, in the order of first import.
+
+        Args:
+            after: Only those with a larger number.
+            most: No more than these; None for all.
+        """
+        return rows.list_rows(self._database, after, most)
 
     def row(self, document_id: int) -> DocumentRow:
         """One file.
@@ -136,10 +93,19 @@ class Library:
         Raises:
             UnknownDocumentError: There is none of this number.
         """
-        found = self._query(f"SELECT {ROW_COLUMNS} FROM documents WHERE id = ?", document_id)
-        if not found:
-            raise UnknownDocumentError(document_id)
-        return _row(found[0])
+        return rows.find_row(self._database, document_id)
+
+    def row_of(self, path: str) -> DocumentRow | None:
+        """The file of this path, if it was ever tried."""
+        return rows.find_row_of(self._database, path)
+
+    def page_confidences(self, document_id: int) -> tuple[PageConfidence, ...]:
+        """How sure OCR was of each page that it read.
+
+        Raises:
+            UnknownDocumentError: There is no document of this number.
+        """
+        return rows.page_confidences(self._database, document_id)
 
     def text(self, document_id: int, most_characters: int | None = None) -> str:
         """A document's text as it was read, or its beginning; "" for a file that gave none.
@@ -150,15 +116,7 @@ class Library:
         Raises:
             UnknownDocumentError: There is no document of this number.
         """
-        columns, values = "text", [document_id]
-        if most_characters is not None:
-            # As bytes: of a text, substr gives nothing behind the first NUL. A character has four at most.
-            columns, values = "substr(CAST(text AS BLOB), 1, ?)", [4 * most_characters, document_id]
-        found = self._query(f"SELECT {columns} FROM texts WHERE document = ?", *values)
-        if not found:
-            self.row(document_id)  # raises where the number itself is wrong
-        text = found[0][0] if found else ""
-        return text if isinstance(text, str) else text.decode("utf-8", "ignore")[:most_characters]
+        return rows.text_of(self._database, document_id, most_characters)
 
     def set_included(self, document_ids: Sequence[int], included: bool) -> None:
         """Take documents into the corpus, or leave them out; their text is kept.
@@ -166,56 +124,95 @@ class Library:
         Raises:
             UnknownDocumentError: One of them does not exist; nothing was changed.
         """
-        with self._database.transaction():
-            for document_id in document_ids:
-                self.row(document_id)
-                self._query("UPDATE documents SET included = ? WHERE id = ?", included, document_id)
+        rows.set_included(self._database, document_ids, included)
+
+    def remove(self, document_ids: Sequence[int]) -> tuple[int, ...]:
+        """Hide documents and take them out of the corpus, until they are restored or purged.
+
+        Where a duplicate of one stays, it becomes the document.
+
+        Returns:
+            The numbers of those duplicates.
+
+        Raises:
+            UnknownDocumentError: One of them does not exist; nothing was changed.
+        """
+        return removal.remove(self._database, document_ids)
+
+    def restore(self, document_ids: Sequence[int]) -> None:
+        """Bring removed documents back as they were. One whose text another document holds now is its duplicate."""
+        removal.restore(self._database, document_ids)
+
+    def purge_removed(self, older_than_seconds: float = 0) -> int:
+        """Forget for good what was removed so long ago or longer, and say how many files that were."""
+        return removal.purge_removed(self._database, older_than_seconds)
 
     # What an import writes
 
-    def hashes_of_size(self, file_bytes: int) -> frozenset[str]:
-        """The SHA-256 of every document that was read without a warning from a file of this size."""
-        found = self._query("SELECT sha256 FROM documents WHERE bytes = ? AND state = 'done'", file_bytes)
-        return frozenset(sha256 for (sha256,) in found)
+    def hashes_of_size(self, file_bytes: int, path: str = "", import_id: int = 0) -> frozenset[str]:
+        """The SHA-256 of documents that were read without a warning from a file of this size, a hundred at most.
 
-    def record(self, path: str, document: Document, file_bytes: int) -> Recorded:
-        """Keep a document that was read, unless it repeats one that is here; all of it or nothing.
+        Args:
+            path: The file that is to be read. Left out is what it would take the place of, see `record`.
+            import_id: The import that reads it.
+        """
+        return ledger.hashes_of_size(self._database, file_bytes, path, import_id)
 
-        A document of the same path is replaced under its old number.
+    def record(
+        self,
+        path: str,
+        digested: Digested,
+        file_bytes: int,
+        import_id: int = 0,
+        seconds: float = 0.0,
+        modified_ns: int = 0,
+        fields: tuple[str, ...] = (),
+    ) -> Recorded:
+        """Keep a document that was read, unless it repeats one that is here.
+
+        A document of the same path is replaced under its old number, and what repeated its old text takes that
+        over. Of equal files in one import the one with the smallest path is the document, whichever ended first.
+
+        Args:
+            import_id: What `begin_import` gave; 0 outside of an import.
+            seconds: How long readers worked on it.
+            modified_ns: When the file was changed, in nanoseconds since 1970; 0 where that is not known.
+            fields: The text fields that the user chose for it.
 
         Returns:
             Its state: "done", "warning", or "duplicate" with the name of what it repeats.
         """
-        fingerprint = text_fingerprint(document.text)
-        with self._database.transaction():
-            repeated = self._find_repeated(path, document.sha256, fingerprint)
-            if repeated:
-                return self._record_duplicate(path, repeated, document.kind, file_bytes)
-            reason = " ".join(document.warnings) or ("" if fingerprint else "There is no text in it.")
-            state = "warning" if reason else "done"
-            document_id = self._write_row(
-                path,
-                kind=document.kind,
-                state=state,
-                reason=reason,
-                sha256=document.sha256,
-                fingerprint=fingerprint,
-                pages=document.pages,
-                characters=len(document.text),
-                bytes=file_bytes,
-                text_bytes=len(document.text.encode("utf-8")),
-                confidence=document.confidence,
-            )
-            self._query("INSERT OR REPLACE INTO texts VALUES (?, ?)", document_id, document.text)
-        return Recorded(state, reason, document.kind, document_id)
+        reading = Reading(path, file_bytes, import_id, seconds, modified_ns, fields)
+        return ledger.record(self._database, reading, digested)
 
-    def record_known(self, path: str, sha256: str, file_bytes: int) -> Recorded | None:
-        """Note a file whose bytes a document here has already; None where that document is gone meanwhile."""
-        with self._database.transaction():
-            repeated = self._find_repeated(path, sha256, "")
-            return self._record_duplicate(path, repeated, repeated.kind, file_bytes) if repeated else None
+    def record_known(
+        self,
+        path: str,
+        sha256: str,
+        file_bytes: int,
+        import_id: int = 0,
+        seconds: float = 0.0,
+        modified_ns: int = 0,
+        fields: tuple[str, ...] = (),
+    ) -> Recorded | None:
+        """Note a file whose bytes a document here has already.
 
-    def record_failure(self, path: str, state: str, reason: str, kind: str, file_bytes: int) -> Recorded:
+        None where there is no such document now, or where this file is to take its place: it has to be read.
+        """
+        reading = Reading(path, file_bytes, import_id, seconds, modified_ns, fields)
+        return ledger.record_known(self._database, reading, sha256)
+
+    def record_failure(
+        self,
+        path: str,
+        state: str,
+        reason: str,
+        kind: str,
+        file_bytes: int,
+        import_id: int = 0,
+        seconds: float = 0.0,
+        modified_ns: int = 0,
+    ) -> Recorded:
         """Note a file that could not be read. What an earlier import read from it stays as it is.
 
         Args:
@@ -223,143 +220,131 @@ class Library:
             reason: A sentence.
             kind: What the file's name says that it is, or "".
         """
-        with self._database.transaction():
-            kept = self._query(f"SELECT id FROM documents WHERE path = ? AND {WITH_TEXT}", path)
-            if kept:
-                return Recorded(state, f"{reason} The text of an earlier import is kept.", kind, kept[0][0])
-            self._write_row(path, kind=kind, state=state, reason=reason, bytes=file_bytes)
-        return Recorded(state, reason, kind)
+        reading = Reading(path, file_bytes, import_id, seconds, modified_ns)
+        return ledger.record_failure(self._database, reading, state, reason, kind)
 
-    def record_cancelled(self, files: Iterable[tuple[str, str, int]]) -> None:
-        """Note files that were not read because the user ended the import; those here already stay as they are.
+    def record_cancelled(self, files: Iterable[QueuedFile], import_id: int = 0) -> None:
+        """Note files that were not read because the user ended the import; those here already stay as they are."""
+        ledger.record_cancelled(self._database, files, import_id)
+
+    def fields_of(self, path: str) -> tuple[str, ...]:
+        """The text fields that the user chose for this file earlier."""
+        return ledger.fields_of(self._database, path)
+
+    def is_unchanged(self, path: str, file_bytes: int, modified_ns: int) -> bool:
+        """True where this file, as large and as old as it is, need not be read again.
+
+        It was read well, even if it was removed since, or is of no kind that could be.
+        """
+        return ledger.is_unchanged(self._database, path, file_bytes, modified_ns)
+
+    # Imports under way
+
+    def begin_import(
+        self,
+        paths: Sequence[str],
+        config: ImportConfig,
+        files: Iterable[QueuedFile] = (),
+        again: bool = False,
+    ) -> int:
+        """Note what an import is going to read, so that it can go on after a kill. A password is not kept.
 
         Args:
-            files: Of each, the path, the kind that its name tells or "", and its size in bytes.
+            again: Whether it reads files whose bytes are known, too.
+
+        Returns:
+            The import's number.
         """
-        with self._database.transaction():
-            for path, kind, file_bytes in files:
-                if not self._query("SELECT 1 FROM documents WHERE path = ?", path):
-                    self._write_row(path, kind=kind, state="cancelled", reason=CANCELLED, bytes=file_bytes)
+        return imports.begin_import(self._database, paths, config, files, again)
+
+    def add_waiting(self, import_id: int, files: Iterable[QueuedFile]) -> None:
+        """Note more files that an import is going to read. Recording a file takes it off."""
+        imports.add_waiting(self._database, import_id, files)
+
+    def waiting(self, import_id: int) -> Iterator[QueuedFile]:
+        """The files that an import has still to read, in the order in which they were noted."""
+        return imports.waiting(self._database, import_id)
+
+    def end_import(self, import_id: int) -> None:
+        """Note that an import has ended, and forget what it still had to read."""
+        imports.end_import(self._database, import_id)
+
+    def interrupted_import(self, before: int | None = None) -> Interrupted | None:
+        """The latest import that was begun and not ended: by a process that died, or one that still works on it.
+
+        Args:
+            before: Only imports with a smaller number; None for all.
+        """
+        return imports.interrupted_import(self._database, before)
+
+    # Search and near duplicates
+
+    def index_texts(self) -> Iterator[tuple[int, int]]:
+        """Make searchable what isn't yet, in steps of a few megabytes; what a kill leaves undone is done next time.
+
+        Yields:
+            How many documents are done, and how many there are to do.
+        """
+        return search_index.index_texts(self._database)
+
+    def search(self, query: str, most: int = 200) -> list[SearchHit]:
+        """The documents that have every word and "phrase" of a query, the best first. Never fails on a query."""
+        return search_index.search(self._database, query, most)
+
+    def find_near_duplicates(self, threshold: float = 0.8) -> int:
+        """Compare all documents anew, flag each that nearly repeats a longer one, and say how many those are.
+
+        Args:
+            threshold: From which share of common word sequences on, from 0 to 1.
+        """
+        return near_flags.find_near_duplicates(self._database, threshold)
+
+    def near_duplicates(self) -> list[int]:
+        """The included documents that nearly repeat another included one."""
+        return near_flags.near_duplicates(self._database)
 
     # The corpus
 
     def totals(self) -> CorpusTotals:
         """How much text the included documents hold."""
         columns = "count(*), coalesce(sum(characters), 0), coalesce(sum(text_bytes), 0)"
-        return CorpusTotals(*self._query(f"SELECT {columns} FROM documents WHERE {IN_CORPUS}")[0])
+        return CorpusTotals(*self._database.query(f"SELECT {columns} FROM documents WHERE {IN_CORPUS}")[0])
 
     def has_conversations(self) -> bool:
         """True where an included document holds conversations."""
         return bool(
-            self._query(f"SELECT 1 FROM documents WHERE {IN_CORPUS} AND kind = 'conversation' LIMIT 1")
+            self._database.query(
+                f"SELECT 1 FROM documents WHERE {IN_CORPUS} AND kind = 'conversation' LIMIT 1"
+            )
         )
 
     def split_by(self, config: CorpusConfig) -> Literal["documents", "blocks"]:
         """Whether whole documents are kept for validation, or the end of each one."""
         return "blocks" if self._validation_documents(config) is None else "documents"
 
-    def fingerprint(self, config: CorpusConfig) -> str:
+    def fingerprint(self, config: CorpusConfig, cleaning: CleaningConfig) -> str:
         """SHA-256, in hexadecimal, of the included documents and the settings that make passages of them."""
-        digest = hashlib.sha256(config.model_dump_json().encode())
+        digest = hashlib.sha256((config.model_dump_json() + cleaning.model_dump_json()).encode())
         columns = "kind, sha256, fingerprint"
-        for values in self._query(f"SELECT {columns} FROM documents WHERE {IN_CORPUS} {CORPUS_ORDER}"):
+        for values in self._database.query(
+            f"SELECT {columns} FROM documents WHERE {IN_CORPUS} {CORPUS_ORDER}"
+        ):
             digest.update("\n".join(values).encode())
         return digest.hexdigest()
 
-    def passages(self, split: Split, config: CorpusConfig) -> Iterator[Passage]:
-        """The text of one side of the split, document by document, clean if `config` wants it so.
-
-        One document is in memory at a time.
-        """
+    def passages(self, split: Split, config: CorpusConfig, cleaning: CleaningConfig) -> Iterator[Passage]:
+        """The clean text of one side of the split, document by document. One document is in memory at a time."""
         chosen = self._validation_documents(config)
-        for document_id, kind, sha256 in self._query(
+        for document_id, kind, sha256 in self._database.query(
             f"SELECT id, kind, sha256 FROM documents WHERE {IN_CORPUS} {CORPUS_ORDER}"
         ):
             if chosen is not None and (sha256 in chosen) != (split == "val"):
                 continue
-            text = self.text(document_id)
-            if config.normalize:
-                text = normalize(text, kind)
+            text = clean(self.text(document_id), kind, cleaning)
             share = config.validation_share if chosen is None else None
             for piece in pieces_of(text, kind == "conversation", split, share, config.samples):
                 yield Passage(piece, has_markers=kind == "conversation")
 
     def _validation_documents(self, config: CorpusConfig) -> frozenset[str] | None:
-        found = self._query(f"SELECT sha256, characters FROM documents WHERE {IN_CORPUS}")
+        found = self._database.query(f"SELECT sha256, characters FROM documents WHERE {IN_CORPUS}")
         return validation_documents([DocumentSize(*values) for values in found], config.validation_share)
-
-    def _find_repeated(self, path: str, sha256: str, fingerprint: str) -> DocumentRow | None:
-        """The document that a file repeats: itself if nothing changed, else one of the same bytes or text.
-
-        Args:
-            fingerprint: That of its text; "" where the file has not been read, or holds no text.
-        """
-        select = f"SELECT {ROW_COLUMNS} FROM documents WHERE {WITH_TEXT} AND "
-        found = self._query(
-            select + "path = ? AND sha256 = ? AND ? IN ('', fingerprint)", path, sha256, fingerprint
-        )
-        found += self._query(
-            select + "path != ? AND sha256 = ? AND fingerprint != '' ORDER BY id LIMIT 1", path, sha256
-        )
-        if fingerprint:
-            found += self._query(
-                select + "path != ? AND fingerprint = ? ORDER BY id LIMIT 1", path, fingerprint
-            )
-        return _row(found[0]) if found else None
-
-    def _record_duplicate(self, path: str, repeated: DocumentRow, kind: str, file_bytes: int) -> Recorded:
-        if repeated.path == path:
-            return Recorded("duplicate", "It is already in the library.", kind, repeated.id)
-        reason = f"It repeats {repeated.name} (document {repeated.id}, {repeated.path})."
-        document_id = self._write_row(path, kind=kind, state="duplicate", reason=reason, bytes=file_bytes)
-        self._query("DELETE FROM texts WHERE document = ?", document_id)
-        return Recorded("duplicate", reason, kind)
-
-    def _write_row(
-        self,
-        path: str,
-        *,
-        kind: str,
-        state: str,
-        reason: str,
-        bytes: int,
-        sha256: str = "",
-        fingerprint: str = "",
-        pages: int = 0,
-        characters: int = 0,
-        text_bytes: int = 0,
-        confidence: float = NO_OCR,
-    ) -> int:
-        """Write a file's line anew. It keeps its number, and stays left out if it was."""
-        values = {
-            "kind": kind,
-            "state": state,
-            "reason": reason,
-            "sha256": sha256,
-            "fingerprint": fingerprint,
-            "pages": pages,
-            "characters": characters,
-            "bytes": bytes,
-            "text_bytes": text_bytes,
-            "confidence": confidence,
-        }
-        columns, places = ", ".join(values), ", ".join("?" * len(values))
-        changes = ", ".join(f"{column} = excluded.{column}" for column in values)
-        written = self._query(
-            f"INSERT INTO documents (path, {columns}) VALUES (?, {places})"
-            f" ON CONFLICT (path) DO UPDATE SET {changes} RETURNING id",
-            path,
-            *values.values(),
-        )
-        return int(written[0][0])
-
-    def _query(self, sql: str, *values: Any) -> list[Any]:
-        return self._database.query(sql, values)
-
-
-def _row(values: Sequence[Any]) -> DocumentRow:
-    number, path, kind, state, reason, pages, characters, size, confidence, included = values
-    name = PurePath(path).name
-    return DocumentRow(
-        number, path, name, kind, state, reason, pages, characters, size, confidence, bool(included)
-    )

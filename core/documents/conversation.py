@@ -1,64 +1,36 @@
-"""Conversations in a JSON-lines file, rendered as a model is to see them: one conversation, one `<eos>`.
+"""Conversations in JSON records, rendered as a model is to see them: one conversation, one `<eos>`.
 
-A line `{"messages": [{"role": "user", "content": "Q"}, {"role": "assistant", "content": "A"}]}` becomes
-`<|user|>Q<|assistant|>A<eos>`. The markers are added here, so the same signs inside a message are broken up:
-whoever reads them later may trust every marker.
+A record `{"messages": [{"role": "user", "content": "Q"}, {"role": "assistant", "content": "A"}]}` becomes
+`<|user|>Q<|assistant|>A<eos>`, and so does `{"conversations": [{"from": "human", "value": "Q"}, ...]}`. The markers
+are added here, so the same signs inside a message are broken up: whoever reads them later may trust every marker.
 """
 
-import json
 import re
 import unicodedata
 from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
 
-from core.documents.document import Content, name_numbers
-
 USER, ASSISTANT, END = "<|user|>", "<|assistant|>", "<eos>"
 MARKERS = {"user": USER, "assistant": ASSISTANT}
+LISTS = ("messages", "conversations", "conversation")
+ROLES = {
+    **dict.fromkeys(("user", "human", "prompter"), "user"),
+    **dict.fromkeys(("assistant", "gpt", "model", "bot", "chatgpt"), "assistant"),
+}
 ZERO_WIDTH_SPACE = "\u200b"
 
 _FORGED = re.compile(r"<(?=\|user\|>|\|assistant\|>|eos>)")
-_INVISIBLE = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\ufeff\ufffe\uffff]")
+_INVISIBLE = re.compile(r"[\x00-\x08\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ufeff\ufffe\uffff]")
 
 
-def read_conversations(text: str) -> Content | None:
-    """The conversations in JSON lines, one after the other, each ending with `<eos>` and a line end.
+def render_conversation(record: object) -> str:
+    """A record as one conversation that ends with `<eos>`, or "" where it holds none.
 
-    System messages are left out, neighbours of the same role become one message, and what comes before the
-    first question or after the last answer is dropped. Lines that hold no conversation are named in a warning.
-
-    Returns:
-        None where the first line that is not empty holds no conversation: such a file is plain text.
+    System messages and calls of tools are left out, neighbours of the same role become one message, and what comes
+    before the first question or after the last answer is dropped.
     """
-    rendered: list[str] = []
-    left_out: list[int] = []
-    for number, line in enumerate(text.split("\n"), start=1):
-        if not line.strip():
-            continue
-        conversation = _render_line(line)
-        if conversation:
-            rendered.append(conversation)
-        elif not rendered:
-            return None
-        else:
-            left_out.append(number)
-    if not rendered:
-        return None
-    warnings = (f"No conversation in {name_numbers('line', left_out)}; left out.",) if left_out else ()
-    return Content("".join(f"{conversation}\n" for conversation in rendered), warnings=warnings)
-
-
-def _render_line(line: str) -> str:
-    """One conversation, or "" where the line holds none."""
-    try:
-        record = json.loads(line)
-    except (ValueError, RecursionError):
-        return ""
-    messages = record.get("messages") if isinstance(record, dict) else None
-    if not isinstance(messages, list):
-        return ""
-    turns = list(_turns(messages))
+    turns = list(_turns(_messages(record)))
     if turns and turns[0][0] == "assistant":
         turns = turns[1:]
     if turns and turns[-1][0] == "user":
@@ -66,17 +38,33 @@ def _render_line(line: str) -> str:
     return "".join(MARKERS[role] + content for role, content in turns) + END if turns else ""
 
 
+def _messages(record: object) -> list[Any]:
+    if not isinstance(record, dict):
+        return []
+    return next((value for name in LISTS if isinstance(value := record.get(name), list)), [])
+
+
 def _turns(messages: list[Any]) -> Iterator[tuple[str, str]]:
     """Roles and contents, user and assistant taking turns."""
-    spoken = [
-        (message["role"], _clean(message["content"]))
-        for message in messages
-        if isinstance(message, dict)
-        and message.get("role") in MARKERS
-        and isinstance(message.get("content"), str)
-    ]
+    spoken = [turn for message in messages if isinstance(message, dict) and (turn := _turn(message))]
     for role, group in groupby(spoken, key=lambda turn: turn[0]):
         yield role, "\n\n".join(content for _, content in group)
+
+
+def _turn(message: dict[str, Any]) -> tuple[str, str] | None:
+    """One message's role and content; None for those of the system, of tools, and without words."""
+    speaker = message.get("role", message.get("from"))
+    role = ROLES.get(speaker.lower(), "") if isinstance(speaker, str) else ""
+    content = _content(message.get("content", message.get("value", message.get("text"))))
+    return (role, _clean(content)) if role and content is not None else None
+
+
+def _content(value: object) -> str | None:
+    """What was said: text, or a list of parts of which some are text and others pictures."""
+    if isinstance(value, list):
+        parts = (part.get("text") if isinstance(part, dict) else part for part in value)
+        value = "\n\n".join(part for part in parts if isinstance(part, str)) or None
+    return value if isinstance(value, str) else None
 
 
 def _clean(content: str) -> str:

@@ -2,53 +2,117 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
 
 NO_OCR = -1.0
+MOST_SPANS = 50  # of numbers that a sentence names
+PAGE_BREAK = "\f"  # stands between two pages of a text, and nowhere else in it
+
+
+class Source(NamedTuple):
+    """Where a document comes from: a file, or the file `member` inside the archive `path`."""
+
+    path: Path
+    member: str = ""
+
+    @property
+    def name(self) -> str:
+        return self.as_path.name
+
+    @property
+    def as_path(self) -> Path:
+        """The file's path; of a member, as if the archive were a folder."""
+        return self.path / self.member if self.member else self.path
+
+
+class Member(NamedTuple):
+    """A file inside an archive. `bytes` is its size when unpacked."""
+
+    name: str
+    bytes: int
+
+
+class PageConfidence(NamedTuple):
+    """How sure Tesseract was of a page's words, on the mean, in percent. Pages count from 1."""
+
+    page: int
+    percent: float
+    words: int
+
+
+class PageText(NamedTuple):
+    """The text of one page that OCR read, the mean confidence in percent and the number of its words."""
+
+    text: str
+    percent: float
+    words: int
 
 
 @dataclass(frozen=True, slots=True)
 class Content:
     """What one reader found in one file.
 
-    `confidence` is Tesseract's mean word confidence in percent, -1 where no OCR ran. `warnings` are sentences.
-    `ocr_notice` is filled where pages were left out because Tesseract or a language of it is missing: what
-    is missing and how to install it.
+    Args:
+        text: Its text. Pages are kept apart by `PAGE_BREAK`, an empty page is empty text between two of them.
+        pages: How many pages it has; 1 for a file that has none of its own.
+        kind: What the file turned out to be; "" where that is what its reader is called for anyway.
+        warnings: Sentences on what was lost or looks wrong.
+        note: A sentence on how it was read that is no warning, such as which field of its records is the text.
+        scans: The pages, from 1, whose text OCR has still to read. What stands in `text` for such a page is kept
+            only where OCR finds nothing.
+        members: The files inside, for an archive.
     """
 
     text: str
     pages: int = 1
+    kind: str = ""
     warnings: tuple[str, ...] = ()
-    confidence: float = NO_OCR
-    ocr_notice: str = ""
+    note: str = ""
+    scans: tuple[int, ...] = ()
+    members: tuple[Member, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
     """A file that was read.
 
-    `kind` is "text", "markdown", "code", "pdf", "image" or "conversation"; `sha256` is of the file's bytes, in
-    hexadecimal; the other fields are those of `Content`. `path` is the file's, as it was given.
+    `kind` is one of `kinds.KINDS`; `sha256` is of the file's bytes, in hexadecimal; `confidences` has the pages that
+    OCR read. The other fields are those of `Content`. `path` is the source's, as `Source.as_path` has it.
     """
 
     path: str
     kind: str
     sha256: str
     text: str
-    pages: int
-    warnings: tuple[str, ...]
-    confidence: float
-    ocr_notice: str = ""
+    pages: int = 1
+    warnings: tuple[str, ...] = ()
+    note: str = ""
+    scans: tuple[int, ...] = ()
+    members: tuple[Member, ...] = ()
+    confidences: tuple[PageConfidence, ...] = ()
+
+    @property
+    def confidence(self) -> float:
+        """The mean over all words that OCR read, in percent; -1 where it read none."""
+        words = sum(page.words for page in self.confidences)
+        return sum(page.percent * page.words for page in self.confidences) / words if words else NO_OCR
 
 
 def name_numbers(noun: str, numbers: Sequence[int]) -> str:
-    """Say which ones: `name_numbers("page", [2, 3, 4, 7])` is "pages 2-4 and 7". `numbers` ascend."""
+    """Say which ones: `name_numbers("page", [2, 3, 4, 7])` is "pages 2-4 and 7". `numbers` ascend.
+
+    Beyond `MOST_SPANS` in a row they are counted: "pages 1, 3, 5 and 2,417 others".
+    """
     spans: list[list[int]] = []
     for number in numbers:
         if spans and number == spans[-1][1] + 1:
             spans[-1][1] = number
         else:
             spans.append([number, number])
-    parts = [str(first) if first == last else f"{first}-{last}" for first, last in spans]
+    parts = [str(first) if first == last else f"{first}-{last}" for first, last in spans[:MOST_SPANS]]
+    if more := sum(last - first + 1 for first, last in spans[MOST_SPANS:]):
+        parts.append(f"{more:,} other{'s' * (more != 1)}")
     if len(parts) > 1:
         parts[-2:] = [f"{parts[-2]} and {parts[-1]}"]
     return f"{noun if len(numbers) == 1 else noun + 's'} {', '.join(parts)}"

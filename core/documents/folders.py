@@ -1,35 +1,63 @@
-"""Paths to files: folders are searched, and nothing is opened that could keep its reader waiting."""
+"""Paths to files: folders are searched, and nothing is opened that could keep its reader waiting.
+
+The library knows a file by its *ledger path*: its path as text. The bytes of a name that are no UTF-8 are spelled out
+in it (`\\xff`), and a file in an archive is written as if the archive were a folder.
+"""
 
 import os
+import re
 import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from core.documents.document import Source
 from core.errors import MissingPathError
+
+_SPELLED_OUT = re.compile(rb"\\x([89a-f][0-9a-f])")
 
 
 @dataclass(frozen=True, slots=True)
 class FoundFile:
     """A file to read; or, where `problem` says why not, one that cannot be read.
 
-    `path` is absolute, `bytes` is the file's size. `state` is "" for a file to read, else "unsupported" or "failed".
+    The path in `source` is absolute. `bytes` is the file's size, 0 for a file in an archive, which only its reader
+    opens. `state` is "" for a file to read, else "unsupported" or "failed".
     """
 
-    path: Path
+    source: Source
     bytes: int
     state: str = ""
     problem: str = ""
 
 
+def ledger_path(source: Source) -> str:
+    """The path by which the library knows a source; text that any file and any database can hold."""
+    return os.fsencode(source.as_path).decode("utf-8", "backslashreplace")
+
+
+def source_of(ledger_path: str) -> Source:
+    """The source that a ledger path means. Where nothing lies there any more, a file of that path."""
+    path = Path(ledger_path)
+    for candidate in (path, Path(os.fsdecode(_with_bytes(ledger_path)))):
+        if _is_there(candidate):
+            return Source(candidate)
+        for folder in candidate.parents:
+            if _is_there(folder):
+                if not folder.is_file():
+                    break
+                return Source(folder, candidate.relative_to(folder).as_posix())
+    return Source(path)
+
+
 def refuse_missing(paths: Sequence[Path]) -> None:
-    """Check that everything the user named is there.
+    """Check that everything the user named is there; of a file in an archive, that the archive is.
 
     Raises:
         MissingPathError: The first one that is not.
     """
     for path in paths:
-        if not path.exists():
+        if not _is_there(source_of(str(path)).path):
             raise MissingPathError(path)
 
 
@@ -37,9 +65,10 @@ def find_files(paths: Sequence[Path]) -> Iterator[FoundFile]:
     """Every file below `paths`, each once, in the order of their names.
 
     Hidden files and folders are skipped unless the user named them; a folder that several links lead to is
-    searched once.
+    searched once. The paths may be ledger paths.
     """
-    waiting = [Path(os.path.abspath(path)) for path in reversed(paths)]  # noqa: PTH100  # resolve() would follow links
+    named = [_absolute(source_of(str(path))) for path in reversed(paths)]
+    waiting = [source.path for source in named if not source.member]
     folders: set[tuple[int, int]] = set()
     files: set[Path] = set()
     while waiting:
@@ -51,11 +80,29 @@ def find_files(paths: Sequence[Path]) -> Iterator[FoundFile]:
                 folders.add(identity)
                 waiting.extend(_visible_entries(path))
         except OSError as cause:
-            yield FoundFile(path, 0, "failed", _sentence(path, cause))
+            yield FoundFile(Source(path), 0, "failed", _sentence(path, cause))
             continue
         if not stat.S_ISDIR(status.st_mode) and path not in files:
             files.add(path)
             yield _found(path, status)
+    yield from (FoundFile(source, 0) for source in dict.fromkeys(reversed(named)) if source.member)
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        path.lstat()
+    except (OSError, ValueError):  # ValueError: no path of any system has a zero byte in it
+        return False
+    return True
+
+
+def _with_bytes(ledger_path: str) -> bytes:
+    """The path as bytes, those that were spelled out as what they were."""
+    return _SPELLED_OUT.sub(lambda match: bytes.fromhex(match[1].decode()), os.fsencode(ledger_path))
+
+
+def _absolute(source: Source) -> Source:
+    return source._replace(path=Path(os.path.abspath(source.path)))  # noqa: PTH100  # resolve() would follow links
 
 
 def _visible_entries(folder: Path) -> list[Path]:
@@ -67,10 +114,15 @@ def _visible_entries(folder: Path) -> list[Path]:
 
 def _found(path: Path, status: os.stat_result) -> FoundFile:
     if stat.S_ISREG(status.st_mode):
-        return FoundFile(path, status.st_size)
-    problem = f"{path.name} is not supported: it is a pipe or a device, not a file."
-    return FoundFile(path, 0, "unsupported", problem)
+        return FoundFile(Source(path), status.st_size)
+    problem = f"{_printable(path)} is not supported: it is a pipe or a device, not a file."
+    return FoundFile(Source(path), 0, "unsupported", problem)
 
 
 def _sentence(path: Path, cause: OSError) -> str:
-    return f"{path.name} could not be opened: {(cause.strerror or 'unknown reason').lower()}."
+    return f"{_printable(path)} could not be opened: {(cause.strerror or 'unknown reason').lower()}."
+
+
+def _printable(path: Path) -> str:
+    """The file's name, its bytes that are no UTF-8 spelled out."""
+    return os.fsencode(path.name).decode("utf-8", "backslashreplace")

@@ -1,84 +1,144 @@
-"""Images to text. Every frame of a GIF or TIFF is a page; a camera's rotation is undone before reading."""
+"""Images to pages for OCR. Every frame of a GIF, TIFF or WebP is a page, turned as its camera says."""
 
 import struct
+import time
 from pathlib import Path
+from typing import cast
 
-from PIL import Image, ImageOps, ImageSequence
+from PIL import Image, ImageFile, ImageOps
 
 from core.config.corpus import ImportConfig
-from core.documents.document import Content, name_numbers
-from core.documents.ocr import (
-    PageNotReadError,
-    Recognizer,
-    confidence_warning,
-    mean_confidence,
-    open_recognizer,
-)
+from core.documents.document import PAGE_BREAK, Content, PageText, name_numbers
+from core.documents.last_opened import LastOpened
+from core.documents.ocr import PageNotReadError, open_recognizer
 from core.errors import UnreadableDocumentError, UnsupportedDocumentError
 
 MEGAPIXEL = 1_000_000
+FORMATS = ("PNG", "JPEG", "GIF", "BMP", "TIFF", "WEBP")
 # What Pillow lets through on damaged files, beside its own errors.
-DAMAGE = (OSError, SyntaxError, ValueError, EOFError, struct.error, IndexError, TypeError)
+DAMAGE = (OSError, SyntaxError, ValueError, ArithmeticError, LookupError, struct.error, TypeError, EOFError)
+PARTS = ((273, 279), (324, 325))  # TIFF's tags for where strips and tiles lie, and how long they are
 
 
-def read_image(path: Path, config: ImportConfig, ends_at: float) -> Content:
-    """The text that Tesseract finds in the image.
-
-    Args:
-        ends_at: When the file's time is over, on `time.monotonic`'s clock; frames after that are left out.
+def read_image(path: Path, config: ImportConfig) -> Content:
+    """The frames of an image, all to be recognised; there is no text in it yet.
 
     Raises:
-        UnsupportedDocumentError: OCR is off, or the image has more pixels than it may have.
+        UnsupportedDocumentError: OCR is off, or a frame has more pixels than it may have.
         UnreadableDocumentError: The image is damaged.
-        OcrUnavailableError: Tesseract or one of the languages is not installed.
     """
     if config.ocr == "off":
         raise UnsupportedDocumentError(path, "it is an image, and OCR is off")
-    recognizer = open_recognizer(config, ends_at)
-    Image.MAX_IMAGE_PIXELS = None  # the limit is ours, below: Pillow's own warns where nobody listens
     try:
-        with Image.open(path) as image:
+        with _open(path) as image:
             _refuse_bomb(path, image, config)
-            return _read_frames(path, image, recognizer, config)
+            if image.format == "TIFF":
+                pages, warnings = _count_tiff_frames(path, image, config)
+            else:
+                pages, warnings = _count_frames(path, image)
     except DAMAGE as cause:
         raise UnreadableDocumentError(path, "it is damaged") from cause
+    return Content(PAGE_BREAK * (pages - 1), pages, warnings=warnings, scans=tuple(range(1, pages + 1)))
 
 
-def _read_frames(path: Path, image: Image.Image, recognizer: Recognizer, config: ImportConfig) -> Content:
-    texts: list[str] = []
-    confidences: list[float] = []
-    lost: list[int] = []
-    frames = 0
+def recognize_frame(path: Path, frame: int, config: ImportConfig) -> PageText:
+    """The text that Tesseract finds in a frame, counted from 1. A damaged one is read as far as it goes.
+
+    Raises:
+        PageNotReadError: It took too long, or nothing of the frame can be read.
+        OcrUnavailableError: Tesseract or one of the languages is not installed.
+    """
+    ends_at = time.monotonic() + config.page_seconds
+    recognizer = open_recognizer(config.languages)
+    ImageFile.LOAD_TRUNCATED_IMAGES = True
     try:
-        for frames, frame in enumerate(ImageSequence.Iterator(image), start=1):
-            _refuse_bomb(path, frame, config)
-            try:
-                page = recognizer.read(upright_page(frame))
-            except PageNotReadError:
-                lost.append(frames)
-                continue
-            texts.append(page.text)
-            confidences += page.confidences
+        image = _last_opened.get(path)
+        image.seek(frame - 1)
+        _refuse_bomb(path, image, config)
+        picture = upright_page(image)
+    except UnsupportedDocumentError as cause:
+        raise PageNotReadError(cause.reason) from cause
     except DAMAGE as cause:
-        if not texts:
-            raise UnreadableDocumentError(path, "it is damaged") from cause
-        lost.append(frames + 1)
-    if not texts:
-        raise UnreadableDocumentError(path, "it was not recognised in time")
-    confidence = mean_confidence(confidences)
-    warnings = (f"Lost or left out: {name_numbers('page', lost)}.",) if lost else ()
-    text = "\n\n".join(text for text in texts if text)
-    return Content(text, max(frames, 1), warnings + confidence_warning(confidence), confidence)
+        _last_opened.close()
+        raise PageNotReadError("it is damaged") from cause
+    return recognizer.read(picture, ends_at)
 
 
 def upright_page(frame: Image.Image) -> Image.Image:
-    """A frame as it is meant to be looked at: turned as its camera says, on white where it is transparent."""
-    frame = ImageOps.exif_transpose(frame)
-    if not frame.has_transparency_data:
-        return frame.convert("L")
-    colours = frame.convert("RGBA")
-    paper = Image.new("RGBA", colours.size, "white")
-    return Image.alpha_composite(paper, colours).convert("L")
+    """A frame as it is meant to be looked at: grey, on white where it is transparent, turned as its camera says."""
+    frame.draft("L", frame.size)  # a JPEG need not be unpacked in colour
+    frame.load()
+    try:
+        return ImageOps.exif_transpose(_grey(frame))
+    except DAMAGE:  # what the camera says may be damaged too
+        return _grey(frame)
+
+
+def _grey(frame: Image.Image) -> Image.Image:
+    if frame.has_transparency_data:
+        colours = frame.convert("RGBA")
+        paper = Image.new("RGBA", colours.size, "white")
+        return Image.alpha_composite(paper, colours).convert("L")
+    if frame.mode.startswith(("I", "F")):  # more than 8 bits, and scanners seldom use all of them
+        low, high = cast(tuple[float, float], frame.getextrema())
+        scale = 255 / ((high - low) or 1)
+        return frame.convert("F").point(lambda value: value * scale - low * scale).convert("L")
+    return frame.getchannel("L") if frame.mode == "LAB" else frame.convert("L")
+
+
+def _open(path: Path) -> ImageFile.ImageFile:
+    Image.MAX_IMAGE_PIXELS = None  # the limit is ours, below: Pillow's own warns where nobody listens
+    return Image.open(path, formats=FORMATS)
+
+
+_last_opened = LastOpened(_open)
+
+
+def _count_frames(path: Path, image: ImageFile.ImageFile) -> tuple[int, tuple[str, ...]]:
+    # A camera's second frame (MPO) is a preview or a depth map of the first.
+    frames = 1 if image.format == "MPO" else getattr(image, "n_frames", 1)
+    ImageFile.LOAD_TRUNCATED_IMAGES = False
+    try:
+        image.draft("L", image.size)
+        image.load()
+    except DAMAGE:
+        ImageFile.LOAD_TRUNCATED_IMAGES = True
+        with _open(path) as again:
+            again.load()
+        return frames, ("It is damaged: only a part of the picture was read.",)
+    return frames, ()
+
+
+def _count_tiff_frames(
+    path: Path, image: ImageFile.ImageFile, config: ImportConfig
+) -> tuple[int, tuple[str, ...]]:
+    """The frames that can be found, and warnings about those that are lost or break off."""
+    size = path.stat().st_size
+    frames, damaged, problems = 1, [1] if _breaks_off(image, size) else [], []
+    try:
+        while True:
+            image.seek(frames)
+            frames += 1
+            _refuse_bomb(path, image, config)
+            if _breaks_off(image, size):
+                damaged.append(frames)
+    except EOFError:
+        pass  # the last one was met
+    except DAMAGE:
+        problems.append(f"It is damaged: what comes after page {frames:,} is lost.")
+    if damaged:
+        problems.append(f"{name_numbers('page', damaged).capitalize()} could be read only in part.")
+    return frames, tuple(problems)
+
+
+def _breaks_off(image: Image.Image, file_bytes: int) -> bool:
+    """True where the file ends before the frame's picture does."""
+    tags = getattr(image, "tag_v2", {})
+    return any(
+        offset + length > file_bytes
+        for offsets, lengths in PARTS
+        for offset, length in zip(tags.get(offsets, ()), tags.get(lengths, ()), strict=False)
+    )
 
 
 def _refuse_bomb(path: Path, image: Image.Image, config: ImportConfig) -> None:

@@ -1,12 +1,14 @@
 """Files read in worker processes, each with a limit on time and memory, so that a hostile file costs itself only.
 
-Each worker has a pipe of its own and one file at a time. So whatever becomes of a worker, it is known which file
+Each worker has a pipe of its own and one request in hand. So whatever becomes of a worker, it is known which file
 it had, no other worker shares a lock or a half-sent message with it, and it can be killed at once. That is why
 this is not a ready-made pool: those share one queue among all workers, and lose the queue with a worker that dies
 at the wrong moment.
+
+A second request may wait in a worker's pipe, so that small files follow each other without a round trip. Answers
+come in the order of the requests, so an answer also says that the one behind it is now in hand.
 """
 
-import hashlib
 import logging
 import multiprocessing
 import os
@@ -15,66 +17,66 @@ import signal
 import sys
 import tempfile
 import time
-import traceback
-import warnings
+from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import partial
 from multiprocessing import resource_tracker
-from multiprocessing.connection import Connection, wait
+from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
-from pathlib import Path
 from types import TracebackType
-from typing import NamedTuple, Self
+from typing import Generic, NamedTuple, Self, TypeAlias, TypeVar
 
 from core.config.corpus import ImportConfig
-from core.documents.document import Document
-from core.errors import UnreadableDocumentError, UserFacingError
+from core.documents.document import PageText, Source
+from core.documents.folders import ledger_path
+from core.documents.ocr import PageNotReadError
+from core.documents.reader_process import KnownBytes, Recognizer, Reply, Request, serve
+from core.errors import UserFacingError
 
-READY = "ready"
-GRACE_SECONDS = 5.0  # for a worker to start, and for a reader that keeps its own time to end by itself
-MEBIBYTE = 1024 * 1024
-LIBRARY_BYTES = 192 * MEBIBYTE  # of address space before the first file: 148 MiB measured on Linux
+GRACE_SECONDS = 5.0  # for a reader that keeps its own time to end by itself
+START_SECONDS = 120.0  # for a worker to import what it needs, on a cold and busy machine
+# Of a file that may wait behind another: a larger one would keep an idle worker busy for long.
+SMALL_BYTES = 1024 * 1024
+PIPE_BYTES = 7000  # of a request that waits: a pipe that is full, and Windows' hold 8 KiB, would keep this side waiting
+
+Result = TypeVar("Result")
+Outcome: TypeAlias = Result | KnownBytes | PageText | PageNotReadError | UserFacingError
 
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class KnownBytes:
-    """A file that was not read, because its bytes are known already."""
+class Answer(NamedTuple, Generic[Result]):
+    """What became of a request: of a source's reading, where `page` is 0, or of one of its pages by OCR.
 
-    sha256: str
+    `seconds` is the time that its worker took.
+    """
 
-
-Outcome = Document | KnownBytes | UserFacingError
-Reader = Callable[[Path, ImportConfig], Document]
-
-
-class FileRead(NamedTuple):
-    """A file has come to its end."""
-
-    path: Path
-    outcome: Outcome
+    source: Source
+    page: int
+    outcome: Outcome[Result]
+    seconds: float
 
 
-class _Request(NamedTuple):
-    path: Path
-    known: frozenset[str]
-
-
-class ReaderPool:
+class ReaderPool(Generic[Result]):
     """Worker processes, started as they are needed and kept until the pool is closed.
 
     Args:
         config: The limits, and how files are read.
-        workers: The most files that are read at once.
-        reader: What a worker does with a file. It travels by name to the workers.
+        workers: The most requests that are worked on at once.
+        reader: What a worker makes of a source. It travels by name to the workers.
+        recognizer: What a worker makes of a page; None for `reading.recognize_page`.
     """
 
-    def __init__(self, config: ImportConfig, workers: int, reader: Reader | None = None) -> None:
-        self._config, self._workers, self._reader = config, workers, reader
-        self._idle: list[_Worker] = []
-        self._busy: dict[Connection, _Worker] = {}
+    def __init__(
+        self,
+        config: ImportConfig,
+        workers: int,
+        reader: Callable[[Source, ImportConfig], Result],
+        recognizer: Recognizer | None = None,
+    ) -> None:
+        self._config, self._most_workers = config, workers
+        self._readers = pickle.dumps((reader, recognizer))
+        self._workers: list[_Worker] = []
+        self._waiting: deque[Request] = deque()
         self._scratch = tempfile.TemporaryDirectory(prefix="reading-", ignore_cleanup_errors=True)
 
     def __enter__(self) -> Self:
@@ -87,108 +89,147 @@ class ReaderPool:
 
     @property
     def has_room(self) -> bool:
-        """True where a file that is started now is read at once."""
-        return len(self._busy) < self._workers
+        """True where a request that is made now is served at once, or next by the first worker that is free."""
+        given = len(self._waiting) + sum(len(worker.requests) for worker in self._workers)
+        return given < 2 * self._most_workers
 
-    @property
-    def reading(self) -> list[Path]:
-        """The files that workers have in hand."""
-        return [worker.path for worker in self._busy.values()]
+    def read(self, source: Source, known: frozenset[str] = frozenset(), fields: tuple[str, ...] = ()) -> None:
+        """Ask for a source's reading.
 
-    def start(self, path: Path, known: frozenset[str] = frozenset()) -> None:
-        """Hand a file to an idle worker. A file whose SHA-256 is in `known` is not read further."""
-        worker = self._next_worker()
-        worker.start(_Request(path, known))
-        self._busy[worker.connection] = worker
+        Args:
+            known: A file with one of these SHA-256 is not read further.
+            fields: Its text fields, in place of those of the pool's config; none for these.
+        """
+        self._ask(Request(source, known=known, fields=fields))
 
-    def ended(self, wait_seconds: float) -> list[FileRead]:
-        """The files that came to their end, good or bad. Waits for news, but not longer than given.
+    def recognize(self, source: Source, page: int) -> None:
+        """Ask for the text of page `page`, from 1, by OCR."""
+        self._ask(Request(source, page))
+
+    def ended(self, wait_seconds: float) -> list[Answer[Result]]:
+        """The requests that came to their end, good or bad. Waits for news, but not longer than given.
 
         Raises:
             RuntimeError: Workers cannot be started here, which is no file's fault.
         """
-        news = wait(list(self._busy), wait_seconds)
-        speaking = [worker for connection, worker in self._busy.items() if connection in news]
-        ended = [read for worker in speaking if (read := self._hear(worker))]
-        # Only those that said nothing can be late: a pause in asking is not the worker's fault.
-        late = [worker for worker in self._busy.values() if worker.seconds > self._hard_limit]
-        return ended + [self._give_up(worker) for worker in late]
+        busy = {worker.connection: worker for worker in self._workers if worker.requests}
+        answers: list[Answer[Result]] = []
+        news = wait(list(busy), wait_seconds)
+        for worker in [worker for connection, worker in busy.items() if connection in news]:
+            answers += self._hear(worker)
+        # Only those that said nothing can be late: what was heard has set the others' time anew.
+        late = [
+            worker for worker in self._workers if worker.requests and worker.seconds > self._limit(worker)
+        ]
+        answers += [self._give_up(worker) for worker in late]
+        self._deal()
+        return answers
 
     def close(self) -> None:
         """End every worker at once, in the middle of a file if need be."""
-        for worker in [*self._idle, *self._busy.values()]:
+        for worker in self._workers:
             worker.kill()
-        self._idle.clear()
-        self._busy.clear()
+        self._workers.clear()
+        self._waiting.clear()
         self._scratch.cleanup()
 
-    @property
-    def _hard_limit(self) -> float:
-        return self._config.file_seconds + GRACE_SECONDS
+    def _ask(self, request: Request) -> None:
+        self._waiting.append(request)
+        self._deal()
 
-    def _next_worker(self) -> "_Worker":
-        while self._idle:
-            worker = self._idle.pop()
+    def _deal(self) -> None:
+        """Hand out what waits: to idle workers, to new ones, and small files to those that will soon be free."""
+        while self._waiting and (worker := self._free_worker()):
+            worker.take(self._waiting.popleft())
+        for worker in self._workers:
+            if self._waiting and len(worker.requests) == 1 and _may_wait_behind(self._waiting[0]):
+                worker.take(self._waiting.popleft())
+
+    def _free_worker(self) -> "_Worker | None":
+        for worker in [worker for worker in self._workers if not worker.requests]:
             if worker.is_alive:
                 return worker
-            worker.kill()  # something else ended it, and no file should be blamed
-        return _Worker(self._config, self._reader, self._scratch.name)
-
-    def _hear(self, worker: "_Worker") -> FileRead | None:
-        """What a worker has to say of its file; None where it only says that it is ready to begin."""
-        try:
-            outcome: Outcome | str = worker.connection.recv()
-        except (EOFError, OSError, pickle.UnpicklingError) as cause:  # it died, perhaps while it spoke
-            return self._bury(worker, cause)
-        if isinstance(outcome, str):
-            worker.begin()
+            self._end(worker)  # something else ended it, and no file should be blamed
+        if len(self._workers) == self._most_workers:
             return None
-        del self._busy[worker.connection]
-        self._idle.append(worker)
-        for note in getattr(outcome, "__notes__", ()):
-            log.info("the reader of %s failed:\n%s", worker.path, note)
-        return FileRead(worker.path, outcome)
+        self._workers.append(_Worker(self._config, self._readers, self._scratch.name))
+        return self._workers[-1]
 
-    def _bury(self, worker: "_Worker", cause: Exception) -> FileRead:
-        del self._busy[worker.connection]
-        worker.kill(patience_seconds=1)
+    def _hear(self, worker: "_Worker") -> list[Answer[Result]]:
+        """What a worker has to say, which may be nothing but that it is ready to begin."""
+        answers: list[Answer[Result]] = []
+        try:
+            while worker.requests and worker.connection.poll():
+                reply: Reply | str = worker.connection.recv()
+                if isinstance(reply, Reply):
+                    answers.append(self._answer(worker, reply))
+                else:
+                    worker.begin()
+        except (EOFError, OSError, pickle.UnpicklingError) as cause:  # it died, perhaps while it spoke
+            answers += self._bury(worker, cause)
+        return answers
+
+    def _answer(self, worker: "_Worker", reply: Reply) -> Answer[Result]:
+        request = worker.finish()
+        if reply.is_last:
+            self._end(worker)
+        for note in getattr(reply.outcome, "__notes__", ()):
+            log.info("the reader of %s failed:\n%s", ledger_path(request.source), note)
+        return Answer(request.source, request.page, reply.outcome, reply.seconds)
+
+    def _bury(self, worker: "_Worker", cause: Exception) -> list[Answer[Result]]:
+        seconds, request = worker.seconds, worker.finish()
+        self._end(worker, patience_seconds=1)
         if not worker.has_begun:
             raise RuntimeError(f"a reader could not be started: it ended with {worker.exit_code}") from cause
-        log.info("the reader of %s died: %r", worker.path, cause)
-        reason = f"its reader crashed{_name_exit(worker.exit_code)}"
-        return FileRead(worker.path, UnreadableDocumentError(worker.path, reason))
+        log.info("the reader of %s died: %r", ledger_path(request.source), cause)
+        outcome = request.failure(f"its reader crashed{_name_exit(worker.exit_code)}")
+        return [Answer(request.source, request.page, outcome, seconds)]
 
-    def _give_up(self, worker: "_Worker") -> FileRead:
-        del self._busy[worker.connection]
-        worker.kill()
-        seconds = self._config.file_seconds
-        reason = f"it took longer than {seconds:,} second{'s' * (seconds != 1)}"
-        return FileRead(worker.path, UnreadableDocumentError(worker.path, reason))
+    def _give_up(self, worker: "_Worker") -> Answer[Result]:
+        seconds, request = worker.seconds, worker.finish()
+        self._end(worker)
+        if not worker.has_begun:
+            raise RuntimeError(f"a reader could not be started in {START_SECONDS:.0f} seconds")
+        most = self._most_seconds(request)
+        outcome = request.failure(f"it took longer than {most:,} second{'s' * (most != 1)}")
+        return Answer(request.source, request.page, outcome, seconds)
+
+    def _end(self, worker: "_Worker", patience_seconds: float = 0) -> None:
+        """Part from a worker. What waited in its pipe is first in the queue again."""
+        worker.kill(patience_seconds)
+        self._workers.remove(worker)
+        self._waiting.extendleft(reversed(worker.requests))
+        worker.requests.clear()
+
+    def _limit(self, worker: "_Worker") -> float:
+        if not worker.has_begun:
+            return START_SECONDS
+        return self._most_seconds(worker.requests[0]) + GRACE_SECONDS
+
+    def _most_seconds(self, request: Request) -> int:
+        return self._config.page_seconds if request.page else self._config.file_seconds
 
 
 class _Worker:
-    """One process, and this side's end of its pipe."""
+    """One process, and this side's end of its pipe. The first of its requests is in hand."""
 
-    def __init__(self, config: ImportConfig, reader: Reader | None, scratch: str) -> None:
+    def __init__(self, config: ImportConfig, readers: bytes, scratch: str) -> None:
         context = multiprocessing.get_context("spawn")  # a fork would copy a window's threads and locks
         self.connection, theirs = context.Pipe()
         self._process: BaseProcess = context.Process(
-            target=_serve, args=(theirs, config, reader, scratch), name="reader", daemon=True
+            target=serve, args=(theirs, config, readers, scratch), name="reader", daemon=True
         )
         _start_deaf(self._process)
         theirs.close()  # so that this end hears when the worker dies
-        self._request = _Request(Path(), frozenset())
-        self._started = 0.0
+        self.requests: deque[Request] = deque()
         self.has_begun = False
-
-    @property
-    def path(self) -> Path:
-        return self._request.path
+        self._taken_up = time.monotonic()
 
     @property
     def seconds(self) -> float:
-        """Since the file in hand was given."""
-        return time.monotonic() - self._started
+        """Since the request in hand was taken up; before the worker has begun, since it was started."""
+        return time.monotonic() - self._taken_up
 
     @property
     def is_alive(self) -> bool:
@@ -198,28 +239,45 @@ class _Worker:
     def exit_code(self) -> int | None:
         return self._process.exitcode
 
-    def start(self, request: _Request) -> None:
-        self._request, self._started = request, time.monotonic()
+    def take(self, request: Request) -> None:
+        if self.has_begun and not self.requests:
+            self._taken_up = time.monotonic()
+        self.requests.append(request)
         try:
             self.connection.send(request)
         except ConnectionError:
             log.info("a reader died as it was given a file")  # `ended` finds the pipe closed, and says so
 
     def begin(self) -> None:
-        """It has imported what it needs: only now does the file's time run."""
-        self.has_begun, self._started = True, time.monotonic()
+        """It has imported what it needs: only now does the first request's time run."""
+        self.has_begun, self._taken_up = True, time.monotonic()
+
+    def finish(self) -> Request:
+        """The request in hand has come to its end, and the one behind it is taken up."""
+        self._taken_up = time.monotonic()
+        return self.requests.popleft()
 
     def kill(self, patience_seconds: float = 0) -> None:
         """End the process and what it started, such as Tesseract.
 
-        A process that is dying by itself is waited for a moment, so that its exit code tells how it died.
+        A process that is dying by itself is waited for a moment, so that its exit code tells how it died. On
+        Windows a Tesseract that it had started goes on to the end of its page.
         """
         self._process.join(patience_seconds)
-        if self._process.exitcode is None:
-            _kill_group(self._process.pid)
-            self._process.kill()
+        _kill_group(self._process.pid)
+        self._process.kill()
         self._process.join()
         self.connection.close()
+
+
+def _may_wait_behind(request: Request) -> bool:
+    """True for a request that is soon done, so that it may be bound to a worker that is still busy."""
+    if request.page or len(pickle.dumps(request)) > PIPE_BYTES:
+        return False
+    try:
+        return bool(request.source.member) or request.source.path.stat().st_size <= SMALL_BYTES
+    except OSError:
+        return True  # its reader says what is wrong with it
 
 
 def _start_deaf(process: BaseProcess) -> None:
@@ -241,7 +299,7 @@ def _kill_group(pid: int | None) -> None:
     try:
         os.killpg(pid, signal.SIGKILL)
     except (ProcessLookupError, PermissionError):
-        return  # it has not made its group yet, and so has started nothing
+        return  # nothing of it is left, or it has not made its group yet and so has started nothing
 
 
 def _name_exit(code: int | None) -> str:
@@ -249,77 +307,3 @@ def _name_exit(code: int | None) -> str:
         return ""
     names = {number.value: number.name for number in signal.Signals}
     return f" ({names.get(-code, f'signal {-code}')})"
-
-
-# From here on: inside the worker
-
-
-def _serve(connection: Connection, config: ImportConfig, reader: Reader | None, scratch: str) -> None:
-    """Read files until the other side closes the pipe."""
-    _settle_in(scratch)
-    # Imported here: these libraries are for workers, and would keep the window waiting.
-    from core.documents.reading import read_document
-
-    _limit_memory(config.memory_mib * MEBIBYTE)
-    connection.send(READY)
-    while True:
-        try:
-            request = connection.recv()
-        except (EOFError, ConnectionError):
-            return  # the program is gone
-        _answer(connection, request.path, partial(_read, request, config, reader or read_document))
-
-
-def _settle_in(scratch: str) -> None:
-    """Make this process one that harms nobody."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Windows: Ctrl+C is for the program, which ends its workers
-    os.environ["OMP_THREAD_LIMIT"] = "1"  # Tesseract's: there are as many workers as cores already
-    os.environ["OPENBLAS_NUM_THREADS"] = "1"  # numpy's, whose threads would each reserve address space
-    tempfile.tempdir = scratch  # what a killed worker leaves is swept up with the pool
-    logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # it talks about every flaw of every file,
-    warnings.simplefilter("ignore")  # and so does Pillow
-    if sys.platform != "win32":
-        os.setsid()  # its own group, so that it and its Tesseract can be killed together
-
-
-def _limit_memory(file_bytes: int) -> None:
-    """Let a file take so much on top of what the program and its libraries take."""
-    if sys.platform == "win32":
-        return
-    import resource  # not on Windows
-
-    limit = LIBRARY_BYTES + file_bytes
-    try:
-        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-    except (ValueError, OSError):
-        log.info("this system sets no limit on memory")
-
-
-def _read(request: _Request, config: ImportConfig, reader: Reader) -> Outcome:
-    sha256 = _hash(request.path) if request.known else ""
-    return KnownBytes(sha256) if sha256 in request.known else reader(request.path, config)
-
-
-def _hash(path: Path) -> str:
-    """The file's SHA-256, or "" where it cannot be read: the reader then says why."""
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError:
-        return ""
-
-
-def _answer(connection: Connection, path: Path, read: Callable[[], Outcome]) -> None:
-    """Send what became of the file. The worker's outermost frame: nothing above it could listen."""
-    try:
-        connection.send(read())
-    except UserFacingError as error:
-        connection.send(error)
-    except MemoryError:
-        connection.send(UnreadableDocumentError(path, "it needs more memory than its reader may have"))
-    except ConnectionError:
-        return
-    except Exception as error:  # a library's own defect: told as this file's failure, its trace in a note
-        failure = UnreadableDocumentError(path, f"its reader failed with {type(error).__name__}")
-        failure.add_note(traceback.format_exc())
-        connection.send(failure)

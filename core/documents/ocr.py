@@ -1,26 +1,35 @@
 """Pictures of pages to text, by Tesseract.
 
-Tesseract runs as a process of its own, one for each page. Who reads several files at once sets
-`OMP_THREAD_LIMIT=1` for its workers, as `isolation` does: two of its threads on one page gain little, and cost
-the page beside it a core.
+Tesseract runs as a process of its own, one for each page. Who recognises several pages at once sets
+`OMP_THREAD_LIMIT=1` for its workers, as `reader_process` does: two of its threads on one page gain little, and cost
+the page beside it a core. pytesseract is imported when a page comes: the window imports this module at its start.
 """
 
 import shutil
 import sys
 import time
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
+from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
-from typing import NamedTuple
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
-import pytesseract
-from PIL import Image
-from pytesseract import TesseractError, TesseractNotFoundError
-
-from core.config.corpus import ImportConfig
+from core.documents.document import PageText
 from core.errors import OcrUnavailableError
 
-LOW_CONFIDENCE = 60.0
+if TYPE_CHECKING:
+    from PIL import Image
+
+WEAK_PERCENT = 50.0  # a page on its side was read with 40 % confidence, hard but upright ones with 58
+MOST_PIXELS_ASIDE = 32_767  # that Tesseract takes
+ORIENTATION = "osd"  # a language that finds out which way up a page is, and reads nothing
+TURNING = "--psm 1"  # the page segmentation mode that asks it
+NO_TIME = "there was no time left for it"
 WORD_LEVEL = "5"  # in the first column of Tesseract's table
+TABLE_COLUMNS = 12
 WINDOWS_PATH = Path(r"C:\Program Files\Tesseract-OCR\tesseract.exe")  # its installer leaves PATH alone
 PACKAGE_MANAGERS = {
     "apt-get": "sudo apt-get install tesseract-ocr",
@@ -40,14 +49,11 @@ LANGUAGE_PACKAGES = {
 
 
 class PageNotReadError(Exception):
-    """A page that Tesseract gave up, or was not given the time for. Never leaves this folder."""
+    """A page that could not be recognised. `reason` completes "Page 3 was not recognised: ..."."""
 
-
-class PageText(NamedTuple):
-    """The text of one page, and the confidence of each word in it, in percent."""
-
-    text: str
-    confidences: tuple[float, ...]
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,45 +62,62 @@ class Recognizer:
 
     Args:
         languages: As Tesseract writes them, such as "eng+deu".
-        page_seconds: The time limit of a page.
-        ends_at: When the whole file's time is over, on `time.monotonic`'s clock.
+        can_turn: Whether it can find out which way up a page is.
     """
 
     languages: str
-    page_seconds: float
-    ends_at: float
+    can_turn: bool
 
-    def read(self, page: Image.Image) -> PageText:
-        """The text of one picture of a page.
+    def read(self, picture: "Image.Image", ends_at: float) -> PageText:
+        """The text of one page, also of one that lies on its side.
+
+        Args:
+            ends_at: When the page's time is over, on `time.monotonic`'s clock.
 
         Raises:
             PageNotReadError: The page took longer than it may, or Tesseract failed on it.
         """
-        seconds = min(self.page_seconds, self.ends_at - time.monotonic())
-        if seconds <= 0:
-            raise PageNotReadError
+        with TemporaryDirectory(prefix="page-") as folder:
+            path = Path(folder, "page.pgm")  # packing it as a PNG would cost a tenth of the recognition
+            picture.reduce(1 + max(picture.size) // MOST_PIXELS_ASIDE).save(path)
+            upright = self._run(path, ends_at)
+            if upright.percent >= WEAK_PERCENT or not upright.words or not self.can_turn:
+                return upright
+            with suppress(PageNotReadError):
+                turned = self._run(path, ends_at, TURNING)
+                return max(upright, turned, key=attrgetter("percent"))
+            return upright
+
+    def _run(self, path: Path, ends_at: float, options: str = "") -> PageText:
+        import pytesseract
+
+        seconds = ends_at - time.monotonic()
+        if seconds <= 0:  # which pytesseract would take for no limit
+            raise PageNotReadError(NO_TIME)
         try:
-            text, table = pytesseract.run_and_get_multiple_output(
-                page, ["txt", "tsv"], lang=self.languages, timeout=seconds
-            )
-        except (TesseractError, RuntimeError, UnicodeDecodeError) as cause:  # RuntimeError: out of time
-            raise PageNotReadError from cause
-        return PageText(text.strip(), tuple(_word_confidences(table)))
+            table = pytesseract.image_to_data(str(path), self.languages, options, timeout=seconds)
+        except (pytesseract.TesseractError, OSError, UnicodeDecodeError) as cause:
+            raise PageNotReadError("Tesseract failed on it") from cause
+        except RuntimeError as cause:  # so pytesseract says that it had to kill Tesseract
+            raise PageNotReadError(NO_TIME) from cause
+        return read_table(table)
 
 
-def open_recognizer(config: ImportConfig, ends_at: float) -> Recognizer:
-    """Tesseract with the languages that the user chose.
+@cache
+def open_recognizer(languages: str) -> Recognizer:
+    """Tesseract with the languages that the user chose. Asked for once in a process, then remembered.
 
     Raises:
         OcrUnavailableError: Tesseract or one of the languages is not installed.
     """
-    installed = installed_languages()
-    for language in config.languages.split("+"):
+    installed = _listed_languages()
+    for language in languages.split("+"):
         if language not in installed:
+            known = [name for name in installed if name != ORIENTATION]
             raise OcrUnavailableError(
-                f"Tesseract's language {language!r} is not installed", _language_remedy(language, installed)
+                f"Tesseract's language {language!r} is not installed", _language_remedy(language, known)
             )
-    return Recognizer(config.languages, config.page_seconds, ends_at)
+    return Recognizer(languages, ORIENTATION in installed)
 
 
 def installed_languages() -> tuple[str, ...]:
@@ -103,32 +126,37 @@ def installed_languages() -> tuple[str, ...]:
     Raises:
         OcrUnavailableError: Tesseract is not installed.
     """
+    return tuple(language for language in _listed_languages() if language != ORIENTATION)
+
+
+def read_table(table: str) -> PageText:
+    """The text and the mean confidence of a page, from Tesseract's table of its words.
+
+    Words of a line come apart by spaces, lines by line ends, paragraphs by empty lines.
+    """
+    lines: dict[tuple[str, ...], list[str]] = {}
+    percents: list[float] = []
+    for row in table.splitlines()[1:]:
+        cells = row.split("\t", TABLE_COLUMNS - 1)
+        if len(cells) == TABLE_COLUMNS and cells[0] == WORD_LEVEL and (word := cells[-1].strip()):
+            lines.setdefault(tuple(cells[2:5]), []).append(word)  # block, paragraph, line
+            percents.append(float(cells[10]))
+    paragraphs = (
+        "\n".join(" ".join(words) for _, words in group)
+        for _, group in groupby(lines.items(), key=lambda item: item[0][:2])
+    )
+    return PageText("\n\n".join(paragraphs), sum(percents) / max(len(percents), 1), len(percents))
+
+
+def _listed_languages() -> list[str]:
+    import pytesseract
+
     if not shutil.which("tesseract") and WINDOWS_PATH.exists():
         pytesseract.pytesseract.tesseract_cmd = str(WINDOWS_PATH)
     try:
-        languages = pytesseract.get_languages()
-    except (TesseractNotFoundError, PermissionError) as cause:
+        return list(pytesseract.get_languages())
+    except (pytesseract.TesseractNotFoundError, OSError) as cause:
         raise OcrUnavailableError("Tesseract is not installed", _install_remedy()) from cause
-    return tuple(
-        language for language in languages if language != "osd"
-    )  # osd finds the direction, reads nothing
-
-
-def mean_confidence(confidences: list[float]) -> float:
-    """The mean over all words in percent; -1 where there are none."""
-    return sum(confidences) / len(confidences) if confidences else -1.0
-
-
-def confidence_warning(confidence: float) -> tuple[str, ...]:
-    """A warning where Tesseract was not sure of what it read."""
-    if 0 <= confidence < LOW_CONFIDENCE:
-        return (f"The scan is hard to read: {confidence:.0f} % mean confidence.",)
-    return ()
-
-
-def _word_confidences(table: str) -> list[float]:
-    rows = [line.split("\t", 11) for line in table.splitlines()[1:]]
-    return [float(row[10]) for row in rows if len(row) == 12 and row[0] == WORD_LEVEL and row[11].strip()]
 
 
 def _install_remedy() -> str:
@@ -138,7 +166,7 @@ def _install_remedy() -> str:
     return f"Install it with `{PACKAGE_MANAGERS[manager]}`, then import again."
 
 
-def _language_remedy(language: str, installed: tuple[str, ...]) -> str:
+def _language_remedy(language: str, installed: list[str]) -> str:
     known = f"or choose from the installed ones: {', '.join(installed) or 'none'}."
     command = LANGUAGE_PACKAGES.get(_package_manager(), "")
     if not command or not language.replace("_", "").isalpha():

@@ -1,172 +1,196 @@
-"""PDF to text: the text layer where a page has one, Tesseract where it has none.
+"""PDF to text: the text layer where a page has one; the others are left to OCR.
 
-pypdfium2 reads the layer, because it is about eight times as fast as pypdf and reads the same words. What it
-cannot open goes to `pdf_repair`.
+pypdfium2 reads the layer, because it is several times as fast as pypdf and loses fewer spaces. What it cannot open
+goes to `pdf_repair`, and so do single pages that it cannot read.
 """
 
-import math
-import re
+import time
+from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import pypdfium2.raw as pdfium
-from PIL import Image
-from pypdfium2 import PdfDocument, PdfiumError, PdfPage
+from pypdfium2 import PdfDocument, PdfiumError
 
 from core.config.corpus import ImportConfig
-from core.documents.document import Content, name_numbers
-from core.documents.ocr import (
-    PageNotReadError,
-    Recognizer,
-    confidence_warning,
-    mean_confidence,
-    open_recognizer,
-)
+from core.documents.document import PAGE_BREAK, Content, PageText, name_numbers
+from core.documents.last_opened import LastOpened
+from core.documents.ocr import PageNotReadError, open_recognizer
+from core.documents.pdf_page import is_garbled, is_scan, picture, text_layer
 from core.documents.pdf_repair import ENCRYPTION, read_with_pypdf, with_new_table
-from core.errors import EncryptedDocumentError, OcrUnavailableError, UnreadableDocumentError
-
-OCR_DPI = 300
-POINTS_PER_INCH = 72
-MEGAPIXEL = 1_000_000
-
-_BROKEN_WORD = re.compile(r"\x02(?=\w)")
+from core.errors import EncryptedDocumentError, UnreadableDocumentError
 
 
 def read_pdf(path: Path, config: ImportConfig, ends_at: float) -> Content:
-    """The text of a PDF, page by page, an empty line between two pages.
-
-    Pages that cannot be read are named in a warning.
+    """The text of a PDF, page by page. Pages that cannot be read are named in a warning.
 
     Args:
-        ends_at: When the file's time is over, on `time.monotonic`'s clock; no page is recognised after that.
+        ends_at: When the file's time is over, on `time.monotonic`'s clock; pages after that are left out.
 
     Raises:
-        EncryptedDocumentError: It asks for a password, and an empty one does not open it.
+        EncryptedDocumentError: Neither an empty password nor the one in `config` opens it.
         UnreadableDocumentError: No page of it can be read.
-        OcrUnavailableError: No page has text, and Tesseract or one of the languages is not installed.
     """
     try:
-        document = PdfDocument(path)
-    except PdfiumError as cause:
-        data = path.read_bytes()
-        # A file without pages leaves the error of the file before it standing, so the file itself is asked too.
-        if cause.err_code == pdfium.FPDF_ERR_PASSWORD and ENCRYPTION in data:
-            raise EncryptedDocumentError(path) from cause
-        return _read_damaged(path, data, config, ends_at)
-    with closing(document):
-        return _PdfReading(path, document, config, ends_at).content()
-
-
-def _read_damaged(path: Path, data: bytes, config: ImportConfig, ends_at: float) -> Content:
-    repaired = with_new_table(data)
-    try:
-        document = PdfDocument(repaired or b"")
+        pdf = _open(path, config.password)
     except PdfiumError:
-        return read_with_pypdf(path)
-    with closing(document):
-        content = _PdfReading(path, document, config, ends_at).content()
-    warning = f"It is damaged: only {name_numbers('page', range(1, content.pages + 1))} could be saved."
-    return replace(content, warnings=(warning, *content.warnings))
+        return _read_with_pypdf(path, config, ends_at)
+    with closing(pdf):
+        return _Reading(path, pdf, config, ends_at).content()
 
 
-class _PdfReading:
+def recognize_pdf_page(path: Path, page: int, config: ImportConfig) -> PageText:
+    """The text that Tesseract finds on a page, counted from 1.
+
+    Raises:
+        PageNotReadError: It took too long, or the page is damaged.
+        OcrUnavailableError: Tesseract or one of the languages is not installed.
+    """
+    ends_at = time.monotonic() + config.page_seconds
+    recognizer = open_recognizer(config.languages)
+    try:
+        document = _last_opened.get(path, config.password).document
+        with closing(document[page - 1]) as opened:
+            shown = picture(opened, config.image_megapixels)
+    except (PdfiumError, UnreadableDocumentError, OSError) as cause:
+        _last_opened.close()
+        raise PageNotReadError("it is damaged") from cause
+    return recognizer.read(shown, ends_at)
+
+
+@dataclass(frozen=True, slots=True)
+class _Pdf:
+    """An open document. `is_repaired` where its table of contents is ours."""
+
+    document: PdfDocument
+    is_repaired: bool = False
+
+    def close(self) -> None:
+        self.document.close()
+
+
+def _open(path: Path, password: str) -> _Pdf:
+    """Open a file with an empty password, with the one given, or with a new table of contents.
+
+    Raises:
+        EncryptedDocumentError: It asks for another password.
+        PdfiumError: It is damaged beyond that.
+    """
+    for attempt in dict.fromkeys((None, password or None)):
+        try:
+            return _Pdf(PdfDocument(path, password=attempt))
+        except PdfiumError as cause:
+            is_locked = cause.err_code == pdfium.FPDF_ERR_PASSWORD
+            problem = cause
+    data = path.read_bytes()
+    # A file without pages leaves the error of the file before it standing, so the file itself is asked too.
+    if is_locked and ENCRYPTION in data:
+        raise EncryptedDocumentError(path, bool(password)) from problem
+    return _Pdf(PdfDocument(with_new_table(data) or b""), is_repaired=True)
+
+
+_last_opened = LastOpened(_open)
+
+
+class _Reading:
     """One pass over the pages, and what it has met so far. Pages are numbered from 1."""
 
-    def __init__(self, path: Path, document: PdfDocument, config: ImportConfig, ends_at: float) -> None:
-        self._path, self._document, self._config, self._ends_at = path, document, config, ends_at
-        self._recognizer: Recognizer | None = None
-        self._unavailable: OcrUnavailableError | None = None
-        self._texts: list[str] = []
-        self._confidences: list[float] = []
+    def __init__(self, path: Path, pdf: _Pdf, config: ImportConfig, ends_at: float) -> None:
+        self._path, self._pdf, self._config, self._ends_at = path, pdf, config, ends_at
+        self._pages = len(pdf.document)
+        self._texts: dict[int, str] = {}
+        self._scans: list[int] = []
+        self._garbled: list[int] = []
         self._lost: list[int] = []
-        self._unrecognized: list[int] = []
-        self._unread: list[int] = []
+        self._left_out: list[int] = []
 
     def content(self) -> Content:
-        pages = len(self._document)
-        for number in range(1, pages + 1):
+        for number in range(1, self._pages + 1):
+            if time.monotonic() > self._ends_at:
+                self._left_out = list(range(number, self._pages + 1))
+                break
             self._read_page(number)
-        if len(self._lost) == pages:
-            raise UnreadableDocumentError(self._path, "none of its pages could be read")
-        text = "\n\n".join(text for text in self._texts if text)
-        if self._unavailable and not text:
-            raise self._unavailable
-        confidence = mean_confidence(self._confidences)
-        notice = f"{self._unavailable.message} {self._unavailable.remedy}" if self._unavailable else ""
-        return Content(text, pages, self._warnings() + confidence_warning(confidence), confidence, notice)
+        if self._lost and not self._pdf.is_repaired:
+            self._save_lost_pages()
+        if not self._texts:
+            raise UnreadableDocumentError(self._path, self._reason())
+        if self._pdf.is_repaired and not self._scans and not any(self._texts.values()):
+            raise UnreadableDocumentError(self._path, "it is damaged")
+        return Content(
+            PAGE_BREAK.join(self._texts.get(number, "") for number in range(1, self._pages + 1)),
+            self._pages,
+            warnings=self._warnings(),
+            note=_name_attachments(self._pdf.document.count_attachments()),
+            scans=() if self._config.ocr == "off" else tuple(self._scans),
+        )
 
     def _read_page(self, number: int) -> None:
         try:
-            with closing(self._document[number - 1]) as page:
-                text = _text_layer(page)
-                if self._config.ocr == "force" or (not text and _has_marks(page)):
-                    text = self._recognize(page, number) or text
+            with closing(self._pdf.document[number - 1]) as page:
+                text = self._texts[number] = text_layer(page)
+                garbled = is_garbled(text)
+                if self._config.ocr == "force" or garbled or is_scan(page, text):
+                    self._scans.append(number)
+                if garbled:
+                    self._garbled.append(number)
         except PdfiumError:
             self._lost.append(number)
-        else:
-            self._texts.append(text)
 
-    def _recognize(self, page: PdfPage, number: int) -> str:
-        """The page's text by OCR; "" where that is off, not installed or failed."""
-        if self._config.ocr == "off":
-            self._unread.append(number)
-            return ""
+    def _save_lost_pages(self) -> None:
         try:
-            read = self._open_recognizer().read(_picture(page, self._config.image_megapixels))
-        except OcrUnavailableError as problem:
-            self._unavailable = problem
-            self._unread.append(number)
-        except PageNotReadError:
-            self._unrecognized.append(number)
-        else:
-            self._confidences += read.confidences
-            return read.text
-        return ""
+            _, texts = read_with_pypdf(self._path, self._config.password, self._ends_at, self._lost)
+        except UnreadableDocumentError:
+            return
+        self._texts |= {number: text for number, text in texts.items() if text}
+        self._lost = [number for number in self._lost if number not in self._texts]
 
-    def _open_recognizer(self) -> Recognizer:
-        if self._unavailable:
-            raise self._unavailable
-        if self._recognizer is None:
-            self._recognizer = open_recognizer(self._config, self._ends_at)
-        return self._recognizer
+    def _reason(self) -> str:
+        if self._lost:
+            return "none of its pages could be read"
+        return f"it took longer than {self._config.file_seconds:,} seconds"
 
     def _warnings(self) -> tuple[str, ...]:
-        why = "Tesseract is not ready" if self._unavailable else "OCR is off"
-        reasons = (
-            (self._lost, "is damaged and lost", "are damaged and lost"),
-            (self._unrecognized, "was not recognised in time", "were not recognised in time"),
-            (self._unread, f"has no text, and {why}", f"have no text, and {why}"),
-        )
-        return tuple(
-            f"{name_numbers('page', pages).capitalize()} {one if len(pages) == 1 else many}."
-            for pages, one, many in reasons
-            if pages
-        )
+        sentences = []
+        if self._pdf.is_repaired:
+            saved = name_numbers("page", range(1, self._pages + 1))
+            sentences.append(f"It is damaged: only {saved} could be saved.")
+        if self._pdf.document.get_formtype() == pdfium.FORMTYPE_XFA_FULL:
+            sentences.append("It is a form that only Adobe's programs show (XFA): its content is lost.")
+        sentences += _sentence(self._lost, "is damaged and lost", "are damaged and lost")
+        over = f"left out: the file's {self._config.file_seconds:,} seconds were over"
+        sentences += _sentence(self._left_out, f"was {over}", f"were {over}")
+        if self._config.ocr == "off":
+            without = [number for number in self._scans if not self._texts[number]]
+            sentences += _sentence(without, "has no text, and OCR is off", "have no text, and OCR is off")
+            sentences += _sentence(
+                self._garbled,
+                "has text without meaning, and OCR is off",
+                "have text without meaning, and OCR is off",
+            )
+        return tuple(sentences)
 
 
-def _text_layer(page: PdfPage) -> str:
-    with closing(page.get_textpage()) as layer:
-        return clean_layer(layer.get_text_bounded())
+def _read_with_pypdf(path: Path, config: ImportConfig, ends_at: float) -> Content:
+    pages, texts = read_with_pypdf(path, config.password, ends_at)
+    if not any(texts.values()):
+        raise UnreadableDocumentError(path, "it is damaged" if pages else "it has no pages")
+    lost = [number for number in range(1, pages + 1) if number not in texts]
+    return Content(
+        PAGE_BREAK.join(texts.get(number, "") for number in range(1, pages + 1)),
+        pages,
+        warnings=("It is damaged.", *_sentence(lost, "is lost", "are lost")),
+    )
 
 
-def clean_layer(text: str) -> str:
-    """A text layer without pypdfium2's own signs.
-
-    It joins a word that was broken at a line's end, and leaves a sign where the hyphen was.
-    """
-    text = _BROKEN_WORD.sub("", text).replace("\x02", "-")
-    return text.replace("\r\n", "\n").replace("\ufffe", "-").strip()
+def _sentence(pages: Sequence[int], one: str, many: str) -> tuple[str, ...]:
+    """A sentence on some pages; none where there are none."""
+    if not pages:
+        return ()
+    return (f"{name_numbers('page', pages).capitalize()} {one if len(pages) == 1 else many}.",)
 
 
-def _has_marks(page: PdfPage) -> bool:
-    """True where anything is drawn on the page; an empty page need not be recognised."""
-    return bool(pdfium.FPDFPage_CountObjects(page) > 0)
-
-
-def _picture(page: PdfPage, megapixels: int) -> Image.Image:
-    """The page at 300 dpi, or at as many as the limit on pixels leaves."""
-    points = page.get_width() * page.get_height()
-    scale = min(OCR_DPI / POINTS_PER_INCH, math.sqrt(megapixels * MEGAPIXEL / max(points, 1)))
-    with closing(page.render(scale=scale, grayscale=True)) as bitmap:
-        return bitmap.to_pil().copy()  # type: ignore[no-any-return]  # Pillow's image, from an untyped library
+def _name_attachments(count: int) -> str:
+    if not count:
+        return ""
+    return f"{count:,} attached {'files were' if count > 1 else 'file was'} not read."

@@ -5,18 +5,24 @@ over them makes a file that opens. Where that is no help, pypdf may still know a
 """
 
 import re
+import time
+import zlib
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from pypdf import PasswordType, PdfReader
-from pypdf.errors import PyPdfError
+from pypdf.errors import DependencyError, PyPdfError
 
-from core.documents.document import Content, name_numbers
+from core.documents.document import PAGE_BREAK
 from core.errors import EncryptedDocumentError, UnreadableDocumentError
 
 ENCRYPTION = b"/Encrypt"  # stands, itself never encrypted, in every PDF that is
+HEADER = b"%PDF-"
+MOST_UNPACKED_BYTES = 256 * 1024 * 1024  # a stream can hold a thousand times its own size
 # What pypdf lets through on damaged files, beside its own errors.
 DAMAGE = (
     PyPdfError,
+    DependencyError,  # where a page is locked with AES
     ArithmeticError,
     AssertionError,
     AttributeError,
@@ -27,8 +33,12 @@ DAMAGE = (
     ValueError,
 )
 
-_OBJECT = re.compile(rb"(?:^|[\r\n])(\d{1,9}) (\d{1,5}) obj\b")
+_OBJECT = re.compile(rb"(?:^|[\r\n])(\d{1,7}) (\d{1,5}) obj\b")
 _PAGE = re.compile(rb"/Type\s*/Page\b")
+_PACKED = re.compile(rb"/Type\s*/ObjStm\b")
+_STREAM = re.compile(rb"\bstream\r?\n")
+_NUMBER = re.compile(rb"\b\d{1,9}\b")
+_FIRST = re.compile(rb"/First\s+(\d{1,9})\b")
 
 
 def with_new_table(data: bytes) -> bytes | None:
@@ -39,44 +49,102 @@ def with_new_table(data: bytes) -> bytes | None:
     """
     if ENCRYPTION in data:
         return None
-    starts = list(_OBJECT.finditer(data))
-    ends = [match.start() for match in starts[1:]] + [len(data)]
-    pages = {
-        match.group(1): b"%s %s R" % match.groups()
-        for match, end in zip(starts, ends, strict=False)
-        if _PAGE.search(data, match.end(), end)
-    }
+    data = data[max(data.find(HEADER), 0) :]  # places count from there
+    data += b"\nendobj\n" + b"".join(_unpacked_objects(data))
+    places: dict[int, int] = {}
+    pages: dict[int, bytes] = {}
+    for match, end in _objects(data):
+        number = int(match[1])
+        places[number] = match.start(1)
+        if _PAGE.search(data, match.end(), end):
+            pages[number] = b"%d 0 R" % number
     if not pages:
         return None
-    tree = max(int(match.group(1)) for match in starts) + 1
-    return data + (
-        b"\nendobj\n%d 0 obj\n<< /Type /Pages /Count %d /Kids [%s] >>\nendobj\n"
-        b"%d 0 obj\n<< /Type /Catalog /Pages %d 0 R >>\nendobj\ntrailer\n<< /Root %d 0 R >>\nstartxref\n0\n%%%%EOF\n"
-    ) % (tree, len(pages), b" ".join(pages.values()), tree + 1, tree, tree + 1)
+    tree = max(places) + 1
+    catalog = b"%d 0 obj\n<< /Type /Catalog /Pages %d 0 R >>\nendobj\n" % (tree + 1, tree)
+    kids = b" ".join(pages.values())
+    node = b"%d 0 obj\n<< /Type /Pages /Count %d /Kids [%s] >>\nendobj\n" % (tree, len(pages), kids)
+    places |= {tree + 1: len(data), tree: len(data) + len(catalog)}
+    return data + catalog + node + _table(places, len(data) + len(catalog) + len(node))
 
 
-def read_with_pypdf(path: Path) -> Content:
-    """The text of the pages that pypdf can read.
+def _table(places: dict[int, int], start: int) -> bytes:
+    """The table of contents that says where each object lies, itself at `start`; the catalog has the highest number."""
+    lines = (b"%d 1\n%010d 00000 n \n" % item for item in sorted(places.items()))
+    catalog = max(places)
+    return b"xref\n%s" % b"".join(lines) + (
+        b"trailer\n<< /Size %d /Root %d 0 R >>\nstartxref\n%d\n%%%%EOF\n" % (catalog + 1, catalog, start)
+    )
+
+
+def read_with_pypdf(
+    path: Path, password: str, ends_at: float, numbers: Sequence[int] = ()
+) -> tuple[int, dict[int, str]]:
+    """How many pages pypdf finds, and the text of those that it can read.
+
+    Args:
+        ends_at: When the file's time is over, on `time.monotonic`'s clock; no page is begun after that.
+        numbers: The pages to read, from 1; all where none is named.
 
     Raises:
-        EncryptedDocumentError: It asks for a password, and an empty one does not open it.
-        UnreadableDocumentError: There is no text in what can be read.
+        EncryptedDocumentError: Neither an empty password nor this one opens it.
+        UnreadableDocumentError: pypdf cannot open it.
     """
     try:
         reader = PdfReader(path)
-        if reader.is_encrypted and reader.decrypt("") == PasswordType.NOT_DECRYPTED:
-            raise EncryptedDocumentError(path)
+        if reader.is_encrypted and not _is_opened(reader, password):
+            raise EncryptedDocumentError(path, bool(password))
         pages = len(reader.pages)
     except DAMAGE as cause:
         raise UnreadableDocumentError(path, "it is damaged") from cause
-    texts: list[str] = []
-    lost: list[int] = []
-    for number in range(1, pages + 1):
+    texts: dict[int, str] = {}
+    for number in numbers or range(1, pages + 1):
+        if time.monotonic() > ends_at:
+            break
         try:
-            texts.append(reader.pages[number - 1].extract_text().strip())
+            texts[number] = reader.pages[number - 1].extract_text().replace(PAGE_BREAK, "\n").strip()
         except DAMAGE:
-            lost.append(number)
-    if not any(texts):
-        raise UnreadableDocumentError(path, "it is damaged" if pages else "it has no pages")
-    warning = f"It is damaged; {name_numbers('page', lost)} could not be read." if lost else "It is damaged."
-    return Content("\n\n".join(text for text in texts if text), pages, (warning,))
+            continue  # a page less
+    return pages, texts
+
+
+def _is_opened(reader: PdfReader, password: str) -> bool:
+    return any(reader.decrypt(attempt) != PasswordType.NOT_DECRYPTED for attempt in ("", password))
+
+
+def _objects(data: bytes) -> Iterator[tuple[re.Match[bytes], int]]:
+    """The heads of all objects, each with where the next one begins."""
+    starts = list(_OBJECT.finditer(data))
+    return zip(starts, [*(match.start() for match in starts[1:]), len(data)], strict=False)
+
+
+def _unpacked_objects(data: bytes) -> Iterator[bytes]:
+    """The objects that are packed in streams, each written out as one of its own."""
+    left = MOST_UNPACKED_BYTES
+    for match, end in _objects(data):
+        packed = _PACKED.search(data, match.end(), end)
+        stream = _STREAM.search(data, match.end(), end)
+        first = _FIRST.search(data, match.end(), end)
+        if not (packed and stream and first) or left <= 0:
+            continue
+        content = _inflate(data[stream.end() : end], left)
+        left -= len(content)
+        yield from _written_out(content, int(first[1]))
+
+
+def _inflate(data: bytes, most_bytes: int) -> bytes:
+    """As much of a packed stream as can be unpacked."""
+    try:
+        return zlib.decompressobj().decompress(data, most_bytes)
+    except zlib.error:
+        return b""
+
+
+def _written_out(content: bytes, first: int) -> Iterator[bytes]:
+    """The objects of a stream that begins with pairs of their numbers and places, the places counted from `first`."""
+    numbers = [int(number) for number in _NUMBER.findall(content, 0, first)]
+    # In order, so that no two objects share their bytes: a small file could make terabytes of them.
+    objects = sorted(zip(numbers[1::2], numbers[::2], strict=False))
+    places = [*(first + place for place, _ in objects), len(content)]
+    for (_, number), begin, end in zip(objects, places, places[1:], strict=False):
+        yield b"%d 0 obj\n%s\nendobj\n" % (number, content[begin:end])

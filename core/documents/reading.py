@@ -1,122 +1,168 @@
-"""A file to a `Document`: the reader is picked by what the file holds first, by its name second."""
+"""A source to a `Document`: the reader is picked by what the file holds first, by its name second.
 
-import hashlib
-import re
+A reader is imported when the first file of its kind comes: their libraries take half a second together, and a worker
+that meets nothing but text needs none of them.
+"""
+
 import time
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from core.config.corpus import ImportConfig
-from core.documents.conversation import read_conversations
-from core.documents.document import Content, Document
-from core.documents.image import read_image
+from core.documents.archive import local_path, read_archive
+from core.documents.document import PAGE_BREAK, Content, Document, PageText, Source
+from core.documents.failures import failures_named
+from core.documents.folders import ledger_path
+from core.documents.hashing import hash_file
 from core.documents.kinds import kind_of_name
-from core.documents.pdf import read_pdf
-from core.documents.plain_text import decode_text, has_mark
+from core.documents.plain_text import decode_text
+from core.documents.signatures import kind_of_content, kind_of_zip, refuse_binary, refuse_old_office
 from core.documents.source_code import is_script
 from core.errors import UnreadableDocumentError, UnsupportedDocumentError
 
 MEBIBYTE = 1024 * 1024
 HEAD_BYTES = 8192
-PDF_HEAD_BYTES = 1024  # a PDF may begin with so much of something else
-MOST_CONTROL_CHARACTERS = 0.1  # of a text's first bytes
-
-IMAGE_MAGIC = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF87a", b"GIF89a", b"BM", b"II*\x00", b"MM\x00*")
-BINARY_MAGIC = {
-    b"PK\x03\x04": "it is a ZIP archive, or an office document in one",
-    b"\xd0\xcf\x11\xe0": "it is an office document of the old binary kind",
-    b"\x1f\x8b": "it is a compressed archive",
-    b"7z\xbc\xaf": "it is a compressed archive",
-    b"SQLite format 3\x00": "it is a database",
-    b"\x7fELF": "it is a program",
-    b"MZ": "it is a program",
-}
-
-_CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
+PAGED = frozenset({"pdf", "image", "text"})  # a text may have form feeds, as those of the RFCs
+# A file with such a name that holds something else is damaged, or an error page that was saved in its place.
+PROMISING = frozenset({"pdf", "image", "docx", "odt", "epub", "archive", "database"})
 
 
-def read_document(path: Path, config: ImportConfig) -> Document:
-    """Read one file.
+def read_source(source: Source, config: ImportConfig) -> Document:
+    """Read one file, or one member of an archive; without OCR, whose pages are listed in `Document.scans`.
 
     Raises:
-        UnsupportedDocumentError: No reader for it: a binary, a folder, a device, too large, or an image with OCR off.
-        EncryptedDocumentError: It asks for a password.
+        UnsupportedDocumentError: No reader for it: a binary, a folder, a device, too large, an archive in an archive.
+        EncryptedDocumentError: It asks for a password, and the one that was given does not open it.
         UnreadableDocumentError: It is damaged, gone, or not what its name says.
-        OcrUnavailableError: It is a scan, and Tesseract or one of the languages is not installed.
     """
     ends_at = time.monotonic() + config.file_seconds
-    try:
-        size = _size_of_file(path)
+    with failures_named(source):
+        _refuse_device(source.path)
+        path = local_path(source, config)
+        size = path.stat().st_size
         if size > config.file_mib * MEBIBYTE:
             raise UnsupportedDocumentError(path, f"it is larger than {config.file_mib:,} MiB")
         sha256 = hash_file(path)
-        kind, content = _read(path, size, config, ends_at)
-    except OSError as cause:
-        raise UnreadableDocumentError(path, (cause.strerror or "it cannot be opened").lower()) from cause
+        kind, content = _read(path, source, config, ends_at)
+    text = content.text if kind in PAGED else content.text.replace(PAGE_BREAK, "\n")
     return Document(
-        str(path),
+        ledger_path(source),
         kind,
         sha256,
-        _storable(content.text),
-        content.pages,
-        content.warnings,
-        content.confidence,
-        content.ocr_notice,
+        _storable(text),
+        text.count(PAGE_BREAK) + 1 if kind == "text" else content.pages,
+        tuple(map(_storable, content.warnings)),
+        _storable(content.note),
+        content.scans,
+        content.members,
     )
 
 
-def hash_file(path: Path) -> str:
-    """SHA-256 of a file's bytes, in hexadecimal."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+def recognize_page(source: Source, page: int, config: ImportConfig) -> PageText:
+    """One page of a PDF, or one frame of an image, by OCR. Pages count from 1.
+
+    Raises:
+        PageNotReadError: It could not be recognised, or not in time.
+        OcrUnavailableError: Tesseract or one of the languages is not installed.
+        UnreadableDocumentError: The file is damaged or gone.
+    """
+    with failures_named(source):
+        path = local_path(source, config)
+        if kind_of_content(_head(path), kind_of_name(source.name)) == "image":
+            from core.documents.image import recognize_frame
+
+            return recognize_frame(path, page, config)
+        from core.documents.pdf import recognize_pdf_page
+
+        return recognize_pdf_page(path, page, config)
 
 
-def _size_of_file(path: Path) -> int:
-    """The file's size in bytes, known without opening it: opening a pipe would wait for ever."""
+def _refuse_device(path: Path) -> None:
+    """Check without opening it: opening a pipe would wait for ever."""
     if path.exists() and not path.is_file():
         raise UnsupportedDocumentError(path, "it is not a regular file")
-    return path.stat().st_size
 
 
-def _read(path: Path, size: int, config: ImportConfig, ends_at: float) -> tuple[str, Content]:
+def _head(path: Path) -> bytes:
     with path.open("rb") as file:
-        head = file.read(HEAD_BYTES)
-    kind = kind_of_name(path.name)
-    if _is_image(head):
-        return "image", read_image(path, config, ends_at)
-    if head.startswith(b"%PDF-") or (kind == "pdf" and b"%PDF-" in head[:PDF_HEAD_BYTES]):
-        return "pdf", read_pdf(path, config, ends_at)
-    if kind in ("pdf", "image"):
-        problem = "its content is not what its name says" if size else "it is empty"
-        raise UnreadableDocumentError(path, problem)
-    _refuse_binary(path, head)
-    return _read_text(path, kind)
+        return file.read(HEAD_BYTES)
 
 
-def _is_image(head: bytes) -> bool:
-    if head.startswith(
-        b"BM"
-    ):  # two letters that a text may begin with, so a bitmap's zeros are looked for too
-        return head[6:10] == bytes(4)
-    return head.startswith(IMAGE_MAGIC) or (head[:4] == b"RIFF" and head[8:12] == b"WEBP")
+def _read(path: Path, source: Source, config: ImportConfig, ends_at: float) -> tuple[str, Content]:
+    """The file's kind and what its reader found."""
+    promised = kind_of_name(source.name)
+    head = _head(path)
+    match kind_of_content(head, promised):
+        case "pdf":
+            from core.documents.pdf import read_pdf
+
+            return "pdf", read_pdf(path, config, ends_at)
+        case "image":
+            from core.documents.image import read_image
+
+            return "image", read_image(path, config)
+        case "database":
+            from core.documents.database_file import read_database
+
+            return "database", read_database(path, config, ends_at)
+        case "zip":
+            return _read_zip(path, source, config)
+        case "office":
+            refuse_old_office(path)
+    if promised in PROMISING:
+        raise UnreadableDocumentError(
+            path, "its content is not what its name says" if head else "it is empty"
+        )
+    refuse_binary(path, head)
+    return _read_text(path, source, promised, config)
 
 
-def _refuse_binary(path: Path, head: bytes) -> None:
-    if has_mark(head):
-        return
-    for magic, what in BINARY_MAGIC.items():
-        if head.startswith(magic) and (len(magic) > 2 or _CONTROL.search(head)):
-            raise UnsupportedDocumentError(path, what)
-    if b"\x00" in head or len(_CONTROL.findall(head)) > MOST_CONTROL_CHARACTERS * len(head):
-        raise UnsupportedDocumentError(path, "it is a binary file of an unknown kind")
+def _read_zip(path: Path, source: Source, config: ImportConfig) -> tuple[str, Content]:
+    match kind := kind_of_zip(path, config):
+        case "docx":
+            from core.documents.word import read_word
+
+            return kind, read_word(path, config)
+        case "odt":
+            from core.documents.opendocument import read_opendocument
+
+            return kind, read_opendocument(path, config)
+        case "epub":
+            from core.documents.epub import read_epub
+
+            return kind, read_epub(path, config)
+    if source.member:
+        raise UnsupportedDocumentError(path, "it is an archive inside an archive")
+    return kind, read_archive(path, config)
 
 
-def _read_text(path: Path, kind: str) -> tuple[str, Content]:
-    text, warnings = decode_text(path.read_bytes())
-    if path.suffix.lower() == ".jsonl" and (conversations := read_conversations(text)):
-        return "conversation", conversations
-    if not kind and is_script(text):
-        kind = "code"
-    return kind or "text", Content(text, warnings=warnings)
+def _read_text(path: Path, source: Source, kind: str, config: ImportConfig) -> tuple[str, Content]:
+    if kind == "json":
+        return _read_json(path, source, config)
+    data = path.read_bytes()
+    refuse_binary(path, data)
+    text, warnings = decode_text(data)
+    if kind == "html" or (not kind and "<" in text[:HEAD_BYTES]):
+        from core.documents.web_page import is_web_page, read_web_page
+
+        if kind or is_web_page(text):
+            return "html", read_web_page(data)
+    if kind:
+        return kind, Content(text, warnings=warnings)
+    if is_script(text):
+        return "code", Content(text, warnings=warnings)
+    if text.lstrip()[:1] in ("{", "["):
+        from core.documents.json_records import is_json
+
+        if is_json(text):
+            return _read_json(path, source, config)
+    return "text", Content(text, warnings=warnings)
+
+
+def _read_json(path: Path, source: Source, config: ImportConfig) -> tuple[str, Content]:
+    from core.documents.json_records import read_json
+
+    content = read_json(path, PurePath(source.name).suffix.lower(), config)
+    return content.kind, content
 
 
 def _storable(text: str) -> str:

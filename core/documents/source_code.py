@@ -1,31 +1,64 @@
-"""Which files are source code, by their name or by the interpreter that their first line asks for."""
+"""Which files are source code, by their name or by the interpreter that their first line asks for.
 
-from pathlib import PurePath
+The names are those that pygments knows; nothing is analysed and none of its lexers is loaded.
+"""
 
-_SUFFIX_LIST = """
-    .ada .adb .ads .agda .applescript .as .asm .awk .bas .bash .bat .bb .c .c++ .cabal .cbl .cc .cfg .cjs .cl
-    .clj .cljs .cmake .cmd .cob .coffee .conf .cpp .cr .cs .css .cu .cuh .cxx .d .dart .diff .dockerfile .dpr .ebuild
-    .el .elm .erl .ex .exs .f .f03 .f08 .f77 .f90 .f95 .fish .for .fs .fsx .gd .glsl .go .gradle .graphql .groovy
-    .h .h++ .hcl .hh .hpp .hrl .hs .hx .hxx .idl .ini .inl .ino .ipp .java .jl .js .jsx .kt .kts .less .lhs .lisp
-    .ll .lua .m .m4 .mak .mjs .mk .ml .mli .mm .mts .nim .nix .nsi .pas .patch .php .pl .pm .pp .pro .properties
-    .proto .ps1 .psm1 .purs .pxd .py .pyi .pyw .pyx .qml .r .rake .rb .rkt .rs .s .sass .scala .scm .scss .sh
-    .sln .sol .sql .st .styl .sv .svelte .svh .swift .tcl .tex .tf .thrift .toml .ts .tsx .v .vala .vb .vbs
-    .verilog .vhd .vhdl .vim .vue .wat .x86 .xsl .xslt .y .yaml .yml .zig .zsh
+import re
+from fnmatch import translate
+from functools import cache
+from typing import NamedTuple
+
+MORE_PATTERNS = """
+    *.build *.cabal *.cnf *.conf *.cts *.dockerfile *.f08 *.f77 *.f95 *.for *.glsl *.inl *.m4 *.mts *.pri *.sln *.styl
+    *.svelte *.verilog *.x86 *.y
+    brewfile containerfile jenkinsfile justfile requirements.txt workspace.bazel
 """
-_NAME_LIST = """
-    brewfile build build.bazel cmakelists.txt containerfile dockerfile gemfile gnumakefile jenkinsfile justfile
-    makefile meson.build procfile rakefile sconscript sconstruct vagrantfile workspace.bazel
-"""
-SUFFIXES = frozenset(_SUFFIX_LIST.split())
-NAMES = frozenset(_NAME_LIST.split())
+NOT_CODE = frozenset({"todo.txt"})  # a list of things to do, though pygments colours it
+
+_SUFFIX_PATTERN = re.compile(r"\*(\.[^*?\[\]]+)")
+
+
+class _Names(NamedTuple):
+    """File names of source code, in lower case: whole ones, endings, and what neither can say."""
+
+    whole: frozenset[str]
+    suffixes: frozenset[str]
+    patterns: re.Pattern[str]
 
 
 def is_source_code(name: str) -> bool:
     """True where a file of this name holds source code or the settings of a program."""
-    path = PurePath(name)
-    return path.suffix.lower() in SUFFIXES or path.name.lower() in NAMES
+    names, name = _known_names(), name.lower()
+    parts = name.split(".")
+    endings = ("." + ".".join(parts[position:]) for position in range(1, len(parts)))
+    return (
+        name in names.whole
+        or any(ending in names.suffixes for ending in endings)
+        or bool(names.patterns.match(name))
+    )
+
+
+def is_name_of_code(name: str) -> bool:
+    """True where the name as a whole means source code, as CMakeLists.txt does whatever its suffix says."""
+    return name.lower() in _known_names().whole
 
 
 def is_script(text: str) -> bool:
     """True where the first line names an interpreter, as in `#!/bin/sh`."""
     return text.startswith("#!") and "/" in text[: text.find("\n") + 1 or None]
+
+
+@cache
+def _known_names() -> _Names:
+    from pygments.lexers import get_all_lexers  # a list of 600 languages, for those who meet a file
+
+    known = [pattern for _, _, patterns, _ in get_all_lexers(plugins=False) for pattern in patterns]
+    patterns = {pattern.lower() for pattern in known + MORE_PATTERNS.split()} - NOT_CODE
+    suffixes = {match[1] for pattern in patterns if (match := _SUFFIX_PATTERN.fullmatch(pattern))}
+    whole = {pattern for pattern in patterns if not set(pattern) & set("*?[")}
+    others = patterns - whole - {f"*{suffix}" for suffix in suffixes}
+    return _Names(
+        frozenset(whole),
+        frozenset(suffixes),
+        re.compile("|".join(translate(glob) for glob in sorted(others))),
+    )

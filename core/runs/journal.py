@@ -10,7 +10,9 @@ from typing import Any, Self
 from core.events import CheckpointSaved, Evaluated, Event, RunEnded, SampleWritten, StepDone, event_name
 from core.runs.files import telling_disk_errors, write_whole
 
-KINDS: dict[str, type[Event]] = {event_name(kind): kind for kind in Event.__subclasses__()}
+KINDS: dict[str, type[Event]] = {
+    event_name(kind): kind for kind in Event.__subclasses__() if kind.__module__ == Event.__module__
+}
 STEPPED = (StepDone, Evaluated, SampleWritten, CheckpointSaved)
 
 

@@ -1,14 +1,10 @@
-"""Benchmarks of this machine: ours and a named peer in interleaved rounds, medians and their ratios.
+"""Training and decoding against `transformers`, which works in a process of its own, as its users run it.
 
-One absolute figure on a shared machine means little, so each round runs every subject once, and what is
-reported is the median of a subject's rounds and the median of its ratio to the peer within a round. The peer works
-in a process of its own, which is told nothing about its allocator: as its users run it.
+That process is told nothing about its allocator.
 """
 
 import multiprocessing
-import statistics
-import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from multiprocessing.connection import Connection
@@ -20,7 +16,8 @@ from core.config.sampling import SamplingConfig
 from core.config.training import TrainingConfig
 from core.control import StopToken
 from core.errors import BadSettingError, MissingPeerError
-from core.events import BenchMeasured, Event
+from core.events import BenchMeasured
+from core.tasks.bench_rounds import Stream, Subject, interleave
 
 PEER_TRAIN = "transformers GPT-2, float32"
 PEER_GENERATE = "transformers GPT-2, cached generate"
@@ -37,8 +34,7 @@ SHAPES: dict[str, tuple[ModelConfig, int, int, int]] = {  # model, vocabulary, b
     "L": (GPT2.model_copy(update=L), 50_257, 2, 1),
 }
 
-Stream = Generator[Event, None, list[BenchMeasured]]
-Subject = Callable[[], int]  # does one round's work and says how many tokens it was
+UNIT = "tokens/s"
 
 
 def bench_train(shape: str, rounds: int, stop: StopToken) -> Stream:
@@ -53,7 +49,7 @@ def bench_train(shape: str, rounds: int, stop: StopToken) -> Stream:
         subjects = {PEER_TRAIN: peer}
         for precision in ("float32", "bfloat16"):
             subjects[f"ours, {precision}"] = _our_steps(model, vocab_size, batch_size, steps, precision)
-        return (yield from _interleave("train", shape, subjects, rounds, stop))
+        return (yield from interleave("train", shape, UNIT, subjects, rounds, stop))
 
 
 def bench_generate(shape: str, rounds: int, stop: StopToken) -> Stream:
@@ -74,7 +70,7 @@ def bench_generate(shape: str, rounds: int, stop: StopToken) -> Stream:
     for name, config in (("greedy", greedy), ("sampled", sampled)):
         with peer_process(_peer_decoding, model, vocab_size, config) as peer:
             subjects = {f"{PEER_GENERATE}, {name}": peer, f"ours, {name}": _our_decoding(ours, config)}
-            results += yield from _interleave("generate", shape, subjects, rounds, stop)
+            results += yield from interleave("generate", shape, UNIT, subjects, rounds, stop)
     return results
 
 
@@ -117,26 +113,6 @@ def _shape(shape: str) -> tuple[ModelConfig, int, int, int]:
     if shape not in SHAPES:
         raise BadSettingError("--shape", f"cannot be {shape!r}: it is one of {', '.join(SHAPES)}")
     return SHAPES[shape]
-
-
-def _interleave(bench: str, shape: str, subjects: dict[str, Subject], rounds: int, stop: StopToken) -> Stream:
-    """Run every subject once per round, after a first round that only warms up. The first subject is the peer."""
-    speeds: dict[str, list[float]] = {name: [] for name in subjects}
-    for number in range(rounds + 1):
-        for name, work in subjects.items():
-            if stop.asked:
-                return []
-            started = time.perf_counter()
-            tokens = work()
-            if number:
-                speeds[name].append(tokens / (time.perf_counter() - started))
-    peer = next(iter(speeds.values()))
-    results = []
-    for name, rates in speeds.items():
-        ratio = statistics.median(rate / peer_rate for rate, peer_rate in zip(rates, peer, strict=True))
-        results.append(BenchMeasured(bench, shape, name, statistics.median(rates), ratio, rounds))
-        yield results[-1]
-    return results
 
 
 def _our_steps(model: ModelConfig, vocab_size: int, batch_size: int, steps: int, precision: str) -> Subject:

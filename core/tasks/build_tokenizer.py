@@ -4,9 +4,12 @@ import hashlib
 import shutil
 import time
 from collections.abc import Generator, Iterable, Iterator
+from contextlib import closing
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
+import numpy as np
 from filelock import FileLock, Timeout
 
 from core.batches.dataset import (
@@ -22,16 +25,15 @@ from core.batches.dataset import (
 from core.batches.token_file import TokenFileWriter, token_dtype
 from core.config.run import RunConfig
 from core.control import StopToken
-from core.corpus.library import Library
+from core.corpus.library import Library, Passage
 from core.errors import DamagedDatasetError, EmptyCorpusError
-from core.events import DatasetBuilt, DatasetProgress, Event, Notice, TokenizerBuilt
+from core.events import DatasetBuilt, DatasetProgress, Event, LearningProgress, Notice, TokenizerBuilt
 from core.runs.files import move_folder_into_place, telling_disk_errors, write_whole
 from core.runs.folder import Workspace
-from core.tokenizers.encoding import BATCH_CHARACTERS, encode_passages
+from core.tokenizers.encoding import BATCH_CHARACTERS, Encoded, encode_passages
 from core.tokenizers.files import save_tokenizer
-from core.tokenizers.learning import learn_tokenizer, plain_texts
-from core.tokenizers.spool import read_spool, write_spool
-from core.tokenizers.tokenizer import Tokenizer
+from core.tokenizers.learning import learner_for, plain_texts
+from core.tokenizers.tokenizer import UNK, Tokenizer
 
 PROGRESS_EVENTS = 20
 LOCK_POLL_SECONDS = 0.2
@@ -39,6 +41,21 @@ BUILDING = ".building-"  # a folder's name begins so until it is whole
 
 T = TypeVar("T")
 Stream = Generator[Event, None, Dataset | None]
+
+
+@dataclass(slots=True)
+class Counts:
+    """What was encoded: tokens by split, how many of them are `<unk>`, and the text they were made of."""
+
+    tokens: dict[Split, int] = field(default_factory=dict)
+    unknown: int = 0
+    characters: int = 0
+    bytes: int = 0
+
+    def add(self, encoded: Encoded) -> None:
+        self.unknown += int(np.count_nonzero(encoded.ids == UNK))
+        self.characters += encoded.characters
+        self.bytes += encoded.bytes
 
 
 def build_dataset(library: Library, config: RunConfig, workspace: Workspace, stop: StopToken) -> Stream:
@@ -64,7 +81,7 @@ def build_dataset(library: Library, config: RunConfig, workspace: Workspace, sto
         )
     lock = FileLock(workspace.datasets / ".building.lock", thread_local=False)
     with telling_disk_errors(workspace.datasets):
-        if not _acquire(lock, stop):
+        if not (yield from _acquire(lock, stop)):
             return None
     try:
         _remove_leftovers(workspace.datasets)
@@ -73,12 +90,18 @@ def build_dataset(library: Library, config: RunConfig, workspace: Workspace, sto
         lock.release()
 
 
-def _acquire(lock: FileLock, stop: StopToken) -> bool:
+def _acquire(lock: FileLock, stop: StopToken) -> Generator[Event, None, bool]:
     """Wait until no other process builds a data set here; False where `stop` was set before."""
+    waiting = False
     while not stop.asked:
         try:
             lock.acquire(timeout=LOCK_POLL_SECONDS)
         except Timeout:
+            if not waiting:
+                yield Notice(
+                    "Another run is building its data set in this workspace; this one comes after it."
+                )
+            waiting = True
             continue
         return True
     return False
@@ -101,7 +124,8 @@ def _find_or_build(library: Library, config: RunConfig, workspace: Workspace, st
 
 def _name(library: Library, config: RunConfig) -> str:
     """16 hex digits that differ wherever text, splitting, tokenizer or file format do."""
-    made_of = (library.fingerprint(config.corpus), config.tokenizer.model_dump_json(), str(VERSION))
+    text = library.fingerprint(config.corpus, config.cleaning)
+    made_of = (text, config.tokenizer.model_dump_json(), str(VERSION))
     return hashlib.sha256("\n".join(made_of).encode()).hexdigest()[:16]
 
 
@@ -125,6 +149,8 @@ def _build(library: Library, config: RunConfig, folder: Path, stop: StopToken) -
         with telling_disk_errors(folder):
             building.mkdir()
             tokenizer = yield from _learn(library, config, building, stop)
+            if tokenizer is None:
+                return None
             counts = yield from _encode(library, config, tokenizer, building, stop)
             dataset = _describe(library, config, tokenizer, counts, folder)
             if stop.asked or _name(library, config) != folder.name:
@@ -139,39 +165,71 @@ def _build(library: Library, config: RunConfig, folder: Path, stop: StopToken) -
 
 def _learn(
     library: Library, config: RunConfig, building: Path, stop: StopToken
-) -> Generator[Event, None, Tokenizer]:
-    """Learn from the training text alone, so that validation measures what the model never met."""
+) -> Generator[Event, None, Tokenizer | None]:
+    """Learn from the training text alone, so that validation measures what the model never met.
+
+    None where `stop` was set before the vocabulary was made.
+    """
     started = time.perf_counter()
-    passages = _until_stopped(library.passages("train", config.corpus), stop)
-    spool = building / "learning.jsonl"
-    write_spool(
-        plain_texts(passages), spool
-    )  # BPE is learned in another thread, where SQLite refuses to be read
-    tokenizer = learn_tokenizer(config.tokenizer, _until_stopped(read_spool(spool), stop))
-    spool.unlink()
-    save_tokenizer(tokenizer, building / TOKENIZER_FILE)
-    if not stop.asked:
+    total = library.totals()
+    learner = learner_for(config.tokenizer, total.bytes, building / "learning.jsonl", stop)
+    with closing(learner):
+        meter = Meter(total.characters)
+        for text in plain_texts(_passages(library, config, "train", stop)):
+            learner.add(text)
+            if meter.advance(len(text)):
+                yield LearningProgress(meter.done, total.characters)
+        if stop.asked:
+            return None
+        yield LearningProgress(total.characters, total.characters)
+        tokenizer = None if stop.asked else learner.finish()
+    if tokenizer is not None and not stop.asked:
+        save_tokenizer(tokenizer, building / TOKENIZER_FILE)
         yield TokenizerBuilt(tokenizer.kind, tokenizer.vocab_size, time.perf_counter() - started)
     return tokenizer
 
 
 def _encode(
     library: Library, config: RunConfig, tokenizer: Tokenizer, building: Path, stop: StopToken
-) -> Generator[Event, None, dict[Split, int]]:
-    """Write the token file of each split, and return how many tokens it has."""
-    counts: dict[Split, int] = {}
+) -> Generator[Event, None, Counts]:
+    """Write the token file of each split, and count what is written."""
+    counts = Counts()
     total = library.totals().characters
-    done, share = 0, max(1, total // PROGRESS_EVENTS)
+    meter = Meter(total)
     for split in SPLITS:
-        passages = _until_stopped(library.passages(split, config.corpus), stop)
+        passages = _passages(library, config, split, stop)
         with TokenFileWriter(token_path(building, split), token_dtype(tokenizer.vocab_size)) as writer:
-            for ids, characters in encode_passages(tokenizer, passages, min(BATCH_CHARACTERS, share)):
-                writer.append(ids)
-                before, done = done, done + characters
-                if done // share > before // share and not stop.asked:
-                    yield DatasetProgress(min(done, total), total)
-        counts[split] = writer.count
+            for encoded in encode_passages(tokenizer, passages, min(BATCH_CHARACTERS, meter.stride)):
+                writer.append(encoded.ids)
+                counts.add(encoded)
+                if meter.advance(encoded.characters) and not stop.asked:
+                    yield DatasetProgress(meter.done, total)
+        counts.tokens[split] = writer.count
     return counts
+
+
+class Meter:
+    """Says when it is time to tell how far a work has come: about `PROGRESS_EVENTS` times.
+
+    Args:
+        total: The work's size. It may turn out larger, or smaller: texts are cleaned on their way.
+    """
+
+    def __init__(self, total: int) -> None:
+        self.stride = max(1, total // PROGRESS_EVENTS)
+        self._total, self._done = total, 0
+
+    @property
+    def done(self) -> int:
+        return min(self._done, self._total)
+
+    def advance(self, size: int) -> bool:
+        before, self._done = self._done, self._done + size
+        return self._done // self.stride > before // self.stride
+
+
+def _passages(library: Library, config: RunConfig, split: Split, stop: StopToken) -> Iterator[Passage]:
+    return _until_stopped(library.passages(split, config.corpus, config.cleaning), stop)
 
 
 def _until_stopped(items: Iterable[T], stop: StopToken) -> Iterator[T]:
@@ -182,20 +240,20 @@ def _until_stopped(items: Iterable[T], stop: StopToken) -> Iterator[T]:
 
 
 def _describe(
-    library: Library, config: RunConfig, tokenizer: Tokenizer, counts: dict[Split, int], folder: Path
+    library: Library, config: RunConfig, tokenizer: Tokenizer, counts: Counts, folder: Path
 ) -> Dataset:
-    totals = library.totals()
     return Dataset(
         folder=folder,
-        train_tokens=counts["train"],
-        val_tokens=counts["val"],
+        train_tokens=counts.tokens["train"],
+        val_tokens=counts.tokens["val"],
         vocab_size=tokenizer.vocab_size,
         dtype=token_dtype(tokenizer.vocab_size),
         has_conversations=library.has_conversations(),
-        documents=totals.documents,
-        characters=totals.characters,
-        bytes=totals.bytes,
+        documents=library.totals().documents,
+        characters=counts.characters,
+        bytes=counts.bytes,
         split_by=library.split_by(config.corpus),
+        unknown_tokens=counts.unknown,
     )
 
 
@@ -207,6 +265,7 @@ def _built(dataset: Dataset, reused: bool, started: float) -> DatasetBuilt:
         val_tokens=dataset.val_tokens,
         vocab_size=dataset.vocab_size,
         bytes_per_token=dataset.bytes_per_token,
+        unknown_share=dataset.unknown_share,
         has_conversations=dataset.has_conversations,
         split_by=dataset.split_by,
         reused=reused,

@@ -2,61 +2,147 @@
 
 import os
 import time
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Generator, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+
+from filelock import FileLock, Timeout
 
 from core.config.corpus import ImportConfig
 from core.control import StopToken
-from core.corpus.library import CANCELLED, Library, Recorded
-from core.documents.document import NO_OCR, Document
-from core.documents.folders import FoundFile, find_files, refuse_missing
-from core.documents.isolation import KnownBytes, Outcome, ReaderPool
-from core.documents.kinds import kind_of_name
-from core.errors import (
-    EncryptedDocumentError,
-    OcrUnavailableError,
-    UnsupportedDocumentError,
-    UserFacingError,
+from core.corpus.duplicates import Digested
+from core.corpus.library import Interrupted, Library
+from core.corpus.reading import read_and_digest
+from core.documents.folders import FoundFile, find_files
+from core.documents.isolation import ReaderPool
+from core.errors import NothingInterruptedError
+from core.events import (
+    Event,
+    FileImported,
+    FileRestated,
+    ImportFinished,
+    ImportStarted,
+    NearDuplicatesFound,
+    TextIndexed,
 )
-from core.events import Event, FileImported, FileReading, ImportFinished, ImportStarted, Notice
 from core.runs.folder import Workspace
+from core.tasks.reading_line import ReadingLine, queued, queued_events
 
-POLL_SECONDS = 0.1  # how soon a stop is heard while all workers are busy
 MOST_READERS = 32  # Windows waits for 63 pipes at most, and each reader may take its share of memory
+
+Stream = Generator[Event, None, ImportFinished]
 
 
 def import_files(
-    paths: Sequence[Path], config: ImportConfig, workspace: Workspace, stop: StopToken
-) -> Generator[Event, None, ImportFinished]:
-    """Read files, and everything in folders, into the workspace's library.
+    paths: Sequence[Path],
+    config: ImportConfig,
+    workspace: Workspace,
+    stop: StopToken,
+    again: bool = False,
+) -> Stream:
+    """Read files, and everything in folders and archives, into the workspace's library.
 
     Each file ends in exactly one `FileImported` and stands in the library by then, so whatever ends the program
-    costs the files then being read only. When asked to stop, the files that are left are "cancelled".
+    costs the files then being read only; `continue_import` goes on with the rest. When asked to stop, the files
+    that are left are "cancelled".
+
+    Args:
+        paths: Files and folders; of a file inside an archive, the path that the ledger has for it. One that does
+            not exist is "failed" like a file that cannot be opened: it may have gone since it was listed.
+        config: How they are read.
+        again: Read files whose bytes are known, too.
 
     Returns:
         The counts: `done` has those with warnings too, `failed` the encrypted ones.
 
     Raises:
-        MissingPathError: One of the paths does not exist; nothing was read.
         WorkspaceError, DiskFullError, DamagedLibraryError: The library cannot be used.
     """
-    started = time.monotonic()
-    refuse_missing(paths)
     workspace.prepare()
     files: list[FoundFile] = []
     for file in find_files(paths):
         if stop.asked:
             break
         files.append(file)
+    with Library(workspace.library) as library, ExitStack() as held:
+        with _beginning(workspace):
+            import_id = library.begin_import(list(map(str, paths)), config, map(queued, files), again)
+            held.enter_context(_lock(workspace, import_id))
+        return (yield from _run(library, import_id, config, files, stop, again))
+
+
+def interrupted_import(workspace: Workspace) -> Interrupted | None:
+    """An import that began and neither ended nor is going on, in this process or another one."""
+    with Library(workspace.library) as library, _beginning(workspace):
+        found = library.interrupted_import()
+        while found is not None:
+            try:
+                with _lock(workspace, found.import_id):
+                    return found
+            except Timeout:
+                found = library.interrupted_import(before=found.import_id)
+    return None
+
+
+def continue_import(workspace: Workspace, password: str, stop: StopToken) -> Stream:
+    """Go on with an import that was killed, as it was begun: the files that had not come to their end.
+
+    Args:
+        password: Tried on locked files. It is never kept, so it is asked for anew.
+
+    Raises:
+        NothingInterruptedError: There is none.
+        WorkspaceError, DiskFullError, DamagedLibraryError: The library cannot be used.
+    """
+    workspace.prepare()
+    found = interrupted_import(workspace)
+    if found is None:
+        raise NothingInterruptedError
+    config = found.config.model_copy(update={"password": password})
+    with Library(workspace.library) as library, ExitStack() as held:
+        try:
+            held.enter_context(_lock(workspace, found.import_id))
+        except Timeout as cause:  # another window was quicker
+            raise NothingInterruptedError from cause
+        paths = [Path(file.path) for file in library.waiting(found.import_id)]
+        return (yield from _run(library, found.import_id, config, list(find_files(paths)), stop, found.again))
+
+
+def forget_import(workspace: Workspace) -> None:
+    """Leave an interrupted import as it is: what was read stays, the rest is no longer offered."""
+    found = interrupted_import(workspace)
+    if found is not None:
+        with Library(workspace.library) as library:
+            library.end_import(found.import_id)
+
+
+def _run(
+    library: Library,
+    import_id: int,
+    config: ImportConfig,
+    files: Sequence[FoundFile],
+    stop: StopToken,
+    again: bool,
+) -> Stream:
+    started = time.monotonic()
     yield ImportStarted(len(files), sum(file.bytes for file in files))
+    yield from queued_events(files)
     states: Counter[str] = Counter()
     readers = min(os.cpu_count() or 1, MOST_READERS)
-    with Library(workspace.library) as library, ReaderPool(config, readers) as pool:
-        for event in _Import(library, pool, config, files).events(stop):
+    with ReaderPool[Digested](config, readers, read_and_digest) as pool:
+        for event in ReadingLine(library, pool, config, import_id, files, again).events(stop):
             if isinstance(event, FileImported):
                 states[event.state] += 1
+            elif isinstance(event, FileRestated) and event.state == "duplicate":
+                states.update(
+                    done=-1, duplicate=1
+                )  # of this import: it ended before the file that stands before it
             yield event
+    library.end_import(import_id)
+    if not stop.asked:
+        yield from _index(library, stop)
+        yield _compare(library)
     finished = ImportFinished(
         done=states["done"] + states["warning"],
         duplicates=states["duplicate"],
@@ -69,96 +155,32 @@ def import_files(
     return finished
 
 
-class _Import:
-    """The files that wait, those that workers have in hand, and what becomes of them."""
-
-    def __init__(
-        self, library: Library, pool: ReaderPool, config: ImportConfig, files: Sequence[FoundFile]
-    ) -> None:
-        self._library, self._pool, self._config = library, pool, config
-        self._waiting = deque(files)
-        self._reading: dict[Path, FoundFile] = {}
-        self._ocr_noticed = False
-
-    def events(self, stop: StopToken) -> Iterator[Event]:
-        while (self._waiting or self._reading) and not stop.asked:
-            while self._waiting and self._pool.has_room:
-                yield self._start(self._waiting.popleft())
-            for path, outcome in self._pool.ended(POLL_SECONDS) if self._reading else ():
-                yield from self._end(self._reading.pop(path), outcome)
-        yield from self._cancel()
-
-    def _start(self, file: FoundFile) -> Event:
-        """Hand a file to a worker, or record at once that it is none that can be read."""
-        if file.state:
-            return self._fail(file, file.state, file.problem)
-        # With forced OCR the same bytes may give another text, and the user asked for that.
-        known = self._library.hashes_of_size(file.bytes) if self._config.ocr != "force" else frozenset()
-        self._pool.start(file.path, known)
-        self._reading[file.path] = file
-        return FileReading(_ledger_path(file.path))
-
-    def _end(self, file: FoundFile, outcome: Outcome) -> Iterator[Event]:
-        if isinstance(outcome, Document):
-            yield from self._notice_ocr(outcome.ocr_notice)
-            recorded = self._library.record(_ledger_path(file.path), outcome, file.bytes)
-            yield _imported(file, recorded, outcome)
-        elif isinstance(outcome, KnownBytes):
-            yield from self._end_known(file, outcome)
-        else:
-            if isinstance(outcome, OcrUnavailableError):
-                yield from self._notice_ocr(f"{outcome.message} {outcome.remedy}")
-            yield self._fail(file, _state_of(outcome), outcome.message)
-
-    def _end_known(self, file: FoundFile, known: KnownBytes) -> Iterator[Event]:
-        recorded = self._library.record_known(_ledger_path(file.path), known.sha256, file.bytes)
-        if recorded:
-            yield _imported(file, recorded)
-        else:  # the document that it repeated was replaced while this file was looked at: read it after all
-            self._waiting.appendleft(file)
-
-    def _fail(self, file: FoundFile, state: str, reason: str) -> FileImported:
-        path, kind = _ledger_path(file.path), kind_of_name(file.path.name)
-        return _imported(file, self._library.record_failure(path, state, reason, kind, file.bytes))
-
-    def _cancel(self) -> Iterator[Event]:
-        left = [*self._reading.values(), *self._waiting]
-        if not left:
+def _index(library: Library, stop: StopToken) -> Iterator[TextIndexed]:
+    """Make what is new searchable; what a stop leaves is done before the next search."""
+    for done, total in library.index_texts():
+        yield TextIndexed(done, total)
+        if stop.asked:
             return
-        self._pool.close()
-        self._library.record_cancelled(
-            (_ledger_path(file.path), kind_of_name(file.path.name), file.bytes) for file in left
-        )
-        for file in left:
-            yield _imported(file, Recorded("cancelled", CANCELLED, kind_of_name(file.path.name)))
-
-    def _notice_ocr(self, text: str) -> Iterator[Notice]:
-        """Say once in an import, not once a page, what is missing and how to install it."""
-        if text and not self._ocr_noticed:
-            self._ocr_noticed = True
-            yield Notice(text)
 
 
-def _imported(file: FoundFile, recorded: Recorded, document: Document | None = None) -> FileImported:
-    return FileImported(
-        path=_ledger_path(file.path),
-        state=recorded.state,
-        reason=recorded.reason,
-        kind=recorded.kind,
-        pages=document.pages if document else 0,
-        characters=len(document.text) if document else 0,
-        document_id=recorded.document_id,
-        confidence=document.confidence if document else NO_OCR,
-        bytes=file.bytes,
-    )
+def _compare(library: Library) -> NearDuplicatesFound:
+    started = time.monotonic()
+    return NearDuplicatesFound(library.find_near_duplicates(), time.monotonic() - started)
 
 
-def _state_of(error: UserFacingError) -> str:
-    if isinstance(error, EncryptedDocumentError):
-        return "encrypted"
-    return "unsupported" if isinstance(error, UnsupportedDocumentError) else "failed"
+def _beginning(workspace: Workspace) -> FileLock:
+    """Held from where an import stands in the library until its own lock is held: in between it looks interrupted."""
+    return FileLock(workspace.root / ".import.lock", thread_local=False)
 
 
-def _ledger_path(path: Path) -> str:
-    """The path as text that a database and a JSON line can hold: bytes of a name that are no UTF-8 are spelled out."""
-    return os.fsencode(path).decode("utf-8", "backslashreplace")
+@contextmanager
+def _lock(workspace: Workspace, import_id: int) -> Iterator[None]:
+    """Show that an import is going on; the system takes the lock back from a process that dies.
+
+    Raises:
+        Timeout: It is going on elsewhere.
+    """
+    path = workspace.root / f".import-{import_id}.lock"
+    with FileLock(path, timeout=0, thread_local=False):
+        yield
+    path.unlink(missing_ok=True)

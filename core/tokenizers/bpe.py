@@ -1,4 +1,4 @@
-"""Byte-level byte-pair encoding with GPT-2's pattern, on the `tokenizers` library: it can write any text.
+"""Byte-level byte-pair encoding with GPT-2's pattern, learned with the `tokenizers` library: it can write any text.
 
 The library's own vocabulary holds the learned tokens only, so its ids are ours less the special tokens. It never
 hears of `<eos>` and its like; otherwise their strings in a plain text, or a merge that happens to spell one,
@@ -7,12 +7,14 @@ would become a special token.
 
 import json
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from typing import ClassVar, Self
 
 import numpy as np
 from tokenizers import Tokenizer as Engine
 from tokenizers import models, pre_tokenizers, trainers
 
+from core.tokenizers.bpe_encoders import Encoder, ExactEncoder, FastEncoder, is_ranked
 from core.tokenizers.pieces import cut
 from core.tokenizers.tokenizer import ROLES, SPECIALS, IdArray, Tokenizer
 
@@ -33,19 +35,19 @@ class BpeTokenizer(Tokenizer):
         self.merges = tuple(merges)
         learned = self.tokens[len(SPECIALS) : -len(ROLES)]
         self._bytes = [b""] * len(SPECIALS) + [_as_bytes(token) for token in learned] + [b""] * len(ROLES)
-        vocabulary = {token: position for position, token in enumerate(learned)}
-        self._engine = _engine(models.BPE(vocab=vocabulary, merges=list(self.merges)))
 
     @classmethod
     def learn(cls, texts: Iterable[str], vocab_size: int) -> Self:
         """Merge the most frequent pair of tokens again and again.
 
         Args:
-            texts: What to count pairs in; a stream, which the library reads in a thread of its own.
+            texts: What to count pairs in; a stream, which the library reads in a thread of its own. An error that
+                it raises ends the learning and is raised here.
             vocab_size: The most tokens there may be, special tokens and roles included. There are fewer where
                 the text has no more pairs.
         """
-        engine = _engine(models.BPE())
+        engine = Engine(models.BPE())
+        engine.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=True)
         trainer = trainers.BpeTrainer(
             vocab_size=vocab_size - len(SPECIALS) - len(ROLES),
             min_frequency=LEAST_COUNT,
@@ -59,8 +61,8 @@ class BpeTokenizer(Tokenizer):
     def encode_all(self, texts: Sequence[str]) -> list[IdArray]:
         pieces = [list(cut(_whole(text))) for text in texts]
         flat = [piece for of_text in pieces for piece in of_text]
-        encoded = iter(self._engine.encode_batch_fast(flat, add_special_tokens=False))
-        return [_joined([next(encoded).ids for _ in of_text]) for of_text in pieces]
+        encoded = iter(self._encoder.encode(flat))
+        return [_joined([next(encoded) for _ in of_text]) for of_text in pieces]
 
     def token_bytes(self, token_id: int) -> bytes:
         return self._bytes[token_id]
@@ -68,11 +70,13 @@ class BpeTokenizer(Tokenizer):
     def unknown(self, text: str) -> tuple[str, ...]:  # noqa: ARG002  # every byte has a token
         return ()
 
-
-def _engine(model: models.BPE) -> Engine:
-    engine = Engine(model)
-    engine.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=True)
-    return engine
+    @cached_property
+    def _encoder(self) -> Encoder:
+        """Made when the first text is to be encoded: who only decodes needs none."""
+        learned = self.tokens[len(SPECIALS) : -len(ROLES)]
+        if is_ranked(learned, self.merges):
+            return FastEncoder(self._bytes[len(SPECIALS) : -len(ROLES)])
+        return ExactEncoder(learned, self.merges)
 
 
 def _learned(engine: Engine) -> tuple[list[str], list[tuple[str, str]]]:
@@ -83,8 +87,8 @@ def _learned(engine: Engine) -> tuple[list[str], list[tuple[str, str]]]:
 
 
 def _joined(ids: Sequence[Sequence[int]]) -> IdArray:
-    arrays = [np.array(part, dtype=np.int64) for part in ids]
-    return np.concatenate([np.empty(0, dtype=np.int64), *arrays]) + len(SPECIALS)
+    arrays = [np.array(part, dtype=np.int64) for part in ids] or [np.empty(0, dtype=np.int64)]
+    return (arrays[0] if len(arrays) == 1 else np.concatenate(arrays)) + len(SPECIALS)
 
 
 def _whole(text: str) -> str:

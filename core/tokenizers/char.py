@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from core.tokenizers.tokenizer import ROLES, SPECIALS, UNK, IdArray, Tokenizer
 
 CODE_POINTS = 0x110000
+ASCII = 0x80
 SURROGATES = slice(0xD800, 0xE000)  # halves of UTF-16 pairs: no characters, and UTF-8 cannot write them
 
 
@@ -23,24 +24,49 @@ class CharTokenizer(Tokenizer):
         self._bytes = [b""] * len(SPECIALS) + [c.encode() for c in characters] + [b""] * len(ROLES)
         self._ids = np.full(CODE_POINTS, UNK, dtype=np.int32)
         self._ids[[ord(character) for character in characters]] = np.arange(len(characters)) + len(SPECIALS)
+        self._ascii = _byte_table(self._ids[:ASCII])
 
     @classmethod
     def learn(cls, texts: Iterable[str]) -> Self:
         """The vocabulary of every character that occurs in `texts`."""
-        seen = np.zeros(CODE_POINTS, dtype=bool)
+        characters = CharacterSet()
         for text in texts:
-            seen[_code_points(text)] = True
-        seen[SURROGATES] = False
-        return cls((*SPECIALS, *map(chr, np.flatnonzero(seen)), *ROLES))
+            characters.add(text)
+        return cls((*SPECIALS, *characters.in_order(), *ROLES))
 
     def encode_all(self, texts: Sequence[str]) -> list[IdArray]:
-        return [self._ids[_code_points(text)].astype(np.int64) for text in texts]
+        return [self._encode(text) for text in texts]
 
     def token_bytes(self, token_id: int) -> bytes:
         return self._bytes[token_id]
 
     def unknown(self, text: str) -> tuple[str, ...]:
         return tuple(character for character in dict.fromkeys(text) if self._ids[ord(character)] == UNK)
+
+    def _encode(self, text: str) -> IdArray:
+        if self._ascii and text.isascii():  # 1.5 times as fast, all the way to arrays
+            return np.frombuffer(text.encode("ascii").translate(self._ascii), dtype=np.uint8).astype(np.int64)
+        return self._ids[_code_points(text)].astype(np.int64)
+
+
+class CharacterSet:
+    """Which characters have occurred so far."""
+
+    def __init__(self) -> None:
+        self._seen = np.zeros(CODE_POINTS, dtype=bool)
+
+    def add(self, text: str) -> None:
+        self._seen[_code_points(text)] = True
+
+    def in_order(self) -> list[str]:
+        """The characters by code point; halves of UTF-16 pairs are none."""
+        self._seen[SURROGATES] = False
+        return [chr(code_point) for code_point in np.flatnonzero(self._seen)]
+
+
+def _byte_table(ids: NDArray[np.int32]) -> bytes:
+    """What `bytes.translate` wants to make ids of ASCII characters; nothing where one of them is no byte."""
+    return bytes(np.resize(ids, 256).astype(np.uint8)) if ids.max() < 256 else b""
 
 
 def _code_points(text: str) -> NDArray[np.uint32]:

@@ -10,10 +10,11 @@ BATCH_CHARACTERS = 1_000_000
 
 
 class Encoded(NamedTuple):
-    """Ids, and how many characters of text they were made of."""
+    """Ids, and how much text they were made of, in characters and in bytes of UTF-8."""
 
     ids: IdArray
     characters: int
+    bytes: int
 
 
 def encode_passages(
@@ -28,7 +29,8 @@ def encode_passages(
         batch_characters: About how many characters are encoded at once.
     """
     for batch in _batches(_parts(tokenizer, passages), batch_characters):
-        yield Encoded(encode_parts(tokenizer, batch), _characters(batch))
+        texts = [part for part in batch if isinstance(part, str)]
+        yield Encoded(encode_parts(tokenizer, batch), sum(map(len, texts)), sum(map(_utf8_bytes, texts)))
 
 
 def _parts(tokenizer: Tokenizer, passages: Iterable[tuple[str, bool]]) -> Iterator[str | int]:
@@ -53,5 +55,5 @@ def _batches(parts: Iterable[str | int], characters: int) -> Iterator[list[str |
         yield batch
 
 
-def _characters(batch: Iterable[str | int]) -> int:
-    return sum(len(part) for part in batch if isinstance(part, str))
+def _utf8_bytes(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))

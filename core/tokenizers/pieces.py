@@ -5,20 +5,22 @@ from collections.abc import Iterator
 
 PIECE_CHARACTERS = 32_768
 
-_WORD_END = re.compile(
-    r"\S(?=[ \n])"
-)  # \s would take U+001C to U+001F for white space, GPT-2's pattern does not
+# What Unicode and both BPE libraries call white space; Python's \s takes U+001C to U+001F for it, too.
+_SPACE = r"[\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]"
+_OTHER = _SPACE.replace("[", "[^", 1)
+_BOUNDARY = re.compile(rf"{_OTHER}(?={_SPACE})|{_SPACE}(?={_SPACE}{_OTHER})")
 
 
 def cut(text: str, size: int = PIECE_CHARACTERS) -> Iterator[str]:
-    """`text` in pieces of at least `size` characters, each but the last ending where a word does, before a space or line end.
+    """`text` in pieces of at least `size` characters, cut before white space or before the last sign of it.
 
-    GPT-2's pattern never joins a word with the white space after it, so no token crosses such a cut, and no
-    marker does either. A text without white space stays in one piece.
+    GPT-2's pattern never joins a word with the white space after it, and of several such signs only the last can
+    belong to the word that follows. So no token crosses a cut, and no marker does either. A text without white
+    space stays in one piece; a run of white space that is longer than `size` ends its piece.
     """
     start = 0
-    while len(text) - start > size and (end := _WORD_END.search(text, start + size - 1)):
-        yield text[start : end.end()]
-        start = end.end()
+    while len(text) - start > size and (boundary := _BOUNDARY.search(text, start + size - 1)):
+        yield text[start : boundary.end()]
+        start = boundary.end()
     if start < len(text):
         yield text[start:]

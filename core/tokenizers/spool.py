@@ -1,18 +1,32 @@
 """Texts put aside in a file, to be read again by whoever, in whichever thread."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 
-def write_spool(texts: Iterable[str], path: Path) -> None:
-    """Write `texts` to `path`, one after the other as they come."""
-    with path.open("w", encoding="ascii") as file:
-        file.writelines(json.dumps(text) + "\n" for text in texts)
+class Spool:
+    """A file of texts: first all are appended, then they are read.
 
+    Args:
+        path: A file to be; what is there is replaced.
+    """
 
-def read_spool(path: Path) -> Iterator[str]:
-    """The texts that were written to `path`, one in memory at a time."""
-    with path.open(encoding="ascii") as file:
-        for line in file:
-            yield json.loads(line)
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._file = path.open("w", encoding="ascii")
+
+    def append(self, text: str) -> None:
+        self._file.write(json.dumps(text) + "\n")
+
+    def read(self) -> Iterator[str]:
+        """The texts in order, one in memory at a time."""
+        self._file.close()  # so that the last of them are on the disk
+        with self._path.open(encoding="ascii") as file:
+            for line in file:
+                yield json.loads(line)
+
+    def remove(self) -> None:
+        """Close the file and delete it; nothing can be read any more."""
+        self._file.close()
+        self._path.unlink(missing_ok=True)

@@ -5,18 +5,23 @@ import sys
 from types import SimpleNamespace
 
 import pytest
-from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtCore import QCoreApplication, QEvent, QObject, Qt, Signal
 from PySide6.QtGui import QGuiApplication, QKeySequence
-from PySide6.QtWidgets import QComboBox
+from PySide6.QtWidgets import QComboBox, QFileDialog
 
 from app.application import CrashHook, failure_box, has_display, run
 from app.errors import DEFECT
 from app.first_run import FirstRun
 from app.main_window import MainWindow
 from app.settings import WindowSettings
+from core.config.corpus import CleaningConfig
 from core.config.presets import DEFAULT_PRESET, preset_run
+from core.corpus.duplicates import digest_text
+from core.corpus.library import Library
+from core.corpus.reading import Digested
+from core.documents.document import Document
 from core.errors import NoDisplayError, WorkspaceError
-from core.events import ImportFinished
+from core.events import FileReading, ImportFinished
 from core.runs.folder import Workspace
 from core.tasks.meadow import held_out_questions
 
@@ -31,14 +36,28 @@ def workspace(tmp_path):
 @pytest.fixture
 def window(qtbot, workspace):
     window = MainWindow(workspace)
-    qtbot.addWidget(window)
     window.show()
-    return window
+    yield window
+    leave(qtbot, window)
+
+
+def leave(qtbot, window):
+    """Close a window for good, once the last job has told it of its end."""
+    window.lanes.close_down()
+    qtbot.waitUntil(window.lanes.at_rest)
+    window.close()
+    window.deleteLater()
+    QCoreApplication.sendPostedEvents(window, QEvent.Type.DeferredDelete)
 
 
 def endless(stop):
     while not stop.asked:
         yield 0
+
+
+def action(window, words):
+    menus = [entry.menu() for entry in window.menuBar().actions()]
+    return next(entry for menu in menus for entry in menu.actions() if words in entry.text().replace("&", ""))
 
 
 def button(window, text):
@@ -64,8 +83,8 @@ def test_it_opens_as_it_was_left(qtbot, window, workspace):
     window.tabs.setCurrentIndex(2)
     window.close()
     again = MainWindow(workspace)
-    qtbot.addWidget(again)
     assert again.tabs.currentIndex() == 2
+    leave(qtbot, again)
 
 
 def test_a_chosen_appearance_is_asked_for_and_remembered(qtbot, window, workspace):
@@ -102,7 +121,53 @@ def test_the_corpus_button_of_the_train_tab_leads_there(window):
     assert window.tabs.currentIndex() == 0
 
 
+def test_the_edit_menu_takes_back_what_was_done_to_documents(qtbot, window, workspace):
+    with Library(workspace.library) as library:
+        document = Document("/docs/a.txt", "text", sha256="a", text="baa")
+        library.record("/docs/a.txt", Digested(document, digest_text("baa")), 3)
+    window.corpus.library.refresh()
+    qtbot.waitUntil(lambda: window.corpus_tab.table.rowCount() == 1)
+    undo = action(window, "Undo")
+    assert not undo.isEnabled()
+    action(window, "Select").trigger()
+    action(window, "Remove").trigger()
+    qtbot.waitUntil(lambda: window.corpus_tab.table.rowCount() == 0)
+    assert undo.text() == "&Undo remove 1 document"
+    assert window.statusBar().currentMessage().startswith("Removed 1 document; the files stay")
+    undo.trigger()
+    qtbot.waitUntil(lambda: window.corpus_tab.table.rowCount() == 1)
+
+
+def test_select_all_selects_the_words_where_the_cursor_is_in_a_field(qtbot, window):
+    box = window.corpus_tab.ledger.filters.filter_box
+    window.corpus_tab.show_events([FileReading("/docs/a.txt")])
+    box.setText("olive")
+    box.setFocus()
+    qtbot.waitUntil(box.hasFocus)
+    box.deselect()
+    action(window, "Select").trigger()
+    assert box.selectedText() == "olive"
+
+
+def test_a_folder_to_watch_is_asked_for_in_the_file_menu(window):
+    window.tabs.setCurrentIndex(2)
+    action(window, "Watch").trigger()
+    assert window.tabs.currentWidget() is window.corpus_tab
+    window.corpus_tab.findChild(QFileDialog).close()
+
+
+def test_the_chosen_cleaning_reaches_the_form_of_a_run(window):
+    window.corpus_tab.ledger.preview.cleaning.switch("ligatures").setChecked(False)
+    assert window.train_tab.form.value().cleaning == CleaningConfig(ligatures=False)
+
+
 # Closing
+
+
+def test_quiet_work_does_not_keep_the_window_from_closing(window):
+    window.lanes.start("watch", endless)
+    assert window.close()
+    assert window.question is None
 
 
 def test_an_idle_window_closes_without_a_question(window):
@@ -179,6 +244,7 @@ def test_asked_from_outside_an_idle_window_closes_at_once(window):
 
 
 class FakeCorpus(QObject):
+    cleaning = CleaningConfig(ligatures=False)
     sample_imported = Signal(object)
 
     def add_sample(self):
@@ -211,7 +277,9 @@ def tour(qapp, workspace):
 def test_the_sample_leads_to_training_with_the_default_preset(qtbot, tour):
     with qtbot.waitSignal(tour.first_run.training_begun):
         tour.first_run.begin()
-    assert tour.train.started == ("first", preset_run(DEFAULT_PRESET))
+    name, run = tour.train.started
+    assert (name, run.cleaning) == ("first", CleaningConfig(ligatures=False))
+    assert run.model_copy(update={"cleaning": CleaningConfig()}) == preset_run(DEFAULT_PRESET)
 
 
 def test_a_finished_sample_run_leads_to_the_chat_with_a_question(qtbot, tour):

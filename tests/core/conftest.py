@@ -10,12 +10,14 @@ from typing import Any
 
 import pytest
 
+from core import cli
 from core.config.model import ModelConfig
 from core.config.run import RunConfig
 from core.config.tokenizer import TokenizerConfig
 from core.config.toml import with_settings
 from core.config.training import TrainingConfig
 from core.control import StopToken
+from core.corpus.duplicates import Digested, digest_text
 from core.corpus.library import Library
 from core.documents.document import Document
 from core.runs.folder import Workspace
@@ -95,10 +97,33 @@ def examples() -> dict[str, Any]:
     return dict(json.loads((Path(__file__).parents[1] / "worked_examples.json").read_text()))
 
 
+@pytest.fixture
+def command(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
+    """Runs a command in this process; gives its exit code, what it printed, and what it said of failures."""
+
+    def run(*arguments: object) -> tuple[int, str, str]:
+        code = cli.run([str(argument) for argument in arguments], lambda _: pytest.fail("a window"))
+        printed = capsys.readouterr()
+        return code, printed.out, printed.err
+
+    return run
+
+
+@pytest.fixture
+def records(command: Callable[..., tuple[int, str, str]]) -> Callable[..., tuple[int, list[dict[str, Any]]]]:
+    """Runs a command with --json; gives its exit code and the objects it printed, one per line."""
+
+    def run(*arguments: object) -> tuple[int, list[dict[str, Any]]]:
+        code, out, _ = command(*arguments, "--json")
+        return code, [json.loads(line) for line in out.splitlines()]
+
+    return run
+
+
 def record_texts(workspace: Workspace, texts: dict[str, str]) -> None:
     workspace.prepare()
     with Library(workspace.library) as library:
         for name, text in texts.items():
             sha256 = hashlib.sha256(text.encode()).hexdigest()
-            document = Document(name, "text", sha256, text, 1, (), -1.0)
-            library.record(f"/documents/{name}", document, len(text.encode()))
+            document = Document(name, "text", sha256, text)
+            library.record(f"/documents/{name}", Digested(document, digest_text(text)), len(text.encode()))

@@ -1,6 +1,5 @@
 """The command line: what each command prints, on which stream, and with which exit code."""
 
-import json
 import os
 import signal
 import subprocess
@@ -10,35 +9,13 @@ from pathlib import Path
 import pytest
 
 from core import cli, terminal
+from core.commands import documents
 from core.config.toml import run_to_toml
 from core.events import StepDone
 from core.runs.catalog import Catalog
 
 ROOT = Path(__file__).parents[2]
 STEP_FIELDS = {"step", "loss", "learning_rate", "grad_norm", "tokens", "tokens_per_second", "seconds"}
-
-
-@pytest.fixture
-def command(capsys):
-    """Runs a command in this process; gives its exit code, what it printed, and what it said of failures."""
-
-    def run(*arguments):
-        code = cli.run([str(argument) for argument in arguments], lambda _: pytest.fail("a window"))
-        printed = capsys.readouterr()
-        return code, printed.out, printed.err
-
-    return run
-
-
-@pytest.fixture
-def records(command):
-    """Runs a command with --json; gives its exit code and the objects it printed, one per line."""
-
-    def run(*arguments):
-        code, out, _ = command(*arguments, "--json")
-        return code, [json.loads(line) for line in out.splitlines()]
-
-    return run
 
 
 def of_kind(records, event):
@@ -219,7 +196,7 @@ def test_characters_that_the_vocabulary_lacks_are_named(trained, records):
     [
         (["nonsense"], 2, "No such command"),
         (["train", "--nme", "a"], 2, "No such option"),
-        (["import"], 2, "Missing argument"),
+        (["import"], 2, "name files or folders"),
         (["train", "--set", "training.max_step=3"], 2, "Did you mean 'training.max_steps'?"),
         (["train", "--set", "max_steps=3"], 2, "Did you mean 'training.max_steps'?"),
         (["train", "--set", "training.max_steps"], 2, "has no value"),
@@ -282,7 +259,7 @@ def test_a_defect_of_ours_is_not_hidden(tmp_path, monkeypatch, command):
     def broken(path):
         raise ZeroDivisionError
 
-    monkeypatch.setattr(cli, "Library", broken)
+    monkeypatch.setattr(documents, "Library", broken)
     with pytest.raises(ZeroDivisionError):
         command("documents", "--workspace", tmp_path)
 

@@ -8,6 +8,8 @@ import pytest
 
 from core.control import StopToken
 from core.events import (
+    ArchiveOpened,
+    BenchFact,
     BenchMeasured,
     CheckpointSaved,
     ContextMoved,
@@ -16,19 +18,28 @@ from core.events import (
     Evaluated,
     FileImported,
     FileReading,
+    FileRestated,
+    FilesChanged,
+    FilesQueued,
     FileWritten,
+    FuzzChecked,
     ImportFinished,
     ImportStarted,
+    LearningProgress,
     ModelOpened,
+    NearDuplicatesFound,
     Notice,
+    PageRecognizing,
     PromptRead,
     QuestionAnswered,
+    QueuedFile,
     ReplyEnded,
     RunEnded,
     RunPrepared,
     SampleEvaluated,
     SampleWritten,
     StepDone,
+    TextIndexed,
     TokenizerBuilt,
     TokenWritten,
 )
@@ -38,11 +49,20 @@ from core.terminal import follow, print_record, print_table
 EVENTS = [
     Notice("Mind this."),
     ImportStarted(2, 2000),
+    FilesQueued((QueuedFile("/d/a.txt", "text", 1500),)),
     FileReading("/d/a.txt"),
-    FileImported("/d/a.txt", "done", "", "text", 1, 1500, 1, -1.0, 1500),
-    FileImported("/d/b[red].pdf", "failed", "It is damaged.", "pdf", 0, 0, 0, -1.0, 500),
+    PageRecognizing("/d/b[red].pdf", 2, 1, 3),
+    ArchiveOpened("/d/c.zip", 2, 3000),
+    FileImported("/d/a.txt", "done", "", "text", 1, 1500, 1, -1.0, 1500, 0.1),
+    FileImported("/d/b[red].pdf", "failed", "It is damaged.", "pdf", 0, 0, 0, -1.0, 500, 0.1),
+    FileRestated("/d/a.txt", "duplicate", "It repeats b.txt.", 0, 1),
+    TextIndexed(1, 2),
+    TextIndexed(2, 2),
+    NearDuplicatesFound(3, 0.1),
+    FilesChanged(("/d/a.txt",)),
     ImportFinished(1, 0, 0, 1, 0, 0.5),
     FileWritten("/w/sample/a.txt", 10),
+    LearningProgress(500, 1500),
     TokenizerBuilt("bpe", 2048, 0.5),
     DatasetProgress(500, 1500),
     DatasetBuilt("abc", 1, 1000, 100, 2048, 3.6, False, "blocks", True, 0.5),
@@ -59,7 +79,9 @@ EVENTS = [
     ReplyEnded("eos", "Once", 1, 0.1, 0.05, 10.0),
     QuestionAnswered(1, 2, "Where?", "Here.", "There.", False),
     SampleEvaluated("a", 10, 1, 2, 0.5),
-    BenchMeasured("train", "L", "ours, bfloat16", 1000.0, 3.1, 5),
+    BenchMeasured("train", "L", "ours, bfloat16", 1000.0, "tokens/s", 3.1, 5),
+    BenchFact("large", "1 GB", "memory", 512.0, "MiB"),
+    FuzzChecked(100, 9.0, (("failed", 60), ("done", 40)), (("it is damaged.", 60),), ("fuzz/a.pdf",)),
 ]
 
 
@@ -88,12 +110,16 @@ def test_every_kind_of_event_can_be_shown(capsys):
         "'There.', not 'Here.'",
         "1 of 2 held-out questions right: 50.0%",
         "3.10 x",
+        "3 documents nearly repeat another",
+        "512.0 MiB",
+        "100 files in 9 s: 60 failed, 40 done; 1 broke a reader: fuzz/a.pdf",
     ):
         assert part in shown
 
 
 def test_a_file_that_went_well_needs_no_line(capsys):
-    follow(stream_of(EVENTS[3]), as_json=False)
+    went_well = next(event for event in EVENTS if isinstance(event, FileImported))
+    follow(stream_of(went_well), as_json=False)
     assert capsys.readouterr().out == ""
 
 

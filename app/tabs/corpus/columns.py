@@ -5,11 +5,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.corpus.library import DocumentRow
+from core.tasks.reading_choices import KIND_TITLES
 
-READING = (
-    "reading"  # the one state that only the window knows: the ledger has rows for files that came to an end
-)
-WITH_TEXT = ("done", "warning")
+# The states that only the window knows: the ledger has rows for files that came to an end.
+QUEUED, READING, RECOGNIZING = "queued", "reading", "ocr"
+UNFINISHED = frozenset((QUEUED, READING, RECOGNIZING))
+WITH_TEXT = frozenset(("done", "warning"))
+NEAR = "near"  # no state of its own: a document that has text, and nearly that of another one
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,34 +24,48 @@ class StateLook:
 
 
 STATES = {
-    READING: StateLook("Reading", "clock", "notice"),
+    QUEUED: StateLook("Queued", "clock", "muted"),
+    READING: StateLook("Reading", "file", "notice"),
+    RECOGNIZING: StateLook("OCR", "scan", "notice"),
     "done": StateLook("Done", "check", "accent"),
     "warning": StateLook("Warning", "warning", "warning"),
+    NEAR: StateLook("Near duplicate", "similar", "warning"),
     "duplicate": StateLook("Duplicate", "duplicate", "muted"),
     "encrypted": StateLook("Locked", "lock", "warning"),
     "unsupported": StateLook("Not supported", "unsupported", "muted"),
     "failed": StateLook("Failed", "error", "danger"),
     "cancelled": StateLook("Cancelled", "cancelled", "muted"),
 }
-KINDS = {
-    "text": "Text",
-    "markdown": "Markdown",
-    "code": "Source code",
-    "pdf": "PDF",
-    "image": "Image",
-    "conversation": "Conversations",
-}
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column: its title, what a cell shows, what sorting compares, and whether it is a number."""
+    """One column: its title, what a cell shows, what sorting compares, its first width, and whether it is a number."""
 
     title: str
     tip: str
+    width_px: int
     text: Callable[[DocumentRow], str]
     sort_key: Callable[[DocumentRow], Any]
     number: bool = False
+
+
+def has_text(row: DocumentRow) -> bool:
+    """Whether the library holds text of this file now; one that is read again keeps its old text until it is done."""
+    return row.state in WITH_TEXT or (row.state in UNFINISHED and row.characters > 0)
+
+
+def is_near_duplicate(row: DocumentRow) -> bool:
+    return row.similarity > 0 and has_text(row)
+
+
+def kind_title(kind: str) -> str:
+    """A kind as people call it."""
+    return KIND_TITLES.get(kind, kind)
+
+
+def state_title(row: DocumentRow) -> str:
+    return STATES[row.state].title
 
 
 def file_size(size: int) -> str:
@@ -65,40 +81,57 @@ def pages(row: DocumentRow) -> int:
     return row.pages if row.kind in ("pdf", "image") else 0
 
 
+def note(row: DocumentRow) -> str:
+    """What there is to say of a file: why it is so, and what it nearly repeats."""
+    if not row.similarity:
+        return row.reason
+    return " ".join(part for part in (f"{100 * row.similarity:.0f} % like {row.near}.", row.reason) if part)
+
+
 def _count(number: int) -> str:
     return f"{number:,}" if number else ""
 
 
+def _percent(row: DocumentRow) -> str:
+    return f"{row.confidence:.0f} %" if row.confidence >= 0 else ""
+
+
+def _seconds(row: DocumentRow) -> str:
+    return f"{row.seconds:.1f} s" if row.seconds >= 0.05 else ""
+
+
+def _size(row: DocumentRow) -> str:
+    return file_size(row.bytes) if row.bytes else ""
+
+
 USE, NAME, STATE = 0, 1, 2
 COLUMNS = (
-    Column("Use", "Ticked: part of the corpus", lambda _row: "", lambda row: row.included),
-    Column("Name", "The file's name", lambda row: row.name, lambda row: row.name.casefold()),
-    Column(
-        "State",
-        "What became of the file",
-        lambda row: STATES[row.state].title,
-        lambda row: STATES[row.state].title,
-    ),
+    Column("Use", "Ticked: part of the corpus", 44, lambda _row: "", lambda row: row.included),
+    Column("Name", "The file's name", 176, lambda row: row.name, lambda row: row.name.casefold()),
+    Column("State", "What became of the file", 140, state_title, state_title),
     Column(
         "Kind",
         "What the file holds",
-        lambda row: KINDS.get(row.kind, row.kind),
-        lambda row: KINDS.get(row.kind, row.kind),
+        112,
+        lambda row: kind_title(row.kind),
+        lambda row: kind_title(row.kind).casefold(),
     ),
-    Column("Pages", "Pages of a PDF or image", lambda row: _count(pages(row)), pages, True),
+    Column("Pages", "Pages of a PDF or image", 62, lambda row: _count(pages(row)), pages, True),
     Column(
         "Characters",
         "Characters of text",
+        98,
         lambda row: _count(row.characters),
         lambda row: row.characters,
         True,
     ),
     Column(
-        "Size",
-        "The file's size",
-        lambda row: file_size(row.bytes) if row.bytes else "",
-        lambda row: row.bytes,
-        True,
+        "OCR", "How sure OCR was of its words, on the mean", 58, _percent, lambda row: row.confidence, True
     ),
-    Column("Note", "Why it is so", lambda row: row.reason, lambda row: row.reason.casefold()),
+    Column("Time", "How long it took to read", 62, _seconds, lambda row: row.seconds, True),
+    Column("Size", "The file's size", 80, _size, lambda row: row.bytes, True),
+    Column(
+        "Note", "Why it is so, or where the words were found", 180, note, lambda row: note(row).casefold()
+    ),
 )
+NOTE = len(COLUMNS) - 1

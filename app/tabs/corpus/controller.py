@@ -1,32 +1,51 @@
-"""Between the Corpus tab and the library: asks become imports in a job, and their events become rows."""
+"""Between the Corpus tab and imports: asks become imports in a job, and their events become rows."""
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
 from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtGui import QAction
 
 from app.errors import present
 from app.jobs.job import Job, OpenStream
 from app.jobs.lanes import Lanes
-from app.tabs.corpus.columns import WITH_TEXT
-from app.tabs.corpus.preview import LONGEST
+from app.settings import WindowSettings
+from app.tabs.corpus.event_pump import EventPump
+from app.tabs.corpus.library_controller import LibraryController
+from app.tabs.corpus.preview_controller import PreviewController
+from app.tabs.corpus.reading_settings import read_config
+from app.tabs.corpus.search_controller import SearchController
 from app.tabs.corpus.tab import CorpusTab
-from core.config.corpus import ImportConfig
-from core.control import StopToken
-from core.corpus.library import DocumentRow, Library
+from app.tabs.corpus.watch_controller import WatchController
+from core.config.corpus import CleaningConfig, ImportConfig
+from core.corpus.library import Interrupted
 from core.errors import UserFacingError
 from core.events import Event, ImportFinished, Notice
 from core.runs.folder import Workspace
-from core.tasks.import_files import import_files
+from core.tasks.change_library import forget_interrupted
+from core.tasks.import_files import continue_import, import_files
+from core.tasks.look_at_library import find_interrupted
 from core.tasks.make_sample import make_sample
+from core.tasks.reading_choices import TextField, list_fields, list_languages
 
 LANE = "corpus"
 
-ImportTask: TypeAlias = Callable[
-    [Sequence[Path], ImportConfig, Workspace, StopToken], Generator[Event, None, ImportFinished]
-]
-SampleTask: TypeAlias = Callable[[Workspace, ImportConfig, StopToken], Generator[Event, None, ImportFinished]]
+Imports: TypeAlias = Callable[..., Generator[Event, None, ImportFinished]]
+
+
+@dataclass(frozen=True, slots=True)
+class ImportTasks:
+    """The tasks that read files; a test puts streams of its own in their places."""
+
+    read: Imports = import_files
+    sample: Imports = make_sample
+    go_on: Imports = continue_import
+
+
+TASKS = ImportTasks()
 
 
 class CorpusController(QObject):
@@ -47,79 +66,88 @@ class CorpusController(QObject):
         tab: CorpusTab,
         workspace: Workspace,
         lanes: Lanes,
+        settings: WindowSettings,
         parent: QObject | None = None,
-        import_task: ImportTask = import_files,
-        sample_task: SampleTask = make_sample,
+        tasks: ImportTasks = TASKS,
     ) -> None:
         super().__init__(parent)
-        self._tab = tab
-        self._workspace = workspace
-        self._lanes = lanes
-        self._import_task = import_task
-        self._sample_task = sample_task
-        self._waiting = 0  # imports that stand behind the one that runs
+        self._tab, self._workspace, self._lanes, self._settings = tab, workspace, lanes, settings
+        self._tasks = tasks
+        self._jobs: list[Job] = []  # the import that runs, and those that wait behind it
+        self._pump = EventPump(self)
         self._said: list[str] = []  # the sentences of this import, so that a later one hides no earlier one
-        tab.add_requested.connect(self.add)
-        tab.cancel_requested.connect(self.stop)
-        tab.include_requested.connect(self._include)
-        tab.document_chosen.connect(self._preview)
-        lanes.busy_changed.connect(self._follow_lane)
-        self.refresh()
+        self.library = LibraryController(tab, workspace, lanes, self)
+        self.preview = PreviewController(tab, workspace, lanes, settings, self)
+        self.search = SearchController(tab, workspace, lanes, self)
+        self.watch = WatchController(tab, workspace, lanes, settings, self)
+        self._go_on_action = QAction("&Go on", self, toolTip="Read the files that are left")
+        self._forget_action = QAction("&Forget", self, toolTip="Leave them; what was read stays")
+        self._connect()
+
+    def begin(self) -> None:
+        """Show the library, and go on where an earlier session was left."""
+        reading = self._tab.ledger.filters.reading
+        reading.show_config(read_config(self._settings.reading))
+        reading.changed.connect(self._remember_reading)
+        self.library.begin()
+        self.library.start(partial(find_interrupted, self._workspace)).ended.connect(self._offer_to_go_on)
+        languages = self._lanes.start("library", list_languages)
+        languages.ended.connect(reading.show_languages)
+        languages.failed.connect(self._tell_of_missing_ocr)
+        self.watch.begin()
 
     @property
     def active(self) -> bool:
         """True while files are being read."""
         return self._lanes.busy(LANE)
 
+    @property
+    def cleaning(self) -> CleaningConfig:
+        """What is done to texts before a model learns from them."""
+        return self.preview.cleaning
+
     @Slot()
     def stop(self) -> None:
         """Ask the import, and those that wait, to end. What was read stays."""
         self._lanes.stop(LANE)
 
-    @Slot()
-    def refresh(self) -> None:
-        """Show what the library holds."""
-        try:
-            with Library(self._workspace.library) as library:
-                self._tab.show_rows(library.rows())
-        except UserFacingError as error:
-            present(error, self._tab.banner)
-        self.changed.emit()
-
     @Slot(list)
     def add(self, paths: list[Path]) -> None:
         """Read files and folders, now or after the import that runs."""
-        task, config, workspace = self._import_task, self._tab.import_config(), self._workspace
+        self._start(partial(self._tasks.read, paths, self._tab.import_config(), self._workspace))
 
-        def open_stream(stop: StopToken) -> Generator[Event, None, ImportFinished]:
-            return task(paths, config, workspace, stop)
-
-        self._start(open_stream)
+    @Slot(list, object)
+    def read_again(self, paths: list[Path], config: ImportConfig) -> None:
+        """Read files that the ledger knows, whatever became of them before."""
+        self._start(partial(self._tasks.read, paths, config, self._workspace, again=True))
 
     @Slot()
     def add_sample(self) -> None:
         """Write the sample corpus and read it."""
-        task, config, workspace = self._sample_task, self._tab.import_config(), self._workspace
-
-        def open_stream(stop: StopToken) -> Generator[Event, None, ImportFinished]:
-            return task(workspace, config, stop)
-
-        self._start(open_stream).ended.connect(self.sample_imported)
+        job = self._start(partial(self._tasks.sample, self._workspace, self._tab.import_config()))
+        job.ended.connect(self.sample_imported)
 
     def _start(self, open_stream: OpenStream) -> Job:
-        queued = self.active
         job = self._lanes.start(LANE, open_stream)
-        job.arrived.connect(self._show_events)
+        self._jobs.append(job)
+        job.arrived.connect(self._pump.put)
         job.ended.connect(self._finish)
         job.failed.connect(self._fail)
-        if queued:
-            self._waiting += 1
-            self._tab.show_waiting(self._waiting)
+        job.paused_changed.connect(self._tab.show_paused)
+        if len(self._jobs) > 1:
+            self._tab.show_waiting(len(self._jobs) - 1)
         else:
             self._said.clear()
             self._tab.banner.hide()
             self._tab.show_import_begun(0)
         return job
+
+    @Slot(bool)
+    def _pause(self, held: bool) -> None:
+        if self._jobs and held:
+            self._jobs[0].pause()
+        elif self._jobs:
+            self._jobs[0].resume()
 
     @Slot(list)
     def _show_events(self, events: list[Event]) -> None:
@@ -130,57 +158,91 @@ class CorpusController(QObject):
 
     @Slot(object)
     def _finish(self, finished: ImportFinished) -> None:
-        self.refresh()
-        self._go_on()
-        self._say(_summary(finished))
+        self._end()
+        self._say(summary_of(finished))
         self.imported.emit(finished)
 
     @Slot(object)
     def _fail(self, error: Exception) -> None:
-        self.refresh()
-        self._go_on()
+        self._end()
         present(error, self._tab.banner)
+
+    def _end(self) -> None:
+        self._pump.flush()
+        self._jobs.pop(0)
+        self._tab.show_import_ended()
+        self.library.refresh()
+        self.search.again()
+        if self._jobs:
+            self._tab.show_import_begun(len(self._jobs) - 1)
 
     def _say(self, sentence: str) -> None:
         if sentence and sentence not in self._said:
             self._said.append(sentence)
             self._tab.banner.show_notice(" ".join(self._said))
 
-    def _go_on(self) -> None:
-        if self._waiting:
-            self._waiting -= 1
-            self._tab.show_import_begun(self._waiting)
+    @Slot(object)
+    def _offer_to_go_on(self, found: Interrupted | None) -> None:
+        if found is not None and not self.active:
+            files = f"{found.left:,} file{'' if found.left == 1 else 's'}"
+            self._go_on_action.setText(f"&Go on with the {files} left")
+            self._tab.banner.show_offer(
+                "An earlier import was interrupted. What it had read is here.",
+                [self._go_on_action, self._forget_action],
+            )
 
-    @Slot(list, bool)
-    def _include(self, document_ids: list[int], included: bool) -> None:
-        try:
-            with Library(self._workspace.library) as library:
-                library.set_included(document_ids, included)
-        except UserFacingError as error:
-            present(error, self._tab.banner)
-        else:
-            self._tab.show_included(document_ids, included)
-            self.changed.emit()
+    @Slot()
+    def _go_on(self) -> None:
+        password = self._tab.import_config().password
+        self._start(partial(self._tasks.go_on, self._workspace, password))
+
+    @Slot()
+    def _forget(self) -> None:
+        self.library.start(partial(forget_interrupted, self._workspace))
 
     @Slot(object)
-    def _preview(self, row: DocumentRow | None) -> None:
-        self._tab.show_document(row, self._text(row) if row and row.id and row.state in WITH_TEXT else "")
-
-    def _text(self, row: DocumentRow) -> str:
-        try:
-            with Library(self._workspace.library) as library:
-                return library.text(row.id, most_characters=LONGEST)
-        except UserFacingError as error:
+    def _tell_of_missing_ocr(self, error: Exception) -> None:
+        if isinstance(error, UserFacingError):
+            self._tab.ledger.filters.reading.show_missing_ocr(f"{error.message} {error.remedy}")
+        else:
             present(error, self._tab.banner)
-            return ""
+
+    @Slot()
+    def _remember_reading(self) -> None:
+        self._settings.reading = self._tab.import_config().model_dump_json()
+
+    @Slot(list)
+    def _list_fields(self, paths: list[str]) -> None:
+        job = self.library.start(partial(list_fields, paths[0], self._tab.import_config()))
+        job.ended.connect(partial(self._ask_for_fields, paths))
+
+    def _ask_for_fields(self, paths: list[str], fields: tuple[TextField, ...]) -> None:
+        if fields:
+            self._tab.ask_for_fields(paths, fields)
+        else:
+            self._tab.banner.show_notice("There are no fields of text to choose from in this file.")
 
     @Slot(str, bool)
     def _follow_lane(self, lane: str, busy: bool) -> None:
         if lane == LANE:
             self._tab.show_busy(busy)
 
+    def _connect(self) -> None:
+        self._pump.portion.connect(self._show_events)
+        self._tab.add_requested.connect(self.add)
+        self._tab.read_again_requested.connect(self.read_again)
+        self._tab.fields_requested.connect(self._list_fields)
+        self._tab.pause_requested.connect(self._pause)
+        self._tab.cancel_requested.connect(self.stop)
+        self._go_on_action.triggered.connect(self._go_on)
+        self._forget_action.triggered.connect(self._forget)
+        self._lanes.busy_changed.connect(self._follow_lane)
+        self.library.changed.connect(self.changed)
+        self.search.searched.connect(self.preview.search)
+        self.watch.files_changed.connect(self.add)
 
-def _summary(finished: ImportFinished) -> str:
+
+def summary_of(finished: ImportFinished) -> str:
     """What a user should look at after an import; nothing if every file went in."""
     counts: tuple[tuple[int, str], ...] = (
         (finished.failed, "could not be read"),

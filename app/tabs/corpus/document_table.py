@@ -1,21 +1,39 @@
-"""The ledger of files as an item model: a row per file, filled in while the files are read."""
+"""The ledger of files as an item model that sorts and filters itself.
 
-from collections.abc import Iterable, Sequence
+A proxy model would ask Python for each comparison; here a list is sorted by keys that were made once. However many
+rows come, go or change places, it takes one removal, one insertion and one change of layout, so that cursor,
+selection and scroll position stay with their rows.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, TypeAlias
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
-from PySide6.QtGui import QColor, QIcon
+from PySide6.QtCore import (
+    QAbstractItemModel,
+    QAbstractTableModel,
+    QModelIndex,
+    QObject,
+    QPersistentModelIndex,
+    Qt,
+    QTimer,
+    Signal,
+    Slot,
+)
 
-from app.tabs.corpus.columns import COLUMNS, READING, STATE, STATES, USE, WITH_TEXT, Column
-from app.widgets.icons import icon
-from app.widgets.theme import colours
+from app.tabs.corpus.cells import Cells, alignment
+from app.tabs.corpus.columns import COLUMNS, USE, has_text
+from app.tabs.corpus.import_rows import ImportRows
+from app.tabs.corpus.row_filter import RowFilter
+from app.tabs.corpus.summary import Summary
 from core.corpus.library import DocumentRow
-from core.events import FileImported, FileReading
 
-SORT_ROLE = Qt.ItemDataRole.UserRole
+ARRANGE_MS = 400  # how soon rows that came or changed take their places in a sorted or filtered table
 ROOT = QModelIndex()
+LAST = len(COLUMNS) - 1
+# Rows move as wholes: told so, a selection remembers a place for each row, and not for each cell.
+BY_ROWS = QAbstractItemModel.LayoutChangeHint.VerticalSortHint
+LAYOUT = ("QList<QPersistentModelIndex>", "QAbstractItemModel::LayoutChangeHint")  # the signal with a hint
 Index: TypeAlias = QModelIndex | QPersistentModelIndex
 
 
@@ -24,71 +42,125 @@ class DocumentTable(QAbstractTableModel):
 
     Signals:
         include_wished: Document numbers, and whether the user wants them in the corpus.
-        totals_changed: Documents and characters that are included now.
+        summary_changed: `summary` counts other rows than before.
+        arranged: Other rows are shown, or in another order.
     """
 
     include_wished = Signal(list, bool)
-    totals_changed = Signal(int, int)
+    summary_changed = Signal()
+    arranged = Signal()
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._rows: list[DocumentRow] = []
-        self._place: dict[str, int] = {}  # path -> row
-        self._totals = (0, 0)
-        self._icons: dict[tuple[str, str], QIcon] = {}
+        self.summary = Summary()
+        self._rows: dict[str, DocumentRow] = {}  # path -> row, in the ledger's order
+        self._shown: list[DocumentRow] = []
+        self._place: dict[str, int] = {}  # path -> where it is shown
+        self._removed: dict[str, DocumentRow] = {}  # what an undo brings back
+        self._import = ImportRows()
+        self._cells = Cells()
+        self._filter = RowFilter()
+        self._sort_column, self._descending = -1, False
+        self._soon = QTimer(self, interval=ARRANGE_MS, singleShot=True)
+        self._soon.timeout.connect(self.arrange)
+
+    # What is shown
 
     @property
-    def totals(self) -> tuple[int, int]:
-        """Documents and characters that are included."""
-        return self._totals
+    def row_filter(self) -> RowFilter:
+        return self._filter
+
+    @property
+    def sorted_by_user(self) -> bool:
+        return self._sort_column >= 0
 
     def row(self, index: Index) -> DocumentRow:
-        return self._rows[index.row()]
+        return self._shown[index.row()]
 
-    def replace_all(self, rows: Sequence[DocumentRow]) -> None:
-        """Show exactly `rows`. Those that stay keep their place, selection and scroll position."""
-        kept = {row.path for row in rows}
-        for first, last in _runs_from_the_end(
-            [i for i, row in enumerate(self._rows) if row.path not in kept]
-        ):
-            self.beginRemoveRows(ROOT, first, last)
-            del self._rows[first : last + 1]
-            self.endRemoveRows()
-        self._place = {row.path: i for i, row in enumerate(self._rows)}
-        self.put(rows)
+    def rows_at(self, places: Iterable[int]) -> list[DocumentRow]:
+        """The rows that are shown at these places."""
+        return [self._shown[place] for place in places]
 
-    def put(self, rows: Iterable[DocumentRow]) -> None:
-        """Change the rows of files that are known, and add the others below."""
-        new = []
-        for row in {row.path: row for row in rows}.values():
-            if row.path in self._place:
-                self._change(self._place[row.path], row)
-            else:
-                new.append(row)
-        self._append(new)
-        self._count_totals()
+    def place_of(self, path: str) -> int:
+        """Where a file is shown, or -1."""
+        return self._place.get(path, -1)
 
-    def set_included(self, document_ids: Sequence[int], included: bool) -> None:
-        """Show documents as part of the corpus, or not."""
-        wanted = set(document_ids)
-        for place, row in enumerate(self._rows):
-            if row.id in wanted:
-                self._change(place, replace(row, included=included))
-        self._count_totals()
+    def filter(self, wanted: RowFilter) -> None:
+        """Show the rows that pass."""
+        self._filter = wanted
+        self.arrange()
+
+    def show_snippets(self, snippets: Mapping[int, str]) -> None:
+        """Let notes say where a search found its words, by document number."""
+        self._cells.show_snippets(snippets)
+        if self._shown:
+            self.dataChanged.emit(self.index(0, LAST), self.index(len(self._shown) - 1, LAST))
+
+    def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
+        self._sort_column, self._descending = column, order == Qt.SortOrder.DescendingOrder
+        self.arrange()
+
+    @Slot()
+    def arrange(self) -> None:
+        """Show the rows that pass the filter, in their order."""
+        self._soon.stop()
+        wanted = self._wanted()
+        paths = {row.path for row in wanted}
+        self._take_out([row for row in self._shown if row.path not in paths])
+        self._append([row for row in wanted if row.path not in self._place])
+        self._reorder(wanted)
+        self.arranged.emit()
+
+    # What the ledger holds
+
+    def show_ledger(self, rows: Iterable[DocumentRow]) -> None:
+        """Take over what the ledger says of some files."""
+        self._put({row.path: row for row in rows if self._import.settle(row)})
+
+    def keep_only(self, paths: Collection[str]) -> None:
+        """Drop the rows of files that the ledger does not hold, unless they are being read now."""
+        self._drop([path for path in self._rows if path not in paths and not self._import.holds(path)])
 
     def show_events(self, events: Sequence[object]) -> None:
         """Let rows follow an import."""
-        rows: dict[str, DocumentRow] = {}
-        for event in events:
-            if isinstance(event, FileReading):
-                rows[event.path] = self._reading(event.path)
-            elif isinstance(event, FileImported):
-                rows[event.path] = self._imported(event)
-        if rows:
-            self.put(rows.values())
+        self._put(self._import.after(events, self._rows))
+
+    def end_import(self) -> None:
+        """Whatever was begun and came to no end stands as it stood before."""
+        left = self._import.end()
+        self._put({path: row for path, row in left.items() if row is not None})
+        self._drop([path for path, row in left.items() if row is None])
+
+    def set_included(self, document_ids: Collection[int], included: bool) -> None:
+        """Show documents as part of the corpus, or not."""
+        wanted = set(document_ids)
+        self._put(
+            {
+                path: replace(row, included=included)
+                for path, row in self._rows.items()
+                if row.id in wanted and row.included != included
+            }
+        )
+
+    def remove(self, document_ids: Collection[int]) -> None:
+        """Show documents no more, until they are restored."""
+        wanted = set(document_ids)
+        gone = {path: row for path, row in self._rows.items() if row.id in wanted}
+        self._removed |= gone
+        self._drop(gone)
+
+    def restore(self, document_ids: Collection[int]) -> None:
+        """Show removed documents again."""
+        wanted = set(document_ids)
+        back = {path: row for path, row in self._removed.items() if row.id in wanted}
+        self._put(back)
+        self._rows = {row.path: row for row in sorted(self._rows.values(), key=_age)}
+        self.arrange()
+
+    # Qt's questions
 
     def rowCount(self, parent: Index = ROOT) -> int:
-        return 0 if parent.isValid() else len(self._rows)
+        return 0 if parent.isValid() else len(self._shown)
 
     def columnCount(self, parent: Index = ROOT) -> int:
         return 0 if parent.isValid() else len(COLUMNS)
@@ -103,28 +175,17 @@ class DocumentTable(QAbstractTableModel):
         if role == Qt.ItemDataRole.ToolTipRole:
             return COLUMNS[section].tip
         if role == Qt.ItemDataRole.TextAlignmentRole:
-            return _alignment(COLUMNS[section])
+            return alignment(COLUMNS[section])
         return None
 
     def flags(self, index: Index) -> Qt.ItemFlag:
         flags = super().flags(index)
-        if index.isValid() and index.column() == USE and self.row(index).state in WITH_TEXT:
+        if index.isValid() and index.column() == USE and has_text(self.row(index)):
             flags |= Qt.ItemFlag.ItemIsUserCheckable
         return flags
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        if not index.isValid():
-            return None
-        row, column = self.row(index), COLUMNS[index.column()]
-        if role == Qt.ItemDataRole.DisplayRole:
-            return column.text(row)
-        if role == SORT_ROLE:
-            return column.sort_key(row)
-        if role == Qt.ItemDataRole.ToolTipRole:
-            return row.reason or row.path
-        if role == Qt.ItemDataRole.TextAlignmentRole:
-            return _alignment(column)
-        return self._look(row, index.column(), role)
+        return self._cells.data(self._shown[index.row()], index.column(), role) if index.isValid() else None
 
     def setData(self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
         """Pass on the wish to include or exclude a document; its tick follows when the library did."""
@@ -133,77 +194,103 @@ class DocumentTable(QAbstractTableModel):
         self.include_wished.emit([self.row(index).id], Qt.CheckState(value) == Qt.CheckState.Checked)
         return True
 
-    def _look(self, row: DocumentRow, column: int, role: int) -> Any:
-        in_corpus = row.included and row.state in WITH_TEXT
-        if role == Qt.ItemDataRole.CheckStateRole and column == USE and row.state in WITH_TEXT:
-            return Qt.CheckState.Checked if in_corpus else Qt.CheckState.Unchecked
-        if role == Qt.ItemDataRole.AccessibleTextRole and column == USE:
-            return "in the corpus" if in_corpus else "not in the corpus"
-        if role == Qt.ItemDataRole.DecorationRole and column == STATE:
-            return self._state_icon(row.state)
-        if role == Qt.ItemDataRole.ForegroundRole and not in_corpus:
-            return QColor(colours().muted)
-        return None
+    # How rows come, change and go
 
-    def _state_icon(self, state: str) -> QIcon:
-        colour = getattr(colours(), STATES[state].colour)
-        if (state, colour) not in self._icons:
-            self._icons[state, colour] = icon(STATES[state].picture, colour)
-        return self._icons[state, colour]
+    def _put(self, rows: Mapping[str, DocumentRow]) -> None:
+        """Change the rows of files that are known, and add the others below."""
+        changed, new = [], []
+        for path, row in rows.items():
+            known = self._rows.get(path)
+            if known == row:
+                continue
+            if known is not None:
+                self.summary.take_away(known)
+                changed.append(row)
+            elif self._filter.passes(row):
+                new.append(row)
+            self.summary.add(row)
+            self._rows[path] = row
+            self._removed.pop(path, None)
+        self._append(new)
+        self._change(changed)
+        if rows:
+            self._settle_soon()
 
-    def _reading(self, path: str) -> DocumentRow:
-        if path in self._place:
-            return replace(self._rows[self._place[path]], state=READING, reason="")
-        return DocumentRow(0, path, Path(path).name, "", READING, "", 0, 0, 0, -1.0, True)
+    def _drop(self, paths: Collection[str]) -> None:
+        gone = [self._rows.pop(path) for path in list(paths)]
+        for row in gone:
+            self.summary.take_away(row)
+        if gone:
+            self._take_out([row for row in gone if row.path in self._place])
+            self.summary_changed.emit()
+            self.arranged.emit()
 
-    def _imported(self, event: FileImported) -> DocumentRow:
-        known = self._place.get(event.path)
-        return DocumentRow(
-            id=event.document_id,
-            path=event.path,
-            name=Path(event.path).name,
-            kind=event.kind,
-            state=event.state,
-            reason=event.reason,
-            pages=event.pages,
-            characters=event.characters,
-            bytes=event.bytes,
-            confidence=event.confidence,
-            included=True if known is None else self._rows[known].included,
-        )
+    def _settle_soon(self) -> None:
+        self.summary_changed.emit()
+        if not self._filter.passes_all or self.sorted_by_user:
+            if not self._soon.isActive():
+                self._soon.start()
+        else:
+            self.arranged.emit()
 
-    def _change(self, place: int, row: DocumentRow) -> None:
-        if self._rows[place] != row:
-            self._rows[place] = row
-            self.dataChanged.emit(self.index(place, 0), self.index(place, len(COLUMNS) - 1))
+    def _change(self, rows: Sequence[DocumentRow]) -> None:
+        places = [self._place[row.path] for row in rows if row.path in self._place]
+        for row in rows:
+            if row.path in self._place:
+                self._shown[self._place[row.path]] = row
+        if places:
+            self.dataChanged.emit(self.index(min(places), 0), self.index(max(places), LAST))
+
+    def _wanted(self) -> list[DocumentRow]:
+        rows: Iterable[DocumentRow] = self._rows.values()
+        if not self._filter.passes_all:
+            rows = filter(self._filter.passes, rows)
+        if self.sorted_by_user:
+            key = COLUMNS[self._sort_column].sort_key
+            return sorted(rows, key=key, reverse=self._descending)
+        if self._filter.hits is not None:
+            ranks = self._filter.hits
+            return sorted(rows, key=lambda row: ranks[row.id])
+        return list(rows)
 
     def _append(self, rows: Sequence[DocumentRow]) -> None:
         if not rows:
             return
-        first = len(self._rows)
+        first = len(self._shown)
         self.beginInsertRows(ROOT, first, first + len(rows) - 1)
-        self._rows.extend(rows)
+        self._shown.extend(rows)
         self._place.update((row.path, first + i) for i, row in enumerate(rows))
         self.endInsertRows()
 
-    def _count_totals(self) -> None:
-        sizes = [row.characters for row in self._rows if row.included and row.state in WITH_TEXT]
-        if self._totals != (len(sizes), sum(sizes)):
-            self._totals = (len(sizes), sum(sizes))
-            self.totals_changed.emit(*self._totals)
+    def _take_out(self, leaving: Sequence[DocumentRow]) -> None:
+        """Move these rows to the end, which keeps everybody's place in mind, and cut the end off."""
+        if not leaving:
+            return
+        paths = {row.path for row in leaving}
+        staying = [row for row in self._shown if row.path not in paths]
+        self._reorder([*staying, *leaving])
+        self.beginRemoveRows(ROOT, len(staying), len(self._shown) - 1)
+        del self._shown[len(staying) :]
+        for path in paths:
+            del self._place[path]
+        self.endRemoveRows()
+
+    def _reorder(self, rows: list[DocumentRow]) -> None:
+        """Show the rows that are shown in another order."""
+        if rows == self._shown:
+            return
+        self.layoutAboutToBeChanged[LAYOUT].emit([], BY_ROWS)
+        kept = self.persistentIndexList()
+        paths = [self._shown[index.row()].path for index in kept]
+        self._shown = rows
+        self._place = {row.path: place for place, row in enumerate(rows)}
+        moved = [
+            self.index(self._place[path], index.column()) for path, index in zip(paths, kept, strict=True)
+        ]
+        self.changePersistentIndexList(kept, moved)
+        self.layoutChanged[LAYOUT].emit([], BY_ROWS)
 
 
-def _alignment(column: Column) -> Qt.AlignmentFlag:
-    side = Qt.AlignmentFlag.AlignRight if column.number else Qt.AlignmentFlag.AlignLeft
-    return side | Qt.AlignmentFlag.AlignVCenter
-
-
-def _runs_from_the_end(places: Sequence[int]) -> list[tuple[int, int]]:
-    """[1, 2, 5] as [(5, 5), (1, 2)]: neighbours go in one removal, and none moves the ones to come."""
-    runs: list[tuple[int, int]] = []
-    for place in places:
-        if runs and runs[-1][1] == place - 1:
-            runs[-1] = (runs[-1][0], place)
-        else:
-            runs.append((place, place))
-    return runs[::-1]
+def _age(row: DocumentRow) -> tuple[bool, int]:
+    """Where a row stands in the ledger; files that have no number yet come last, as they came."""
+    return (row.id == 0, row.id)

@@ -1,83 +1,114 @@
-"""The table of documents on the screen: sorted, filtered, ticked with the mouse or the space bar."""
+"""The table of documents on the screen: sorted by its headers, ticked with the mouse or the space bar."""
 
-from PySide6.QtCore import QModelIndex, QSortFilterProxyModel, Qt, Signal, Slot
-from PySide6.QtGui import QContextMenuEvent, QGuiApplication, QKeyEvent
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QMenu, QTableView, QWidget
+from PySide6.QtCore import QItemSelection, QItemSelectionModel, QModelIndex, Qt, Signal, Slot
+from PySide6.QtGui import QColor, QContextMenuEvent, QKeyEvent, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QWidget
 
-from app.tabs.corpus.columns import NAME, WITH_TEXT
-from app.tabs.corpus.document_table import SORT_ROLE, DocumentTable
-from app.widgets.icons import give_icon
+from app.tabs.corpus.columns import COLUMNS, NAME, NOTE, STATE
+from app.tabs.corpus.document_table import DocumentTable
+from app.tabs.corpus.row_actions import RowActions
+from app.widgets.theme import colours
 from core.corpus.library import DocumentRow
 
-WIDTHS_PX = (46, 184, 132, 116, 58, 92, 76, 80)  # the last column takes what is left, too
-ROW_HEIGHT_PX = 32
+ROW_HEIGHT_PX = 30
+NOTHING_FITS = "No file fits what is searched and filtered for."
+_WHOLE_ROW = QItemSelectionModel.SelectionFlag.ClearAndSelect | QItemSelectionModel.SelectionFlag.Rows
 
 
 class DocumentView(QTableView):
-    """Shows a `DocumentTable` through a filter on the name.
+    """Shows a `DocumentTable`.
 
     Signals:
-        include_wished: Document numbers, and whether the user wants them in the corpus.
         current_changed: The row that the cursor is on, or None.
+        chosen_changed: Other rows are selected than before, or they have changed.
     """
 
-    include_wished = Signal(list, bool)
     current_changed = Signal(object)
+    chosen_changed = Signal()
 
-    def __init__(self, table: DocumentTable, parent: QWidget | None = None) -> None:
+    def __init__(self, table: DocumentTable, actions: RowActions, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._table = table
-        self._sorted = QSortFilterProxyModel(self)
-        self._sorted.setSourceModel(table)
-        self._sorted.setSortRole(SORT_ROLE)
-        self._sorted.setFilterKeyColumn(NAME)
-        self._sorted.setFilterCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
-        self.setModel(self._sorted)
+        self._actions = actions
+        self._told: DocumentRow | None = None  # the row that `current_changed` told last
+        table.rowsAboutToBeRemoved.connect(self._let_go)  # before Qt's own view of it, which moves the cursor
+        self.setModel(table)
         self.setAccessibleName("Documents")
         self.setToolTip("Space includes or leaves out the chosen files")
         self._arrange()
-        self._sorted.dataChanged.connect(self._tell_of_change)
-
-    @Slot(str)
-    def filter(self, text: str) -> None:
-        """Show the files whose names contain `text`."""
-        self._sorted.setFilterFixedString(text)
+        table.dataChanged.connect(self._tell_of_change)
+        table.rowsAboutToBeInserted.connect(self._note_bottom)
+        table.rowsInserted.connect(self._stay_at_bottom)
+        table.arranged.connect(self.chosen_changed)
 
     def current_row(self) -> DocumentRow | None:
         index = self.currentIndex()
-        return self._table.row(self._sorted.mapToSource(index)) if index.isValid() else None
+        return self._table.row(index) if index.isValid() else None
+
+    def selected_places(self) -> list[int]:
+        """Where the selected rows stand, from the top."""
+        selection = self.selectionModel().selection()  # named: its parts live only as long as it does
+        return sorted({place for part in selection for place in range(part.top(), part.bottom() + 1)})
 
     def selected_rows(self) -> list[DocumentRow]:
-        indexes = self.selectionModel().selectedRows()
-        return [self._table.row(self._sorted.mapToSource(index)) for index in indexes]
+        return self._table.rows_at(self.selected_places())
+
+    def go_to(self, place: int) -> None:
+        """Put the cursor on the row at a place, or on the last one."""
+        place = min(place, self._table.rowCount() - 1)
+        if place >= 0:
+            self.selectionModel().setCurrentIndex(self._table.index(place, NAME), _WHOLE_ROW)
+
+    def show_newest(self, first: int) -> None:
+        """Scroll to the rows that were added from this place on, unless the user is busy with others."""
+        busy = self.selectionModel().hasSelection() or self._table.sorted_by_user
+        if not busy and self._table.row_filter.passes_all and first < self._table.rowCount():
+            self.updateGeometries()  # else the scroll bar still ends where the rows before them did
+            self.scrollTo(self._table.index(first, NAME), QAbstractItemView.ScrollHint.PositionAtTop)
+
+    def step(self, rows: int) -> bool:
+        """Move the cursor so many rows down; False where the table ends."""
+        place = self.currentIndex().row() + rows
+        if not 0 <= place < self._table.rowCount():
+            return False
+        self.go_to(place)
+        return True
 
     def currentChanged(self, current: QModelIndex, previous: QModelIndex) -> None:
         super().currentChanged(current, previous)
-        self.current_changed.emit(self.current_row())
+        self._tell_current()
+
+    def selectionChanged(self, selected: QItemSelection, deselected: QItemSelection) -> None:
+        super().selectionChanged(selected, deselected)
+        self.chosen_changed.emit()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """The notes, which are sentences, take the room that is left."""
+        super().resizeEvent(event)
+        others = sum(self.columnWidth(place) for place in range(len(COLUMNS)) if place != NOTE)
+        self.setColumnWidth(NOTE, max(self.viewport().width() - others, COLUMNS[NOTE].width_px))
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Painted from Python, so that Python's lock is taken once and kept.
+
+        Else each of the some thousand questions to the model takes it anew, and waits for a busy job each time.
+        """
+        super().paintEvent(event)
+        if self._table.rowCount() == 0 and not self._table.row_filter.passes_all:
+            painter = QPainter(self.viewport())
+            painter.setPen(QColor(colours().muted))
+            painter.drawText(self.viewport().rect(), Qt.AlignmentFlag.AlignCenter, NOTHING_FITS)
+            painter.end()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() == Qt.Key.Key_Space and self._selected_with_text():
-            self._wish(not all(row.included for row in self._selected_with_text()))
+        if event.key() == Qt.Key.Key_Space:
+            self._actions.toggle()
         else:
             super().keyPressEvent(event)
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        if self.selected_rows():
-            self.context_menu().popup(event.globalPos())
-
-    def context_menu(self) -> QMenu:
-        """What can be done with the selected rows."""
-        menu = QMenu(self)
-        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        include = menu.addAction("Include in the corpus", self._include)
-        exclude = menu.addAction("Leave out of the corpus", self._exclude)
-        menu.addSeparator()
-        copy = menu.addAction("Copy path", self._copy_paths)
-        for action, picture in ((include, "check"), (exclude, "close"), (copy, "copy")):
-            give_icon(action, picture)
-        for action in (include, exclude):
-            action.setEnabled(bool(self._selected_with_text()))
-        return menu
+        if self.selectionModel().hasSelection():
+            self._actions.menu(self).popup(event.globalPos())
 
     def _arrange(self) -> None:
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
@@ -88,37 +119,45 @@ class DocumentView(QTableView):
         self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setTabKeyNavigation(False)  # Tab leaves the table; the arrow keys move in it
         self.verticalHeader().hide()
+        self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         self.verticalHeader().setDefaultSectionSize(ROW_HEIGHT_PX)
         header = self.horizontalHeader()
         header.setHighlightSections(False)
+        # A selection of its own, always empty: else each painting asks of every cell whether its column is selected.
+        header.setSelectionModel(QItemSelectionModel(self._table, header))
         header.setSortIndicator(-1, Qt.SortOrder.AscendingOrder)  # until asked otherwise, as the files came
         header.setSortIndicatorClearable(True)
-        header.setStretchLastSection(True)
+        header.moveSection(NOTE, STATE + 1)  # why a file failed stands beside that it did
         header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
-        for column, width in enumerate(WIDTHS_PX):
-            self.setColumnWidth(column, width)
+        for place, column in enumerate(COLUMNS):
+            self.setColumnWidth(place, column.width_px)
         self.setSortingEnabled(True)
 
-    def _selected_with_text(self) -> list[DocumentRow]:
-        return [row for row in self.selected_rows() if row.state in WITH_TEXT]
-
-    def _wish(self, included: bool) -> None:
-        self.include_wished.emit([row.id for row in self._selected_with_text()], included)
-
-    @Slot()
-    def _include(self) -> None:
-        self._wish(True)
-
-    @Slot()
-    def _exclude(self) -> None:
-        self._wish(False)
-
-    @Slot()
-    def _copy_paths(self) -> None:
-        QGuiApplication.clipboard().setText("\n".join(row.path for row in self.selected_rows()))
+    def _tell_current(self) -> None:
+        self._told = self.current_row()
+        self.current_changed.emit(self._told)
 
     @Slot(QModelIndex, QModelIndex)
     def _tell_of_change(self, first: QModelIndex, last: QModelIndex) -> None:
         """The file under the cursor may have come to its end while it was looked at."""
-        if first.row() <= self.currentIndex().row() <= last.row():
-            self.current_changed.emit(self.current_row())
+        if first.row() <= self.currentIndex().row() <= last.row() and self.current_row() != self._told:
+            self._tell_current()
+        self.chosen_changed.emit()
+
+    @Slot(QModelIndex, int, int)
+    def _note_bottom(self, _parent: QModelIndex, first: int, _last: int) -> None:
+        bar = self.verticalScrollBar()
+        at_bottom = first > 0 and bar.maximum() > 0 and bar.value() == bar.maximum()
+        self._follows = at_bottom and not self._table.sorted_by_user and self._table.row_filter.passes_all
+
+    @Slot()
+    def _stay_at_bottom(self) -> None:
+        """Whoever looks at the newest files goes on seeing the newest; whoever looks elsewhere is left alone."""
+        if self._follows:
+            self.scrollToBottom()
+
+    @Slot(QModelIndex, int, int)
+    def _let_go(self, _parent: QModelIndex, first: int, last: int) -> None:
+        """A cursor whose row leaves goes with it: the row that Qt would choose may be far away."""
+        if first <= self.currentIndex().row() <= last:
+            self.selectionModel().setCurrentIndex(QModelIndex(), QItemSelectionModel.SelectionFlag.NoUpdate)

@@ -1,90 +1,211 @@
-"""The text of the document under the cursor, or why there is none."""
+"""The document under the cursor: what is known of it, its text as it was read and as it is learned from."""
 
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QFont
-from PySide6.QtWidgets import QFrame, QLabel, QPlainTextEdit, QVBoxLayout, QWidget
+from PySide6.QtCore import QSignalBlocker, Qt, Signal, Slot
+from PySide6.QtGui import QFont, QResizeEvent
+from PySide6.QtWidgets import (
+    QButtonGroup,
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QSplitter,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
 
-from app.tabs.corpus.columns import KINDS, READING, STATES, WITH_TEXT, file_size, pages
+from app.tabs.corpus import preview_words as words
+from app.tabs.corpus.cleaning_menu import CleaningButton
+from app.tabs.corpus.columns import has_text
+from app.tabs.corpus.hit_stepper import HitStepper
+from app.tabs.corpus.marked_text import MarkedText
 from app.widgets.theme import MEDIUM, SMALL, TINY, mono_font, set_role
 from core.corpus.library import DocumentRow
+from core.tasks.look_at_library import LONGEST_PREVIEW, DocumentPreview
 
-LONGEST = 200_000  # characters; more makes a text field slow, and nobody reads it there
-
-REMEDIES = {
-    "encrypted": "Save a copy without the password and add that.",
-    "unsupported": "Convert it to text, PDF or an image, or leave it out.",
-    "failed": "Check that it opens in another program, or leave it out.",
-    "cancelled": "Add it again to have it read.",
-    "duplicate": "Nothing is lost: its text is in the corpus once.",
+CLEANED, AS_READ, BOTH = "Cleaned", "As read", "Both"
+SIDES = {
+    CLEANED: "The text that a model learns from; what cleaning wrote anew is tinted",
+    AS_READ: "The text as it was read from the file; what cleaning drops is struck out",
+    BOTH: "Both, to compare them",
 }
+MONO_KINDS = frozenset(("code", "csv", "log"))
+WIDE_PX = 720  # from here on, two texts stand beside each other
+CUT = f"\n\n[The preview ends here, after {LONGEST_PREVIEW:,} characters. The corpus has the whole text.]"
 
 
-class DocumentPreview(QFrame):
-    """A card with the document's name, what is known of it, and its text."""
+class PreviewCard(QFrame):
+    """Shows a row of the ledger at once, and its text as soon as it is there.
+
+    Signals:
+        cleaning_changed: The `CleaningConfig` that is chosen now.
+        hit_wished: 1 or -1 where the next hit, or the one before, is not in this document.
+    """
+
+    cleaning_changed = Signal(object)
+    hit_wished = Signal(int)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         set_role(self, "card")
-        self._name = QLabel(textFormat=Qt.TextFormat.PlainText, wordWrap=True)
-        set_role(self._name, "subtitle")
-        self._facts = QLabel(textFormat=Qt.TextFormat.PlainText, wordWrap=True)
-        set_role(self._facts, "muted")
-        self.text = QPlainTextEdit(objectName="documentPreview", readOnly=True, acceptDrops=False)
-        set_role(self.text, "plain")
-        self.text.document().setDocumentMargin(0)
-        self.text.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)  # lines wrap
-        self.text.setAccessibleName("Text of the document")
-        self.text.setToolTip("The text that was read from the chosen file")
-        self.text.setTabChangesFocus(True)
+        self.name = QLabel(objectName="previewName", textFormat=Qt.TextFormat.PlainText, wordWrap=True)
+        set_role(self.name, "subtitle")
+        self.facts = QLabel(objectName="previewFacts", textFormat=Qt.TextFormat.PlainText, wordWrap=True)
+        set_role(self.facts, "muted")
+        self.pages = QLabel(objectName="weakPages", textFormat=Qt.TextFormat.PlainText, wordWrap=True)
+        set_role(self.pages, "warning")
+        self.difference = QLabel(objectName="differenceLabel")
+        set_role(self.difference, "muted")
+        self.cleaned, self.as_read = MarkedText(struck=False), MarkedText(struck=True)
+        self.text = self.cleaned
+        self._captions = {AS_READ: QLabel(AS_READ), CLEANED: QLabel(CLEANED)}
+        self._boxes = {
+            AS_READ: self._captioned(AS_READ, self.as_read),
+            CLEANED: self._captioned(CLEANED, self.cleaned),
+        }
+        self._name_texts()
+        self.cleaning = CleaningButton()
+        self.cleaning.changed.connect(self.cleaning_changed)
+        self.stepper = HitStepper()
+        self.stepper.step_wished.connect(self.step)
+        self._sides = QButtonGroup(self)
+        bar = self._make_bar()
+        self._texts = QSplitter(Qt.Orientation.Vertical, childrenCollapsible=False)
+        self._lay_out(bar)
+        self._row: DocumentRow | None = None
+        self._from_end = False
+        self.choose_side(CLEANED)
+        self.show_row(None)
+
+    def show_row(self, row: DocumentRow | None) -> None:
+        """Show what the ledger knows of a file; its text follows if it has one."""
+        same = self._row is not None and row is not None and self._row.path == row.path
+        self._row = row
+        self.name.setText(row.name if row else "Preview")
+        self.name.setToolTip(row.path if row else "")
+        self.facts.setText(
+            words.facts(row) if row else "Choose a document to see the text that was read from it."
+        )
+        readable = row is not None and has_text(row)
+        for button in self._sides.buttons():
+            button.setEnabled(readable)
+        if not same:
+            self.pages.hide()
+            self.facts.setToolTip("")
+        if not readable:
+            self.pages.hide()
+            self.difference.clear()
+            self.as_read.show_text("")
+            self.cleaned.setFont(QFont())
+            self.cleaned.show_text(words.explanation(row) if row else "")
+            self._show_side()
+
+    def show_preview(self, preview: DocumentPreview, searching: bool) -> None:
+        """Show the text of the row that is shown."""
+        font = mono_font() if self._row and self._row.kind in MONO_KINDS else QFont()
+        ending = CUT if preview.is_cut else ""
+        for edit, passage in ((self.as_read, preview.as_read), (self.cleaned, preview.cleaned)):
+            edit.setFont(font)
+            edit.show_passage(passage, ending)
+        self.difference.setText(words.difference(preview))
+        self.pages.setText(words.weak_pages(preview.pages))
+        self.pages.setVisible(bool(self.pages.text()))
+        self.facts.setToolTip(words.page_list(preview.pages))
+        self._show_side()
+        self.stepper.setVisible(searching)
+        if searching:
+            self._go_to(self.text.hits - 1 if self._from_end else 0)
+        self._from_end = False
+
+    def choose_side(self, side: str) -> None:
+        """Show "Cleaned", "As read" or "Both"."""
+        for button in self._sides.buttons():
+            if button.text() == side:
+                with QSignalBlocker(self._sides):
+                    button.setChecked(True)
+        self._show_side()
+
+    @Slot(int)
+    def step(self, steps: int) -> None:
+        """Go to the next hit, or the one before; beyond the last one, to the next document."""
+        place = self.text.hit + steps
+        if 0 <= place < self.text.hits:
+            self._go_to(place)
+        else:
+            self._from_end = steps < 0
+            self.hit_wished.emit(steps)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        wide = self.width() >= WIDE_PX
+        self._texts.setOrientation(Qt.Orientation.Horizontal if wide else Qt.Orientation.Vertical)
+
+    def _go_to(self, place: int) -> None:
+        for edit in (self.as_read, self.cleaned):
+            if 0 <= place < edit.hits:
+                edit.go_to_hit(place)
+        self.stepper.show_hit(place, self.text.hits)
+
+    @Slot()
+    def _show_side(self) -> None:
+        side = self._sides.checkedButton().text() if self._sides.checkedButton() else CLEANED
+        readable = self._row is not None and has_text(self._row)
+        self.text = self.as_read if side == AS_READ and readable else self.cleaned
+        self._boxes[CLEANED].setVisible(side != AS_READ or not readable)
+        self._boxes[AS_READ].setVisible(side != CLEANED and readable)
+        for caption in self._captions.values():
+            caption.setVisible(side == BOTH and readable)
+
+    def _captioned(self, title: str, edit: MarkedText) -> QWidget:
+        """The text under its name, which is shown where both texts are."""
+        set_role(self._captions[title], "muted")
+        box = QWidget()
+        column = QVBoxLayout(box)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(TINY)
+        column.addWidget(self._captions[title])
+        column.addWidget(edit)
+        return box
+
+    def _name_texts(self) -> None:
+        self.cleaned.setObjectName("documentPreview")
+        self.cleaned.setAccessibleName("Text of the document")
+        self.cleaned.setToolTip("The text that a model learns from")
+        self.as_read.setObjectName("documentAsRead")
+        self.as_read.setAccessibleName("Text of the document as it was read")
+        self.as_read.setToolTip("The text as it was read from the file")
+
+    def _make_bar(self) -> QWidget:
+        bar = QWidget()
+        row = QHBoxLayout(bar)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(TINY)
+        for side, tip in SIDES.items():
+            button = QToolButton(
+                text=side, checkable=True, toolTip=tip, objectName=f"{side.replace(' ', '')}Side"
+            )
+            set_role(button, "filter")
+            self._sides.addButton(button)
+            row.addWidget(button)
+        self._sides.buttonClicked.connect(self._show_side)
+        row.addStretch()
+        row.addWidget(self.cleaning)
+        return bar
+
+    def _lay_out(self, bar: QWidget) -> None:
+        for box in self._boxes.values():
+            self._texts.addWidget(box)
+        self._texts.setHandleWidth(MEDIUM)
+        below = QHBoxLayout()
+        below.setSpacing(SMALL)
+        below.addWidget(self.difference, stretch=1)
+        below.addWidget(self.stepper)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(MEDIUM, MEDIUM, MEDIUM, MEDIUM)
         layout.setSpacing(TINY)
-        layout.addWidget(self._name)
-        layout.addWidget(self._facts)
-        layout.addSpacing(SMALL)
-        layout.addWidget(self.text, stretch=1)
-        self.show_nothing()
-
-    def show_nothing(self) -> None:
-        self._name.setText("Preview")
-        self._facts.setText("Choose a document to see the text that was read from it.")
-        self.text.clear()
-
-    def show_document(self, row: DocumentRow, text: str) -> None:
-        """Show a file of the ledger.
-
-        Args:
-            text: What was read from it, of which `LONGEST` characters are enough; empty if nothing was.
-        """
-        self._name.setText(row.name)
-        self._name.setToolTip(row.path)
-        self._facts.setText(_facts(row))
-        self.text.setFont(mono_font() if row.kind == "code" else QFont())
-        self.text.setPlainText(_shown(row, text) if row.state in WITH_TEXT else _explanation(row))
-
-
-def _facts(row: DocumentRow) -> str:
-    facts = [KINDS.get(row.kind, row.kind)]
-    if pages(row):
-        facts.append(f"{pages(row):,} page{'s' if pages(row) > 1 else ''}")
-    if row.characters:
-        facts.append(f"{row.characters:,} characters")
-    facts.append(file_size(row.bytes))
-    if row.confidence >= 0:
-        facts.append(f"OCR {row.confidence:.0f} % sure")
-    if row.state == "warning":
-        facts.append(row.reason)
-    return " · ".join(fact for fact in facts if fact)
-
-
-def _shown(row: DocumentRow, text: str) -> str:
-    if row.characters <= LONGEST:
-        return text
-    return f"{text[:LONGEST]}\n\n[The preview ends here, after {LONGEST:,} characters. The corpus has the whole text.]"
-
-
-def _explanation(row: DocumentRow) -> str:
-    if row.state == READING:
-        return "This file is being read."
-    lines = [row.reason or f"{STATES[row.state].title}.", REMEDIES.get(row.state, "")]
-    return "\n\n".join(line for line in lines if line)
+        for widget in (self.name, self.facts, self.pages):
+            layout.addWidget(widget)
+        layout.addSpacing(TINY)
+        layout.addWidget(bar)
+        layout.addLayout(below)
+        layout.addSpacing(TINY)
+        layout.addWidget(self._texts, stretch=1)

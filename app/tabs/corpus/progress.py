@@ -3,7 +3,15 @@
 import time
 from collections.abc import Callable, Sequence
 
-from core.events import FileImported, FileWritten, ImportStarted
+from app.tabs.corpus.columns import file_size
+from core.events import (
+    ArchiveOpened,
+    FileImported,
+    FileWritten,
+    ImportStarted,
+    NearDuplicatesFound,
+    TextIndexed,
+)
 
 
 class ImportProgress:
@@ -12,31 +20,57 @@ class ImportProgress:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._started = clock()
+        self._paused_at: float | None = None
         self.files = 0  # 0 until the files are known
         self.done = 0
         self._bytes = 0
         self._bytes_done = 0
         self._written = 0
+        self._after = ""  # what is done once all files are read
 
     def show_events(self, events: Sequence[object]) -> None:
         for event in events:
             if isinstance(event, ImportStarted):
                 self.files, self._bytes = event.files, event.bytes
                 self._started = self._clock()
+            elif isinstance(event, ArchiveOpened):
+                self.files += event.files
+                self._bytes += event.bytes
             elif isinstance(event, FileImported):
                 self.done += 1
                 self._bytes_done += event.bytes
             elif isinstance(event, FileWritten):
                 self._written += 1
+            elif isinstance(event, TextIndexed):
+                self._after = f"Making texts searchable: {event.done:,} of {event.total:,}"
+            elif isinstance(event, NearDuplicatesFound):
+                self._after = f"Compared: {event.documents:,} near duplicates"
+
+    def pause(self) -> None:
+        """Time that passes from now on is no time of the import."""
+        self._paused_at = self._clock()
+
+    def resume(self) -> None:
+        if self._paused_at is not None:
+            self._started += self._clock() - self._paused_at
+            self._paused_at = None
 
     def text(self) -> str:
-        """The line under the progress bar."""
+        """The line over the progress bar."""
         if not self.files:
             return (
                 f"Writing the sample corpus: {self._written} files" if self._written else "Looking for files"
             )
-        left = self._seconds_left()
-        return f"{self.done:,} of {self.files:,} files" + (f" · {spoken_time(left)} left" if left else "")
+        if self._after and self.done >= self.files:
+            return self._after
+        parts = [f"{self.done:,} of {self.files:,} files"]
+        if self._bytes:
+            parts.append(f"{file_size(self._bytes_done)} of {file_size(self._bytes)}")
+        if self._paused_at is not None:
+            parts.append("paused")
+        elif left := self._seconds_left():
+            parts.append(f"{spoken_time(left)} left")
+        return " · ".join(parts)
 
     def _seconds_left(self) -> float:
         """0 as long as too little is done to tell."""

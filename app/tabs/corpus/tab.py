@@ -1,22 +1,28 @@
 """The Corpus tab: which files the model will learn from, and what became of each."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFileDialog, QStackedWidget, QVBoxLayout, QWidget
 
+from app.tabs.corpus.dialogs import FieldsDialog, PasswordDialog
 from app.tabs.corpus.document_table import DocumentTable
 from app.tabs.corpus.drop_area import DropArea
 from app.tabs.corpus.first_start import FirstStart
+from app.tabs.corpus.kind_chart import KindChart
 from app.tabs.corpus.ledger import Ledger
 from app.tabs.corpus.progress import ImportProgress
 from app.tabs.corpus.progress_strip import ProgressStrip
 from app.tabs.corpus.tool_row import ToolRow
 from app.widgets.banner import Banner
-from app.widgets.theme import HUGE, LARGE, MEDIUM
+from app.widgets.theme import HUGE, LARGE, SMALL
 from core.config.corpus import ImportConfig
 from core.corpus.library import DocumentRow
+from core.tasks.reading_choices import TextField
+
+LOW_PX = 640  # below this height the table needs the room that the chart takes
 
 
 class CorpusTab(DropArea):
@@ -24,16 +30,28 @@ class CorpusTab(DropArea):
 
     Signals:
         add_requested: Paths of files and folders to be read, dropped or chosen.
+        read_again_requested: Paths of files to be read again, and the `ImportConfig` to read them with.
+        fields_requested: Paths of files whose fields should be listed.
         sample_requested: The user wants to begin with the sample corpus.
+        pause_requested: True to hold the import back, False to let it go on.
         cancel_requested: The import should end.
         include_requested: Document numbers, and whether they should be part of the corpus.
+        remove_requested: Numbers of documents to be taken out of the library.
+        near_duplicates_requested: All near duplicates should be left out.
+        watch_requested: A folder to be watched, or None to watch none any more.
         document_chosen: The ledger's row under the cursor, or None.
     """
 
     add_requested = Signal(list)
+    read_again_requested = Signal(list, object)
+    fields_requested = Signal(list)
     sample_requested = Signal()
+    pause_requested = Signal(bool)
     cancel_requested = Signal()
     include_requested = Signal(list, bool)
+    remove_requested = Signal(list)
+    near_duplicates_requested = Signal()
+    watch_requested = Signal(object)
     document_chosen = Signal(object)
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -42,11 +60,11 @@ class CorpusTab(DropArea):
         self.setAccessibleName("Corpus")
         self.banner = Banner()
         self.tools = ToolRow()
+        self.chart = KindChart()
         self.strip = ProgressStrip()
         self.table = DocumentTable(self)
         self.first_start = FirstStart()
         self.ledger = Ledger(self.table)
-        self.ledger.documents.setObjectName("documentTable")
         self._progress = ImportProgress()
         self._busy = False
         self._pages = QStackedWidget()
@@ -60,99 +78,182 @@ class CorpusTab(DropArea):
 
     def import_config(self) -> ImportConfig:
         """How the next files are to be read."""
-        return self.ledger.reading.config()
+        return self.ledger.filters.reading.config()
 
-    def show_rows(self, rows: Sequence[DocumentRow]) -> None:
-        """Show exactly these rows of the ledger."""
-        self.table.replace_all(rows)
+    def show_listed(self, rows: Sequence[DocumentRow]) -> None:
+        """Show some rows as the ledger has them."""
+        self.table.show_ledger(rows)
+        self._choose_page()
+
+    def show_only(self, paths: Collection[str]) -> None:
+        """Drop the rows of files that the ledger does not have."""
+        self.table.keep_only(paths)
+        self._choose_page()
+
+    def show_removed(self, document_ids: Collection[int]) -> None:
+        """Show documents no more; the cursor goes to what stood below them."""
+        places = self.ledger.documents.selected_places()
+        self.table.remove(document_ids)
+        if places:
+            self.ledger.documents.go_to(places[0])
         self._choose_page()
 
     @Slot(list)
     def show_events(self, events: Sequence[object]) -> None:
         """Let rows and progress follow an import."""
+        before = self.table.rowCount()
         self.table.show_events(events)
+        if not self._progress.files:
+            self.ledger.documents.show_newest(before)
         self._progress.show_events(events)
         self.strip.show_progress(self._progress)
         self._choose_page()
 
-    def show_included(self, document_ids: Sequence[int], included: bool) -> None:
-        """Tick documents, or take their ticks away."""
-        self.table.set_included(document_ids, included)
-
-    def show_document(self, row: DocumentRow | None, text: str) -> None:
-        """Show a document's text beside the table, or nothing."""
-        if row is None:
-            self.ledger.preview.show_nothing()
-        else:
-            self.ledger.preview.show_document(row, text)
-
     def show_import_begun(self, waiting: int) -> None:
         """Count anew; `waiting` imports stand behind this one."""
         self._progress = ImportProgress()
+        self.strip.show_busy(True)
+        self.strip.show_paused(False)
         self.show_waiting(waiting)
+
+    def show_import_ended(self) -> None:
+        """No file is being read any more, until the next import begins."""
+        self.table.end_import()
+        self._choose_page()
 
     def show_waiting(self, waiting: int) -> None:
         """Say how many imports stand behind the one that runs."""
         self.strip.show_waiting(waiting)
         self.strip.show_progress(self._progress)
 
+    def show_paused(self, paused: bool) -> None:
+        """Whether the import is held back."""
+        if paused:
+            self._progress.pause()
+        else:
+            self._progress.resume()
+        self.strip.show_paused(paused)
+        self.strip.show_progress(self._progress)
+
     def show_busy(self, busy: bool) -> None:
         """Whether files are being read now."""
         self._busy = busy
-        self.strip.setVisible(busy)
-        self.strip.cancel_button.setEnabled(busy)
+        self.strip.show_busy(busy)
         self._choose_page()
+
+    def ask_for_fields(self, paths: Sequence[str], fields: Sequence[TextField]) -> None:
+        """Let the user choose which fields of some files are text."""
+        dialog = FieldsDialog(paths, fields, self)
+        dialog.given.connect(self._read_with_fields)
+        dialog.open()
 
     @Slot()
     def choose_files(self) -> None:
         """Ask which files to add."""
-        self._open_dialog("Add files", QFileDialog.FileMode.ExistingFiles)
+        self._open_dialog("Add files", QFileDialog.FileMode.ExistingFiles).filesSelected.connect(
+            self._add_chosen
+        )
 
     @Slot()
     def choose_folder(self) -> None:
         """Ask which folder to add."""
-        self._open_dialog("Add a folder", QFileDialog.FileMode.Directory)
+        self._open_dialog("Add a folder", QFileDialog.FileMode.Directory).filesSelected.connect(
+            self._add_chosen
+        )
 
-    def _open_dialog(self, title: str, mode: QFileDialog.FileMode) -> None:
+    @Slot()
+    def choose_watched_folder(self) -> None:
+        """Ask which folder to watch."""
+        self._open_dialog("Watch a folder", QFileDialog.FileMode.Directory).fileSelected.connect(self._watch)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._choose_page()
+
+    def _open_dialog(self, title: str, mode: QFileDialog.FileMode) -> QFileDialog:
         dialog = QFileDialog(self, title)
         dialog.setFileMode(mode)
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.filesSelected.connect(self._add_chosen)
         dialog.open()
+        return dialog
 
     @Slot(list)
     def _add_chosen(self, names: list[str]) -> None:
         self.add_requested.emit([Path(name) for name in names])
 
+    @Slot(str)
+    def _watch(self, name: str) -> None:
+        self.watch_requested.emit(Path(name))
+
     @Slot()
-    def _cancel(self) -> None:
-        self.strip.show_cancelling()
-        self.cancel_requested.emit()
+    def _watch_no_more(self) -> None:
+        self.watch_requested.emit(None)
+
+    @Slot(list)
+    def _retry(self, paths: list[str]) -> None:
+        self._read_again(paths, self.import_config())
+
+    @Slot(list)
+    def _read_with_ocr(self, paths: list[str]) -> None:
+        self._read_again(paths, self.import_config().model_copy(update={"ocr": "force"}))
+
+    @Slot(list)
+    def _ask_for_password(self, paths: list[str]) -> None:
+        dialog = PasswordDialog(paths, self)
+        dialog.given.connect(self._read_with_password)
+        dialog.open()
+
+    @Slot(list, str)
+    def _read_with_password(self, paths: list[str], password: str) -> None:
+        self._read_again(paths, self.import_config().model_copy(update={"password": password}))
+
+    @Slot(list, list)
+    def _read_with_fields(self, paths: list[str], fields: list[str]) -> None:
+        self._read_again(paths, self.import_config().model_copy(update={"text_fields": tuple(fields)}))
+
+    def _read_again(self, paths: list[str], config: ImportConfig) -> None:
+        self.read_again_requested.emit([Path(path) for path in paths], config)
+
+    @Slot()
+    def _show_summary(self) -> None:
+        self.tools.show_summary(self.table.summary)
+        self.chart.show_summary(self.table.summary)
 
     def _choose_page(self) -> None:
-        self._pages.setCurrentWidget(self.ledger if self.table.rowCount() or self._busy else self.first_start)
+        has_rows = bool(self.table.summary.files or self._busy)
+        self._pages.setCurrentWidget(self.ledger if has_rows else self.first_start)
+        self.chart.setVisible(has_rows and self.height() >= LOW_PX)
 
     def _lay_out(self) -> None:
         self._pages.addWidget(self.first_start)
         self._pages.addWidget(self.ledger)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(HUGE, LARGE, HUGE, LARGE)
-        layout.setSpacing(MEDIUM)
-        layout.addWidget(self.banner)
-        layout.addWidget(self.tools)
-        layout.addWidget(self.strip)
+        layout.setSpacing(SMALL)
+        for widget in (self.banner, self.tools, self.chart, self.strip):
+            layout.addWidget(widget)
         layout.addWidget(self._pages, stretch=1)
         self.strip.hide()
 
     def _connect(self) -> None:
+        actions = self.ledger.actions
         self.dropped.connect(self.add_requested)
         self.tools.files_wished.connect(self.choose_files)
         self.tools.folder_wished.connect(self.choose_folder)
+        self.tools.watching_unwished.connect(self._watch_no_more)
         self.tools.sample_button.clicked.connect(self.sample_requested)
         self.first_start.files_wished.connect(self.choose_files)
         self.first_start.sample_wished.connect(self.sample_requested)
-        self.strip.cancel_button.clicked.connect(self._cancel)
-        self.table.totals_changed.connect(self.tools.show_totals)
+        self.strip.pause_wished.connect(self.pause_requested)
+        self.strip.cancel_wished.connect(self.cancel_requested)
+        self.table.summary_changed.connect(self._show_summary)
         self.table.include_wished.connect(self.include_requested)
-        self.ledger.include_wished.connect(self.include_requested)
+        self.chart.chosen.connect(self.ledger.filter_kind)
         self.ledger.document_chosen.connect(self.document_chosen)
+        self.ledger.action_row.near_duplicates_wished.connect(self.near_duplicates_requested)
+        actions.include_wished.connect(self.include_requested)
+        actions.remove_wished.connect(self.remove_requested)
+        actions.retry_wished.connect(self._retry)
+        actions.ocr_wished.connect(self._read_with_ocr)
+        actions.password_wished.connect(self._ask_for_password)
+        actions.fields_wished.connect(self.fields_requested)

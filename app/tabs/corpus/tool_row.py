@@ -1,13 +1,23 @@
 """The top of the Corpus tab: what the corpus amounts to, and how to add to it."""
 
-from PySide6.QtCore import Signal, Slot
-from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QPushButton, QVBoxLayout, QWidget
+from pathlib import Path
 
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QPushButton, QToolButton, QVBoxLayout, QWidget
+
+from app.tabs.corpus.summary import Summary
+from app.widgets.elided_label import ElidedLabel
 from app.widgets.icons import give_icon
 from app.widgets.theme import SMALL, set_role
 
 CHARACTERS_PER_TOKEN = 4  # a common figure for English text and a vocabulary of some thousands
+LONGEST_FOLDER = 24  # characters of a watched folder's path
+
+_ESTIMATE = (
+    f"Documents that are ticked. Tokens are estimated at {CHARACTERS_PER_TOKEN} characters each; "
+    "training counts them exactly."
+)
 
 
 class ToolRow(QWidget):
@@ -16,18 +26,18 @@ class ToolRow(QWidget):
     Signals:
         files_wished: The user wants to choose files.
         folder_wished: The user wants to choose a folder.
+        watching_unwished: The folder that is watched should be watched no more.
     """
 
     files_wished = Signal()
     folder_wished = Signal()
+    watching_unwished = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.totals = QLabel(objectName="totalsLabel")
-        self.totals.setToolTip(
-            f"Documents that are ticked. Tokens are estimated at {CHARACTERS_PER_TOKEN} characters each; "
-            "training counts them exactly."
-        )
+        self.totals = ElidedLabel(objectName="totalsLabel")
+        self.watch_chip = _watch_chip()
+        self.watch_chip.clicked.connect(self.watching_unwished)
         self.sample_button = QPushButton("&Try the sample", objectName="sampleButton")
         self.sample_button.setToolTip("Write the sample corpus, train a first model on it, and talk with it")
         give_icon(self.sample_button, "sample")
@@ -39,19 +49,23 @@ class ToolRow(QWidget):
         set_role(self.add_button, "primary")
         self.add_button.setMenu(self._make_menu())
         self._lay_out()
-        self.show_totals(0, 0)
+        self.show_summary(Summary())
 
-    @Slot(int, int)
-    def show_totals(self, documents: int, characters: int) -> None:
-        """What is included now."""
-        if documents == 0:
-            self.totals.setText("No text to learn from yet")
-            return
-        noun = "document" if documents == 1 else "documents"
-        tokens = characters // CHARACTERS_PER_TOKEN
-        self.totals.setText(
-            f"{documents:,} {noun} · {characters:,} characters · ≈ {tokens:,} tokens (estimated)"
-        )
+    def show_summary(self, summary: Summary) -> None:
+        """What is in the corpus now."""
+        noun = "document" if summary.documents == 1 else "documents"
+        tokens = summary.characters // CHARACTERS_PER_TOKEN
+        told = f"{summary.documents:,} {noun} · {summary.characters:,} characters · ≈ {tokens:,} tokens (estimated)"
+        self.totals.setText(told if summary.documents else "No text to learn from yet")
+        self.totals.setToolTip(f"{self.totals.text()}\n{_ESTIMATE}")
+
+    def show_watched(self, folder: Path | None) -> None:
+        """The folder that is watched, or None."""
+        self.watch_chip.setVisible(folder is not None)
+        if folder is not None:
+            self.watch_chip.setText(f"Watching {short_path(folder)}  ✕")
+            self.watch_chip.setToolTip(f"New and changed files in {folder} are read. Click to stop watching.")
+            self.watch_chip.setAccessibleName(f"Stop watching {folder}")
 
     def _make_menu(self) -> QMenu:
         menu = QMenu(self)
@@ -76,5 +90,25 @@ class ToolRow(QWidget):
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(SMALL)
         layout.addLayout(words, stretch=1)
+        layout.addWidget(self.watch_chip)
         layout.addWidget(self.sample_button)
         layout.addWidget(self.add_button)
+
+
+def short_path(folder: Path) -> str:
+    """A folder as people write it: below their home with "~", and only its end where it is long."""
+    try:
+        text = str(Path("~") / folder.relative_to(Path.home()))
+    except ValueError:
+        text = str(folder)
+    return text if len(text) <= LONGEST_FOLDER else f"…{text[-LONGEST_FOLDER + 1 :]}"
+
+
+def _watch_chip() -> QToolButton:
+    chip = QToolButton(objectName="watchChip")
+    set_role(chip, "filter")
+    chip.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+    chip.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+    give_icon(chip, "eye", "accent")
+    chip.hide()
+    return chip

@@ -10,6 +10,7 @@ from app.errors import present
 from app.jobs.job import Job, OpenStream, Stream
 from app.jobs.lanes import Lanes
 from app.tabs.train.tab import TrainTab
+from app.tabs.train.tokenizer_controller import TokenizerController
 from core.config.run import RunConfig
 from core.control import StopToken
 from core.corpus.library import Library
@@ -45,6 +46,7 @@ class TrainController(QObject):
         self._catalog = Catalog(workspace)
         self._job: Job | None = None
         self._history: Job | None = None
+        self.tokenizer = TokenizerController(tab, workspace, lanes, self)
         self._name = ""  # of the run that trains, or whose curves are shown
         tab.start_requested.connect(self.start)
         tab.resume_requested.connect(self.resume)

@@ -8,6 +8,7 @@ from core.events import (
     DatasetProgress,
     Evaluated,
     Event,
+    LearningProgress,
     RunEnded,
     RunPrepared,
     StepDone,
@@ -31,6 +32,7 @@ class Progress:
         self.max_steps = 0  # 0: not known yet
         self.step = 0
         self._phase = "Learning the tokenizer…"
+        self._prepared = 0.0
         self._elapsed_seconds = 0.0
         self._last: StepDone | None = None
         self._loss = Smoother(LOSS_SMOOTHING)
@@ -51,13 +53,16 @@ class Progress:
                     "Measuring the untrained model…" if not event.start_step else "Taking the next step…"
                 )
                 self._begin_measuring()
+            case LearningProgress():
+                self._take_preparation("Reading text to learn the tokenizer", event)
+                if event.characters_done == event.characters_total:
+                    self._phase, self._prepared = "Learning the tokenizer…", 0.0
             case TokenizerBuilt():
-                self._phase = "Encoding 0 %…"
+                self._phase, self._prepared = "Encoding 0 %…", 0.0
             case DatasetProgress():
-                done = event.characters_done / max(event.characters_total, 1)
-                self._phase = f"Encoding {done:.0%}…".replace("%", " %")
+                self._take_preparation("Encoding", event)
             case DatasetBuilt():
-                self._phase = "Measuring precision…"
+                self._phase, self._prepared = "Measuring precision…", 0.0
             case RunEnded():
                 self.step = event.step
                 self._phase = FINISHED if event.reason == "finished" else STOPPED
@@ -92,11 +97,19 @@ class Progress:
         """The part of the steps that is taken, from 0 to 1."""
         return min(self.step / self.max_steps, 1.0) if self.max_steps else 0.0
 
+    def prepared_share(self) -> float:
+        """The part of the present phase before the first step that is done; 0 where nobody knows."""
+        return self._prepared
+
     def seconds_left(self) -> float | None:
         """Evaluations and checkpoints included; None until more than the first steps are measured."""
         if not self._measured_steps:
             return None
         return (self.max_steps - self.step) * self._measured_seconds / self._measured_steps
+
+    def _take_preparation(self, title: str, event: LearningProgress | DatasetProgress) -> None:
+        self._prepared = event.characters_done / max(event.characters_total, 1)
+        self._phase = f"{title} {self._prepared:.0%}…".replace("%", " %")
 
     def _begin_measuring(self) -> None:
         self._session_steps = self._measured_steps = 0

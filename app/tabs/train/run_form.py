@@ -7,9 +7,10 @@ from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QComboBox, QFormLayout, QLabel, QLineEdit, QVBoxLayout, QWidget
 
 from app.widgets.config_form import Field, Fields, align, in_titles, rows_of
+from app.widgets.controls import named_button
 from app.widgets.section import Section
 from app.widgets.theme import MEDIUM, SMALL, set_role
-from core.config.corpus import CorpusConfig
+from core.config.corpus import CleaningConfig, CorpusConfig
 from core.config.model import ModelConfig
 from core.config.presets import DEFAULT_PRESET, PRESETS
 from core.config.run import RunConfig
@@ -25,17 +26,22 @@ GROUPS: dict[str, tuple[str, type[Config]]] = {
     "model": ("Model", ModelConfig),
     "training": ("Training", TrainingConfig),
 }
+TOKENIZER_HELP = (
+    "Learn the tokenizer from the corpus now, and see its vocabulary and what it makes of a sentence"
+)
 BASIC_ORDER = ("training", "model", "tokenizer", "corpus")  # how long, how large, in what pieces
 
 
 class RunForm(QWidget):
-    """Shows a run and reads it back.
+    """Shows a run and reads it back. How text is cleaned is chosen elsewhere, and part of the run nevertheless.
 
     Signals:
         changed: The run, its name, or whether it can be trained is no longer what it was.
+        tokenizer_wished: The user wants to look at the tokenizer that these settings give.
     """
 
     changed = Signal()
+    tokenizer_wished = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -43,6 +49,7 @@ class RunForm(QWidget):
         self._value: RunConfig | None = None
         self._problem = ""
         self._suggested_name = ""
+        self._cleaning = CleaningConfig()
         self._make_head()
         self._lay_out()
         for fields in self._groups.values():
@@ -58,11 +65,20 @@ class RunForm(QWidget):
         """Why there is nothing to train, as a sentence; empty where there is."""
         return self._name_problem() or self._problem
 
+    def value_problem(self) -> str:
+        """Why the settings make no run, whatever its name; empty where they do."""
+        return self._problem
+
     def name(self) -> str:
         return self.name_edit.text().strip()
 
+    def show_cleaning(self, config: CleaningConfig) -> None:
+        """Clean text so from now on, whatever runs are shown."""
+        self._cleaning = config
+        self._check()
+
     def show_run(self, run: RunConfig) -> None:
-        """Take over all settings of a run; where they began as a preset, the box shows it."""
+        """Take over all settings of a run but its cleaning; where they began as a preset, the box shows it."""
         self._sampling = run.sampling
         self.preset_box.setCurrentIndex(self.preset_box.findData(run.preset))
         for name, fields in self._groups.items():
@@ -97,6 +113,11 @@ class RunForm(QWidget):
         self.name_edit.setAccessibleName("Name of the run")
         self.name_edit.setToolTip("The run's folder gets this name: letters, digits, '-', '_' and '.'")
         self.name_edit.textChanged.connect(self.changed)
+        self.tokenizer_button = named_button(
+            "Look at the to&kenizer", "tokenizerButton", "search", TOKENIZER_HELP
+        )
+        set_role(self.tokenizer_button, "quiet")
+        self.tokenizer_button.clicked.connect(self.tokenizer_wished)
 
     def _lay_out(self) -> None:
         align([field for fields in self._groups.values() for field in fields.all()])
@@ -110,6 +131,7 @@ class RunForm(QWidget):
         layout.setSpacing(MEDIUM)
         layout.addLayout(head)
         layout.addWidget(rows_of(self._basic_fields()))
+        layout.addWidget(self.tokenizer_button, alignment=Qt.AlignmentFlag.AlignLeft)
         self.advanced = Section("Advanced", self._advanced(), "Show or hide every other setting of the run")
         layout.addWidget(self.advanced)
         layout.addStretch()
@@ -156,7 +178,12 @@ class RunForm(QWidget):
         """Check what one group says against another; mark the field at fault."""
         values = {name: fields.value() for name, fields in self._groups.items()}
         try:
-            self._value = RunConfig(preset=self.preset_box.currentData(), sampling=self._sampling, **values)
+            self._value = RunConfig(
+                preset=self.preset_box.currentData(),
+                cleaning=self._cleaning,
+                sampling=self._sampling,
+                **values,
+            )
         except ValidationError as cause:
             sentence = cause.errors(include_url=False)[0]["msg"].removeprefix("Value error, ")
             where, _, reason = sentence.partition(": ")

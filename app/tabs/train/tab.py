@@ -20,11 +20,13 @@ from app.tabs.train.progress import Progress
 from app.tabs.train.run_chooser import RunChooser
 from app.tabs.train.run_form import RunForm
 from app.tabs.train.samples import Samples
+from app.tabs.train.tokenizer_window import TokenizerWindow
 from app.widgets.banner import Banner
 from app.widgets.controls import named_button, scrolled
 from app.widgets.empty_state import EmptyState
 from app.widgets.icons import give_icon
 from app.widgets.theme import HUGE, LARGE, MEDIUM, SMALL, set_role
+from core.config.corpus import CleaningConfig
 from core.config.run import RunConfig
 from core.corpus.library import CorpusTotals
 from core.events import Event, Notice, SampleWritten
@@ -43,6 +45,7 @@ class TrainTab(QWidget):
         resume_requested: The name of an earlier run that should go on.
         run_chosen: The name of an earlier run whose curves should be shown.
         corpus_requested: The way to where documents are added.
+        tokenizer_requested: The `RunConfig` whose tokenizer should be looked at.
     """
 
     start_requested = Signal(str, object)
@@ -52,6 +55,7 @@ class TrainTab(QWidget):
     resume_requested = Signal(str)
     run_chosen = Signal(str)
     corpus_requested = Signal()
+    tokenizer_requested = Signal(object)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -71,6 +75,11 @@ class TrainTab(QWidget):
         """Put a run that was asked for elsewhere into the form."""
         self.form.show_run(run)
         self.form.show_name(name)
+
+    @Slot(object)
+    def show_cleaning(self, config: CleaningConfig) -> None:
+        """How the text of every run is cleaned from now on."""
+        self.form.show_cleaning(config)
 
     def show_totals(self, totals: CorpusTotals) -> None:
         """The text that a run would be trained on."""
@@ -134,6 +143,7 @@ class TrainTab(QWidget):
     def _make_widgets(self) -> None:
         self.banner = Banner()
         self.form = RunForm()
+        self.tokenizer_window = TokenizerWindow(self)
         self.parameters = QLabel(wordWrap=True)
         self.corpus_facts = QLabel(wordWrap=True)
         self.corpus_facts.setToolTip("Estimates; the exact figures follow once the tokenizer is learned")
@@ -230,6 +240,7 @@ class TrainTab(QWidget):
 
     def _connect(self) -> None:
         self.form.changed.connect(self._show_what_is_possible)
+        self.form.tokenizer_wished.connect(self._ask_for_tokenizer)
         self.start_button.clicked.connect(self._ask_to_start)
         self.pause_button.clicked.connect(self._ask_to_pause)
         self.stop_button.clicked.connect(self.stop_requested)
@@ -244,6 +255,11 @@ class TrainTab(QWidget):
         self.start_requested.emit(self.form.name(), self.form.value())
 
     @Slot()
+    def _ask_for_tokenizer(self) -> None:
+        self.banner.hide()
+        self.tokenizer_requested.emit(self.form.value())
+
+    @Slot()
     def _ask_to_pause(self) -> None:
         (self.go_on_requested if self._paused else self.pause_requested).emit()
 
@@ -256,6 +272,7 @@ class TrainTab(QWidget):
         self.start_button.setEnabled(not obstacle)
         self.start_button.setToolTip(obstacle or "Train the run that the form describes")
         self.form.setEnabled(not self._training)
+        self.form.tokenizer_button.setEnabled(bool(self._totals.characters) and not self.form.value_problem())
         self.chooser.set_idle(not self._training)
         self.pause_button.setEnabled(self._training and not self._stopping)
         self.stop_button.setEnabled(self._training and not self._stopping)

@@ -21,7 +21,7 @@ def lanes(qtbot):
     made = Lanes()
     yield made
     made.stop_all()
-    qtbot.waitUntil(lambda: not made.active())
+    qtbot.waitUntil(made.at_rest)
 
 
 def test_a_lane_is_busy_from_start_to_end(qtbot, lanes):
@@ -104,3 +104,18 @@ def test_waiting_for_all_leaves_no_thread(qtbot, lanes):
     assert lanes.wait_all(5000)
     with qtbot.waitSignal(job.ended):
         pass
+
+
+def test_a_quiet_lane_keeps_nobody_busy(qtbot, lanes):
+    job = lanes.start("library", endless)
+    assert lanes.active() == []
+    assert not lanes.at_rest()
+    with qtbot.assertNotEmitted(lanes.idle), qtbot.waitSignal(job.ended):
+        job.stop()
+    qtbot.waitUntil(lanes.at_rest)
+
+
+def test_closing_down_ends_the_quiet_lanes_too(qtbot, lanes):
+    lanes.start("watch", endless)
+    lanes.close_down()
+    qtbot.waitUntil(lanes.at_rest)

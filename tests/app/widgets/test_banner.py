@@ -2,7 +2,8 @@
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QLabel, QToolButton
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QLabel, QPushButton, QToolButton
 
 from app.errors import DEFECT, present
 from app.widgets.banner import Banner
@@ -60,3 +61,18 @@ def test_a_defect_is_owned_and_never_quoted(banner):
     present(KeyError("secret"), banner)
     assert banner.text().startswith(DEFECT)
     assert "secret" not in banner.text()
+
+
+def test_an_offer_is_answered_by_a_button_that_also_closes_it(qtbot, banner):
+    go_on, forget = QAction("&Go on"), QAction("&Forget")
+    banner.show_offer("An import was interrupted.", [go_on, forget])
+    button = next(button for button in banner.findChildren(QPushButton) if button.text() == "&Go on")
+    with qtbot.waitSignal(go_on.triggered):
+        qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+    assert not banner.isVisible()
+
+
+def test_the_next_message_takes_the_buttons_away(qtbot, banner):
+    banner.show_offer("An import was interrupted.", [QAction("&Go on", banner)])
+    banner.show_notice("Two.")
+    qtbot.waitUntil(lambda: not banner.findChildren(QPushButton))

@@ -25,6 +25,7 @@ def dataset(tmp_path):
         characters=10,
         bytes=12,
         split_by="documents",
+        unknown_tokens=1,
     )
     (tmp_path / "dataset.json").write_text(made.to_json())
     made.tokenizer.write_text("{}")
@@ -38,6 +39,17 @@ def test_a_read_data_set_is_the_one_that_was_described(dataset):
 
 def test_bytes_per_token_is_over_both_splits(dataset):
     assert dataset.bytes_per_token == 3.0
+
+
+def test_the_unknown_share_is_of_all_tokens(dataset):
+    assert dataset.unknown_share == 0.25
+
+
+def test_a_description_of_an_older_program_has_no_unknown_tokens(dataset):
+    record = json.loads(dataset.to_json())
+    del record["unknown_tokens"]
+    (dataset.folder / "dataset.json").write_text(json.dumps(record))
+    assert read_dataset(dataset.folder) == replace(dataset, unknown_tokens=0)
 
 
 def test_the_description_does_not_name_its_folder(dataset, tmp_path):

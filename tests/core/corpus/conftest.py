@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from core.corpus.library import Library, Recorded
+from core.corpus.duplicates import Digested, digest_text
+from core.corpus.ledger import Recorded
+from core.corpus.library import Library
 from core.documents.document import Document
 
 
@@ -17,19 +19,21 @@ def library(tmp_path: Path) -> Iterator[Library]:
 
 
 @pytest.fixture
-def document() -> Callable[..., Document]:
-    def make(text: str, kind: str = "text", warnings: tuple[str, ...] = (), file: bytes = b"") -> Document:
+def read() -> Callable[..., Digested]:
+    """What a reader makes of a file; `file` is its bytes, where they are not those of the text."""
+
+    def make(text: str, kind: str = "text", file: bytes = b"", **options: object) -> Digested:
         sha256 = hashlib.sha256(file or text.encode()).hexdigest()
-        return Document("ignored", kind, sha256, text, 1, warnings, -1.0)
+        return Digested(Document("ignored", kind, sha256, text, **options), digest_text(text))
 
     return make
 
 
 @pytest.fixture
-def add(library: Library, document: Callable[..., Document]) -> Callable[..., Recorded]:
+def add(library: Library, read: Callable[..., Digested]) -> Callable[..., Recorded]:
     """Import one document as a file of some path."""
 
-    def record(path: str, text: str, **options: object) -> Recorded:
-        return library.record(path, document(text, **options), len(text.encode()))
+    def record(path: str, text: str, import_id: int = 0, **options: object) -> Recorded:
+        return library.record(path, read(text, **options), len(text.encode()), import_id)
 
     return record

@@ -1,25 +1,20 @@
-import sqlite3
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 
-from core.config.corpus import CorpusConfig
+from core.config.corpus import CleaningConfig, CorpusConfig
 from core.corpus.library import CorpusTotals, Library
-from core.errors import (
-    DamagedLibraryError,
-    DiskFullError,
-    UnknownDocumentError,
-    UserFacingError,
-    WorkspaceError,
-)
+from core.documents.document import PageConfidence
+from core.errors import UnknownDocumentError
+from core.events import QueuedFile
 
 CONFIG = CorpusConfig()
+CLEANING = CleaningConfig()
+AS_READ = CleaningConfig(**dict.fromkeys(CleaningConfig.model_fields, False))
 
 
-def texts(library: Library, split: str, config: CorpusConfig = CONFIG) -> list[str]:
-    return [passage.text for passage in library.passages(split, config)]
+def texts(
+    library: Library, split: str, config: CorpusConfig = CONFIG, cleaning: CleaningConfig = CLEANING
+) -> list[str]:
+    return [passage.text for passage in library.passages(split, config, cleaning)]
 
 
 def many(add, count: int = 60) -> list[str]:
@@ -101,80 +96,79 @@ def test_a_failure_costs_nothing_that_was_read_before(library, add):
 
 def test_cancelled_files_are_noted_unless_they_are_here_already(library, add):
     add("/a.txt", "sheep")
-    library.record_cancelled([("/a.txt", "", 5), ("/b.txt", "", 5)])
+    library.record_cancelled([QueuedFile("/a.txt", "", 5), QueuedFile("/b.txt", "", 5)])
     assert [(row.path, row.state) for row in library.rows()] == [("/a.txt", "done"), ("/b.txt", "cancelled")]
 
 
 def test_a_number_that_no_document_has_is_told(library):
-    for ask in (library.row, library.text, lambda number: library.set_included([number], True)):
+    asks = (library.row, library.text, library.page_confidences)
+    for ask in (
+        *asks,
+        lambda number: library.set_included([number], True),
+        lambda number: library.remove([number]),
+    ):
         with pytest.raises(UnknownDocumentError, match="no document number 7"):
             ask(7)
 
 
-# Duplicates and replacement
+def test_what_is_known_of_a_reading_is_kept(library, read):
+    pages = (PageConfidence(1, 91.5, 20), PageConfidence(3, 55.0, 4))
+    digested = read("sheep", kind="pdf", pages=3, confidences=pages, note="Its field `body` is the text.")
+    number = library.record("/a.pdf", digested, 9, seconds=1.5, fields=("body",)).document_id
+    row = library.row(number)
+    assert (row.state, row.reason, row.pages, row.seconds) == (
+        "done",
+        "Its field `body` is the text.",
+        3,
+        1.5,
+    )
+    assert row.confidence == digested.document.confidence
+    assert library.page_confidences(number) == pages
+    assert library.fields_of("/a.pdf") == ("body",)
+    assert library.fields_of("/b.pdf") == ()
 
 
-def test_an_unchanged_file_is_already_in_the_library(library, add):
-    first = add("/a.txt", "sheep")
-    again = add("/a.txt", "sheep")
-    assert (again.state, again.reason) == ("duplicate", "It is already in the library.")
-    assert again.document_id == first.document_id
-    assert library.row(first.document_id).state == "done"
+def test_an_archive_is_done_without_text_and_no_ones_duplicate(library, add):
+    for path in ("/a.zip", "/b.zip"):
+        added = add(path, "", kind="archive", file=path.encode(), note="2 files.")
+        assert (added.state, added.reason) == ("done", "2 files.")
+    assert library.totals().documents == 0
 
 
-def test_a_changed_file_replaces_its_text_and_keeps_its_number(library, add):
-    first = add("/a.txt", "sheep")
-    library.set_included([first.document_id], False)
-    again = add("/a.txt", "more sheep")
-    assert (again.state, again.document_id) == ("done", first.document_id)
-    assert library.text(first.document_id) == "more sheep"
-    assert not library.row(first.document_id).included
+def test_rows_come_in_portions(library, add):
+    numbers = [add(f"/{n}.txt", f"sheep {n}").document_id for n in range(5)]
+    assert [row.id for row in library.rows(after=numbers[1], most=2)] == numbers[2:4]
+    assert library.row_of("/3.txt") == library.row(numbers[3])
+    assert library.row_of("/9.txt") is None
 
 
-def test_the_same_bytes_read_better_this_time_replace_the_text(library, document):
-    library.record("/scan.png", document("shoop", file=b"png", warnings=("Hard to read.",)), 3)
-    again = library.record("/scan.png", document("sheep", file=b"png"), 3)
-    assert again.state == "done"
-    assert library.text(again.document_id) == "sheep"
+def test_a_file_is_unchanged_while_its_size_and_time_are(library, read):
+    library.record("/a.txt", read("sheep"), 5, modified_ns=7)
+    assert library.is_unchanged("/a.txt", 5, 7)
+    assert not library.is_unchanged("/a.txt", 6, 7)
+    assert not library.is_unchanged("/a.txt", 5, 8)
+    assert not library.is_unchanged("/b.txt", 5, 7)
 
 
-def test_the_same_bytes_elsewhere_are_a_duplicate_named_by_what_they_repeat(library, add):
-    first = add("/a/report.txt", "sheep")
-    copy = add("/b/copy.txt", "sheep")
-    assert (copy.state, copy.document_id) == ("duplicate", 0)
-    assert copy.reason == f"It repeats report.txt (document {first.document_id}, /a/report.txt)."
-    assert [row.state for row in library.rows()] == ["done", "duplicate"]
-    assert library.totals().documents == 1
+def test_a_file_that_was_only_touched_is_unchanged_when_it_was_looked_at(library, read):
+    library.record("/a.txt", read("sheep"), 5, modified_ns=7)
+    library.record("/a.txt", read("sheep"), 5, modified_ns=8)
+    assert library.is_unchanged("/a.txt", 5, 8)
 
 
-def test_the_same_text_from_other_bytes_is_a_duplicate(library, add):
-    add("/a.txt", "sheep\nand goats\n")
-    assert add("/windows.txt", "sheep \r\nand goats").state == "duplicate"
+def test_a_file_that_failed_counts_as_changed(library):
+    library.record_failure("/a.pdf", "failed", "It is damaged.", "pdf", 9, modified_ns=7)
+    assert not library.is_unchanged("/a.pdf", 9, 7)
 
 
-def test_a_file_that_became_a_copy_loses_its_text(library, add):
-    add("/a.txt", "sheep")
-    second = add("/b.txt", "goats")
-    add("/b.txt", "sheep")
-    assert library.row(second.document_id).state == "duplicate"
-    assert library.text(second.document_id) == ""
+def test_a_file_of_no_known_kind_is_unchanged_so_that_a_watched_folder_tries_it_once(library):
+    library.record_failure("/a.bin", "unsupported", "It is no text.", "", 9, modified_ns=7)
+    assert library.is_unchanged("/a.bin", 9, 7)
 
 
-def test_a_copy_is_taken_in_when_what_it_repeated_has_changed(library, add):
-    add("/a.txt", "sheep")
-    add("/b.txt", "sheep")
-    add("/a.txt", "goats")
-    assert add("/b.txt", "sheep").state == "done"
-
-
-def test_known_bytes_need_not_be_read_again(library, add, document):
-    add("/a.txt", "sheep")
-    (known,) = library.hashes_of_size(5)
-    assert known == document("sheep").sha256
-    duplicate = library.record_known("/b.txt", known, 5)
-    assert duplicate
-    assert duplicate.reason.startswith("It repeats a.txt")
-    assert library.record_known("/c.txt", "0" * 64, 5) is None
+def test_a_removed_file_is_unchanged_so_that_a_watched_folder_leaves_it_alone(library, read):
+    library.remove([library.record("/a.txt", read("sheep"), 5, modified_ns=7).document_id])
+    assert library.is_unchanged("/a.txt", 5, 7)
 
 
 # The corpus
@@ -220,7 +214,7 @@ def test_passages_come_in_the_order_of_paths_not_of_import(library, add):
 def test_passages_are_clean_on_their_way_out(library, add):
     add("/a.txt", "a\r\n\r\n\r\n\r\nb\x00\r\n" + "c\r\n" * 30)
     assert "".join(texts(library, "train") + texts(library, "val")) == "a\n\nb\n" + "c\n" * 30
-    assert "\x00" in texts(library, "train", CorpusConfig(normalize=False))[0]
+    assert "\x00" in texts(library, "train", CONFIG, AS_READ)[0]
 
 
 def test_lines_are_passages_where_the_user_wants_it_so(library, add):
@@ -233,7 +227,7 @@ def test_lines_are_passages_where_the_user_wants_it_so(library, add):
 def test_every_passage_of_conversations_ends_with_its_own_eos(library, add, samples):
     add("/a.jsonl", "<|user|>Q<|assistant|>A<eos>\n" * 10, kind="conversation")
     assert library.has_conversations()
-    passages = [*library.passages("train", CorpusConfig(samples=samples))]
+    passages = [*library.passages("train", CorpusConfig(samples=samples), CLEANING)]
     assert all(passage.has_markers and passage.text.endswith("A<eos>") for passage in passages)
     assert "".join(passage.text for passage in passages) == "<|user|>Q<|assistant|>A<eos>" * 9
 
@@ -241,7 +235,7 @@ def test_every_passage_of_conversations_ends_with_its_own_eos(library, add, samp
 def test_markers_in_a_text_are_text(library, add):
     add("/a.txt", "say <eos>")
     assert not library.has_conversations()
-    assert not any(passage.has_markers for passage in library.passages("train", CONFIG))
+    assert not any(passage.has_markers for passage in library.passages("train", CONFIG, CLEANING))
 
 
 def test_documents_left_out_are_in_no_passage(library, add):
@@ -253,123 +247,20 @@ def test_documents_left_out_are_in_no_passage(library, add):
 def test_the_fingerprint_changes_with_what_is_included_and_how_it_is_used(library, add):
     added = add("/a.txt", "sheep")
     add("/b.txt", "goats")
-    both = library.fingerprint(CONFIG)
+    both = library.fingerprint(CONFIG, CLEANING)
     library.set_included([added.document_id], False)
-    one = library.fingerprint(CONFIG)
+    one = library.fingerprint(CONFIG, CLEANING)
     library.set_included([added.document_id], True)
-    assert library.fingerprint(CONFIG) == both
-    assert len({both, one, library.fingerprint(CorpusConfig(samples="lines"))}) == 3
+    assert library.fingerprint(CONFIG, CLEANING) == both
+    assert len({both, one, library.fingerprint(CorpusConfig(samples="lines"), CLEANING)}) == 3
+    assert library.fingerprint(CONFIG, AS_READ) != both
 
 
-def test_the_fingerprint_does_not_depend_on_the_order_of_import(tmp_path, document):
+def test_the_fingerprint_does_not_depend_on_the_order_of_import(tmp_path, read):
     prints = []
     for name, order in (("one", ["/a.txt", "/b.txt"]), ("two", ["/b.txt", "/a.txt"])):
         with Library(tmp_path / name) as library:
             for path in order:
-                library.record(path, document(f"text of {path}"), 9)
-            prints.append(library.fingerprint(CONFIG))
+                library.record(path, read(f"text of {path}"), 9)
+            prints.append(library.fingerprint(CONFIG, CLEANING))
     assert prints[0] == prints[1]
-
-
-# What can go wrong with the file
-
-
-def test_a_damaged_library_is_told_and_left_as_it_is(tmp_path):
-    path = tmp_path / "library.sqlite"
-    path.write_bytes(b"no database at all" * 100)
-    with pytest.raises(DamagedLibraryError, match=r"it is damaged\. Nothing in it was changed"):
-        Library(path)
-    assert path.read_bytes() == b"no database at all" * 100
-
-
-def test_damage_in_the_middle_is_told_when_it_is_met(tmp_path, document):
-    path = tmp_path / "library.sqlite"
-    with Library(path) as library:
-        for number in range(200):
-            library.record(f"/{number}.txt", document(f"{number} sheep " * 200), 9)
-    data = path.read_bytes()
-    path.write_bytes(data[:8192] + b"\xff" * (len(data) - 8192))
-    with pytest.raises(DamagedLibraryError), Library(path) as library:
-        for row in library.rows():
-            library.text(row.id)
-
-
-def test_another_programs_database_is_not_touched(tmp_path):
-    connection = sqlite3.connect(tmp_path / "library.sqlite")
-    connection.execute("CREATE TABLE theirs (a)")
-    connection.close()
-    before = (tmp_path / "library.sqlite").read_bytes()
-    with pytest.raises(DamagedLibraryError, match="another program"):
-        Library(tmp_path / "library.sqlite")
-    assert (tmp_path / "library.sqlite").read_bytes() == before
-
-
-def test_a_library_of_a_newer_version_is_not_touched(tmp_path):
-    Library(tmp_path / "library.sqlite").close()
-    connection = sqlite3.connect(tmp_path / "library.sqlite")
-    connection.execute("PRAGMA user_version = 99")
-    connection.close()
-    with pytest.raises(DamagedLibraryError, match="a newer version"):
-        Library(tmp_path / "library.sqlite")
-
-
-def test_a_workspace_that_cannot_hold_a_library_is_told(tmp_path):
-    (tmp_path / "library.sqlite").mkdir()
-    with pytest.raises(WorkspaceError):
-        Library(tmp_path / "library.sqlite")
-    (tmp_path / "file").touch()
-    with pytest.raises(WorkspaceError):
-        Library(tmp_path / "file" / "library.sqlite")
-
-
-def test_a_full_disk_loses_nothing_that_was_there(library, add):
-    add("/a.txt", "sheep")
-    pages = library._query("PRAGMA page_count")[0][0]
-    library._query(f"PRAGMA max_page_count = {pages + 2}")
-    with pytest.raises(DiskFullError):
-        add("/b.txt", "goats " * 10_000)
-    assert [row.path for row in library.rows()] == ["/a.txt"]
-    library._query("PRAGMA max_page_count = 1000000")
-    assert add("/c.txt", "cows").state == "done"
-
-
-def test_a_library_that_must_not_be_written_is_told(library, add):
-    library._query("PRAGMA query_only = ON")
-    with pytest.raises(WorkspaceError):
-        add("/a.txt", "sheep")
-
-
-def test_two_instances_write_in_turn(library, add, tmp_path, document):
-    with Library(tmp_path / "library.sqlite") as second:
-        for number in range(20):
-            add(f"/a/{number}.txt", f"sheep {number}")
-            second.record(f"/b/{number}.txt", document(f"goats {number}"), 9)
-        assert second.totals() == library.totals()
-    assert library.totals().documents == 40
-
-
-def test_a_kill_leaves_whole_rows(tmp_path):
-    script = (
-        "import os, sys\n"
-        "from pathlib import Path\n"
-        "from core.corpus.library import Library\n"
-        "from core.documents.document import Document\n"
-        "library = Library(Path(sys.argv[1]))\n"
-        "for number in range(50):\n"
-        "    text = f'{number} sheep'\n"
-        "    library.record(f'/{number}.txt', Document('', 'text', text, text, 1, (), -1.0), 9)\n"
-        "with library._database.transaction():\n"
-        "    library._write_row('/half.txt', kind='text', state='done', reason='', bytes=1)\n"
-        "    os.kill(os.getpid(), 9)\n"
-    )
-    path = tmp_path / "library.sqlite"
-    ended = subprocess.run([sys.executable, "-c", script, str(path)], cwd=Path.cwd(), check=False)
-    assert ended.returncode == -9
-    with Library(path) as library:
-        assert [library.text(row.id) for row in library.rows()] == [f"{number} sheep" for number in range(50)]
-
-
-def test_every_failure_of_the_library_has_a_remedy(tmp_path):
-    for error in (DamagedLibraryError(tmp_path, "it is damaged"), DiskFullError(tmp_path)):
-        assert isinstance(error, UserFacingError)
-        assert error.remedy

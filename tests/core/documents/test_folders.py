@@ -1,14 +1,16 @@
 import os
+import sys
 from pathlib import Path
 
 import pytest
 
-from core.documents.folders import find_files, refuse_missing
+from core.documents.document import Source
+from core.documents.folders import find_files, ledger_path, refuse_missing, source_of
 from core.errors import MissingPathError
 
 
 def names(*paths: Path) -> list[str]:
-    return [file.path.name for file in find_files(paths)]
+    return [file.source.name for file in find_files(paths)]
 
 
 def test_folders_are_searched_to_the_bottom_in_order_of_names(tmp_path):
@@ -16,6 +18,12 @@ def test_folders_are_searched_to_the_bottom_in_order_of_names(tmp_path):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
     assert names(tmp_path) == ["x.txt", "1.txt", "2.txt", "c.txt"]
+
+
+def test_a_file_comes_with_its_size(tmp_path):
+    (tmp_path / "a.txt").write_text("hello")
+    (file,) = find_files([tmp_path])
+    assert (file.source, file.bytes, file.state) == (Source(tmp_path / "a.txt"), 5, "")
 
 
 def test_hidden_files_are_skipped_unless_they_are_named(tmp_path):
@@ -54,3 +62,44 @@ def test_a_file_that_is_named_twice_is_found_once(tmp_path):
 def test_a_path_that_does_not_exist_is_refused(tmp_path):
     with pytest.raises(MissingPathError, match="nowhere does not exist"):
         refuse_missing([tmp_path, tmp_path / "nowhere"])
+
+
+def test_a_path_below_an_archive_is_a_file_in_it(tmp_path):
+    (tmp_path / "all.zip").touch()
+    member = Source(tmp_path / "all.zip", "in/a.txt")
+    refuse_missing([member.as_path])
+    assert [file.source for file in find_files([member.as_path, member.as_path])] == [member]
+    assert source_of(ledger_path(member)) == member
+
+
+def test_a_file_that_is_gone_keeps_its_path(tmp_path):
+    gone = tmp_path / "folder" / "gone.txt"
+    assert source_of(ledger_path(Source(gone))) == Source(gone)
+
+
+def test_a_line_end_in_a_name_is_kept(tmp_path):
+    (tmp_path / "two\nlines.txt").touch()
+    (file,) = find_files([tmp_path])
+    assert ledger_path(file.source).endswith("two\nlines.txt")
+    assert source_of(ledger_path(file.source)) == file.source
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse such names")
+def test_bytes_that_are_no_utf_8_are_spelled_out_and_found_again(tmp_path):
+    (tmp_path / os.fsdecode(b"caf\xe9.txt")).touch()
+    (file,) = find_files([tmp_path])
+    path = ledger_path(file.source)
+    assert path == str(tmp_path / r"caf\xe9.txt")
+    assert source_of(path) == file.source
+    assert list(find_files([Path(path)])) == [file]
+
+
+def test_a_name_that_only_looks_spelled_out_is_itself(tmp_path):
+    (tmp_path / r"caf\xe9.txt").touch()
+    (file,) = find_files([tmp_path])
+    assert source_of(ledger_path(file.source)) == file.source
+
+
+def test_a_path_with_a_zero_byte_is_nowhere():
+    with pytest.raises(MissingPathError):
+        refuse_missing([Path("a\0b")])

@@ -1,83 +1,130 @@
-import shutil
+import os
 
-import pytesseract
 import pytest
 from PIL import Image
 
 from core.config.corpus import ImportConfig
-from core.documents import image, ocr
-from core.documents.image import upright_page
-from core.documents.ocr import PageNotReadError, PageText, Recognizer, installed_languages
-from core.documents.reading import read_document
-from core.errors import OcrUnavailableError, UnreadableDocumentError, UnsupportedDocumentError
+from core.documents import image
+from core.documents.document import PageText
+from core.documents.image import read_image, recognize_frame, upright_page
+from core.documents.ocr import PageNotReadError
+from core.errors import UnreadableDocumentError, UnsupportedDocumentError
 
 ORIENTATION = 0x0112
+QUARTER_TURN = 6  # the camera was held upright: turn by a quarter to look at it
 
 
-def fake_reading(monkeypatch, *answers):
-    """Tesseract gives these answers, one a page."""
-    waiting = list(answers)
-
-    def read(self, page):
-        answer = waiting.pop(0)
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
-
-    monkeypatch.setattr(Recognizer, "read", read)
+def frames_of(*greys, size=(64, 48)):
+    return [Image.new("RGB", size, (grey, grey, grey)) for grey in greys]
 
 
-def test_words_in_a_picture_become_text_with_a_confidence(tmp_path, picture):
-    picture("Clover lives in the mill").save(tmp_path / "scan.png")
-    document = read_document(tmp_path / "scan.png", ImportConfig())
-    assert (document.kind, document.text, document.pages) == ("image", "Clover lives in the mill", 1)
-    assert document.confidence > 60
-    assert document.warnings == ()
+def save(path, frames, **options):
+    frames[0].save(path, save_all=True, append_images=frames[1:], **options)
+    return path
 
 
-def test_a_turned_photo_is_read_upright(tmp_path, picture):
+def halve(path):
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+    return path
+
+
+@pytest.mark.parametrize("name", ["a.png", "a.jpg", "a.gif", "a.bmp", "a.tiff", "a.webp"])
+def test_words_in_a_picture_become_text_with_a_confidence(tmp_path, picture, name):
+    picture("Clover lives in the mill").save(tmp_path / name)
+    content = read_image(tmp_path / name, ImportConfig())
+    assert (content.text, content.pages, content.scans, content.warnings) == ("", 1, (1,), ())
+    page = recognize_frame(tmp_path / name, 1, ImportConfig())
+    assert (page.text, page.words) == ("Clover lives in the mill", 5)
+    assert page.percent > 60
+
+
+@pytest.mark.parametrize("name", ["photo.jpg", "photo.png", "photo.webp", "photo.tiff"])
+def test_a_turned_photo_is_read_upright(tmp_path, picture, tesseract, name):
+    shown = tesseract(PageText("Clover", 90.0, 1))
     exif = Image.Exif()
-    exif[ORIENTATION] = 6  # the camera was held upright: turn by a quarter to look at it
-    picture("Clover").transpose(Image.Transpose.ROTATE_90).save(tmp_path / "photo.jpg", exif=exif)
-    assert read_document(tmp_path / "photo.jpg", ImportConfig()).text == "Clover"
+    exif[ORIENTATION] = QUARTER_TURN
+    picture("Clover").transpose(Image.Transpose.ROTATE_90).save(tmp_path / name, exif=exif)
+    recognize_frame(tmp_path / name, 1, ImportConfig())
+    assert shown[0].size == (900, 160)
 
 
-@pytest.mark.parametrize("name", ["frames.gif", "frames.tiff"])
-def test_every_frame_is_a_page(tmp_path, picture, monkeypatch, name):
-    frames = [picture(words) for words in ("one", "two", "three")]
-    frames[0].save(tmp_path / name, save_all=True, append_images=frames[1:])
-    fake_reading(monkeypatch, *(PageText(words, (90.0,)) for words in ("one", "two", "three")))
-    document = read_document(tmp_path / name, ImportConfig())
-    assert (document.text, document.pages) == ("one\n\ntwo\n\nthree", 3)
+@pytest.mark.parametrize(("name", "options"), [("a.gif", {}), ("a.tiff", {}), ("a.webp", {"lossless": True})])
+def test_every_frame_is_a_page(tmp_path, tesseract, name, options):
+    path = save(tmp_path / name, frames_of(0, 100, 200), **options)
+    shown = tesseract(*[PageText("", 0.0, 0)] * 4)
+    content = read_image(path, ImportConfig())
+    assert (content.text, content.pages, content.scans) == ("\f\f", 3, (1, 2, 3))
+    for page in (1, 2, 3, 1):
+        recognize_frame(path, page, ImportConfig())
+    assert [frame.getpixel((5, 5)) for frame in shown] == [0, 100, 200, 0]
 
 
-def test_frames_that_were_not_recognised_in_time_are_named(tmp_path, picture, monkeypatch):
-    frames = [picture(words) for words in ("one", "two")]
-    frames[0].save(tmp_path / "two.tiff", save_all=True, append_images=frames[1:])
-    fake_reading(monkeypatch, PageText("one", (90.0,)), PageNotReadError())
-    assert read_document(tmp_path / "two.tiff", ImportConfig()).warnings == ("Lost or left out: page 2.",)
+def test_a_tiff_of_500_frames_is_500_pages(tmp_path):
+    path = save(tmp_path / "many.tiff", frames_of(*[number % 256 for number in range(500)], size=(8, 8)))
+    assert read_image(path, ImportConfig()).pages == 500
 
 
-def test_a_scan_that_is_hard_to_read_is_a_warning(tmp_path, picture, monkeypatch):
+def test_a_cameras_preview_is_no_page(tmp_path):
+    path = save(tmp_path / "photo.jpg", frames_of(0, 200), format="MPO")
+    assert read_image(path, ImportConfig()).pages == 1
+
+
+def test_an_image_stays_open_for_its_next_page_until_it_changes(tmp_path, tesseract):
+    shown = tesseract(*[PageText("", 0.0, 0)] * 3)
+    path = save(tmp_path / "two.tiff", frames_of(0, 100))
+    recognize_frame(path, 1, ImportConfig())
+    kept = image._last_opened._opened
+    recognize_frame(path, 2, ImportConfig())
+    assert image._last_opened._opened is kept
+    save(path, frames_of(250, 200))
+    os.utime(path, ns=(0, 0))
+    recognize_frame(path, 1, ImportConfig())
+    assert [frame.getpixel((5, 5)) for frame in shown] == [0, 100, 250]
+
+
+def test_without_ocr_an_image_is_not_supported(tmp_path, picture, no_ocr):
     picture("x").save(tmp_path / "scan.png")
-    fake_reading(monkeypatch, PageText("smudge", (50.0, 31.0)))
-    document = read_document(tmp_path / "scan.png", ImportConfig())
-    assert document.confidence == 40.5
-    assert document.warnings == ("The scan is hard to read: 40 % mean confidence.",)
+    with pytest.raises(UnsupportedDocumentError, match="it is an image, and OCR is off"):
+        read_image(tmp_path / "scan.png", no_ocr)
 
 
 def test_too_many_pixels_are_refused_before_they_are_unpacked(tmp_path):
-    Image.new("1", (3000, 1000)).save(tmp_path / "bomb.png")
+    Image.new("1", (30_000, 30_000)).save(tmp_path / "bomb.png")
+    with pytest.raises(UnsupportedDocumentError, match="900 megapixels, and 200 is the limit"):
+        read_image(tmp_path / "bomb.png", ImportConfig())
+
+
+def test_a_bomb_behind_a_small_frame_is_refused_too(tmp_path):
+    path = save(tmp_path / "bomb.tiff", [Image.new("1", (10, 10)), Image.new("1", (3000, 1000))])
     with pytest.raises(UnsupportedDocumentError, match="3 megapixels, and 2 is the limit"):
-        read_document(tmp_path / "bomb.png", ImportConfig(image_megapixels=2))
+        read_image(path, ImportConfig(image_megapixels=2))
+    with pytest.raises(PageNotReadError, match="3 megapixels"):
+        recognize_frame(path, 2, ImportConfig(image_megapixels=2))
 
 
-def test_a_truncated_image_is_damaged(tmp_path, picture):
-    picture("Clover").save(tmp_path / "scan.png")
-    data = (tmp_path / "scan.png").read_bytes()
-    (tmp_path / "scan.png").write_bytes(data[: len(data) // 2])
+@pytest.mark.parametrize("name", ["scan.png", "scan.jpg", "scan.bmp", "scan.gif"])
+def test_an_image_that_breaks_off_is_read_as_far_as_it_goes(tmp_path, picture, tesseract, name):
+    shown = tesseract(PageText("Clover", 90.0, 1))
+    picture("Clover").save(tmp_path / name)
+    content = read_image(halve(tmp_path / name), ImportConfig())
+    assert content.warnings == ("It is damaged: only a part of the picture was read.",)
+    assert recognize_frame(tmp_path / name, 1, ImportConfig()).text == "Clover"
+    assert shown[0].size == (900, 160)
+
+
+def test_a_tiff_that_breaks_off_names_the_page(tmp_path):
+    path = save(tmp_path / "two.tiff", frames_of(0, 100), compression=None)
+    data = bytearray(path.read_bytes())
+    path.write_bytes(data[:-1000])
+    assert read_image(path, ImportConfig()).warnings == ("Page 2 could be read only in part.",)
+
+
+def test_an_image_of_which_nothing_is_left_is_damaged(tmp_path):
+    (tmp_path / "scan.png").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(40))
     with pytest.raises(UnreadableDocumentError, match="it is damaged"):
-        read_document(tmp_path / "scan.png", ImportConfig())
+        read_image(tmp_path / "scan.png", ImportConfig())
+    with pytest.raises(PageNotReadError, match="it is damaged"):
+        recognize_frame(tmp_path / "scan.png", 1, ImportConfig())
 
 
 def test_transparent_means_white():
@@ -85,41 +132,19 @@ def test_transparent_means_white():
     assert upright_page(clear).getpixel((0, 0)) == 255
 
 
-def test_a_page_that_takes_too_long_is_given_up(tmp_path, picture, monkeypatch):
-    def hurry(config, ends_at):
-        return Recognizer("eng", 0.001, ends_at)
-
-    monkeypatch.setattr(image, "open_recognizer", hurry)
-    picture("Clover").save(tmp_path / "scan.png")
-    with pytest.raises(UnreadableDocumentError, match="not recognised in time"):
-        read_document(tmp_path / "scan.png", ImportConfig())
-
-
-def test_no_page_is_begun_when_the_files_time_is_over(picture):
-    with pytest.raises(PageNotReadError):
-        Recognizer("eng", page_seconds=60, ends_at=0).read(picture("Clover"))
+@pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "RGB", "RGBA", "CMYK", "YCbCr", "LAB"])
+def test_colours_become_grey(mode):
+    image = Image.new("RGB", (4, 2), "white")
+    image.paste("black", (0, 0, 2, 2))
+    if mode == "LAB":
+        image = Image.merge("LAB", [image.convert("L"), *[Image.new("L", (4, 2), 128)] * 2])
+    page = upright_page(image.convert(mode) if image.mode != mode else image)
+    assert (page.mode, page.getpixel((0, 0)), page.getpixel((3, 0))) == ("L", 0, 255)
 
 
-def test_the_installed_languages_are_listed():
-    assert "eng" in installed_languages()
-    assert "osd" not in installed_languages()
-
-
-def test_a_missing_language_is_named_with_its_install_line(tmp_path, picture, monkeypatch):
-    monkeypatch.setattr(ocr, "_package_manager", lambda: "apt-get")
-    picture("Clover").save(tmp_path / "scan.png")
-    with pytest.raises(OcrUnavailableError, match="'xyz' is not installed") as caught:
-        read_document(tmp_path / "scan.png", ImportConfig(languages="eng+xyz"))
-    assert "sudo apt-get install tesseract-ocr-xyz" in caught.value.remedy
-
-
-@pytest.mark.parametrize("manager", ["apt-get", "dnf", "pacman", "zypper", "brew", "winget", ""])
-def test_without_tesseract_the_install_line_fits_the_system(monkeypatch, manager):
-    monkeypatch.setattr(pytesseract.pytesseract, "tesseract_cmd", "no-such-program")
-    monkeypatch.setattr(shutil, "which", lambda name: name if name == manager else None)
-    platform = {"brew": "darwin", "winget": "win32"}.get(manager, "linux")
-    monkeypatch.setattr(ocr.sys, "platform", platform)
-    with pytest.raises(OcrUnavailableError, match="Tesseract is not installed") as caught:
-        installed_languages()
-    assert f"{manager} install" in caught.value.remedy or manager in ("", "pacman")
-    assert "import again" in caught.value.remedy
+@pytest.mark.parametrize("mode", ["I;16", "I", "F"])
+def test_more_than_8_bits_keep_their_contrast(mode):
+    image = Image.new(mode, (4, 2), 4000)
+    image.putpixel((0, 0), 60)
+    page = upright_page(image)
+    assert (page.getpixel((0, 0)), page.getpixel((3, 0))) == (0, 255)

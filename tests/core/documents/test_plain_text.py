@@ -1,10 +1,12 @@
 import codecs
+import random
+import struct
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.documents.plain_text import decode_text
+from core.documents.plain_text import decode_text, encoding_of, is_binary
 
 GERMAN = "Ein längerer Text über Bären, die im Wald schlafen und Äpfel fressen. Größe und Maß."
 
@@ -37,10 +39,69 @@ def test_western_text_of_windows_is_recognised(text):
         ("こんにちは世界。これは日本語の文章です。", "shift_jis"),
         ("Привет, как дела? Это русский текст.", "cp1251"),
         ("Příliš žluťoučký kůň úpěl ďábelské ódy", "cp1250"),
+        ("Příliš žluťoučký kůň úpěl ďábelské ódy", "iso8859_2"),
+        ("Сегодня очень хорошая погода, и мы пошли гулять в парк. Это русский текст.", "koi8_r"),
+        ("今天天气很好，我们一起去公园散步。这是一个中文句子。", "gb18030"),
+        ("안녕하세요. 오늘은 날씨가 아주 좋아서 산책을 나갔습니다.", "euc_kr"),
+        ("今天天氣很好，我們一起去公園散步。這是一個中文句子。", "big5"),
+        ("Σήμερα ο καιρός είναι πολύ καλός και πήγαμε βόλτα στο πάρκο.", "cp1253"),
     ],
 )
 def test_other_encodings_are_detected(text, encoding):
     assert decode_text(text.encode(encoding))[0] == text
+
+
+def test_what_is_foreign_may_come_after_many_pages_of_english():
+    pages = b"It was a dark and stormy night.\n" * 5000
+    text = decode_text(pages + "Привет, как дела? Это русский текст.".encode("cp1251"))[0]
+    assert text.endswith("русский текст.")
+
+
+def test_what_the_file_says_of_its_encoding_counts_where_it_can_be_true():
+    assert decode_text(b"\xd4\xc5\xd3\xd4", declared="koi8-r")[0] == "тест"
+    assert encoding_of("тест".encode(), declared="koi8-r") == "utf-8"
+    assert encoding_of("Größe".encode("cp1252"), declared="no-such-thing") == "cp1252"
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize(
+    "text", [GERMAN, "Привет, как дела?\n", "これは日本語の文章です。\n今日は天気がいい。\n", "Hi"]
+)
+def test_utf_16_is_known_without_a_mark(text, encoding):
+    assert not is_binary(text.encode(encoding))
+    assert decode_text(text.encode(encoding)) == (text, ())
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        bytes(100),
+        random.Random(1).randbytes(300),
+        struct.pack("<400H", *range(400)),
+        struct.pack("<400h", *(number % 90 - 45 for number in range(400))),
+        struct.pack("<100f", *(number / 7 for number in range(100))),
+        b"plain text" * 2000 + random.Random(2).randbytes(9000),
+    ],
+)
+def test_numbers_are_no_text_of_any_encoding(data):
+    assert is_binary(data)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "A log with a zero\x00 in it, and much more text after that. " * 2,
+        "\x0cpage\x08 two\n",
+        "\x1b[1mbold\x1b[0m",
+    ],
+)
+def test_a_text_may_hold_a_few_control_characters(text):
+    assert not is_binary(text.encode())
+    assert decode_text(text.encode()) == (text, ())
+
+
+def test_a_long_text_may_be_cut_anywhere_by_what_looks_at_it():
+    assert not is_binary("漢字 \x00\n".encode() + "漢字かな交じり文\n".encode() * 3000)
 
 
 def test_one_bad_byte_does_not_turn_utf_8_into_another_encoding():
@@ -66,3 +127,10 @@ def test_a_file_may_hold_the_replacement_character_itself():
 def test_no_bytes_end_in_a_codec_error(data):
     text, _ = decode_text(data)
     assert isinstance(text, str)
+
+
+def test_japanese_of_seven_bits_is_no_ascii():
+    text = "羊は牧場にいる。\nAnd a heron waits.\n"
+    assert decode_text(text.encode("iso2022_jp")) == (text, ())
+    coloured = b"\x1b[31mred\x1b[0m and $B"
+    assert decode_text(coloured) == (coloured.decode(), ())

@@ -35,7 +35,7 @@ def test_training_is_timed_in_each_precision_beside_the_peer():
     rows = run(bench_train("minute", 2, StopToken()))
     assert [row.subject for row in rows] == [PEER_TRAIN, "ours, float32", "ours, bfloat16"]
     assert {(row.bench, row.shape, row.rounds) for row in rows} == {("train", "minute", 2)}
-    assert all(row.tokens_per_second > 0 for row in rows)
+    assert all(row.rate > 0 and row.unit == "tokens/s" for row in rows)
 
 
 def test_decoding_is_timed_greedy_and_sampled_beside_the_peer():

@@ -7,12 +7,13 @@ from filelock import FileLock
 
 from core.batches.dataset import read_dataset
 from core.batches.token_file import TokenFileWriter
+from core.config.corpus import CleaningConfig
 from core.config.run import RunConfig
 from core.config.tokenizer import TokenizerConfig
 from core.control import StopToken
 from core.corpus.library import CorpusTotals, Passage
 from core.errors import DiskFullError, EmptyCorpusError
-from core.events import DatasetBuilt, DatasetProgress, Notice, TokenizerBuilt
+from core.events import DatasetBuilt, DatasetProgress, LearningProgress, Notice, TokenizerBuilt
 from core.runs.folder import Workspace
 from core.tasks import build_tokenizer
 from core.tasks.build_tokenizer import build_dataset
@@ -35,15 +36,15 @@ class FakeLibrary:
     def totals(self):
         return self.sizes
 
-    def passages(self, split, config):
+    def passages(self, split, config, cleaning):
         assert threading.current_thread() is self.thread  # as SQLite's connections insist
         yield from self.train if split == "train" else self.val
 
     def split_by(self, config):
         return self.blocks
 
-    def fingerprint(self, config):
-        return self.mark
+    def fingerprint(self, config, cleaning):
+        return f"{self.mark} {cleaning.ligatures}"
 
     def has_conversations(self):
         return any(passage.has_markers for passage in self.train)
@@ -112,15 +113,30 @@ def test_the_vocabulary_is_learned_from_training_text_alone(workspace):
     assert dataset.tokens("val")[:].tolist() == [4, UNK, EOS]
 
 
+def test_what_the_vocabulary_lacks_is_counted_over_both_splits(workspace):
+    library = FakeLibrary(train=[Passage("aaaa", False)], val=[Passage("az", False)])
+    events, dataset = build(library, workspace)
+    assert dataset.unknown_tokens == 1
+    assert events[-1].unknown_share == dataset.unknown_share == 1 / 8
+
+
+def test_the_sizes_are_those_of_the_text_that_was_encoded(workspace):
+    library = FakeLibrary(train=[Passage("aé", False)], val=[Passage("a", False)])
+    library.sizes = CorpusTotals(2, 70, 80)  # as it was read, before it was cleaned
+    _, dataset = build(library, workspace)
+    assert (dataset.characters, dataset.bytes) == (3, 4)
+
+
 def test_events_come_in_order_and_say_what_was_built(workspace):
     library = FakeLibrary(train=STORIES[:30], val=STORIES[30:])
     events, dataset = build(library, workspace, run_config("bpe"))
     kinds = [type(event) for event in events]
-    progress = [event.characters_done for event in events if isinstance(event, DatasetProgress)]
-    assert (kinds[0], kinds[-1]) == (TokenizerBuilt, DatasetBuilt)
-    assert progress == sorted(progress)
-    assert 10 <= len(progress) <= 20
-    assert progress[-1] == library.sizes.characters
+    assert list(dict.fromkeys(kinds)) == [LearningProgress, TokenizerBuilt, DatasetProgress, DatasetBuilt]
+    for kind in (LearningProgress, DatasetProgress):
+        progress = [event.characters_done for event in events if isinstance(event, kind)]
+        assert progress == sorted(progress)
+        assert 10 <= len(progress) <= 21
+        assert progress[-1] == library.sizes.characters
     built = events[-1]
     assert (built.train_tokens, built.val_tokens) == (dataset.train_tokens, dataset.val_tokens)
     assert (built.dataset, built.reused, built.documents) == (dataset.name, False, 40)
@@ -156,9 +172,10 @@ def test_other_text_or_another_tokenizer_is_another_data_set(workspace):
         ("b", run_config()),
         ("a", run_config("bpe")),
         ("a", run_config("bpe", 301)),
+        ("a", run_config().model_copy(update={"cleaning": CleaningConfig(ligatures=False)})),
     ]
     names = {build(FakeLibrary(train=STORIES, mark=mark), workspace, wish)[1].name for mark, wish in wishes}
-    assert len(names) == 4
+    assert len(names) == 5
 
 
 def test_a_damaged_data_set_is_built_again(workspace):
@@ -193,10 +210,11 @@ def test_an_empty_library_is_told_in_a_sentence(workspace):
         build(FakeLibrary(), workspace)
 
 
-@pytest.mark.parametrize("events_before", [0, 1, 3])
-def test_stopping_leaves_nothing_behind(workspace, events_before):
+@pytest.mark.parametrize("kind", ["bpe", "char", "word"])
+@pytest.mark.parametrize("events_before", [0, 1, 20, 21, 22, 30])
+def test_stopping_leaves_nothing_behind(workspace, kind, events_before):
     stop = StopToken()
-    stream = build_dataset(FakeLibrary(train=STORIES), run_config(), workspace, stop)
+    stream = build_dataset(FakeLibrary(train=STORIES), run_config(kind), workspace, stop)
     for _ in range(events_before):
         next(stream)
     stop.set()
@@ -206,8 +224,9 @@ def test_stopping_leaves_nothing_behind(workspace, events_before):
     assert left_in(workspace) == []
 
 
-def test_a_build_that_is_dropped_leaves_nothing_and_lets_the_next_one_in(workspace):
-    stream = build_dataset(FakeLibrary(train=STORIES), run_config(), workspace, StopToken())
+@pytest.mark.parametrize("kind", ["bpe", "char", "word"])
+def test_a_build_that_is_dropped_leaves_nothing_and_lets_the_next_one_in(workspace, kind):
+    stream = build_dataset(FakeLibrary(train=STORIES), run_config(kind), workspace, StopToken())
     next(stream)
     stream.close()
     assert left_in(workspace) == []
@@ -233,6 +252,28 @@ def test_waiting_for_another_build_ends_when_asked(workspace):
 
     with FileLock(workspace.datasets / ".building.lock"):
         assert build(StopsWhileWaiting(train=STORIES), workspace, stop=stop) == ([], None)
+
+
+def test_waiting_for_another_build_is_said_once_and_ends_with_it(workspace, monkeypatch):
+    monkeypatch.setattr(build_tokenizer, "LOCK_POLL_SECONDS", 0.001)
+    workspace.prepare()
+    other = FileLock(workspace.datasets / ".building.lock")
+    other.acquire()
+    stream = build_dataset(FakeLibrary(train=STORIES), run_config(), workspace, StopToken())
+    assert isinstance(next(stream), Notice)
+    other.release()
+    assert not [event for event in stream if isinstance(event, Notice)]
+
+
+def test_a_stop_while_waiting_is_heard_after_the_notice(workspace, monkeypatch):
+    monkeypatch.setattr(build_tokenizer, "LOCK_POLL_SECONDS", 0.001)
+    workspace.prepare()
+    stop = StopToken()
+    with FileLock(workspace.datasets / ".building.lock"):
+        stream = build_dataset(FakeLibrary(train=STORIES), run_config(), workspace, stop)
+        next(stream)
+        stop.set()
+        assert list(stream) == []
 
 
 def test_a_full_disk_is_told_and_nothing_is_left(workspace, monkeypatch):
@@ -262,7 +303,7 @@ class LongLibrary(FakeLibrary):
         self.n_passages = n_passages
         self.sizes = CorpusTotals(n_passages, n_passages * len(self.passage), n_passages * len(self.passage))
 
-    def passages(self, split, config):
+    def passages(self, split, config, cleaning):
         for number in range(self.n_passages if split == "train" else 0):
             yield Passage(f"{number:06d}{self.passage[6:]}", False)
 

@@ -1,22 +1,41 @@
+import io
+import json
 import os
 import time
+import zipfile
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
 import pytest
 from PIL import Image, ImageDraw, ImageFont
+from pypdf import PdfReader, PdfWriter
 
 from core.config.corpus import ImportConfig
 from core.control import StopToken
 from core.corpus.library import Library
 from core.documents import isolation
-from core.documents.isolation import ReaderPool
-from core.errors import DamagedLibraryError, DiskFullError, MissingPathError, WorkspaceError
-from core.events import FileImported, FileReading, ImportFinished, ImportStarted, Notice
+from core.errors import (
+    DamagedLibraryError,
+    DiskFullError,
+    NothingInterruptedError,
+    WorkspaceError,
+)
+from core.events import (
+    ArchiveOpened,
+    FileImported,
+    FileReading,
+    FileRestated,
+    FilesQueued,
+    ImportFinished,
+    ImportStarted,
+    NearDuplicatesFound,
+    Notice,
+    PageRecognizing,
+)
 from core.runs.folder import Workspace
 from core.tasks import import_files as task
-from core.tasks.import_files import import_files
+from core.tasks.import_files import continue_import, forget_import, import_files, interrupted_import
+from core.tasks.meadow_paper import make_text_pdf
 
 HOSTILE_READERS = Path(__file__).parent.parent / "documents"
 
@@ -36,8 +55,8 @@ def folder(tmp_path: Path) -> Path:
 def run(workspace):
     """Import to the end, and give all events."""
 
-    def run_import(*paths: Path, **settings: object) -> list:
-        return list(import_files(paths, ImportConfig(**settings), workspace, StopToken()))
+    def run_import(*paths: Path, again: bool = False, **settings: object) -> list:
+        return list(import_files(paths, ImportConfig(**settings), workspace, StopToken(), again))
 
     return run_import
 
@@ -46,9 +65,10 @@ def run(workspace):
 def hostile(monkeypatch) -> None:
     """Workers do what a file says: see `hostile_reader`."""
     monkeypatch.syspath_prepend(HOSTILE_READERS)
-    import hostile_reader
+    monkeypatch.syspath_prepend(Path(__file__).parent)
+    import hostile_digest
 
-    monkeypatch.setattr(task, "ReaderPool", partial(ReaderPool, reader=hostile_reader.read))
+    monkeypatch.setattr(task, "read_and_digest", hostile_digest.read)
 
 
 def write(folder: Path, **texts: str) -> None:
@@ -57,9 +77,11 @@ def write(folder: Path, **texts: str) -> None:
 
 
 def states(events: list) -> dict[str, str]:
+    """How each file ended, and what later events made of that."""
     ended = [event for event in events if isinstance(event, FileImported)]
     assert len({event.path for event in ended}) == len(ended), "a file ended twice"
-    return {Path(event.path).name: event.state for event in ended}
+    told = [event for event in events if isinstance(event, FileImported | FileRestated)]
+    return {Path(event.path).name: event.state for event in told}
 
 
 def readers_left() -> list:
@@ -134,7 +156,8 @@ def test_stopping_cancels_what_is_left_within_a_second(folder, workspace, hostil
     stop = StopToken()
     events = import_files([folder], ImportConfig(), workspace, stop)
     assert isinstance(next(events), ImportStarted)
-    assert isinstance(next(events), FileReading)
+    while not isinstance(next(events), FileReading):
+        pass
     stop.set()
     started = time.monotonic()
     rest = list(events)
@@ -165,8 +188,8 @@ def test_what_was_read_before_a_stop_is_kept_and_the_rest_can_follow(folder, wor
 def test_leaving_in_the_middle_leaves_no_process_behind(folder, workspace, hostile):
     write(folder, a="hang", b="hang")
     events = import_files([folder], ImportConfig(), workspace, StopToken())
-    next(events)
-    next(events)
+    while not isinstance(next(events), FileReading):
+        pass
     assert readers_left()
     events.close()
     assert not readers_left()
@@ -195,7 +218,9 @@ def test_a_changed_file_is_read_again(run, folder, workspace):
 
 def test_copies_are_named_whether_they_come_together_or_later(run, folder):
     write(folder, a="sheep", b="sheep")
-    assert sorted(states(run(folder)).values()) == ["done", "duplicate"]
+    events = run(folder)
+    assert states(events) == {"a.txt": "done", "b.txt": "duplicate"}, "whichever was read first"
+    assert (events[-1].done, events[-1].duplicates) == (1, 1)
     write(folder, c="sheep")
     (later,) = [event for event in run(folder / "c.txt") if isinstance(event, FileImported)]
     assert later.state == "duplicate"
@@ -232,11 +257,10 @@ def test_without_the_language_scans_fail_with_one_notice_and_the_rest_is_read(ru
     assert "language 'xyz' is not installed" in notice.text
 
 
-def test_a_path_that_does_not_exist_is_told_before_anything_is_read(run, folder, workspace):
+def test_a_path_that_has_gone_is_failed_and_the_others_are_read(run, folder):
     write(folder, a="sheep")
-    with pytest.raises(MissingPathError, match="nowhere"):
-        run(folder, folder / "nowhere")
-    assert not workspace.library.exists()
+    events = run(folder / "gone.txt", folder / "gone.zip" / "b.txt", folder / "a.txt", again=True)
+    assert states(events) == {"gone.txt": "failed", "b.txt": "failed", "a.txt": "done"}
 
 
 def test_a_name_that_is_no_utf_8_is_spelled_out(run, folder, workspace):
@@ -276,5 +300,172 @@ def test_a_full_disk_ends_the_import_and_no_process_stays(run, folder, monkeypat
     assert not readers_left()
 
 
-def refuse_as_full(library: Library, path: str, document: object, file_bytes: int) -> object:
+def refuse_as_full(library: Library, path: str, *facts: object) -> object:
     raise DiskFullError(Path(path))
+
+
+# Archives
+
+
+def pack(path: Path, **texts: str) -> None:
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, text in texts.items():
+            archive.writestr(f"inner/{name}.txt", text)
+
+
+def test_the_files_in_an_archive_are_rows_of_their_own(run, folder, workspace):
+    pack(folder / "old.zip", a="sheep", b="goats")
+    events = run(folder)
+    assert states(events) == {"old.zip": "done", "a.txt": "done", "b.txt": "done"}
+    (opened,) = [event for event in events if isinstance(event, ArchiveOpened)]
+    assert (opened.files, opened.bytes) == (2, 10)
+    paths = {file.path for event in events if isinstance(event, FilesQueued) for file in event.files}
+    assert {Path(path).relative_to(folder).as_posix() for path in paths} == {
+        "old.zip",
+        "old.zip/inner/a.txt",
+        "old.zip/inner/b.txt",
+    }
+    with Library(workspace.library) as library:
+        assert library.totals().documents == 2
+
+
+def test_one_file_of_an_archive_can_be_read_again(run, folder, workspace):
+    pack(folder / "old.zip", a="sheep", b="goats")
+    run(folder)
+    assert states(run(folder / "old.zip" / "inner" / "b.txt", again=True)) == {"b.txt": "duplicate"}
+
+
+def test_a_file_that_is_named_beside_its_archive_ends_once(run, folder, workspace):
+    pack(folder / "old.zip", a="sheep", b="goats")
+    events = run(folder, folder / "old.zip" / "inner" / "a.txt")
+    assert states(events) == {"old.zip": "done", "a.txt": "done", "b.txt": "done"}
+    assert events[-1].done == 3
+
+
+def test_an_archive_that_is_known_is_looked_into_again(run, folder, workspace):
+    pack(folder / "old.zip", a="sheep")
+    run(folder)
+    with Library(workspace.library) as library:
+        library.remove([row.id for row in library.rows() if row.name == "a.txt"])
+    assert states(run(folder)) == {"old.zip": "duplicate", "a.txt": "done"}
+
+
+# Scans
+
+
+def test_the_pages_of_a_scan_are_recognised_and_told_one_by_one(run, folder, workspace):
+    words = ["Clover sleeps", "Bramble wakes", "Thistle sings"]
+    pages = [Image.new("L", (700, 160), 255) for _ in words]
+    for page, line in zip(pages, words, strict=True):
+        ImageDraw.Draw(page).text((40, 50), line, fill=0, font=ImageFont.load_default(56))
+    pages[0].save(folder / "scan.tiff", save_all=True, append_images=pages[1:])
+    events = run(folder)
+    begun = [event for event in events if isinstance(event, PageRecognizing)]
+    assert [(event.page, event.pages) for event in begun] == [(1, 3), (2, 3), (3, 3)]
+    with Library(workspace.library) as library:
+        (row,) = library.rows()
+        assert library.text(row.id).split("\f") == words
+        assert [page.page for page in library.page_confidences(row.id)] == [1, 2, 3]
+    assert row.pages == 3
+    assert row.seconds > 0
+
+
+# Going on
+
+
+def test_an_import_that_was_left_in_the_middle_goes_on_with_the_rest(run, folder, workspace):
+    write(folder, **{f"n{number:02}": f"{number} sheep" for number in range(12)})
+    events = import_files([folder], ImportConfig(languages="eng+deu"), workspace, StopToken())
+    ended = [next(event for event in events if isinstance(event, FileImported)) for _ in range(3)]
+    assert interrupted_import(workspace) is None, "it is still going on"
+    events.close()
+    left = interrupted_import(workspace)
+    assert left is not None
+    assert (left.left, left.paths, left.config.languages) == (9, (str(folder),), "eng+deu")
+    rest = list(continue_import(workspace, "", StopToken()))
+    assert len(states(rest)) == 9
+    assert not states(rest).keys() & states(ended).keys()
+    assert interrupted_import(workspace) is None
+
+
+def test_reading_again_goes_on_as_reading_again(run, folder, workspace):
+    write(folder, a="sheep", b="goats")
+    run(folder)
+    events = import_files([folder], ImportConfig(), workspace, StopToken(), again=True)
+    next(events)
+    events.close()
+    left = interrupted_import(workspace)
+    assert left is not None
+    assert left.again
+
+
+def test_an_interrupted_import_can_be_forgotten(folder, workspace):
+    write(folder, a="sheep", b="goats")
+    events = import_files([folder], ImportConfig(), workspace, StopToken())
+    next(events)
+    events.close()
+    forget_import(workspace)
+    assert interrupted_import(workspace) is None
+    with pytest.raises(NothingInterruptedError, match="nothing to go on with"):
+        list(continue_import(workspace, "", StopToken()))
+
+
+def test_an_import_that_came_to_its_end_or_was_cancelled_leaves_nothing_to_go_on_with(run, folder, workspace):
+    write(folder, a="sheep", b="goats")
+    run(folder)
+    stop = StopToken()
+    stop.set()
+    list(import_files([folder], ImportConfig(), workspace, stop))
+    assert interrupted_import(workspace) is None
+    assert not list(workspace.root.glob(".import-*"))
+
+
+def test_a_file_that_went_away_before_the_import_went_on_is_failed(folder, workspace):
+    write(folder, a="sheep", b="goats")
+    events = import_files([folder], ImportConfig(), workspace, StopToken())
+    next(events)
+    events.close()
+    (folder / "a.txt").unlink()
+    rest = list(continue_import(workspace, "", StopToken()))
+    assert states(rest) == {"a.txt": "failed", "b.txt": "done"}
+
+
+# What a user chose
+
+
+def test_fields_that_were_chosen_once_are_used_again_when_the_file_changes(run, folder, workspace):
+    records = [{"head": f"Head {number}", "body": f"Body {number} of the meadow"} for number in range(3)]
+    (folder / "notes.json").write_text(json.dumps(records))
+    run(folder, text_fields=("head",))
+    (folder / "notes.json").write_text(json.dumps(records[:2]))
+    run(folder)
+    with Library(workspace.library) as library:
+        (row,) = library.rows()
+        text = library.text(row.id)
+    assert "Head 1" in text
+    assert "Body" not in text
+
+
+def test_a_password_opens_what_was_locked_and_is_kept_nowhere(run, folder, workspace):
+    writer = PdfWriter(clone_from=PdfReader(io.BytesIO(make_text_pdf([["A heron waits."]]))))
+    writer.encrypt("meadow", algorithm="RC4-128")
+    writer.write(folder / "locked.pdf")
+    assert states(run(folder)) == {"locked.pdf": "encrypted"}
+    (wrong,) = [event for event in run(folder, password="hill") if isinstance(event, FileImported)]
+    assert "the password does not open it" in wrong.reason
+    assert states(run(folder, password="meadow-secret")) == {"locked.pdf": "encrypted"}
+    assert states(run(folder, password="meadow")) == {"locked.pdf": "done"}
+    kept = b"".join(path.read_bytes() for path in workspace.root.glob("library.sqlite*"))
+    assert b"meadow-secret" not in kept
+
+
+def test_texts_are_searchable_and_near_duplicates_told_when_an_import_ends(run, folder, workspace):
+    lines = [f"Line {number} tells of the meadow and of who lives there." for number in range(40)]
+    write(folder, a="\n".join(lines), b="\n".join(lines[:-1]))
+    events = run(folder)
+    (compared,) = [event for event in events if isinstance(event, NearDuplicatesFound)]
+    assert compared.documents == 1
+    with Library(workspace.library) as library:
+        assert len(library.search("meadow")) == 2
+        (nearly,) = [row for row in library.rows() if row.near]
+    assert (nearly.name, nearly.near) == ("b.txt", "a.txt")

@@ -232,7 +232,7 @@ def test_a_finished_run_goes_on_with_a_higher_limit(trained):
 
 @pytest.mark.parametrize(
     "changes",
-    [{"model.d_model": 32}, {"tokenizer.kind": "bpe"}, {"corpus.normalize": False}, {"preset": "tiny"}],
+    [{"model.d_model": 32}, {"tokenizer.kind": "bpe"}, {"cleaning.hyphenation": False}, {"preset": "tiny"}],
 )
 def test_what_made_the_weights_cannot_change(stopped, changes):
     before = stopped.run("a").config.read_bytes()

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.tokenizers.char import CharTokenizer
-from core.tokenizers.tokenizer import ROLES, UNK
+from core.tokenizers.tokenizer import ROLES, SPECIALS, UNK
 
 EXAMPLES = json.loads((Path(__file__).parents[2] / "worked_examples.json").read_text())
 PRINTABLE = "".join(map(chr, range(32, 127)))
@@ -53,6 +53,19 @@ def test_a_character_that_was_never_seen_becomes_unk_and_is_named_once():
 def test_half_a_surrogate_pair_is_unknown_and_never_learned():
     tokenizer = CharTokenizer.learn(["a\ud83d"])
     assert tokenizer.encode("a\ud83d") == [4, UNK]
+
+
+@given(st.text(alphabet=ALPHABET + "\x7f\x80\xff"))
+def test_ascii_and_other_texts_are_encoded_alike(text):
+    tokenizer = CharTokenizer.learn([ALPHABET[20:]])
+    one_by_one = [tokenizer.tokens.index(c) if c in tokenizer.tokens else UNK for c in text]
+    assert tokenizer.encode(text) == one_by_one
+
+
+def test_a_vocabulary_in_another_order_is_encoded_by_its_ids():
+    backwards = [chr(code_point) for code_point in range(600, 31, -1)]
+    tokenizer = CharTokenizer([*SPECIALS, *backwards, *ROLES])
+    assert tokenizer.encode("a ") == [4 + 600 - ord("a"), 4 + 600 - ord(" ")]
 
 
 def test_special_strings_in_plain_text_are_spelled_out():

@@ -3,7 +3,6 @@ import pytest
 
 from core.tokenizers.bpe import BpeTokenizer
 from core.tokenizers.encoding import encode_passages
-from core.tokenizers.learning import plain_texts
 from core.tokenizers.tokenizer import EOS
 
 STORY = "the sheep grazes on the meadow, and the shepherd sings. " * 40
@@ -29,6 +28,6 @@ def test_the_size_of_a_batch_does_not_change_the_ids(tokenizer, batch_characters
     assert sum(batch.characters for batch in batches) == whole.characters
 
 
-def test_plain_texts_are_what_stands_between_the_markers():
-    passages = [("<|user|>a<|assistant|>b<eos>", True), ("<eos>", False)]
-    assert [text for text in plain_texts(passages) if text] == ["a", "b", "<eos>"]
+def test_a_batch_tells_its_text_in_characters_and_bytes(tokenizer):
+    (encoded,) = encode_passages(tokenizer, [("größe", False), ("<|user|>a<eos>", True)])
+    assert (encoded.characters, encoded.bytes) == (6, 8)

@@ -2,17 +2,23 @@ import json
 
 import pytest
 
-from core.config.tokenizer import TokenizerConfig
 from core.errors import DamagedRunError
+from core.tokenizers.bpe import BpeTokenizer
+from core.tokenizers.char import CharTokenizer
 from core.tokenizers.files import load_tokenizer, save_tokenizer
-from core.tokenizers.learning import learn_tokenizer
+from core.tokenizers.word import WordTokenizer
 
-KINDS = ("bpe", "char", "word")
+LEARN = {
+    "bpe": lambda text: BpeTokenizer.learn([text], 300),
+    "char": lambda text: CharTokenizer.learn([text]),
+    "word": lambda text: WordTokenizer.learn([text], 300),
+}
+KINDS = tuple(LEARN)
 TEXT = 'the sheep "graze" on the\nmeadow: ß 🐑 \u2028 the sheep graze'
 
 
 def saved(kind, tmp_path):
-    tokenizer = learn_tokenizer(TokenizerConfig(kind=kind, vocab_size=300), iter([TEXT]))
+    tokenizer = LEARN[kind](TEXT)
     save_tokenizer(tokenizer, tmp_path / "tokenizer.json")
     return tokenizer
 

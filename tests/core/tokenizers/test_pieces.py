@@ -30,3 +30,8 @@ def test_a_piece_ends_with_the_word_that_reaches_its_size():
 
 def test_a_text_without_spaces_stays_whole():
     assert list(cut("x" * 50, 10)) == ["x" * 50]
+
+
+@pytest.mark.parametrize("space", [" ", "\n", "\t", "\u3000"])
+def test_a_long_run_of_white_space_ends_its_piece_and_leaves_one_for_the_word(space):
+    assert list(cut(space * 50 + "word", 10)) == [space * 49, f"{space}word"]

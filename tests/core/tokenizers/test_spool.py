@@ -1,16 +1,27 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.tokenizers.spool import read_spool, write_spool
+from core.tokenizers.spool import Spool
+
+
+def spooled(texts, path):
+    spool = Spool(path)
+    for text in texts:
+        spool.append(text)
+    return spool
 
 
 @given(texts=st.lists(st.text(alphabet=st.characters(exclude_categories=[]))))
 def test_what_was_put_aside_is_read_back(texts, tmp_path_factory):
-    path = tmp_path_factory.mktemp("spool") / "texts.jsonl"
-    write_spool(iter(texts), path)
-    assert list(read_spool(path)) == texts
+    spool = spooled(texts, tmp_path_factory.mktemp("spool") / "texts.jsonl")
+    assert list(spool.read()) == texts
 
 
 def test_reading_twice_gives_the_same(tmp_path):
-    write_spool(["a\nb", ""], tmp_path / "texts.jsonl")
-    assert list(read_spool(tmp_path / "texts.jsonl")) == list(read_spool(tmp_path / "texts.jsonl"))
+    spool = spooled(["a\nb", ""], tmp_path / "texts.jsonl")
+    assert list(spool.read()) == list(spool.read())
+
+
+def test_removing_leaves_nothing(tmp_path):
+    spooled(["a"], tmp_path / "texts.jsonl").remove()
+    assert list(tmp_path.iterdir()) == []

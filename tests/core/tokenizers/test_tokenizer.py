@@ -1,21 +1,25 @@
 import pytest
 
-from core.config.tokenizer import TokenizerConfig
-from core.tokenizers.learning import learn_tokenizer
+from core.tokenizers.bpe import BpeTokenizer
+from core.tokenizers.char import CharTokenizer
 from core.tokenizers.tokenizer import EOS, byte_lengths
+from core.tokenizers.word import WordTokenizer
 
-KINDS = ("bpe", "char", "word")
+LEARN = {
+    "bpe": lambda text: BpeTokenizer.learn([text], 300),
+    "char": lambda text: CharTokenizer.learn([text]),
+    "word": lambda text: WordTokenizer.learn([text], 300),
+}
+KINDS = tuple(LEARN)
 CONVERSATION = "<|user|>who grazes?<|assistant|>the sheep graze.<eos>"
 
 
 def learned(kind: str):
-    return learn_tokenizer(
-        TokenizerConfig(kind=kind), iter(["who grazes? the sheep graze. <|user|> <eos> ß"])
-    )
+    return LEARN[kind]("who grazes? the sheep graze. <|user|> <eos> ß")
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_wish_decides_the_kind(kind):
+def test_a_tokenizer_knows_its_kind(kind):
     assert learned(kind).kind == kind
 
 

@@ -1,4 +1,4 @@
-"""What a user does in the Corpus tab, and what he then sees."""
+"""What a user does in the Corpus tab while files are added and read, and what he then sees."""
 
 import threading
 from pathlib import Path
@@ -7,43 +7,29 @@ import PySide6
 import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDropEvent
-from PySide6.QtWidgets import QFileDialog
+from PySide6.QtWidgets import QFileDialog, QPushButton
 
-from app.jobs.lanes import Lanes
-from app.tabs.corpus.columns import USE
-from app.tabs.corpus.controller import CorpusController
-from app.tabs.corpus.preview import LONGEST
-from app.tabs.corpus.tab import CorpusTab
-from core.corpus.library import DocumentRow, Library
+from app.tabs.corpus.controller import CorpusController, ImportTasks
+from core.config.corpus import ImportConfig
+from core.corpus.library import Library
 from core.errors import MissingPathError
-from core.events import FileImported, FileReading, FileWritten, ImportFinished, ImportStarted, Notice
-from core.runs.folder import Workspace
+from core.events import FileReading, FilesQueued, FileWritten, ImportStarted, Notice, QueuedFile
+from core.tasks.import_files import interrupted_import
+from tests.app.tabs.corpus.conftest import a_row, finished, imported
 
 NO_BUTTON, NO_KEY = Qt.MouseButton.NoButton, Qt.KeyboardModifier.NoModifier
 
 
 @pytest.fixture
-def tab(qtbot):
-    tab = CorpusTab()
-    qtbot.addWidget(tab)
-    tab.resize(1200, 700)
-    tab.show()
-    return tab
+def begin(tab, workspace, lanes, settings):
+    """A controller whose imports are this stream."""
 
+    def make(read=None, **tasks):
+        if read is not None:
+            tasks["read"] = read
+        return CorpusController(tab, workspace, lanes, settings, tab, tasks=ImportTasks(**tasks))
 
-@pytest.fixture
-def workspace(tmp_path):
-    workspace = Workspace(tmp_path / "workspace")
-    workspace.prepare()
-    return workspace
-
-
-@pytest.fixture
-def lanes(qtbot):
-    lanes = Lanes()
-    yield lanes
-    lanes.stop_all()
-    qtbot.waitUntil(lambda: not lanes.active())
+    return make
 
 
 def files(*paths):
@@ -72,26 +58,18 @@ def drop(tab, data):
     return event.dropAction()
 
 
-def finished(done=1, **counts):
-    none = {"duplicates": 0, "unsupported": 0, "failed": 0, "cancelled": 0}
-    return ImportFinished(done=done, seconds=0.1, **(none | counts))
-
-
-def imported(path, state="done", reason=""):
-    return FileImported(str(path), state, reason, "text", 0, 10, 0, -1.0, 10)
-
-
-def reads_all(paths, config, workspace, stop):
+def reads_all(paths, config, workspace, stop, again=False):
     yield ImportStarted(files=len(paths), bytes=10 * len(paths))
-    for path in paths:
+    yield FilesQueued(tuple(QueuedFile(str(path), "text", 10) for path in paths))
+    for number, path in enumerate(paths, 1):
         yield FileReading(str(path))
-        yield imported(path)
+        yield imported(path, document_id=number)
     end = finished(len(paths))
     yield end
     return end
 
 
-def reads_until_stopped(paths, config, workspace, stop):
+def reads_until_stopped(paths, config, workspace, stop, again=False):
     yield ImportStarted(files=len(paths), bytes=100)
     yield FileReading(str(paths[0]))
     while not stop.asked:
@@ -110,14 +88,14 @@ def test_the_first_start_offers_two_doors(tab):
     assert not tab.ledger.isVisible()
 
 
-def test_the_sample_door_asks_for_the_sample(qtbot, tab):
+def test_the_sample_door_asks_for_the_sample(qtbot, tab, click):
     with qtbot.waitSignal(tab.sample_requested):
-        qtbot.mouseClick(tab.first_start.sample_button, Qt.MouseButton.LeftButton)
+        click(tab.first_start.sample_button)
 
 
-def test_the_sample_button_asks_for_the_same(qtbot, tab):
+def test_the_sample_button_asks_for_the_same(qtbot, tab, click):
     with qtbot.waitSignal(tab.sample_requested):
-        qtbot.mouseClick(tab.tools.sample_button, Qt.MouseButton.LeftButton)
+        click(tab.tools.sample_button)
 
 
 @pytest.mark.parametrize(
@@ -133,7 +111,7 @@ def test_the_add_button_opens_a_dialog_for_files_or_a_folder(qtbot, tab, tmp_pat
     dialog.close()
 
 
-def test_the_page_lights_up_while_files_hover(qtbot, tab, tmp_path):
+def test_the_page_lights_up_while_files_hover(tab, tmp_path):
     assert enter(tab, files(tmp_path))
     assert tab.light.isVisible()
     assert tab.light.size() == tab.size()
@@ -159,46 +137,77 @@ def test_a_drop_copies_and_asks_for_the_paths(qtbot, tab, tmp_path):
     assert action == COPY
 
 
-def test_reading_settings_are_those_of_the_config(tab):
-    tab.ledger.reading.ocr_box.setCurrentText("off")
-    tab.ledger.reading.languages_edit.setText("eng+deu")
-    assert (tab.import_config().ocr, tab.import_config().languages) == ("off", "eng+deu")
-
-
 # Reading
 
 
-def test_a_drop_becomes_rows(qtbot, tab, workspace, lanes, tmp_path):
-    controller = CorpusController(tab, workspace, lanes, import_task=reads_all)
-    seen = []
-    tab.table.rowsInserted.connect(lambda *_: seen.append(tab.table.rowCount()))
+def test_a_drop_becomes_rows(qtbot, tab, begin, shown, tmp_path):
+    controller = begin(reads_all)
     with qtbot.waitSignal(controller.imported) as ended:
         drop(tab, files(tmp_path / "a.txt", tmp_path / "b.txt"))
-    assert seen[-1] == 2
+    assert shown() == ["a.txt", "b.txt"]
     assert ended.args == [finished(2)]
 
 
-def test_the_strip_is_there_only_while_files_are_read(qtbot, tab, workspace, lanes):
-    controller = CorpusController(tab, workspace, lanes, import_task=reads_until_stopped)
+def test_new_files_are_scrolled_to_unless_the_user_is_busy_with_others(tab):
+    def top():
+        return tab.ledger.documents.rowAt(0)
+
+    def begins(first):
+        tab.show_import_begun(0)
+        rows = tuple(QueuedFile(f"/new/{n}.txt", "text", 1) for n in range(first, first + 60))
+        tab.show_events([ImportStarted(60, 60), FilesQueued(rows)])
+
+    tab.show_listed([a_row(n, f"{n}.txt") for n in range(1, 90)])
+    begins(0)
+    assert top() == 89
+    tab.ledger.documents.go_to(0)
+    begins(100)
+    assert top() == 0
+
+
+def test_the_strip_is_there_only_while_files_are_read(qtbot, tab, begin, click):
+    controller = begin(reads_until_stopped)
     controller.add([Path("/docs/a.txt")])
     assert tab.strip.isVisible()
     assert tab.ledger.isVisible()
-    qtbot.waitUntil(lambda: tab.strip.label.text() == "0 of 1 files")
-    qtbot.mouseClick(tab.strip.cancel_button, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: tab.strip.label.text() == "0 of 1 files · 0 B of 100 B")
+    click(tab.strip.cancel_button)
     qtbot.waitUntil(lambda: not tab.busy)
     assert not tab.strip.isVisible()
     assert "1 cancelled" in tab.banner.text()
 
 
-def test_a_drop_made_during_an_import_waits_its_turn(qtbot, tab, workspace, lanes):
+def test_a_paused_import_says_so_and_goes_on_when_asked(qtbot, tab, begin, click):
+    controller = begin(reads_until_stopped)
+    controller.add([Path("/docs/a.txt")])
+    qtbot.waitUntil(lambda: "0 of 1" in tab.strip.label.text())
+    click(tab.strip.pause_button)
+    assert "paused" in tab.strip.label.text()
+    assert tab.strip.pause_button.accessibleName() == "Resume"
+    click(tab.strip.pause_button)
+    assert "paused" not in tab.strip.label.text()
+    assert tab.strip.pause_button.accessibleName() == "Pause"
+    controller.stop()
+
+
+def test_a_paused_import_can_be_cancelled(qtbot, tab, begin, click):
+    controller = begin(reads_until_stopped)
+    with qtbot.waitSignal(controller.imported):
+        controller.add([Path("/docs/a.txt")])
+        click(tab.strip.pause_button)
+        click(tab.strip.cancel_button)
+    qtbot.waitUntil(lambda: not tab.busy)
+
+
+def test_a_drop_made_during_an_import_waits_its_turn(qtbot, tab, begin):
     order, go_on = [], threading.Event()
 
-    def one_by_one(paths, config, workspace, stop):
+    def one_by_one(paths, config, workspace, stop, again=False):
         order.append(paths[0].name)
         go_on.wait()
         return (yield from reads_all(paths, config, workspace, stop))
 
-    controller = CorpusController(tab, workspace, lanes, import_task=one_by_one)
+    controller = begin(one_by_one)
     drop(tab, files("/docs/first"))
     drop(tab, files("/docs/second"))
     qtbot.waitUntil(lambda: order == ["first"])
@@ -209,12 +218,12 @@ def test_a_drop_made_during_an_import_waits_its_turn(qtbot, tab, workspace, lane
     qtbot.waitUntil(lambda: not tab.busy)
 
 
-def test_a_failure_is_told_with_its_remedy_and_the_next_import_works(qtbot, tab, workspace, lanes):
-    def fails(paths, config, workspace, stop):
+def test_a_failure_is_told_with_its_remedy_and_the_next_import_works(qtbot, tab, begin):
+    def fails(paths, config, workspace, stop, again=False):
         raise MissingPathError(paths[0])
         yield
 
-    controller = CorpusController(tab, workspace, lanes, import_task=fails)
+    controller = begin(fails)
     controller.add([Path("/docs/gone.txt")])
     qtbot.waitUntil(tab.banner.isVisible)
     error = MissingPathError(Path("/docs/gone.txt"))
@@ -223,14 +232,14 @@ def test_a_failure_is_told_with_its_remedy_and_the_next_import_works(qtbot, tab,
     assert tab.first_start.isVisible()
 
 
-def test_notices_and_the_summary_stand_beside_each_other(qtbot, tab, workspace, lanes):
-    def without_ocr(paths, config, workspace, stop):
+def test_notices_and_the_summary_stand_beside_each_other(qtbot, tab, begin):
+    def without_ocr(paths, config, workspace, stop, again=False):
         yield Notice("Tesseract is not installed.")
         yield Notice("Tesseract is not installed.")
-        yield imported(paths[0], "failed", "It is damaged.")
+        yield imported(paths[0], "failed", reason="It is damaged.")
         return finished(0, failed=1)
 
-    controller = CorpusController(tab, workspace, lanes, import_task=without_ocr)
+    controller = begin(without_ocr)
     with qtbot.waitSignal(controller.imported):
         controller.add([Path("/docs/scan.png")])
     assert tab.banner.text() == (
@@ -239,90 +248,56 @@ def test_notices_and_the_summary_stand_beside_each_other(qtbot, tab, workspace, 
     qtbot.waitUntil(lambda: not tab.busy)
 
 
-def test_the_sample_is_written_and_told_apart(qtbot, tab, workspace, lanes):
+def test_the_sample_is_written_and_told_apart(qtbot, tab, begin):
     def sample(workspace, config, stop):
         yield FileWritten("/docs/a.txt", 10)
         return (yield from reads_all([Path("/docs/a.txt")], config, workspace, stop))
 
-    controller = CorpusController(tab, workspace, lanes, sample_task=sample)
+    controller = begin(sample=sample)
     with qtbot.waitSignals([controller.sample_imported, controller.imported]):
         controller.add_sample()
     qtbot.waitUntil(lambda: not tab.busy)
 
 
-# Looking, with the real import
+# Going on with what was interrupted
 
 
 @pytest.fixture
-def two_documents(qtbot, tab, workspace, lanes, tmp_path):
-    (tmp_path / "olive.txt").write_text("Olive lives by the brook.", encoding="utf-8")
-    (tmp_path / "sheep.py").write_text("def bleat():\n    return 'baa'\n", encoding="utf-8")
-    controller = CorpusController(tab, workspace, lanes)
-    with qtbot.waitSignal(controller.imported, timeout=60_000):
-        drop(tab, files(tmp_path / "olive.txt", tmp_path / "sheep.py"))
-    qtbot.waitUntil(lambda: not tab.busy)
+def interrupted(begin, tab, workspace, qtbot):
+    """A tab that was begun on a library in which 3 files of an import are left."""
+    with Library(workspace.library) as library:
+        left = [QueuedFile(f"/docs/{n}.txt", "text", 10) for n in range(3)]
+        library.begin_import(["/docs"], ImportConfig(), left)
+    passwords = []
+
+    def go_on(workspace, password, stop):
+        passwords.append(password)
+        end = finished(3)
+        yield end
+        return end
+
+    controller = begin(go_on=go_on)
+    controller.begin()
+    qtbot.waitUntil(tab.banner.isVisible)
+    controller.passwords = passwords
     return controller
 
 
-def choose(tab, name):
-    documents = tab.ledger.documents
-    model = documents.model()
-    for row in range(model.rowCount()):
-        if model.index(row, 1).data() == name:
-            documents.selectRow(row)
+def answer(tab, words):
+    return next(button for button in tab.banner.findChildren(QPushButton) if words in button.text())
 
 
-def text_of(tab):
-    return tab.ledger.preview.text.toPlainText()
+def test_the_next_start_offers_to_go_on_with_the_rest(qtbot, tab, interrupted, click):
+    with qtbot.waitSignal(interrupted.imported):
+        click(answer(tab, "3 files left"))
+    assert interrupted.passwords == [""]
+    assert not tab.banner.isVisible()
 
 
-def test_dropped_files_are_read_into_the_library(tab, workspace, two_documents):
-    with Library(workspace.library) as library:
-        assert sorted(row.name for row in library.rows()) == ["olive.txt", "sheep.py"]
-    assert "2 documents" in tab.tools.totals.text()
-    assert "tokens (estimated)" in tab.tools.totals.text()
-
-
-def test_the_cursor_shows_the_text_that_was_read(tab, two_documents):
-    choose(tab, "olive.txt")
-    assert text_of(tab) == "Olive lives by the brook."
-
-
-def test_source_code_is_shown_with_letters_of_one_width(tab, two_documents):
-    choose(tab, "olive.txt")
-    prose = tab.ledger.preview.text.font().family()
-    choose(tab, "sheep.py")
-    assert "bleat" in text_of(tab)
-    assert tab.ledger.preview.text.font().family() != prose
-
-
-def test_a_document_that_is_unticked_leaves_the_corpus(tab, workspace, two_documents):
-    box = tab.ledger.documents.model().index(0, USE)
-    tab.ledger.documents.model().setData(box, Qt.CheckState.Unchecked, Qt.ItemDataRole.CheckStateRole)
-    with Library(workspace.library) as library:
-        assert library.totals().documents == 1
-    assert "1 document ·" in tab.tools.totals.text()
-
-
-def test_the_next_start_shows_what_was_read(qtbot, workspace, lanes, two_documents):
-    later = CorpusTab()
-    qtbot.addWidget(later)
-    CorpusController(later, workspace, lanes, later)
-    assert later.table.rowCount() == 2
-
-
-def test_a_file_that_could_not_be_read_shows_why_and_what_to_do(tab):
-    row = DocumentRow(1, "/docs/a.pdf", "a.pdf", "pdf", "failed", "It is damaged.", 0, 0, 9, -1.0, True)
-    tab.show_document(row, "")
-    assert text_of(tab).startswith("It is damaged.")
-    assert "another program" in text_of(tab)
-
-
-def test_a_text_that_goes_on_behind_its_preview_says_so(tab):
-    row = DocumentRow(1, "/docs/a.txt", "a.txt", "text", "done", "", 0, LONGEST + 1, 9, -1.0, True)
-    tab.show_document(row, "x" * LONGEST)
-    assert text_of(tab).startswith("x" * LONGEST)
-    assert "The preview ends here" in text_of(tab)
+def test_an_interrupted_import_can_be_forgotten(qtbot, tab, interrupted, click, workspace):
+    click(answer(tab, "Forget"))
+    qtbot.waitUntil(lambda: interrupted_import(workspace) is None)
+    assert not tab.banner.isVisible()
 
 
 def test_every_control_has_a_tooltip_and_a_name(tab):
@@ -331,9 +306,19 @@ def test_every_control_has_a_tooltip_and_a_name(tab):
         "sampleButton",
         "ocrBox",
         "languagesEdit",
+        "importOptionsButton",
         "filterBox",
+        "searchBox",
+        "kindChart",
+        "cleaningButton",
         "documentTable",
         "documentPreview",
+        "documentAsRead",
+        "pauseImportButton",
+        "cancelImportButton",
+        "nearButton",
+        "nextHitButton",
+        "previousHitButton",
     ):
         widget = tab.findChild(object, name)
         assert widget.toolTip(), name

@@ -1,28 +1,21 @@
-"""The ledger as an item model: rows come and change in place, and the library stays their owner."""
+"""The ledger as an item model: rows come, change and move in place, and the library stays their owner."""
 
 from dataclasses import replace
 
 import pytest
-from PySide6.QtCore import QItemSelectionModel, Qt
-from PySide6.QtGui import QKeySequence
+from PySide6.QtCore import QItemSelectionModel, QPersistentModelIndex, Qt
 
-from app.tabs.corpus.columns import COLUMNS, NAME, READING, STATE, USE, file_size
-from app.tabs.corpus.document_table import SORT_ROLE, DocumentTable
+from app.tabs.corpus.columns import COLUMNS, NAME, NEAR, NOTE, QUEUED, READING, STATE, USE, file_size
+from app.tabs.corpus.document_table import DocumentTable
 from app.tabs.corpus.document_view import DocumentView
-from core.corpus.library import DocumentRow
-from core.events import FileImported, FileReading
+from app.tabs.corpus.row_actions import RowActions
+from app.tabs.corpus.row_filter import RowFilter
+from core.events import FileReading, FilesQueued, PageRecognizing, QueuedFile
+from tests.app.tabs.corpus.conftest import a_row, imported
 
-CHARACTERS = next(place for place, column in enumerate(COLUMNS) if column.title == "Characters")
-
-
-def a_row(number, name, characters=10, state="done", included=True):
-    return DocumentRow(
-        number, f"/docs/{name}", name, "text", state, "", 0, characters, characters, -1.0, included
-    )
-
-
-def an_import(name, state="done", characters=10, number=1):
-    return FileImported(f"/docs/{name}", state, "", "text", 0, characters, number, -1.0, characters)
+TITLES = [column.title for column in COLUMNS]
+CHARACTERS, TIME = TITLES.index("Characters"), TITLES.index("Time")
+ASCENDING, DESCENDING = Qt.SortOrder.AscendingOrder, Qt.SortOrder.DescendingOrder
 
 
 @pytest.fixture
@@ -36,73 +29,47 @@ def shown(table, column=NAME):
     return [table.index(row, column).data() for row in range(table.rowCount())]
 
 
+def queued(*names):
+    return FilesQueued(tuple(QueuedFile(f"/docs/{name}", "text", 10) for name in names))
+
+
+# Showing
+
+
 def test_a_model_of_every_state_keeps_qts_rules(table):
     states = ["done", "warning", "duplicate", "encrypted", "unsupported", "failed", "cancelled"]
-    table.replace_all([a_row(n, f"{state}.txt", state=state) for n, state in enumerate(states)])
+    table.show_ledger([a_row(n, f"{state}.txt", state=state) for n, state in enumerate(states)])
     assert table.rowCount() == len(states)
 
 
-def test_files_come_in_one_insert_a_batch(qtbot, table):
+def test_the_ledger_comes_in_parts_below_each_other(qtbot, table):
     inserts = []
     table.rowsInserted.connect(lambda _parent, first, last: inserts.append((first, last)))
-    table.show_events([FileReading("/docs/a.txt"), FileReading("/docs/b.txt"), an_import("a.txt")])
-    assert inserts == [(0, 1)]
-    assert shown(table, STATE) == ["Done", "Reading"]
+    table.show_ledger([a_row(1, "a"), a_row(2, "b")])
+    table.show_ledger([a_row(3, "c")])
+    assert inserts == [(0, 1), (2, 2)]
 
 
-def test_a_file_that_comes_to_its_end_changes_in_place(qtbot, table):
-    table.show_events([FileReading("/docs/a.txt")])
-    with qtbot.assertNotEmitted(table.modelReset), qtbot.waitSignal(table.dataChanged):
-        table.show_events([an_import("a.txt", "failed")])
-    assert shown(table, STATE) == ["Failed"]
-
-
-def test_reading_a_file_again_keeps_its_place_and_its_tick(table):
-    table.replace_all([a_row(1, "a.txt", included=False), a_row(2, "b.txt")])
-    table.show_events([FileReading("/docs/a.txt"), an_import("a.txt")])
-    assert shown(table) == ["a.txt", "b.txt"]
-    assert table.index(0, USE).data(Qt.ItemDataRole.CheckStateRole) == Qt.CheckState.Unchecked
-
-
-def test_rows_that_left_the_library_go_and_the_others_stay(qtbot, table):
+def test_what_the_ledger_has_no_more_goes_and_the_others_stay(qtbot, table):
     rows = [a_row(n, f"{n}.txt") for n in range(6)]
-    table.replace_all(rows)
+    table.show_ledger(rows)
     with qtbot.assertNotEmitted(table.modelReset):
-        table.replace_all([rows[0], rows[3], replace(rows[4], state="failed")])
+        table.show_ledger([replace(rows[4], state="failed")])
+        table.keep_only({rows[0].path, rows[3].path, rows[4].path})
     assert shown(table) == ["0.txt", "3.txt", "4.txt"]
     assert shown(table, STATE)[2] == "Failed"
 
 
-def test_totals_count_what_is_included_and_has_text(table):
-    table.replace_all([a_row(1, "a", 100), a_row(2, "b", 10, included=False), a_row(3, "c", 1, "duplicate")])
-    assert table.totals == (1, 100)
-    table.set_included([2], True)
-    assert table.totals == (2, 110)
+def test_a_near_duplicate_says_what_it_is_like(table):
+    table.show_ledger([a_row(similarity=0.92, near="report.pdf")])
+    assert shown(table, NOTE) == ["92 % like report.pdf."]
 
 
-def test_a_tick_is_a_wish_until_the_library_followed(qtbot, table):
-    table.replace_all([a_row(7, "a.txt")])
-    box = table.index(0, USE)
-    with qtbot.waitSignal(table.include_wished) as wished:
-        table.setData(box, Qt.CheckState.Unchecked, Qt.ItemDataRole.CheckStateRole)
-    assert wished.args == [[7], False]
-    assert box.data(Qt.ItemDataRole.CheckStateRole) == Qt.CheckState.Checked
-    table.set_included([7], False)
-    assert box.data(Qt.ItemDataRole.CheckStateRole) == Qt.CheckState.Unchecked
-
-
-@pytest.mark.parametrize("state", [READING, "duplicate", "failed", "unsupported"])
-def test_a_file_without_text_has_no_tick(table, state):
-    table.put([a_row(1, "a", state=state)])
-    assert table.index(0, USE).data(Qt.ItemDataRole.CheckStateRole) is None
-    assert not table.index(0, USE).flags() & Qt.ItemFlag.ItemIsUserCheckable
-
-
-def test_numbers_sort_as_numbers(table):
-    table.replace_all([a_row(1, "a", 9), a_row(2, "b", 1000)])
-    keys = [table.index(row, CHARACTERS).data(SORT_ROLE) for row in range(2)]
-    assert keys == [9, 1000]
-    assert shown(table, CHARACTERS) == ["9", "1,000"]
+def test_numbers_are_written_with_their_units(table):
+    table.show_ledger([a_row(characters=12_000, seconds=1.24, confidence=87.4)])
+    assert shown(table, CHARACTERS) == ["12,000"]
+    assert shown(table, TIME) == ["1.2 s"]
+    assert shown(table, TITLES.index("OCR")) == ["87 %"]
 
 
 @pytest.mark.parametrize(
@@ -112,68 +79,255 @@ def test_sizes_are_said_as_people_say_them(size, said):
     assert file_size(size) == said
 
 
-@pytest.fixture
-def view(qtbot, table):
-    table.replace_all(
-        [a_row(1, "Olive.txt", 9), a_row(2, "brook.md", 1000), a_row(3, "broken.pdf", 0, "failed")]
+# During an import
+
+
+def test_files_are_queued_then_read_then_done(table):
+    table.show_events([queued("a", "b")])
+    assert shown(table, STATE) == ["Queued", "Queued"]
+    table.show_events([FileReading("/docs/a")])
+    assert shown(table, STATE) == ["Reading", "Queued"]
+    table.show_events([imported("/docs/a")])
+    assert shown(table, STATE) == ["Done", "Queued"]
+
+
+def test_a_scan_tells_which_page_is_recognised(table):
+    table.show_events([queued("a.pdf"), PageRecognizing("/docs/a.pdf", page=9, done=2, pages=12)])
+    assert shown(table, STATE) == ["OCR"]
+    assert shown(table, NOTE) == ["Reading page 3 of 12"]
+
+
+def test_a_file_that_comes_to_its_end_changes_in_place(qtbot, table):
+    table.show_events([FileReading("/docs/a.txt")])
+    with qtbot.assertNotEmitted(table.modelReset), qtbot.waitSignal(table.dataChanged):
+        table.show_events([imported("/docs/a.txt", "failed")])
+    assert shown(table, STATE) == ["Failed"]
+
+
+def test_reading_a_file_again_keeps_its_place_and_its_tick(table):
+    table.show_ledger([a_row(1, "a.txt", included=False), a_row(2, "b.txt")])
+    table.show_events([FileReading("/docs/a.txt"), imported("/docs/a.txt")])
+    assert shown(table) == ["a.txt", "b.txt"]
+    assert table.index(0, USE).data(Qt.ItemDataRole.CheckStateRole) == Qt.CheckState.Unchecked
+
+
+def test_a_file_that_fails_when_it_is_read_again_keeps_its_text(table):
+    table.show_ledger([a_row(7, "a.txt", characters=99)])
+    table.show_events([queued("a.txt"), imported("/docs/a.txt", "failed", reason="Gone.", document_id=7)])
+    assert shown(table, STATE) == ["Done"]
+    assert shown(table, NOTE) == ["Gone."]
+    assert table.summary.characters == 99
+
+
+def test_what_the_ledger_says_of_a_file_that_is_read_waits_for_its_end(table):
+    table.show_events([queued("a.txt")])
+    table.show_ledger([a_row(1, "a.txt", state="cancelled")])
+    table.keep_only({"/docs/other"})
+    assert shown(table, STATE) == ["Queued"]
+    table.end_import()
+    assert shown(table, STATE) == ["Cancelled"]
+
+
+def test_files_that_an_import_never_came_to_go_with_it(table):
+    table.show_ledger([a_row(1, "old.txt")])
+    table.show_events([queued("old.txt", "new.txt")])
+    table.end_import()
+    assert shown(table) == ["old.txt"]
+    assert shown(table, STATE) == ["Done"]
+
+
+# Sums
+
+
+def test_the_summary_counts_what_is_included_and_has_text(table):
+    table.show_ledger(
+        [
+            a_row(1, "a", characters=100),
+            a_row(2, "b", characters=10, included=False),
+            a_row(3, "c", characters=1, state="duplicate"),
+        ]
     )
-    view = DocumentView(table)
+    assert (table.summary.documents, table.summary.characters) == (1, 100)
+    table.set_included([2], True)
+    assert (table.summary.documents, table.summary.characters) == (2, 110)
+
+
+def test_the_summary_counts_files_by_state(table):
+    table.show_ledger([a_row(1, "a", similarity=0.9, near="b"), a_row(2, "b"), a_row(3, "c", state="failed")])
+    states = table.summary.states
+    assert (states["done"], states[NEAR], states["failed"]) == (2, 1, 1)
+    table.keep_only({"/docs/b"})
+    assert (states["done"], states[NEAR], states["failed"]) == (1, 0, 0)
+
+
+# Ticks
+
+
+def test_a_tick_is_a_wish_until_the_library_followed(qtbot, table):
+    table.show_ledger([a_row(7)])
+    box = table.index(0, USE)
+    with qtbot.waitSignal(table.include_wished) as wished:
+        table.setData(box, Qt.CheckState.Unchecked, Qt.ItemDataRole.CheckStateRole)
+    assert wished.args == [[7], False]
+    assert box.data(Qt.ItemDataRole.CheckStateRole) == Qt.CheckState.Checked
+    table.set_included([7], False)
+    assert box.data(Qt.ItemDataRole.CheckStateRole) == Qt.CheckState.Unchecked
+
+
+@pytest.mark.parametrize("state", [QUEUED, READING, "duplicate", "failed", "unsupported"])
+def test_a_file_without_text_has_no_tick(table, state):
+    table.show_ledger([a_row(state=state, characters=0)])
+    assert table.index(0, USE).data(Qt.ItemDataRole.CheckStateRole) is None
+    assert not table.index(0, USE).flags() & Qt.ItemFlag.ItemIsUserCheckable
+
+
+# Sorting and filtering
+
+
+@pytest.fixture
+def three(table):
+    table.show_ledger(
+        [
+            a_row(1, "Olive.txt", characters=9),
+            a_row(2, "brook.md", characters=1000, kind="markdown"),
+            a_row(3, "broken.pdf", characters=0, state="failed", kind="pdf"),
+        ]
+    )
+    return table
+
+
+def test_numbers_sort_as_numbers_and_clearing_gives_the_ledgers_order_back(three):
+    three.sort(CHARACTERS, DESCENDING)
+    assert shown(three) == ["brook.md", "Olive.txt", "broken.pdf"]
+    three.sort(-1)
+    assert shown(three) == ["Olive.txt", "brook.md", "broken.pdf"]
+
+
+def test_names_sort_in_any_case(three):
+    three.sort(NAME, ASCENDING)
+    assert shown(three) == ["broken.pdf", "brook.md", "Olive.txt"]
+
+
+def test_an_index_stays_with_its_row_when_others_come_before_it(three):
+    kept = QPersistentModelIndex(three.index(0, NAME))
+    three.sort(CHARACTERS, DESCENDING)
+    assert kept.data() == "Olive.txt"
+    three.filter(RowFilter(name="olive"))
+    assert (kept.row(), kept.data()) == (0, "Olive.txt")
+    three.filter(RowFilter())
+    assert (kept.row(), kept.data()) == (1, "Olive.txt")
+
+
+def test_a_row_that_is_filtered_out_takes_its_index_along(three):
+    kept = QPersistentModelIndex(three.index(0, NAME))
+    three.filter(RowFilter(name="BRO"))
+    assert shown(three) == ["brook.md", "broken.pdf"]
+    assert not kept.isValid()
+
+
+@pytest.mark.parametrize(
+    ("wanted", "names"),
+    [
+        (RowFilter(state="failed"), ["broken.pdf"]),
+        (RowFilter(kind="markdown"), ["brook.md"]),
+        (RowFilter(name="bro", state="done"), ["brook.md"]),
+        (RowFilter(hits={2: 0, 1: 1}), ["brook.md", "Olive.txt"]),
+        (RowFilter(hits={}), []),
+    ],
+)
+def test_only_rows_that_fit_all_of_the_filter_are_shown(three, wanted, names):
+    three.filter(wanted)
+    assert shown(three) == names
+
+
+def test_near_duplicates_pass_as_if_that_were_a_state(table):
+    table.show_ledger([a_row(1, "a", similarity=0.9, near="b"), a_row(2, "b")])
+    table.filter(RowFilter(state=NEAR))
+    assert shown(table) == ["a"]
+
+
+def test_new_rows_take_their_places_in_a_sorted_table_soon(qtbot, three):
+    three.sort(NAME, ASCENDING)
+    three.show_ledger([a_row(4, "meadow.txt")])
+    with qtbot.waitSignal(three.arranged):
+        pass
+    assert shown(three) == ["broken.pdf", "brook.md", "meadow.txt", "Olive.txt"]
+
+
+def test_a_row_that_fits_the_filter_no_more_leaves_soon(qtbot, three):
+    three.filter(RowFilter(state="failed"))
+    three.show_events([FileReading("/docs/broken.pdf"), imported("/docs/broken.pdf")])
+    with qtbot.waitSignal(three.arranged):
+        pass
+    assert shown(three) == []
+
+
+def test_snippets_stand_in_the_notes(three):
+    three.show_snippets({1: "lives by the brook"})
+    assert shown(three, NOTE)[0] == "lives by the brook"
+
+
+def test_removed_rows_come_back_to_their_places(three):
+    three.remove([1, 3])
+    assert shown(three) == ["brook.md"]
+    assert three.summary.files == 1
+    three.restore([1, 3])
+    assert shown(three) == ["Olive.txt", "brook.md", "broken.pdf"]
+
+
+# On the screen
+
+
+@pytest.fixture
+def view(qtbot, three):
+    view = DocumentView(three, RowActions())
     qtbot.addWidget(view)
     view.show()
     return view
 
 
-def names(view):
-    return [view.model().index(row, NAME).data() for row in range(view.model().rowCount())]
-
-
-def test_the_order_is_the_ledgers_until_a_header_is_clicked(view):
-    assert names(view) == ["Olive.txt", "brook.md", "broken.pdf"]
-    view.sortByColumn(CHARACTERS, Qt.SortOrder.DescendingOrder)
-    assert names(view) == ["brook.md", "Olive.txt", "broken.pdf"]
-
-
-def test_the_filter_finds_names_in_any_case(view):
-    view.filter("BRO")
-    assert names(view) == ["brook.md", "broken.pdf"]
-
-
-def test_space_leaves_the_selected_documents_out_and_takes_them_in_again(qtbot, view, table):
-    view.selectAll()
-    with qtbot.waitSignal(view.include_wished) as wished:
-        qtbot.keyClick(view, Qt.Key.Key_Space)
-    assert wished.args == [[1, 2], False]
-    table.set_included([1, 2], False)
-    with qtbot.waitSignal(view.include_wished) as wished:
-        qtbot.keyClick(view, Qt.Key.Key_Space)
-    assert wished.args == [[1, 2], True]
-
-
-def test_the_menu_does_the_same_for_many_rows(qtbot, view):
-    view.selectAll()
-    menu = view.context_menu()
-    with qtbot.waitSignal(view.include_wished) as wished:
-        menu.actions()[1].trigger()
-    assert wished.args == [[1, 2], False]
-    menu.deleteLater()
-
-
 def test_the_cursor_tells_which_document_it_is_on(qtbot, view):
     with qtbot.waitSignal(view.current_changed) as told:
-        view.setCurrentIndex(view.model().index(1, NAME))
+        view.go_to(1)
     assert told.args[0].name == "brook.md"
 
 
-def test_the_cursor_tells_when_its_document_changes(qtbot, view, table):
-    view.selectionModel().setCurrentIndex(
-        view.model().index(0, NAME), QItemSelectionModel.SelectionFlag.SelectCurrent
-    )
+def test_the_cursor_tells_when_its_document_changes_and_not_when_another_does(qtbot, view, three):
+    view.go_to(0)
     with qtbot.waitSignal(view.current_changed) as told:
-        table.put([a_row(1, "Olive.txt", 12)])
+        three.show_ledger([a_row(1, "Olive.txt", characters=12)])
     assert told.args[0].characters == 12
+    with qtbot.assertNotEmitted(view.current_changed):
+        three.show_ledger([a_row(2, "brook.md", characters=12)])
 
 
-def test_select_all_has_its_usual_key(qtbot, view):
-    view.setFocus()
-    qtbot.keySequence(view, QKeySequence(QKeySequence.StandardKey.SelectAll))
-    assert len(view.selected_rows()) == 3
+def test_the_selection_stays_with_its_rows_when_they_are_sorted(view, three):
+    for place in (0, 2):
+        view.selectionModel().select(
+            three.index(place, NAME),
+            QItemSelectionModel.SelectionFlag.Select | QItemSelectionModel.SelectionFlag.Rows,
+        )
+    view.sortByColumn(NAME, ASCENDING)
+    assert [row.name for row in view.selected_rows()] == ["broken.pdf", "Olive.txt"]
+
+
+def test_a_cursor_whose_row_is_filtered_out_is_nowhere(view, three):
+    view.go_to(0)
+    three.filter(RowFilter(name="bro"))
+    assert view.current_row() is None
+
+
+def test_who_looks_at_the_newest_rows_goes_on_seeing_the_newest(view, three):
+    three.show_ledger([a_row(n, f"{n}.txt") for n in range(4, 60)])
+    view.scrollToBottom()
+    three.show_ledger([a_row(n, f"{n}.txt") for n in range(60, 70)])
+    bar = view.verticalScrollBar()
+    assert bar.value() == bar.maximum()
+
+
+def test_who_looks_elsewhere_is_left_alone(qtbot, view, three):
+    three.show_ledger([a_row(n, f"{n}.txt") for n in range(4, 60)])
+    qtbot.waitUntil(lambda: view.verticalScrollBar().maximum() > 3)
+    view.verticalScrollBar().setValue(3)
+    three.show_ledger([a_row(n, f"{n}.txt") for n in range(60, 70)])
+    assert view.verticalScrollBar().value() == 3

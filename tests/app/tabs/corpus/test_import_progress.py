@@ -3,7 +3,8 @@
 import pytest
 
 from app.tabs.corpus.progress import ImportProgress, spoken_time
-from core.events import FileImported, FileWritten, ImportStarted
+from core.events import ArchiveOpened, FileWritten, ImportStarted, NearDuplicatesFound, TextIndexed
+from tests.app.tabs.corpus.conftest import imported
 
 
 class Clock:
@@ -16,7 +17,7 @@ class Clock:
 
 
 def read(size):
-    return FileImported("/docs/a", "done", "", "text", 0, 10, 1, -1.0, size)
+    return imported("/docs/a", bytes=size)
 
 
 def test_until_the_files_are_known_it_says_what_is_done_meanwhile():
@@ -32,14 +33,41 @@ def test_the_time_left_follows_the_bytes():
     progress.show_events([ImportStarted(files=4, bytes=400)])
     clock.now = 30.0
     progress.show_events([read(100)])
-    assert progress.text() == "1 of 4 files · about 2 min left"
+    assert progress.text() == "1 of 4 files · 100 B of 400 B · about 2 min left"
 
 
 def test_nothing_is_foretold_from_the_first_second():
     clock = Clock()
     progress = ImportProgress(clock)
     progress.show_events([ImportStarted(files=4, bytes=400), read(100)])
-    assert progress.text() == "1 of 4 files"
+    assert progress.text() == "1 of 4 files · 100 B of 400 B"
+
+
+def test_the_files_in_an_archive_count_as_well():
+    progress = ImportProgress()
+    progress.show_events([ImportStarted(files=1, bytes=100), ArchiveOpened("/docs/a.zip", 3, 300)])
+    assert progress.text() == "0 of 4 files · 0 B of 400 B"
+
+
+def test_a_pause_is_no_time_of_the_import():
+    clock = Clock()
+    progress = ImportProgress(clock)
+    progress.show_events([ImportStarted(files=4, bytes=400)])
+    progress.pause()
+    assert progress.text() == "0 of 4 files · 0 B of 400 B · paused"
+    clock.now = 1000.0
+    progress.resume()
+    clock.now = 1030.0
+    progress.show_events([read(100)])
+    assert progress.text().endswith("about 2 min left")
+
+
+def test_behind_the_last_file_it_says_what_is_still_done():
+    progress = ImportProgress()
+    progress.show_events([ImportStarted(files=1, bytes=100), read(100), TextIndexed(500, 2000)])
+    assert progress.text() == "Making texts searchable: 500 of 2,000"
+    progress.show_events([NearDuplicatesFound(14, 0.5)])
+    assert progress.text() == "Compared: 14 near duplicates"
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import pytest
 
 from core.config.run import RunConfig
 from core.config.toml import run_to_toml
+from core.corpus.duplicates import Digested, digest_text
 from core.corpus.library import Library
 from core.documents.document import Document
 from core.events import Evaluated, RunEnded, RunPrepared, SampleWritten, StepDone
@@ -73,9 +74,9 @@ def workspace(tmp_path):
     made = Workspace(tmp_path)
     made.prepare()
     text = "Mila the goat lives by the old mill. " * 200
-    document = Document("story.txt", "text", "00" * 32, text, 1, (), -1.0)
+    document = Document("story.txt", "text", "00" * 32, text)
     with Library(made.library) as library:
-        library.record("story.txt", document, len(text))
+        library.record("story.txt", Digested(document, digest_text(text)), len(text))
     return made
 
 

@@ -8,6 +8,7 @@ from core.events import (
     DatasetBuilt,
     DatasetProgress,
     Evaluated,
+    LearningProgress,
     RunEnded,
     RunPrepared,
     StepDone,
@@ -34,6 +35,8 @@ def after(*events):
     ("events", "phase"),
     [
         ([], "Learning the tokenizer…"),
+        ([LearningProgress(40, 100)], "Reading text to learn the tokenizer 40 %…"),
+        ([LearningProgress(40, 100), LearningProgress(100, 100)], "Learning the tokenizer…"),
         ([TokenizerBuilt("bpe", 300, 1.0)], "Encoding 0 %…"),
         ([DatasetProgress(40, 100)], "Encoding 40 %…"),
         ([DatasetBuilt("x", 1, 9, 1, 300, 3.5, False, "blocks", False, 1.0)], "Measuring precision…"),
@@ -43,6 +46,26 @@ def after(*events):
 )
 def test_before_the_first_step_it_says_what_is_being_done(events, phase):
     assert after(*events).text() == phase
+
+
+@pytest.mark.parametrize(
+    ("events", "share"),
+    [
+        ([], 0),
+        ([LearningProgress(40, 100)], 0.4),
+        ([LearningProgress(100, 100)], 0),  # how long the library takes now, nobody knows
+        ([DatasetProgress(70, 100)], 0.7),
+        (
+            [
+                DatasetProgress(70, 100),
+                DatasetBuilt("x", 1, 9, 1, 300, 3.5, False, "blocks", False, 1.0),
+            ],
+            0,
+        ),
+    ],
+)
+def test_before_the_first_step_a_phase_knows_how_far_it_has_come(events, share):
+    assert after(*events).prepared_share() == share
 
 
 def test_a_step_is_told_in_figures_with_units():

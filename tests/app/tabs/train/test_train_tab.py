@@ -2,9 +2,10 @@
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QAbstractButton, QComboBox, QWidget
+from PySide6.QtWidgets import QAbstractButton, QComboBox, QLineEdit, QTableView, QWidget
 
 from app.tabs.train.tab import TrainTab
+from core.config.corpus import CleaningConfig
 from core.config.presets import PRESETS
 from core.corpus.library import CorpusTotals
 from core.events import Evaluated, Notice, RunPrepared, SampleWritten, StepDone
@@ -86,6 +87,31 @@ def test_an_empty_corpus_is_said_and_leads_to_the_corpus_tab(tab, qtbot):
     assert "Corpus tab" in tab.start_button.toolTip()
     with qtbot.waitSignal(tab.corpus_requested):
         qtbot.mouseClick(tab.corpus_button, Qt.MouseButton.LeftButton)
+
+
+def test_every_run_is_cleaned_as_was_chosen_elsewhere(tab):
+    cleaning = CleaningConfig(ligatures=False)
+    tab.show_cleaning(cleaning)
+    assert tab.form.value().cleaning == cleaning
+    tab.show_run("earlier", PRESETS["tiny"].run)
+    assert tab.form.value() == PRESETS["tiny"].run.model_copy(update={"cleaning": cleaning})
+
+
+def test_the_tokenizer_of_the_form_is_asked_for_whatever_the_name(tab, qtbot):
+    editor(tab, "tokenizer.vocab_size").show_value(512)
+    tab.form.show_name("")
+    with qtbot.waitSignal(tab.tokenizer_requested) as asked:
+        qtbot.mouseClick(tab.form.tokenizer_button, Qt.MouseButton.LeftButton)
+    assert asked.args[0].tokenizer.vocab_size == 512
+
+
+def test_there_is_no_tokenizer_to_look_at_without_text_or_with_a_wrong_value(tab):
+    assert tab.form.tokenizer_button.isEnabled()
+    editor(tab, "model.d_model").lineEdit().setText("250")
+    assert not tab.form.tokenizer_button.isEnabled()
+    editor(tab, "model.d_model").show_value(256)
+    tab.show_totals(CorpusTotals(0, 0, 0))
+    assert not tab.form.tokenizer_button.isEnabled()
 
 
 def test_a_suggested_name_gives_way_to_a_typed_one(tab, qtbot):
@@ -186,7 +212,8 @@ def test_what_tests_and_assistive_tools_look_for_has_its_name(tab, name):
 
 def test_every_control_has_a_tooltip_a_name_and_a_keyboard_way(tab):
     controls = [*tab.findChildren(QAbstractButton), *tab.findChildren(QComboBox)]
-    for control in controls:
+    inside = (QLineEdit, QTableView)  # Qt's own: the cross that clears a field, the corner of a table
+    for control in (control for control in controls if not isinstance(control.parent(), inside)):
         assert control.toolTip(), control.objectName()
         assert control.accessibleName() or control.text(), control.objectName()
         assert control.focusPolicy() & Qt.FocusPolicy.TabFocus, control.objectName()

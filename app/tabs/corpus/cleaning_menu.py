@@ -1,0 +1,66 @@
+"""What is cleaned out of texts: a button with a switch for each setting of the cleaning."""
+
+from pydantic import ValidationError
+from PySide6.QtCore import QSignalBlocker, Qt, Signal, Slot
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QMenu, QToolButton, QWidget
+
+from app.widgets.icons import give_icon
+from app.widgets.theme import set_role
+from core.config.corpus import CleaningConfig
+from core.config.setting import describe
+
+
+class CleaningButton(QToolButton):
+    """Titles and help are those that the config declares.
+
+    Signals:
+        changed: The `CleaningConfig` that is chosen now.
+    """
+
+    changed = Signal(object)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("cleaningButton")
+        self.setText("Cleaning")
+        self.setToolTip("What is cleaned out of every text before a model learns from it")
+        self.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        self.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        set_role(self, "filter")
+        give_icon(self, "settings")
+        menu = QMenu(self, toolTipsVisible=True)
+        self._switches: dict[str, QAction] = {}
+        for setting in describe(CleaningConfig):
+            switch = menu.addAction(setting.title)
+            switch.setToolTip(setting.help)
+            switch.setCheckable(True)
+            switch.setChecked(setting.default)
+            switch.toggled.connect(self._tell)
+            self._switches[setting.name] = switch
+        self.setMenu(menu)
+
+    def switch(self, name: str) -> QAction:
+        """The switch of a setting."""
+        return self._switches[name]
+
+    def config(self) -> CleaningConfig:
+        return CleaningConfig(**{name: switch.isChecked() for name, switch in self._switches.items()})
+
+    def show_config(self, config: CleaningConfig) -> None:
+        for name, switch in self._switches.items():
+            with QSignalBlocker(switch):
+                switch.setChecked(getattr(config, name))
+
+    @Slot()
+    def _tell(self) -> None:
+        self.changed.emit(self.config())
+
+
+def read_cleaning(stored: str) -> CleaningConfig:
+    """The choice that an earlier start left, or the defaults where it is none any more."""
+    try:
+        return CleaningConfig.model_validate_json(stored)
+    except ValidationError:
+        return CleaningConfig()

@@ -1,0 +1,58 @@
+"""Hands the events of an import on in portions that fit into a frame.
+
+A job delivers whatever came since the last frame, and a large folder's files are queued at once: twenty thousand rows.
+"""
+
+from collections import deque
+from collections.abc import Sequence
+
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
+
+from core.events import Event, FilesQueued
+
+PORTION = 1_500  # rows that come or change in one frame
+REST_MS = 15  # for painting, and for whatever the user does
+
+
+class EventPump(QObject):
+    """Keeps the order, and drops nothing.
+
+    Signals:
+        portion: Some events, oldest first.
+    """
+
+    portion = Signal(list)
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._waiting: deque[Event] = deque()
+        self._rest = QTimer(self, interval=REST_MS, singleShot=True)
+        self._rest.timeout.connect(self._hand_on)
+
+    def put(self, events: Sequence[Event]) -> None:
+        """Hand these on, now if nothing waits before them."""
+        self._waiting.extend(events)
+        if not self._rest.isActive():
+            self._hand_on()
+
+    def flush(self) -> None:
+        """Hand on all that waits: nothing comes after it."""
+        self._rest.stop()
+        while self._waiting:
+            self.portion.emit(self._take())
+
+    @Slot()
+    def _hand_on(self) -> None:
+        if self._waiting:
+            portion = self._take()
+            self._rest.start()
+            self.portion.emit(portion)
+
+    def _take(self) -> list[Event]:
+        taken: list[Event] = []
+        rows = 0
+        while self._waiting and rows < PORTION:
+            event = self._waiting.popleft()
+            taken.append(event)
+            rows += len(event.files) if isinstance(event, FilesQueued) else 1
+        return taken

@@ -1,0 +1,188 @@
+"""A small bar chart of what the corpus is made of: a bar for each kind of file, as long as its share of the text."""
+
+from dataclasses import dataclass
+
+from PySide6.QtCore import QEvent, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QHelpEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
+from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
+
+from app.tabs.corpus.columns import kind_title
+from app.tabs.corpus.summary import Summary
+from app.widgets.theme import LARGE, SMALL, TINY, colours
+
+BAR_PX = 6
+CELL_PX = 132
+OTHERS = "others"  # the last cell, where there is no room for all kinds
+
+
+@dataclass(frozen=True, slots=True)
+class KindBar:
+    """One kind: how many files and characters, and its share of all characters in the corpus."""
+
+    kind: str
+    title: str
+    files: int
+    characters: int
+    share: float
+
+
+class KindChart(QWidget):
+    """Bars side by side, the longest first. A click, or Left, Right and Space, shows the files of one kind alone.
+
+    Signals:
+        chosen: The kind to be shown alone, or "" for all.
+    """
+
+    chosen = Signal(str)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("kindChart")
+        self.setAccessibleName("Kinds of files, by characters")
+        self.setToolTip("Click a kind to show only its files")
+        self.setMouseTracking(True)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self._bars: list[KindBar] = []
+        self._kind = ""
+        self._under_mouse = self._under_cursor = -1
+
+    def show_summary(self, summary: Summary) -> None:
+        """Draw the kinds anew."""
+        bars = bars_of(summary)
+        if bars != self._bars:
+            self._bars = bars
+            self.setAccessibleDescription(", ".join(f"{bar.title} {bar.share:.0%}" for bar in bars))
+            self.updateGeometry()
+            self.update()
+        if self._kind and not summary.kinds[self._kind]:
+            self._choose("")
+
+    def bars(self) -> list[KindBar]:
+        """What is drawn, from left to right."""
+        room = max(self.width() // CELL_PX, 1)
+        if len(self._bars) <= room:
+            return self._bars
+        first, rest = self._bars[: room - 1], self._bars[room - 1 :]
+        files, characters = sum(bar.files for bar in rest), sum(bar.characters for bar in rest)
+        return [
+            *first,
+            KindBar(OTHERS, f"{len(rest)} more", files, characters, sum(bar.share for bar in rest)),
+        ]
+
+    def cell(self, place: int) -> QRect:
+        """Where the bar at a place stands with its name."""
+        return QRect(place * CELL_PX, 0, CELL_PX - LARGE, self.height())
+
+    def sizeHint(self) -> QSize:
+        return QSize(CELL_PX, self.fontMetrics().height() + BAR_PX + 3 * TINY)
+
+    def minimumSizeHint(self) -> QSize:
+        return self.sizeHint()
+
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        for place, bar in enumerate(self.bars()):
+            self._paint(painter, place, bar)
+        painter.end()
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        self._light(self._place_at(event.position().toPoint().x()))
+
+    def leaveEvent(self, event: QEvent) -> None:
+        super().leaveEvent(event)
+        self._light(-1)
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        self._toggle(self._place_at(event.position().toPoint().x()))
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        steps = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1}
+        if event.key() in steps and self._bars:
+            self._under_cursor = (self._under_cursor + steps[event.key()]) % len(self.bars())
+            self.update()
+        elif event.key() == Qt.Key.Key_Space:
+            self._toggle(self._under_cursor)
+        else:
+            super().keyPressEvent(event)
+
+    def event(self, event: QEvent) -> bool:
+        if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:
+            place = self._place_at(event.pos().x())
+            if place >= 0:
+                QToolTip.showText(event.globalPos(), self._told(place), self, self.cell(place))
+                return True
+        return super().event(event)
+
+    def _told(self, place: int) -> str:
+        bar = self.bars()[place]
+        if bar.kind == OTHERS:
+            return "\n".join(_sentence(each) for each in self._bars[place:])
+        return f"{_sentence(bar)}\nClick to show only these files"
+
+    def _paint(self, painter: QPainter, place: int, bar: KindBar) -> None:
+        cell, palette = self.cell(place), colours()
+        chosen = bar.kind == self._kind
+        if chosen or place == self._under_mouse or (self.hasFocus() and place == self._under_cursor):
+            painter.setPen(QColor(palette.accent) if chosen else Qt.PenStyle.NoPen)
+            painter.setBrush(QColor(palette.accent_soft))
+            painter.drawRoundedRect(QRectF(cell).adjusted(0.5, 0.5, SMALL - 0.5, -0.5), TINY, TINY)
+        words = cell.adjusted(TINY, 1, -TINY, 0)
+        share = _percent(bar)
+        painter.setPen(QColor(palette.muted))
+        painter.drawText(words, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignTop, share)
+        room = words.width() - self.fontMetrics().horizontalAdvance(share) - TINY
+        painter.setPen(QColor(palette.text))
+        title = self.fontMetrics().elidedText(bar.title, Qt.TextElideMode.ElideRight, room)
+        painter.drawText(words, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop, title)
+        groove = QRectF(words.left(), cell.bottom() - BAR_PX - TINY + 1, words.width(), BAR_PX)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(QColor(palette.border))
+        painter.drawRoundedRect(groove, BAR_PX / 2, BAR_PX / 2)
+        if bar.share > 0:
+            groove.setWidth(max(groove.width() * bar.share, BAR_PX))
+            painter.setBrush(QColor(palette.accent))
+            painter.drawRoundedRect(groove, BAR_PX / 2, BAR_PX / 2)
+
+    def _place_at(self, x: int) -> int:
+        place = x // CELL_PX
+        return place if 0 <= place < len(self.bars()) else -1
+
+    def _light(self, place: int) -> None:
+        if place != self._under_mouse:
+            self._under_mouse = place
+            self.update()
+
+    def _toggle(self, place: int) -> None:
+        """Choose a kind; once more, and all are shown again. "others" is no kind."""
+        if 0 <= place < len(self.bars()):
+            kind = self.bars()[place].kind
+            if kind != OTHERS:
+                self._choose("" if kind == self._kind else kind)
+
+    def _choose(self, kind: str) -> None:
+        self._kind = kind
+        self.chosen.emit(kind)
+        self.update()
+
+
+def bars_of(summary: Summary) -> list[KindBar]:
+    """A bar for each kind that some file has, those with most text first."""
+    whole = summary.characters or 1
+    bars = [
+        KindBar(
+            kind, kind_title(kind), files, summary.characters_of[kind], summary.characters_of[kind] / whole
+        )
+        for kind, files in summary.kinds.items()
+        if files and kind
+    ]
+    return sorted(bars, key=lambda bar: (-bar.characters, -bar.files, bar.title))
+
+
+def _percent(bar: KindBar) -> str:
+    return "< 1 %" if 0 < bar.share < 0.01 else f"{bar.share:.0%}".replace("%", " %")
+
+
+def _sentence(bar: KindBar) -> str:
+    return f"{bar.title}: {bar.files:,} files, {bar.characters:,} characters, {_percent(bar)}"

@@ -1,0 +1,175 @@
+"""Between the Corpus tab and what the library holds: its rows on the screen, and changes that can be undone."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtGui import QUndoCommand, QUndoStack
+
+from app.errors import present
+from app.jobs.job import Job, OpenStream
+from app.jobs.lanes import Lanes
+from app.tabs.corpus.tab import CorpusTab
+from core.runs.folder import Workspace
+from core.tasks.change_library import (
+    find_near_duplicates,
+    purge_removed,
+    remove_documents,
+    restore_documents,
+    set_included,
+)
+from core.tasks.look_at_library import ROWS_AT_ONCE, DocumentsListed, list_documents
+
+UNDONE_WITHIN_SECONDS = 24 * 60 * 60.0  # another window of the workspace may still be open
+LANE = "library"
+
+
+class LibraryController(QObject):
+    """Lists and changes the library in jobs, one after the other: the window never waits for another writer.
+
+    Signals:
+        changed: The corpus may hold other text than before.
+        told: A sentence on what was just done.
+    """
+
+    changed = Signal()
+    told = Signal(str)
+
+    def __init__(
+        self, tab: CorpusTab, workspace: Workspace, lanes: Lanes, parent: QObject | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._tab, self._workspace, self._lanes = tab, workspace, lanes
+        self.undo_stack = QUndoStack(self)
+        self._listed: set[str] = set()
+        tab.include_requested.connect(self.include)
+        tab.remove_requested.connect(self.remove)
+        tab.near_duplicates_requested.connect(self._find_near_duplicates)
+
+    def begin(self) -> None:
+        """Show what the library holds, and forget what was removed so long ago that no window can undo it."""
+        self.refresh()
+        self.start(partial(purge_removed, self._workspace, UNDONE_WITHIN_SECONDS))
+
+    @Slot()
+    def refresh(self) -> None:
+        """Show what the library holds, part by part."""
+        job = self.start(partial(list_documents, self._workspace))
+        job.arrived.connect(self._show_rows)
+        job.ended.connect(self._end_listing)
+
+    def start(self, open_stream: OpenStream) -> Job:
+        """A job on the lane of the library, whose failure is told."""
+        job = self._lanes.start(LANE, open_stream)
+        job.failed.connect(self._fail)
+        return job
+
+    @Slot(list, bool)
+    def include(self, document_ids: list[int], included: bool) -> None:
+        """Take documents into the corpus, or leave them out, until it is undone."""
+        verb = "include" if included else "leave out"
+        self.undo_stack.push(
+            _Change(
+                f"{verb} {_documents(document_ids)}",
+                partial(self._include, document_ids, included),
+                partial(self._include, document_ids, not included),
+            )
+        )
+
+    @Slot(list)
+    def remove(self, document_ids: list[int]) -> None:
+        """Take documents out of the library, until it is undone."""
+        self.undo_stack.push(
+            _Change(
+                f"remove {_documents(document_ids)}",
+                partial(self._remove, document_ids),
+                partial(self._restore, document_ids),
+            )
+        )
+
+    def _include(self, document_ids: Sequence[int], included: bool) -> None:
+        job = self.start(partial(set_included, self._workspace, document_ids, included))
+        job.ended.connect(self._show_included if included else self._show_left_out)
+
+    def _remove(self, document_ids: Sequence[int]) -> None:
+        self.start(partial(remove_documents, self._workspace, document_ids)).ended.connect(self._show_removed)
+
+    def _restore(self, document_ids: Sequence[int]) -> None:
+        job = self.start(partial(restore_documents, self._workspace, document_ids))
+        job.ended.connect(self._show_restored)
+
+    @Slot()
+    def _find_near_duplicates(self) -> None:
+        job = self.start(partial(find_near_duplicates, self._workspace))
+        job.ended.connect(self._leave_out)
+
+    @Slot(object)
+    def _leave_out(self, document_ids: list[int]) -> None:
+        if document_ids:
+            self.include(document_ids, False)
+
+    @Slot(list)
+    def _show_rows(self, events: list[DocumentsListed]) -> None:
+        rows = [row for event in events for row in event.rows]
+        self._listed.update(row.path for row in rows)
+        self._tab.show_listed(rows)
+
+    @Slot(object)
+    def _end_listing(self, whole: bool) -> None:
+        listed, self._listed = self._listed, set()
+        if whole:
+            self._tab.show_only(listed)
+            self.changed.emit()
+
+    @Slot(object)
+    def _show_included(self, document_ids: list[int]) -> None:
+        self._tick(document_ids, True)
+
+    @Slot(object)
+    def _show_left_out(self, document_ids: list[int]) -> None:
+        self._tick(document_ids, False)
+
+    def _tick(self, document_ids: list[int], included: bool) -> None:
+        if len(document_ids) > ROWS_AT_ONCE:  # too many for one frame: they come part by part
+            self.refresh()
+        else:
+            self._tab.table.set_included(document_ids, included)
+            self.changed.emit()
+
+    @Slot(object)
+    def _show_removed(self, document_ids: list[int]) -> None:
+        self._tab.show_removed(document_ids)
+        self.told.emit(
+            f"Removed {_documents(document_ids)}; the files stay where they are. Undo with Ctrl+Z."
+        )
+        self.refresh()  # a duplicate may have taken the place of what it repeats
+
+    @Slot(object)
+    def _show_restored(self, document_ids: list[int]) -> None:
+        self._tab.table.restore(document_ids)
+        self.refresh()
+
+    @Slot(object)
+    def _fail(self, error: Exception) -> None:
+        """What the library refused is not done: nothing on the stack may be undone any more."""
+        self._listed = set()
+        self.undo_stack.clear()
+        present(error, self._tab.banner)
+
+
+class _Change(QUndoCommand):
+    """A change of the library and its reverse. Both only begin: the rows follow when the library did."""
+
+    def __init__(self, text: str, do: Callable[[], None], back: Callable[[], None]) -> None:
+        super().__init__(text)
+        self._do, self._back = do, back
+
+    def redo(self) -> None:
+        self._do()
+
+    def undo(self) -> None:
+        self._back()
+
+
+def _documents(document_ids: Sequence[int]) -> str:
+    return f"{len(document_ids):,} document{'' if len(document_ids) == 1 else 's'}"

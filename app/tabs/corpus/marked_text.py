@@ -1,0 +1,132 @@
+"""A text with marks on parts of it: what another text lacks, and the words that were searched for."""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from itertools import accumulate, pairwise
+
+from PySide6.QtCore import QEvent, Qt, Slot
+from PySide6.QtGui import QColor, QResizeEvent, QTextCharFormat, QTextCursor
+from PySide6.QtWidgets import QPlainTextEdit, QTextEdit, QWidget
+
+from app.widgets.theme import colours, set_role
+from core.tasks.look_at_library import Passage
+
+BASIC_PLANE = "\uffff"  # Qt counts a character behind it as two
+Span = tuple[int, int]
+
+
+class MarkedText(QPlainTextEdit):
+    """Shows a `Passage`. Only marks that can be seen are made, so that thousands of them cost nothing.
+
+    Args:
+        struck: Whether marked parts are shown as dropped, or as added.
+    """
+
+    def __init__(self, struck: bool, parent: QWidget | None = None) -> None:
+        super().__init__(parent, readOnly=True, acceptDrops=False)
+        self._struck = struck
+        self._marked: list[Span] = []
+        self._hits: list[Span] = []
+        self._hit = -1
+        set_role(self, "plain")
+        self.document().setDocumentMargin(0)
+        self.setUndoRedoEnabled(False)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)  # lines wrap
+        self.setTabChangesFocus(True)
+        self.verticalScrollBar().valueChanged.connect(self._mark)
+
+    @property
+    def hits(self) -> int:
+        return len(self._hits)
+
+    @property
+    def hit(self) -> int:
+        """The place of the hit that is shown now, or -1."""
+        return self._hit
+
+    def show_text(self, text: str) -> None:
+        """Show words of our own, without marks."""
+        self.show_passage(Passage(text, (), ()))
+
+    def show_passage(self, passage: Passage, ending: str = "") -> None:
+        """Show a text with its marks, and a last line that is not part of it."""
+        self._marked = _in_qt(passage.text, passage.marked)
+        self._hits = _in_qt(passage.text, passage.hits)
+        self._hit = -1
+        self.setExtraSelections([])
+        self.setPlainText(passage.text + ending)
+        self._mark()
+
+    def go_to_hit(self, place: int) -> None:
+        """Show a hit, and tell it from the others."""
+        self._hit = place
+        cursor = self.textCursor()
+        cursor.setPosition(self._hits[place][0])
+        self.setTextCursor(cursor)
+        self.centerCursor()
+        self._mark()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._mark()
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.PaletteChange and hasattr(self, "_hit"):
+            self._mark()
+
+    @Slot()
+    def _mark(self) -> None:
+        first, last = self._visible()
+        marked = [self._selection(span, self._mark_look()) for span in _within(self._marked, first, last)]
+        hits = [self._selection(span, _hit_look(False)) for span in _within(self._hits, first, last)]
+        if self._hit >= 0:
+            hits.append(self._selection(self._hits[self._hit], _hit_look(True)))
+        self.setExtraSelections([*marked, *hits])
+
+    def _visible(self) -> Span:
+        """The first and last character of the lines that can be seen."""
+        block = self.firstVisibleBlock()
+        bottom = self.cursorForPosition(self.viewport().rect().bottomRight()).block()
+        return block.position(), bottom.position() + bottom.length()
+
+    def _selection(self, span: Span, look: QTextCharFormat) -> QTextEdit.ExtraSelection:
+        selection = QTextEdit.ExtraSelection()
+        selection.cursor = QTextCursor(self.document())
+        selection.cursor.setPosition(span[0])
+        selection.cursor.setPosition(span[1], QTextCursor.MoveMode.KeepAnchor)
+        selection.format = look
+        return selection
+
+    def _mark_look(self) -> QTextCharFormat:
+        look = QTextCharFormat()
+        if self._struck:
+            look.setBackground(QColor(colours().danger_soft))
+            look.setForeground(QColor(colours().danger))
+            look.setFontStrikeOut(True)
+        else:
+            look.setBackground(QColor(colours().accent_soft))
+            look.setForeground(QColor(colours().accent))
+        return look
+
+
+def _hit_look(current: bool) -> QTextCharFormat:
+    look = QTextCharFormat()
+    look.setBackground(QColor(colours().accent if current else colours().warning_soft))
+    look.setForeground(QColor(colours().on_accent if current else colours().warning))
+    return look
+
+
+def _within(spans: Sequence[Span], first: int, last: int) -> Sequence[Span]:
+    """The spans that touch the characters from `first` to `last`."""
+    start = bisect_right(spans, first, key=lambda span: span[1])
+    return spans[start : bisect_left(spans, last, start, key=lambda span: span[0])]
+
+
+def _in_qt(text: str, spans: Sequence[Span]) -> list[Span]:
+    """Spans of a Python string as spans of a Qt document, which counts in units of UTF-16."""
+    if text.isascii() or max(text) <= BASIC_PLANE:
+        return list(spans)
+    edges = [0, *(edge for span in spans for edge in span)]
+    units = accumulate(len(text[a:b].encode("utf-16-le", "surrogatepass")) // 2 for a, b in pairwise(edges))
+    return list(zip(units, units, strict=True))  # one iterator: two by two

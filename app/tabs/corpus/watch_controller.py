@@ -1,0 +1,73 @@
+"""Watches a folder in a job of its own, from one start to the next, until the user wants no more of it."""
+
+from functools import partial
+from pathlib import Path
+
+from PySide6.QtCore import QObject, Signal, Slot
+
+from app.errors import present
+from app.jobs.job import Job
+from app.jobs.lanes import Lanes
+from app.settings import WindowSettings
+from app.tabs.corpus.tab import CorpusTab
+from core.events import FilesChanged
+from core.runs.folder import Workspace
+from core.tasks.watch_folder import watch_folder
+
+LANE = "watch"
+
+
+class WatchController(QObject):
+    """Hands on what is new or changed in the watched folder.
+
+    Signals:
+        files_changed: Paths of files to be read.
+    """
+
+    files_changed = Signal(list)
+
+    def __init__(
+        self,
+        tab: CorpusTab,
+        workspace: Workspace,
+        lanes: Lanes,
+        settings: WindowSettings,
+        parent: QObject | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._tab, self._workspace, self._lanes, self._settings = tab, workspace, lanes, settings
+        self._job: Job | None = None
+        tab.watch_requested.connect(self.watch)
+
+    def begin(self) -> None:
+        """Go on with the folder that was watched when the window was closed."""
+        if self._settings.watched:
+            self.watch(Path(self._settings.watched))
+
+    @Slot(object)
+    def watch(self, folder: Path | None) -> None:
+        """Watch this folder and no other one, or none."""
+        self._lanes.stop(LANE)
+        self._job = None
+        self._settings.watched = str(folder or "")
+        self._tab.tools.show_watched(folder)
+        if folder is not None:
+            self._job = self._lanes.start(LANE, partial(watch_folder, self._workspace, folder))
+            self._job.arrived.connect(self._hand_on)
+            self._job.failed.connect(self._fail)
+
+    @Slot(list)
+    def _hand_on(self, events: list[FilesChanged]) -> None:
+        paths = [Path(path) for event in events for path in event.paths]
+        there = [path for path in paths if path.exists()]  # it may have gone again while it was told
+        if there and self.sender() is self._job:
+            self.files_changed.emit(there)
+
+    @Slot(object)
+    def _fail(self, error: Exception) -> None:
+        """Most often the folder is gone. Watching ends; the folder is still known at the next start."""
+        if self.sender() is self._job:
+            kept = self._settings.watched
+            self.watch(None)
+            self._settings.watched = kept
+            present(error, self._tab.banner)

@@ -1,0 +1,143 @@
+"""A sentence taken apart: each token in a frame of its own, its id below it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QFontMetricsF, QHelpEvent, QMouseEvent, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
+
+from app.tabs.train.token_text import visible
+from app.widgets.theme import SMALL, TINY, colours, mono_font
+from core.tasks.examine_tokenizer import TokenPiece
+
+ROUND_PX = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Chip:
+    """One token on the screen: the frame of its text, and the line of its id below."""
+
+    piece: TokenPiece
+    frame: QRectF
+    below: QRectF
+
+    @property
+    def place(self) -> QRectF:
+        return self.frame.united(self.below)
+
+
+class TokenChips(QWidget):
+    """Tokens side by side, in as many lines as the width asks for.
+
+    Signals:
+        chosen: The id of the token that was clicked.
+    """
+
+    chosen = Signal(int)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("tokenChips")
+        self.setAccessibleName("The sentence in tokens")
+        policy = QSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.MinimumExpanding)
+        policy.setHeightForWidth(True)
+        self.setSizePolicy(policy)
+        self.setMouseTracking(True)
+        self._pieces: Sequence[TokenPiece] = ()
+        self._chips: list[Chip] = []
+
+    @property
+    def chips(self) -> list[Chip]:
+        return self._chips
+
+    def show_pieces(self, pieces: Sequence[TokenPiece]) -> None:
+        self._pieces = pieces
+        self.setAccessibleDescription(", ".join(f"{visible(piece.text)} {piece.id}" for piece in pieces))
+        self._chips = self._placed(self.width())
+        self.updateGeometry()
+        self.update()
+
+    def hasHeightForWidth(self) -> bool:
+        return True
+
+    def heightForWidth(self, width: int) -> int:
+        chips = self._placed(width)
+        return round(chips[-1].below.bottom()) + TINY if chips else 0
+
+    def sizeHint(self) -> QSize:
+        return QSize(400, self.heightForWidth(400))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._chips = self._placed(self.width())
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
+            self._chips = self._placed(self.width())
+            self.updateGeometry()
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        over = self._at(event.position()) is not None
+        self.setCursor(Qt.CursorShape.PointingHandCursor if over else Qt.CursorShape.ArrowCursor)
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        chip = self._at(event.position())
+        if chip is not None and event.button() == Qt.MouseButton.LeftButton:
+            self.chosen.emit(chip.piece.id)
+
+    def event(self, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
+            chip = self._at(QPointF(event.pos()))
+            self._tell(event.globalPos(), chip)
+            return True
+        return super().event(event)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        fills = (colours().accent_soft, colours().notice_soft, colours().warning_soft)
+        for number, chip in enumerate(self._chips):
+            if chip.place.intersects(QRectF(event.rect())):
+                self._paint(painter, chip, fills[number % len(fills)])
+
+    def _paint(self, painter: QPainter, chip: Chip, fill: str) -> None:
+        known = chip.piece.known
+        painter.setPen(QColor(colours().border_strong if known else colours().danger))
+        painter.setBrush(QColor(fill if known else colours().danger_soft))
+        painter.drawRoundedRect(chip.frame, ROUND_PX, ROUND_PX)
+        painter.setPen(QColor(colours().text if known else colours().danger))
+        painter.setFont(mono_font())
+        painter.drawText(chip.frame, Qt.AlignmentFlag.AlignCenter, visible(chip.piece.text))
+        painter.setPen(QColor(colours().muted))
+        painter.setFont(self.font())
+        painter.drawText(chip.below, Qt.AlignmentFlag.AlignCenter, str(chip.piece.id))
+
+    def _placed(self, width: int) -> list[Chip]:
+        """The chips of all pieces, in lines of at most `width`."""
+        letters, digits = QFontMetricsF(mono_font()), QFontMetricsF(self.font())
+        tall, low = letters.height() + 2 * TINY, digits.height()
+        chips: list[Chip] = []
+        left, top = 0.5, 0.5  # where a line of one pixel is sharp
+        for piece in self._pieces:
+            wide = max(
+                letters.horizontalAdvance(visible(piece.text)) + 2 * SMALL,
+                digits.horizontalAdvance(str(piece.id)),
+            )
+            if left > 1 and left + wide > width - 1:
+                left, top = 0.5, top + tall + low + SMALL
+            frame = QRectF(left, top, wide, tall)
+            chips.append(Chip(piece, frame, QRectF(left, top + tall, wide, low)))
+            left += wide + TINY
+        return chips
+
+    def _at(self, position: QPointF) -> Chip | None:
+        return next((chip for chip in self._chips if chip.place.contains(position)), None)
+
+    def _tell(self, where: QPoint, chip: Chip | None) -> None:
+        if chip is None:
+            QToolTip.hideText()
+            return
+        unknown = "" if chip.piece.known else "Not in the vocabulary. "
+        QToolTip.showText(where, f"{unknown}Click to copy the id {chip.piece.id}", self)

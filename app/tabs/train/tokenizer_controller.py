@@ -1,0 +1,64 @@
+"""From the wish to look at the tokenizer to a job that builds it, and its card back into the window."""
+
+from collections.abc import Callable
+from functools import partial
+
+from PySide6.QtCore import QObject, Slot
+
+from app.errors import present
+from app.jobs.job import Job, Stream
+from app.jobs.lanes import Lanes
+from app.tabs.train.tab import TrainTab
+from core.config.run import RunConfig
+from core.runs.folder import Workspace
+from core.tasks.examine_tokenizer import TokenizerCard, examine_tokenizer
+
+
+class TokenizerController(QObject):
+    """Connects the tab, the lane "training" and the workspace. A run that is started meanwhile waits its turn."""
+
+    def __init__(
+        self,
+        tab: TrainTab,
+        workspace: Workspace,
+        lanes: Lanes,
+        parent: QObject | None = None,
+        *,
+        examine: Callable[..., Stream] = examine_tokenizer,
+    ) -> None:
+        super().__init__(parent)
+        self._tab, self._workspace, self._lanes = tab, workspace, lanes
+        self._examine = examine
+        self._job: Job | None = None
+        tab.tokenizer_requested.connect(self.start)
+        tab.tokenizer_window.cancel_requested.connect(self.stop)
+
+    @Slot(object)
+    def start(self, config: RunConfig) -> None:
+        """Build what a run with these settings would be trained on, and show its tokenizer."""
+        self.stop()
+        self._tab.tokenizer_window.show_started()
+        self._job = self._lanes.start("training", partial(self._examine, config, self._workspace))
+        self._job.arrived.connect(self._tab.tokenizer_window.show_events)
+        self._job.ended.connect(self._end)
+        self._job.failed.connect(self._fail)
+
+    @Slot()
+    def stop(self) -> None:
+        """Let nothing that is still on its way reach the window; the work ends in its own time."""
+        if self._job is not None:
+            self._job.arrived.disconnect(self._tab.tokenizer_window.show_events)
+            self._job.ended.disconnect(self._end)
+            self._job.failed.disconnect(self._fail)
+            self._job.stop()
+            self._job = None
+
+    @Slot(object)
+    def _end(self, card: TokenizerCard | None) -> None:
+        self._job = None
+        self._tab.tokenizer_window.show_ended(card)
+
+    @Slot(object)
+    def _fail(self, error: Exception) -> None:
+        self._end(None)
+        present(error, self._tab.banner)

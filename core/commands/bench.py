@@ -1,0 +1,55 @@
+"""The commands that try the machine and the program: benchmarks, and the import's fuzzer."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from core.commands.place import perform
+
+app = typer.Typer(help="Measure this machine, against a peer, in interleaved rounds.")
+fuzz_app = typer.Typer()
+
+Rounds = Annotated[int, typer.Option(min=1, help="Interleaved rounds; the medians count.")]
+Shape = Annotated[str, typer.Option(help="S, M or L.")]
+
+
+@app.command(name="train")
+def train(context: typer.Context, shape: Shape = "L", rounds: Rounds = 5) -> int:
+    """Training steps of ours, against transformers' plain float32 loop."""
+    from core.tasks.bench import bench_train
+
+    return perform(context, lambda stop: bench_train(shape, rounds, stop))[1]
+
+
+@app.command(name="generate")
+def generate(context: typer.Context, shape: Shape = "M", rounds: Rounds = 5) -> int:
+    """Cached decoding of ours, against transformers' cached generate on the same weights."""
+    from core.tasks.bench import bench_generate
+
+    return perform(context, lambda stop: bench_generate(shape, rounds, stop))[1]
+
+
+@app.command(name="import")
+def import_command(
+    context: typer.Context,
+    part: Annotated[str, typer.Option(help="pdf, ocr, text, tokens, large or all.")] = "all",
+    rounds: Rounds = 3,
+) -> int:
+    """Files to text and text to tokens, on files made for it, against plain programs on the same files."""
+    from core.tasks.bench_import import bench_import
+
+    return perform(context, lambda stop: bench_import(part, rounds, stop))[1]
+
+
+@fuzz_app.command(name="fuzz-import")
+def fuzz_import_command(
+    context: typer.Context,
+    seconds: Annotated[float, typer.Option(min=1, help="How long.")] = 60,
+    seed: Annotated[int, typer.Option(help="The same seed damages the same files in the same way.")] = 1,
+    kept: Annotated[Path, typer.Option(help="Where files that broke a reader are kept.")] = Path("fuzz"),
+) -> int:
+    """Import files damaged on purpose, and check that each ends in a state within its limits."""
+    from core.tasks.fuzz_import import fuzz_import
+
+    return perform(context, lambda stop: fuzz_import(seconds, seed, kept, stop))[1]

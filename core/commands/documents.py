@@ -1,0 +1,223 @@
+"""The commands on files and documents: import, list, search, take in and leave out."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from core.commands.place import perform, print_rows
+from core.config.corpus import CleaningConfig, ImportConfig
+from core.config.setting import describe
+from core.config.toml import checked, parse_assignments
+from core.corpus.clean import clean
+from core.corpus.library import DocumentRow, Library
+from core.documents.folders import refuse_missing
+from core.events import ImportFinished
+from core.tasks.import_files import continue_import, import_files
+from core.tasks.look_at_library import search_library
+from core.tasks.make_sample import make_sample
+from core.tasks.watch_and_import import watch_and_import
+
+app = typer.Typer()
+
+HELP = {setting.name: setting.help for setting in describe(ImportConfig)}
+COLUMNS = ("id", "path", "kind", "state", "reason", "pages", "characters")
+AGAIN = ("failed", "cancelled", "encrypted")  # what a retry reads again
+
+Ids = Annotated[list[int], typer.Argument(metavar="ID...", help="Numbers, as `documents` lists them.")]
+
+
+@app.command()
+def sample(context: typer.Context) -> int:
+    """Write the sample corpus into the workspace and import it."""
+    workspace = context.obj.workspace
+    return perform(context, lambda stop: make_sample(workspace, ImportConfig(), stop))[1]
+
+
+@app.command(name="import")
+def import_command(
+    context: typer.Context,
+    paths: Annotated[
+        list[Path] | None, typer.Argument(help="Files and folders; folders with all that is in them.")
+    ] = None,
+    ocr: Annotated[Literal["auto", "force", "off"], typer.Option(help=HELP["ocr"])] = "auto",
+    languages: Annotated[str, typer.Option(help=HELP["languages"])] = "eng",
+    password: Annotated[str, typer.Option(help=HELP["password"])] = "",
+    field: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help=HELP["text_fields"] + " Repeat for more.")
+    ] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="A limit, such as file_seconds=300."),
+    ] = None,
+    again: Annotated[bool, typer.Option("--again", help="Read files whose bytes are known, too.")] = False,
+    retry: Annotated[
+        bool, typer.Option("--retry", help="Read what failed, was locked or was cancelled once more.")
+    ] = False,
+    go_on: Annotated[
+        bool, typer.Option("--continue", help="Go on with an import that was interrupted.")
+    ] = False,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Wait for new and changed files in the folder, until Ctrl+C.")
+    ] = False,
+) -> int:
+    """Read files into the library. Exits with 1 where nothing could be read."""
+    workspace = context.obj.workspace
+    if go_on:
+        if paths or retry or again or watch:
+            raise typer.BadParameter(
+                "it reads the files that are left, and no others", param_hint="--continue"
+            )
+        return _code(*perform(context, lambda stop: continue_import(workspace, password, stop)))
+    refuse_missing(paths or ())
+    values = {"ocr": ocr, "languages": languages, "password": password, "text_fields": field or ()}
+    config = checked(ImportConfig, values | parse_assignments(set_ or []))
+    if not paths and not retry:
+        raise typer.BadParameter("name files or folders, or use --retry or --continue", param_hint="PATH")
+    wanted = [*(paths or ()), *(_paths_to_retry(context) if retry else ())]
+    if watch:
+        if retry or again or len(wanted) != 1 or not wanted[0].is_dir():
+            raise typer.BadParameter("name one folder, without --retry and --again", param_hint="--watch")
+        return perform(context, lambda stop: watch_and_import(wanted[0], config, workspace, stop))[1]
+    if not wanted:
+        _tell(context, "Nothing failed, was locked or was cancelled: there is nothing to read again.")
+        return 0
+    return _code(
+        *perform(context, lambda stop: import_files(wanted, config, workspace, stop, again or retry))
+    )
+
+
+@app.command()
+def documents(
+    context: typer.Context,
+    state: Annotated[list[str] | None, typer.Option(help="Only this state; repeat for more.")] = None,
+    kind: Annotated[list[str] | None, typer.Option(help="Only this kind; repeat for more.")] = None,
+    name: Annotated[str, typer.Option(help="Only files whose name contains this.")] = "",
+    near_duplicates: Annotated[
+        bool, typer.Option("--near-duplicates", help="Only those that nearly repeat another document.")
+    ] = False,
+) -> int:
+    """List every file that was imported or tried."""
+    with _library(context) as library:
+        rows = [
+            row
+            for row in library.rows()
+            if (not state or row.state in state)
+            and (not kind or row.kind in kind)
+            and name.casefold() in row.name.casefold()
+            and (not near_duplicates or row.near)
+        ]
+    print_rows(context, "document", COLUMNS, [asdict(row) for row in rows])
+    return 0
+
+
+@app.command()
+def text(
+    context: typer.Context,
+    document: Annotated[int, typer.Argument(metavar="ID", help="Its number, as `documents` lists it.")],
+    cleaned: Annotated[
+        bool, typer.Option("--cleaned", help="As training reads it, not as it was read.")
+    ] = False,
+) -> int:
+    """Print the text of a document."""
+    with _library(context) as library:
+        found, row = library.text(document), library.row(document)
+    if cleaned:
+        found = clean(found, row.kind, CleaningConfig())
+    print(found)
+    return 0
+
+
+@app.command()
+def search(
+    context: typer.Context,
+    query: Annotated[str, typer.Argument(help='Words that must all occur; "in quotes" side by side.')],
+    most: Annotated[int, typer.Option(min=1, help="No more documents than these.")] = 20,
+) -> int:
+    """Find documents by the words in them."""
+    workspace = context.obj.workspace
+    hits, code = perform(context, lambda stop: search_library(workspace, query, stop))
+    with _library(context) as library:
+        rows = [
+            {"id": hit.document_id, "path": library.row(hit.document_id).path, "snippet": hit.snippet}
+            for hit in (hits or ())[:most]
+        ]
+    print_rows(context, "hit", ("id", "path", "snippet"), rows)
+    return code
+
+
+@app.command()
+def include(context: typer.Context, ids: Ids) -> int:
+    """Take documents into the corpus."""
+    return _set_included(context, ids, True)
+
+
+@app.command()
+def exclude(
+    context: typer.Context,
+    ids: Annotated[list[int] | None, typer.Argument(metavar="[ID...]")] = None,
+    near_duplicates: Annotated[
+        bool, typer.Option("--near-duplicates", help="All that nearly repeat another document.")
+    ] = False,
+) -> int:
+    """Leave documents out of the corpus; their text is kept."""
+    if not ids and not near_duplicates:
+        raise typer.BadParameter("name documents, or use --near-duplicates", param_hint="ID")
+    with _library(context) as library:
+        nearly = library.near_duplicates() if near_duplicates else []
+    return _set_included(context, [*(ids or ()), *nearly], False)
+
+
+@app.command()
+def remove(context: typer.Context, ids: Ids) -> int:
+    """Remove documents, and what was read from them, from the library; the files stay where they are."""
+    with _library(context) as library:
+        library.remove(ids)
+    _tell(context, f"{_documents(ids)} removed; `restore` brings them back, for a day at least.")
+    return 0
+
+
+@app.command()
+def restore(context: typer.Context, ids: Ids) -> int:
+    """Bring removed documents back."""
+    with _library(context) as library:
+        library.restore(ids)
+    _tell(context, f"{_documents(ids)} restored.")
+    return 0
+
+
+def _set_included(context: typer.Context, ids: list[int], included: bool) -> int:
+    with _library(context) as library:
+        library.set_included(ids, included)
+    _tell(context, f"{_documents(ids)} {'taken into' if included else 'left out of'} the corpus.")
+    return 0
+
+
+def _documents(ids: list[int]) -> str:
+    return f"{len(ids):,} document{'s' * (len(ids) != 1)}"
+
+
+def _tell(context: typer.Context, sentence: str) -> None:
+    if not context.obj.as_json:
+        print(sentence)
+
+
+def _paths_to_retry(context: typer.Context) -> list[Path]:
+    with _library(context) as library:
+        rows: list[DocumentRow] = library.rows()
+    return [Path(row.path) for row in rows if row.state in AGAIN]
+
+
+@contextmanager
+def _library(context: typer.Context) -> Iterator[Library]:
+    context.obj.workspace.prepare()
+    with Library(context.obj.workspace.library) as library:
+        yield library
+
+
+def _code(finished: ImportFinished, code: int) -> int:
+    """1 where files failed and none was read: a script should not take that for success."""
+    return code or int(bool(finished.failed) and not (finished.done or finished.duplicates))

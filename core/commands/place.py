@@ -1,0 +1,38 @@
+"""What every command shares: where it works, how it speaks, and how a task is followed to its end."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import typer
+
+from core.runs.folder import Workspace
+from core.terminal import INTERRUPTED, OpenStream, Result, follow, print_record, print_table
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a command works, and how it speaks."""
+
+    workspace: Workspace
+    as_json: bool
+    open_window: Callable[[Workspace], int]
+
+
+def perform(context: typer.Context, open_stream: OpenStream[Result]) -> tuple[Result, int]:
+    """Follow a task and give its result and exit code."""
+    here: Place = context.obj
+    here.workspace.prepare()
+    result, stopped = follow(open_stream, here.as_json)
+    return result, INTERRUPTED if stopped else 0
+
+
+def print_rows(
+    context: typer.Context, event: str, columns: Sequence[str], rows: Sequence[dict[str, Any]]
+) -> None:
+    """Rows for people as a table, or as JSON objects, one per line, with every field."""
+    if context.obj.as_json:
+        for row in rows:
+            print_record({"event": event} | row)
+    else:
+        print_table(columns, rows)

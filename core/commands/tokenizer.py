@@ -1,0 +1,55 @@
+"""The command that shows a tokenizer before anything is trained with it."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from core.commands.place import perform, print_rows
+from core.config.presets import DEFAULT_PRESET, preset_run
+from core.config.toml import parse_assignments, read_run, with_settings
+from core.tasks.examine_tokenizer import VocabularyEntry, examine_tokenizer
+
+app = typer.Typer()
+
+FACTS = ("kind", "vocab_size", "bytes_per_token", "unknown_share", "train_tokens")
+ENTRIES = ("id", "token", "bytes", "count")
+
+
+@app.command()
+def tokenizer(
+    context: typer.Context,
+    run_file: Annotated[
+        Path | None, typer.Argument(metavar="[RUN.toml]", help="Settings to start from.")
+    ] = None,
+    text: Annotated[str, typer.Option(help="A sentence to take apart.")] = "",
+    preset: Annotated[str, typer.Option(help="The preset to start from.")] = "",
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="tokenizer.kind=char; repeat for more."),
+    ] = None,
+    most: Annotated[int, typer.Option(min=0, help="So many of the most frequent tokens.")] = 20,
+) -> int:
+    """Learn a tokenizer from the library's documents and show what it makes of them; training then finds it."""
+    workspace = context.obj.workspace
+    base = read_run(run_file, preset) if run_file else preset_run(preset or DEFAULT_PRESET)
+    config = with_settings(base, parse_assignments(set_ or []))
+    card, code = perform(context, lambda stop: examine_tokenizer(config, workspace, stop))
+    if card is None:
+        return code
+    print_rows(context, "tokenizer", FACTS, [asdict(card.facts)])
+    print_rows(context, "token", ENTRIES, [_row(entry) for entry in _most_frequent(card.entries(), most)])
+    if text:
+        pieces = [piece._asdict() for piece in card.split(text)]
+        print_rows(context, "piece", ("id", "text", "known"), pieces)
+    return code
+
+
+def _most_frequent(entries: Sequence[VocabularyEntry], most: int) -> list[VocabularyEntry]:
+    return sorted(entries, key=lambda entry: entry.count, reverse=True)[:most]
+
+
+def _row(entry: VocabularyEntry) -> dict[str, object]:
+    return {"id": entry.id, "token": repr(entry.text), "bytes": entry.bytes, "count": entry.count}

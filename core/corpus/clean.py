@@ -1,0 +1,115 @@
+"""Clean text: pure functions, each of which changes nothing when it is used again on its own result.
+
+The library keeps a text as it was read; this is what happens to it on its way out. How much is done depends on the
+kind of document: where lines and indentation carry meaning they stay, and nothing may forge a marker in a conversation.
+"""
+
+import re
+import unicodedata
+
+from core.config.corpus import CleaningConfig
+from core.corpus.hyphenation import join_soft_hyphens, join_words
+from core.corpus.page_furniture import drop_furniture, join_pages
+from core.documents.document import PAGE_BREAK
+
+LINES_HAVE_MEANING = frozenset({"code", "csv", "json", "log"})
+HOLDS_CODE = frozenset({"markdown", "rst"})  # between the prose, where a hyphen is a minus
+KEEPS_TRAILING_SPACES = frozenset({"markdown", "conversation"})  # in Markdown, two of them end a line
+HAS_PAGES = frozenset({"pdf", "image"})
+
+ASCII_CONTROL = bytes([*range(0x09), *range(0x0E, 0x20), 0x7F])
+LIGATURES = {
+    "ﬀ": "ff",
+    "ﬁ": "fi",
+    "ﬂ": "fl",
+    "ﬃ": "ffi",
+    "ﬄ": "ffl",
+    "ﬅ": "st",
+    "ﬆ": "st",
+    "ﬓ": "մն",
+    "ﬔ": "մե",
+    "ﬕ": "մի",
+    "ﬖ": "վն",
+    "ﬗ": "մխ",
+}
+
+_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\ufeff\ufffe\uffff\ud800-\udfff]")
+_LIGATURE = re.compile(f"[{''.join(LIGATURES)}]")
+_LINE_END = re.compile(r"\r\n?|[\v\f\x85\u2028\u2029]")
+_BLANK_LINES = re.compile(r"(?m)^(?:[ \t]*\n){2,}")
+
+
+def clean(text: str, kind: str, config: CleaningConfig) -> str:
+    """The clean form of a document's text.
+
+    Args:
+        kind: The document's, such as "code" or "pdf".
+    """
+    is_prose = kind not in LINES_HAVE_MEANING and kind != "conversation"
+    if config.control_characters:
+        text = drop_control_characters(text)
+    if config.ligatures and is_prose:
+        text = split_ligatures(text)
+    if kind in HAS_PAGES:
+        text = _clean_pages(text, config)
+    if config.blank_lines:
+        text = unify_returns(text) if kind in LINES_HAVE_MEANING else unify_line_ends(text)
+    if config.hyphenation and is_prose:
+        text = join_soft_hyphens(text)
+    if config.unicode_nfc:
+        text = compose(text)
+    if config.hyphenation and is_prose and kind not in HOLDS_CODE:
+        text = join_words(text)
+    if config.blank_lines and kind not in LINES_HAVE_MEANING:
+        text = fold_blank_lines(text if kind in KEEPS_TRAILING_SPACES else drop_trailing_spaces(text))
+    return text
+
+
+def drop_control_characters(text: str) -> str:
+    """Without the characters that no font shows, but with tabs and everything that ends a line."""
+    if text.isascii():
+        return text.encode("ascii").translate(None, ASCII_CONTROL).decode("ascii")
+    return _CONTROL.sub("", text)
+
+
+def split_ligatures(text: str) -> str:
+    """With two or three letters for each sign that stands for them in print only. Letters such as æ and ß are none."""
+    return text if text.isascii() else _LIGATURE.sub(lambda found: LIGATURES[found[0]], text)
+
+
+def unify_line_ends(text: str) -> str:
+    """Every line ends with a line feed, whatever system, form feed or separator ended it before."""
+    has_others = any(end in text for end in "\r\v\f\x85\u2028\u2029")
+    return _LINE_END.sub("\n", text) if has_others else text
+
+
+def unify_returns(text: str) -> str:
+    """Every line ends with a line feed, whatever system wrote it."""
+    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+
+
+def compose(text: str) -> str:
+    """Unicode NFC: an e and the accent after it become one character."""
+    return text if text.isascii() else unicodedata.normalize("NFC", text)
+
+
+def drop_trailing_spaces(text: str) -> str:
+    """Without spaces and tabs at the end of lines."""
+    if " \n" in text or "\t\n" in text or text.endswith((" ", "\t")):
+        return "\n".join([line.rstrip(" \t") for line in text.split("\n")])
+    return text
+
+
+def fold_blank_lines(text: str) -> str:
+    """With one blank line where several followed each other."""
+    has_none = not text.startswith("\n\n") and not any(run in text for run in ("\n\n\n", " \n", "\t\n"))
+    return text if has_none else _BLANK_LINES.sub("\n", text)
+
+
+def _clean_pages(text: str, config: CleaningConfig) -> str:
+    pages = text.split(PAGE_BREAK)
+    if config.page_furniture:
+        pages = drop_furniture([unify_line_ends(page) for page in pages])
+    if config.page_furniture or config.blank_lines:
+        return join_pages(pages)
+    return text

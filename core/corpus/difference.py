@@ -1,0 +1,138 @@
+"""Where two versions of a text differ: which ranges of characters each has that the other lacks. Pure.
+
+Lines are matched first, by what they say rather than how it is spelled; then words within what changed between them. The
+work grows with the length of the texts: where much changed at once, whole lines are marked.
+
+Source: B. Cohen, patience diff, 2005: lines that occur once in both texts, in the longest rising order, are matched.
+"""
+
+import re
+import unicodedata
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from difflib import SequenceMatcher
+
+MOST_WORDS = 200  # of a changed passage that are compared word by word
+
+Span = tuple[int, int]
+Match = tuple[int, int]  # the numbers of two lines, one of each text
+
+_WORD = re.compile(r"\w+|[^\S\n]+|\n|\S")
+_UNSEEN = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u00ad\u200b\ufeff]+")
+
+
+def differences(before: str, after: str) -> tuple[list[Span], list[Span]]:
+    """The ranges of `before` that `after` lacks, and those of `after` that `before` lacks, in order."""
+    old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
+    old_starts, new_starts = _starts(old), _starts(new)
+    lost: list[Span] = []
+    gained: list[Span] = []
+    for (old_begin, old_end), (new_begin, new_end) in _passages(old, new):
+        a, b = old_starts[old_begin], new_starts[new_begin]
+        removed, added = _compare(before[a : old_starts[old_end]], after[b : new_starts[new_end]])
+        lost += [(a + begin, a + end) for begin, end in removed]
+        gained += [(b + begin, b + end) for begin, end in added]
+    return _joined(lost), _joined(gained)
+
+
+def _passages(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[Span, Span]]:
+    """Ranges of lines that are to be compared with each other and are not equal."""
+    old_keys, new_keys = [_key(line) for line in old], [_key(line) for line in new]
+    at, to = 0, 0
+    for one, other in [*_anchors(old_keys, new_keys), (len(old), len(new))]:
+        begin = 0
+        while at + begin < one and to + begin < other and old_keys[at + begin] == new_keys[to + begin]:
+            begin += 1
+        end = 0
+        while (
+            min(one - at, other - to) - begin > end and old_keys[one - end - 1] == new_keys[other - end - 1]
+        ):
+            end += 1
+        pairs = [(at + n, to + n) for n in range(begin)]
+        pairs_after = [(one - n, other - n) for n in range(end, 0, -1)]
+        yield from (((x, x + 1), (y, y + 1)) for x, y in pairs if old[x] != new[y])
+        if at + begin < one - end or to + begin < other - end:
+            yield (at + begin, one - end), (to + begin, other - end)
+        yield from (((x, x + 1), (y, y + 1)) for x, y in pairs_after if old[x] != new[y])
+        at, to = one, other
+
+
+def _key(line: str) -> str:
+    """What a line says: equal for lines that differ in spaces, accents, ligatures or invisible signs only."""
+    return _UNSEEN.sub("", line if line.isascii() else unicodedata.normalize("NFKC", line))
+
+
+def _anchors(old: Sequence[str], new: Sequence[str]) -> list[Match]:
+    """Lines that occur once on either side, matched without crossing."""
+    old_counts, new_counts = Counter(old), Counter(new)
+    places = {key: place for place, key in enumerate(new) if new_counts[key] == 1}
+    matches = [
+        (place, places[key]) for place, key in enumerate(old) if old_counts[key] == 1 and key in places
+    ]
+    return _longest_rising(matches)
+
+
+def _longest_rising(matches: Sequence[Match]) -> list[Match]:
+    """The longest run of matches in which the second numbers rise, as the first ones do."""
+    lowest: list[int] = []  # the second number with which a run of each length ends at its lowest
+    ends: list[int] = []
+    previous: list[int] = []
+    for number, (_, place) in enumerate(matches):
+        length = bisect_left(lowest, place)
+        lowest[length : length + 1] = [place]
+        ends[length : length + 1] = [number]
+        previous.append(ends[length - 1] if length else -1)
+    run = []
+    number = ends[-1] if ends else -1
+    while number >= 0:
+        run.append(matches[number])
+        number = previous[number]
+    return run[::-1]
+
+
+def _compare(old: str, new: str) -> tuple[list[Span], list[Span]]:
+    begin = _common_length(old, new)
+    end = _common_length(old[begin:][::-1], new[begin:][::-1])
+    a, b = old[begin : len(old) - end], new[begin : len(new) - end]
+    old_words, new_words = _WORD.findall(a), _WORD.findall(b)
+    if not a or not b or max(len(old_words), len(new_words)) > MOST_WORDS:
+        return [(begin, begin + len(a))], [(begin, begin + len(b))]
+    old_starts, new_starts = _starts(old_words), _starts(new_words)
+    lost, gained = [], []
+    for doing, i, j, m, n in SequenceMatcher(None, old_words, new_words, autojunk=False).get_opcodes():
+        if doing != "equal":
+            lost.append((begin + old_starts[i], begin + old_starts[j]))
+            gained.append((begin + new_starts[m], begin + new_starts[n]))
+    return lost, gained
+
+
+def _common_length(one: str, other: str) -> int:
+    """How many characters both begin with."""
+    shortest = min(len(one), len(other))
+    if one[:shortest] == other[:shortest]:
+        return shortest
+    low, high = 0, shortest
+    while high - low > 1:  # the first `low` are equal, the first `high` are not
+        middle = (low + high) // 2
+        low, high = (middle, high) if one[low:middle] == other[low:middle] else (low, middle)
+    return low
+
+
+def _starts(parts: Sequence[str]) -> list[int]:
+    """Where each part begins, and where the last one ends."""
+    starts = [0]
+    for part in parts:
+        starts.append(starts[-1] + len(part))
+    return starts
+
+
+def _joined(spans: Sequence[Span]) -> list[Span]:
+    """Without empty spans, and with one for several that touch."""
+    joined: list[Span] = []
+    for begin, end in spans:
+        if joined and begin == joined[-1][1] and end > begin:
+            joined[-1] = (joined[-1][0], end)
+        elif end > begin:
+            joined.append((begin, end))
+    return joined

@@ -1,0 +1,99 @@
+"""Words that were hyphenated at the end of a line become whole. Pure.
+
+The rest of the word moves up to its beginning, and the line after it goes on with the next word.
+"""
+
+import re
+from collections.abc import Callable
+from functools import partial
+
+SOFT_HYPHEN = "\u00ad"
+LONGEST_WORD = 60  # characters before a hyphen that are looked at
+CONJUNCTIONS = frozenset(["and", "and/or", "or", "und", "und/oder", "oder", "sowie", "bis", "bzw"])
+
+_SOFT_BREAK = re.compile(SOFT_HYPHEN + r"[ \t]*\n(?=[ \t]*\w)")
+_BREAK = re.compile("[-\u2010]" + r"[ \t]*\n(?=[ \t]*[^\W\d_])")
+_NEXT_WORD = re.compile(r"([ \t]*)(\S+)([ \t]*\n?)")
+_SIGNS = ".,;:!?()[]{}\"'“”„‘’«»…"
+_GAP_BEFORE = re.compile(r"\S[ \t]{3,}\S+$")  # between two columns of a table
+_GAP_AFTER = re.compile(r"[ \t]{3,}\Z")
+_ADDRESS = re.compile(r"://|\w\.\w.*/|/.*\w\.\w")
+
+Keeps = Callable[[str, re.Match[str]], bool | None]  # of what is before a hyphen, and of the word after it
+
+
+def join_soft_hyphens(text: str) -> str:
+    """Without the hyphens that only say where a word may be broken; a word that was broken there is whole."""
+    if SOFT_HYPHEN not in text:
+        return text
+    return _join(text, _SOFT_BREAK, _never_keeps).replace(SOFT_HYPHEN, "")
+
+
+def join_words(text: str) -> str:
+    """With whole words where a hyphen and a line end stood between two letters, the second of them small.
+
+    The hyphen stays where the text has the word nowhere without, but elsewhere with one, or where the word has more
+    of them (state-of-the-art), begins with a single letter (x-axis) or is an address. Columns stay apart, and so does
+    what a conjunction follows: pre- and post-war.
+    """
+    if not _BREAK.search(text):
+        return text
+    words = frozenset(word.strip(_SIGNS) for word in set(text.lower().split()))
+    return _join(text, _BREAK, partial(_keeps_hyphen, words))
+
+
+def _join(text: str, pattern: re.Pattern[str], keeps: Keeps) -> str:
+    while (joined := _join_once(text, pattern, keeps)) != text:
+        text = joined  # a word may have been broken more than once
+    return text
+
+
+def _join_once(text: str, pattern: re.Pattern[str], keeps: Keeps) -> str:
+    pieces, done = [], 0
+    for found in pattern.finditer(text):
+        rest = _NEXT_WORD.match(text, found.end())
+        if rest is None or found.start() < done:
+            continue
+        is_kept = keeps(text[max(0, found.start() - LONGEST_WORD) : found.start()], rest)
+        if is_kept is None:
+            continue
+        pieces += [text[done : found.start()], found[0][0] * is_kept, rest[2], _line_end(rest)]
+        done = rest.end()
+    return "".join([*pieces, text[done:]])
+
+
+def _line_end(rest: re.Match[str]) -> str:
+    """What follows the word that moved up: the line that is left of its own, if anything is."""
+    if rest[3].endswith("\n"):
+        return "\n"
+    return "" if rest.end() == len(rest.string) else "\n" + rest[1]
+
+
+def _never_keeps(_head: str, _rest: re.Match[str]) -> bool:
+    return False
+
+
+def _keeps_hyphen(words: frozenset[str], head: str, rest: re.Match[str]) -> bool | None:
+    """Whether the hyphen between two parts belongs to the word; None where they are no two parts of one.
+
+    Args:
+        words: All words of the text, in small letters. None must not depend on them: joining words changes them.
+    """
+    if not head[-1:].isalpha() or not rest[2][0].islower() or _are_columns(head, rest):
+        return None
+    before = head.rsplit(maxsplit=1)[-1].lower().lstrip(_SIGNS)
+    after = rest[2].lower().rstrip(_SIGNS)
+    if after in CONJUNCTIONS:
+        return None
+    joined = (
+        before + after,
+        before.rpartition("-")[2] + after.partition("-")[0],
+    )  # whole, and between its hyphens
+    whole = f"{before}-{after}"
+    is_compound = len(before) == 1 or whole.rstrip("-").count("-") > 1 or _ADDRESS.search(whole)
+    return words.isdisjoint(joined) and (whole in words or bool(is_compound))
+
+
+def _are_columns(head: str, rest: re.Match[str]) -> bool:
+    is_followed = rest.end() < len(rest.string)  # else the gap is the end of the text
+    return bool(_GAP_BEFORE.search(head) or (is_followed and _GAP_AFTER.search(rest[3])))

@@ -1,0 +1,93 @@
+"""Imports that were begun, and the files that each has still to read. What a kill leaves is there to go on with."""
+
+import json
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from pydantic import ValidationError
+
+from core.config.corpus import ImportConfig
+from core.corpus.database import Database
+from core.events import QueuedFile
+
+STEP = 500  # files that are fetched at once
+
+
+class Interrupted(NamedTuple):
+    """An import that was begun and never ended.
+
+    `paths` is what the user asked for, `again` whether files of known bytes are read too, `left` counts the files
+    still to be read, `started` is in seconds since 1970.
+    """
+
+    import_id: int
+    paths: tuple[str, ...]
+    config: ImportConfig
+    again: bool
+    left: int
+    started: float
+
+
+def begin_import(
+    database: Database, paths: Sequence[str], config: ImportConfig, files: Iterable[QueuedFile], again: bool
+) -> int:
+    with database.transaction():
+        begun = database.query(
+            "INSERT INTO imports (paths, config, again, started) VALUES (?, ?, ?, ?) RETURNING id",
+            (json.dumps(list(paths)), config.model_dump_json(exclude={"password"}), again, time.time()),
+        )
+        import_id = int(begun[0][0])
+        _add(database, import_id, files)
+    return import_id
+
+
+def add_waiting(database: Database, import_id: int, files: Iterable[QueuedFile]) -> None:
+    with database.transaction():
+        _add(database, import_id, files)
+
+
+def waiting(database: Database, import_id: int) -> Iterator[QueuedFile]:
+    place = -1
+    while True:
+        found = database.query(
+            "SELECT place, path, kind, bytes FROM waiting WHERE import_id = ? AND place > ? ORDER BY place LIMIT ?",
+            (import_id, place, STEP),
+        )
+        for place, *file in found:  # noqa: B007  # the last place is where the next step begins
+            yield QueuedFile(*file)
+        if len(found) < STEP:
+            return
+
+
+def end_import(database: Database, import_id: int) -> None:
+    with database.transaction():
+        database.query("DELETE FROM waiting WHERE import_id = ?", (import_id,))
+        database.query("DELETE FROM imports WHERE id = ?", (import_id,))
+
+
+def interrupted_import(database: Database, before: int | None) -> Interrupted | None:
+    found = database.query(
+        "SELECT id, paths, config, again, (SELECT count(*) FROM waiting WHERE import_id = imports.id), started"
+        " FROM imports WHERE id < coalesce(?, id + 1) ORDER BY id DESC LIMIT 1",
+        (before,),
+    )
+    if not found:
+        return None
+    import_id, paths, config, again, left, started = found[0]
+    return Interrupted(import_id, tuple(json.loads(paths)), _config(config), bool(again), left, started)
+
+
+def _add(database: Database, import_id: int, files: Iterable[QueuedFile]) -> None:
+    database.change_all(
+        "INSERT OR IGNORE INTO waiting (import_id, path, kind, bytes) VALUES (?, ?, ?, ?)",
+        ((import_id, file.path, file.kind, file.bytes) for file in files),
+    )
+
+
+def _config(text: str) -> ImportConfig:
+    """The settings as they were written; today's own where another version of the program wrote them."""
+    try:
+        return ImportConfig.model_validate_json(text)
+    except ValidationError:
+        return ImportConfig()

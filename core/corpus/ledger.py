@@ -1,0 +1,289 @@
+"""What an import writes: a row for every file that was ever tried, whatever became of it.
+
+Whichever of several equal files ends first, the same one becomes the document: a document of an earlier import stays
+one, and within an import the file with the smallest path is it.
+"""
+
+from collections.abc import Iterable
+from json import dumps, loads
+from typing import Any, NamedTuple
+
+from core.corpus.database import Database
+from core.corpus.duplicates import Digested
+from core.corpus.rows import repetition
+from core.corpus.texts import HAS_TEXT, become_duplicate, drop_text, put_text, release
+from core.documents.document import NO_OCR, Document
+from core.events import QueuedFile
+
+MOST_HASHES = 100  # a file that repeats one beyond these is read, and found to repeat it afterwards
+CANCELLED = "The import was stopped before it was read."
+NO_TEXT = "There is no text in it."
+KNOWN = "It is already in the library."
+EARLIER_TEXT = "The text of an earlier import is kept."
+
+
+class Recorded(NamedTuple):
+    """What the ledger made of a file.
+
+    `document_id` is 0 where no document was kept for it. `changed` has the documents elsewhere that became
+    duplicates of it, and the duplicates that became documents, because of it.
+    """
+
+    state: str
+    reason: str
+    kind: str
+    document_id: int = 0
+    changed: tuple[int, ...] = ()
+
+
+class Reading(NamedTuple):
+    """Which file was read, when and how. `fields` are the text fields that the user chose for it."""
+
+    path: str
+    bytes: int
+    import_id: int = 0
+    seconds: float = 0.0
+    modified_ns: int = 0
+    fields: tuple[str, ...] = ()
+
+
+class _Original(NamedTuple):
+    """The document that a file repeats."""
+
+    id: int
+    path: str
+    kind: str
+    import_id: int
+    fingerprint: str
+
+
+def hashes_of_size(database: Database, file_bytes: int, path: str, import_id: int) -> frozenset[str]:
+    found = database.query(
+        "SELECT sha256 FROM documents WHERE bytes = ? AND state = 'done' AND NOT removed"
+        " AND NOT (import_id = ? AND import_id != 0 AND path > ?) LIMIT ?",
+        (file_bytes, import_id, path, MOST_HASHES),
+    )
+    return frozenset(sha256 for (sha256,) in found)
+
+
+def record(database: Database, reading: Reading, digested: Digested) -> Recorded:
+    document, digest = digested
+    state, reason = _state_of(document, digest.fingerprint)
+    said = {"fingerprint": digest.fingerprint, "state": state, "reason": reason}
+    with database.transaction():
+        _end_waiting(database, reading.path)
+        if known := _find_unchanged(database, reading, document.sha256, **said):
+            return Recorded("duplicate", KNOWN, document.kind, known)
+        original = _find_original(database, reading.path, document.sha256, digest.fingerprint)
+        if original and not _comes_first(reading, original):
+            return _record_duplicate(database, reading, original, document.kind, document.sha256)
+        return _record_document(database, reading, digested, original)
+
+
+def record_known(database: Database, reading: Reading, sha256: str) -> Recorded | None:
+    with database.transaction():
+        if known := _find_unchanged(database, reading, sha256):
+            _end_waiting(database, reading.path)
+            kind = database.query("SELECT kind FROM documents WHERE id = ?", (known,))[0][0]
+            return Recorded("duplicate", KNOWN, kind, known)
+        original = _find_original(database, reading.path, sha256, "")
+        if not original or _comes_first(reading, original):
+            return None
+        _end_waiting(database, reading.path)
+        return _record_duplicate(database, reading, original, original.kind, sha256)
+
+
+def record_failure(database: Database, reading: Reading, state: str, reason: str, kind: str) -> Recorded:
+    with database.transaction():
+        _end_waiting(database, reading.path)
+        kept = database.query(
+            f"SELECT id FROM documents WHERE path = ? AND {HAS_TEXT} AND NOT removed", (reading.path,)
+        )
+        if kept:
+            return Recorded(state, f"{reason} {EARLIER_TEXT}", kind, kept[0][0])
+        _write_without_text(database, reading, kind=kind, state=state, reason=reason)
+    return Recorded(state, reason, kind)
+
+
+def record_cancelled(database: Database, files: Iterable[QueuedFile], import_id: int) -> None:
+    with database.transaction():
+        for file in files:
+            _end_waiting(database, file.path)
+            here = database.query(
+                f"SELECT 1 FROM documents WHERE path = ? AND (NOT removed OR {HAS_TEXT})", (file.path,)
+            )
+            if not here:
+                reading = Reading(file.path, file.bytes, import_id)
+                _write_without_text(database, reading, kind=file.kind, state="cancelled", reason=CANCELLED)
+
+
+def fields_of(database: Database, path: str) -> tuple[str, ...]:
+    found = database.query("SELECT text_fields FROM documents WHERE path = ?", (path,))
+    return tuple(loads(found[0][0])) if found else ()
+
+
+def is_unchanged(database: Database, path: str, file_bytes: int, modified_ns: int) -> bool:
+    return bool(
+        database.query(
+            "SELECT 1 FROM documents WHERE path = ? AND bytes = ? AND modified_ns = ?"
+            " AND state IN ('done', 'warning', 'duplicate', 'unsupported')",
+            (path, file_bytes, modified_ns),
+        )
+    )
+
+
+def _record_document(
+    database: Database, reading: Reading, digested: Digested, displaced: _Original | None
+) -> Recorded:
+    document, digest = digested
+    state, reason = _state_of(document, digest.fingerprint)
+    promoted = _release(database, reading.path, document.sha256, digest.fingerprint)
+    document_id = _write_row(
+        database,
+        reading,
+        kind=document.kind,
+        state=state,
+        reason=reason,
+        sha256=document.sha256,
+        fingerprint=digest.fingerprint,
+        pages=document.pages,
+        characters=len(document.text),
+        text_bytes=digest.bytes,
+        confidence=document.confidence,
+        confidences=dumps(document.confidences),
+        text_fields=dumps(reading.fields),
+    )
+    put_text(database, document_id, document.text, digest.signature)
+    if displaced:
+        become_duplicate(database, displaced.id, document_id)
+        promoted.append(displaced.id)
+    return Recorded(state, reason, document.kind, document_id, tuple(promoted))
+
+
+def _state_of(document: Document, fingerprint: str) -> tuple[str, str]:
+    if document.warnings:
+        return "warning", " ".join(document.warnings)
+    if not fingerprint and document.kind != "archive":
+        return "warning", NO_TEXT
+    return "done", document.note
+
+
+def _record_duplicate(
+    database: Database, reading: Reading, original: _Original, kind: str, sha256: str
+) -> Recorded:
+    promoted = _write_without_text(
+        database,
+        reading,
+        kind=kind,
+        state="duplicate",
+        reason="",
+        sha256=sha256,
+        fingerprint=original.fingerprint,
+        repeats=original.id,
+        text_fields=dumps(reading.fields),
+    )
+    return Recorded("duplicate", repetition(original.id, original.path), kind, changed=tuple(promoted))
+
+
+def _write_without_text(database: Database, reading: Reading, **columns: Any) -> list[int]:
+    promoted = _release(database, reading.path)
+    drop_text(database, _write_row(database, reading, **columns))
+    return promoted
+
+
+def _release(database: Database, path: str, sha256: str = "", fingerprint: str = "") -> list[int]:
+    found = database.query(f"SELECT id FROM documents WHERE path = ? AND {HAS_TEXT}", (path,))
+    return release(database, found[0][0], sha256, fingerprint) if found else []
+
+
+def _find_unchanged(database: Database, reading: Reading, sha256: str, **said: str) -> int:
+    """The document of this path where it holds the same bytes already; 0 where it doesn't.
+
+    Args:
+        said: What a new reading says of it, by column, which must be what stands there; nothing without a reading.
+    """
+    equal = "".join(f" AND {column} = ?" for column in said)
+    found = database.query(
+        "UPDATE documents SET modified_ns = ? WHERE path = ? AND sha256 = ?"
+        f" AND {HAS_TEXT} AND NOT removed{equal} RETURNING id",
+        (reading.modified_ns, reading.path, sha256, *said.values()),
+    )
+    return int(found[0][0]) if found else 0
+
+
+def _find_original(database: Database, path: str, sha256: str, fingerprint: str) -> _Original | None:
+    """The document of another path with the same bytes, else with the same text.
+
+    Args:
+        fingerprint: That of the text; "" where the file has not been read, or holds no text.
+    """
+    for column, value in (("sha256", sha256), ("fingerprint", fingerprint)):
+        found = database.query(
+            "SELECT id, path, kind, import_id, fingerprint FROM documents"
+            f" WHERE {column} = ? AND path != ? AND fingerprint != '' AND {HAS_TEXT} AND NOT removed"
+            " ORDER BY +path LIMIT 1",  # the plus sign keeps SQLite from walking all paths in order
+            (value, path),
+        )
+        if found:
+            return _Original(*found[0])
+    return None
+
+
+def _comes_first(reading: Reading, original: _Original) -> bool:
+    return 0 != reading.import_id == original.import_id and reading.path < original.path
+
+
+def _end_waiting(database: Database, path: str) -> None:
+    database.query("DELETE FROM waiting WHERE path = ?", (path,))
+
+
+def _write_row(
+    database: Database,
+    reading: Reading,
+    *,
+    kind: str,
+    state: str,
+    reason: str,
+    sha256: str = "",
+    fingerprint: str = "",
+    repeats: int = 0,
+    pages: int = 0,
+    characters: int = 0,
+    text_bytes: int = 0,
+    confidence: float = NO_OCR,
+    confidences: str = "[]",
+    text_fields: str | None = None,
+) -> int:
+    """Write a file's line anew. It keeps its number, and stays left out if it was, unless it had been removed.
+
+    It counts as of the import that brought its text first.
+    """
+    values = {
+        "kind": kind,
+        "state": state,
+        "reason": reason,
+        "sha256": sha256,
+        "fingerprint": fingerprint,
+        "repeats": repeats,
+        "pages": pages,
+        "characters": characters,
+        "bytes": reading.bytes,
+        "text_bytes": text_bytes,
+        "confidence": confidence,
+        "confidences": confidences,
+        "seconds": reading.seconds,
+        "modified_ns": reading.modified_ns,
+    }
+    if text_fields is not None:
+        values["text_fields"] = text_fields
+    columns, places = ", ".join(values), ", ".join("?" * len(values))
+    changes = ", ".join(f"{column} = excluded.{column}" for column in values)
+    written = database.query(
+        f"INSERT INTO documents (path, import_id, {columns}) VALUES (?, ?, {places})"
+        f" ON CONFLICT (path) DO UPDATE SET {changes}, near = 0, similarity = 0,"
+        " included = included OR removed, removed = 0,"
+        " import_id = CASE WHEN removed OR fingerprint = '' OR fingerprint != excluded.fingerprint"
+        " THEN excluded.import_id ELSE import_id END RETURNING id",
+        (reading.path, reading.import_id, *values.values()),
+    )
+    return int(written[0][0])

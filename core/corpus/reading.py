@@ -1,0 +1,16 @@
+"""What a reading worker does with a file: read it, and work out there what the library will compare."""
+
+from core.config.corpus import ImportConfig
+from core.corpus.duplicates import Digested, digest_text
+from core.documents.document import Source
+from core.documents.reading import read_source
+
+
+def read_and_digest(source: Source, config: ImportConfig) -> Digested:
+    """Read one file.
+
+    Raises:
+        UnsupportedDocumentError, EncryptedDocumentError, UnreadableDocumentError: As `read_source` has it.
+    """
+    document = read_source(source, config)
+    return Digested(document, digest_text(document.text))

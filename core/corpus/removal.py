@@ -1,0 +1,113 @@
+"""Removing documents: hidden at once, brought back by an undo, and forgotten for good when nobody can undo it any more.
+
+Among the rows that are not removed, a duplicate always repeats one that is not removed either, and no two documents
+have the same text.
+"""
+
+import time
+from collections.abc import Sequence
+from json import dumps
+
+from core.corpus.database import Database
+from core.corpus.rows import refuse_unknown
+from core.corpus.search_index import forget_search, steps_of
+from core.corpus.texts import HAS_TEXT, become_duplicate, copies_of, drop_text, hand_on, mark_as_duplicate
+
+CHOSEN = "IN (SELECT value FROM json_each(?))"
+
+
+def remove(database: Database, document_ids: Sequence[int]) -> tuple[int, ...]:
+    chosen = dumps(list(document_ids))
+    with database.transaction():
+        refuse_unknown(database, document_ids)
+        database.query(f"UPDATE documents SET removed = ? WHERE id {CHOSEN}", (int(time.time()), chosen))
+        # What is left repeats a removed document: one of the copies has to hold the text now.
+        pairs = database.query(
+            "SELECT copy.repeats, copy.id FROM documents AS original"
+            " JOIN documents AS copy ON copy.repeats = original.id"
+            f" WHERE original.id {CHOSEN} AND NOT copy.removed ORDER BY copy.import_id, copy.path",
+            (chosen,),
+        )
+        heirs: dict[int, int] = {}
+        for original, copy in pairs:
+            heirs.setdefault(original, copy)
+        for original, heir in heirs.items():
+            hand_on(database, original, heir, copies_of(database, original))
+    return tuple(heirs.values())
+
+
+def restore(database: Database, document_ids: Sequence[int]) -> None:
+    chosen = dumps(list(document_ids))
+    with database.transaction():
+        database.query(f"UPDATE documents SET removed = 0 WHERE id {CHOSEN} AND removed", (chosen,))
+        _settle_equals(database, chosen)
+        _settle_orphans(database, chosen)
+
+
+def purge_removed(database: Database, older_than_seconds: float) -> int:
+    """Forget what is removed, in steps of a few megabytes, each of them whole."""
+    latest = int(time.time() - older_than_seconds)
+    removed = database.query(
+        "SELECT id, text_bytes FROM documents WHERE removed BETWEEN 1 AND ? ORDER BY id", (latest,)
+    )
+    if sum(size for _, size in removed) > _bytes_in_search(database) / 2:
+        forget_search(database)  # to take out most of it text by text takes longer than to begin anew
+    for step in steps_of(removed):
+        with database.transaction():
+            for document_id in step:
+                if database.query(
+                    "SELECT 1 FROM documents WHERE id = ? AND removed BETWEEN 1 AND ?", (document_id, latest)
+                ):
+                    drop_text(database, document_id)
+                    database.query("DELETE FROM documents WHERE id = ?", (document_id,))
+    return len(removed)
+
+
+def _settle_equals(database: Database, chosen: str) -> None:
+    """What came back repeats a document that meanwhile holds the same text."""
+    pairs = database.query(
+        "SELECT back.id, other.id FROM documents AS back JOIN documents AS other"
+        " ON other.fingerprint = back.fingerprint AND other.id != back.id"
+        f" WHERE back.id {CHOSEN} AND back.fingerprint != '' AND back.{HAS_TEXT}"
+        f" AND NOT other.removed AND other.{HAS_TEXT} ORDER BY other.id {CHOSEN}, other.path, back.path",
+        (chosen, chosen),
+    )
+    for back, other in pairs:
+        if _is_document(database, back) and _is_document(database, other):
+            become_duplicate(database, back, other)
+
+
+def _settle_orphans(database: Database, chosen: str) -> None:
+    """What came back as a duplicate of something that is still removed takes its text over."""
+    copies = database.query(
+        f"SELECT id FROM documents WHERE id {CHOSEN} AND repeats != 0 ORDER BY import_id, path", (chosen,)
+    )
+    for (copy,) in copies:
+        lost = database.query(
+            "SELECT original.id, original.fingerprint FROM documents AS copy"
+            " JOIN documents AS original ON original.id = copy.repeats WHERE copy.id = ? AND original.removed",
+            (copy,),
+        )
+        if lost:
+            _settle_orphan(database, copy, *lost[0])
+
+
+def _settle_orphan(database: Database, copy: int, original: int, fingerprint: str) -> None:
+    equal = database.query(
+        f"SELECT id FROM documents WHERE fingerprint = ? AND {HAS_TEXT} AND NOT removed", (fingerprint,)
+    )
+    if equal:
+        mark_as_duplicate(database, copy, equal[0][0])
+    else:
+        hand_on(database, original, copy, copies_of(database, original))
+
+
+def _is_document(database: Database, document_id: int) -> bool:
+    return bool(
+        database.query(f"SELECT 1 FROM documents WHERE id = ? AND {HAS_TEXT} AND NOT removed", (document_id,))
+    )
+
+
+def _bytes_in_search(database: Database) -> int:
+    found = database.query("SELECT coalesce(sum(text_bytes), 0) FROM documents WHERE indexed")
+    return int(found[0][0])

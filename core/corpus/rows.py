@@ -1,0 +1,163 @@
+"""The lines of the ledger, as they are shown."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from json import dumps, loads
+from os import sep
+from typing import Any
+
+from core.corpus.database import Database
+from core.corpus.texts import HAS_TEXT
+from core.documents.document import PageConfidence
+from core.errors import UnknownDocumentError
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentRow:
+    """One line of the ledger.
+
+    `bytes` is the file's size, `characters` counts those of its text, `confidence` is Tesseract's mean word
+    confidence in percent, -1 where no OCR ran. `reason` is a sentence, empty when there is nothing to say.
+    `seconds` is the time that reading took. `near` is the name of a document that this one nearly repeats, with a
+    `similarity` from 0 to 1; "" and 0 where there is none.
+    """
+
+    id: int
+    path: str
+    name: str
+    kind: str
+    state: str
+    reason: str
+    pages: int
+    characters: int
+    bytes: int
+    confidence: float
+    included: bool
+    seconds: float
+    similarity: float
+    near: str
+
+
+ROW = (
+    "documents.id, documents.path, documents.kind, documents.state, documents.reason, documents.pages,"
+    " documents.characters, documents.bytes, documents.confidence, documents.included, documents.seconds,"
+    " documents.similarity, other.id, other.path"
+)
+# A document is compared with documents, and a duplicate repeats one: so a row names one other at most.
+FROM_ROWS = (
+    "FROM documents LEFT JOIN documents AS other"
+    " ON other.id = CASE documents.state WHEN 'duplicate' THEN documents.repeats ELSE documents.near END"
+    f" AND NOT other.removed AND other.{HAS_TEXT}"
+)
+
+
+def list_rows(database: Database, after: int, most: int | None) -> list[DocumentRow]:
+    limit = -1 if most is None else most
+    return _rows(database, "documents.id > ? ORDER BY documents.id LIMIT ?", after, limit)
+
+
+def find_row(database: Database, document_id: int) -> DocumentRow:
+    found = _rows(database, "documents.id = ?", document_id)
+    if not found:
+        raise UnknownDocumentError(document_id)
+    return found[0]
+
+
+def find_row_of(database: Database, path: str) -> DocumentRow | None:
+    return next(iter(_rows(database, "documents.path = ?", path)), None)
+
+
+def page_confidences(database: Database, document_id: int) -> tuple[PageConfidence, ...]:
+    found = database.query("SELECT confidences FROM documents WHERE id = ? AND NOT removed", (document_id,))
+    if not found:
+        raise UnknownDocumentError(document_id)
+    return tuple(PageConfidence(*page) for page in loads(found[0][0]))
+
+
+def text_of(database: Database, document_id: int, most_characters: int | None) -> str:
+    column, values = "text", [document_id]
+    if most_characters is not None:
+        # As bytes: of a text, substr gives nothing behind the first NUL. A character has four at most.
+        column, values = "substr(CAST(text AS BLOB), 1, ?)", [4 * most_characters, document_id]
+    found = database.query(
+        f"SELECT {column} FROM texts JOIN documents ON id = document WHERE document = ? AND NOT removed",
+        values,
+    )
+    if not found:
+        find_row(database, document_id)  # raises where the number itself is wrong
+    text = found[0][0] if found else ""
+    return text if isinstance(text, str) else text.decode("utf-8", "ignore")[:most_characters]
+
+
+def set_included(database: Database, document_ids: Sequence[int], included: bool) -> None:
+    with database.transaction():
+        refuse_unknown(database, document_ids)
+        database.query(
+            "UPDATE documents SET included = ? WHERE id IN (SELECT value FROM json_each(?))",
+            (included, dumps(list(document_ids))),
+        )
+
+
+def refuse_unknown(database: Database, document_ids: Sequence[int]) -> None:
+    unknown = database.query(
+        "SELECT value FROM json_each(?) WHERE value NOT IN (SELECT id FROM documents WHERE NOT removed) LIMIT 1",
+        (dumps(list(document_ids)),),
+    )
+    if unknown:
+        raise UnknownDocumentError(unknown[0][0])
+
+
+def repetition(original_id: int, original_path: str) -> str:
+    """The reason of a duplicate."""
+    return f"It repeats {_name(original_path)} (document {original_id}, {original_path})."
+
+
+def _name(path: str) -> str:
+    """The last part of a path. `Path.name` says the same in a hundred times the time."""
+    return path[max(path.rfind("/"), path.rfind(sep)) + 1 :]
+
+
+def _rows(database: Database, condition: str, *values: Any) -> list[DocumentRow]:
+    found = database.query(f"SELECT {ROW} {FROM_ROWS} WHERE NOT documents.removed AND {condition}", values)
+    return [_row(*columns) for columns in found]
+
+
+def _row(
+    number: int,
+    path: str,
+    kind: str,
+    state: str,
+    reason: str,
+    pages: int,
+    characters: int,
+    size: int,
+    confidence: float,
+    included: int,
+    seconds: float,
+    similarity: float,
+    other_id: int | None,
+    other_path: str | None,
+) -> DocumentRow:
+    near = ""
+    if other_path is None or other_id is None:
+        similarity = 0.0
+    elif state == "duplicate":
+        reason = repetition(other_id, other_path)
+    else:
+        near = _name(other_path)
+    return DocumentRow(
+        number,
+        path,
+        _name(path),
+        kind,
+        state,
+        reason,
+        pages,
+        characters,
+        size,
+        confidence,
+        bool(included),
+        seconds,
+        similarity,
+        near,
+    )

@@ -1,0 +1,100 @@
+"""The tables of `library.sqlite`, and how an older file becomes one of today's.
+
+SQL on these tables stands in the rooms beside this one, and nowhere else.
+"""
+
+SCHEMA_VERSION = 2
+
+# `repeats` is the document that a duplicate repeats. `near` is the document that another nearly repeats.
+# Rows with a time in `removed`, in seconds since 1970, are hidden until they are restored, or purged with their text. `indexed` rows stand in `search`
+# with exactly the text that is in `texts`. The two columns that can be long come last: who lists the rows never
+# reads them.
+DOCUMENTS = """
+CREATE TABLE documents (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    path TEXT NOT NULL UNIQUE,
+    kind TEXT NOT NULL,
+    state TEXT NOT NULL,
+    reason TEXT NOT NULL,
+    sha256 TEXT NOT NULL,
+    fingerprint TEXT NOT NULL,
+    pages INTEGER NOT NULL,
+    characters INTEGER NOT NULL,
+    bytes INTEGER NOT NULL,
+    text_bytes INTEGER NOT NULL,
+    confidence REAL NOT NULL,
+    included INTEGER NOT NULL DEFAULT 1,
+    seconds REAL NOT NULL DEFAULT 0,
+    modified_ns INTEGER NOT NULL DEFAULT 0,
+    import_id INTEGER NOT NULL DEFAULT 0,
+    repeats INTEGER NOT NULL DEFAULT 0,
+    near INTEGER NOT NULL DEFAULT 0,
+    similarity REAL NOT NULL DEFAULT 0,
+    removed INTEGER NOT NULL DEFAULT 0,
+    indexed INTEGER NOT NULL DEFAULT 0,
+    text_fields TEXT NOT NULL DEFAULT '[]',
+    confidences TEXT NOT NULL DEFAULT '[]'
+);
+CREATE INDEX documents_by_sha256 ON documents (sha256);
+CREATE INDEX documents_by_fingerprint ON documents (fingerprint);
+CREATE INDEX documents_by_bytes ON documents (bytes);
+CREATE TABLE texts (
+    document INTEGER PRIMARY KEY REFERENCES documents (id) ON DELETE CASCADE,
+    text TEXT NOT NULL
+)
+"""
+
+# An import stands in `imports` from its beginning to its end, so what a kill leaves there was interrupted.
+# A text has a row in `signatures` once it was looked at: an empty one where it is too short for a signature.
+BESIDE = """
+CREATE INDEX documents_by_repeats ON documents (repeats);
+CREATE INDEX documents_to_index ON documents (id) WHERE NOT indexed AND characters > 0;
+CREATE TABLE signatures (
+    document INTEGER PRIMARY KEY REFERENCES documents (id) ON DELETE CASCADE,
+    signature BLOB NOT NULL
+);
+CREATE VIRTUAL TABLE search USING fts5 (
+    text, content = 'texts', content_rowid = 'document', tokenize = 'unicode61 remove_diacritics 2'
+);
+CREATE TABLE imports (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    paths TEXT NOT NULL,
+    config TEXT NOT NULL,
+    again INTEGER NOT NULL,
+    started REAL NOT NULL
+);
+CREATE TABLE waiting (
+    place INTEGER PRIMARY KEY,
+    import_id INTEGER NOT NULL REFERENCES imports (id) ON DELETE CASCADE,
+    path TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    bytes INTEGER NOT NULL,
+    UNIQUE (path, import_id)
+);
+CREATE INDEX waiting_by_import ON waiting (import_id, place)
+"""
+
+SCHEMA = f"{DOCUMENTS};{BESIDE}"
+
+# Version 1 named what a duplicate repeats in its sentence alone. It is believed where the files are of one size:
+# the document may have been read anew since. Other duplicates keep their sentence.
+FROM_VERSION_1 = f"""
+ALTER TABLE documents ADD COLUMN seconds REAL NOT NULL DEFAULT 0;
+ALTER TABLE documents ADD COLUMN modified_ns INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE documents ADD COLUMN import_id INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE documents ADD COLUMN repeats INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE documents ADD COLUMN near INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE documents ADD COLUMN similarity REAL NOT NULL DEFAULT 0;
+ALTER TABLE documents ADD COLUMN removed INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE documents ADD COLUMN indexed INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE documents ADD COLUMN text_fields TEXT NOT NULL DEFAULT '[]';
+ALTER TABLE documents ADD COLUMN confidences TEXT NOT NULL DEFAULT '[]';
+{BESIDE};
+UPDATE documents SET (repeats, sha256, fingerprint, reason) = (original.id, original.sha256, original.fingerprint, '')
+FROM documents AS original
+WHERE documents.state = 'duplicate' AND original.state IN ('done', 'warning') AND original.fingerprint != ''
+    AND documents.bytes = original.bytes
+    AND instr(documents.reason, '(document ' || original.id || ', ' || original.path || ').') > 0
+"""
+
+MIGRATIONS = {1: FROM_VERSION_1}

@@ -1,0 +1,122 @@
+"""What a user's query means, and where a text has what it asks for. Pure.
+
+A query is words and "phrases", all of which a document must have. Case and accents do not count. The last word may be
+the beginning of one. Scripts that put no spaces between words are looked for sign by sign.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from typing import NamedTuple
+
+MOST_TERMS = 32
+MOST_CHARACTERS = 1000  # of a query
+PREFIX_CHARACTERS = 2  # fewer would be the beginning of half of all words
+BEFORE, AFTER = 60, 140  # characters of a snippet around the first hit
+
+_QUOTED_OR_WORD = re.compile(r'"([^"]*)"?|([^\s"]+)')
+_TOKEN = re.compile(r"[^\W_]+")
+_MARK = "[\u0300-\u036f]"
+_UNSPACED = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]"
+    "|[\U00020000-\U0003ffff]"
+)
+
+Span = tuple[int, int]
+
+
+class Term(NamedTuple):
+    """Words that follow each other. Of the last one, `is_prefix` asks for the beginning only."""
+
+    words: tuple[str, ...]
+    is_prefix: bool
+
+
+def parse_query(query: str) -> list[Term]:
+    """The words and phrases of a query, folded; signs that belong to no word are left out."""
+    found = list(_QUOTED_OR_WORD.finditer(query[:MOST_CHARACTERS]))[:MOST_TERMS]
+    terms = []
+    for match in found:
+        words = tuple(_TOKEN.findall(_without_marks(fold(match[0]))))
+        is_last_word = match is found[-1] and match[1] is None
+        if words:
+            terms.append(Term(words, is_last_word and len(words[-1]) >= PREFIX_CHARACTERS))
+    return terms
+
+
+def needs_substrings(query: str) -> bool:
+    """True where an index of words can't answer: the script has no spaces, or there is no word in the query."""
+    return bool(_UNSPACED.search(query[:MOST_CHARACTERS])) or not parse_query(query)
+
+
+def substrings(query: str) -> list[str]:
+    """What a text must hold, exactly, where `needs_substrings`."""
+    found = _QUOTED_OR_WORD.finditer(query[:MOST_CHARACTERS])
+    wanted = [match[2] if match[1] is None else match[1] for match in found]
+    return [text for text in wanted if text.strip()][:MOST_TERMS]
+
+
+def highlight_spans(text: str, query: str) -> list[Span]:
+    """Where `text` has what `query` asks for, as beginnings and ends in order, none overlapping."""
+    if needs_substrings(query):
+        spans = [
+            found.span() for wanted in substrings(query) for found in re.finditer(re.escape(wanted), text)
+        ]
+    else:
+        folded = fold(text)
+        spans = [span for term in parse_query(query) for span in _find(folded, term)]
+    return _merged(spans)
+
+
+def snippet_of(text: str, spans: list[Span]) -> str:
+    """The text around the first hit in one line, or its beginning where there is no hit."""
+    begin, end = spans[0] if spans else (0, 0)
+    before = text[max(0, begin - BEFORE) : begin]
+    after = text[end : end + AFTER]
+    if begin > BEFORE:
+        before = "…" + before[before.find(" ") + 1 :]
+    if end + AFTER < len(text):
+        after = (after[: after.rfind(" ")] if " " in after else after) + "…"
+    return " ".join((before + text[begin:end] + after).split())
+
+
+def fold(text: str) -> str:
+    """`text` in small letters without accents, sign by sign: it is as long as it was."""
+    return text.lower() if text.isascii() else text.translate(_FOLDED)
+
+
+class _Folded(dict[int, str]):
+    def __missing__(self, code: int) -> str:
+        spelled = unicodedata.normalize("NFD", chr(code))
+        base = spelled[0] if all(map(unicodedata.combining, spelled[1:])) else chr(code)
+        small = base.casefold()
+        self[code] = small if len(small) == 1 else base
+        return self[code]
+
+
+_FOLDED = _Folded()
+
+
+def _find(folded: str, term: Term) -> Iterator[Span]:
+    mark = "" if folded.isascii() else _MARK + "*"
+    words = ["".join(re.escape(letter) + mark for letter in word) for word in term.words]
+    pattern = r"[\W_]+".join(words) + (r"[^\W_]*" if term.is_prefix else r"(?![^\W_])")
+    # The sign before is looked at afterwards: without a condition in front, a search runs several times faster.
+    for found in re.finditer(pattern, folded):
+        before = folded[max(0, found.start() - 1) : found.start()]
+        if not _TOKEN.match(before) and not re.match(_MARK, before):
+            yield found.span()
+
+
+def _merged(spans: list[Span]) -> list[Span]:
+    merged: list[Span] = []
+    for begin, end in sorted(spans):
+        if merged and begin < merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((begin, end))
+    return merged
+
+
+def _without_marks(text: str) -> str:
+    return re.sub(_MARK, "", text)

@@ -1,0 +1,127 @@
+"""The full-text index over the texts: kept up lazily, in steps each of which a kill leaves whole or undone."""
+
+from collections.abc import Iterable, Iterator
+from json import dumps
+from typing import NamedTuple
+
+from core.corpus.database import Database
+from core.corpus.rows import text_of
+from core.corpus.search import (
+    AFTER,
+    Span,
+    highlight_spans,
+    needs_substrings,
+    parse_query,
+    snippet_of,
+    substrings,
+)
+from core.corpus.texts import HAS_TEXT
+
+STEP_BYTES = 8 * 1024 * 1024
+STEP_DOCUMENTS = 500
+SNIPPET_CHARACTERS = (5_000, 100_000, None)  # of a text, looked through for a snippet until there is one
+TO_INDEX = "NOT indexed AND characters > 0 AND NOT removed"
+
+
+class SearchHit(NamedTuple):
+    """A document that a query finds. `spans` are what to mark in the snippet, as beginnings and ends."""
+
+    document_id: int
+    snippet: str
+    spans: tuple[Span, ...]
+
+
+def index_texts(database: Database) -> Iterator[tuple[int, int]]:
+    left = database.query(f"SELECT id, text_bytes FROM documents WHERE {TO_INDEX} ORDER BY id")
+    done = 0
+    for step in steps_of(left):
+        _index(database, step)
+        done += len(step)
+        yield done, len(left)
+
+
+def search(database: Database, query: str, most: int) -> list[SearchHit]:
+    query = query.encode("utf-8", "replace").decode("utf-8")
+    found = (
+        _with_substrings(database, query, most)
+        if needs_substrings(query)
+        else _with_words(database, query, most)
+    )
+    return [_hit(database, document_id, query) for document_id in found]
+
+
+def forget_search(database: Database) -> None:
+    """Empty the index; the next `index_texts` fills it anew."""
+    with database.transaction():
+        database.query("INSERT INTO search (search) VALUES ('delete-all')")
+        database.query("UPDATE documents SET indexed = 0 WHERE indexed")
+
+
+def steps_of(documents: Iterable[tuple[int, int]]) -> Iterator[list[int]]:
+    """Document numbers in steps of a few megabytes.
+
+    Args:
+        documents: Their numbers and sizes in bytes.
+    """
+    step: list[int] = []
+    step_bytes = 0
+    for document_id, size in documents:
+        step.append(document_id)
+        step_bytes += size
+        if step_bytes >= STEP_BYTES or len(step) == STEP_DOCUMENTS:
+            yield step
+            step, step_bytes = [], 0
+    if step:
+        yield step
+
+
+def _index(database: Database, document_ids: list[int]) -> None:
+    chosen = dumps(document_ids)
+    with database.transaction():
+        # What another instance has indexed or changed meanwhile is not among those marked.
+        marked = database.query(
+            f"UPDATE documents SET indexed = 1 WHERE id IN (SELECT value FROM json_each(?)) AND {TO_INDEX} RETURNING id",
+            (chosen,),
+        )
+        database.query(
+            "INSERT INTO search (rowid, text) SELECT document, text FROM texts"
+            " WHERE document IN (SELECT value FROM json_each(?))",
+            (dumps([document_id for (document_id,) in marked]),),
+        )
+
+
+def _with_words(database: Database, query: str, most: int) -> list[int]:
+    terms = parse_query(query)
+    wanted = " ".join(f'"{" ".join(term.words)}"{"*" * term.is_prefix}' for term in terms)
+    found = database.query(
+        "SELECT search.rowid FROM search JOIN documents ON documents.id = search.rowid"
+        " WHERE search MATCH ? AND NOT documents.removed ORDER BY search.rank LIMIT ?",
+        (wanted, most),
+    )
+    return [document_id for (document_id,) in found]
+
+
+def _with_substrings(database: Database, query: str, most: int) -> list[int]:
+    wanted = substrings(query)
+    if not wanted:
+        return []
+    # A text in ASCII alone, which has as many bytes as characters, need not be looked at for other signs.
+    spelled = "" if all(text.isascii() for text in wanted) else "AND text_bytes > characters"
+    found = database.query(
+        f"SELECT id FROM documents JOIN texts ON document = id WHERE {HAS_TEXT} AND NOT removed {spelled}"
+        + " AND instr(text, ?)" * len(wanted)
+        + " ORDER BY id LIMIT ?",
+        (*wanted, most),
+    )
+    return [document_id for (document_id,) in found]
+
+
+def _hit(database: Database, document_id: int, query: str) -> SearchHit:
+    text, spans = "", list[Span]()
+    for most in SNIPPET_CHARACTERS:
+        text = text_of(database, document_id, most)
+        spans = highlight_spans(text, query)
+        if spans and spans[0][1] + AFTER < len(text):
+            break
+    snippet = snippet_of(text, spans)
+    return SearchHit(document_id, snippet, tuple(highlight_spans(snippet, query)))

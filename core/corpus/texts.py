@@ -1,0 +1,117 @@
+"""The texts of documents: where each stands, and the one way in which it comes, goes and changes hands.
+
+Every function here belongs inside a transaction. A text leaves the search index before it changes, because the
+index forgets a text only when it is told the old one.
+"""
+
+from collections.abc import Sequence
+from json import dumps
+
+from core.corpus.database import Database
+from core.documents.document import NO_OCR
+
+HAS_TEXT = "state IN ('done', 'warning')"
+READING = "kind, state, reason, fingerprint, pages, characters, text_bytes, confidence, confidences"
+
+
+def put_text(database: Database, document_id: int, text: str, signature: bytes) -> None:
+    """Make this a document's text, whatever it was before."""
+    take_out_of_search(database, document_id)
+    database.query("INSERT OR REPLACE INTO texts (document, text) VALUES (?, ?)", (document_id, text))
+    database.query(
+        "INSERT OR REPLACE INTO signatures (document, signature) VALUES (?, ?)", (document_id, signature)
+    )
+
+
+def drop_text(database: Database, document_id: int) -> None:
+    """Forget a document's text, if it has one."""
+    take_out_of_search(database, document_id)
+    database.query("DELETE FROM texts WHERE document = ?", (document_id,))
+    database.query("DELETE FROM signatures WHERE document = ?", (document_id,))
+
+
+def take_out_of_search(database: Database, document_id: int) -> None:
+    """Take a text out of the index, if it is there; what `texts` holds must still be what was indexed."""
+    marked = database.query(
+        "UPDATE documents SET indexed = 0 WHERE id = ? AND indexed RETURNING id", (document_id,)
+    )
+    if marked:
+        database.query(
+            "INSERT INTO search (search, rowid, text) SELECT 'delete', document, text FROM texts WHERE document = ?",
+            (document_id,),
+        )
+
+
+def copies_of(database: Database, document_id: int) -> list[int]:
+    """The duplicates that repeat a document, removed ones too."""
+    copies = database.query("SELECT id FROM documents WHERE repeats = ?", (document_id,))
+    return [copy for (copy,) in copies]
+
+
+def hand_on(database: Database, giver: int, receiver: int, others: Sequence[int]) -> None:
+    """Give a document's text to one of its duplicates, which becomes the document; the giver repeats it from now on.
+
+    What one of the two was left out of stays left out.
+
+    Args:
+        others: The duplicates of the giver that repeat the receiver from now on. The receiver may be among them.
+    """
+    take_out_of_search(database, giver)
+    for table in ("texts", "signatures"):
+        database.query(f"UPDATE {table} SET document = ? WHERE document = ?", (receiver, giver))
+    database.query(
+        f"UPDATE documents SET ({READING}, included, repeats) ="
+        f" (SELECT {READING}, min(documents.included, giver.included), 0 FROM documents AS giver WHERE id = ?)"
+        " WHERE id = ?",
+        (giver, receiver),
+    )
+    _repeat(database, [copy for copy in others if copy != receiver], receiver)
+    mark_as_duplicate(database, giver, receiver)
+
+
+def become_duplicate(database: Database, document_id: int, original: int) -> None:
+    """Drop a document's text, because another one holds it; what repeated the one repeats the other."""
+    drop_text(database, document_id)
+    _repeat(database, copies_of(database, document_id), original)
+    mark_as_duplicate(database, document_id, original)
+
+
+def mark_as_duplicate(database: Database, document_id: int, original: int) -> None:
+    database.query(
+        "UPDATE documents SET state = 'duplicate', reason = '', repeats = ?, pages = 0, characters = 0,"
+        f" text_bytes = 0, confidence = {NO_OCR}, confidences = '[]', near = 0, similarity = 0 WHERE id = ?",
+        (original, document_id),
+    )
+
+
+def release(database: Database, document_id: int, sha256: str = "", fingerprint: str = "") -> list[int]:
+    """Before a document's text goes: hand it to its first duplicate that a new reading would not hold.
+
+    First is a duplicate that is not removed, of the earliest import, with the smallest path.
+
+    Args:
+        sha256: That of the new reading; duplicates of the same bytes stay duplicates. "" where there is none.
+        fingerprint: That of the new reading; "" where there is none.
+
+    Returns:
+        The duplicate that is a document now, or nothing.
+    """
+    kept = database.query("SELECT fingerprint FROM documents WHERE id = ?", (document_id,))
+    if kept and fingerprint and kept[0][0] == fingerprint:
+        return []
+    found = database.query(
+        "SELECT id FROM documents WHERE repeats = ? AND sha256 != ? AND (fingerprint = '' OR fingerprint != ?)"
+        " ORDER BY removed, import_id, path",
+        (document_id, sha256, fingerprint),
+    )
+    copies = [copy for (copy,) in found]
+    if copies:
+        hand_on(database, document_id, copies[0], copies)
+    return copies[:1]
+
+
+def _repeat(database: Database, copies: Sequence[int], original: int) -> None:
+    database.query(
+        "UPDATE documents SET repeats = ? WHERE id IN (SELECT value FROM json_each(?))",
+        (original, dumps(copies)),
+    )

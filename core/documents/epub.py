@@ -1,0 +1,85 @@
+"""E-books (.epub): the chapters in the order of reading.
+
+The format is a ZIP file of web pages: META-INF/container.xml names the package file, whose spine names the pages.
+"""
+
+import posixpath
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+from zipfile import ZipFile
+
+from core.config.corpus import ImportConfig
+from core.documents.document import Content
+from core.documents.markup import children, parse_xml
+from core.documents.web_page import decode_page, visible_text
+from core.documents.zip_file import package, part
+from core.errors import SealedDocumentError, UnreadableDocumentError
+
+CONTAINER = "META-INF/container.xml"
+ENCRYPTION = "META-INF/encryption.xml"
+PAGES = frozenset({"application/xhtml+xml", "text/html", "application/xml", "text/x-oeb1-document"})
+NOT_READ = frozenset({"cover", "toc"})  # as a guide calls pages
+NAVIGATION = frozenset({"nav", "cover-image"})
+
+
+def read_epub(path: Path, config: ImportConfig) -> Content:
+    """The text of an e-book, each chapter apart from the next by an empty line; cover and contents are left out.
+
+    Raises:
+        SealedDocumentError: Its pages are locked.
+        UnreadableDocumentError: It is damaged.
+        UnsupportedDocumentError: It unpacks to more than it may.
+    """
+    with package(path, config) as file:
+        names = _pages(path, file, config)
+        if _locked(path, file, config) & set(names):
+            raise SealedDocumentError(path)
+        found = {name: decode_page(data) for name in names if (data := part(path, file, name, config))}
+    if not found:
+        raise UnreadableDocumentError(path, "it is damaged: none of its pages is there")
+    missing = len(names) - len(found)
+    verb = "is" if missing == 1 else "are"
+    warnings = [f"{missing:,} of its {len(names):,} pages {verb} missing."] if missing else []
+    chapters = []
+    for source, more_warnings in found.values():
+        text, too_deep = visible_text(source)
+        chapters.append(text)
+        warnings += (*more_warnings, *too_deep)
+    return Content("\n\n".join(filter(None, chapters)), warnings=tuple(dict.fromkeys(warnings)))
+
+
+def _pages(path: Path, file: ZipFile, config: ImportConfig) -> list[str]:
+    """The names of the pages in the order of reading."""
+    container = parse_xml(path, part(path, file, CONTAINER, config))
+    main = next((root.get("full-path", "") for root in children(container, "rootfile")), "")
+    book = parse_xml(path, part(path, file, main, config))
+    folder = posixpath.dirname(main)
+    skipped = {
+        _name(folder, reference.get("href", ""))
+        for reference in children(book, "reference")
+        if reference.get("type", "") in NOT_READ
+    }
+    items = {
+        item.get("id", ""): _name(folder, item.get("href", ""))
+        for item in children(book, "item")
+        if item.get("media-type", "") in PAGES and not NAVIGATION & set(item.get("properties", "").split())
+    }
+    spine = (items.get(entry.get("idref", ""), "") for entry in children(book, "itemref"))
+    return list(dict.fromkeys(name for name in spine if name and name not in skipped))
+
+
+def _name(folder: str, address: str) -> str:
+    """The part that an address inside the package file means."""
+    return posixpath.normpath(posixpath.join(folder, unquote(urlsplit(address).path)))
+
+
+def _locked(path: Path, file: ZipFile, config: ImportConfig) -> set[str]:
+    """The names of the parts that are encrypted. Fonts often are, and do no harm."""
+    data = part(path, file, ENCRYPTION, config)
+    return set(_references(path, data)) if data else set()
+
+
+def _references(path: Path, data: bytes) -> Iterator[str]:
+    for reference in children(parse_xml(path, data), "CipherReference"):
+        yield _name("", str(reference.get("URI", "")))

@@ -1,0 +1,37 @@
+"""What was opened last stays open, because the pages of one file are asked for one after the other."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Generic, Protocol, TypeVar
+
+
+class Closable(Protocol):
+    def close(self) -> None: ...
+
+
+Opened = TypeVar("Opened", bound=Closable)
+
+
+class LastOpened(Generic[Opened]):
+    """One open file at most. Asking for another, or for the same one when it has changed, closes it first.
+
+    Args:
+        open_file: Opens a file, with its password where it has one. What it raises is passed on.
+    """
+
+    def __init__(self, open_file: Callable[..., Opened]) -> None:
+        self._open_file = open_file
+        self._key: tuple[Path, int, tuple[str, ...]] | None = None
+        self._opened: Opened | None = None
+
+    def get(self, path: Path, *password: str) -> Opened:
+        key = (path, path.stat().st_mtime_ns, password)
+        if self._opened is None or key != self._key:
+            self.close()
+            self._opened, self._key = self._open_file(path, *password), key
+        return self._opened
+
+    def close(self) -> None:
+        if self._opened is not None:
+            self._opened.close()
+        self._opened = None

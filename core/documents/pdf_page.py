@@ -1,0 +1,99 @@
+"""One page of a PDF: its text layer, whether that is worth anything, and the page as a picture."""
+
+import ctypes
+import math
+import re
+from contextlib import closing
+from typing import cast
+
+import pypdfium2.raw as pdfium
+from PIL import Image
+from pypdfium2 import PdfPage, PdfTextPage
+
+OCR_DPI = 300
+POINTS_PER_INCH = 72
+MEGAPIXEL = 1_000_000
+SPARSE_CHARACTERS = 50  # a scan may carry a stamp or a page number as text
+SCANNED_SHARE = 0.5  # of the page, under an image
+GARBLED_SHARE = 0.3  # of the characters
+OBJECT_DEPTH = 3  # of drawings inside drawings
+
+_BROKEN_WORD = re.compile(r"\x02(?=\w)")
+_MEANINGLESS = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f\ufffd\ue000-\uf8ff\U000f0000-\U0010ffff]")
+_RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]{2,}")
+
+
+def text_layer(page: PdfPage) -> str:
+    """The page's text as its lines show it; "" where it has none."""
+    with closing(page.get_textpage()) as layer:
+        text = cast(str, layer.get_text_bounded())
+        if _RIGHT_TO_LEFT.search(text):
+            text = _logical_text(layer)
+    return clean_layer(text)
+
+
+def clean_layer(text: str) -> str:
+    """A text layer without pypdfium2's own signs.
+
+    It joins a word that was hyphenated at a line's end, and leaves a sign where the hyphen was.
+    """
+    text = _BROKEN_WORD.sub("-\n", text).replace("\x02", "-")
+    return text.replace("\r\n", "\n").replace("\f", "\n").replace("\ufffe", "-").strip()
+
+
+def is_garbled(text: str) -> bool:
+    """True where too many characters mean nothing, because a font does not tell which letters its shapes are."""
+    letters = len(text) - sum(map(text.count, " \n\t"))
+    return len(_MEANINGLESS.findall(text)) > GARBLED_SHARE * letters
+
+
+def is_scan(page: PdfPage, text: str) -> bool:
+    """True for a page whose text is in its picture: drawn on, with next to nothing in its text layer."""
+    if not text:
+        return bool(pdfium.FPDFPage_CountObjects(page) > 0)
+    if len(text) >= SPARSE_CHARACTERS:
+        return False
+    area = page.get_width() * page.get_height()
+    return any(_image_area(bounds) >= SCANNED_SHARE * area for bounds in _image_bounds(page))
+
+
+def picture(page: PdfPage, megapixels: int) -> Image.Image:
+    """The page at 300 dpi, or at as many as the limit on pixels leaves."""
+    points = page.get_width() * page.get_height()
+    scale = min(OCR_DPI / POINTS_PER_INCH, math.sqrt(megapixels * MEGAPIXEL / max(points, 1)))
+    with closing(page.render(scale=scale, grayscale=True)) as bitmap:
+        return cast(Image.Image, bitmap.to_pil().copy())
+
+
+def _logical_text(layer: PdfTextPage) -> str:
+    """The text of a page with Arabic or Hebrew, each word in the order in which it is read.
+
+    pypdfium2 turns every such word around, as if the file had it in the order of the page, from the left. Some
+    programs write words in reading order; where a word ends further to the right than it begins, it is turned back.
+    """
+    places = [_place(layer, index) for index in range(pdfium.FPDFText_CountChars(layer))]
+    text = "".join(character for character, _ in places)
+
+    def turn(word: re.Match[str]) -> str:
+        begins, ends = places[word.start()][1], places[word.end() - 1][1]
+        return word[0][::-1] if ends > begins else word[0]
+
+    return _RIGHT_TO_LEFT.sub(turn, text)
+
+
+def _place(layer: PdfTextPage, index: int) -> tuple[str, float]:
+    """A character, and how far it is from the left, in points."""
+    x, y = ctypes.c_double(), ctypes.c_double()
+    pdfium.FPDFText_GetCharOrigin(layer, index, x, y)
+    code = pdfium.FPDFText_GetUnicode(layer, index)
+    return chr(code) if code <= 0x10FFFF else "\N{REPLACEMENT CHARACTER}", x.value
+
+
+def _image_bounds(page: PdfPage) -> list[tuple[float, float, float, float]]:
+    images = page.get_objects(filter=[pdfium.FPDF_PAGEOBJ_IMAGE], max_depth=OBJECT_DEPTH)
+    return [image.get_bounds() for image in images]
+
+
+def _image_area(bounds: tuple[float, float, float, float]) -> float:
+    left, bottom, right, top = bounds
+    return (right - left) * (top - bottom)

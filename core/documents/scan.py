@@ -1,0 +1,96 @@
+"""A document whose pages are still being recognised: filled page by page, in whatever order they come."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from core.documents.document import PAGE_BREAK, Document, PageConfidence, PageText, name_numbers
+from core.errors import OcrUnavailableError, UnreadableDocumentError
+
+LOW_CONFIDENCE_PERCENT = 60.0
+
+
+class Scan:
+    """The pages of one document that OCR has to read, and what it made of them so far.
+
+    Args:
+        document: What its reader found, with the pages to recognise in `scans`.
+    """
+
+    def __init__(self, document: Document) -> None:
+        self.pages, self.characters = len(document.scans), len(document.text)
+        self._document = document
+        self._texts = document.text.split(PAGE_BREAK)
+        self._waiting = set(document.scans)
+        self._confidences: list[PageConfidence] = []
+        self._lost: defaultdict[str, list[int]] = defaultdict(list)
+        self._unavailable: OcrUnavailableError | None = None
+
+    @property
+    def done(self) -> int:
+        """How many pages have come to their end, good or bad."""
+        return self.pages - len(self._waiting)
+
+    @property
+    def is_whole(self) -> bool:
+        return not self._waiting
+
+    def add(self, page: int, read: PageText) -> None:
+        """Put a recognised page into its place; what stood there stays if nothing was found."""
+        self._waiting.discard(page)
+        if read.text:
+            self._texts[page - 1] = read.text.replace(PAGE_BREAK, "\n")
+        if read.words:
+            self._confidences.append(PageConfidence(page, read.percent, read.words))
+
+    def lose(self, page: int, reason: str) -> None:
+        """Note a page that could not be recognised. `reason` completes "Page 3 was not recognised: ..."."""
+        self._waiting.discard(page)
+        self._lost[reason].append(page)
+
+    def give_up(self, problem: OcrUnavailableError) -> None:
+        """Leave all pages that are left as they are: there is no OCR here."""
+        self._unavailable = problem
+        self._waiting.clear()
+
+    def document(self) -> Document:
+        """The document with its recognised pages.
+
+        Raises:
+            OcrUnavailableError: It has no text at all, because there is no OCR here.
+            UnreadableDocumentError: It has no text at all, because no page could be recognised.
+        """
+        text = PAGE_BREAK.join(self._texts)
+        has_text = bool(text.strip())
+        if self._unavailable and not has_text:
+            raise self._unavailable
+        lost = sum(len(pages) for pages in self._lost.values())
+        if lost == self.pages and not has_text:
+            raise UnreadableDocumentError(
+                Path(self._document.path), f"no page was recognised: {next(iter(self._lost))}"
+            )
+        confidences = tuple(sorted(self._confidences))
+        warnings = (*self._document.warnings, *self._warnings(), *confidence_warnings(confidences))
+        return replace(self._document, text=text, warnings=warnings, confidences=confidences, scans=())
+
+    def _warnings(self) -> Iterable[str]:
+        for reason, pages in self._lost.items():
+            verb = "was" if len(pages) == 1 else "were"
+            yield f"{name_numbers('page', sorted(pages)).capitalize()} {verb} not recognised: {reason}."
+        if self._unavailable:
+            empty = [page for page in self._document.scans if not self._texts[page - 1].strip()]
+            verb = "has" if len(empty) == 1 else "have"
+            if empty:
+                yield f"{name_numbers('page', empty).capitalize()} {verb} no text, and Tesseract is not ready."
+
+
+def confidence_warnings(confidences: Sequence[PageConfidence]) -> tuple[str, ...]:
+    """A warning that names the pages of which Tesseract was not sure. Pages ascend."""
+    weak = [page for page in confidences if page.percent < LOW_CONFIDENCE_PERCENT]
+    if not weak:
+        return ()
+    percent = sum(page.percent * page.words for page in weak) / sum(page.words for page in weak)
+    pages = name_numbers("page", [page.page for page in weak]).capitalize()
+    verb = "is" if len(weak) == 1 else "are"
+    return (f"{pages} {verb} hard to read: {percent:.0f} % mean confidence.",)

@@ -1,0 +1,124 @@
+"""Web pages: the article without the navigation around it, or all that a reader would see where there is no article."""
+
+import logging
+import re
+
+from lxml import etree
+
+from core.documents.document import Content
+from core.documents.markup import Format, Rule, flowing_text
+from core.documents.plain_text import decode_text
+
+HEAD_CHARACTERS = 4096
+MOST_ARTICLE_CHARACTERS = 8_000_000  # finding the article takes seconds per megabyte
+PROSE_CHARACTERS = 60  # a line so long is prose, and no entry of a menu
+PROSE_BEGINNING = 40  # characters by which a line is found again
+MOST_LOST = 0.3  # of the prose that a reader sees: trafilatura drops half of some manuals
+NO_ARTICLE = "The article could not be told from the rest, so all visible text was taken."
+MAIN_PART = "The article could not be told from the rest, so the main part of the page was taken."
+
+HTML = Format(
+    {
+        **dict.fromkeys(("p", "h1", "h2", "h3", "h4", "h5", "h6", "blockquote"), Rule.PARAGRAPH),
+        **dict.fromkeys(("dl", "table", "figure", "section", "article"), Rule.PARAGRAPH),
+        **dict.fromkeys(("ul", "ol", "div", "dt", "dd", "tr", "caption", "figcaption", "body"), Rule.LINE),
+        **dict.fromkeys(("header", "footer", "nav", "main", "aside", "form", "address"), Rule.PARAGRAPH),
+        **dict.fromkeys(("option", "summary", "details", "legend", "fieldset"), Rule.LINE),
+        **dict.fromkeys(("head", "script", "style", "template", "noscript", "svg", "rt", "rp"), Rule.SKIP),
+        **dict.fromkeys(("iframe", "object", "canvas", "audio", "video", "select", "textarea"), Rule.SKIP),
+        **dict.fromkeys(("td", "th"), Rule.CELL),
+        **dict.fromkeys(("br", "hr"), Rule.BREAK),
+        "li": Rule.ITEM,
+        "pre": Rule.KEPT,
+    }
+)
+
+_BEGINNING = re.compile(
+    r"\s*(?:<\?xml[^>]{0,200}>\s*)?(?:<!--.{0,2000}?-->\s*)*<(?:!doctype\s+html|html)\b",
+    re.IGNORECASE | re.DOTALL,
+)
+_CHARSET = re.compile(
+    rb"""<(?:meta|\?xml)\b[^>]{0,200}?(?:charset|encoding)\s*=\s*["']?\s*([\w-]+)""", re.IGNORECASE
+)
+_WORD_START = re.compile(r"(?<!\w)\S")
+_WESTERN_NAMES = frozenset({"iso-8859-1", "latin1", "latin-1", "us-ascii", "ascii"})
+
+
+def is_web_page(text: str) -> bool:
+    """True where the text begins as an HTML document does."""
+    return bool(_BEGINNING.match(text[:HEAD_CHARACTERS].removeprefix("\ufeff")))
+
+
+def read_web_page(data: bytes) -> Content:
+    """The article of a web page as plain text, headings, lists and tables in lines of their own."""
+    source, warnings = decode_page(data)
+    root, more_warnings = parse_page(source)
+    visible = "" if root is None else flowing_text(root, HTML)
+    if root is None or not visible:
+        return Content("", warnings=(*warnings, *more_warnings, "It has no visible text."))
+    warnings += more_warnings
+    article = _article(source) if len(source) <= MOST_ARTICLE_CHARACTERS else ""
+    if article and _lost_share(visible, article) <= MOST_LOST:
+        return Content(article, warnings=warnings)
+    main = _main_part(root)
+    if main is not None and _lost_share(visible, text := flowing_text(main, HTML)) <= MOST_LOST:
+        return Content(text, warnings=warnings, note=MAIN_PART)
+    return Content(visible, warnings=warnings, note=NO_ARTICLE)
+
+
+def visible_text(source: str) -> tuple[str, tuple[str, ...]]:
+    """All that a reader of the page would see, and a warning where some of it cannot be reached."""
+    root, warnings = parse_page(source)
+    return "" if root is None else flowing_text(root, HTML), warnings
+
+
+def decode_page(data: bytes) -> tuple[str, tuple[str, ...]]:
+    """The page's source text; its own word on the encoding counts where it is not UTF-8."""
+    declared = _CHARSET.search(data[:HEAD_CHARACTERS])
+    name = declared[1].decode("ascii").lower() if declared else ""
+    return decode_text(data, "cp1252" if name in _WESTERN_NAMES else name)
+
+
+def parse_page(source: str) -> tuple[etree._Element | None, tuple[str, ...]]:
+    """The page's tree, None where nothing is in it, and a warning where some of it cannot be reached."""
+    parser = etree.HTMLParser(
+        encoding="utf-8", no_network=True, remove_comments=True, remove_pis=True, huge_tree=True
+    )
+    try:
+        root = etree.fromstring(source.encode("utf-8", "replace"), parser)
+    except etree.XMLSyntaxError:
+        root = None
+    too_deep = any(entry.level == etree.ErrorLevels.FATAL for entry in parser.error_log)
+    return root, ("It is nested too deeply, and some of its text is lost.",) if too_deep else ()
+
+
+def _article(source: str) -> str:
+    """What trafilatura takes for the article; "" where it finds none."""
+    import trafilatura  # a quarter of a second, for those who meet a web page
+
+    logging.getLogger("trafilatura").setLevel(
+        logging.CRITICAL
+    )  # it tells every page that it finds nothing in
+    return trafilatura.extract(source, include_comments=False, include_tables=True) or ""
+
+
+def _main_part(root: etree._Element) -> etree._Element | None:
+    """The element that the page itself calls its main part."""
+    return next((element for element in root.iter("*") if _is_main(element)), None)
+
+
+def _is_main(element: etree._Element) -> bool:
+    return "main" in (element.tag, element.get("role")) or element.get("itemprop") == "articleBody"
+
+
+def _lost_share(visible: str, kept: str) -> float:
+    """How much of the visible prose is not in what was kept, from 0 to 1."""
+    lines = (" ".join(line.split()) for line in visible.split("\n"))
+    prose = [line for line in lines if len(line) >= PROSE_CHARACTERS]
+    beginnings = {line[:PROSE_BEGINNING] for line in prose}
+    words = " ".join(kept.split())
+    starts = (match.start() for match in _WORD_START.finditer(words))
+    # Each place is looked at once: looking for each line everywhere takes minutes on a page of ten megabytes.
+    found = {piece for start in starts if (piece := words[start : start + PROSE_BEGINNING]) in beginnings}
+    lost = sum(len(line) for line in prose if line[:PROSE_BEGINNING] not in found)
+    return lost / max(sum(map(len, prose)), 1)

@@ -1,0 +1,103 @@
+"""ZIP files from strangers: nothing is unpacked that is too much, and every flaw is a sentence."""
+
+import lzma
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from zipfile import ZipFile, ZipInfo
+
+from core.config.corpus import ImportConfig
+from core.errors import EncryptedDocumentError, UnreadableDocumentError, UnsupportedDocumentError
+
+MEBIBYTE = 1024 * 1024
+CHUNK_BYTES = MEBIBYTE
+SMALL_BYTES = MEBIBYTE  # however tightly packed, so little is no bomb
+ENCRYPTED = 0x1  # in an entry's flags
+AES = 99  # an entry's method where it is locked so
+# What zipfile and its decompressors let through on damaged files, beside their own errors.
+DAMAGE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    struct.error,
+    EOFError,
+    OSError,
+    ValueError,
+    IndexError,
+    OverflowError,
+    NotImplementedError,
+)
+
+
+@contextmanager
+def package(path: Path, config: ImportConfig) -> Iterator[ZipFile]:
+    """A document that is a ZIP file with parts in it, such as a Word document.
+
+    Raises:
+        UnsupportedDocumentError: It unpacks to more than an archive may.
+        UnreadableDocumentError: It is damaged; raised for what goes wrong inside the `with` too.
+    """
+    try:
+        with ZipFile(path) as file:
+            refuse_bomb(path, file.infolist(), config)
+            yield file
+    except DAMAGE as cause:
+        raise UnreadableDocumentError(path, "it is damaged") from cause
+
+
+def part(path: Path, file: ZipFile, name: str, config: ImportConfig) -> bytes:
+    """The bytes of one part; b"" where there is none of that name."""
+    if name not in file.NameToInfo:
+        return b""
+    return b"".join(unpack(path, file, file.getinfo(name), config))
+
+
+def unpack(path: Path, file: ZipFile, entry: ZipInfo, config: ImportConfig) -> Iterator[bytes]:
+    """The bytes of an entry, piece by piece, and never more of them than it says it has.
+
+    Args:
+        path: What the entry is called in a sentence.
+
+    Raises:
+        EncryptedDocumentError: It is locked, and `config.password` does not open it.
+        UnsupportedDocumentError: It is larger than a file may be, or packed or locked by an unknown method.
+        UnreadableDocumentError: It is damaged.
+    """
+    if entry.file_size > config.file_mib * MEBIBYTE:
+        raise UnsupportedDocumentError(path, f"it is larger than {config.file_mib:,} MiB")
+    locked = bool(entry.flag_bits & ENCRYPTED)
+    if locked and entry.compress_type == AES:
+        raise UnsupportedDocumentError(path, "its archive is locked with AES; unpack it and import the files")
+    if locked and not config.password:
+        raise EncryptedDocumentError(path)
+    try:
+        with file.open(entry, pwd=config.password.encode() if locked else None) as unpacked:
+            while chunk := unpacked.read(CHUNK_BYTES):
+                yield chunk
+    except NotImplementedError as cause:
+        raise UnsupportedDocumentError(path, "its archive packs it by an unknown method") from cause
+    except (*DAMAGE, RuntimeError) as cause:  # RuntimeError is zipfile's word for a wrong password
+        if locked:
+            raise EncryptedDocumentError(path, tried=True) from cause
+        raise UnreadableDocumentError(path, "it is damaged") from cause
+
+
+def refuse_bomb(path: Path, entries: Sequence[ZipInfo], config: ImportConfig) -> None:
+    """Check what the table of contents promises. Entries that share their bytes count each.
+
+    Raises:
+        UnsupportedDocumentError: It has too many files, too much in them, or is packed too tightly.
+    """
+    unpacked = sum(entry.file_size for entry in entries)
+    if len(entries) > config.archive_files:
+        problem = f"it holds {len(entries):,} files, and {config.archive_files:,} is the limit"
+    elif unpacked > config.archive_mib * MEBIBYTE:
+        problem = f"it unpacks to {unpacked // MEBIBYTE:,} MiB, and {config.archive_mib:,} MiB is the limit"
+    elif unpacked > SMALL_BYTES and unpacked > config.archive_ratio * path.stat().st_size:
+        problem = f"it is packed tighter than {config.archive_ratio:,} to 1, as bombs are"
+    else:
+        return
+    raise UnsupportedDocumentError(path, problem)

@@ -1,0 +1,72 @@
+"""The wishes to change what the library holds. Each is one transaction, and returns what it changed."""
+
+from collections.abc import Generator, Sequence
+
+from core.control import StopToken
+from core.corpus.library import Library
+from core.events import Event
+from core.runs.folder import Workspace
+from core.tasks.import_files import forget_import
+
+
+def set_included(
+    workspace: Workspace, document_ids: Sequence[int], included: bool, stop: StopToken
+) -> Generator[Event, None, list[int]]:
+    """Take documents into the corpus, or leave them out.
+
+    Raises:
+        UnknownDocumentError: One of them does not exist; nothing was changed. So for all of these tasks.
+    """
+    del stop  # all or nothing
+    yield from ()
+    with Library(workspace.library) as library:
+        library.set_included(document_ids, included)
+    return list(document_ids)
+
+
+def remove_documents(
+    workspace: Workspace, document_ids: Sequence[int], stop: StopToken
+) -> Generator[Event, None, list[int]]:
+    """Take documents out of the library, until they are restored or purged."""
+    del stop
+    yield from ()
+    with Library(workspace.library) as library:
+        library.remove(document_ids)
+    return list(document_ids)
+
+
+def restore_documents(
+    workspace: Workspace, document_ids: Sequence[int], stop: StopToken
+) -> Generator[Event, None, list[int]]:
+    """Bring removed documents back as they were."""
+    del stop
+    yield from ()
+    with Library(workspace.library) as library:
+        library.restore(document_ids)
+    return list(document_ids)
+
+
+def purge_removed(
+    workspace: Workspace, older_than_seconds: float, stop: StopToken
+) -> Generator[Event, None, int]:
+    """Forget for good the documents that were removed so long ago or longer, and return how many."""
+    del stop
+    yield from ()
+    with Library(workspace.library) as library:
+        return library.purge_removed(older_than_seconds)
+
+
+def find_near_duplicates(workspace: Workspace, stop: StopToken) -> Generator[Event, None, list[int]]:
+    """The included documents that nearly repeat another included one, compared anew."""
+    del stop  # seconds for tens of thousands
+    yield from ()
+    with Library(workspace.library) as library:
+        library.find_near_duplicates()  # an import that was stopped has not compared what it read
+        return library.near_duplicates()
+
+
+def forget_interrupted(workspace: Workspace, stop: StopToken) -> Generator[Event, None, None]:
+    """Give up the rest of an import that was interrupted."""
+    del stop
+    yield from ()
+    forget_import(workspace)

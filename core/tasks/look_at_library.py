@@ -1,0 +1,120 @@
+"""The wishes to see what the library holds: its rows, a document's text, and where words are found."""
+
+from collections.abc import Generator
+from dataclasses import dataclass
+
+from core.config.corpus import CleaningConfig
+from core.control import StopToken
+from core.corpus.clean import clean
+from core.corpus.difference import Span, differences
+from core.corpus.library import DocumentRow, Interrupted, Library, SearchHit
+from core.corpus.search import highlight_spans
+from core.documents.document import PAGE_BREAK, PageConfidence
+from core.events import Event, TextIndexed
+from core.runs.folder import Workspace
+from core.tasks.import_files import interrupted_import
+
+ROWS_AT_ONCE = 2_000
+LONGEST_PREVIEW = 200_000  # characters; more makes a text field slow, and nobody reads it there
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentsListed(Event):
+    """Some rows of the ledger, in its order."""
+
+    rows: tuple[DocumentRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A text to look at. Spans count characters, ascend and do not overlap.
+
+    `marked` are the parts that the other text lacks, `hits` the words that were searched for.
+    """
+
+    text: str
+    marked: tuple[Span, ...]
+    hits: tuple[Span, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentPreview:
+    """A document as it was read and as it is learned from, up to `LONGEST_PREVIEW` characters of it."""
+
+    document_id: int
+    as_read: Passage
+    cleaned: Passage
+    pages: tuple[PageConfidence, ...]
+    is_cut: bool
+
+
+def list_documents(workspace: Workspace, stop: StopToken) -> Generator[DocumentsListed, None, bool]:
+    """Every row of the ledger, in parts that a window can take in.
+
+    Returns:
+        Whether all were listed, and it was not stopped before.
+
+    Raises:
+        WorkspaceError, DamagedLibraryError: The library cannot be used.
+    """
+    with Library(workspace.library) as library:
+        last = 0
+        while not stop.asked:
+            rows = library.rows(after=last, most=ROWS_AT_ONCE)
+            if not rows:
+                return True
+            last = rows[-1].id
+            yield DocumentsListed(tuple(rows))
+    return False
+
+
+def find_interrupted(workspace: Workspace, stop: StopToken) -> Generator[Event, None, Interrupted | None]:
+    """The import that was begun, never ended, and is not going on anywhere, if there is one."""
+    del stop  # one question
+    yield from ()
+    return interrupted_import(workspace)
+
+
+def preview_document(
+    workspace: Workspace, document_id: int, cleaning: CleaningConfig, query: str, stop: StopToken
+) -> Generator[Event, None, DocumentPreview | None]:
+    """The text of a document before and after cleaning, and where the words of `query` stand in it.
+
+    Returns:
+        None where it was stopped.
+
+    Raises:
+        UnknownDocumentError: There is no document of this number.
+    """
+    yield from ()
+    with Library(workspace.library) as library:
+        row = library.row(document_id)
+        read = library.text(document_id, most_characters=LONGEST_PREVIEW)
+        pages = library.page_confidences(document_id)
+    read = read.replace("\r\n", "\n").replace("\r", "\n")  # no difference that anybody could see
+    cleaned = clean(read, row.kind, cleaning)
+    if stop.asked:
+        return None
+    removed, added = differences(read, cleaned)
+    return DocumentPreview(
+        document_id=document_id,
+        as_read=Passage(read.replace(PAGE_BREAK, "\n"), tuple(removed), _hits(read, query)),
+        cleaned=Passage(cleaned, tuple(added), _hits(cleaned, query)),
+        pages=pages,
+        is_cut=row.characters > LONGEST_PREVIEW,
+    )
+
+
+def search_library(
+    workspace: Workspace, query: str, stop: StopToken
+) -> Generator[TextIndexed, None, list[SearchHit]]:
+    """The documents that hold the words, best first, also those that an import left unindexed when it was stopped."""
+    with Library(workspace.library) as library:
+        indexed = library.index_texts()
+        while not stop.asked and (step := next(indexed, None)):
+            yield TextIndexed(*step)
+        return [] if stop.asked else library.search(query)  # a later search is waiting
+
+
+def _hits(text: str, query: str) -> tuple[Span, ...]:
+    return tuple(highlight_spans(text, query)) if query else ()

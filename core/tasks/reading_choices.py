@@ -1,0 +1,41 @@
+"""What a user can choose about reading: the languages that OCR knows here, and the fields of a file that hold text."""
+
+from collections.abc import Generator
+
+from core.config.corpus import ImportConfig
+from core.control import StopToken
+from core.documents.folders import source_of
+from core.documents.kinds import KINDS
+from core.documents.ocr import installed_languages
+from core.documents.text_fields import TextField, list_text_fields
+from core.events import Event
+
+KIND_TITLES: dict[str, str] = KINDS  # for the window, which sees documents through tasks only
+
+
+def list_languages(stop: StopToken) -> Generator[Event, None, tuple[str, ...]]:
+    """The languages that Tesseract has here.
+
+    Raises:
+        OcrUnavailableError: It is not installed.
+    """
+    del stop  # one question
+    yield from ()
+    return tuple(installed_languages())
+
+
+def list_fields(
+    path: str, config: ImportConfig, stop: StopToken
+) -> Generator[Event, None, tuple[TextField, ...]]:
+    """The fields or columns of a file of records in which there is text, each with an example.
+
+    Args:
+        path: The file, as the ledger has it.
+        config: The limits of reading it.
+
+    Raises:
+        UnreadableDocumentError: It is damaged, locked or gone.
+    """
+    del stop  # its first records, and at most `config.file_seconds`
+    yield from ()
+    return list_text_fields(source_of(path), config)

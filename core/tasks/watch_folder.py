@@ -1,0 +1,115 @@
+"""The wish "watch this folder": what is new or changed in it, told once it is no longer being written."""
+
+import time
+from collections.abc import Generator, Iterable, Iterator
+from pathlib import Path
+
+from core.control import StopToken
+from core.corpus.library import Library
+from core.documents.document import Source
+from core.documents.folders import find_files, ledger_path
+from core.errors import MissingPathError
+from core.events import FilesChanged
+from core.runs.folder import Workspace
+
+POLL_MS = 200  # how soon a stop is heard, and how often files are asked whether they grow
+QUIET_SECONDS = 1.0  # a file that has not changed for so long is whole
+MOST_AT_ONCE = 500  # paths in one event
+
+
+def watch_folder(workspace: Workspace, folder: Path, stop: StopToken) -> Generator[FilesChanged, None, None]:
+    """Tell of files below `folder` that the library lacks or has in an older form, until asked to stop.
+
+    Begins with those that changed while nobody watched. Hidden files are left alone, as in every import.
+
+    Raises:
+        MissingPathError: The folder is not there, or not any more.
+    """
+    if not folder.is_dir():
+        raise MissingPathError(folder)
+    growing = Growing()
+    changes = _changes(folder)
+    growing.add(next(changes))  # watching has begun: what changes from here on is not missed
+    growing.add(_unknown_files(workspace, folder, stop))
+    while not stop.asked:
+        growing.add(next(changes))
+        if not folder.is_dir():
+            raise MissingPathError(folder)
+        still = growing.take_still()
+        for first in range(0, len(still), MOST_AT_ONCE):
+            yield FilesChanged(tuple(still[first : first + MOST_AT_ONCE]))
+
+
+class Growing:
+    """Files that were touched, until their size and time have stood still for `QUIET_SECONDS`."""
+
+    def __init__(self) -> None:
+        self._seen: dict[Path, tuple[tuple[int, int], float]] = {}  # size and time, and since when
+
+    def add(self, paths: Iterable[Path]) -> None:
+        for path in paths:
+            self._seen[path] = ((-1, -1), 0.0)
+
+    def take_still(self) -> list[str]:
+        """The ledger paths of files that are whole now. Those that went away meanwhile are forgotten."""
+        now, still = time.monotonic(), []
+        for path, (before, since) in list(self._seen.items()):
+            stamp = _stamp(path)
+            if stamp is None:
+                del self._seen[path]
+            elif stamp != before:
+                self._seen[path] = (stamp, now)
+            elif now - since >= QUIET_SECONDS:
+                del self._seen[path]
+                still.append(ledger_path(Source(path)))
+        return sorted(still)
+
+
+def _changes(folder: Path) -> Iterator[list[Path]]:
+    """Files that were added or written since the last time this was asked, or nothing after `POLL_MS`."""
+    from watchfiles import Change, watch  # here: the window imports this module at its start
+
+    watching = watch(
+        folder,
+        watch_filter=None,  # else a folder full of changes that it drops would keep a stop waiting
+        debounce=POLL_MS,
+        rust_timeout=POLL_MS,
+        yield_on_timeout=True,
+        raise_interrupt=False,
+        ignore_permission_denied=True,
+    )
+    for changes in watching:
+        touched = {Path(path) for change, path in changes if change is not Change.deleted}
+        yield [file for path in sorted(touched) if _is_visible(folder, path) for file in _files_at(path)]
+
+
+def _is_visible(folder: Path, path: Path) -> bool:
+    return not any(part.startswith(".") for part in path.relative_to(folder).parts)
+
+
+def _files_at(path: Path) -> list[Path]:
+    """The file itself, or what lies in a folder that came as a whole."""
+    try:
+        return [file.source.path for file in find_files([path]) if not file.state]
+    except OSError:
+        return []  # it came and went
+
+
+def _unknown_files(workspace: Workspace, folder: Path, stop: StopToken) -> Iterator[Path]:
+    with Library(workspace.library) as library:
+        for file in find_files([folder]):
+            if stop.asked:
+                return
+            if file.state:
+                continue  # a pipe, or a file without permission: nothing that waiting changes
+            stamp = _stamp(file.source.path)
+            if stamp and not library.is_unchanged(ledger_path(file.source), *stamp):
+                yield file.source.path
+
+
+def _stamp(path: Path) -> tuple[int, int] | None:
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_size, status.st_mtime_ns

@@ -1,0 +1,84 @@
+"""Two engines that encode with the same merges: a fast one for vocabularies as they are learned, one for all others.
+
+`tiktoken` knows no merges. It joins two tokens wherever the vocabulary holds their bytes joined, the lowest id
+first. That is byte-pair encoding where ids rise in the order of the merges, each token is made by one merge, and
+that merge is the one that its own bytes lead to. Whatever was learned is so; a file that was altered need not be.
+"""
+
+import os
+from collections.abc import Sequence
+from itertools import islice
+from typing import Protocol
+
+from tiktoken import Encoding
+from tokenizers import Tokenizer as Engine
+from tokenizers import models, pre_tokenizers
+
+Merges = Sequence[tuple[str, str]]
+
+# GPT-2's pattern, grouped so that tiktoken's two regex engines hand over as seldom as can be, and with white space
+# that ends a text apart, for which no state is kept per character: a million spaces would exhaust its stack.
+PATTERN = r"(?:'(?:[sdmt]|ll|ve|re)| ?(?:\p{L}+|\p{N}+|[^\s\p{L}\p{N}]+))|\s++$|\s+(?!\S)|\s"
+WORTH_A_THREAD = 1_000  # characters; handing a shorter text to another thread takes longer than encoding it
+CHECKED_AT_ONCE = 10_000
+
+
+class Encoder(Protocol):
+    """Texts to positions among the learned tokens."""
+
+    def encode(self, texts: Sequence[str]) -> list[list[int]]:
+        """The tokens of each text, which holds no half of a surrogate pair."""
+        ...
+
+
+class FastEncoder:
+    """`tiktoken`, for a vocabulary that `is_ranked`, on all processors.
+
+    Args:
+        tokens: The bytes of each learned token.
+    """
+
+    def __init__(self, tokens: Sequence[bytes]) -> None:
+        ranks = {token: position for position, token in enumerate(tokens)}
+        self._encoding = Encoding("learned", pat_str=PATTERN, mergeable_ranks=ranks, special_tokens={})
+
+    def encode(self, texts: Sequence[str]) -> list[list[int]]:
+        long = [text for text in texts if len(text) >= WORTH_A_THREAD]
+        encoded = iter(self._encoding.encode_ordinary_batch(long, num_threads=os.cpu_count() or 1))
+        alone = self._encoding.encode_ordinary
+        return [next(encoded) if len(text) >= WORTH_A_THREAD else alone(text) for text in texts]
+
+
+class ExactEncoder:
+    """`tokenizers`, which takes any merges as they come."""
+
+    def __init__(self, tokens: Sequence[str], merges: Merges) -> None:
+        self.engine = Engine(_model(tokens, merges))
+        self.engine.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=True)
+
+    def encode(self, texts: Sequence[str]) -> list[list[int]]:
+        return [found.ids for found in self.engine.encode_batch_fast(list(texts), add_special_tokens=False)]
+
+
+def is_ranked(tokens: Sequence[str], merges: Merges) -> bool:
+    """True where joining by lowest id gives the tokens that the merges give, whatever the text.
+
+    Args:
+        tokens: The learned ones, those of single bytes among them.
+        merges: Pairs of tokens, in the order in which they apply.
+    """
+    made = [token for token in tokens if len(token) > 1]
+    if made != [left + right for left, right in merges] or made != list(tokens[len(tokens) - len(made) :]):
+        return False
+    position = {token: number for number, token in enumerate(tokens)}
+    if any(max(position[left], position[right]) >= position[left + right] for left, right in merges):
+        return False
+    engine, left_over = Engine(_model(tokens, merges)), iter(made)
+    while batch := list(islice(left_over, CHECKED_AT_ONCE)):
+        if any(len(found.ids) != 1 for found in engine.encode_batch_fast(batch, add_special_tokens=False)):
+            return False
+    return True
+
+
+def _model(tokens: Sequence[str], merges: Merges) -> models.BPE:
+    return models.BPE(vocab={token: position for position, token in enumerate(tokens)}, merges=list(merges))

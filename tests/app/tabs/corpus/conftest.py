@@ -1,0 +1,108 @@
+"""What the tests of the Corpus tab share: rows and events that nobody has to spell out."""
+
+from pathlib import PurePath
+
+import pytest
+from PySide6.QtCore import QCoreApplication, QEvent, Qt
+
+from app.jobs.lanes import Lanes
+from app.settings import WindowSettings
+from app.tabs.corpus.tab import CorpusTab
+from core.corpus.library import DocumentRow
+from core.events import FileImported, ImportFinished
+from core.runs.folder import Workspace
+
+
+def a_row(number=1, name="a.txt", **changes):
+    values = {
+        "id": number,
+        "path": f"/docs/{name}",
+        "name": PurePath(name).name,
+        "kind": "text",
+        "state": "done",
+        "reason": "",
+        "pages": 0,
+        "characters": 10,
+        "bytes": 10,
+        "confidence": -1.0,
+        "included": True,
+        "seconds": 0.0,
+        "similarity": 0.0,
+        "near": "",
+    }
+    return DocumentRow(**values | changes)
+
+
+def imported(path, state="done", **changes):
+    values = {
+        "path": str(path),
+        "state": state,
+        "reason": "",
+        "kind": "text",
+        "pages": 0,
+        "characters": 10,
+        "document_id": 1,
+        "confidence": -1.0,
+        "bytes": 10,
+        "seconds": 0.2,
+    }
+    return FileImported(**values | changes)
+
+
+def finished(done=1, **counts):
+    none = {"duplicates": 0, "unsupported": 0, "failed": 0, "cancelled": 0}
+    return ImportFinished(done=done, seconds=0.1, **(none | counts))
+
+
+@pytest.fixture
+def workspace(tmp_path):
+    workspace = Workspace(tmp_path / "workspace")
+    workspace.prepare()
+    return workspace
+
+
+@pytest.fixture
+def settings(workspace):
+    return WindowSettings(workspace.root)
+
+
+@pytest.fixture
+def lanes(qtbot):
+    lanes = Lanes()
+    yield lanes
+    lanes.stop_all()
+    qtbot.waitUntil(lanes.at_rest)
+
+
+@pytest.fixture
+def tab(qtbot, lanes):
+    """Lives until the last job has told it of its end, which `qtbot.addWidget` would not wait for."""
+    tab = CorpusTab()
+    tab.resize(1200, 700)
+    tab.show()
+    yield tab
+    lanes.close_down()
+    qtbot.waitUntil(lanes.at_rest)
+    tab.close()
+    tab.deleteLater()
+    QCoreApplication.sendPostedEvents(
+        tab, QEvent.Type.DeferredDelete
+    )  # with its controllers and their timers
+
+
+@pytest.fixture
+def shown(tab):
+    """The texts of a column of the tab's table, from the top."""
+
+    def texts(column=1):
+        return [tab.table.index(place, column).data() for place in range(tab.table.rowCount())]
+
+    return texts
+
+
+@pytest.fixture
+def click(qtbot):
+    def press(button):
+        qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+
+    return press

@@ -1,0 +1,251 @@
+"""Including, leaving out and removing many documents at once, and taking it back."""
+
+import pytest
+from PySide6.QtCore import QCoreApplication, Qt
+from PySide6.QtGui import QContextMenuEvent, QDesktopServices, QGuiApplication
+from PySide6.QtWidgets import QApplication, QMenu
+
+from app.tabs.corpus import library_controller
+from app.tabs.corpus.controller import CorpusController, ImportTasks
+from core.config.corpus import ImportConfig
+from core.corpus.duplicates import digest_text
+from core.corpus.library import Library
+from core.corpus.reading import Digested
+from core.documents.document import Document
+from tests.app.tabs.corpus.conftest import a_row, finished
+
+
+@pytest.fixture
+def asked():
+    """What the imports of these tests were asked for."""
+    return []
+
+
+@pytest.fixture
+def controller(tab, workspace, lanes, settings, asked):
+    def read(paths, config, workspace, stop, again=False):
+        asked.append((paths, config, again))
+        end = finished(0)
+        yield end
+        return end
+
+    return CorpusController(tab, workspace, lanes, settings, tab, tasks=ImportTasks(read=read))
+
+
+def keep(library, name, text):
+    document = Document(f"/docs/{name}", "text", sha256=name, text=text)
+    library.record(document.path, Digested(document, digest_text(text)), len(text))
+
+
+@pytest.fixture
+def three(qtbot, tab, workspace, controller):
+    """The tab, showing a library with three documents."""
+    with Library(workspace.library) as library:
+        for name in ("a.txt", "b.txt", "c.txt"):
+            keep(library, name, f"the text of {name}")
+    controller.begin()
+    qtbot.waitUntil(lambda: tab.table.rowCount() == 3)
+    return tab
+
+
+def included(workspace):
+    with Library(workspace.library) as library:
+        return [row.name for row in library.rows() if row.included]
+
+
+def choose(tab, *names):
+    view = tab.ledger.documents
+    view.clearSelection()
+    for place in range(tab.table.rowCount()):
+        if tab.table.index(place, 1).data() in names:
+            view.setSelectionMode(view.SelectionMode.MultiSelection)
+            view.selectRow(place)
+    view.setSelectionMode(view.SelectionMode.ExtendedSelection)
+
+
+def test_the_next_start_shows_what_was_read(three, shown):
+    assert shown() == ["a.txt", "b.txt", "c.txt"]
+    assert "3 documents" in three.tools.totals.text()
+    assert "tokens (estimated)" in three.tools.totals.text()
+
+
+def test_many_are_left_out_at_once_and_taken_in_again_by_undo(qtbot, three, workspace, controller):
+    choose(three, "a.txt", "b.txt")
+    three.ledger.actions.leave_out.trigger()
+    qtbot.waitUntil(lambda: three.table.summary.documents == 1)
+    assert included(workspace) == ["c.txt"]
+    controller.library.undo_stack.undo()
+    qtbot.waitUntil(lambda: three.table.summary.documents == 3)
+    assert included(workspace) == ["a.txt", "b.txt", "c.txt"]
+
+
+def test_space_leaves_the_chosen_documents_out_and_takes_them_in_again(qtbot, three):
+    choose(three, "a.txt", "b.txt")
+    qtbot.keyClick(three.ledger.documents, Qt.Key.Key_Space)
+    qtbot.waitUntil(lambda: three.table.summary.documents == 1)
+    qtbot.keyClick(three.ledger.documents, Qt.Key.Key_Space)
+    qtbot.waitUntil(lambda: three.table.summary.documents == 3)
+
+
+def test_a_tick_that_is_taken_away_leaves_the_document_out(qtbot, three, workspace):
+    box = three.table.index(0, 0)
+    three.table.setData(box, Qt.CheckState.Unchecked, Qt.ItemDataRole.CheckStateRole)
+    qtbot.waitUntil(lambda: three.table.summary.documents == 2)
+    assert included(workspace) == ["b.txt", "c.txt"]
+
+
+def test_del_removes_and_undo_brings_back(qtbot, three, workspace, controller, shown):
+    choose(three, "b.txt")
+    three.ledger.documents.setFocus()
+    qtbot.keyClick(three.ledger.documents, Qt.Key.Key_Delete)
+    qtbot.waitUntil(lambda: shown() == ["a.txt", "c.txt"])
+    assert three.ledger.documents.current_row().name == "c.txt"
+    with Library(workspace.library) as library:
+        assert library.totals().documents == 2
+    assert controller.library.undo_stack.undoText() == "remove 1 document"
+    controller.library.undo_stack.undo()
+    qtbot.waitUntil(lambda: shown() == ["a.txt", "b.txt", "c.txt"])
+
+
+@pytest.mark.parametrize(("seconds", "left"), [(0.0, 0), (3600.0, 1)])
+def test_what_was_removed_long_ago_is_forgotten_at_the_next_start(
+    qtbot, monkeypatch, workspace, controller, lanes, seconds, left
+):
+    monkeypatch.setattr(library_controller, "UNDONE_WITHIN_SECONDS", seconds)
+    with Library(workspace.library) as library:
+        keep(library, "a.txt", "its text")
+        library.remove([1])
+    controller.begin()
+    qtbot.waitUntil(lanes.at_rest)
+    with Library(workspace.library) as library:
+        assert library.purge_removed() == left
+
+
+def test_near_duplicates_are_left_out_in_one_action(qtbot, tab, workspace, controller, click):
+    words = "the sheep of the meadow know each other by name and by the bells that they wear "
+    long = " ".join(f"{words} number {n}" for n in range(40))
+    with Library(workspace.library) as library:
+        keep(library, "report.txt", long + " and more")
+        keep(library, "report (1).txt", long)
+        library.find_near_duplicates()
+    controller.begin()
+    qtbot.waitUntil(tab.ledger.action_row.near_button.isVisible)
+    assert "(1)" in tab.ledger.action_row.near_button.text()
+    click(tab.ledger.action_row.near_button)
+    qtbot.waitUntil(lambda: included(workspace) == ["report.txt"])
+    qtbot.waitUntil(lambda: not tab.ledger.action_row.near_button.isVisible())
+    controller.library.undo_stack.undo()
+    qtbot.waitUntil(lambda: len(included(workspace)) == 2)
+
+
+# Reading again
+
+
+@pytest.fixture
+def mixed(tab, controller):
+    """The tab, showing files that came to different ends."""
+    tab.show_listed(
+        [
+            a_row(1, "good.txt"),
+            a_row(2, "broken.pdf", state="failed", kind="pdf", characters=0),
+            a_row(3, "locked.pdf", state="encrypted", kind="pdf", characters=0),
+            a_row(4, "posts.json", kind="json"),
+        ]
+    )
+    tab.ledger.documents.selectAll()
+    return tab
+
+
+def buttons(tab):
+    return {button.text().replace("&", "") for button in tab.ledger.action_row.children() if _shown(button)}
+
+
+def _shown(widget):
+    return hasattr(widget, "defaultAction") and widget.isVisible()
+
+
+def test_only_what_fits_the_chosen_files_is_offered(mixed):
+    assert buttons(mixed) == {
+        "Leave out", "Retry", "Give password", "Read with OCR", "Choose text fields", "Remove",
+    }  # fmt: skip
+    choose(mixed, "good.txt")
+    assert buttons(mixed) == {"Leave out", "Remove"}
+
+
+def test_retry_reads_the_failed_ones_again(qtbot, mixed, asked, controller):
+    with qtbot.waitSignal(controller.imported):
+        mixed.ledger.actions.retry.trigger()
+    ((paths, _, again),) = asked
+    assert [path.name for path in paths] == ["broken.pdf"]
+    assert again
+
+
+def test_reading_with_ocr_forces_it_for_this_time(qtbot, mixed, asked, controller):
+    with qtbot.waitSignal(controller.imported):
+        mixed.ledger.actions.ocr.trigger()
+    ((paths, config, _),) = asked
+    assert [path.name for path in paths] == ["broken.pdf", "locked.pdf"]
+    assert config.ocr == "force"
+    assert mixed.import_config().ocr == "auto"
+
+
+def test_a_password_is_given_to_the_locked_ones_and_not_kept(qtbot, mixed, asked, controller, settings):
+    mixed.ledger.actions.password.trigger()
+    dialog = mixed.findChild(object, "passwordDialog")
+    assert dialog.edit.echoMode() == dialog.edit.EchoMode.Password
+    qtbot.keyClicks(dialog.edit, "baa")
+    with qtbot.waitSignal(controller.imported):
+        dialog.accept()
+    ((paths, config, _),) = asked
+    assert [path.name for path in paths] == ["locked.pdf"]
+    assert config.password == "baa"
+    assert mixed.import_config().password == ""
+    assert "baa" not in settings.reading
+
+
+def test_text_fields_are_chosen_from_those_of_the_file(qtbot, tab, controller, asked, tmp_path):
+    posts = tmp_path / "posts.jsonl"
+    posts.write_text(
+        "".join(f'{{"id": {n}, "body": "Olive lives by the brook, and so do we."}}\n' for n in range(3)),
+        encoding="utf-8",
+    )
+    tab.show_listed([a_row(1, "posts.jsonl", path=str(posts), kind="json")])
+    tab.ledger.documents.selectAll()
+    tab.ledger.actions.fields.trigger()
+    qtbot.waitUntil(lambda: tab.findChild(object, "fieldsDialog") is not None)
+    dialog = tab.findChild(object, "fieldsDialog")
+    body = next(box for box in dialog.boxes if box.text() == "body")
+    body.setChecked(True)
+    with qtbot.waitSignal(controller.imported):
+        dialog.accept()
+    assert asked[0][1] == ImportConfig(text_fields=("body",))
+
+
+def test_paths_are_copied_one_a_line(mixed):
+    choose(mixed, "good.txt", "posts.json")
+    mixed.ledger.actions.copy.trigger()
+    assert QGuiApplication.clipboard().text() == "/docs/good.txt\n/docs/posts.json"
+
+
+@pytest.mark.qt_log_ignore("This plugin does not support")  # offscreen, menus cannot grab the keyboard
+def test_a_right_click_shows_what_can_be_done_with_the_chosen_rows(qtbot, three):
+    choose(three, "a.txt", "b.txt")
+    view = three.ledger.documents
+    place = view.visualRect(three.table.index(0, 1)).center()
+    event = QContextMenuEvent(QContextMenuEvent.Reason.Mouse, place, view.viewport().mapToGlobal(place))
+    QCoreApplication.sendEvent(view.viewport(), event)
+    menu = QApplication.activePopupWidget()
+    assert isinstance(menu, QMenu)
+    titles = [action.text().replace("&", "") for action in menu.actions() if not action.isSeparator()]
+    assert titles == ["Leave out", "Open the file", "Open its folder", "Copy path", "Remove"]
+    menu.close()
+
+
+def test_the_folder_of_many_files_is_opened_once(three, monkeypatch):
+    opened = []
+    monkeypatch.setattr(QDesktopServices, "openUrl", opened.append)
+    choose(three, "a.txt", "b.txt")
+    three.ledger.actions.open_folder.trigger()
+    assert [url.toLocalFile() for url in opened] == ["/docs"]
+    three.ledger.actions.open_file.trigger()
+    assert [url.toLocalFile() for url in opened[1:]] == ["/docs/a.txt", "/docs/b.txt"]

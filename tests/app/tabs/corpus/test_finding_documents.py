@@ -1,0 +1,140 @@
+"""Counts, chips, bars and boxes above the table: what a user sees there, and what a click shows."""
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+
+from app.tabs.corpus.columns import NEAR
+from app.tabs.corpus.kind_chart import CELL_PX, KindChart, bars_of
+from app.tabs.corpus.summary import Summary
+from tests.app.tabs.corpus.conftest import a_row
+
+
+@pytest.fixture
+def five(tab):
+    """The tab, showing five files."""
+    tab.show_listed(
+        [
+            a_row(1, "Olive.txt", characters=600),
+            a_row(2, "brook.md", characters=300, kind="markdown", similarity=0.9, near="Olive.txt"),
+            a_row(3, "sheep.py", characters=100, kind="code", state="warning", reason="Odd."),
+            a_row(4, "broken.pdf", characters=0, kind="pdf", state="failed"),
+            a_row(5, "copy.txt", characters=0, state="duplicate"),
+        ]
+    )
+    return tab
+
+
+def chips(tab):
+    return {chip.text() for chip in tab.ledger.chips.children() if _shown(chip)}
+
+
+def _shown(widget):
+    return hasattr(widget, "isChecked") and not widget.isHidden()
+
+
+def test_each_state_that_a_file_is_in_has_a_chip_with_its_count(five):
+    assert chips(five) == {"All 5", "Done 2", "Warning 1", "Near duplicate 1", "Duplicate 1", "Failed 1"}
+
+
+def test_a_chip_shows_its_files_alone(five, click, shown):
+    click(five.ledger.chips.chip("failed"))
+    assert shown() == ["broken.pdf"]
+    assert five.ledger.action_row.told.text() == "1 of 5 files shown"
+    click(five.ledger.chips.chip(NEAR))
+    assert shown() == ["brook.md"]
+    click(five.ledger.chips.chip(""))
+    assert len(shown()) == 5
+
+
+def test_when_no_file_is_left_in_the_chosen_state_all_are_shown(five, click, shown):
+    click(five.ledger.chips.chip("failed"))
+    five.show_listed([a_row(4, "broken.pdf", kind="pdf")])
+    assert len(shown()) == 5
+    assert five.ledger.chips.chip("").isChecked()
+
+
+def test_the_name_filter_finds_names_in_any_case(five, shown):
+    five.ledger.filters.filter_box.setText("BRO")
+    assert shown() == ["brook.md", "broken.pdf"]
+
+
+def test_filters_add_up(five, shown):
+    five.ledger.filters.filter_box.setText("bro")
+    five.ledger.filter_kind("pdf")
+    assert shown() == ["broken.pdf"]
+
+
+@pytest.mark.parametrize(("keys", "box"), [("Ctrl+F", "filter_box"), ("Ctrl+Shift+F", "search_box")])
+def test_the_boxes_have_their_keys(qtbot, five, keys, box):
+    qtbot.keySequence(five, keys)
+    qtbot.waitUntil(getattr(five.ledger.filters, box).hasFocus)
+
+
+def test_many_chosen_files_are_counted(five):
+    five.ledger.documents.selectAll()
+    assert five.ledger.action_row.told.text() == "5 of 5 chosen"
+
+
+def test_the_totals_estimate_the_tokens(five):
+    assert five.tools.totals.text() == "3 documents · 1,000 characters · ≈ 250 tokens (estimated)"
+    assert "estimated at 4 characters each" in five.tools.totals.toolTip()
+
+
+# The chart
+
+
+@pytest.fixture
+def chart(qtbot, five):
+    chart = KindChart()
+    qtbot.addWidget(chart)
+    chart.resize(4 * CELL_PX, 30)
+    chart.show_summary(five.table.summary)
+    chart.show()
+    return chart
+
+
+def test_bars_are_as_long_as_their_share_of_the_characters(chart):
+    assert [(bar.title, bar.share) for bar in chart.bars()] == [
+        ("Text", 0.6),
+        ("Markdown", 0.3),
+        ("Source code", 0.1),
+        ("PDF", 0.0),
+    ]
+
+
+def test_kinds_without_room_are_drawn_as_one(chart):
+    chart.resize(2 * CELL_PX, 30)
+    assert [(bar.title, round(bar.share, 3)) for bar in chart.bars()] == [("Text", 0.6), ("3 more", 0.4)]
+
+
+def test_a_click_on_a_bar_chooses_its_kind_and_another_one_all(qtbot, chart):
+    place = QPoint(CELL_PX + 10, 10)
+    with qtbot.waitSignal(chart.chosen) as chosen:
+        qtbot.mouseClick(chart, Qt.MouseButton.LeftButton, pos=place)
+    assert chosen.args == ["markdown"]
+    with qtbot.waitSignal(chart.chosen) as chosen:
+        qtbot.mouseClick(chart, Qt.MouseButton.LeftButton, pos=place)
+    assert chosen.args == [""]
+
+
+def test_the_keys_do_the_same(qtbot, chart):
+    qtbot.keyClick(chart, Qt.Key.Key_Right)
+    with qtbot.waitSignal(chart.chosen) as chosen:
+        qtbot.keyClick(chart, Qt.Key.Key_Space)
+    assert chosen.args == ["text"]
+
+
+def test_a_kind_that_is_gone_is_chosen_no_more(qtbot, chart):
+    qtbot.mouseClick(chart, Qt.MouseButton.LeftButton, pos=QPoint(10, 10))
+    with qtbot.waitSignal(chart.chosen) as chosen:
+        chart.show_summary(Summary())
+    assert chosen.args == [""]
+
+
+def test_assistive_tools_hear_the_shares(chart):
+    assert chart.accessibleDescription() == "Text 60%, Markdown 30%, Source code 10%, PDF 0%"
+
+
+def test_what_is_left_out_is_no_part_of_the_bars(tab):
+    tab.show_listed([a_row(1, "a", included=False), a_row(2, "b", kind="code")])
+    assert [(bar.kind, bar.share) for bar in bars_of(tab.table.summary)] == [("code", 1.0), ("text", 0.0)]

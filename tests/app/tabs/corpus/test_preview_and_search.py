@@ -1,0 +1,201 @@
+"""Looking at what was read: before and after cleaning, and where the words are that were searched for."""
+
+import pytest
+from PySide6.QtCore import Qt
+
+from app.tabs.corpus.controller import CorpusController
+from app.tabs.corpus.marked_text import MarkedText
+from app.tabs.corpus.preview import AS_READ, BOTH, CLEANED
+from core.config.corpus import CleaningConfig
+from core.corpus.duplicates import digest_text
+from core.corpus.library import Library
+from core.corpus.reading import Digested
+from core.documents.document import Document, PageConfidence
+from core.tasks.look_at_library import LONGEST_PREVIEW, Passage
+from tests.app.tabs.corpus.conftest import a_row
+
+TEXTS = {
+    "olive.txt": "Olive lives by the brook.\n\n\n\n\nShe is a sheep.",
+    "sheep.py": "def bleat():\n    return 'baa'\n",
+    "meadow.txt": "The meadow is green. A brook runs through the meadow.",
+}
+
+
+def keep(library, name, text, kind="text", **facts):
+    document = Document(f"/docs/{name}", kind, sha256=name, text=text, **facts)
+    library.record(document.path, Digested(document, digest_text(text)), len(text))
+
+
+@pytest.fixture
+def reading(qtbot, tab, workspace, lanes, settings):
+    """The tab, showing a library with three documents that can be searched."""
+    with Library(workspace.library) as library:
+        for name, text in TEXTS.items():
+            keep(library, name, text, "code" if name.endswith(".py") else "text")
+        for _ in library.index_texts():
+            pass
+    tab.controller = CorpusController(tab, workspace, lanes, settings, tab)
+    tab.controller.begin()
+    qtbot.waitUntil(lambda: tab.table.rowCount() == 3)
+    return tab
+
+
+@pytest.fixture
+def card(reading):
+    return reading.ledger.preview
+
+
+@pytest.fixture
+def open_document(qtbot, reading, card):
+    def choose(name):
+        reading.ledger.documents.go_to(reading.table.place_of(f"/docs/{name}"))
+        qtbot.waitUntil(lambda: card.as_read.toPlainText() == TEXTS[name])
+
+    return choose
+
+
+def test_the_cursor_shows_the_text_that_was_read(card, open_document):
+    open_document("olive.txt")
+    assert card.cleaned.toPlainText() == "Olive lives by the brook.\n\nShe is a sheep."
+    assert card.cleaned.isVisible()
+    assert not card.as_read.isVisible()
+
+
+@pytest.mark.parametrize(("side", "cleaned", "as_read"), [(CLEANED, 1, 0), (AS_READ, 0, 1), (BOTH, 1, 1)])
+def test_before_and_after_are_one_click_apart(card, open_document, side, cleaned, as_read):
+    open_document("olive.txt")
+    card.choose_side(side)
+    assert (card.cleaned.isVisible(), card.as_read.isVisible()) == (cleaned, as_read)
+
+
+def test_what_cleaning_drops_is_struck_out(qtbot, card, open_document):
+    open_document("olive.txt")
+    card.choose_side(AS_READ)
+    qtbot.waitUntil(lambda: bool(card.as_read.extraSelections()))
+    (mark,) = card.as_read.extraSelections()
+    assert mark.format.fontStrikeOut()
+    assert not mark.cursor.selectedText().strip()
+    assert card.difference.text() == "Cleaning: 1 part dropped."
+
+
+def test_a_text_that_cleaning_leaves_alone_says_so(card, open_document):
+    open_document("meadow.txt")
+    assert card.difference.text() == "Cleaning changes nothing here."
+
+
+def test_source_code_is_shown_with_letters_of_one_width(card, open_document):
+    open_document("olive.txt")
+    prose = card.cleaned.font().family()
+    open_document("sheep.py")
+    assert card.cleaned.font().family() != prose
+
+
+def test_a_switch_of_the_cleaning_is_seen_at_once_and_remembered(
+    qtbot, card, open_document, reading, settings
+):
+    open_document("olive.txt")
+    with qtbot.waitSignal(reading.controller.preview.cleaning_changed) as told:
+        card.cleaning.switch("blank_lines").setChecked(False)
+    assert told.args == [CleaningConfig(blank_lines=False)]
+    qtbot.waitUntil(lambda: card.cleaned.toPlainText() == TEXTS["olive.txt"])
+    assert CleaningConfig.model_validate_json(settings.cleaning) == CleaningConfig(blank_lines=False)
+
+
+def test_pages_that_ocr_was_unsure_of_are_named(qtbot, tab, workspace, lanes, settings):
+    with Library(workspace.library) as library:
+        pages = (PageConfidence(1, 95.0, 20), PageConfidence(2, 41.0, 10))
+        keep(library, "scan.pdf", "one\ftwo", "pdf", pages=2, confidences=pages)
+    CorpusController(tab, workspace, lanes, settings, tab).begin()
+    qtbot.waitUntil(lambda: tab.table.rowCount() == 1)
+    tab.ledger.documents.go_to(0)
+    qtbot.waitUntil(tab.ledger.preview.pages.isVisible)
+    assert tab.ledger.preview.pages.text() == "OCR was unsure of page 2 (41 %)."
+    assert "Page 1: 95 %" in tab.ledger.preview.facts.toolTip()
+
+
+def test_a_file_that_could_not_be_read_shows_why_and_what_to_do(tab):
+    tab.ledger.preview.show_row(a_row(state="failed", reason="It is damaged.", characters=0))
+    text = tab.ledger.preview.text.toPlainText()
+    assert text.startswith("It is damaged.")
+    assert "another program" in text
+
+
+def test_a_text_that_goes_on_behind_its_preview_says_so(qtbot, tab, workspace, lanes, settings):
+    with Library(workspace.library) as library:
+        keep(library, "long.txt", "word\n" * (LONGEST_PREVIEW // 5 + 1))
+    CorpusController(tab, workspace, lanes, settings, tab).begin()
+    qtbot.waitUntil(lambda: tab.table.rowCount() == 1)
+    tab.ledger.documents.go_to(0)
+    qtbot.waitUntil(lambda: "The preview ends here" in tab.ledger.preview.text.toPlainText())
+
+
+# Searching
+
+
+@pytest.fixture
+def search(qtbot, reading, shown):
+    def look_for(words, names):
+        reading.ledger.filters.search_box.setText(words)
+        qtbot.waitUntil(lambda: sorted(shown()) == sorted(names))
+
+    return look_for
+
+
+def test_searching_shows_the_documents_that_hold_the_words(search, shown):
+    search("brook", ["olive.txt", "meadow.txt"])
+    assert all("brook" in note for note in shown(9))
+    search("", TEXTS)
+    assert shown(9) == ["", "", ""]
+
+
+def test_hits_are_marked_and_stepped_through(qtbot, search, card):
+    search("meadow", ["meadow.txt"])
+    qtbot.waitUntil(card.stepper.isVisible)
+    assert card.stepper.label.text() == "1 of 2"
+    marks = card.cleaned.extraSelections()
+    assert (marks[-1].cursor.selectedText(), marks[-1].cursor.selectionStart()) == ("meadow", 4)
+    qtbot.keyClick(card, Qt.Key.Key_F3)
+    assert card.stepper.label.text() == "2 of 2"
+    qtbot.keyClick(card, Qt.Key.Key_F3, Qt.KeyboardModifier.ShiftModifier)
+    assert card.stepper.label.text() == "1 of 2"
+
+
+def test_behind_the_last_hit_comes_the_next_document(qtbot, search, card, reading):
+    search("brook", ["olive.txt", "meadow.txt"])
+    qtbot.waitUntil(card.stepper.isVisible)
+    first = card.name.text()
+    card.step(1)
+    qtbot.waitUntil(lambda: card.name.text() != first)
+
+
+def test_words_that_no_text_holds_leave_an_empty_table(search):
+    search("wolf", [])
+
+
+# The text field
+
+
+@pytest.fixture
+def edit(qtbot):
+    edit = MarkedText(struck=True)
+    qtbot.addWidget(edit)
+    edit.resize(300, 200)
+    edit.show()
+    return edit
+
+
+def marked(edit):
+    return [mark.cursor.selectedText() for mark in edit.extraSelections()]
+
+
+def test_marks_behind_characters_that_qt_counts_twice_are_in_their_places(edit):
+    edit.show_passage(Passage("🐑🐑 baa", ((3, 6),), ()))
+    assert marked(edit) == ["baa"]
+
+
+def test_only_marks_that_can_be_seen_are_made(edit):
+    text = "baa\n" * 1000
+    edit.show_passage(Passage(text, tuple((n * 4, n * 4 + 3) for n in range(1000)), ()))
+    assert 5 < len(marked(edit)) < 40
+    edit.verticalScrollBar().setValue(900)
+    assert edit.extraSelections()[0].cursor.blockNumber() >= 899

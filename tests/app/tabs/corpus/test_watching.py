@@ -1,0 +1,92 @@
+"""A watched folder: chosen once, seen in a chip, its files read, and remembered until it is unwished."""
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtWidgets import QFileDialog
+
+from app.tabs.corpus import watch_controller
+from app.tabs.corpus.controller import CorpusController, ImportTasks
+from app.tabs.corpus.tool_row import short_path
+from core.errors import MissingPathError
+from core.events import FilesChanged
+from tests.app.tabs.corpus.conftest import finished
+
+
+@pytest.fixture
+def read():
+    """The names of the files that were read."""
+    return []
+
+
+@pytest.fixture
+def controller(tab, workspace, lanes, settings, read):
+    def reads(paths, config, workspace, stop, again=False):
+        read.extend(path.name for path in paths)
+        end = finished(len(paths))
+        yield end
+        return end
+
+    return CorpusController(tab, workspace, lanes, settings, tab, tasks=ImportTasks(read=reads))
+
+
+@pytest.fixture
+def watching(tmp_path, monkeypatch):
+    """In the place of watching: one file is new, then nothing happens until the stop."""
+    folder = tmp_path / "meadow"
+    folder.mkdir()
+    (folder / "new.txt").write_text("baa", encoding="utf-8")
+
+    def watch(workspace, folder, stop):
+        yield FilesChanged((str(folder / "new.txt"), str(folder / "gone again.txt")))
+        while not stop.asked:
+            yield FilesChanged(())
+
+    monkeypatch.setattr(watch_controller, "watch_folder", watch)
+    return folder
+
+
+def test_it_is_off_until_a_folder_is_chosen(tab, controller):
+    controller.watch.begin()
+    assert not tab.tools.watch_chip.isVisible()
+
+
+def test_a_chosen_folder_is_watched_and_its_new_files_are_read(
+    qtbot, tab, controller, watching, read, settings
+):
+    tab.choose_watched_folder()
+    dialog = tab.findChild(QFileDialog)
+    dialog.fileSelected.emit(str(watching))
+    dialog.close()
+    qtbot.waitUntil(lambda: read == ["new.txt"])
+    assert "meadow" in tab.tools.watch_chip.text()
+    assert tab.tools.watch_chip.isVisible()
+    assert settings.watched == str(watching)
+
+
+def test_the_next_start_goes_on_watching(qtbot, controller, watching, read, settings):
+    settings.watched = str(watching)
+    controller.watch.begin()
+    qtbot.waitUntil(lambda: read == ["new.txt"])
+
+
+def test_a_click_on_the_chip_ends_it(qtbot, tab, controller, watching, read, settings, lanes, click):
+    controller.watch.watch(watching)
+    qtbot.waitUntil(lambda: bool(read))
+    click(tab.tools.watch_chip)
+    assert not tab.tools.watch_chip.isVisible()
+    assert settings.watched == ""
+    qtbot.waitUntil(lanes.at_rest)
+
+
+def test_a_folder_that_vanished_is_told(qtbot, tab, controller, tmp_path):
+    gone = tmp_path / "gone"
+    controller.watch.watch(gone)
+    qtbot.waitUntil(tab.banner.isVisible)
+    assert MissingPathError(gone).message in tab.banner.text()
+    assert not tab.tools.watch_chip.isVisible()
+
+
+def test_a_folder_is_written_as_people_write_it():
+    assert short_path(Path.home() / "Documents") == str(Path("~") / "Documents")
+    assert short_path(Path("/a/very/long/way/to/the/meadow/of/sheep")).startswith("…")

@@ -1,0 +1,49 @@
+import pytest
+from PySide6.QtCore import Qt
+
+from app.tabs.train.token_chips import TokenChips
+from core.tasks.examine_tokenizer import TokenPiece
+
+PIECES = (TokenPiece(7, "The", True), TokenPiece(1, "ß", False), TokenPiece(4711, " sheep", True))
+
+
+@pytest.fixture
+def chips(qtbot):
+    chips = TokenChips()
+    qtbot.addWidget(chips)
+    chips.resize(500, 100)
+    chips.show()
+    chips.show_pieces(PIECES)
+    return chips
+
+
+def test_each_token_has_a_place_of_its_own(chips):
+    places = [chip.place for chip in chips.chips]
+    assert len(places) == 3
+    assert not any(a.intersects(b) for a in places for b in places if a is not b)
+
+
+def test_clicking_a_token_chooses_its_id(chips, qtbot):
+    with qtbot.waitSignal(chips.chosen) as chosen:
+        qtbot.mouseClick(chips, Qt.MouseButton.LeftButton, pos=chips.chips[2].place.center().toPoint())
+    assert chosen.args == [4711]
+
+
+def test_a_narrow_sentence_takes_more_lines(chips):
+    assert chips.heightForWidth(60) > chips.heightForWidth(500)
+    chips.resize(60, 300)
+    assert all(chip.place.right() <= 61 or chip.place.left() < 1 for chip in chips.chips)
+
+
+def test_no_token_takes_no_room(chips):
+    chips.show_pieces(())
+    assert chips.heightForWidth(500) == 0
+    assert chips.chips == []
+
+
+def test_the_tokens_are_told_to_those_who_do_not_see_them(chips):
+    assert chips.accessibleDescription() == "The 7, ß 1, ␣sheep 4711"
+
+
+def test_tokens_are_painted_in_every_theme(chips):
+    assert chips.grab().toImage().pixelColor(chips.chips[0].frame.center().toPoint()).isValid()

@@ -1,0 +1,180 @@
+"""What the commands on files and documents print, and with which exit code."""
+
+from pathlib import Path
+
+import pytest
+
+from core.config.corpus import ImportConfig
+from core.control import StopToken
+from core.corpus.library import Library
+from core.runs.folder import Workspace
+from core.tasks.import_files import import_files
+
+LINES = [f"Line {number} tells of the meadow, and of who lives there." for number in range(40)]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    place = tmp_path / "files"
+    place.mkdir()
+    (place / "hill.txt").write_text("\n".join(LINES))
+    (place / "nearly.txt").write_text("\n".join(LINES[:-1]))
+    (place / "river.md").write_text("# The river\n\nA heron waits at the brook.\n")
+    (place / "broken.pdf").write_bytes(b"%PDF-1.7\nbroken")
+    return place
+
+
+@pytest.fixture
+def here(tmp_path: Path, folder: Path) -> Workspace:
+    """A workspace into which the folder was imported."""
+    workspace = Workspace(tmp_path / "workspace")
+    list(import_files([folder], ImportConfig(), workspace, StopToken()))
+    return workspace
+
+
+def number(workspace: Workspace, name: str) -> int:
+    with Library(workspace.library) as library:
+        return next(row.id for row in library.rows() if row.name == name)
+
+
+def names(listed: list[dict]) -> set[str]:
+    return {Path(row["path"]).name for row in listed}
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ((), {"hill.txt", "nearly.txt", "river.md", "broken.pdf"}),
+        (("--state", "failed"), {"broken.pdf"}),
+        (("--kind", "markdown", "--kind", "pdf"), {"river.md", "broken.pdf"}),
+        (("--name", "RIVER"), {"river.md"}),
+        (("--near-duplicates",), {"nearly.txt"}),
+    ],
+)
+def test_documents_are_listed_by_state_kind_and_name(here, records, options, expected):
+    code, listed = records("documents", *options, "--workspace", here.root)
+    assert (code, names(listed)) == (0, expected)
+
+
+def test_documents_are_found_by_their_words(here, records, command):
+    code, printed = records("search", '"heron waits"', "--workspace", here.root)
+    hits = [record for record in printed if record["event"] == "hit"]
+    assert (code, names(hits)) == (0, {"river.md"})
+    assert "heron waits" in hits[0]["snippet"]
+    assert "river.md" in command("search", "brook", "--workspace", here.root)[1]
+    assert records("search", "camel", "--workspace", here.root) == (0, [])
+
+
+def test_a_text_is_printed_as_it_was_read_or_cleaned(folder, tmp_path, command):
+    (folder / "old.txt").write_text("The ﬁsh\n\n\n\nswims.\n")
+    workspace = Workspace(tmp_path / "workspace")
+    list(import_files([folder / "old.txt"], ImportConfig(), workspace, StopToken()))
+    document = number(workspace, "old.txt")
+    assert command("text", document, "--workspace", workspace.root)[1] == "The ﬁsh\n\n\n\nswims.\n\n"
+    assert (
+        command("text", document, "--cleaned", "--workspace", workspace.root)[1] == "The fish\n\nswims.\n\n"
+    )
+
+
+def test_documents_are_left_out_and_taken_in(here, command):
+    river = number(here, "river.md")
+    assert command("exclude", river, "--workspace", here.root)[:2] == (
+        0,
+        "1 document left out of the corpus.\n",
+    )
+    assert command("exclude", "--near-duplicates", "--workspace", here.root)[0] == 0
+    with Library(here.library) as library:
+        assert [row.name for row in library.rows() if row.included and row.characters] == ["hill.txt"]
+    assert command("include", river, "--workspace", here.root)[0] == 0
+    with Library(here.library) as library:
+        assert library.row(river).included
+
+
+def test_documents_are_removed_and_restored(here, command):
+    river = number(here, "river.md")
+    code, said, _ = command("remove", river, "--workspace", here.root)
+    assert (code, said) == (0, "1 document removed; `restore` brings them back, for a day at least.\n")
+    with Library(here.library) as library:
+        assert library.row_of(str(here.root.parent / "files" / "river.md")) is None
+    assert command("restore", river, "--workspace", here.root)[0] == 0
+    assert number(here, "river.md") == river
+
+
+def test_a_number_that_no_document_has_is_told(here, command):
+    code, _, said = command("remove", 4711, "--workspace", here.root)
+    assert code == 2
+    assert "There is no document number 4711." in said
+
+
+def test_what_failed_is_read_again_on_request(here, folder, records):
+    (folder / "broken.pdf").unlink()
+    (folder / "broken.pdf").write_text("It was text all along.")
+    code, printed = records("import", "--retry", "--workspace", here.root)
+    ended = [record for record in printed if record["event"] == "file_imported"]
+    assert [Path(record["path"]).name for record in ended] == ["broken.pdf"]
+    assert code == 1, "nothing could be read"
+
+
+def test_a_retry_goes_on_past_a_file_that_has_gone(here, folder, records):
+    (folder / "broken.pdf").unlink()
+    code, printed = records("import", "--retry", folder / "hill.txt", "--workspace", here.root)
+    ended = {
+        Path(record["path"]).name: record["state"] for record in printed if record["event"] == "file_imported"
+    }
+    assert (code, ended) == (0, {"broken.pdf": "failed", "hill.txt": "duplicate"})
+
+
+def test_a_retry_of_nothing_says_so(tmp_path, command):
+    code, said, _ = command("import", "--retry", "--workspace", tmp_path)
+    assert (code, said) == (
+        0,
+        "Nothing failed, was locked or was cancelled: there is nothing to read again.\n",
+    )
+
+
+def test_a_path_that_does_not_exist_is_told_before_anything_is_read(folder, tmp_path, command):
+    workspace = Workspace(tmp_path / "w")
+    code, _, said = command("import", folder, folder / "nowhere", "--workspace", workspace.root)
+    assert (code, workspace.library.exists()) == (1, False)
+    assert "nowhere does not exist" in said
+
+
+def test_an_import_of_which_nothing_could_be_read_ends_with_1(folder, tmp_path, command):
+    assert command("import", folder / "broken.pdf", "--workspace", tmp_path / "w")[0] == 1
+    assert command("import", folder, "--workspace", tmp_path / "w")[0] == 0
+
+
+def test_limits_are_set_on_the_line_and_checked(folder, tmp_path, records, command):
+    _, printed = records("import", folder, "--set", "file_mib=1", "--workspace", tmp_path / "w")
+    assert printed[-1]["event"] == "import_finished"
+    code, _, said = command("import", folder, "--set", "file_mib=0", "--workspace", tmp_path / "w")
+    assert code == 2
+    assert "file_mib cannot be 0" in said
+
+
+def test_an_interrupted_import_is_gone_on_with(folder, tmp_path, records, command):
+    workspace = Workspace(tmp_path / "w")
+    assert "nothing to go on with" in command("import", "--continue", "--workspace", workspace.root)[2]
+    events = import_files([folder], ImportConfig(), workspace, StopToken())
+    next(events)
+    events.close()
+    code, printed = records("import", "--continue", "--workspace", workspace.root)
+    assert code == 0
+    assert printed[-1]["done"] == 3
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("import",),
+        ("import", "--continue", "somewhere"),
+        ("import", "--continue", "--watch"),
+        ("import", "--watch", "--retry"),
+        ("import", "--watch", "--again", "."),
+        ("import", "--watch", ".", ".."),
+        ("import", "--watch", __file__),
+        ("exclude",),
+    ],
+)
+def test_a_wish_that_names_nothing_or_too_much_is_wrong_usage(tmp_path, command, arguments):
+    assert command(*arguments, "--workspace", tmp_path)[0] == 2

@@ -1,0 +1,151 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.config.corpus import CleaningConfig
+from core.corpus.clean import (
+    clean,
+    compose,
+    drop_control_characters,
+    drop_trailing_spaces,
+    fold_blank_lines,
+    split_ligatures,
+    unify_line_ends,
+    unify_returns,
+)
+
+ALL = CleaningConfig()
+NONE = CleaningConfig(**dict.fromkeys(CleaningConfig.model_fields, False))
+KINDS = ["text", "markdown", "rst", "code", "csv", "json", "log", "html", "pdf", "image", "conversation"]
+MEANINGFUL_LINES = ["code", "csv", "json", "log"]
+TRICKY = st.text(
+    st.sampled_from("abA1- .\t\r\n\f\v\x00\x85\u2028\ufeff\u200be\u0301\u00adﬁﬆ\u2010ix\u1100\u1161"),
+    max_size=40,
+)
+SETTINGS = st.builds(CleaningConfig, **{name: st.booleans() for name in CleaningConfig.model_fields})
+
+
+@given(TRICKY | st.text(), st.sampled_from(KINDS), st.just(ALL) | SETTINGS)
+def test_cleaning_twice_is_cleaning_once(text, kind, config):
+    once = clean(text, kind, config)
+    assert clean(once, kind, config) == once
+
+
+PAGES = st.lists(
+    st.lists(st.sampled_from(["sheep", "graze on", "2", "Page 3", "ii", "exam-", "ple", "", "A title"]), max_size=6)
+    .map("\n".join),
+    min_size=2,
+    max_size=7,
+).map("\f".join)  # fmt: skip
+
+
+@given(PAGES, st.just(ALL) | SETTINGS)
+def test_cleaning_pages_twice_is_cleaning_them_once(text, config):
+    once = clean(text, "pdf", config)
+    assert clean(once, "pdf", config) == once
+
+
+@given(TRICKY, st.sampled_from(KINDS))
+def test_with_every_setting_off_a_text_stays_as_it_was_read(text, kind):
+    assert clean(text, kind, NONE) == text
+
+
+@pytest.mark.parametrize(
+    ("setting", "text", "cleaned"),
+    [
+        ("unicode_nfc", "e\u0301", "é"),
+        ("ligatures", "ﬁne", "fine"),
+        ("hyphenation", "exam-\nple", "example"),
+        ("page_furniture", "T\nA\fT\nB\fT\nC", "A\n\nB\n\nC"),
+        ("control_characters", "a\x00b", "ab"),
+        ("blank_lines", "a \r\n\n\nb", "a\n\nb"),
+    ],
+)
+def test_each_setting_does_its_part_alone(setting, text, cleaned):
+    assert clean(text, "pdf", NONE.model_copy(update={setting: True})) == cleaned
+    assert clean(text, "pdf", ALL.model_copy(update={setting: False})) != clean(text, "pdf", ALL)
+
+
+def test_an_accent_joins_its_letter():
+    assert compose("e\u0301") == "é"
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r", "\f", "\v", "\x85", "\u2028", "\u2029"])
+def test_every_line_ends_alike(end):
+    assert unify_line_ends(f"a{end}b") == "a\nb"
+
+
+def test_where_lines_have_meaning_only_returns_end_them():
+    assert unify_returns("a\r\nb\rc\n\fd\u2028e") == "a\nb\nc\n\fd\u2028e"
+
+
+@pytest.mark.parametrize("more", ["", "ä"])
+def test_control_characters_go_and_tabs_stay(more):
+    assert drop_control_characters(f"a\x00b\x1b\tc\x7f\n{more}") == f"ab\tc\n{more}"
+
+
+def test_marks_of_the_byte_order_go():
+    assert drop_control_characters("\ufeffa\x81") == "a"
+
+
+def test_signs_that_join_emoji_or_break_markers_stay():
+    assert drop_control_characters("👩\u200d🌾 <\u200beos>") == "👩\u200d🌾 <\u200beos>"
+
+
+def test_ligatures_become_their_letters():
+    assert split_ligatures("oﬃce ﬂow aﬅer ﬆ ﬀ ﬁ ﬄ ﬗ") == "office flow aster st ff fi ffl մխ"
+
+
+@pytest.mark.parametrize("letter", ["ß", "æ", "Œ", "ĳ", "ǆ", "…", "½"])
+def test_letters_that_look_like_two_stay(letter):
+    assert split_ligatures(letter) == letter
+
+
+@pytest.mark.parametrize(
+    ("text", "folded"),
+    [
+        ("a\n\n\n\nb", "a\n\nb"),
+        ("a\n \n\t\n\nb", "a\n\nb"),
+        ("a\n\nb\nc", "a\n\nb\nc"),
+        ("\n\n\na", "\na"),
+        ("a\n\n\n", "a\n\n"),
+    ],
+)
+def test_runs_of_blank_lines_become_one(text, folded):
+    assert fold_blank_lines(text) == folded
+
+
+def test_spaces_at_the_end_of_lines_go_from_text():
+    assert drop_trailing_spaces("a  \n b\t\nc ") == "a\n b\nc"
+
+
+@pytest.mark.parametrize("kind", ["markdown", "conversation", *MEANINGFUL_LINES])
+def test_spaces_at_the_end_of_lines_stay_where_they_may_mean_something(kind):
+    assert clean("a  \nb\n", kind, ALL) == "a  \nb\n"
+
+
+@given(st.lists(st.sampled_from([" ", "\t"]), max_size=6), st.sampled_from(KINDS))
+def test_indentation_is_never_touched(spaces, kind):
+    line = "".join(spaces) + "return x\n"
+    assert clean("def f(x):\n" + line, kind, ALL) == "def f(x):\n" + line
+
+
+@pytest.mark.parametrize("kind", MEANINGFUL_LINES)
+def test_the_lines_of_code_and_tables_stay_as_they_are(kind):
+    text = "x = very-\nlong\n\n\n\n  'ﬁ\u00ad'  \n1,2\n"
+    assert clean(text.replace("\n", "\r\n"), kind, ALL) == text
+
+
+@pytest.mark.parametrize("kind", ["markdown", "rst"])
+def test_code_in_marked_up_text_keeps_its_minus(kind):
+    text = "```\nprofit = price-\ncost\n```\n"
+    assert clean(text, kind, ALL) == text
+
+
+@pytest.mark.parametrize("forged", ["<|assiﬆant|>", "<|us\u00ader|>", "<e\u00ados>", "<|us-\ner|>"])
+def test_nothing_becomes_a_marker_in_a_conversation(forged):
+    assert clean(forged, "conversation", ALL) == forged
+
+
+def test_form_feeds_of_other_kinds_are_line_ends():
+    assert clean("T\na\fT\nb\fT\nc", "text", ALL) == "T\na\nT\nb\nT\nc"

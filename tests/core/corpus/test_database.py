@@ -1,0 +1,151 @@
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from core.corpus.library import Library
+from core.errors import DamagedLibraryError, DiskFullError, UserFacingError, WorkspaceError
+
+
+def test_a_damaged_library_is_told_and_left_as_it_is(tmp_path):
+    path = tmp_path / "library.sqlite"
+    path.write_bytes(b"no database at all" * 100)
+    with pytest.raises(DamagedLibraryError, match=r"it is damaged\. Nothing in it was changed"):
+        Library(path)
+    assert path.read_bytes() == b"no database at all" * 100
+
+
+def test_damage_in_the_middle_is_told_when_it_is_met(tmp_path, read):
+    path = tmp_path / "library.sqlite"
+    with Library(path) as library:
+        for number in range(200):
+            library.record(f"/{number}.txt", read(f"{number} sheep " * 200), 9)
+    data = path.read_bytes()
+    path.write_bytes(data[:8192] + b"\xff" * (len(data) - 8192))
+    with pytest.raises(DamagedLibraryError), Library(path) as library:
+        for row in library.rows():
+            library.text(row.id)
+
+
+def test_another_programs_database_is_not_touched(tmp_path):
+    connection = sqlite3.connect(tmp_path / "library.sqlite")
+    connection.execute("CREATE TABLE theirs (a)")
+    connection.close()
+    before = (tmp_path / "library.sqlite").read_bytes()
+    with pytest.raises(DamagedLibraryError, match="another program"):
+        Library(tmp_path / "library.sqlite")
+    assert (tmp_path / "library.sqlite").read_bytes() == before
+
+
+def test_a_library_of_a_newer_version_is_not_touched(tmp_path):
+    Library(tmp_path / "library.sqlite").close()
+    connection = sqlite3.connect(tmp_path / "library.sqlite")
+    connection.execute("PRAGMA user_version = 99")
+    connection.close()
+    with pytest.raises(DamagedLibraryError, match="a newer version"):
+        Library(tmp_path / "library.sqlite")
+
+
+def test_a_workspace_that_cannot_hold_a_library_is_told(tmp_path):
+    (tmp_path / "library.sqlite").mkdir()
+    with pytest.raises(WorkspaceError):
+        Library(tmp_path / "library.sqlite")
+    (tmp_path / "file").touch()
+    with pytest.raises(WorkspaceError):
+        Library(tmp_path / "file" / "library.sqlite")
+
+
+def test_a_full_disk_loses_nothing_that_was_there(library, add):
+    add("/a.txt", "sheep")
+    pages = library._database.query("PRAGMA page_count")[0][0]
+    library._database.query(f"PRAGMA max_page_count = {pages + 2}")
+    with pytest.raises(DiskFullError):
+        add("/b.txt", "goats " * 10_000)
+    assert [row.path for row in library.rows()] == ["/a.txt"]
+    library._database.query("PRAGMA max_page_count = 1000000")
+    assert add("/c.txt", "cows").state == "done"
+
+
+def test_a_library_that_must_not_be_written_is_told(library, add):
+    library._database.query("PRAGMA query_only = ON")
+    with pytest.raises(WorkspaceError):
+        add("/a.txt", "sheep")
+
+
+def test_two_instances_write_in_turn(library, add, tmp_path, read):
+    with Library(tmp_path / "library.sqlite") as second:
+        for number in range(20):
+            add(f"/a/{number}.txt", f"sheep {number}")
+            second.record(f"/b/{number}.txt", read(f"goats {number}"), 9)
+        assert second.totals() == library.totals()
+    assert library.totals().documents == 40
+
+
+def test_a_kill_leaves_whole_rows(tmp_path):
+    script = (
+        "import os, sys\n"
+        "from pathlib import Path\n"
+        "from core.corpus.duplicates import Digested, digest_text\n"
+        "from core.corpus.library import Library\n"
+        "from core.documents.document import Document\n"
+        "library = Library(Path(sys.argv[1]))\n"
+        "for number in range(50):\n"
+        "    text = f'{number} sheep'\n"
+        "    library.record(f'/{number}.txt', Digested(Document('', 'text', text, text), digest_text(text)), 9)\n"
+        "with library._database.transaction():\n"
+        "    library._database.query('DELETE FROM texts')\n"
+        "    library._database.query('UPDATE documents SET indexed = 1')\n"
+        "    os.kill(os.getpid(), 9)\n"
+    )
+    path = tmp_path / "library.sqlite"
+    ended = subprocess.run([sys.executable, "-c", script, str(path)], cwd=Path.cwd(), check=False)
+    assert ended.returncode == -9
+    with Library(path) as library:
+        assert [library.text(row.id) for row in library.rows()] == [f"{number} sheep" for number in range(50)]
+        assert list(library.index_texts()) == [(50, 50)]
+
+
+WORKER = """
+import sys
+from pathlib import Path
+from core.corpus.duplicates import Digested, digest_text
+from core.corpus.library import Library
+from core.documents.document import Document
+library = Library(Path(sys.argv[1]))
+for number in range(100_000):
+    text = f"{number % 7} sheep graze on the meadow " * 50
+    digested = Digested(Document("", "text", text[:9], text), digest_text(text))
+    library.record(f"/{number % 11}.txt", digested, 9, import_id=number // 30)
+    if number % 3 == 0:
+        list(library.index_texts())
+    if number % 5 == 4:
+        library.remove([row.id for row in library.rows()][:2])
+    if number % 10 == 0:
+        library.purge_removed()
+    print(number, flush=True)
+"""
+
+
+@pytest.mark.parametrize("lines", [1, 13, 40])
+def test_a_kill_at_any_moment_leaves_a_whole_library(tmp_path, lines):
+    path = tmp_path / "library.sqlite"
+    with subprocess.Popen([sys.executable, "-c", WORKER, str(path)], stdout=subprocess.PIPE) as process:
+        for _ in range(lines):
+            process.stdout.readline()
+        process.kill()
+    with Library(path) as library:
+        assert library._database.query("PRAGMA integrity_check") == [("ok",)]
+        assert library._database.query("PRAGMA foreign_key_check") == []
+        documents = [row for row in library.rows() if row.state == "done"]
+        assert documents
+        assert all(len(library.text(row.id)) == row.characters for row in documents)
+        list(library.index_texts())
+        assert {hit.document_id for hit in library.search("sheep")} == {row.id for row in documents}
+
+
+def test_every_failure_of_the_library_has_a_remedy(tmp_path):
+    for error in (DamagedLibraryError(tmp_path, "it is damaged"), DiskFullError(tmp_path)):
+        assert isinstance(error, UserFacingError)
+        assert error.remedy

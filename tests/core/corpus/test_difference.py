@@ -1,0 +1,78 @@
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.config.corpus import CleaningConfig
+from core.corpus.clean import clean
+from core.corpus.difference import Span, differences
+
+TRICKY = st.text(st.sampled_from("ab1- \t\r\n\f\x00ﬁé"), max_size=60)
+
+
+def without(text: str, spans: list[Span]) -> str:
+    kept, at = [], 0
+    for begin, end in spans:
+        assert at <= begin < end <= len(text)
+        kept.append(text[at:begin])
+        at = end
+    return "".join([*kept, text[at:]])
+
+
+@given(TRICKY | st.text(), TRICKY | st.text())
+def test_what_is_not_marked_is_the_same_on_both_sides(before, after):
+    lost, gained = differences(before, after)
+    assert without(before, lost) == without(after, gained)
+
+
+@given(TRICKY | st.text())
+def test_a_text_does_not_differ_from_itself(text):
+    assert differences(text, text) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "lost", "gained"),
+    [
+        ("a\nb\nc\n", "a\nc\n", ["b\n"], []),
+        ("a\nc\n", "a\nb\nc\n", [], ["b\n"]),
+        ("the sheep graze\n", "the goats graze\n", ["sheep"], ["goats"]),
+        ("deﬁne it\n", "define it\n", ["ﬁ"], ["fi"]),
+        ("one  \ntwo\r\n", "one\ntwo\n", ["  ", "\r"], []),
+        ("a\x00b\n\n\n\nc", "ab\n\nc", ["\x00", "\n\n"], []),
+        ("", "all\n", [], ["all\n"]),
+    ],
+)
+def test_only_what_changed_is_marked(before, after, lost, gained):
+    marked, added = differences(before, after)
+    assert [before[begin:end] for begin, end in marked] == lost
+    assert [after[begin:end] for begin, end in added] == gained
+
+
+def test_what_cleaning_changed_in_a_long_text_is_found():
+    pages = [f"A title\nThe ﬁrst line of {n * n}.\nMore exam-\nples of {n * n}.\n{n}" for n in range(2000)]
+    before = "\f".join(pages)
+    after = clean(before, "pdf", CleaningConfig())
+    lost, gained = differences(before, after)
+    assert sum(end - begin for begin, end in lost) < 45 * len(pages)
+    assert without(before, lost) == without(after, gained)
+
+
+LINES = "".join(f"line {n} of the meadow\n" for n in range(8000))
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (LINES, LINES.replace("\n", "\r\n")),
+        (LINES, LINES[::-1]),
+        ("a\n" * 100_000, "b\n" * 100_000),
+        ("x\n\n" * 60_000, "x\n" * 60_000),
+        ("x " * 100_000, "x" * 100_000),
+        (LINES.replace("\n", ""), LINES.replace("\n", "").replace("meadow", "river")),
+    ],
+)
+def test_no_text_takes_long(before, after):
+    started = time.process_time()
+    differences(before, after)
+    assert time.process_time() - started < 2

@@ -1,0 +1,142 @@
+import itertools
+
+import pytest
+
+from core.corpus.library import Library
+
+
+def states(library: Library) -> dict[str, str]:
+    return {row.path: row.state for row in library.rows()}
+
+
+def test_an_unchanged_file_is_already_in_the_library(library, add):
+    first = add("/a.txt", "sheep")
+    again = add("/a.txt", "sheep")
+    assert (again.state, again.reason) == ("duplicate", "It is already in the library.")
+    assert again.document_id == first.document_id
+    assert library.row(first.document_id).state == "done"
+
+
+def test_a_changed_file_replaces_its_text_and_keeps_its_number(library, add):
+    first = add("/a.txt", "sheep")
+    library.set_included([first.document_id], False)
+    again = add("/a.txt", "more sheep")
+    assert (again.state, again.document_id) == ("done", first.document_id)
+    assert library.text(first.document_id) == "more sheep"
+    assert not library.row(first.document_id).included
+
+
+def test_the_same_bytes_read_better_this_time_replace_the_text(library, read):
+    library.record("/scan.png", read("shoop", file=b"png", warnings=("Hard to read.",)), 3)
+    again = library.record("/scan.png", read("sheep", file=b"png"), 3)
+    assert again.state == "done"
+    assert library.text(again.document_id) == "sheep"
+
+
+@pytest.mark.parametrize("text", ["sheep", ""])
+def test_the_same_text_read_without_the_warning_loses_it(library, read, text):
+    library.record("/a.pdf", read(text, file=b"pdf", warnings=("Page 2 is lost.",)), 3)
+    again = library.record("/a.pdf", read(text, file=b"pdf"), 3)
+    assert again.state == ("done" if text else "warning")
+    assert "Page 2" not in library.row(again.document_id).reason
+
+
+def test_the_same_bytes_elsewhere_are_a_duplicate_named_by_what_they_repeat(library, add):
+    first = add("/a/report.txt", "sheep")
+    copy = add("/b/copy.txt", "sheep")
+    assert (copy.state, copy.document_id) == ("duplicate", 0)
+    assert copy.reason == f"It repeats report.txt (document {first.document_id}, /a/report.txt)."
+    assert [row.state for row in library.rows()] == ["done", "duplicate"]
+    assert library.totals().documents == 1
+
+
+def test_the_same_text_from_other_bytes_is_a_duplicate(library, add):
+    add("/a.txt", "sheep\nand goats\n")
+    assert add("/windows.txt", "sheep \r\nand goats").state == "duplicate"
+
+
+def test_a_file_that_became_a_copy_loses_its_text(library, add):
+    add("/a.txt", "sheep")
+    second = add("/b.txt", "goats")
+    add("/b.txt", "sheep")
+    assert library.row(second.document_id).state == "duplicate"
+    assert library.text(second.document_id) == ""
+
+
+def test_known_bytes_need_not_be_read_again(library, add, read):
+    add("/a.txt", "sheep")
+    (known,) = library.hashes_of_size(5)
+    assert known == read("sheep").document.sha256
+    duplicate = library.record_known("/b.txt", known, 5)
+    assert duplicate
+    assert duplicate.reason.startswith("It repeats a.txt")
+    assert library.record_known("/c.txt", "0" * 64, 5) is None
+
+
+def test_what_repeated_a_changed_file_keeps_the_old_text(library, add):
+    first = add("/a.txt", "sheep").document_id
+    for path in ("/d.txt", "/c.txt"):
+        add(path, "sheep")
+    changed = add("/a.txt", "goats")
+    heir = library.row_of("/c.txt")
+    assert changed.changed == (heir.id,)
+    assert states(library) == {"/a.txt": "done", "/d.txt": "duplicate", "/c.txt": "done"}
+    assert (library.text(first), library.text(heir.id)) == ("goats", "sheep")
+    assert library.row_of("/d.txt").reason == f"It repeats c.txt (document {heir.id}, /c.txt)."
+
+
+def test_copies_of_the_same_bytes_stay_copies_when_these_are_read_better(library, add):
+    add("/a.png", "shoop", file=b"png")
+    add("/b.png", "shoop", file=b"png")
+    add("/a.png", "sheep", file=b"png")
+    assert states(library) == {"/a.png": "done", "/b.png": "duplicate"}
+
+
+def test_a_copy_stays_a_copy_when_only_line_ends_changed(library, add):
+    add("/a.txt", "sheep\ngoats")
+    add("/b.txt", "sheep\ngoats")
+    assert add("/a.txt", "sheep\r\ngoats").changed == ()
+    assert states(library) == {"/a.txt": "done", "/b.txt": "duplicate"}
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(["/a.txt", "/b.txt", "/c.txt"])))
+def test_in_one_import_the_smallest_path_is_the_document_whichever_ends_first(library, add, order):
+    for path in order:
+        add(path, "sheep", import_id=1)
+    assert states(library) == {"/a.txt": "done", "/b.txt": "duplicate", "/c.txt": "duplicate"}
+    first = library.row_of("/a.txt")
+    assert library.text(first.id) == "sheep"
+    assert library.row_of("/c.txt").reason == f"It repeats a.txt (document {first.id}, /a.txt)."
+
+
+def test_a_document_of_an_earlier_import_stays_one(library, add):
+    add("/b.txt", "sheep", import_id=1)
+    add("/a.txt", "sheep", import_id=2)
+    assert states(library) == {"/b.txt": "done", "/a.txt": "duplicate"}
+
+
+def test_who_takes_a_place_says_whose(library, add):
+    second = add("/b.txt", "sheep", import_id=1)
+    assert add("/a.txt", "sheep", import_id=1).changed == (second.document_id,)
+
+
+def test_bytes_are_not_known_to_a_file_that_comes_first(library, read):
+    library.record("/b.txt", read("sheep"), 5, import_id=1)
+    sha256 = read("sheep").document.sha256
+    assert library.hashes_of_size(5, "/a.txt", import_id=1) == frozenset()
+    assert library.hashes_of_size(5, "/c.txt", import_id=1) == {sha256}
+    assert library.record_known("/a.txt", sha256, 5, import_id=1) is None
+    assert library.record_known("/c.txt", sha256, 5, import_id=1)
+
+
+def test_known_bytes_of_the_same_path_are_in_the_library_already(library, add, read):
+    added = add("/a.txt", "sheep")
+    known = library.record_known("/a.txt", read("sheep").document.sha256, 5)
+    assert (known.reason, known.document_id) == ("It is already in the library.", added.document_id)
+
+
+def test_a_failure_in_place_of_a_copy_leaves_its_document_alone(library, add):
+    add("/a.txt", "sheep")
+    add("/b.txt", "sheep")
+    library.record_failure("/b.txt", "failed", "It is gone.", "", 0)
+    assert states(library) == {"/a.txt": "done", "/b.txt": "failed"}

@@ -1,0 +1,120 @@
+import pytest
+
+from core.corpus.library import Library
+from core.errors import UnknownDocumentError
+from core.events import QueuedFile
+
+
+def states(library: Library) -> dict[str, str]:
+    return {row.path: row.state for row in library.rows()}
+
+
+def test_a_removed_document_is_nowhere(library, add):
+    number = add("/a.txt", "sheep graze").document_id
+    list(library.index_texts())
+    library.remove([number])
+    assert library.rows() == []
+    assert library.row_of("/a.txt") is None
+    assert library.search("sheep") == []
+    assert library.totals().documents == 0
+    assert library.hashes_of_size(11) == frozenset()
+    for ask in (library.row, library.text, library.page_confidences):
+        with pytest.raises(UnknownDocumentError):
+            ask(number)
+
+
+def test_restoring_brings_rows_back_as_they_were(library, add):
+    numbers = [add(f"/{n}.txt", f"sheep {n}").document_id for n in range(3)]
+    library.record_failure("/f.pdf", "failed", "It is damaged.", "pdf", 9)
+    library.set_included(numbers[:1], False)
+    before = library.rows()
+    everything = [row.id for row in before]
+    library.remove(everything)
+    library.restore(everything)
+    assert library.rows() == before
+    assert [library.text(number) for number in numbers] == ["sheep 0", "sheep 1", "sheep 2"]
+
+
+def test_a_document_and_its_copy_come_back_as_they_were(library, add):
+    add("/b.txt", "sheep")
+    add("/a.txt", "sheep")
+    before = library.rows()
+    library.remove([row.id for row in before])
+    library.restore([row.id for row in before])
+    assert library.rows() == before
+
+
+def test_a_copy_of_a_removed_document_takes_its_text_over(library, add):
+    first = add("/a.txt", "sheep").document_id
+    add("/c.txt", "sheep")
+    add("/b.txt", "sheep")
+    heir = library.row_of("/b.txt").id
+    assert library.remove([first]) == (heir,)
+    assert states(library) == {"/b.txt": "done", "/c.txt": "duplicate"}
+    assert library.text(heir) == "sheep"
+    library.restore([first])
+    assert states(library) == {"/a.txt": "duplicate", "/b.txt": "done", "/c.txt": "duplicate"}
+
+
+def test_a_text_that_was_left_out_stays_left_out_under_another_name(library, add):
+    first = add("/a.txt", "sheep").document_id
+    add("/b.txt", "sheep")
+    library.set_included([first], False)
+    library.remove([first])
+    assert not library.row_of("/b.txt").included
+
+
+def test_a_copy_that_comes_back_alone_takes_the_text_over(library, add):
+    first = add("/a.txt", "sheep").document_id
+    add("/b.txt", "sheep")
+    copy = library.row_of("/b.txt").id
+    library.remove([first, copy])
+    library.restore([copy])
+    assert states(library) == {"/b.txt": "done"}
+    assert library.text(copy) == "sheep"
+
+
+def test_what_was_imported_elsewhere_meanwhile_makes_a_duplicate(library, add):
+    first = add("/a.txt", "sheep").document_id
+    library.remove([first])
+    add("/b.txt", "sheep")
+    library.restore([first])
+    assert states(library) == {"/a.txt": "duplicate", "/b.txt": "done"}
+    assert library.totals().documents == 1
+
+
+def test_a_removed_file_that_is_imported_again_is_a_fresh_reading(library, add):
+    first = add("/a.txt", "sheep").document_id
+    library.set_included([first], False)
+    library.remove([first])
+    again = add("/a.txt", "sheep")
+    assert (again.state, again.document_id) == ("done", first)
+    assert library.row(first).included
+
+
+def test_a_removed_document_is_not_brought_back_by_an_import_that_ends_before_it(library, add):
+    library.remove([add("/a.txt", "sheep").document_id])
+    library.record_cancelled([QueuedFile("/a.txt", "", 5)])
+    assert library.rows() == []
+
+
+def test_purging_forgets_for_good(library, add, tmp_path):
+    gone = add("/a.txt", "sheep graze").document_id
+    add("/b.txt", "goats climb")
+    list(library.index_texts())
+    library.remove([gone])
+    assert library.purge_removed() == 1
+    library.restore([gone])
+    assert states(library) == {"/b.txt": "done"}
+    assert library.purge_removed() == 0
+    list(library.index_texts())
+    assert len(library.search("goats")) == 1
+
+
+def test_purging_most_of_it_leaves_the_rest_to_be_indexed_anew(library, add):
+    numbers = [add(f"/{n}.txt", f"sheep number {n}").document_id for n in range(10)]
+    list(library.index_texts())
+    library.remove(numbers[1:])
+    library.purge_removed()
+    assert list(library.index_texts()) == [(1, 1)]
+    assert [hit.document_id for hit in library.search("sheep")] == numbers[:1]

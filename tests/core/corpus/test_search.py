@@ -1,0 +1,154 @@
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from core.corpus import search_index
+from core.corpus.search import highlight_spans, snippet_of
+
+SIGNS = st.text(st.sampled_from("ab \"'*()-+:^{}é羊\x00\n.AND OR NEAR"), max_size=30)
+
+
+def found(library, query: str) -> list[str]:
+    return [library.row(hit.document_id).path for hit in library.search(query)]
+
+
+@pytest.fixture
+def meadow(library, add):
+    add("/sheep.txt", "Sheep graze on the wide meadow. The sheep are content.")
+    add("/goats.txt", "Goats climb. Über die Wiese gehen Schäfer.")
+    add("/chinese.txt", "羊在草地上吃草。")
+    add("/code.py", "def count_sheep(n):\n    return n->next", kind="code")
+    list(library.index_texts())
+    return library
+
+
+@pytest.mark.parametrize(
+    ("query", "paths"),
+    [
+        ("goats", ["/goats.txt"]),
+        ("GOATS", ["/goats.txt"]),
+        ("meadow sheep", ["/sheep.txt"]),
+        ("meadow goats", []),
+        ("gra", ["/sheep.txt"]),
+        ("gra meadow", []),
+        ('"graze on the wide"', ["/sheep.txt"]),
+        ('"wide graze"', []),
+        ('"gra"', []),
+        ("uber schafer", ["/goats.txt"]),
+        ("Schäfer", ["/goats.txt"]),
+        ("草地", ["/chinese.txt"]),
+        ("草地 羊", ["/chinese.txt"]),
+        ("草原", []),
+        ("count_sheep", ["/code.py"]),
+        ("->", ["/code.py"]),
+        ("wide-meadow", ["/sheep.txt"]),
+        ('"open', []),
+        ("", []),
+        (" ", []),
+        ('""', []),
+    ],
+)
+def test_a_query_is_words_and_phrases(meadow, query, paths):
+    assert found(meadow, query) == paths
+
+
+@given(SIGNS | st.text(max_size=40))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_no_query_fails(meadow, query):
+    for hit in meadow.search(query):
+        assert all(0 <= begin < end <= len(hit.snippet) for begin, end in hit.spans)
+
+
+@pytest.mark.parametrize(
+    "query", ["(" * 5000, "a " * 5000, '"' * 99, "a" * 100_000, "\ud800", "NEAR(a b)", "text:a"]
+)
+def test_no_query_is_too_long_or_too_odd(meadow, query):
+    assert isinstance(meadow.search(query), list)
+
+
+def test_a_hit_shows_where(meadow):
+    (hit,) = meadow.search("wide")
+    assert hit.snippet == "Sheep graze on the wide meadow. The sheep are content."
+    assert [hit.snippet[begin:end] for begin, end in hit.spans] == ["wide"]
+
+
+def test_hits_are_as_many_as_asked_for(library, add):
+    for number in range(5):
+        add(f"/{number}.txt", f"sheep 羊 {number}")
+    list(library.index_texts())
+    assert len(library.search("sheep", most=2)) == len(library.search("羊", most=2)) == 2
+
+
+def test_a_changed_text_is_found_by_its_new_words_only(library, add):
+    add("/a.txt", "sheep")
+    list(library.index_texts())
+    add("/a.txt", "goats")
+    assert found(library, "sheep") == found(library, "goats") == []
+    assert list(library.index_texts()) == [(1, 1)]
+    assert (found(library, "sheep"), found(library, "goats")) == ([], ["/a.txt"])
+
+
+def test_indexing_goes_in_steps_and_goes_on_where_it_was_left(library, add, monkeypatch):
+    monkeypatch.setattr(search_index, "STEP_DOCUMENTS", 2)
+    for number in range(5):
+        add(f"/{number}.txt", f"sheep {number}")
+    assert next(library.index_texts()) == (2, 5)
+    assert list(library.index_texts()) == [(2, 3), (3, 3)]
+    assert list(library.index_texts()) == []
+
+
+def test_a_step_holds_a_few_megabytes():
+    sizes = [(number, 3 * 1024 * 1024) for number in range(4)]
+    assert list(search_index.steps_of(sizes)) == [[0, 1, 2], [3]]
+
+
+@pytest.mark.parametrize(
+    ("text", "query", "marked"),
+    [
+        ("Sheep, sheep and sheepdogs", "sheep", ["Sheep", "sheep", "sheepdogs"]),
+        ("Sheep, sheep and sheepdogs", "sheep ", ["Sheep", "sheep", "sheepdogs"]),
+        ("Sheep, sheep and sheepdogs", '"sheep"', ["Sheep", "sheep"]),
+        ("a black-sheep", "sheep black", ["black", "sheep"]),
+        ("black, sheep; blacksheep", '"black sheep"', ["black, sheep"]),
+        ("unsheep", "sheep", []),
+        ("Café, cafe\u0301, CAFE", '"cafe"', ["Café", "cafe\u0301", "CAFE"]),
+        ("ΣΑΣ σας", '"σασ"', ["ΣΑΣ", "σας"]),
+        ("羊在草地上", "草地", ["草地"]),
+        ("a_sheep_b", '"sheep"', ["sheep"]),
+        ("sheep", "", []),
+    ],
+)
+def test_what_is_found_is_marked(text, query, marked):
+    assert [text[begin:end] for begin, end in highlight_spans(text, query)] == marked
+
+
+@given(st.text(max_size=60), SIGNS)
+def test_marks_are_in_order_and_apart(text, query):
+    ends = [0]
+    for begin, end in highlight_spans(text, query):
+        assert ends[-1] <= begin < end <= len(text)
+        ends.append(end)
+
+
+def test_a_snippet_of_a_long_text_is_cut_between_words():
+    text = "grass " * 100 + "sheep " + "grass " * 100
+    snippet = snippet_of(text, highlight_spans(text, "sheep"))
+    assert snippet.startswith("…grass")
+    assert " sheep " in snippet
+    assert snippet.endswith("grass…")
+    assert len(snippet) < 220
+
+
+@pytest.mark.parametrize("characters", search_index.SNIPPET_CHARACTERS[:2])
+def test_a_hit_at_the_end_of_what_is_looked_through_first_is_shown_whole(library, add, characters):
+    add("/a.txt", "grass " * (characters // 6 - 2) + "sheep graze on the wide meadow")
+    list(library.index_texts())
+    (hit,) = library.search("sheep")
+    assert hit.snippet.endswith("grass sheep graze on the wide meadow")
+
+
+def test_a_hit_far_into_a_long_text_is_shown(library, add):
+    add("/a.txt", "grass " * 30_000 + "sheep")
+    list(library.index_texts())
+    (hit,) = library.search("sheep")
+    assert hit.snippet.endswith("grass sheep")

@@ -1,0 +1,55 @@
+"""Damaged files of every kind end in a document or in a sentence, and in nothing else."""
+
+import json
+import random
+
+import pytest
+
+from core.config.corpus import ImportConfig
+from core.documents.document import Source
+from core.documents.reading import read_source
+from core.errors import UserFacingError
+
+PROSE = "Sheep graze on the hills all summer long, and nobody counts them. "
+
+
+@pytest.fixture
+def whole_files(packed, book, word_file, open_document, write_database) -> dict[str, bytes]:
+    page = f"<!DOCTYPE html><html><body><p>{PROSE * 5}</p></body></html>"
+    rows = f"CREATE TABLE t(x TEXT); INSERT INTO t VALUES ('{PROSE}'); CREATE VIRTUAL TABLE f USING fts5(y);"
+    return {
+        "all.zip": packed({"a.txt": PROSE, "b.json": "[1]"}),
+        "book.epub": book(f"<p>{PROSE}</p>"),
+        "letter.docx": word_file(PROSE),
+        "letter.odt": open_document(f"<text:p>{PROSE}</text:p>"),
+        "page.html": page.encode(),
+        "rows.json": json.dumps([{"a": PROSE}] * 5).encode(),
+        "rows.jsonl": b'{"messages": [{"role": "user", "content": "Q"}, {"role": "assistant", "content": "A"}]}\n'
+        * 5,
+        "farm.sqlite": write_database(rows),
+        "notes.txt": PROSE.encode("utf-16-le"),
+    }
+
+
+def ends_in_a_sentence(source: Source) -> None:
+    try:
+        document = read_source(source, ImportConfig(ocr="off", password="x"))
+    except UserFacingError as error:
+        assert str(error).endswith(".")
+        return
+    (document.text + document.note + "".join(document.warnings)).encode()
+    for member in document.members:
+        ends_in_a_sentence(Source(source.path, member.name))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_no_damage_is_a_crash(tmp_path, whole_files, seed):
+    chance = random.Random(seed)
+    for name, data in whole_files.items():
+        for _ in range(12):
+            damaged = bytearray(data[: chance.randrange(len(data))] if chance.random() < 0.3 else data)
+            for _ in range(chance.choice((1, 3, 30))):
+                if damaged:
+                    damaged[chance.randrange(len(damaged))] = chance.randrange(256)
+            (tmp_path / name).write_bytes(damaged)
+            ends_in_a_sentence(Source(tmp_path / name))

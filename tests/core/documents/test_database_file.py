@@ -1,0 +1,103 @@
+import sqlite3
+import time
+from contextlib import closing
+
+import pytest
+
+from core.config.corpus import ImportConfig
+from core.documents.database_file import IN_USE, read_database
+from core.documents.document import Source
+from core.documents.reading import read_source
+from core.errors import UnreadableDocumentError, UnsupportedDocumentError
+
+PROSE = "Sheep graze on the hills all summer long, and nobody counts them."
+ARTICLES = f"""
+    CREATE TABLE articles(id INTEGER PRIMARY KEY, title TEXT, body TEXT, price REAL, picture BLOB);
+    INSERT INTO articles VALUES (2, 'Goats', 'Goats. {PROSE}', 1.5, x'00'), (1, 'Sheep', '{PROSE}', 2, NULL);
+    INSERT INTO articles VALUES (3, 'Hay', NULL, 2, NULL);
+    CREATE INDEX by_body ON articles(body);
+"""
+
+
+def test_the_column_with_prose_is_found_and_read_in_the_order_of_its_rows(read, write_database):
+    document = read("farm.db", write_database(ARTICLES))
+    assert (document.kind, document.text) == ("database", f"{PROSE}\n\nGoats. {PROSE}")
+    assert document.note == "The text is the column articles.body of 2 rows."
+
+
+def test_chosen_columns_are_read_together(read, write_database):
+    document = read("farm.db", write_database(ARTICLES), text_fields=("articles.title", "articles.body"))
+    assert document.text == f"Sheep\n{PROSE}\n\nGoats\nGoats. {PROSE}\n\nHay"
+    assert document.note == "The text is the columns articles.title and articles.body of 3 rows."
+
+
+def test_views_and_the_insides_of_an_index_are_not_read(read, write_database):
+    script = f"""
+        CREATE VIRTUAL TABLE found USING fts5(words);
+        INSERT INTO found VALUES ('{PROSE}');
+        CREATE VIEW endless AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT '{PROSE}' FROM n;
+    """
+    assert read("farm.db", write_database(ARTICLES + script)).text.count(PROSE) == 2
+    with pytest.raises(UnsupportedDocumentError, match="no column of it has prose"):
+        read("farm.db", write_database(script))
+
+
+def test_strange_names_are_names(read, write_database):
+    table = '"a""b; DROP TABLE x"'
+    script = f'CREATE TABLE {table}("select ""x" TEXT); INSERT INTO {table} VALUES (\'{PROSE}\');'
+    assert read("farm.db", write_database(script)).text == PROSE
+
+
+def test_bytes_that_are_no_utf_8_are_replaced(read, write_database):
+    script = f"CREATE TABLE t(x TEXT); INSERT INTO t VALUES (CAST(x'ff' AS TEXT) || '{PROSE}');"
+    assert read("farm.db", write_database(script)).text == "\N{REPLACEMENT CHARACTER}" + PROSE
+
+
+def test_the_file_is_neither_changed_nor_locked(tmp_path, write_database):
+    path = tmp_path / "farm.db"
+    path.write_bytes(write_database("PRAGMA journal_mode=WAL;" + ARTICLES))
+    with closing(sqlite3.connect(path)) as writer:
+        writer.execute("BEGIN EXCLUSIVE")
+        before = path.read_bytes()
+        assert read_database(path, ImportConfig(), time.monotonic() + 60).text.count(PROSE) == 2
+        assert path.read_bytes() == before
+
+
+def test_a_database_without_prose_is_not_supported(read, write_database):
+    with pytest.raises(UnsupportedDocumentError, match="no column of it has prose"):
+        read("farm.db", write_database("CREATE TABLE t(x TEXT); INSERT INTO t VALUES ('short');"))
+
+
+def test_a_database_that_takes_too_long_is_given_up(tmp_path, write_database):
+    path = tmp_path / "farm.db"
+    rows = (
+        f"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 50000) SELECT '{PROSE}' FROM n"
+    )
+    path.write_bytes(write_database(f"CREATE TABLE t(x TEXT); INSERT INTO t {rows};"))
+    with pytest.raises(UnreadableDocumentError, match="it took longer than 7 seconds"):
+        read_database(path, ImportConfig(file_seconds=7), time.monotonic() - 1)
+
+
+@pytest.mark.parametrize("keep", [100, 1024, 5000])
+def test_a_cut_off_database_is_damaged(read, write_database, keep):
+    with pytest.raises(UnreadableDocumentError, match="it is damaged"):
+        read("farm.db", write_database(ARTICLES)[:keep])
+
+
+@pytest.mark.parametrize("rows_merged", [0, 5])
+def test_what_a_program_has_not_written_into_its_database_yet_is_told(tmp_path, no_ocr, rows_merged):
+    source = Source(tmp_path / "live.sqlite")
+    line = "A heron waits at the brook, and nobody counts the sheep."
+    with closing(sqlite3.connect(source.path)) as connection:
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("CREATE TABLE notes (body TEXT)")
+        connection.executemany("INSERT INTO notes VALUES (?)", [(line,)] * rows_merged)
+        connection.commit()
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        connection.execute("INSERT INTO notes VALUES (?)", (line,))
+        connection.commit()
+        if rows_merged:
+            assert read_source(source, no_ocr).warnings == (IN_USE,)
+        else:
+            with pytest.raises(UnreadableDocumentError, match="another program uses it"):
+                read_source(source, no_ocr)

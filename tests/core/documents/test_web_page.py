@@ -1,0 +1,100 @@
+import time
+
+import pytest
+
+from core.documents import web_page
+from core.documents.web_page import NO_ARTICLE, is_web_page, read_web_page, visible_text
+
+PROSE = "Sheep graze on the hills all summer long, and nobody counts them. " * 6
+NAVIGATION = '<nav><ul><li><a href="/">Home</a></li><li><a href="/b">Shop</a></li></ul></nav>'
+
+
+def page(body: str, head: str = "") -> str:
+    return f"<!DOCTYPE html><html><head>{head}<title>T</title></head><body>{body}</body></html>"
+
+
+def test_of_a_page_the_article_is_read(read):
+    body = f"{NAVIGATION}<article><h1>Sheep</h1><p>{PROSE}</p><ul><li>grass</li><li>hay</li></ul><p>{PROSE}</p></article><footer>Imprint</footer>"
+    document = read("page.html", page(body))
+    assert document.kind == "html"
+    assert document.text.split("\n") == ["Sheep", PROSE.strip(), "- grass", "- hay", PROSE.strip()]
+    assert (document.note, document.warnings) == ("", ())
+
+
+def test_scripts_are_not_visible(read):
+    document = read("page.html", page("<div>short</div><script>var x</script>"))
+    assert document.text == "short"
+
+
+def test_an_article_that_leaves_out_most_of_the_prose_is_not_believed(read, monkeypatch):
+    monkeypatch.setattr("trafilatura.extract", lambda *_, **__: "A teaser.")
+    document = read("page.html", page(f"<h1>Sheep</h1><p>{PROSE}</p>"))
+    assert (document.text, document.note) == (f"Sheep\n\n{PROSE.strip()}", NO_ARTICLE)
+    document = read("page.html", page(f"{NAVIGATION}<main><p>{PROSE}</p></main>"))
+    assert document.text == PROSE.strip()
+    assert "the main part of the page was taken" in document.note
+
+
+def test_a_page_without_words_is_a_warning(read):
+    for source in (page("<script>draw()</script>"), "<!-- nothing -->"):
+        assert read("page.html", source).warnings == ("It has no visible text.",)
+
+
+@pytest.mark.parametrize(
+    ("head", "encoding"),
+    [
+        ('<meta charset="iso-8859-1">', "cp1252"),
+        ('<meta http-equiv="Content-Type" content="text/html; charset=koi8-r">', "koi8-r"),
+        ("", "utf-8-sig"),
+        ('<meta charset="utf-8">', "utf-16"),
+        ('<meta charset="no-such-thing">', "cp1252"),
+        ('<meta charset="zip">', "cp1252"),
+        ('<meta charset="hex">', "cp1252"),
+        ('<meta charset="rot13">', "cp1252"),
+        ('<meta charset="punycode">', "cp1252"),
+    ],
+)
+def test_a_page_says_how_it_is_encoded(read, head, encoding):
+    words = (
+        "Пастухи" if encoding == "koi8-r" else "Größe für “Äpfel”" if encoding != "iso-8859-1" else "Größe"
+    )
+    assert words in read("page.html", page(f"<p>{words}</p>", head).encode(encoding)).text
+
+
+def test_white_space_is_folded_except_where_it_is_code():
+    assert visible_text("<p>a \n  b<b> c</b></p><pre>x\n  y</pre>z")[0] == "a b c\n\nx\n  y\n\nz"
+
+
+def test_lists_and_breaks_are_lines():
+    assert visible_text("a<br>b<ul><li>c<ul><li>d</ul><li><p>e</p></ul>f")[0] == "a\nb\n- c\n- d\n\n- e\n\nf"
+
+
+def test_nesting_without_end_is_a_warning(read):
+    document = read("page.html", "<p>words</p>" + "<div>" * 100_000 + "deep")
+    assert document.warnings[0] == "It is nested too deeply, and some of its text is lost."
+
+
+@pytest.mark.parametrize(
+    ("text", "claim"),
+    [
+        ("<!DOCTYPE html>", True),
+        ("\ufeff\n <HTML lang=en>", True),
+        ('<?xml version="1.0"?>\n<!-- a -->\n<!doctype HTML PUBLIC "x">', True),
+        ("<htmlish>", False),
+        ("<?xml version='1.0'?><svg/>", False),
+        ("about <html>", False),
+    ],
+)
+def test_a_page_is_known_by_its_first_tag(text, claim):
+    assert is_web_page(text) is claim
+
+
+def test_a_page_of_many_lines_is_read_in_time(monkeypatch):
+    monkeypatch.setattr(web_page, "MOST_ARTICLE_CHARACTERS", 1000)
+    lines = "".join(f"<p>{number} sheep stand {'on the hill ' * 5}</p>" for number in range(60_000))
+    started = time.monotonic()
+    content = read_web_page(f"<html><body><nav>Home</nav><main>{lines}</main></body></html>".encode())
+    assert content.note == web_page.MAIN_PART
+    assert time.monotonic() - started < 10, (
+        "it takes a second; looking for every line everywhere takes a minute"
+    )

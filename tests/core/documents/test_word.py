@@ -1,0 +1,78 @@
+import pytest
+from docx.oxml import parse_xml
+
+from core.errors import UnreadableDocumentError
+
+NAMESPACE = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
+BOMB = (
+    '<?xml version="1.0"?><!DOCTYPE d [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;">'
+    '<!ENTITY c "&b;&b;&b;&b;&b;&b;&b;&b;&b;&b;"><!ENTITY f SYSTEM "file:///etc/passwd">]>'
+    f"<w:document {NAMESPACE}><w:body><w:p><w:r><w:t>before&c;&f;after</w:t></w:r></w:p></w:body></w:document>"
+)
+
+
+def appended(xml: str):
+    return lambda document: document.element.body.insert(0, parse_xml(xml.replace(">", f" {NAMESPACE}>", 1)))
+
+
+def test_paragraphs_are_kept_apart(read, word_file):
+    document = read("letter.docx", word_file("One  two", "", "Three\tfour\nfive"))
+    assert (document.kind, document.pages) == ("docx", 1)
+    assert document.text == "One  two\n\nThree\tfour\nfive"
+
+
+def test_a_table_has_a_line_for_each_row(read, word_file):
+    def add_table(document):
+        table = document.add_table(2, 2)
+        for cell, text in zip(table._cells, ("a\nb", "c", "d", "e"), strict=True):
+            cell.text = text
+
+    assert read("letter.docx", word_file("Before", change=add_table)).text == "Before\n\na b\tc\nd\te"
+
+
+@pytest.mark.parametrize(
+    ("xml", "text"),
+    [
+        ("<w:sdt><w:sdtContent><w:p><w:r><w:t>control</w:t></w:r></w:p></w:sdtContent></w:sdt>", "control"),
+        ("<w:p><w:ins><w:r><w:t>inserted</w:t></w:r></w:ins></w:p>", "inserted"),
+        ("<w:p><w:del><w:r><w:delText>deleted</w:delText></w:r></w:del></w:p>", ""),
+        ("<w:p><w:moveFrom><w:r><w:t>moved away</w:t></w:r></w:moveFrom></w:p>", ""),
+        ("<w:p><w:r><w:instrText>PAGE</w:instrText></w:r></w:p>", ""),
+        ("<w:p><w:r><w:t>co</w:t><w:noBreakHyphen/><w:t>op</w:t></w:r></w:p>", "co-op"),
+    ],
+)
+def test_what_a_reader_sees_is_read(read, word_file, xml, text):
+    assert read("letter.docx", word_file("end", change=appended(xml))).text == f"{text}\n\nend".lstrip()
+
+
+def test_headers_and_footers_are_left_out(read, word_file):
+    def add_header(document):
+        document.sections[0].header.paragraphs[0].text = "Page header"
+
+    assert read("letter.docx", word_file("Body", change=add_header)).text == "Body"
+
+
+def test_notes_come_last(read, packed):
+    words = "<w:{0} xmlns:w='w'><w:p><w:r><w:t>{1}</w:t></w:r></w:p></w:{0}>".format
+    parts = {"word/document.xml": words("document", "Text"), "word/footnotes.xml": words("footnotes", "Note")}
+    assert read("letter.docx", packed({"[Content_Types].xml": "<Types/>", **parts})).text == "Text\n\nNote"
+
+
+def test_the_text_may_lie_under_another_name(read, packed):
+    relation = (
+        '<Relationships><Relationship Type="http://x/officeDocument" Target="/word/d2.xml"/></Relationships>'
+    )
+    text = "<w:document xmlns:w='w'><w:p><w:r><w:t>Text</w:t></w:r></w:p></w:document>"
+    parts = {"[Content_Types].xml": "<Types/>", "_rels/.rels": relation, "word/d2.xml": text}
+    assert read("letter.docx", packed(parts)).text == "Text"
+
+
+def test_no_entity_is_resolved(read, packed):
+    parts = {"[Content_Types].xml": "<Types/>", "word/document.xml": BOMB}
+    assert read("letter.docx", packed(parts)).text in ("before", "beforeafter")
+
+
+@pytest.mark.parametrize("text", ["", "<w:document", "no XML"])
+def test_a_document_without_its_text_is_damaged(read, packed, text):
+    with pytest.raises(UnreadableDocumentError, match="it is damaged"):
+        read("letter.docx", packed({"[Content_Types].xml": "<Types/>", "word/document.xml": text}))

@@ -1,0 +1,26 @@
+"""A watched folder's files come into the library, whatever their names."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from core.config.corpus import ImportConfig
+from core.control import StopToken
+from core.events import FileImported, FilesChanged
+from core.runs.folder import Workspace
+from core.tasks import watch_and_import as module
+from core.tasks.watch_and_import import watch_and_import
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse such names")
+def test_names_that_are_no_utf_8_are_read_and_what_has_gone_is_left_out(tmp_path, monkeypatch):
+    folder = tmp_path / "meadow"
+    folder.mkdir()
+    Path(os.fsdecode(os.fsencode(folder) + b"/caf\xe9.txt")).write_text("baa", encoding="utf-8")
+    paths = (str(folder / r"caf\xe9.txt"), str(folder / "gone.txt"))
+    monkeypatch.setattr(module, "watch_folder", lambda *_: iter([FilesChanged(paths)]))
+    events = watch_and_import(folder, ImportConfig(), Workspace(tmp_path / "w"), StopToken())
+    ended = [event for event in events if isinstance(event, FileImported)]
+    assert [(event.path, event.state) for event in ended] == [(paths[0], "done")]
