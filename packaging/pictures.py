@@ -46,6 +46,7 @@ def main() -> None:
     window.statusBar().hide()  # it shows where the workspace lies, which is nobody's business
     window.show()
     take_the_tour(window, workspace)
+    choose_a_document(window)
     ask(window)
     for appearance in ("light", "dark"):
         theme.choose(appearance)
@@ -70,6 +71,15 @@ def take_the_tour(window: MainWindow, workspace: Workspace) -> None:
     window.first_run.begin()
     wait_for(window.first_run.model_ready)
     wait_for(window.lanes.idle)
+
+
+def choose_a_document(window: MainWindow) -> None:
+    """Look at what was read from the cookbook."""
+    settle()
+    table = window.corpus_tab.table
+    paths = [table.row(table.index(place, 0)).path for place in range(table.rowCount())]
+    cookbook = next(path for path in paths if path.endswith("cookbook.pdf"))
+    window.corpus_tab.ledger.documents.go_to(table.place_of(cookbook))
 
 
 def ask(window: MainWindow) -> None:
