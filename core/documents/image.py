@@ -2,6 +2,7 @@
 
 import struct
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import cast
 
@@ -10,10 +11,11 @@ from PIL import Image, ImageFile, ImageOps
 from core.config.corpus import ImportConfig
 from core.documents.document import PAGE_BREAK, Content, PageText, name_numbers
 from core.documents.last_opened import LastOpened
-from core.documents.ocr import PageNotReadError, open_recognizer
+from core.documents.ocr import MOST_PIXELS_ASIDE, PageNotReadError, open_recognizer
 from core.errors import UnreadableDocumentError, UnsupportedDocumentError
 
 MEGAPIXEL = 1_000_000
+PLAIN_FORMATS = ("PNG", "BMP")
 FORMATS = ("PNG", "JPEG", "GIF", "BMP", "TIFF", "WEBP")
 # What Pillow lets through on damaged files, beside its own errors.
 DAMAGE = (OSError, SyntaxError, ValueError, ArithmeticError, LookupError, struct.error, TypeError, EOFError)
@@ -55,6 +57,9 @@ def recognize_frame(path: Path, frame: int, config: ImportConfig) -> PageText:
         image = _last_opened.get(path)
         image.seek(frame - 1)
         _refuse_bomb(path, image, config)
+        if _is_plain(path, image):
+            with suppress(PageNotReadError):  # where it is damaged, Pillow may still read a part
+                return recognizer.read_file(path, ends_at)
         picture = upright_page(image)
     except UnsupportedDocumentError as cause:
         raise PageNotReadError(cause.reason) from cause
@@ -62,6 +67,18 @@ def recognize_frame(path: Path, frame: int, config: ImportConfig) -> PageText:
         _last_opened.close()
         raise PageNotReadError("it is damaged") from cause
     return recognizer.read(picture, ends_at)
+
+
+def _is_plain(path: Path, image: ImageFile.ImageFile) -> bool:
+    """True where Tesseract would see in the file what `upright_page` makes of it: nothing is to be done first."""
+    return (
+        image.format in PLAIN_FORMATS
+        and image.mode in ("1", "L")
+        and not image.has_transparency_data
+        and "exif" not in image.info
+        and max(image.size) <= MOST_PIXELS_ASIDE
+        and str(path).isascii()  # other names do not reach programs on every Windows
+    )
 
 
 def upright_page(frame: Image.Image) -> Image.Image:

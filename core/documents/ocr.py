@@ -80,13 +80,17 @@ class Recognizer:
         with TemporaryDirectory(prefix="page-") as folder:
             path = Path(folder, "page.pgm")  # packing it as a PNG would cost a tenth of the recognition
             picture.reduce(1 + max(picture.size) // MOST_PIXELS_ASIDE).save(path)
-            upright = self._run(path, ends_at)
-            if upright.percent >= WEAK_PERCENT or not upright.words or not self.can_turn:
-                return upright
-            with suppress(PageNotReadError):
-                turned = self._run(path, ends_at, TURNING)
-                return max(upright, turned, key=attrgetter("percent"))
+            return self.read_file(path, ends_at)
+
+    def read_file(self, path: Path, ends_at: float) -> PageText:
+        """The same for a picture in a file that Tesseract can open by itself."""
+        upright = self._run(path, ends_at)
+        if upright.percent >= WEAK_PERCENT or not upright.words or not self.can_turn:
             return upright
+        with suppress(PageNotReadError):
+            turned = self._run(path, ends_at, TURNING)
+            return max(upright, turned, key=attrgetter("percent"))
+        return upright
 
     def _run(self, path: Path, ends_at: float, options: str = "") -> PageText:
         import pytesseract

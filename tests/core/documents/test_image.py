@@ -148,3 +148,17 @@ def test_more_than_8_bits_keep_their_contrast(mode):
     image.putpixel((0, 0), 60)
     page = upright_page(image)
     assert (page.getpixel((0, 0)), page.getpixel((3, 0))) == (0, 255)
+
+
+def test_a_grey_picture_is_handed_to_tesseract_as_it_is(tmp_path, picture, monkeypatch):
+    monkeypatch.setattr(image, "upright_page", lambda _: pytest.fail("it was unpacked"))
+    path = tmp_path / "scan.png"
+    picture("Clover sleeps").convert("L").save(path)
+    assert recognize_frame(path, 1, ImportConfig()).text == "Clover sleeps"
+
+
+def test_a_grey_picture_that_breaks_off_is_read_as_far_as_it_goes(tmp_path, picture):
+    path = tmp_path / "scan.png"
+    picture("Clover sleeps", size=(900, 1600)).convert("L").save(path)
+    path.write_bytes(path.read_bytes()[:-60])
+    assert "Clover" in recognize_frame(path, 1, ImportConfig()).text
