@@ -354,7 +354,7 @@ class ReplyEnded(Event):
     tokens_per_second: float
 
 
-# the sample corpus and the benchmarks
+# the sample corpus
 
 
 @dataclass(frozen=True, slots=True)
@@ -378,45 +378,3 @@ class SampleEvaluated(Event):
     right: int
     total: int
     share: float
-
-
-@dataclass(frozen=True, slots=True)
-class BenchMeasured(Event):
-    """One row of a benchmark: a median over interleaved rounds, and its ratio to the peer in the same rounds.
-
-    `rate` counts `unit`, such as "tokens/s".
-    """
-
-    bench: str
-    shape: str
-    subject: str
-    rate: float
-    unit: str
-    ratio_to_peer: float
-    rounds: int
-
-
-@dataclass(frozen=True, slots=True)
-class BenchFact(Event):
-    """One figure of a benchmark that has no peer, such as the memory that a process took at most."""
-
-    bench: str
-    shape: str
-    subject: str
-    value: float
-    unit: str
-
-
-@dataclass(frozen=True, slots=True)
-class FuzzChecked(Event):
-    """How many damaged files were imported so far, and what became of them.
-
-    `states` and `reasons` are names with how often each occurred; a reason has no file name in it. `broken` names
-    the copies of files that crashed their reader, ran into its limits, or met a defect of ours.
-    """
-
-    files: int
-    seconds: float
-    states: tuple[tuple[str, int], ...]
-    reasons: tuple[tuple[str, int], ...]
-    broken: tuple[str, ...]

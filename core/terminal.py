@@ -19,8 +19,6 @@ from rich.text import Text
 from core.control import StopToken
 from core.events import (
     ArchiveOpened,
-    BenchFact,
-    BenchMeasured,
     ContextMoved,
     DatasetBuilt,
     DatasetProgress,
@@ -28,7 +26,6 @@ from core.events import (
     Event,
     FileImported,
     FilesChanged,
-    FuzzChecked,
     ImportFinished,
     ImportStarted,
     LearningProgress,
@@ -48,6 +45,7 @@ from core.events import (
     TokenizerBuilt,
     TokenWritten,
 )
+from core.tasks.bench_events import BenchFact, BenchMeasured, FuzzChecked
 
 Result = TypeVar("Result")
 Stream = Generator[Event, None, Result]

@@ -16,7 +16,7 @@ from core.config.sampling import SamplingConfig
 from core.config.training import TrainingConfig
 from core.control import StopToken
 from core.errors import BadSettingError, MissingPeerError
-from core.events import BenchMeasured
+from core.tasks.bench_events import BenchMeasured
 from core.tasks.bench_rounds import Stream, Subject, interleave
 
 PEER_TRAIN = "transformers GPT-2, float32"

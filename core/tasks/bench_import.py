@@ -18,8 +18,9 @@ from core.config.run import RunConfig
 from core.config.toml import with_settings
 from core.control import StopToken
 from core.errors import BadSettingError
-from core.events import BenchFact, BenchMeasured, Event, FileImported, TextIndexed
+from core.events import Event, FileImported, TextIndexed
 from core.runs.folder import Workspace
+from core.tasks.bench_events import BenchFact, BenchMeasured
 from core.tasks.bench_rounds import Stream, Subject, interleave
 from core.tasks.bench_tokens import bench_tokens
 from core.tasks.import_files import import_files

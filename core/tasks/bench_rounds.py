@@ -9,7 +9,8 @@ import time
 from collections.abc import Callable, Generator
 
 from core.control import StopToken
-from core.events import BenchMeasured, Event
+from core.events import Event
+from core.tasks.bench_events import BenchMeasured
 
 Stream = Generator[Event, None, list[BenchMeasured]]
 Subject = Callable[[], float]  # does one round's work and says how much it was

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from core.control import StopToken
-from core.events import BenchMeasured
+from core.tasks.bench_events import BenchMeasured
 from core.tasks.bench_rounds import Stream, Subject, interleave
 from core.tokenizers.bpe import BpeTokenizer
 from core.tokenizers.bpe_encoders import ExactEncoder

@@ -4,9 +4,9 @@ from core.config.model import ModelConfig
 from core.config.presets import preset_run
 from core.control import StopToken
 from core.errors import BadSettingError
-from core.events import BenchMeasured
 from core.tasks import bench
 from core.tasks.bench import PEER_GENERATE, PEER_TRAIN, bench_generate, bench_train
+from core.tasks.bench_events import BenchMeasured
 
 SIZES = {"n_layers": 1, "n_heads": 2, "d_model": 8, "d_ff": 12, "context_length": 40}
 

@@ -2,8 +2,8 @@ import pytest
 
 from core.control import StopToken
 from core.errors import BadSettingError
-from core.events import BenchFact, BenchMeasured
 from core.tasks import bench_import as task
+from core.tasks.bench_events import BenchFact, BenchMeasured
 from core.tasks.bench_files import Prose, write_texts
 from core.tasks.bench_import import bench_import
 

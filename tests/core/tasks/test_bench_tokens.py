@@ -1,8 +1,8 @@
 import pytest
 
 from core.control import StopToken
-from core.events import BenchMeasured
 from core.tasks import bench_tokens as bench
+from core.tasks.bench_events import BenchMeasured
 
 
 @pytest.fixture(autouse=True)
