@@ -1,15 +1,18 @@
 """What a user can choose about reading: the languages that OCR knows here, and the fields of a file that hold text."""
 
 from collections.abc import Generator
+from typing import cast
 
 from core.config.corpus import ImportConfig
 from core.control import StopToken
 from core.documents.folders import source_of
+from core.documents.isolation import ReaderPool
 from core.documents.kinds import KINDS
 from core.documents.ocr import installed_languages
 from core.documents.text_fields import TextField, list_text_fields
 from core.events import Event
 
+POLL_SECONDS = 0.1  # how soon a stop is heard
 KIND_TITLES: dict[str, str] = KINDS  # for the window, which sees documents through tasks only
 
 
@@ -31,11 +34,20 @@ def list_fields(
 
     Args:
         path: The file, as the ledger has it.
-        config: The limits of reading it.
+        config: The limits of reading it, which is done in a process of its own.
+
+    Returns:
+        None of them where `stop` was set before they were known.
 
     Raises:
-        UnreadableDocumentError: It is damaged, locked or gone.
+        UnreadableDocumentError: It is damaged, locked or gone, or its reader did not come to an end.
     """
-    del stop  # its first records, and at most `config.file_seconds`
     yield from ()
-    return list_text_fields(source_of(path), config)
+    with ReaderPool[tuple[TextField, ...]](config, 1, list_text_fields) as pool:
+        pool.read(source_of(path))
+        while not stop.asked:
+            for answer in pool.ended(POLL_SECONDS):
+                if isinstance(answer.outcome, Exception):
+                    raise answer.outcome
+                return cast(tuple[TextField, ...], answer.outcome)  # nothing else was asked for
+    return ()

@@ -1,7 +1,5 @@
 """What can be chosen about reading: installed languages, and the fields of records."""
 
-import shutil
-
 import pytest
 
 from core.config.corpus import ImportConfig
@@ -16,7 +14,6 @@ def result_of(stream):
     return end.value.value
 
 
-@pytest.mark.skipif(shutil.which("tesseract") is None, reason="Tesseract is not installed")
 def test_the_installed_languages_are_listed():
     assert "eng" in result_of(list_languages(StopToken()))
 
@@ -31,3 +28,11 @@ def test_the_fields_of_records_are_listed_with_an_example(tmp_path):
 def test_a_file_that_is_gone_is_said_to_be(tmp_path):
     with pytest.raises(UnreadableDocumentError):
         next(list_fields(str(tmp_path / "gone.json"), ImportConfig(), StopToken()))
+
+
+def test_a_wish_that_is_taken_back_lists_nothing(tmp_path):
+    path = tmp_path / "posts.jsonl"
+    path.write_text('{"body": "Olive lives by the brook."}\n', encoding="utf-8")
+    stop = StopToken()
+    stop.set()
+    assert result_of(list_fields(str(path), ImportConfig(), stop)) == ()
