@@ -49,9 +49,11 @@ def digest_text(text: str) -> TextDigest:
 
 def _plain(text: str, data: bytes) -> bytes:
     """What counts of a text. Most texts are so already, and to look is several times faster than to change."""
-    if not text.isascii() and _may_be_unclean(text, data):
-        data = compose(unify_line_ends(drop_control_characters(text))).encode("utf-8", "ignore")
-    data = data.translate(None, ASCII_CONTROL)
+    plain = data.translate(None, ASCII_CONTROL)
+    # A control character may stand between a letter and its accent, which become one without it.
+    if not text.isascii() and (len(plain) < len(data) or _may_be_unclean(text, data)):
+        plain = compose(unify_line_ends(drop_control_characters(text))).encode("utf-8", "ignore")
+    data = plain
     for end in (b"\r\n", b"\r", b"\v", b"\f"):
         if end[:1] in data:
             data = data.replace(end, b"\n")
