@@ -329,6 +329,15 @@ class WorkspaceError(UserFacingError):
         self.remedy = "Choose another with --workspace DIR, or change the folder's permissions."
 
 
+class WorkspaceGoneError(UserFacingError):
+    """A workspace that was deleted, moved or replaced while something was being written into it."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.message = f"The workspace {path} was deleted, moved or replaced while it was being written to."
+        self.remedy = "Put it back where it was, or choose another with --workspace DIR, and start again."
+
+
 class DiskFullError(UserFacingError):
     """No room left. What was there before is untouched."""
 
