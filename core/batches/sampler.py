@@ -1,4 +1,4 @@
-"""Which windows of the text make which batch: a pure function of seed, step and rank, so the order needs no state.
+"""Which windows of the text make which batch: a pure function of the seed and of how many windows came before.
 
 A window is M consecutive tokens; the next one begins S = M - overlap tokens later. In a batch, x (B, T) holds the
 windows and y (B, T) what follows each token: x one token on. Where a window is cut short by an end of the text, x
@@ -40,8 +40,8 @@ class Windows:
         return self.context_length - self.overlap
 
 
-def batch_at(tokens: TokenFile, seed: int, step: int, rank: int, windows: Windows) -> Batch:
-    """The batch that one rank computes in one step.
+def batch_at(tokens: TokenFile, seed: int, seen: int, rank: int, windows: Windows) -> Batch:
+    """The batch that one rank computes in one forward pass.
 
     Every epoch goes through all windows once, in an order of its own and on a grid shifted by some tokens, so
     that windows are not cut at the same places each time. A batch may begin in one epoch and end in the next.
@@ -49,21 +49,20 @@ def batch_at(tokens: TokenFile, seed: int, step: int, rank: int, windows: Window
     Args:
         tokens: At least two of them.
         seed: At least 0; with another one, every epoch has another order.
-        step: Which batch, counted from 0; gradient accumulation takes several.
+        seen: How many windows all ranks together were given before. So a run may change its batch size on the way.
         rank: Which of the `windows.world_size` processes asks.
 
     Returns:
         x and y, each (B, T) int64.
     """
-    first = (step * windows.world_size + rank) * windows.batch_size
+    first = seen + rank * windows.batch_size
     shown = range(first, first + windows.batch_size)
     return _gather(tokens, [_span_shown(len(tokens), seed, index, windows) for index in shown], windows)
 
 
-def steps_per_epoch(n_tokens: int, windows: Windows) -> float:
-    """How many calls of `batch_at` on every rank show all the text once."""
-    _, count = _shifts(n_tokens, windows)
-    return count / (windows.batch_size * windows.world_size)
+def windows_per_epoch(n_tokens: int, windows: Windows) -> int:
+    """How many windows show all the text once."""
+    return _shifts(n_tokens, windows)[1]
 
 
 def eval_batches(tokens: TokenFile, windows: Windows, limit: int) -> Iterator[Batch]:

@@ -8,20 +8,16 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from filelock import FileLock, Timeout
+
 from core.config.run import RunConfig
-from core.config.toml import read_run
-from core.errors import (
-    DamagedCheckpointError,
-    DamagedRunError,
-    NoCheckpointError,
-    UnknownRunError,
-    UsageError,
-    UserFacingError,
-)
+from core.config.toml import checked, read_run
+from core.errors import DamagedRunError, UnknownRunError, UsageError, UserFacingError
 from core.events import Event
 from core.runs.folder import RunFolder, Workspace
 from core.runs.journal import read_events
-from core.runs.state import OPTIMIZER, WEIGHTS, CheckpointState, check_file, read_state
+from core.runs.pointers import checkpoint_steps, pointed_step, state_or_none
+from core.runs.state import CheckpointState
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +36,7 @@ class RunSummary:
     checkpoints: tuple[int, ...]
     best_step: int | None
     last_step: int | None
-    has_conversations: bool
+    has_conversations: bool | None
 
 
 class Catalog:
@@ -50,8 +46,8 @@ class Catalog:
         self._workspace = workspace
 
     def names(self) -> list[str]:
-        """The runs that have settings, in alphabetical order."""
-        return sorted(path.parent.name for path in self._workspace.runs.glob("*/run.toml"))
+        """The runs that have settings or a checkpoint, in alphabetical order."""
+        return sorted(path.name for path in self._workspace.runs.glob("*") if is_run(RunFolder(path)))
 
     def runs(self) -> list[RunSummary]:
         """All runs, the last changed first; one whose files are damaged is shown as far as it can be read."""
@@ -86,8 +82,8 @@ class Catalog:
     def summary(self, name: str) -> RunSummary:
         """The run in a line."""
         folder = self.folder(name)
-        config, state = _config_or_none(folder), _state_or_none(folder)
-        best = pointed_step(folder, "best")
+        last, best = pointed_step(folder, "last"), pointed_step(folder, "best")
+        config, state = _config_or_none(folder), state_or_none(folder, last)
         return RunSummary(
             name=name,
             preset=config.preset if config else "",
@@ -100,110 +96,93 @@ class Catalog:
             changed=_changed(folder),
             checkpoints=checkpoint_steps(folder),
             best_step=best,
-            last_step=pointed_step(folder, "last"),
-            has_conversations=_has_conversations(folder),
+            last_step=last,
+            has_conversations=_conversations_or_none(folder, state),
         )
 
     def unused_name(self, stem: str = "run") -> str:
-        """`stem` itself if no run has it, else with the lowest number from 2 that is free."""
-        taken = {path.name.casefold() for path in self._workspace.runs.glob("*")}
+        """`stem` itself if no run has it, else with the lowest number from 2 that is free.
+
+        A folder that a training left which ended before it was a run has no claim on its name.
+        """
+        folders = map(RunFolder, self._workspace.runs.glob("*"))
+        taken = {run.name.casefold() for run in folders if is_run(run) or is_held(run)}
         names = (stem if number == 1 else f"{stem}-{number}" for number in range(1, len(taken) + 2))
         return next(name for name in names if name.casefold() not in taken)
 
 
+def is_run(run: RunFolder) -> bool:
+    """True where a run stands: settings, or checkpoints whose settings are lost."""
+    return run.config.exists() or bool(checkpoint_steps(run))
+
+
+def is_held(run: RunFolder) -> bool:
+    """True while a process trains this run, or sets it up."""
+    if not run.lock.exists():
+        return False
+    try:
+        with FileLock(run.lock, timeout=0, thread_local=False):
+            return False
+    except (Timeout, OSError):
+        return True
+
+
 def read_config(run: RunFolder) -> RunConfig:
-    """The run's settings.
+    """The run's settings. Where its run.toml is missing, those that its newest checkpoint kept.
 
     Raises:
-        DamagedRunError: Its run.toml is missing or wrong.
+        DamagedRunError: Its run.toml is wrong, or missing and no checkpoint kept the settings.
     """
+    if not run.config.exists():
+        config = settings_of_checkpoints(run)
+        if config is None:
+            raise DamagedRunError(run.name, "its run.toml is missing")
+        return config
     try:
         return read_run(run.config)
     except UsageError as cause:
         raise DamagedRunError(run.name, f"its run.toml is not valid. {cause}".removesuffix(".")) from cause
 
 
-def newest_sound_step(run: RunFolder) -> int | None:
-    """The step to go on from: the one that `last` names, or the newest before it whose files are whole.
+def settings_of_checkpoints(run: RunFolder) -> RunConfig | None:
+    """The settings that the newest readable checkpoint was trained with; None where none kept them."""
+    for step in reversed(checkpoint_steps(run)):
+        state = state_or_none(run, step)
+        if state is not None and state.settings:
+            with suppress(UserFacingError):  # those of a later version
+                return checked(RunConfig, state.settings)
+    return None
 
-    None where there is no checkpoint at all.
+
+def has_conversations(run: RunFolder, state: CheckpointState) -> bool:
+    """Whether the run was trained on conversations.
 
     Raises:
-        DamagedCheckpointError: There are checkpoints, and none is whole. What is wrong with the newest is told.
+        DamagedRunError: Neither the checkpoint nor the run's dataset.json says so.
     """
-    last = pointed_step(run, "last")
-    newest_damage: DamagedCheckpointError | None = None
-    for step in sorted(
-        (step for step in checkpoint_steps(run) if last is not None and step <= last), reverse=True
-    ):
-        try:
-            state = read_state(run.checkpoint(step))
-            for name in (WEIGHTS, OPTIMIZER):
-                check_file(run.checkpoint(step), name, state)
-        except DamagedCheckpointError as damage:
-            newest_damage = newest_damage or damage
-        else:
-            return step
-    if newest_damage is not None:
-        raise newest_damage
-    return last
-
-
-def checkpoint_steps(run: RunFolder) -> tuple[int, ...]:
-    """The steps whose checkpoints are whole, ascending."""
-    folders = run.checkpoints.glob("step-*")
-    return tuple(sorted(int(path.name[5:]) for path in folders if path.name[5:].isdecimal()))
-
-
-def pointed_step(run: RunFolder, which: str) -> int | None:
-    """The step that `best` or `last` names; the newest there is where the file is missing or wrong."""
-    steps = checkpoint_steps(run)
+    if state.has_conversations is not None:
+        return state.has_conversations
     try:
-        step = int((run.checkpoints / which).read_text(encoding="utf-8").strip().removeprefix("step-"))
-    except (OSError, ValueError):
-        step = -1
-    return step if step in steps else max(steps, default=None)
-
-
-def find_checkpoint(run: RunFolder, which: str) -> Path:
-    """The folder of the checkpoint called "best", "last" or by its step, such as "500".
-
-    Raises:
-        NoCheckpointError: There is none of that name; those there are get listed.
-    """
-    steps = checkpoint_steps(run)
-    step = pointed_step(run, which) if which in ("best", "last") else _step_or_none(which)
-    if step not in steps:
-        known = ["best", "last", *map(str, steps)] if steps else []
-        raise NoCheckpointError(run.name, which, ", ".join(known))
-    return run.checkpoint(step)
-
-
-def _step_or_none(which: str) -> int | None:
-    digits = which.removeprefix("step-")
-    return int(digits) if digits.isdecimal() else None
+        told = json.loads(run.dataset.read_text(encoding="utf-8"))["has_conversations"]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as cause:
+        raise DamagedRunError(run.name, f"its {run.dataset.name} cannot be read") from cause
+    if not isinstance(told, bool):
+        raise DamagedRunError(run.name, f"its {run.dataset.name} is damaged")
+    return told
 
 
 def _config_or_none(folder: RunFolder) -> RunConfig | None:
     try:
-        return read_run(folder.config)
+        return read_config(folder)
     except UserFacingError:
         return None
 
 
-def _state_or_none(folder: RunFolder) -> CheckpointState | None:
-    last = pointed_step(folder, "last")
+def _conversations_or_none(folder: RunFolder, state: CheckpointState | None) -> bool | None:
     try:
-        return None if last is None else read_state(folder.checkpoint(last))
-    except DamagedCheckpointError:
+        return None if state is None else has_conversations(folder, state)
+    except DamagedRunError:
         return None
-
-
-def _has_conversations(folder: RunFolder) -> bool:
-    try:
-        return bool(json.loads(folder.dataset.read_text(encoding="utf-8"))["has_conversations"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return False
 
 
 def _size(folder: Path) -> int:
@@ -217,6 +196,8 @@ def _size(folder: Path) -> int:
 
 
 def _changed(folder: RunFolder) -> float:
-    return max(
-        path.stat().st_mtime for path in (folder.config, folder.events, folder.checkpoints) if path.exists()
-    )
+    times = [0.0]
+    for path in (folder.config, folder.events, folder.checkpoints):
+        with suppress(OSError):
+            times.append(path.stat().st_mtime)
+    return max(times)

@@ -4,7 +4,6 @@ A kill at any moment leaves the checkpoints that were there, and perhaps a draft
 """
 
 import errno
-import json
 import shutil
 from contextlib import suppress
 from pathlib import Path
@@ -13,10 +12,11 @@ from safetensors import SafetensorError
 from safetensors.torch import save_file
 from torch import Tensor
 
-from core.errors import DiskFullError, WorkspaceError
-from core.runs.catalog import checkpoint_steps, pointed_step
+from core.errors import DiskFullError, WorkspaceError, WorkspaceGoneError
 from core.runs.files import move_folder_into_place, sync, telling_disk_errors, write_whole
 from core.runs.folder import RunFolder
+from core.runs.pointers import checkpoint_steps, point, pointed_step
+from core.runs.repair import clear_drafts, drop_set_aside
 from core.runs.state import OPTIMIZER, WEIGHTS, CheckpointState, digest
 
 
@@ -32,6 +32,7 @@ def save_checkpoint(
     Args:
         weights: The model's tensors by name; none may share its memory with another.
         optimizer: The optimizer's tensors by name.
+        state: Its `sha256` may have files that lie elsewhere; those of the tensors are added.
         keep: How many of the newest to keep, besides the best.
 
     Returns:
@@ -39,13 +40,16 @@ def save_checkpoint(
 
     Raises:
         DiskFullError, WorkspaceError: It could not be written; earlier checkpoints are untouched.
+        WorkspaceGoneError: The run's folder is no longer there.
     """
     place = run.checkpoint(state.step)
     draft = run.checkpoints / f".draft-{place.name}"
+    if not run.checkpoints.is_dir():  # made when the run began: only somebody else can have removed it
+        raise WorkspaceGoneError(run.root)
     with telling_disk_errors(place):
         try:
             clear_drafts(run)
-            draft.mkdir(parents=True)
+            draft.mkdir()
             _write_tensors(draft / WEIGHTS, weights)
             _write_tensors(draft / OPTIMIZER, optimizer)
             _write_state(draft, state)
@@ -54,22 +58,11 @@ def save_checkpoint(
         finally:
             shutil.rmtree(draft, ignore_errors=True)
     if state.best_step == state.step:  # before `last`: a killed run goes on from that, and does not look back
-        write_whole(run.checkpoints / "best", place.name + "\n")
-    write_whole(run.checkpoints / "last", place.name + "\n")
+        point(run, "best", state.step)
+    point(run, "last", state.step)
     _drop_oldest(run, keep)
+    drop_set_aside(run, state.step)
     return place
-
-
-def clear_drafts(run: RunFolder) -> None:
-    """Remove what a killed writer left behind. A folder moved aside goes back if its successor never came."""
-    for leftover in run.checkpoints.glob(".old-step-*"):
-        place = run.checkpoints / leftover.name.removeprefix(".old-")
-        if place.exists():
-            shutil.rmtree(leftover, ignore_errors=True)
-        else:
-            leftover.rename(place)
-    for draft in run.checkpoints.glob(".draft-*"):
-        shutil.rmtree(draft, ignore_errors=True)
 
 
 def _write_tensors(path: Path, tensors: dict[str, Tensor]) -> None:
@@ -84,8 +77,8 @@ def _write_tensors(path: Path, tensors: dict[str, Tensor]) -> None:
 
 def _write_state(draft: Path, state: CheckpointState) -> None:
     sums = {name: digest(draft / name) for name in (WEIGHTS, OPTIMIZER)}
-    record = state.model_copy(update={"sha256": sums}).model_dump(mode="json")
-    write_whole(draft / "state.json", json.dumps(record, indent=2) + "\n")
+    whole = state.model_copy(update={"sha256": state.sha256 | sums})
+    write_whole(draft / "state.json", whole.to_json())
 
 
 def _drop_oldest(run: RunFolder, keep: int) -> None:

@@ -7,10 +7,12 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 from core.errors import DiskFullError, WorkspaceError
 
 PATIENCE_SECONDS = 2.0
+DRAFT = ".draft"  # how the name of a file ends that is being written
 
 
 @contextmanager
@@ -35,16 +37,33 @@ def write_whole(path: Path, content: str | bytes) -> None:
     Raises:
         DiskFullError, WorkspaceError: The old file stays.
     """
-    draft = path.with_name(f".{path.name}.{os.getpid()}.draft")  # no second process writes into it
+    with writing_whole(path) as file:
+        file.write(content.encode() if isinstance(content, str) else content)
+
+
+@contextmanager
+def writing_whole(path: Path) -> Iterator[BinaryIO]:
+    """A file to write into, which takes the place of `path` where the block ends well, and is gone where not.
+
+    Raises:
+        DiskFullError, WorkspaceError: The old file stays.
+    """
+    draft = path.with_name(f".{path.name}.{os.getpid()}{DRAFT}")  # no second process writes into it
     with telling_disk_errors(path):
         try:
             with draft.open("wb") as file:
-                file.write(content.encode() if isinstance(content, str) else content)
+                yield file
                 file.flush()
                 os.fsync(file.fileno())
             rename(draft, path)
         finally:
             draft.unlink(missing_ok=True)
+
+
+def clear_drafts_in(folder: Path) -> None:
+    """Remove the drafts that killed writers left. Only for whoever alone writes here."""
+    for draft in folder.glob(f".*{DRAFT}"):
+        draft.unlink(missing_ok=True)
 
 
 def rename(source: Path, place: Path) -> None:

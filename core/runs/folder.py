@@ -99,4 +99,9 @@ class RunFolder:
         return self.root / ".lock"
 
     def checkpoint(self, step: int) -> Path:
-        return self.checkpoints / f"step-{step:06d}"
+        return self.checkpoints / checkpoint_name(step)
+
+
+def checkpoint_name(step: int) -> str:
+    """What the folder of a checkpoint is called."""
+    return f"step-{step:06d}"

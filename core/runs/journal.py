@@ -2,18 +2,24 @@
 
 import json
 import os
+from collections import deque
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from pydantic import TypeAdapter
+
+from core.errors import WorkspaceGoneError
 from core.events import CheckpointSaved, Evaluated, Event, RunEnded, SampleWritten, StepDone, event_name
-from core.runs.files import telling_disk_errors, write_whole
+from core.runs.files import telling_disk_errors, writing_whole
 
 KINDS: dict[str, type[Event]] = {
     event_name(kind): kind for kind in Event.__subclasses__() if kind.__module__ == Event.__module__
 }
 STEPPED = (StepDone, Evaluated, SampleWritten, CheckpointSaved)
+LONGEST_LINE = 10_000_000  # bytes; what is longer was never written by us
 
 
 class Journal:
@@ -38,44 +44,79 @@ class Journal:
 
         Raises:
             DiskFullError, WorkspaceError: It could not be written.
+            WorkspaceGoneError: It was written into a file that no longer has a name.
         """
         with telling_disk_errors(self._path):
             self._file.write(json.dumps(event.as_record()) + "\n")
+        self._check_name()
 
     def sync(self) -> None:
         """Wait until every event so far is on the disk."""
         with telling_disk_errors(self._path):
             os.fsync(self._file.fileno())
 
+    def _check_name(self) -> None:
+        try:
+            same = os.path.samestat(self._path.stat(), os.fstat(self._file.fileno()))
+        except OSError:
+            same = False
+        if not same:
+            raise WorkspaceGoneError(self._path.parent)
+
 
 def read_events(path: Path) -> Iterator[Event]:
-    """The events of a journal, oldest first. A torn last line, or one of a later version, is left out."""
-    if not path.exists():
-        return
-    with path.open(encoding="utf-8", errors="replace") as lines:
-        for line in lines:
-            event = _parse(line)
-            if event is not None:
-                yield event
+    """The events of a journal, oldest first. A torn line, and one that only a later version knows, is left out."""
+    for line in _lines(path):
+        event = _parse(line)
+        if event is not None:
+            yield event
+
+
+def has_ended(path: Path) -> bool:
+    """Whether the last that a journal tells is that the run has taken all its steps."""
+    last = deque(read_events(path), maxlen=1)
+    return bool(last) and isinstance(last[0], RunEnded) and last[0].reason == "finished"
 
 
 def rewind(path: Path, step: int) -> None:
     """Forget what was reported after `step`, so that going on from there draws one continuous curve.
 
-    From step 0 a run begins again and reports everything anew, so then all is forgotten.
+    From step 0 a run begins again and reports everything anew, so then all is forgotten. Of the other lines each
+    stays as it is, also those of kinds that this version does not know; a torn last line goes.
+
+    Raises:
+        DiskFullError, WorkspaceError: The journal stays as it was.
     """
-    kept = [event for event in read_events(path) if step and not _is_after(event, step)]
-    write_whole(path, "".join(json.dumps(event.as_record()) + "\n" for event in kept))
+    with writing_whole(path) as file:
+        for line in _lines(path) if step else ():
+            if line.endswith(b"\n") and not _is_after(line, step):
+                file.write(line)
 
 
-def _is_after(event: Event, step: int) -> bool:
+def _lines(path: Path) -> Iterator[bytes]:
+    if not path.exists():
+        return
+    with telling_disk_errors(path), path.open("rb") as file:
+        while line := file.readline(LONGEST_LINE):
+            yield line
+
+
+def _is_after(line: bytes, step: int) -> bool:
+    event = _parse(line)
     return isinstance(event, RunEnded) or (isinstance(event, STEPPED) and event.step > step)
 
 
-def _parse(line: str) -> Event | None:
+def _parse(line: bytes) -> Event | None:
+    """The event that a line tells of; fields that this version does not know are passed over."""
     try:
-        record: dict[str, Any] = json.loads(line)
-        kind = KINDS[record.pop("event")]
-        return kind(**record)
-    except (json.JSONDecodeError, KeyError, TypeError, AttributeError):
+        record: Any = json.loads(line)
+        if not isinstance(record, dict) or record.get("event") not in KINDS:
+            return None
+        return _adapter(record["event"]).validate_json(line, strict=True)
+    except (ValueError, TypeError, RecursionError):  # pydantic's is a ValueError
         return None
+
+
+@cache
+def _adapter(name: str) -> TypeAdapter[Event]:
+    return TypeAdapter(KINDS[name])

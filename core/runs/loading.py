@@ -2,18 +2,21 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor
 
+from core.config.model import ModelConfig
 from core.config.run import RunConfig
-from core.errors import DamagedCheckpointError, WrongShapeError
+from core.errors import DamagedCheckpointError, DamagedRunError, WrongShapeError
 from core.model.transformer import Transformer
-from core.runs.catalog import find_checkpoint, read_config
+from core.runs.catalog import read_config
 from core.runs.folder import RunFolder
-from core.runs.state import OPTIMIZER, WEIGHTS, CheckpointState, check_file, read_state
+from core.runs.pointers import find_checkpoint
+from core.runs.state import OPTIMIZER, TOKENIZER, WEIGHTS, CheckpointState, check_file, digest, read_state
 from core.tokenizers.files import load_tokenizer
 from core.tokenizers.tokenizer import Tokenizer
 
@@ -32,15 +35,57 @@ def load_model(run: RunFolder, which: str) -> LoadedModel:
     """Open the checkpoint called "best", "last" or by its step.
 
     Raises:
-        DamagedRunError: The run's settings or tokenizer cannot be read.
-        NoCheckpointError, DamagedCheckpointError, WrongShapeError: As their names say.
+        DamagedRunError: The run's settings or tokenizer cannot be read, or the tokenizer is another than in training.
+        NoCheckpointError, DamagedCheckpointError: As their names say.
+        WrongShapeError: The run's settings describe another model.
     """
-    config, tokenizer = read_config(run), load_tokenizer(run.tokenizer)
-    checkpoint = find_checkpoint(run, which)
-    state = read_state(checkpoint)
+    config = read_config(run)
+    checkpoint, state, weights = _read_weights(run, which)
+    check_settings(checkpoint, config, state)
+    tokenizer = _read_tokenizer(run, state)
     model = Transformer(config.model, tokenizer.vocab_size)
-    restore_weights(model, read_tensors(checkpoint, WEIGHTS, state), checkpoint)
+    restore_weights(model, weights, checkpoint)
     return LoadedModel(model.eval(), tokenizer, config, state)
+
+
+def check_settings(checkpoint: Path, config: RunConfig, state: CheckpointState) -> None:
+    """See that the model which the settings describe computes what the checkpoint's was trained to.
+
+    Raises:
+        WrongShapeError: It would be another one; the first difference is told.
+    """
+    trained: dict[str, Any] = state.settings.get("model", {})
+    defaults = ModelConfig()
+    for name, value in config.model.model_dump(mode="json").items():
+        in_training = trained.get(
+            name, getattr(defaults, name)
+        )  # a setting of a later version had no effect then
+        if trained and value != in_training:
+            raise WrongShapeError(checkpoint, f"model.{name} is {in_training} in it and {value} in them")
+
+
+def _read_weights(run: RunFolder, which: str) -> tuple[Path, CheckpointState, dict[str, Tensor]]:
+    """A checkpoint's folder, state and tensors.
+
+    A training that goes on meanwhile may have removed the one that was found: then the pointer is read again.
+    """
+    failed = None
+    while True:
+        checkpoint = find_checkpoint(run, which)
+        try:
+            state = read_state(checkpoint)
+            return checkpoint, state, read_tensors(checkpoint, WEIGHTS, state)
+        except DamagedCheckpointError:
+            if checkpoint == failed:
+                raise
+            failed = checkpoint
+
+
+def _read_tokenizer(run: RunFolder, state: CheckpointState) -> Tokenizer:
+    tokenizer = load_tokenizer(run.tokenizer)
+    if TOKENIZER in state.sha256 and digest(run.tokenizer) != state.sha256[TOKENIZER]:
+        raise DamagedRunError(run.name, f"{run.tokenizer.name} is not what was written")
+    return tokenizer
 
 
 def read_optimizer(checkpoint: Path, state: CheckpointState) -> dict[str, Tensor]:

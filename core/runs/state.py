@@ -1,24 +1,43 @@
-"""What a checkpoint says of itself in `state.json`: plain numbers, readable without torch."""
+"""What a checkpoint says of itself in `state.json`: plain numbers, readable without torch.
+
+The file holds one SHA-256 of all its own fields, and among these the SHA-256 of every file without which the weights
+would mean something else, and the settings that they were trained with. So what was altered is noticed, wherever.
+"""
 
 import hashlib
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
 from core.errors import DamagedCheckpointError
+from core.runs.folder import checkpoint_name
 
 WEIGHTS = "model.safetensors"
 OPTIMIZER = "optimizer.safetensors"
+TOKENIZER = "tokenizer"  # not a file of the checkpoint: the run has one for all of them
+FORMAT = 2
+FIRST_FORMAT = 1  # of version 0.1, without settings and without a checksum of its own
+MOST_BYTES = 10_000_000  # what is larger was never written by us
+
+
+class UnfitStateError(ValueError):
+    """What is wrong with a text that can be read, as the end of a sentence that begins with the file's name."""
 
 
 class CheckpointState(BaseModel):
-    """The facts beside the weights. Losses are in nats per token, times in seconds, counts since the run began."""
+    """The facts beside the weights. Losses are in nats per token, times in seconds, counts since the run began.
+
+    `windows` counts the windows of text that were trained on, in which the order of the text is counted.
+    `planned_steps` is where the run was to end, `schedule_from` the step and learning rate that its schedule began
+    with, where that was changed on the way. `settings` are those of `run.toml`. What a checkpoint of format 1 did not
+    keep is None, or empty.
+    """
 
     model_config = ConfigDict(frozen=True)
 
-    format: int = 1
+    format: int = FORMAT
     step: int
     tokens: int
     seconds: float
@@ -31,26 +50,61 @@ class CheckpointState(BaseModel):
     best_step: int | None
     dataset: str
     scaler: dict[str, Any]
+    windows: int | None = None
+    planned_steps: int | None = None
+    schedule_from: tuple[int, float] | None = None
+    has_conversations: bool | None = None
+    settings: dict[str, Any] = {}
     sha256: dict[str, str] = {}
+
+    def to_json(self) -> str:
+        """All fields, and their checksum."""
+        record = self.model_dump(mode="json")
+        return json.dumps(record | {"checksum": checksum(record)}, indent=2) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """The state that `to_json` wrote, now or in version 0.1.
+
+        Raises:
+            UnfitStateError: It was altered, or a later version wrote it.
+            ValueError, RecursionError: It is not such a text at all.
+        """
+        record = json.loads(text)
+        if not isinstance(record, dict):
+            raise UnfitStateError("is not a checkpoint's")
+        written, kind = record.pop("checksum", None), record.get("format", FIRST_FORMAT)
+        if type(kind) is not int or kind > FORMAT:
+            raise UnfitStateError("was written by a later version")
+        if (kind > FIRST_FORMAT or written is not None) and written != checksum(record):
+            raise UnfitStateError("is not what was written")
+        return cls.model_validate(record)
+
+
+def checksum(record: dict[str, Any]) -> str:
+    """The SHA-256 of an object of JSON, whatever the order and the spacing it was written in."""
+    return hashlib.sha256(json.dumps(record, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
 def read_state(checkpoint: Path) -> CheckpointState:
     """The state of the checkpoint in this folder.
 
     Raises:
-        DamagedCheckpointError: The file is missing, cut short or of a later version.
+        DamagedCheckpointError: The file is missing, cut short, altered, of another checkpoint or of a later version.
     """
+    path = checkpoint / "state.json"
     try:
-        record = json.loads((checkpoint / "state.json").read_text(encoding="utf-8"))
-        state = CheckpointState.model_validate(record)
+        if path.stat().st_size > MOST_BYTES:
+            raise DamagedCheckpointError(checkpoint, "its state.json is far too large")
+        state = CheckpointState.from_json(path.read_text(encoding="utf-8"))
     except FileNotFoundError as cause:
         raise DamagedCheckpointError(checkpoint, "its state.json is missing") from cause
-    except (OSError, json.JSONDecodeError, UnicodeDecodeError, ValidationError) as cause:
+    except UnfitStateError as cause:
+        raise DamagedCheckpointError(checkpoint, f"its state.json {cause}") from cause
+    except (OSError, ValueError, RecursionError) as cause:  # JSON's, Unicode's and pydantic's are ValueErrors
         raise DamagedCheckpointError(checkpoint, "its state.json cannot be read") from cause
-    if state.format != 1:
-        raise DamagedCheckpointError(
-            checkpoint, f"it was written in format {state.format}, by a later version"
-        )
+    if checkpoint.name != checkpoint_name(state.step):
+        raise DamagedCheckpointError(checkpoint, f"its state.json is of step {state.step:,}")
     return state
 
 

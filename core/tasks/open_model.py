@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from core.config.sampling import SamplingConfig
 from core.control import StopToken
-from core.events import Event, ModelOpened
-from core.runs.catalog import Catalog
+from core.events import Event, ModelOpened, Notice
+from core.runs.catalog import Catalog, has_conversations
 from core.runs.folder import Workspace
+from core.runs.pointers import lost_pointers, pointed_step
 
 if TYPE_CHECKING:
     from core.runs.loading import LoadedModel
@@ -41,14 +42,17 @@ def open_model(
     from core.runs.loading import load_model  # here, because it imports torch
 
     started = time.perf_counter()
-    catalog = Catalog(workspace)
-    loaded = load_model(catalog.folder(name), checkpoint)
+    run = Catalog(workspace).folder(name)
+    if checkpoint in lost_pointers(run):
+        step = pointed_step(run, checkpoint)
+        yield Notice(f"The file that names the {checkpoint} checkpoint is damaged; step {step:,} is opened.")
+    loaded = load_model(run, checkpoint)
     model = OpenModel(
         name=name,
         step=loaded.state.step,
         parameters=loaded.state.parameters,
         context_length=loaded.config.model.context_length,
-        has_conversations=catalog.summary(name).has_conversations,
+        has_conversations=has_conversations(run, loaded.state),
         sampling=loaded.config.sampling,
         loaded=loaded,
     )

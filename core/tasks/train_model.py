@@ -10,6 +10,7 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from core.batches.dataset import Dataset, read_dataset
+from core.config.resuming import explain_changes
 from core.config.run import RunConfig
 from core.config.toml import run_to_toml, with_settings
 from core.control import StopToken
@@ -21,12 +22,16 @@ from core.errors import (
     OutOfMemoryError,
     RunBusyError,
     RunExistsError,
+    RunFinishedError,
+    WorkspaceGoneError,
 )
-from core.events import CheckpointSaved, Event, Notice, RunEnded
-from core.runs.catalog import Catalog, checkpoint_steps, newest_sound_step, pointed_step
+from core.events import CheckpointSaved, Evaluated, Event, Notice, RunEnded
+from core.runs.catalog import Catalog, is_run, read_config
 from core.runs.files import telling_disk_errors, write_whole
 from core.runs.folder import RunFolder, Workspace
-from core.runs.journal import Journal, rewind
+from core.runs.journal import Journal, has_ended, read_events, rewind
+from core.runs.pointers import pointed_step
+from core.runs.repair import missing_saves, remove_stub, remove_stubs, repair_checkpoints
 from core.runs.state import read_state
 from core.tasks.build_tokenizer import build_dataset
 
@@ -46,21 +51,17 @@ def train_model(workspace: Workspace, name: str, config: RunConfig, stop: StopTo
         DiskFullError, TrainingDivergedError, OutOfMemoryError: Training ended early; checkpoints are kept.
     """
     folder = workspace.run(name)
-    if _is_taken(folder):
+    remove_stubs(workspace)
+    if is_run(folder):
         raise RunExistsError(name)
     dataset = yield from _build(workspace, config, stop)
     if dataset is None:
         return (yield from _train(workspace, folder, config, None, stop))
     with _held(folder):
-        if _is_taken(folder):  # another process was faster
+        if is_run(folder):  # another process was faster
             raise RunExistsError(name)
         _lay_out(folder, dataset)
         return (yield from _train(workspace, folder, config, dataset, stop))
-
-
-def _is_taken(folder: RunFolder) -> bool:
-    """True where a run stands, or checkpoints whose settings are lost; a run killed before either leaves no claim."""
-    return folder.config.exists() or bool(checkpoint_steps(folder))
 
 
 def resume_run(workspace: Workspace, name: str, changes: dict[str, Any], stop: StopToken) -> Stream:
@@ -80,7 +81,8 @@ def resume_run(workspace: Workspace, name: str, changes: dict[str, Any], stop: S
         if not setting.startswith(CHANGEABLE):
             raise BadSettingError(setting, "cannot change once a run has begun")
     with _held(folder):
-        yield from _step_back_over_damage(folder)
+        for sentence in repair_checkpoints(folder) + _explained_changes(folder, config):
+            yield Notice(sentence)
         dataset = yield from _dataset_of(workspace, folder, config, stop)
         return (yield from _train(workspace, folder, config, dataset, stop))
 
@@ -98,6 +100,8 @@ def _held(folder: RunFolder) -> Iterator[None]:
     try:
         yield
     finally:
+        if folder.root.exists():
+            remove_stub(folder)
         lock.release()
 
 
@@ -105,20 +109,21 @@ def _lay_out(folder: RunFolder, dataset: Dataset) -> None:
     """Write what a run needs before it can begin; it is one from when `_train` adds its settings."""
     with telling_disk_errors(folder.root):
         folder.checkpoints.mkdir(exist_ok=True)
-    write_whole(folder.tokenizer, dataset.tokenizer.read_text(encoding="utf-8"))
+    write_whole(folder.tokenizer, dataset.tokenizer.read_bytes())
     write_whole(folder.dataset, dataset.to_json())
 
 
-def _step_back_over_damage(folder: RunFolder) -> Generator[Event, None, None]:
-    """Point `last` at a checkpoint that is whole, and say so where that is an earlier one.
+def _explained_changes(folder: RunFolder, config: RunConfig) -> list[str]:
+    """What the settings that differ from those until now do to the run; a run without a checkpoint begins again.
 
     Raises:
-        DamagedCheckpointError: None is.
+        BadSettingError: One of them made the run what it is.
     """
-    last, sound = pointed_step(folder, "last"), newest_sound_step(folder)
-    if sound != last:
-        write_whole(folder.checkpoints / "last", f"{folder.checkpoint(sound or 0).name}\n")
-        yield Notice(f"The checkpoint of step {last:,} is damaged, so the run goes on from step {sound:,}.")
+    last = pointed_step(folder, "last")
+    if last is None:
+        return []
+    before = read_state(folder.checkpoint(last)).settings
+    return explain_changes(before or read_config(folder).model_dump(mode="json"), config)
 
 
 def _dataset_of(
@@ -173,19 +178,58 @@ def _train(
     from core.tasks.training_session import open_session
 
     with telling_memory_errors():
-        session = yield from open_session(workspace, folder, config, dataset, stop)
+        try:
+            session = yield from open_session(workspace, folder, config, dataset, stop)
+        except RunFinishedError:
+            if has_ended(folder.events):
+                raise
+            return (yield from _finish_journal(folder))  # it was killed before it could tell of its end
         if session is None:
             return (yield from _stopped(folder))
         write_whole(folder.config, run_to_toml(config))  # only now: a choice that was refused leaves no trace
-        rewind(folder.events, session.progress.step)
-        with Journal(folder.events) as journal:
+        with _journal_until(folder, session.progress.step) as journal:
             for event in run_session(session, stop):
+                if isinstance(event, RunEnded):
+                    _check_kept(folder, event.step)
                 journal.append(event)
-                if isinstance(event, CheckpointSaved | RunEnded):
-                    journal.sync()
+                if isinstance(event, Evaluated | CheckpointSaved | RunEnded):
+                    journal.sync()  # before a checkpoint too: a power cut must not leave it without its past
                 yield event
     assert isinstance(event, RunEnded)
     return event
+
+
+@contextmanager
+def _journal_until(folder: RunFolder, step: int) -> Iterator[Journal]:
+    """The run's journal as it was after a step, open for what comes next."""
+    rewind(folder.events, step)
+    told = {event.step for event in read_events(folder.events) if isinstance(event, CheckpointSaved)}
+    with Journal(folder.events) as journal:
+        for saved in missing_saves(folder, told, until=step) if step else ():
+            journal.append(saved)
+        yield journal
+
+
+def _finish_journal(folder: RunFolder) -> Stream:
+    """The end of a run that has taken all its steps, told late."""
+    step = pointed_step(folder, "last") or 0
+    state = read_state(folder.checkpoint(step))
+    ended = RunEnded(folder.name, step, "finished", state.best_val_loss, state.seconds)
+    with _journal_until(folder, step) as journal:
+        journal.append(ended)
+        journal.sync()
+    yield ended
+    return ended
+
+
+def _check_kept(folder: RunFolder, step: int) -> None:
+    """See that what is told to be done is there.
+
+    Raises:
+        WorkspaceGoneError: Somebody removed it while the run was under way.
+    """
+    if not (folder.config.exists() and folder.checkpoint(step).is_dir()):
+        raise WorkspaceGoneError(folder.root)
 
 
 def _stopped(folder: RunFolder) -> Stream:

@@ -13,8 +13,8 @@ from core.events import CheckpointSaved, Event, ReplyEnded, RunEnded, RunPrepare
 from core.generation.writing import write
 from core.runs.checkpoint import save_checkpoint
 from core.runs.loading import model_weights
-from core.runs.state import CheckpointState
-from core.tasks.training_session import Session
+from core.runs.state import TOKENIZER, CheckpointState
+from core.tasks.training_session import Session, windows_per_step
 from core.tokenizers.tokenizer import EOS
 from core.training.evaluation import evaluate
 from core.training.loop import train
@@ -111,6 +111,12 @@ def _save(session: Session, val_loss: float | None) -> CheckpointSaved:
         best_step=session.best_step,
         dataset=session.dataset.name,
         scaler=precision.scaler.state_dict(),
+        windows=progress.windows,
+        planned_steps=session.plan.steps,
+        schedule_from=session.plan.start,
+        has_conversations=session.dataset.has_conversations,
+        settings=session.config.model_dump(mode="json", exclude_none=True),
+        sha256={TOKENIZER: session.tokenizer_sha256},
     )
     place = save_checkpoint(
         session.folder,
@@ -133,10 +139,8 @@ def _prepared(session: Session) -> RunPrepared:
         vocab_size=session.tokenizer.vocab_size,
         start_step=session.progress.step,
         max_steps=session.plan.steps,
-        steps_per_epoch=session.plan.steps_per_epoch,
-        tokens_per_step=training.batch_size
-        * training.gradient_accumulation_steps
-        * session.config.model.context_length,
+        steps_per_epoch=session.plan.windows_per_epoch / windows_per_step(training),
+        tokens_per_step=windows_per_step(training) * session.config.model.context_length,
         device=session.device.type,
         precision=session.learner.precision.name,
         seed=training.seed,

@@ -1,5 +1,6 @@
 """A run in memory: its model, its data and its optimizer put together, new or from its last checkpoint."""
 
+import dataclasses
 import math
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
@@ -9,23 +10,30 @@ import torch
 from torch import Tensor
 
 from core.batches.dataset import Dataset
-from core.batches.sampler import Windows, batch_at, eval_batches, steps_per_epoch
+from core.batches.sampler import Windows, batch_at, eval_batches, windows_per_epoch
 from core.batches.token_file import TokenFile
 from core.config.run import RunConfig
+from core.config.toml import checked
 from core.config.training import TrainingConfig
 from core.control import StopToken
 from core.errors import DeviceMissingError, RunFinishedError
 from core.events import Event, Notice
 from core.model.transformer import Transformer
-from core.runs.catalog import pointed_step
+from core.runs.catalog import read_config
 from core.runs.folder import RunFolder, Workspace
 from core.runs.loading import load_model, read_optimizer
+from core.runs.pointers import checkpoint_steps, pointed_step, state_or_none
+from core.runs.state import CheckpointState, digest
 from core.tasks.settle_precision import settle_precision
 from core.tokenizers.files import load_tokenizer
 from core.tokenizers.tokenizer import Tokenizer, byte_lengths
 from core.training.loop import Batch, Learner, Plan, Progress
 from core.training.optimizer import make_optimizer, restore_optimizer
 from core.training.precision import Precision, PrecisionName, choose_device
+from core.training.schedule import ScheduleStart, learning_rate_at
+
+HORIZON_SETTINGS = ("max_steps", "max_epochs", "batch_size", "gradient_accumulation_steps")
+SCHEDULE_SETTINGS = ("learning_rate", "min_learning_rate", "schedule", "warmup_steps")
 
 
 @dataclass
@@ -42,6 +50,10 @@ class Session:
     progress: Progress
     best_val_loss: float | None = None
     best_step: int | None = None
+
+    def __post_init__(self) -> None:
+        """Open what lies in other files now: a run that has begun finds nothing of it missing."""
+        _ = self.train_tokens, self.val_tokens, self.tokenizer_sha256
 
     @property
     def training(self) -> TrainingConfig:
@@ -68,9 +80,13 @@ class Session:
     def byte_lengths(self) -> Tensor:
         return torch.from_numpy(byte_lengths(self.tokenizer)).to(self.device)  # (V,)
 
-    def batch_at(self, number: int) -> Batch:
-        """The batch of one forward pass, counted since the run began, on the model's device."""
-        x, y = batch_at(self.train_tokens, self.training.seed, number, 0, self.windows)
+    @cached_property
+    def tokenizer_sha256(self) -> str:
+        return digest(self.folder.tokenizer)
+
+    def batch_at(self, seen: int) -> Batch:
+        """The batch of the forward pass that comes after so many windows, on the model's device."""
+        x, y = batch_at(self.train_tokens, self.training.seed, seen, 0, self.windows)
         return x.to(self.device), y.to(self.device)
 
     def val_batches(self) -> Iterator[Batch]:
@@ -93,13 +109,12 @@ def open_session(
     device = choose_device(config.training.device)
     if device is None:
         raise DeviceMissingError(config.training.device)
-    plan = _plan(config, dataset)
-    tokenizer = load_tokenizer(folder.tokenizer)
     if dataset.val_tokens < 2:
         yield Notice(
             "There is too little text to keep some apart: the run is measured on its own training text."
         )
     if pointed_step(folder, "last") is None:
+        tokenizer, plan = load_tokenizer(folder.tokenizer), _plan(config, dataset, Progress())
         model = Transformer(config.model, tokenizer.vocab_size, config.training.seed).to(device)
         precision = yield from settle_precision(model, config, dataset, workspace, stop)
         if precision is None:
@@ -109,7 +124,7 @@ def open_session(
             folder, config, dataset, tokenizer, model, learner, plan, Progress()
         )
     else:
-        session = yield from _restored(workspace, folder, config, dataset, plan, device, stop)
+        session = yield from _restored(workspace, folder, config, dataset, device, stop)
     if session is not None and config.training.compile:
         session.model.compile()
     return session
@@ -120,15 +135,16 @@ def _restored(
     folder: RunFolder,
     config: RunConfig,
     dataset: Dataset,
-    plan: Plan,
     device: torch.device,
     stop: StopToken,
 ) -> Generator[Event, None, Session | None]:
     """The run as its last checkpoint left it, on this device."""
     loaded = load_model(folder, "last")
-    state = loaded.state
+    state, before = loaded.state, settings_before(folder, loaded.state)
+    progress = _progress(state, before)
+    plan = _plan_on(config, before, dataset, progress, state)
     if state.step >= plan.steps:
-        raise RunFinishedError(folder.name, state.step, _higher_limit(config.training, plan))
+        raise RunFinishedError(folder.name, state.step, _higher_limits(config.training, plan, progress))
     model = loaded.model.to(device)
     precision = yield from settle_precision(model, config, dataset, workspace, stop, state.precision)
     if precision is None:
@@ -137,7 +153,7 @@ def _restored(
     restore_optimizer(learner.optimizer, model, read_optimizer(folder.checkpoint(state.step), state))
     if state.scaler:  # empty where the run did not scale its loss until now
         learner.precision.scaler.load_state_dict(state.scaler)
-    progress = Progress(state.step, state.tokens, state.seconds, state.train_loss)
+    best_val_loss, best_step = _best(folder, state)
     return Session(
         folder,
         config,
@@ -147,29 +163,90 @@ def _restored(
         learner,
         plan,
         progress,
-        state.best_val_loss,
-        state.best_step,
+        best_val_loss,
+        best_step,
     )
+
+
+def _progress(state: CheckpointState, before: TrainingConfig) -> Progress:
+    windows = state.windows
+    if windows is None:  # version 0.1 counted steps alone, all alike
+        windows = state.step * before.batch_size * before.gradient_accumulation_steps
+    return Progress(state.step, windows, state.tokens, state.seconds, state.train_loss)
+
+
+def _best(folder: RunFolder, state: CheckpointState) -> tuple[float | None, int | None]:
+    """The best validation loss until now and its step, of the checkpoints that are still there."""
+    if state.best_step in checkpoint_steps(folder):
+        return state.best_val_loss, state.best_step
+    best = pointed_step(folder, "best")
+    best_state = state_or_none(folder, best)
+    if best_state is None or best_state.step > state.step:
+        return None, None
+    return best_state.val_loss, best_state.step
 
 
 def _learner(model: Transformer, config: RunConfig, precision: PrecisionName) -> Learner:
     return Learner(model, make_optimizer(model, config.training), Precision(precision, model.device))
 
 
-def _plan(config: RunConfig, dataset: Dataset) -> Plan:
+def _plan(
+    config: RunConfig, dataset: Dataset, progress: Progress, start: ScheduleStart | None = None
+) -> Plan:
     """The run's end: so many steps, or so many passes over the text, whichever comes first."""
     training = config.training
-    batches_per_epoch = steps_per_epoch(dataset.train_tokens, windows_of(config))
-    epoch = batches_per_epoch / training.gradient_accumulation_steps
-    if not training.max_epochs:
-        return Plan(training.max_steps, epoch)
-    return Plan(min(training.max_steps, math.ceil(training.max_epochs * epoch)), epoch)
+    per_epoch = windows_per_epoch(dataset.train_tokens, windows_of(config))
+    steps = training.max_steps
+    if training.max_epochs:
+        left = training.max_epochs * per_epoch - progress.windows
+        steps = min(steps, progress.step + max(0, math.ceil(left / windows_per_step(training))))
+    return Plan(steps, per_epoch, start)
 
 
-def _higher_limit(training: TrainingConfig, plan: Plan) -> str:
-    if training.max_epochs and plan.steps < training.max_steps:
-        return f"training.max_epochs={2 * training.max_epochs:g}"
-    return f"training.max_steps={2 * plan.steps}"
+def _plan_on(
+    config: RunConfig, before: TrainingConfig, dataset: Dataset, progress: Progress, state: CheckpointState
+) -> Plan:
+    """The plan of a run that goes on: the one it had, or from here on another one at the rate that it has."""
+    earlier = ScheduleStart(*state.schedule_from) if state.schedule_from else None
+    training = config.training
+    old = _plan(config.model_copy(update={"training": before}), dataset, progress, earlier)
+    if state.planned_steps is not None:
+        old = dataclasses.replace(old, steps=state.planned_steps)
+    if _equal(training, before, HORIZON_SETTINGS + SCHEDULE_SETTINGS):
+        return old
+    plan = _plan(config, dataset, progress, earlier)
+    same_schedule = plan.steps == old.steps and _equal(training, before, SCHEDULE_SETTINGS)
+    if same_schedule or progress.step < training.warmup_steps:
+        return plan
+    rate = learning_rate_at(progress.step, before, old.steps, earlier)
+    start = ScheduleStart(progress.step, rate * training.learning_rate / before.learning_rate)
+    return dataclasses.replace(plan, start=start)
+
+
+def _equal(one: TrainingConfig, other: TrainingConfig, names: tuple[str, ...]) -> bool:
+    return all(getattr(one, name) == getattr(other, name) for name in names)
+
+
+def _higher_limits(training: TrainingConfig, plan: Plan, progress: Progress) -> str:
+    """The settings that would let a finished run go on, twice as far as it has come."""
+    limits = []
+    if progress.step >= training.max_steps:
+        limits.append(f"training.max_steps={2 * progress.step}")
+    if training.max_epochs and progress.windows >= training.max_epochs * plan.windows_per_epoch:
+        limits.append(f"training.max_epochs={2 * progress.windows / plan.windows_per_epoch:.3g}")
+    return " --set ".join(limits)
+
+
+def windows_per_step(training: TrainingConfig) -> int:
+    """How many windows of text one optimizer step is made of."""
+    return training.batch_size * training.gradient_accumulation_steps
+
+
+def settings_before(folder: RunFolder, state: CheckpointState) -> TrainingConfig:
+    """The training settings that a run had until now: those of its checkpoint; in version 0.1 those of its run.toml."""
+    if not state.settings:
+        return read_config(folder).training
+    return checked(TrainingConfig, state.settings["training"])
 
 
 def windows_of(config: RunConfig) -> Windows:

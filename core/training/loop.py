@@ -22,10 +22,10 @@ from core.events import StepDone
 from core.training.loss import counted_tokens, summed_loss
 from core.training.optimizer import set_learning_rate
 from core.training.precision import Precision
-from core.training.schedule import learning_rate_at
+from core.training.schedule import ScheduleStart, learning_rate_at
 
 Batch = tuple[Tensor, Tensor]  # token ids and the tokens that follow them, (B, T) each
-BatchAt = Callable[[int], Batch]  # by the number of the forward pass since the run began
+BatchAt = Callable[[int], Batch]  # by how many windows of text came before
 
 LEAST_SCALE = 1.0  # a float16 loss that overflows unscaled will not get better by scaling
 
@@ -41,10 +41,11 @@ class Learner:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How far a run goes, in optimizer steps, and how many of them read the text once."""
+    """How far a run goes, in optimizer steps, how many windows show the text once, and a schedule's late beginning."""
 
     steps: int
-    steps_per_epoch: float
+    windows_per_epoch: float
+    start: ScheduleStart | None = None
 
 
 @dataclass(slots=True)
@@ -52,6 +53,7 @@ class Progress:
     """How far a run has come; `train` moves it on, a checkpoint keeps it."""
 
     step: int = 0
+    windows: int = 0
     tokens: int = 0
     seconds: float = 0.0
     train_loss: float | None = None
@@ -78,9 +80,9 @@ def train(
     while progress.step < plan.steps and not stop.asked:
         started = time.perf_counter()
         step, passes = progress.step, config.gradient_accumulation_steps
-        learning_rate = learning_rate_at(step, config, plan.steps)
+        learning_rate = learning_rate_at(step, config, plan.steps, plan.start)
         set_learning_rate(optimizer, learning_rate)
-        batches = [batch_at(step * passes + number) for number in range(passes)]
+        batches = [batch_at(progress.windows + number * config.batch_size) for number in range(passes)]
         loss, grad_norm = finite_gradients(learner, batches, config, step)
         learner.precision.scaler.step(optimizer)
         learner.precision.scaler.update()
@@ -88,6 +90,7 @@ def train(
         seconds = time.perf_counter() - started
         tokens = sum(x.numel() for x, _ in batches)
         progress.step, progress.tokens = step + 1, progress.tokens + tokens
+        progress.windows += passes * config.batch_size
         progress.seconds, progress.train_loss = progress.seconds + seconds, loss
         yield StepDone(
             step=progress.step,
@@ -97,7 +100,7 @@ def train(
             tokens=progress.tokens,
             tokens_per_second=tokens / seconds,
             seconds=seconds,
-            epoch=progress.step / plan.steps_per_epoch,
+            epoch=progress.windows / plan.windows_per_epoch,
         )
         model.train()  # whoever looked at the model between two steps may have left it in evaluation mode
 

@@ -8,7 +8,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.batches.sampler import IGNORED, PADDING, Windows, batch_at, chunk, eval_batches, steps_per_epoch
+from core.batches import sampler
+from core.batches.sampler import IGNORED, PADDING, Windows, chunk, eval_batches, windows_per_epoch
 
 EXAMPLES = json.loads((Path(__file__).parents[2] / "worked_examples.json").read_text())
 
@@ -24,6 +25,16 @@ class Text:
 
     def __getitem__(self, part):
         return self.tokens[part]
+
+
+def batch_at(tokens, seed, step, rank, windows):
+    """The batch of a step, counted from 0, where all steps before it were as large."""
+    seen = step * windows.world_size * windows.batch_size
+    return sampler.batch_at(tokens, seed, seen, rank, windows)
+
+
+def steps_per_epoch(n_tokens, windows):
+    return windows_per_epoch(n_tokens, windows) / (windows.world_size * windows.batch_size)
 
 
 def numbered(n_tokens):
@@ -177,3 +188,11 @@ def test_evaluation_is_the_same_every_time():
     assert all(
         torch.equal(a, b) for x, y in zip(first, again, strict=True) for a, b in zip(x, y, strict=True)
     )
+
+
+def test_a_batch_of_another_size_goes_on_at_the_same_place_in_the_text():
+    tokens = numbered(100)
+    singles = [batch_at(tokens, 5, step, 0, Windows(8, 0, 1))[0] for step in range(9)]
+    small = [sampler.batch_at(tokens, 5, seen, 0, Windows(8, 0, 2))[0] for seen in (0, 2)]
+    large = sampler.batch_at(tokens, 5, 4, 0, Windows(8, 0, 5))[0]
+    assert torch.equal(torch.cat([*small, large]), torch.cat(singles))

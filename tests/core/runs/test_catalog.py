@@ -5,10 +5,12 @@ import shutil
 import time
 
 import pytest
+from filelock import FileLock
 
-from core.errors import NoCheckpointError, UnknownRunError
+from core.errors import DamagedRunError, UnknownRunError
 from core.events import RunEnded, RunPrepared
-from core.runs.catalog import Catalog, checkpoint_steps, find_checkpoint, pointed_step
+from core.runs.catalog import Catalog, has_conversations
+from core.runs.state import read_state
 
 
 @pytest.fixture
@@ -105,34 +107,33 @@ def test_the_journal_is_read_back(catalog):
 def test_an_unused_name_differs_from_all_there_are_in_more_than_case(catalog, trained, taken, free):
     for name in taken:
         (trained.runs / name).mkdir()
+        (trained.runs / name / "run.toml").touch()
     assert catalog.unused_name() == free
 
 
-# Checkpoints by name
+def test_a_folder_that_never_became_a_run_claims_its_name_only_while_it_is_held(catalog, trained):
+    stub = trained.run("run")
+    stub.root.mkdir()
+    with FileLock(stub.lock):
+        assert catalog.unused_name() == "run-2"
+    assert catalog.unused_name() == "run"
 
 
-@pytest.mark.parametrize(("which", "step"), [("best", 6), ("last", 6), ("4", 4), ("step-000002", 2)])
-def test_a_checkpoint_is_found_by_pointer_or_step(trained, which, step):
-    assert find_checkpoint(trained.run("first"), which) == trained.run("first").checkpoint(step)
+def test_a_run_whose_settings_are_lost_is_listed_with_those_of_its_checkpoint(catalog, trained):
+    before = catalog.summary("first")
+    trained.run("first").config.unlink()
+    [run] = catalog.runs()
+    assert (run.name, run.preset, run.max_steps) == (before.name, before.preset, before.max_steps)
+    assert catalog.config("first").model.d_model == 16
 
 
-@pytest.mark.parametrize("which", ["3", "newest", "", "-2", "²"])
-def test_a_checkpoint_that_is_not_there_is_refused(trained, which):
-    with pytest.raises(NoCheckpointError):
-        find_checkpoint(trained.run("first"), which)
-
-
-@pytest.mark.parametrize("content", [None, "", "step-000099", "nonsense", "step--1"])
-def test_a_pointer_that_is_missing_or_wrong_gives_the_newest(trained, content):
+def test_whether_a_run_saw_conversations_is_not_guessed_from_a_damaged_file(trained):
     run = trained.run("first")
-    (run.checkpoints / "best").unlink()
-    if content is not None:
-        (run.checkpoints / "best").write_text(content)
-    assert pointed_step(run, "best") == 6
-
-
-def test_drafts_and_strange_folders_are_no_checkpoints(trained):
-    run = trained.run("first")
-    for name in (".draft-step-000008", ".old-step-000008", "step-", "step-eight"):
-        (run.checkpoints / name).mkdir()
-    assert checkpoint_steps(run) == (2, 4, 6)
+    state = read_state(run.checkpoint(6))
+    assert has_conversations(run, state) is False
+    old = state.model_copy(update={"has_conversations": None})  # as version 0.1 wrote it
+    assert has_conversations(run, old) is False
+    for text in ("damaged {", "{}", '{"has_conversations": 1}', "[" * 100_000):
+        run.dataset.write_text(text)
+        with pytest.raises(DamagedRunError, match=r"dataset\.json"):
+            has_conversations(run, old)

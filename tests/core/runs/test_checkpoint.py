@@ -3,16 +3,17 @@
 import errno
 import json
 import os
+import shutil
 
 import pytest
 import torch
 from safetensors import SafetensorError
 
-from core.errors import DiskFullError, WorkspaceError
+from core.errors import DiskFullError, WorkspaceError, WorkspaceGoneError
 from core.runs import checkpoint, files
-from core.runs.catalog import checkpoint_steps, pointed_step
 from core.runs.checkpoint import save_checkpoint
 from core.runs.folder import RunFolder
+from core.runs.pointers import checkpoint_steps, pointed_step
 from core.runs.state import CheckpointState, read_state
 
 
@@ -98,9 +99,9 @@ def test_the_one_just_written_is_kept_beside_later_ones_that_a_kill_left_behind(
 def test_best_is_pointed_at_before_last_so_that_a_kill_between_loses_neither(run, monkeypatch):
     save(run, 2, best=2)
     written = []
-    monkeypatch.setattr(checkpoint, "write_whole", lambda path, _: written.append(path.name))
+    monkeypatch.setattr(checkpoint, "point", lambda _, which, step: written.append((which, step)))
     save(run, 4, best=4)
-    assert written == ["state.json", "best", "last"]
+    assert written == [("best", 4), ("last", 4)]
 
 
 def test_writing_a_step_again_replaces_it(run):
@@ -131,6 +132,29 @@ def test_a_folder_that_was_moved_aside_goes_where_its_successor_came(run):
     (run.checkpoints / ".old-step-000002").mkdir()
     save(run, 4)
     assert names(run) == ["last", "step-000002", "step-000004"]
+
+
+def test_drafts_of_pointers_that_a_kill_left_behind_are_cleared_away(run):
+    for folder in (run.checkpoints, run.root):
+        (folder / ".best.123.draft").write_text("step-00")
+    save(run, 5)
+    assert names(run) == ["last", "step-000005"]
+    assert sorted(path.name for path in run.root.iterdir()) == ["checkpoints"]
+
+
+def test_a_damaged_one_that_was_set_aside_goes_when_the_run_has_come_past_its_step(run):
+    (run.checkpoints / ".damaged-step-000004").mkdir()
+    save(run, 3)
+    assert names(run) == [".damaged-step-000004", "last", "step-000003"]
+    save(run, 4)
+    assert names(run) == ["last", "step-000003", "step-000004"]
+
+
+def test_a_checkpoint_is_not_written_where_the_run_s_folder_was_removed(run):
+    shutil.rmtree(run.root)
+    with pytest.raises(WorkspaceGoneError):
+        save(run, 2)
+    assert not run.root.exists()
 
 
 # A disk that is full

@@ -5,9 +5,9 @@ import json
 
 import pytest
 
-from core.errors import DiskFullError
+from core.errors import DiskFullError, WorkspaceGoneError
 from core.events import CheckpointSaved, Evaluated, Notice, RunEnded, RunPrepared, SampleWritten, StepDone
-from core.runs.journal import Journal, read_events, rewind
+from core.runs.journal import Journal, has_ended, read_events, rewind
 
 PREPARED = RunPrepared("a", "tiny", 10, 30, 0, 4, 2.0, 32, "cpu", "float32", 42)
 
@@ -78,6 +78,14 @@ def test_a_run_without_a_journal_has_no_events(tmp_path):
         "7",
         '{"event": "from_the_future"}',
         '{"event": "notice"}',
+        '{"event": ["notice"], "text": "a"}',
+        '{"event": "notice", "text": 3}',
+        '{"event": "step_done", "step": "3"}',
+        json.dumps(step(4).as_record() | {"step": "4"}),
+        json.dumps(step(4).as_record() | {"step": None}),
+        json.dumps(step(4).as_record() | {"step": True}),
+        json.dumps(step(4).as_record()).replace('"step": 4', '"step": ' + "4" * 5_000),
+        "[" * 100_000,
     ],
 )
 def test_a_line_that_is_torn_or_unknown_is_left_out(path, line):
@@ -89,6 +97,50 @@ def test_a_line_that_is_torn_or_unknown_is_left_out(path, line):
 def test_rewinding_forgets_what_came_after_the_step_and_the_end(path):
     rewind(path, 2)
     assert list(read_events(path)) == WHOLE[:8]
+
+
+LATER = [
+    '{"event": "from_the_future", "step": 9}',
+    json.dumps(Notice("kept").as_record() | {"one_more_field": [1, 2]}),
+    '{"event": "notice", "text":    "spaced as nobody of us would"}',
+]
+
+
+@pytest.mark.parametrize("line", LATER)
+def test_rewinding_keeps_lines_of_a_later_version_as_they_are(path, line):
+    with path.open("a") as file:
+        file.write(line + "\n")
+    rewind(path, 2)
+    assert path.read_text().splitlines()[-1] == line
+
+
+def test_a_line_with_a_field_of_a_later_version_is_read_and_rewound_like_any_other(path):
+    with path.open("a") as file:
+        file.write(json.dumps(step(4).as_record() | {"one_more_field": 1}) + "\n")
+    assert list(read_events(path))[-1] == step(4)
+    rewind(path, 3)
+    assert list(read_events(path))[-1] == step(3)
+
+
+def test_a_journal_that_was_deleted_or_replaced_is_noticed_at_the_next_event(path):
+    with Journal(path) as journal:
+        journal.append(step(4))
+        path.rename(path.with_name("moved"))
+        with pytest.raises(WorkspaceGoneError):
+            journal.append(step(5))
+        path.touch()
+        with pytest.raises(WorkspaceGoneError):
+            journal.append(step(6))
+
+
+@pytest.mark.parametrize(("reason", "ended"), [("finished", True), ("stopped", False)])
+def test_only_a_run_that_took_all_its_steps_has_ended(path, reason, ended):
+    with Journal(path) as journal:
+        journal.append(RunEnded("a", 4, reason, 3.0, 1.0))
+    assert has_ended(path) is ended
+    with Journal(path) as journal:
+        journal.append(step(5))
+    assert not has_ended(path)
 
 
 def test_rewinding_to_the_beginning_forgets_all_for_all_is_told_again(path):

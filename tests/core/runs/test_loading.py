@@ -1,15 +1,18 @@
 """What is read back is what was written, and what is damaged says so."""
 
 import json
+import shutil
 
 import pytest
 import torch
 
 from core.errors import DamagedCheckpointError, DamagedRunError, NoCheckpointError, WrongShapeError
 from core.model.transformer import Transformer
+from core.runs import loading
 from core.runs.checkpoint import save_checkpoint
 from core.runs.loading import load_model, model_weights, read_optimizer, restore_weights
-from core.runs.state import digest
+from core.runs.state import CheckpointState, digest, read_state
+from tests.core.runs.altered import alter_state, make_first_format
 
 IDS = torch.tensor([[4, 9, 5, 7], [8, 8, 6, 10]])
 FILES = ["model.safetensors", "optimizer.safetensors", "state.json"]
@@ -18,6 +21,12 @@ FILES = ["model.safetensors", "optimizer.safetensors", "state.json"]
 @pytest.fixture
 def run(trained):
     return trained.run("first")
+
+
+def change(path, before, after):
+    text = path.read_text()
+    assert before in text
+    path.write_text(text.replace(before, after))
 
 
 def read_all(run, which="last"):
@@ -102,7 +111,21 @@ def test_a_single_bit_that_flipped_is_noticed(run, name):
         read_all(run)
 
 
-@pytest.mark.parametrize("text", ["", "{}", "[1]", "null", '{"step": "six"}', '{"step":', "\x00\xff"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{}",
+        "[1]",
+        "null",
+        '{"step": "six"}',
+        '{"step":',
+        "\x00\xff",
+        "[" * 100_000,
+        "1" * 5_000,
+        '{"format": 9e9}',
+    ],
+)
 def test_a_state_that_is_not_one_is_noticed(run, text):
     (run.checkpoint(6) / "state.json").write_text(text, encoding="latin-1")
     with pytest.raises(DamagedCheckpointError, match=r"state\.json"):
@@ -111,7 +134,7 @@ def test_a_state_that_is_not_one_is_noticed(run, text):
 
 def test_a_state_of_a_later_format_is_refused(run):
     path = run.checkpoint(6) / "state.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"format": 2}))
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"format": 3}))
     with pytest.raises(DamagedCheckpointError, match="later version"):
         read_all(run)
 
@@ -119,17 +142,15 @@ def test_a_state_of_a_later_format_is_refused(run):
 def test_a_file_that_is_what_was_written_and_yet_no_safetensors_is_noticed(run):
     checkpoint = run.checkpoint(6)
     (checkpoint / "model.safetensors").write_bytes(b"nothing of the kind")
-    record = json.loads((checkpoint / "state.json").read_text())
-    record["sha256"]["model.safetensors"] = digest(checkpoint / "model.safetensors")
-    (checkpoint / "state.json").write_text(json.dumps(record))
+    sums = read_state(checkpoint).sha256
+    alter_state(checkpoint, sha256=sums | {"model.safetensors": digest(checkpoint / "model.safetensors")})
     with pytest.raises(DamagedCheckpointError, match="cannot be read"):
         read_all(run)
 
 
 def test_a_file_without_a_checksum_is_not_trusted(run):
     checkpoint = run.checkpoint(6)
-    record = json.loads((checkpoint / "state.json").read_text())
-    (checkpoint / "state.json").write_text(json.dumps(record | {"sha256": {}}))
+    alter_state(checkpoint, sha256={})
     with pytest.raises(DamagedCheckpointError, match="not what was written"):
         read_all(run)
 
@@ -153,11 +174,80 @@ def test_an_earlier_checkpoint_opens_where_the_last_is_damaged(run):
     ],
 )
 def test_a_checkpoint_of_another_shape_names_the_first_tensor_that_differs(run, before, after, told):
-    settings = run.config.read_text()
-    assert before in settings
-    run.config.write_text(settings.replace(before, after))
+    make_first_format(run.checkpoint(6))  # which kept no settings to compare with
+    change(run.config, before, after)
     with pytest.raises(WrongShapeError, match=told):
         load_model(run, "last")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        ("n_heads = 2", "n_heads = 4", "n_heads is 2 in it and 4 in them"),
+        ('activation = "gelu"', 'activation = "relu"', "activation is gelu in it and relu in them"),
+        ("d_model = 16", "d_model = 32", "d_model is 16 in it and 32 in them"),
+        ("position_base = 10000.0", "position_base = 5000.0", "position_base is 10000.0 in it"),
+    ],
+)
+def test_settings_that_would_make_the_weights_mean_something_else_are_refused(run, before, after, told):
+    change(run.config, before, after)
+    with pytest.raises(WrongShapeError, match=told):
+        load_model(run, "last")
+
+
+def test_settings_of_training_and_sampling_may_be_edited(run):
+    change(run.config, "temperature = 0.8", "temperature = 0.3")
+    change(run.config, "max_steps = 6", "max_steps = 60")
+    assert load_model(run, "last").config.sampling.temperature == 0.3
+
+
+def test_two_letters_swapped_in_the_tokenizer_are_noticed(run):
+    record = json.loads(run.tokenizer.read_text())
+    record["tokens"][7], record["tokens"][8] = record["tokens"][8], record["tokens"][7]
+    run.tokenizer.write_text(json.dumps(record))
+    with pytest.raises(DamagedRunError, match=r"tokenizer\.json is not what was written"):
+        load_model(run, "last")
+
+
+@pytest.mark.parametrize("name", list(CheckpointState.model_fields))
+def test_no_value_of_a_state_changes_unnoticed(run, name):
+    path = run.checkpoint(6) / "state.json"
+    record = json.loads(path.read_text())
+    record[name] = 1 if name == "format" else "another"
+    path.write_text(json.dumps(record))
+    with pytest.raises(DamagedCheckpointError, match=r"state\.json"):
+        load_model(run, "last")
+
+
+def test_a_state_of_another_step_is_noticed(run):
+    (run.checkpoint(6) / "state.json").write_bytes((run.checkpoint(4) / "state.json").read_bytes())
+    with pytest.raises(DamagedCheckpointError, match="of step 4"):
+        load_model(run, "last")
+
+
+def test_a_checkpoint_of_the_first_format_opens(run):
+    expected = load_model(run, "last")
+    make_first_format(run.checkpoint(6))
+    loaded = load_model(run, "last")
+    assert (loaded.state.windows, loaded.state.settings) == (None, {})
+    assert torch.equal(logits(loaded.model), logits(expected.model))
+
+
+def test_what_a_training_removes_while_it_is_opened_is_looked_for_again(run, monkeypatch):
+    """As `last` moves on, and the checkpoint that it named goes, between finding and reading it."""
+    (run.checkpoints / "last").write_text("step-000004\n")
+    read, moved = loading.read_tensors, []
+
+    def move_on(checkpoint, name, state):
+        if not moved:
+            moved.append(checkpoint.name)
+            (run.checkpoints / "last").write_text("step-000006\n")
+            shutil.rmtree(checkpoint)
+        return read(checkpoint, name, state)
+
+    monkeypatch.setattr(loading, "read_tensors", move_on)
+    assert load_model(run, "last").state.step == 6
+    assert moved == ["step-000004"]
 
 
 @pytest.mark.parametrize("text", ["model = 3", "not TOML", "[model]\nn_layer = 3", "[model]\nn_layers = 0"])

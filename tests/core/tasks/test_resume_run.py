@@ -3,16 +3,18 @@
 import errno
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from filelock import FileLock
 
-from core.config.toml import run_to_toml
+from core.config.toml import run_to_toml, with_settings
 from core.control import StopToken
 from core.errors import (
     BadSettingError,
@@ -23,6 +25,7 @@ from core.errors import (
     RunFinishedError,
     UnknownRunError,
     UnknownSettingError,
+    WorkspaceGoneError,
     WrongShapeError,
 )
 from core.events import CheckpointSaved, Evaluated, Notice, RunEnded, RunPrepared, SampleWritten, StepDone
@@ -30,6 +33,8 @@ from core.runs import checkpoint
 from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
 from core.tasks.train_model import resume_run, train_model
+from core.training.schedule import learning_rate_at
+from tests.core.runs.altered import alter_state, make_first_format
 
 ROOT = Path(__file__).parents[3]
 STEPS = 6
@@ -146,9 +151,27 @@ def test_a_run_killed_between_any_two_events_goes_on_with_the_same_steps(filled,
 
 def test_a_run_killed_after_its_last_checkpoint_is_finished(filled, trained, tiny):
     closed_after(filled, tiny(), len(list(Catalog(trained).events("first"))) - 1)
+    [*_, ended] = resume(filled)
+    assert (ended.step, ended.reason) == (STEPS, "finished")
+    assert told(filled) == told(trained, "first")
+    assert [type(e) for e in Catalog(filled).events("a")] == [
+        type(e) for e in Catalog(trained).events("first")
+    ]
     with pytest.raises(RunFinishedError):
         resume(filled)
-    assert told(filled) == told(trained, "first")
+
+
+def test_a_kill_between_a_save_and_its_line_loses_no_line(filled, trained, tiny):
+    events = list(Catalog(trained).events("first"))
+    for number, event in enumerate(events, 1):
+        if isinstance(event, CheckpointSaved):
+            workspace = Workspace(shutil.copytree(filled.root, filled.root.with_name(f"cut-{number}")))
+            closed_after(workspace, tiny(), number)
+            journal = workspace.run("a").events
+            journal.write_bytes(b"".join(journal.read_bytes().splitlines(keepends=True)[:-1]))
+            resume(workspace)
+            saves = [e.step for e in Catalog(workspace).events("a") if isinstance(e, CheckpointSaved)]
+            assert saves == [e.step for e in events if isinstance(e, CheckpointSaved)]
 
 
 def test_a_run_killed_before_it_was_one_can_be_started_again(filled, tiny):
@@ -223,7 +246,14 @@ def test_a_run_that_its_epochs_ended_says_so(filled, tiny):
     list(train_model(filled, "a", tiny({"training.max_epochs": 0.02}), StopToken()))
     with pytest.raises(RunFinishedError) as refused:
         resume(filled)
-    assert "--set training.max_epochs=0.04" in refused.value.remedy
+    [limit] = re.findall(r"--set training.max_epochs=([0-9]+[.][0-9]+)", refused.value.remedy)
+    assert resume(filled, {"training.max_epochs": float(limit)})[-1].step in (4, 5)
+
+
+def test_the_advice_counts_from_where_the_run_is(trained):
+    with pytest.raises(RunFinishedError) as refused:
+        resume(trained, {"training.max_steps": 3}, name="first")
+    assert "--set training.max_steps=12" in refused.value.remedy
 
 
 def test_a_finished_run_goes_on_with_a_higher_limit(trained):
@@ -261,10 +291,9 @@ def test_auto_stays_with_the_precision_that_the_run_began_in(filled, tiny):
 
 
 def test_a_run_from_a_gpu_in_float16_goes_on_without_it_on_a_processor(stopped):
-    path = stopped.run("a").checkpoint(3) / "state.json"
     scaler = {"scale": 1024.0, "growth_factor": 2.0, "backoff_factor": 0.5, "growth_interval": 2000}
     scaler["_growth_tracker"] = 0
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"precision": "float16", "scaler": scaler}))
+    alter_state(stopped.run("a").checkpoint(3), precision="float16", scaler=scaler)
     events = resume(stopped, {"training.precision": "auto"})
     assert next(e.precision for e in events if isinstance(e, RunPrepared)) in ("float32", "bfloat16")
     assert events[-1].reason == "finished"
@@ -287,6 +316,69 @@ def test_a_data_set_that_is_gone_for_good_is_named(stopped, fill):
     fill(stopped, {"new.txt": "a new text. " * 20})
     with pytest.raises(DamagedDatasetError):
         resume(stopped)
+
+
+def rates(events):
+    return [event.learning_rate for event in events if isinstance(event, StepDone)]
+
+
+def test_a_longer_run_goes_on_at_the_learning_rate_that_it_has(stopped):
+    before = rates(Catalog(stopped).events("a"))
+    after = rates(resume(stopped, {"training.max_steps": 60}))
+    expected = learning_rate_at(3, Catalog(stopped).config("a").training, STEPS)
+    assert before[-1] > after[0] == pytest.approx(expected)
+    assert all(one > other for one, other in pairwise(after))
+    assert after[-1] == pytest.approx(1e-4, rel=0.01)
+
+
+def test_a_finished_run_goes_on_at_the_rate_that_it_ended_with(trained):
+    before = rates(Catalog(trained).events("first"))
+    after = rates(resume(trained, {"training.max_steps": 12}, name="first"))
+    assert max(after) <= before[-1]
+    assert after == [pytest.approx(1e-4)] * 6
+
+
+def test_a_learning_rate_halved_on_the_way_is_half_of_what_it_was(stopped):
+    plain = learning_rate_at(3, Catalog(stopped).config("a").training, STEPS)
+    halved = rates(resume(stopped, {"training.learning_rate": 5e-4}))
+    assert halved[0] == pytest.approx(plain / 2)
+
+
+def test_a_schedule_changed_once_is_kept_by_the_next_resume(stopped, tmp_path):
+    other = Workspace(shutil.copytree(stopped.root, tmp_path / "copy"))
+    whole = rates(resume(stopped, {"training.max_steps": 10}))
+    stop = StopToken()
+    first = []
+    for event in resume_run(other, "a", {"training.max_steps": 10}, stop):
+        first.append(event)
+        if isinstance(event, StepDone) and event.step == 6:
+            stop.set()
+    assert rates(first) + rates(resume(other)) == whole
+    assert told(other) == told(stopped)
+
+
+def test_a_batch_of_another_size_goes_on_at_the_same_place_in_the_text(stopped):
+    epoch = [event.epoch for event in Catalog(stopped).events("a") if isinstance(event, StepDone)]
+    after = [event for event in resume(stopped, {"training.batch_size": 8}) if isinstance(event, StepDone)]
+    one_window = epoch[0] / 4
+    assert [event.epoch for event in after] == pytest.approx([one_window * seen for seen in (20, 28, 36)])
+
+
+@pytest.mark.parametrize(("setting", "value"), [("optimizer", "adam"), ("seed", 1), ("window_overlap", 2)])
+def test_what_made_the_run_what_it_is_is_refused_also_where_run_toml_was_edited(stopped, setting, value):
+    with pytest.raises(BadSettingError, match=f"training.{setting} cannot change"):
+        resume(stopped, {f"training.{setting}": value})
+    edited = with_settings(Catalog(stopped).config("a"), {f"training.{setting}": value})
+    stopped.run("a").config.write_text(run_to_toml(edited))
+    with pytest.raises(BadSettingError, match=f"training.{setting} cannot change"):
+        resume(stopped)
+
+
+def test_what_changes_is_told_setting_by_setting(stopped):
+    events = resume(stopped, {"training.batch_size": 8, "training.weight_decay": 0.0})
+    notices = " ".join(event.text for event in events if isinstance(event, Notice))
+    assert "batch_size is now 8 instead of 4." in notices
+    assert "weight_decay is now 0.0 instead of 0.1." in notices
 
 
 # What is in the way
@@ -332,8 +424,41 @@ def test_a_run_without_one_whole_checkpoint_says_what_is_wrong_with_its_last(sto
 def test_settings_of_another_shape_are_told(stopped):
     config = stopped.run("a").config
     config.write_text(config.read_text().replace("d_ff = 32", "d_ff = 64"))
-    with pytest.raises(WrongShapeError, match="feed_forward"):
+    with pytest.raises(WrongShapeError, match=r"model\.d_ff is 32 in it and 64 in them"):
         resume(stopped)
+
+
+def test_a_run_whose_settings_are_lost_goes_on_with_those_of_its_checkpoint(stopped, trained):
+    stopped.run("a").config.unlink()
+    resume(stopped)
+    assert told(stopped) == told(trained, "first")
+    assert stopped.run("a").config.exists()
+
+
+def test_a_run_of_the_first_format_goes_on_with_the_same_steps(stopped, trained):
+    for step in (0, 2, 3):
+        make_first_format(stopped.run("a").checkpoint(step))
+    resume(stopped)
+    assert told(stopped) == told(trained, "first")
+    assert weights(stopped) == weights(trained, "first")
+
+
+@pytest.mark.parametrize("moment", [StepDone, Evaluated, SampleWritten])
+def test_a_run_whose_folder_goes_away_meanwhile_is_not_told_to_be_finished(stopped, moment):
+    stream = resume_run(stopped, "a", {}, StopToken())
+    with pytest.raises(WorkspaceGoneError):
+        for event in stream:
+            if isinstance(event, moment):
+                shutil.rmtree(stopped.root)
+    assert not stopped.root.exists()
+
+
+def test_a_last_checkpoint_that_goes_away_meanwhile_is_noticed_before_the_end_is_told(stopped):
+    run = stopped.run("a")
+    with pytest.raises(WorkspaceGoneError):
+        for event in resume_run(stopped, "a", {}, StopToken()):
+            if isinstance(event, CheckpointSaved) and event.step == STEPS:
+                shutil.rmtree(run.checkpoint(STEPS))
 
 
 def test_a_full_disk_ends_the_run_with_its_checkpoints_and_it_goes_on_with_room(

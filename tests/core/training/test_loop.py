@@ -43,7 +43,7 @@ def make_learner(model, config, precision=FLOAT32):
 
 def take(learner, config, steps, progress=None, stop=None, batch_at=make_batch):
     progress = progress or Progress()
-    return list(train(learner, batch_at, config, Plan(steps, 2.0), progress, stop or StopToken()))
+    return list(train(learner, batch_at, config, Plan(steps, 128), progress, stop or StopToken()))
 
 
 def gradients(model, batches, precision=FLOAT32):
@@ -156,9 +156,9 @@ def test_accumulation_reads_other_batches_in_every_pass_of_every_step():
         asked.append(number)
         return make_batch(number)
 
-    config = TrainingConfig(gradient_accumulation_steps=3)
+    config = TrainingConfig(batch_size=4, gradient_accumulation_steps=3)
     take(make_learner(make_model(), config), config, 2, batch_at=batch_at)
-    assert asked == [0, 1, 2, 3, 4, 5]
+    assert asked == [0, 4, 8, 12, 16, 20]
 
 
 def test_the_loss_falls_on_a_batch_seen_again_and_again():
@@ -187,7 +187,7 @@ def test_a_loop_entered_again_goes_on_as_if_it_had_not_stopped():
     whole = take(make_learner(make_model(dropout=0.2), config), config, 6)
     learner, progress, stop = make_learner(make_model(dropout=0.2), config), Progress(), StopToken()
     halves = []
-    for step in train(learner, make_batch, config, Plan(6, 2.0), progress, stop):
+    for step in train(learner, make_batch, config, Plan(6, 128), progress, stop):
         halves.append(step)
         torch.rand(5)  # what happens between two steps has no bearing on them
         learner.model.eval()

@@ -1,0 +1,63 @@
+"""What may change where a run goes on, and what each change does; the rest made the run what it is."""
+
+from typing import Any
+
+from core.config.run import RunConfig
+from core.errors import BadSettingError
+
+SCHEDULE = "The learning rate goes on from where it is, and the schedule from there to the run's end."
+ORDER = "The run goes on at the same place in the text."
+FROM_HERE = "It holds from the next step on."
+EXACT = "The losses are no longer those of an unchanged run to the last digit."
+
+MAY_CHANGE = {
+    "max_steps": SCHEDULE,
+    "max_epochs": SCHEDULE,
+    "learning_rate": "The learning rate is multiplied by as much from here on, and falls from there to the run's end.",
+    "min_learning_rate": SCHEDULE,
+    "schedule": SCHEDULE,
+    "warmup_steps": "A run past its warm-up doesn't warm up again.",
+    "batch_size": ORDER,
+    "gradient_accumulation_steps": ORDER,
+    "weight_decay": FROM_HERE,
+    "beta1": FROM_HERE,
+    "beta2": FROM_HERE,
+    "epsilon": FROM_HERE,
+    "max_grad_norm": FROM_HERE,
+    "eval_interval": FROM_HERE,
+    "eval_batches": "Validation losses from here on are measured on another part of the text than those before.",
+    "keep_checkpoints": FROM_HERE,
+    "sample_prompt": FROM_HERE,
+    "sample_tokens": FROM_HERE,
+    "precision": EXACT,
+    "device": EXACT,
+    "compile": EXACT,
+}
+MAY_NOT_CHANGE = {
+    "optimizer": "its running means are those of the other optimizer",
+    "seed": "it fixes the order of the text, and how far the run has come in it",
+    "window_overlap": "it fixes how the text is cut into windows, and how far the run has come in them",
+}
+
+
+def explain_changes(before: dict[str, Any], after: RunConfig) -> list[str]:
+    """A sentence for each setting of `training` that differs.
+
+    Args:
+        before: The settings of the run until now, by group; one that is not in it counts as unchanged.
+
+    Raises:
+        BadSettingError: One of them made the run what it is.
+    """
+    sentences = []
+    was = before.get("training", {})
+    for name, value in after.training.model_dump(mode="json").items():
+        if was.get(name, value) == value:
+            continue
+        if name in MAY_NOT_CHANGE:
+            raise BadSettingError(
+                f"training.{name}",
+                f"cannot change once a run has begun: {MAY_NOT_CHANGE[name]}. It was {was[name]!r}",
+            )
+        sentences.append(f"{name} is now {value!r} instead of {was[name]!r}. {MAY_CHANGE[name]}")
+    return sentences

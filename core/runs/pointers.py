@@ -1,0 +1,107 @@
+"""Which checkpoints a run has, which of them are called "best" and "last", and whether they are whole."""
+
+import re
+from pathlib import Path
+
+from core.errors import DamagedCheckpointError, NoCheckpointError
+from core.runs.files import write_whole
+from core.runs.folder import RunFolder, checkpoint_name
+from core.runs.state import OPTIMIZER, WEIGHTS, CheckpointState, check_file, read_state
+
+POINTERS = ("best", "last")
+_STEP = re.compile(r"(?:step-)?([0-9]{1,12})")
+_FOLDER = re.compile(r"step-[0-9]{6,12}")
+
+
+def checkpoint_steps(run: RunFolder) -> tuple[int, ...]:
+    """The steps whose checkpoints are there, ascending."""
+    folders = run.checkpoints.glob("step-*")
+    return tuple(sorted(int(path.name[5:]) for path in folders if _FOLDER.fullmatch(path.name)))
+
+
+def find_checkpoint(run: RunFolder, which: str) -> Path:
+    """The folder of the checkpoint called "best", "last" or by its step, such as "500".
+
+    Raises:
+        NoCheckpointError: There is none of that name; those there are get listed.
+    """
+    steps = checkpoint_steps(run)
+    step = pointed_step(run, which) if which in POINTERS else _step_or_none(which)
+    if step is None or step not in steps:
+        known = [*POINTERS, *map(str, steps)] if steps else []
+        raise NoCheckpointError(run.name, which, ", ".join(known))
+    return run.checkpoint(step)
+
+
+def pointed_step(run: RunFolder, which: str) -> int | None:
+    """The step that `best` or `last` names.
+
+    Where the file is missing or wrong, what it should name: the newest, or the one with the lowest validation loss.
+    None where there is no checkpoint.
+    """
+    named = read_pointer(run, which)
+    if named is not None:
+        return named
+    return best_step_of(run) if which == "best" else max(checkpoint_steps(run), default=None)
+
+
+def read_pointer(run: RunFolder, which: str) -> int | None:
+    """The step that the file `best` or `last` names; None where it names no checkpoint that is there."""
+    try:
+        step = _step_or_none((run.checkpoints / which).read_text(encoding="utf-8").strip())
+    except (OSError, ValueError):
+        return None
+    return step if step in checkpoint_steps(run) else None
+
+
+def lost_pointers(run: RunFolder) -> list[str]:
+    """Those of "best" and "last" that stand and name no checkpoint. One that is missing was never written."""
+    return [
+        which for which in POINTERS if (run.checkpoints / which).exists() and read_pointer(run, which) is None
+    ]
+
+
+def best_step_of(run: RunFolder) -> int | None:
+    """The step with the lowest validation loss after training began; the newest where none was evaluated since."""
+    losses: dict[int, float] = {}
+    steps = checkpoint_steps(run)
+    for step in steps:
+        state = state_or_none(run, step)
+        if step and state is not None and state.val_loss is not None:
+            losses[step] = state.val_loss
+    return min(losses, key=lambda step: losses[step]) if losses else max(steps, default=None)
+
+
+def state_or_none(run: RunFolder, step: int | None) -> CheckpointState | None:
+    """What a checkpoint says of itself; None where it cannot be read."""
+    try:
+        return None if step is None else read_state(run.checkpoint(step))
+    except DamagedCheckpointError:
+        return None
+
+
+def check_whole(run: RunFolder, step: int) -> CheckpointState:
+    """The state of a checkpoint, all of its files compared with their SHA-256.
+
+    Raises:
+        DamagedCheckpointError: One is missing or altered.
+    """
+    checkpoint = run.checkpoint(step)
+    state = read_state(checkpoint)
+    for name in (WEIGHTS, OPTIMIZER):
+        check_file(checkpoint, name, state)
+    return state
+
+
+def point(run: RunFolder, which: str, step: int) -> None:
+    """Make `best` or `last` name a step.
+
+    Raises:
+        DiskFullError, WorkspaceError: It names what it named before.
+    """
+    write_whole(run.checkpoints / which, checkpoint_name(step) + "\n")
+
+
+def _step_or_none(which: str) -> int | None:
+    found = _STEP.fullmatch(which)
+    return int(found[1]) if found else None

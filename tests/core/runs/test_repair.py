@@ -1,0 +1,135 @@
+"""Before a run goes on, what a kill or a failing disk left is put right, and nothing whole is lost."""
+
+import os
+import shutil
+
+import pytest
+from filelock import FileLock
+
+from core.errors import DamagedCheckpointError
+from core.events import CheckpointSaved
+from core.runs.catalog import Catalog
+from core.runs.pointers import checkpoint_steps, pointed_step
+from core.runs.repair import missing_saves, remove_stubs, repair_checkpoints
+from tests.core.runs.altered import alter_state
+
+
+@pytest.fixture
+def run(trained):
+    return trained.run("first")
+
+
+def spoil(run, *steps):
+    for step in steps:
+        path = run.checkpoint(step) / "model.safetensors"
+        path.write_bytes(path.read_bytes()[:-8])
+
+
+def pointers(run):
+    return pointed_step(run, "last"), pointed_step(run, "best")
+
+
+def test_a_run_that_is_whole_is_left_as_it_is(run):
+    before = {path: path.read_bytes() for path in run.root.rglob("*") if path.is_file()}
+    assert repair_checkpoints(run) == []
+    assert {path: path.read_bytes() for path in run.root.rglob("*") if path.is_file()} == before
+
+
+def test_last_and_best_both_leave_a_damaged_checkpoint(run):
+    alter_state(run.checkpoint(2), val_loss=1.0)
+    spoil(run, 6)
+    told = repair_checkpoints(run)
+    assert pointers(run) == (4, 2)
+    assert told == [
+        "The checkpoint of step 6 is damaged, so the run goes on from step 4.",
+        "The best checkpoint is damaged; of those that are left, step 2 is the best.",
+    ]
+
+
+def test_a_damaged_best_before_the_last_is_replaced_too(run):
+    alter_state(run.checkpoint(6), best_step=2, val_loss=9.0)
+    (run.checkpoints / "best").write_text("step-000002\n")
+    spoil(run, 2)
+    [told] = repair_checkpoints(run)
+    assert "best checkpoint is damaged" in told
+    assert pointers(run) == (6, 4)
+
+
+def test_damaged_checkpoints_take_no_whole_one_s_place(run):
+    spoil(run, 6)
+    repair_checkpoints(run)
+    assert checkpoint_steps(run) == (2, 4)
+    assert (run.checkpoints / ".damaged-step-000006").is_dir()  # kept until the run has come past it
+
+
+@pytest.mark.parametrize("which", ["best", "last"])
+def test_a_garbled_pointer_is_written_anew_and_told(run, which):
+    (run.checkpoints / which).write_text("step-9")
+    assert repair_checkpoints(run) == [f"The file that names the {which} checkpoint was damaged."]
+    assert pointers(run) == (6, 6)
+    assert repair_checkpoints(run) == []
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[" * 100_000, "1" * 5_000, '{"format": 99}'])
+def test_a_garbled_state_is_stepped_back_over(run, text):
+    (run.checkpoint(6) / "state.json").write_text(text)
+    repair_checkpoints(run)
+    assert pointers(run) == (4, 4)
+
+
+def test_where_no_checkpoint_is_whole_nothing_is_changed(run):
+    spoil(run, 2, 4, 6)
+    before = sorted(path.name for path in run.checkpoints.iterdir())
+    with pytest.raises(DamagedCheckpointError, match="step-000006"):
+        repair_checkpoints(run)
+    assert sorted(path.name for path in run.checkpoints.iterdir()) == before
+    assert pointers(run) == (6, 6)
+
+
+def test_checkpoints_that_a_journal_lacks_are_derived_from_what_stands(run, trained):
+    told = [event for event in Catalog(trained).events("first") if isinstance(event, CheckpointSaved)]
+    derived = list(missing_saves(run, told={2}, until=6))
+    assert [(event.step, event.is_best, event.bytes) for event in derived] == [
+        (event.step, event.is_best, event.bytes) for event in told if event.step in (4, 6)
+    ]
+    assert list(missing_saves(run, told={2}, until=3)) == []
+
+
+# Folders that never became runs
+
+
+def make_stub(trained, name="stub"):
+    stub = trained.run(name)
+    stub.checkpoints.mkdir(parents=True)
+    for path in (stub.tokenizer, stub.dataset, stub.lock, stub.root / f".run.toml.{os.getpid()}.draft"):
+        path.touch()
+    return stub
+
+
+def test_what_a_killed_training_left_before_it_was_a_run_is_removed(trained):
+    stub = make_stub(trained)
+    remove_stubs(trained)
+    assert not stub.root.exists()
+    assert trained.run("first").config.exists()
+
+
+def test_a_stub_that_a_training_holds_stays(trained):
+    stub = make_stub(trained)
+    with FileLock(stub.lock):
+        remove_stubs(trained)
+    assert stub.tokenizer.exists()
+
+
+def test_a_folder_with_anything_of_somebody_else_s_stays(trained):
+    stub = make_stub(trained)
+    (stub.root / "notes.txt").write_text("mine")
+    remove_stubs(trained)
+    assert (stub.root / "notes.txt").exists()
+
+
+def test_a_run_that_lost_its_settings_is_no_stub(trained):
+    run = trained.run("first")
+    run.config.unlink()
+    shutil.rmtree(run.checkpoint(2))
+    remove_stubs(trained)
+    assert checkpoint_steps(run) == (4, 6)
