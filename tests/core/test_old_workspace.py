@@ -1,0 +1,96 @@
+"""A workspace of version 0.1, as it was on somebody's disk: every later version opens it and goes on with it."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from core.config.toml import with_settings
+from core.control import StopToken
+from core.corpus.library import Library
+from core.events import CheckpointSaved, DatasetBuilt, StepDone
+from core.runs.catalog import Catalog
+from core.runs.folder import Workspace
+from core.tasks.train_model import resume_run, train_model
+
+OLD = Path(__file__).parents[1] / "workspaces" / "0.1"
+
+# What version 0.1 reported for steps 26 to 40 of the run "whole", which "stopped" would have taken too.
+LOSSES = [
+    *(3.328367, 3.326631, 3.320330, 3.337413, 3.314142, 3.347215, 3.316902, 3.317501),
+    *(3.286948, 3.311075, 3.298838, 3.303083, 3.308543, 3.323740, 3.289680),
+]
+
+
+@pytest.fixture
+def old(tmp_path):
+    return Workspace(shutil.copytree(OLD, tmp_path / "workspace"))
+
+
+def test_its_documents_are_there_with_their_states_and_texts(old):
+    with Library(old.library) as library:
+        rows = {Path(row.path).name: row for row in library.rows()}
+        assert {name: row.state for name, row in rows.items()} == {
+            "broken.pdf": "failed",
+            "copy.txt": "done",
+            "hill.md": "done",
+            "sheep.txt": "duplicate",
+            "talk.jsonl": "done",
+        }
+        assert library.text(rows["copy.txt"].id).startswith("the sheep eats grass\n")
+        assert len(library.search("snail")) == 2
+
+
+def test_its_runs_are_listed_with_their_figures(old):
+    runs = {run.name: run for run in Catalog(old).runs()}
+    assert {name: (run.step, run.max_steps, run.checkpoints) for name, run in runs.items()} == {
+        "stopped": (25, 40, (20, 25)),
+        "whole": (40, 40, (30, 40)),
+        "words": (20, 20, (0, 10, 20)),
+    }
+    assert runs["whole"].has_conversations
+
+
+def test_its_journals_are_read_whole(old):
+    for run in old.runs.iterdir():
+        lines = (run / "events.jsonl").read_text().splitlines()
+        assert len(list(Catalog(old).events(run.name))) == len(lines)
+
+
+@pytest.mark.parametrize("name", ["stopped", "whole", "words"])
+@pytest.mark.parametrize("checkpoint", ["best", "last"])
+def test_its_models_write(old, records, name, checkpoint):
+    code, events = records(
+        *("--workspace", old.root, "generate", name, "--prompt", "the", "--greedy"),
+        *("--max-new-tokens", "5", "--checkpoint", checkpoint),
+    )
+    assert code == 0
+    assert events[-1]["event"] == "reply_ended"
+    assert events[-1]["tokens"] > 0
+
+
+def test_its_stopped_run_goes_on_with_the_steps_that_it_would_have_taken(old):
+    steps = [event for event in resume_run(old, "stopped", {}, StopToken()) if isinstance(event, StepDone)]
+    assert [event.step for event in steps] == list(range(26, 41))
+    assert [event.loss for event in steps] == pytest.approx(LOSSES, abs=1e-4)
+    whole = [event for event in Catalog(old).events("whole") if isinstance(event, StepDone)]
+    assert [event.epoch for event in steps] == pytest.approx([event.epoch for event in whole[25:]])
+    assert [event.learning_rate for event in steps] == [event.learning_rate for event in whole[25:]]
+
+
+def test_its_finished_run_goes_on_further(old):
+    events = list(resume_run(old, "whole", {"training.max_steps": 45}, StopToken()))
+    assert [event.step for event in events if isinstance(event, CheckpointSaved)] == [45]
+    state = json.loads((old.run("whole").checkpoint(45) / "state.json").read_text())
+    assert (state["format"], state["windows"]) == (2, 45 * 4)
+
+
+def test_its_data_sets_are_used_again(old):
+    before = sorted(path.name for path in old.datasets.iterdir() if not path.name.startswith("."))
+    config = with_settings(Catalog(old).config("whole"), {"training.max_steps": 2})
+    [built] = [
+        event for event in train_model(old, "new", config, StopToken()) if isinstance(event, DatasetBuilt)
+    ]
+    assert built.reused
+    assert sorted(path.name for path in old.datasets.iterdir() if not path.name.startswith(".")) == before
