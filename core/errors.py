@@ -285,7 +285,7 @@ class DamagedRunError(UserFacingError):
     def __init__(self, name: str, reason: str) -> None:
         super().__init__(name, reason)
         self.message = f"The run {name!r} cannot be opened: {reason}."
-        self.remedy = "Restore the file from a copy, or train a new run."
+        self.remedy = "Restore the file from a copy, or delete the run's folder and train a new run."
 
 
 class TrainingDivergedError(UserFacingError):
