@@ -284,7 +284,7 @@ class CheckpointSaved(Event):
 class RunEnded(Event):
     """The last event of a run's stream. `reason` is "finished" or "stopped".
 
-    `best_val_loss` is None where the run was never evaluated.
+    `best_val_loss` is None where the run was never evaluated, or no step of it that was trained.
     """
 
     name: str

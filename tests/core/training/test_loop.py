@@ -47,7 +47,7 @@ def take(learner, config, steps, progress=None, stop=None, batch_at=make_batch):
 
 
 def gradients(model, batches, precision=FLOAT32):
-    loss = accumulate_gradients(model, batches, precision)
+    loss = accumulate_gradients(model, batches, precision, StopToken())
     found = [parameter.grad for parameter in model.parameters()]
     model.zero_grad(set_to_none=True)
     return loss, found
@@ -115,7 +115,7 @@ def test_a_long_gradient_is_clipped_as_in_the_worked_example(examples, loss_that
 
     loss_that_is(set_gradient)
     config = TrainingConfig(max_grad_norm=example["max_norm"])
-    _, norm = finite_gradients(make_learner(model, config), [], config, step=0)
+    _, norm = finite_gradients(make_learner(model, config), [], config, 0, StopToken())
     assert norm == pytest.approx(example["norm"], abs=1e-6)
     assert model[0].grad.tolist() == pytest.approx(example["expected"], abs=2e-6)
 
@@ -129,7 +129,7 @@ def test_without_clipping_the_gradient_keeps_its_length(loss_that_is):
 
     loss_that_is(set_gradient)
     config = TrainingConfig(max_grad_norm=0)
-    _, norm = finite_gradients(make_learner(model, config), [], config, step=0)
+    _, norm = finite_gradients(make_learner(model, config), [], config, 0, StopToken())
     assert model[0].grad.tolist() == [100.0] * 3
     assert norm == pytest.approx(math.sqrt(3) * 100)
 
