@@ -131,7 +131,7 @@ def finite_gradients(
         optimizer.zero_grad(set_to_none=True)
         if not math.isfinite(loss) or precision.scaler.get_scale() <= LEAST_SCALE:
             raise TrainingDivergedError(step + 1)
-        precision.scaler.update(precision.scaler.get_scale() / 2)
+        precision.halve_scale()
 
 
 def accumulate_gradients(

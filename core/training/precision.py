@@ -37,6 +37,11 @@ class Precision:
             return nullcontext()
         return torch.autocast(self.device.type, getattr(torch, self.name))
 
+    def halve_scale(self) -> None:
+        """After an overflow: scale the loss by half as much, and count anew the steps until it may grow."""
+        self.scaler.update(self.scaler.get_scale() / 2)  # given a scale, it leaves the count as it was
+        self.scaler.load_state_dict(self.scaler.state_dict() | {"_growth_tracker": 0})
+
 
 def measured_choice(
     device: torch.device, step_in: Callable[[Precision], None], stop: StopToken

@@ -260,6 +260,16 @@ def test_an_overflow_halves_the_scale_until_the_step_is_a_real_one():
         torch.testing.assert_close(mine, other, atol=1e-6, rtol=1e-5)
 
 
+def test_after_an_overflow_the_steps_until_the_scale_grows_count_anew():
+    model, config, precision = make_model(), TrainingConfig(), scaling(initial=4096.0)
+    take(make_learner(model, config, precision), config, 3)
+    assert precision.scaler.state_dict()["_growth_tracker"] == 3
+    overflowing_above(model, precision, 1024.0)
+    take(make_learner(model, config, precision), config, 1)
+    assert precision.scaler.state_dict()["_growth_tracker"] == 1  # the step that came through
+    assert precision.scaler.get_scale() == 1024.0
+
+
 def test_an_overflow_without_any_scale_ends_the_run():
     model, config, precision = make_model(), TrainingConfig(), scaling(initial=16.0)
     overflowing_above(model, precision, 0.0)
