@@ -237,7 +237,7 @@ class RunPrepared(Event):
 
 @dataclass(frozen=True, slots=True)
 class StepDone(Event):
-    """One optimizer step. `tokens` counts those seen since the run began, `seconds` is this step's time."""
+    """One optimizer step. `tokens` counts those learned from since the run began, without padding; `seconds` is its time."""
 
     step: int
     loss: float

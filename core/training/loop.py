@@ -92,7 +92,7 @@ def train(
         learner.precision.scaler.update()
         optimizer.zero_grad(set_to_none=True)
         seconds = time.perf_counter() - started
-        tokens = sum(x.numel() for x, _ in batches)
+        tokens = sum(counted_tokens(y) for _, y in batches)
         progress.step, progress.tokens = step + 1, progress.tokens + tokens
         progress.seconds, progress.train_loss = progress.seconds + seconds, loss
         yield StepDone(

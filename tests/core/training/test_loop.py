@@ -149,6 +149,15 @@ def test_each_step_tells_its_number_loss_rate_and_tokens():
     assert all(step.grad_norm > 0 and step.seconds > 0 and step.tokens_per_second > 0 for step in steps)
 
 
+def test_padding_is_no_token_that_was_seen():
+    config = TrainingConfig()
+    steps = take(
+        make_learner(make_model(), config), config, 2, batch_at=lambda n: make_batch(n, padding=(T, 4))
+    )
+    assert [step.tokens for step in steps] == [2, 4]
+    assert steps[0].tokens_per_second == pytest.approx(2 / steps[0].seconds)
+
+
 def test_accumulation_reads_other_batches_in_every_pass_of_every_step():
     asked = []
 
