@@ -320,10 +320,15 @@ class PromptRead(Event):
 
 @dataclass(frozen=True, slots=True)
 class ContextMoved(Event):
-    """The context was full: its newest `kept` tokens were read again, `dropped` older ones are forgotten."""
+    """The context was full: `kept` of its tokens were read again, `dropped` older ones are forgotten.
+
+    Of a text the newest stay, of a conversation its newest turns and the question in hand; `question_cut` where
+    that was too long by itself and lost its beginning.
+    """
 
     kept: int
     dropped: int
+    question_cut: bool = False
 
 
 @dataclass(frozen=True, slots=True)

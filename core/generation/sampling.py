@@ -23,7 +23,9 @@ def draw(logits: Tensor, config: SamplingConfig, generator: torch.Generator) -> 
     """
     if config.temperature < COLDEST:
         return int(logits.argmax())
-    above = logits.float() - logits.max().float()  # (V,), at most 0: divided by anything, it overflows to -inf alone
+    above = (
+        logits.float() - logits.max().float()
+    )  # (V,), at most 0: divided by anything, it overflows to -inf alone
     ranked, order = rank(above / config.temperature, config.top_k)  # 2 x (K,)
     ranked = keep_nucleus(ranked, config.top_p)  # (K,)
     ranked = keep_min_p(ranked, config.min_p)  # (K,)

@@ -10,6 +10,7 @@ from core.config.toml import run_to_toml, with_settings
 from core.control import StopToken
 from core.errors import DamagedCheckpointError, NoCheckpointError, UnknownRunError, WrongShapeError
 from core.events import ContextMoved, ModelOpened, PromptRead, ReplyEnded, TokenWritten
+from core.generation import decoding
 from core.model.transformer import Transformer
 from core.runs.checkpoint import save_checkpoint
 from core.runs.folder import Workspace
@@ -221,3 +222,51 @@ def test_a_reply_ends_where_the_model_ends_it(model, end):
     events, ended = run(reply(model, [("user", "")], config, StopToken()))
     assert (ended.reason, ended.text, ended.tokens) == ("eos", "", 1)
     assert not any(isinstance(event, TokenWritten) for event in events)
+
+
+@pytest.fixture
+def read(monkeypatch):
+    """What the model reads at once, prompt by prompt and after each move of the context."""
+    readings = []
+    real = decoding.next_logits
+
+    def next_logits(model, ids, cache):
+        if not cache.length:
+            readings.append(list(ids))
+        return real(model, ids, cache)
+
+    monkeypatch.setattr(decoding, "next_logits", next_logits)
+    return readings
+
+
+def roles(ids):
+    return [token for token in ids if token in (CHAR.user_id, CHAR.assistant_id)]
+
+
+def test_of_a_conversation_that_is_too_long_whole_turns_are_forgotten(model, read):
+    messages = [("user", "abcd?"), ("assistant", "efgh!"), ("user", "bad?")]
+    sampling = SAMPLING.model_copy(update={"max_new_tokens": 1})
+    events, _ = run(reply(model, messages, sampling, StopToken()))
+    assert events[1] == ContextMoved(kept=7, dropped=12)
+    assert read == [[EOS, CHAR.user_id, *CHAR.encode("bad?"), CHAR.assistant_id]]
+
+
+def test_a_question_that_is_too_long_is_told_and_its_newest_part_answered(model, read):
+    sampling = SAMPLING.model_copy(update={"max_new_tokens": 3})
+    events, _ = run(reply(model, [("user", "abcdefgh abcdefgh?")], sampling, StopToken()))
+    assert events[1] == ContextMoved(kept=9, dropped=12, question_cut=True)
+    assert read[0] == [EOS, CHAR.user_id, *CHAR.encode("defgh?"), CHAR.assistant_id]
+
+
+def test_role_tokens_stay_however_long_the_reply_gets(model, read, monkeypatch):
+    letters = iter(CHAR.encode("abcdefgh" * 10))
+    monkeypatch.setattr(decoding, "draw", lambda *_: next(letters))
+    sampling = SAMPLING.model_copy(update={"max_new_tokens": 60})
+    events, ended = run(
+        reply(model, [("user", "a"), ("assistant", "b"), ("user", "cd")], sampling, StopToken())
+    )
+    assert ended.tokens == 60
+    assert sum(isinstance(event, ContextMoved) for event in events) == len(read) - 1 > 3
+    question = [EOS, CHAR.user_id, *CHAR.encode("cd"), CHAR.assistant_id]
+    assert all(ids[: len(question)] == question for ids in read[1:])
+    assert all(roles(ids) == [CHAR.user_id, CHAR.assistant_id] for ids in read[1:])
