@@ -12,6 +12,7 @@ from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
 
 if TYPE_CHECKING:
+    from core.model.transformer import Transformer
     from core.runs.loading import LoadedModel
 
 
@@ -31,7 +32,9 @@ class OpenModel:
 def open_model(
     workspace: Workspace, name: str, checkpoint: str, stop: StopToken
 ) -> Generator[Event, None, OpenModel]:
-    """Open the checkpoint called "best", "last" or by its step.
+    """Open the checkpoint called "best", "last" or by its step, on the device that the run's settings choose.
+
+    Where that is not to be had, or too small for the model, it is opened on the processor.
 
     Raises:
         UnknownRunError, NoCheckpointError, DamagedRunError, DamagedCheckpointError, WrongShapeError:
@@ -43,6 +46,7 @@ def open_model(
     started = time.perf_counter()
     catalog = Catalog(workspace)
     loaded = load_model(catalog.folder(name), checkpoint)
+    _move(loaded.model, loaded.config.training.device)
     model = OpenModel(
         name=name,
         step=loaded.state.step,
@@ -61,3 +65,15 @@ def open_model(
         seconds=time.perf_counter() - started,
     )
     return model
+
+
+def _move(model: "Transformer", wish: str) -> None:
+    """Put a model that is on the processor where it writes fastest."""
+    import torch
+
+    from core.training.precision import choose_device
+
+    try:
+        model.to(choose_device(wish) or "cpu")
+    except torch.OutOfMemoryError:  # a part of it can be there already
+        model.to("cpu")

@@ -1,5 +1,6 @@
 import json
 from itertools import islice
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -137,6 +138,44 @@ def test_a_checkpoint_of_another_shape_is_told(workspace):
     workspace.run("first").config.write_text(run_to_toml(other), encoding="utf-8")
     with pytest.raises(WrongShapeError, match="is 12 x 20 in it and 12 x 21 in them"):
         run(open_model(workspace, "first", "last", StopToken()))
+
+
+@pytest.fixture
+def devices(monkeypatch):
+    """The devices that a model was moved to; one that is in `full` has no room for it."""
+    moved = SimpleNamespace(to=[], full=())
+
+    def to(model, device):
+        moved.to.append(torch.device(device).type)
+        if torch.device(device).type in moved.full:
+            raise torch.OutOfMemoryError("CUDA out of memory.")
+        return model
+
+    monkeypatch.setattr(Transformer, "to", to)
+    return moved
+
+
+@pytest.mark.parametrize(("has_gpu", "expected"), [(True, ["cuda"]), (False, ["cpu"])])
+def test_a_model_is_opened_on_the_best_device_there_is(workspace, monkeypatch, devices, has_gpu, expected):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: has_gpu)
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
+    run(open_model(workspace, "first", "last", StopToken()))
+    assert devices.to == expected
+
+
+def test_a_model_is_opened_on_the_device_that_its_run_chose(workspace, monkeypatch, devices):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    config = with_settings(CONFIG, {"training.device": "cpu"})
+    workspace.run("first").config.write_text(run_to_toml(config), encoding="utf-8")
+    run(open_model(workspace, "first", "last", StopToken()))
+    assert devices.to == ["cpu"]
+
+
+def test_a_model_too_large_for_the_gpu_is_opened_on_the_processor(workspace, monkeypatch, devices):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    devices.full = ("cuda",)
+    run(open_model(workspace, "first", "last", StopToken()))
+    assert devices.to == ["cuda", "cpu"]
 
 
 # completing
