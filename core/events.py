@@ -237,7 +237,7 @@ class RunPrepared(Event):
 
 @dataclass(frozen=True, slots=True)
 class StepDone(Event):
-    """One optimizer step. `tokens` counts those seen since the run began, `seconds` is this step's time."""
+    """One optimizer step. `tokens` counts those learned from since the run began, without padding; `seconds` is its time."""
 
     step: int
     loss: float
@@ -284,7 +284,7 @@ class CheckpointSaved(Event):
 class RunEnded(Event):
     """The last event of a run's stream. `reason` is "finished" or "stopped".
 
-    `best_val_loss` is None where the run was never evaluated.
+    `best_val_loss` is None where the run was never evaluated, or no step of it that was trained.
     """
 
     name: str
@@ -320,10 +320,15 @@ class PromptRead(Event):
 
 @dataclass(frozen=True, slots=True)
 class ContextMoved(Event):
-    """The context was full: its newest `kept` tokens were read again, `dropped` older ones are forgotten."""
+    """The context was full: `kept` of its tokens were read again, `dropped` older ones are forgotten.
+
+    Of a text the newest stay, of a conversation its newest turns and the question in hand; `question_cut` where
+    that was too long by itself and lost its beginning.
+    """
 
     kept: int
     dropped: int
+    question_cut: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -303,7 +303,8 @@ def _sentence_of_a_reply(event: Event) -> str:
         case PromptRead(unknown=unknown) if unknown:
             return f"[not in the vocabulary: {' '.join(map(repr, unknown))}]"
         case ContextMoved():
-            return f"[context full: {event.dropped:,} older tokens forgotten]"
+            cut = "; the question is too long, only its end was read" if event.question_cut else ""
+            return f"[context full: {event.dropped:,} older tokens forgotten{cut}]"
         case ReplyEnded():
             return (
                 f"\n[{event.reason}: {event.tokens:,} tokens, {event.tokens_per_second:.0f} tokens/s, "

@@ -35,7 +35,11 @@ class SamplingConfig(Config):
         0.0, "Min-p", "Only tokens at least this part as likely as the likeliest; 0 for all.", ge=0, le=1
     )
     repetition_penalty: float = setting(
-        1.0, "Repetition penalty", "Above 1 makes tokens that occurred less likely.", gt=0, le=10
+        1.0,
+        "Repetition penalty",
+        "Above 1 makes tokens that occurred less likely, below 1 likelier.",
+        ge=0.1,
+        le=10,
     )
     max_new_tokens: int = setting(
         200,

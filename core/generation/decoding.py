@@ -13,9 +13,12 @@ from torch import Tensor
 from core.config.sampling import SamplingConfig
 from core.control import StopToken
 from core.events import ContextMoved
+from core.generation.context import Context, PlainText
 from core.generation.sampling import draw, penalise
 from core.model.kv_cache import KVCache
 from core.model.transformer import Transformer
+
+PLAIN_TEXT = PlainText()
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +32,15 @@ class Decoded:
 
 @torch.inference_mode()
 def decode(
-    model: Transformer, prompt: Sequence[int], config: SamplingConfig, stop: StopToken
+    model: Transformer,
+    prompt: Sequence[int],
+    config: SamplingConfig,
+    stop: StopToken,
+    view: Context = PLAIN_TEXT,
 ) -> Generator[Decoded | ContextMoved, None, None]:
     """Continue a prompt, up to `config.max_new_tokens` tokens; the caller ends it earlier by not asking on.
 
-    When the context is full, the newest half of it is read again and the rest is forgotten.
+    When the context is full, what `view` keeps of it is read again and the rest is forgotten.
 
     Args:
         model: In evaluation mode.
@@ -46,18 +53,20 @@ def decode(
         raise ValueError("there must be at least one token to continue")
     context_length = model.config.context_length
     generator = make_generator(config.seed)
-    cache = KVCache(model.config, 1, model.device)
+    cache = KVCache(model.config, 1, model.device, model.dtype)
     seen = torch.zeros(model.vocab_size, dtype=torch.bool, device=model.device)  # (V,)
     context, fresh = list(prompt), list(prompt)  # all that is in view, and what of it is not yet in the cache
+    room = view.room(context_length, config.max_new_tokens)
+    limit = context_length - room
     for _ in range(config.max_new_tokens):
         if stop.asked:
             return
-        if len(context) > context_length:
-            kept = context_length // 2
-            yield ContextMoved(kept=kept, dropped=len(context) - kept)
-            context = context[-kept:]
-            fresh = context
+        if len(context) > limit:
+            kept = view.shorten(context, context_length, room)
+            yield ContextMoved(len(kept.ids), len(context) - len(kept.ids), kept.question_cut)
+            context, fresh = list(kept.ids), kept.ids
             cache.clear()
+        limit = context_length
         seen[fresh] = True
         logits = next_logits(model, fresh, cache)  # (V,)
         token = draw(penalise(logits, seen, config.repetition_penalty), config, generator)

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from core.config.sampling import SamplingConfig
 
-COLDEST = 1e-6  # a lower temperature than this takes the likeliest token; logits divided by it could overflow
+COLDEST = 1e-6  # a lower temperature than this takes the likeliest token
 
 
 def draw(logits: Tensor, config: SamplingConfig, generator: torch.Generator) -> int:
@@ -23,7 +23,10 @@ def draw(logits: Tensor, config: SamplingConfig, generator: torch.Generator) -> 
     """
     if config.temperature < COLDEST:
         return int(logits.argmax())
-    ranked, order = rank(logits.float() / config.temperature, config.top_k)  # 2 x (K,)
+    above = (
+        logits.float() - logits.max().float()
+    )  # (V,), at most 0: divided by anything, it overflows to -inf alone
+    ranked, order = rank(above / config.temperature, config.top_k)  # 2 x (K,)
     ranked = keep_nucleus(ranked, config.top_p)  # (K,)
     ranked = keep_min_p(ranked, config.min_p)  # (K,)
     chances = ranked.softmax(dim=-1).cpu()  # (K,)
@@ -89,7 +92,7 @@ def penalise(logits: Tensor, seen: Tensor, penalty: float) -> Tensor:
         penalty: 1 changes nothing.
 
     Returns:
-        (V,), new unless the penalty is 1.
+        (V,), new unless the penalty is 1, and finite.
 
     Source:
         Keskar et al., "CTRL: A Conditional Transformer Language Model", 2019, section 4.1.
@@ -97,4 +100,5 @@ def penalise(logits: Tensor, seen: Tensor, penalty: float) -> Tensor:
     if penalty == 1:
         return logits
     punished = torch.where(logits > 0, logits / penalty, logits * penalty)  # (V,)
-    return torch.where(seen, punished, logits)  # (V,)
+    largest = torch.finfo(logits.dtype).max
+    return torch.where(seen, punished.clamp(-largest, largest), logits)  # (V,)

@@ -6,7 +6,8 @@ from collections.abc import Generator, Sequence
 from core.config.sampling import SamplingConfig
 from core.control import StopToken
 from core.events import ContextMoved, Event, PromptRead, ReplyEnded, TokenWritten
-from core.generation.decoding import Decoded, decode
+from core.generation.context import Context, Conversation
+from core.generation.decoding import PLAIN_TEXT, Decoded, decode
 from core.model.transformer import Transformer
 from core.tokenizers.streaming import StreamingDecoder
 from core.tokenizers.tokenizer import EOS, Tokenizer
@@ -32,7 +33,7 @@ def write(
     decoder, gate = StreamingDecoder(tokenizer, continues_text), StopGate(config.stop)
     started, first_token_seconds, tokens, reason = time.perf_counter(), 0.0, 0, "length"
     last = Decoded(EOS, 1.0, len(prompt))
-    for step in decode(model, prompt, config, stop):
+    for step in decode(model, prompt, config, stop, _view(prompt, tokenizer)):
         if isinstance(step, ContextMoved):
             yield step
             continue
@@ -56,6 +57,12 @@ def write(
     ended = ReplyEnded(reason, gate.passed, tokens, seconds, first_token_seconds, tokens / max(seconds, 1e-9))
     yield ended
     return ended
+
+
+def _view(prompt: Sequence[int], tokenizer: Tokenizer) -> Context:
+    """Only a conversation holds role tokens: in a text that is continued, they are read as characters."""
+    roles = (tokenizer.user_id, tokenizer.assistant_id)
+    return Conversation(*roles) if all(role in prompt for role in roles) else PLAIN_TEXT
 
 
 class StopGate:

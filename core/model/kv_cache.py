@@ -39,7 +39,7 @@ class KVCache:
     """The caches of all L layers."""
 
     def __init__(
-        self, config: ModelConfig, batch_size: int, device: torch.device, dtype: torch.dtype = torch.float32
+        self, config: ModelConfig, batch_size: int, device: torch.device, dtype: torch.dtype
     ) -> None:
         shape = (batch_size, config.n_heads, config.context_length, config.d_model // config.n_heads)
         self.layers = [LayerCache(shape, device, dtype) for _ in range(config.n_layers)]

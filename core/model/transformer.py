@@ -91,6 +91,11 @@ class Transformer(nn.Module):
         """Where the weights are."""
         return self.token_embedding.weight.device
 
+    @property
+    def dtype(self) -> torch.dtype:
+        """The weights' number format."""
+        return self.token_embedding.weight.dtype
+
 
 def _fixed_positions(config: ModelConfig) -> Tensor | None:
     """The table of those positions that are not learned: (S, C) sinusoidal, (2, S, D) rotary, or nothing."""

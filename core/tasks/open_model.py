@@ -13,6 +13,7 @@ from core.runs.folder import Workspace
 from core.runs.pointers import lost_pointers, pointed_step
 
 if TYPE_CHECKING:
+    from core.model.transformer import Transformer
     from core.runs.loading import LoadedModel
 
 
@@ -32,7 +33,9 @@ class OpenModel:
 def open_model(
     workspace: Workspace, name: str, checkpoint: str, stop: StopToken
 ) -> Generator[Event, None, OpenModel]:
-    """Open the checkpoint called "best", "last" or by its step.
+    """Open the checkpoint called "best", "last" or by its step, on the device that the run's settings choose.
+
+    Where that is not to be had, or too small for the model, it is opened on the processor.
 
     Raises:
         UnknownRunError, NoCheckpointError, DamagedRunError, DamagedCheckpointError, WrongShapeError:
@@ -47,6 +50,7 @@ def open_model(
         step = pointed_step(run, checkpoint)
         yield Notice(f"The file that names the {checkpoint} checkpoint is damaged; step {step:,} is opened.")
     loaded = load_model(run, checkpoint)
+    _move(loaded.model, loaded.config.training.device)
     model = OpenModel(
         name=name,
         step=loaded.state.step,
@@ -65,3 +69,15 @@ def open_model(
         seconds=time.perf_counter() - started,
     )
     return model
+
+
+def _move(model: "Transformer", wish: str) -> None:
+    """Put a model that is on the processor where it writes fastest."""
+    import torch
+
+    from core.training.precision import choose_device
+
+    try:
+        model.to(choose_device(wish) or "cpu")
+    except torch.OutOfMemoryError:  # a part of it can be there already
+        model.to("cpu")

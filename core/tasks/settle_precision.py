@@ -17,7 +17,7 @@ from core.model.transformer import Transformer
 from core.runs.folder import Workspace
 from core.runs.measurements import remember, remembered
 from core.training.loop import accumulate_gradients
-from core.training.precision import Precision, PrecisionName, measured_choice
+from core.training.precision import TRIAL_TOKENS, Precision, PrecisionName, measured_choice
 
 
 def settle_precision(
@@ -51,13 +51,17 @@ def settle_precision(
     known = before if before and not (before == "float16" and on_cpu) else remembered(workspace, key)
     if known:
         return cast(PrecisionName, known)
-    windows = Windows(config.model.context_length, config.training.window_overlap, config.training.batch_size)
-    x, y = batch_at(dataset.tokens("train"), config.training.seed, 0, 0, windows)
-    batch = x.to(device), y.to(device)
+    context_length, training = config.model.context_length, config.training
+    rows = min(training.batch_size, max(1, TRIAL_TOKENS // context_length))
+    windows = Windows(context_length, training.window_overlap, rows)
+    x, y = batch_at(dataset.tokens("train"), training.seed, 0, 0, windows)
+    batch = x[:, :TRIAL_TOKENS].to(device), y[:, :TRIAL_TOKENS].to(device)
 
     def step_in(precision: Precision) -> None:
-        accumulate_gradients(model, [batch], precision)
-        model.zero_grad(set_to_none=True)
+        try:
+            accumulate_gradients(model, [batch], precision, stop)
+        finally:
+            model.zero_grad(set_to_none=True)
 
     measured = measured_choice(device, step_in, stop)
     if measured is None:

@@ -9,11 +9,11 @@ from collections.abc import Generator
 
 from core.control import StopToken
 from core.errors import TrainingDivergedError
-from core.events import CheckpointSaved, Event, ReplyEnded, RunEnded, RunPrepared, SampleWritten
+from core.events import CheckpointSaved, Evaluated, Event, ReplyEnded, RunEnded, RunPrepared, SampleWritten
 from core.generation.writing import write
 from core.runs.checkpoint import save_checkpoint
 from core.runs.loading import model_weights
-from core.runs.state import TOKENIZER, CheckpointState
+from core.runs.state import TOKENIZER, CheckpointState, read_state
 from core.tasks.training_session import Session, windows_per_step
 from core.tokenizers.tokenizer import EOS
 from core.training.evaluation import evaluate
@@ -27,57 +27,104 @@ SAMPLE_SEARCH_TOKENS = 4096  # of the validation text, to find a question in
 def run_session(session: Session, stop: StopToken) -> Generator[Event, None, None]:
     """Train to the plan's end or until `stop` is set; `RunEnded` comes last.
 
-    A checkpoint follows every evaluation, and the step at which a run is stopped.
+    A checkpoint follows every evaluation, and the step at which a run is stopped. An evaluation or sample that a
+    stop cuts off is not told; a run that is resumed makes up for it before it takes the next step.
     """
     started = time.perf_counter()
     yield _prepared(session)
-    if session.progress.step == 0:
-        yield from _look_and_save(session)
+    complete = True
+    if _look_was_missed(session):
+        complete = yield from _look_and_save(session, stop)
     saved_step = session.progress.step
     for done in train(
         session.learner, session.batch_at, session.training, session.plan, session.progress, stop
     ):
         yield done
-        if done.step % session.training.eval_interval == 0 or done.step == session.plan.steps:
-            yield from _look_and_save(session)
+        if _look_is_due(session):
+            complete = yield from _look_and_save(session, stop)
             saved_step = done.step
     step = session.progress.step
     if saved_step < step:
-        yield _save(session, val_loss=None)
-    reason = "finished" if step >= session.plan.steps else "stopped"
+        yield _save_unseen(session)
+    reason = "finished" if complete and step >= session.plan.steps else "stopped"
     yield RunEnded(session.folder.name, step, reason, session.best_val_loss, time.perf_counter() - started)
 
 
-def _look_and_save(session: Session) -> Generator[Event, None, None]:
+def _look_is_due(session: Session) -> bool:
+    step = session.progress.step
+    return step % session.training.eval_interval == 0 or step == session.plan.steps
+
+
+def _look_was_missed(session: Session) -> bool:
+    """True where a look belongs to the step that the run begins at, and no checkpoint holds its outcome."""
+    step = session.progress.step
+    if step == 0:
+        return True
+    return _look_is_due(session) and read_state(session.folder.checkpoint(step)).val_loss is None
+
+
+def _look_and_save(session: Session, stop: StopToken) -> Generator[Event, None, bool]:
+    """Evaluate, sample and save; where `stop` cuts that off, save alone.
+
+    Returns:
+        False where it was cut off.
+    """
+    evaluated = _evaluated(session, stop)
+    sample = _sample(session, stop) if evaluated and session.training.sample_tokens else None
+    if evaluated is None or (session.training.sample_tokens and sample is None):
+        yield _save_unseen(session)
+        return False
+    if session.best_val_loss is None or session.best_step == 0 or evaluated.loss < session.best_val_loss:
+        session.best_val_loss, session.best_step = evaluated.loss, evaluated.step
+    yield evaluated
+    if sample is not None:
+        yield sample
+    yield _save(session, evaluated.loss)
+    return True
+
+
+def _save_unseen(session: Session) -> CheckpointSaved:
+    """Save a step that was not evaluated. It is the best there is where no trained step was."""
+    if session.best_val_loss is None or session.best_step == 0:
+        session.best_val_loss, session.best_step = None, session.progress.step
+    return _save(session, val_loss=None)
+
+
+def _evaluated(session: Session, stop: StopToken) -> Evaluated | None:
+    """How good the model is now; None where `stop` was set meanwhile.
+
+    Raises:
+        TrainingDivergedError: The loss is not finite.
+    """
     evaluated = evaluate(
         session.model,
         session.val_batches(),
         session.byte_lengths,
         session.learner.precision,
         session.progress.step,
+        stop,
     )
-    if not math.isfinite(evaluated.loss):  # the last step spoiled the weights: keep the checkpoint before
+    if evaluated is not None and not math.isfinite(
+        evaluated.loss
+    ):  # the last step spoiled the weights: keep the checkpoint before
         raise TrainingDivergedError(session.progress.step)
-    if session.best_val_loss is None or evaluated.loss < session.best_val_loss:
-        session.best_val_loss, session.best_step = evaluated.loss, evaluated.step
-    yield evaluated
-    if session.training.sample_tokens:
-        yield _sample(session)
-    yield _save(session, evaluated.loss)
+    return evaluated
 
 
-def _sample(session: Session) -> SampleWritten:
-    """What the model writes now, after the run's fixed prompt and with its seed.
+def _sample(session: Session, stop: StopToken) -> SampleWritten | None:
+    """What the model writes now, after the run's fixed prompt and with its seed; None where `stop` was set meanwhile.
 
-    It is short and never cut short: a run that was stopped here should read like one that was not.
+    Half a sample is never told: a run that was stopped here should read like one that was not.
     """
     prompt = _sample_prompt(session)
     config = session.config.sampling.model_copy(
         update={"seed": session.training.seed, "max_new_tokens": session.training.sample_tokens}
     )
     session.model.eval()
-    *_, ended = write(session.model, session.tokenizer, prompt, (), config, StopToken())
+    *_, ended = write(session.model, session.tokenizer, prompt, (), config, stop)
     assert isinstance(ended, ReplyEnded)
+    if ended.reason == "stopped":
+        return None
     return SampleWritten(session.progress.step, session.tokenizer.decode(prompt), ended.text)
 
 

@@ -143,7 +143,8 @@ def _restored(
     state, before = loaded.state, settings_before(folder, loaded.state)
     progress = _progress(state, before)
     plan = _plan_on(config, before, dataset, progress, state)
-    if state.step >= plan.steps:
+    looked = state.val_loss is not None  # else a stop cut off the last evaluation, which is still to be made
+    if state.step > plan.steps or (state.step == plan.steps and looked):
         raise RunFinishedError(folder.name, state.step, _higher_limits(config.training, plan, progress))
     model = loaded.model.to(device)
     precision = yield from settle_precision(model, config, dataset, workspace, stop, state.precision)

@@ -11,8 +11,10 @@ from collections.abc import Iterable
 import torch
 from torch import Tensor, nn
 
+from core.control import StopToken
 from core.events import Evaluated
 from core.metrics import bits_per_byte, perplexity
+from core.training.interruption import PassInterrupted, interruptible, raise_if_requested
 from core.training.loop import Batch
 from core.training.loss import counted_tokens, token_losses
 from core.training.precision import Precision
@@ -20,8 +22,13 @@ from core.training.precision import Precision
 
 @torch.inference_mode()
 def evaluate(
-    model: nn.Module, batches: Iterable[Batch], byte_lengths: Tensor, precision: Precision, step: int
-) -> Evaluated:
+    model: nn.Module,
+    batches: Iterable[Batch],
+    byte_lengths: Tensor,
+    precision: Precision,
+    step: int,
+    stop: StopToken,
+) -> Evaluated | None:
     """Measure the model, in evaluation mode, over batches.
 
     Args:
@@ -29,18 +36,24 @@ def evaluate(
 
     Returns:
         Loss in nats per token over all that count; bits per byte over those that stand for text.
+        None where `stop` was set before all batches were read.
     """
     started = time.perf_counter()
     model.eval()
     nats, tokens, text_nats, text_bytes = 0.0, 0, 0.0, 0
-    for x, y in batches:
-        with precision.autocast():
-            losses = token_losses(model, x, y)  # (B, T)
-        lengths = byte_lengths[y.clamp(min=0)] * (y >= 0)  # (B, T)
-        nats += losses.sum().item()
-        tokens += counted_tokens(y)
-        text_nats += losses[lengths > 0].sum().item()
-        text_bytes += int(lengths.sum())
+    try:
+        with interruptible(model, stop):
+            for x, y in batches:
+                raise_if_requested(stop)
+                with precision.autocast():
+                    losses = token_losses(model, x, y)  # (B, T)
+                lengths = byte_lengths[y.clamp(min=0)] * (y >= 0)  # (B, T)
+                nats += losses.sum().item()
+                tokens += counted_tokens(y)
+                text_nats += losses[lengths > 0].sum().item()
+                text_bytes += int(lengths.sum())
+    except PassInterrupted:
+        return None
     loss = nats / max(1, tokens)
     return Evaluated(
         step=step,

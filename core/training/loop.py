@@ -19,6 +19,7 @@ from core.config.training import TrainingConfig
 from core.control import StopToken
 from core.errors import TrainingDivergedError
 from core.events import StepDone
+from core.training.interruption import PassInterrupted, interruptible, raise_if_requested
 from core.training.loss import counted_tokens, summed_loss
 from core.training.optimizer import set_learning_rate
 from core.training.precision import Precision
@@ -70,7 +71,8 @@ def train(
     """Take optimizer steps until `progress.step` is `plan.steps`, yielding an event after each.
 
     Everything random in a step (its batch, its dropout) is a function of the seed and the step's number, so
-    a run that is stopped between two steps and resumed takes the very steps it would have taken.
+    a run that is stopped and resumed takes the very steps it would have taken. A step in which `stop` is set is
+    dropped whole: it changes no weight and is not counted.
 
     Raises:
         TrainingDivergedError: A loss or gradient is not finite; the weights are those of the step before.
@@ -83,12 +85,16 @@ def train(
         learning_rate = learning_rate_at(step, config, plan.steps, plan.start)
         set_learning_rate(optimizer, learning_rate)
         batches = [batch_at(progress.windows + number * config.batch_size) for number in range(passes)]
-        loss, grad_norm = finite_gradients(learner, batches, config, step)
+        try:
+            loss, grad_norm = finite_gradients(learner, batches, config, step, stop)
+        except PassInterrupted:
+            optimizer.zero_grad(set_to_none=True)
+            return
         learner.precision.scaler.step(optimizer)
         learner.precision.scaler.update()
         optimizer.zero_grad(set_to_none=True)
         seconds = time.perf_counter() - started
-        tokens = sum(x.numel() for x, _ in batches)
+        tokens = sum(counted_tokens(y) for _, y in batches)
         progress.step, progress.tokens = step + 1, progress.tokens + tokens
         progress.windows += passes * config.batch_size
         progress.seconds, progress.train_loss = progress.seconds + seconds, loss
@@ -106,7 +112,7 @@ def train(
 
 
 def finite_gradients(
-    learner: Learner, batches: Sequence[Batch], config: TrainingConfig, step: int
+    learner: Learner, batches: Sequence[Batch], config: TrainingConfig, step: int, stop: StopToken
 ) -> tuple[float, float]:
     """Leave clipped gradients in the model; give the loss and the gradient's norm before clipping.
 
@@ -115,11 +121,12 @@ def finite_gradients(
 
     Raises:
         TrainingDivergedError: The loss or the gradient is not finite, and no smaller scale would help.
+        PassInterrupted: `stop` was set; gradients can be there in part.
     """
     model, optimizer, precision = learner.model, learner.optimizer, learner.precision
     while True:
         seed_dropout(config.seed, step)
-        loss = accumulate_gradients(model, batches, precision)
+        loss = accumulate_gradients(model, batches, precision, stop)
         precision.scaler.unscale_(optimizer)
         grad_norm = clip_grad_norm_(model.parameters(), config.max_grad_norm or math.inf).item()
         if math.isfinite(loss) and math.isfinite(grad_norm):
@@ -127,21 +134,28 @@ def finite_gradients(
         optimizer.zero_grad(set_to_none=True)
         if not math.isfinite(loss) or precision.scaler.get_scale() <= LEAST_SCALE:
             raise TrainingDivergedError(step + 1)
-        precision.scaler.update(precision.scaler.get_scale() / 2)
+        precision.halve_scale()
 
 
-def accumulate_gradients(model: nn.Module, batches: Sequence[Batch], precision: Precision) -> float:
+def accumulate_gradients(
+    model: nn.Module, batches: Sequence[Batch], precision: Precision, stop: StopToken
+) -> float:
     """Add up the gradients of several batches as if they were one, and give the mean loss in nats per token.
 
     The mean is over the tokens that count, so padding in one batch gives no other batch more weight.
+
+    Raises:
+        PassInterrupted: `stop` was set; gradients can be there in part.
     """
     total = max(1, sum(counted_tokens(y) for _, y in batches))
     loss = torch.zeros((), device=batches[0][0].device)
-    for x, y in batches:
-        with precision.autocast():
-            part = summed_loss(model, x, y) / total
-        precision.scaler.scale(part).backward()
-        loss += part.detach()
+    with interruptible(model, stop):
+        for x, y in batches:
+            raise_if_requested(stop)
+            with precision.autocast():
+                part = summed_loss(model, x, y) / total
+            precision.scaler.scale(part).backward()
+            loss += part.detach()
     return loss.item()
 
 

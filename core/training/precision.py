@@ -13,11 +13,13 @@ from typing import Literal
 import torch
 
 from core.control import StopToken
+from core.training.interruption import PassInterrupted, raise_if_requested
 
 PrecisionName = Literal["float32", "bfloat16", "float16"]
 
 WORTH_IT = 1.2  # measured speed-up below which float32's exactness is worth more
 ROUNDS = 5
+TRIAL_TOKENS = 2048  # say as much of the speed as a large batch, in a fraction of its time and memory
 LONGEST_SECONDS = 10.0  # a large model's few steps say enough
 
 
@@ -35,6 +37,11 @@ class Precision:
             return nullcontext()
         return torch.autocast(self.device.type, getattr(torch, self.name))
 
+    def halve_scale(self) -> None:
+        """After an overflow: scale the loss by half as much, and count anew the steps until it may grow."""
+        self.scaler.update(self.scaler.get_scale() / 2)  # given a scale, it leaves the count as it was
+        self.scaler.load_state_dict(self.scaler.state_dict() | {"_growth_tracker": 0})
+
 
 def measured_choice(
     device: torch.device, step_in: Callable[[Precision], None], stop: StopToken
@@ -42,7 +49,8 @@ def measured_choice(
     """The fastest format that is safe on this device, found by running a few steps in each.
 
     Args:
-        step_in: Runs one forward and backward pass in the precision it is given, and changes no weight.
+        step_in: Runs one forward and backward pass in the precision it is given, and changes no weight;
+            raises `PassInterrupted` where `stop` ends it early.
 
     Returns:
         The format, and how many times faster than float32 it ran, 1.0 where nothing was measured;
@@ -52,20 +60,27 @@ def measured_choice(
         return gpu_format(device), 1.0
     if not torch.ops.mkldnn._is_mkldnn_bf16_supported():
         return "float32", 1.0
+    try:
+        speed_up = _speed_up(device, step_in, stop)
+    except PassInterrupted:
+        return None
+    return ("bfloat16" if speed_up >= WORTH_IT else "float32"), speed_up
+
+
+def _speed_up(device: torch.device, step_in: Callable[[Precision], None], stop: StopToken) -> float:
+    """How many times faster than float32 bfloat16 runs, from steps of both in turn until the time is over."""
     times: dict[PrecisionName, list[float]] = {"float32": [], "bfloat16": []}
     started = time.perf_counter()
-    for number in range(ROUNDS + 1):
-        for name, seconds in times.items():
-            if stop.asked:
-                return None
-            before = time.perf_counter()
-            step_in(Precision(name, device))
-            if number:  # the first of each only warms up
-                seconds.append(time.perf_counter() - before)
-        if number and time.perf_counter() - started > LONGEST_SECONDS:
+    for name in (*times,) * (ROUNDS + 1):
+        raise_if_requested(stop)
+        if all(times.values()) and time.perf_counter() - started > LONGEST_SECONDS:
             break
-    speed_up = statistics.median(times["float32"]) / statistics.median(times["bfloat16"])
-    return ("bfloat16" if speed_up >= WORTH_IT else "float32"), speed_up
+        before = time.perf_counter()
+        step_in(Precision(name, device))
+        times[name].append(time.perf_counter() - before)
+    whole_rounds = len(times["bfloat16"])
+    warm = slice(min(1, whole_rounds - 1), whole_rounds)  # the first of each warms up, if there is another
+    return statistics.median(times["float32"][warm]) / statistics.median(times["bfloat16"][warm])
 
 
 def gpu_format(device: torch.device) -> PrecisionName:

@@ -36,10 +36,7 @@ class Conversation:
                 turn.notes.append(unknown_note(event.unknown))
             case ContextMoved() if not turn.context_moved:  # a long reply moves it again and again
                 turn.context_moved = True
-                turn.notes.append(
-                    f"The context was full: the newest {event.kept:,} tokens were kept, "
-                    f"{event.dropped:,} older ones are forgotten."
-                )
+                turn.notes.append(moved_note(event))
             case ReplyEnded():
                 turn.reply = event.text
                 if not event.text and event.reason != "stopped":
@@ -54,6 +51,15 @@ class Conversation:
     def take_back(self) -> Turn:
         """Remove the last turn, to try it again."""
         return self.turns.pop()
+
+
+def moved_note(moved: ContextMoved) -> str:
+    """How much of a full context the model still sees."""
+    note = (
+        f"The context was full: the newest {moved.kept:,} tokens were kept, "
+        f"{moved.dropped:,} older ones are forgotten."
+    )
+    return f"{note} The question is too long: only its end was read." if moved.question_cut else note
 
 
 def unknown_note(unknown: tuple[str, ...]) -> str:

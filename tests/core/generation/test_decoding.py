@@ -150,3 +150,11 @@ def test_decoding_learns_nothing():
     run(PROMPT, **GREEDY)
     assert MODEL(torch.tensor([PROMPT])).requires_grad  # and leaves no inference mode behind
     assert all(parameter.grad is None for parameter in MODEL.parameters())
+
+
+@pytest.mark.parametrize("positions", ["learned", "sinusoidal", "rotary", "none"])
+def test_a_model_in_bfloat16_decodes_as_its_whole_pass_does(positions):
+    model = make_model(positions).to(torch.bfloat16)
+    step = run(PROMPT, model=model, temperature=0, max_new_tokens=1)[0]
+    assert step.token_id == int(model(torch.tensor([PROMPT]))[0, -1].argmax())
+    assert len(tokens(run(PROMPT, model=model, seed=1, max_new_tokens=20))) == 20

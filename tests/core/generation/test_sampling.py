@@ -4,8 +4,10 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from core.config.sampling import SamplingConfig
+from core.config.setting import describe
 from core.generation.sampling import draw, keep_min_p, keep_nucleus, penalise, rank
 
 OPEN = {"temperature": 1.0, "top_k": 0, "top_p": 1.0}  # no filter
@@ -115,3 +117,49 @@ def test_tokens_are_drawn_as_often_as_softmax_says(temperature):
     expected = n * (LOGITS / temperature).softmax(-1)
     surprise = sum((counts[token] - mean) ** 2 / mean for token, mean in enumerate(expected.tolist()))
     assert surprise < 18.5  # chi-square of 4 degrees of freedom: one seed in a thousand would go beyond
+
+
+EXTREME = st.one_of(
+    st.sampled_from([0.0, 3.38e38, -3.38e38, 1e-38, -1e-38, 1e4, -1e4]),
+    st.floats(allow_nan=False, allow_infinity=False, width=32),
+)
+
+
+def within(name):
+    """Values of a setting of the sampler, its limits among them."""
+    [limits] = [one for one in describe(SamplingConfig) if one.name == name]
+    return st.one_of(
+        st.sampled_from([limits.minimum if limits.minimum_allowed else 5e-324, limits.maximum]),
+        st.floats(
+            limits.minimum,
+            limits.maximum,
+            exclude_min=not limits.minimum_allowed,
+            exclude_max=not limits.maximum_allowed,
+        ),
+    )
+
+
+@settings(deadline=None, max_examples=300)
+@given(
+    logits=st.lists(EXTREME, min_size=1, max_size=8),
+    values=st.fixed_dictionaries(
+        {name: within(name) for name in ("temperature", "top_p", "min_p", "repetition_penalty")}
+    ),
+    top_k=st.integers(0, 9),
+    dtype=st.sampled_from([torch.float32, torch.bfloat16]),
+)
+def test_whatever_the_limits_allow_draws_a_token_that_can_be(logits, values, top_k, dtype):
+    scores = torch.tensor(logits).to(dtype).float()  # as a model with such weights gives them
+    config = SamplingConfig(top_k=top_k, **values)
+    penalised = penalise(scores, torch.ones(len(logits), dtype=torch.bool), config.repetition_penalty)
+    assert penalised.isfinite().all()
+    token = draw(penalised, config, torch.Generator().manual_seed(0))
+    assert 0 <= token < len(logits)
+    if config.temperature < 1e-6 or top_k == 1:
+        assert penalised[token] == penalised.max()
+
+
+@pytest.mark.parametrize("penalty", [1e-320, 0.0, 0.05, 11.0])
+def test_a_penalty_that_no_number_survives_is_refused(penalty):
+    with pytest.raises(ValidationError):
+        SamplingConfig(repetition_penalty=penalty)

@@ -23,7 +23,7 @@ def random_ids(length, n_sequences=2):
 
 
 def read_in_parts(model, ids, lengths):
-    cache = KVCache(model.config, ids.shape[0], CPU)
+    cache = KVCache(model.config, ids.shape[0], CPU, model.dtype)
     return torch.cat([model(part, cache) for part in ids.split(lengths, dim=1)], dim=1)
 
 
@@ -47,7 +47,7 @@ def test_the_teaching_shape_is_cached_rightly_too():
 @torch.inference_mode()
 def test_a_cleared_cache_begins_anew():
     model, ids = make_model(), random_ids(4)
-    cache = KVCache(model.config, 2, CPU)
+    cache = KVCache(model.config, 2, CPU, model.dtype)
     model(random_ids(9), cache)
     cache.clear()
     assert cache.length == 0
@@ -59,7 +59,7 @@ def test_a_cleared_cache_begins_anew():
 @torch.inference_mode()
 def test_a_full_cache_refuses_more(positions, too_many):
     model = make_model(positions=positions)
-    cache = KVCache(model.config, 2, CPU)
+    cache = KVCache(model.config, 2, CPU, model.dtype)
     model(random_ids(CONTEXT), cache)
     with pytest.raises(ValueError, match=f"{CONTEXT} positions"):
         model(random_ids(too_many), cache)

@@ -65,7 +65,10 @@ def test_a_block_and_its_norm(norm):
 
 @pytest.mark.parametrize(("positions", "norm"), KINDS)
 def test_the_whole_model(positions, norm):
-    model, cache = Transformer(config(positions=positions, norm=norm), V), KVCache(config(), B, CPU)
+    model, cache = (
+        Transformer(config(positions=positions, norm=norm), V),
+        KVCache(config(), B, CPU, torch.float32),
+    )
     model(torch.randint(V, (B, S - T)), cache)
     ids = torch.randint(V, (B, T))
     assert model(ids, cache).shape == (B, T, V)

@@ -1,5 +1,6 @@
 import json
 from itertools import islice
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -10,6 +11,7 @@ from core.config.toml import run_to_toml, with_settings
 from core.control import StopToken
 from core.errors import DamagedCheckpointError, NoCheckpointError, UnknownRunError, WrongShapeError
 from core.events import ContextMoved, ModelOpened, PromptRead, ReplyEnded, TokenWritten
+from core.generation import decoding
 from core.model.transformer import Transformer
 from core.runs.checkpoint import save_checkpoint
 from core.runs.folder import Workspace
@@ -138,6 +140,44 @@ def test_a_checkpoint_of_another_shape_is_told(workspace):
         run(open_model(workspace, "first", "last", StopToken()))
 
 
+@pytest.fixture
+def devices(monkeypatch):
+    """The devices that a model was moved to; one that is in `full` has no room for it."""
+    moved = SimpleNamespace(to=[], full=())
+
+    def to(model, device):
+        moved.to.append(torch.device(device).type)
+        if torch.device(device).type in moved.full:
+            raise torch.OutOfMemoryError("CUDA out of memory.")
+        return model
+
+    monkeypatch.setattr(Transformer, "to", to)
+    return moved
+
+
+@pytest.mark.parametrize(("has_gpu", "expected"), [(True, ["cuda"]), (False, ["cpu"])])
+def test_a_model_is_opened_on_the_best_device_there_is(workspace, monkeypatch, devices, has_gpu, expected):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: has_gpu)
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
+    run(open_model(workspace, "first", "last", StopToken()))
+    assert devices.to == expected
+
+
+def test_a_model_is_opened_on_the_device_that_its_run_chose(workspace, monkeypatch, devices):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    config = with_settings(CONFIG, {"training.device": "cpu"})
+    workspace.run("first").config.write_text(run_to_toml(config), encoding="utf-8")
+    run(open_model(workspace, "first", "last", StopToken()))
+    assert devices.to == ["cpu"]
+
+
+def test_a_model_too_large_for_the_gpu_is_opened_on_the_processor(workspace, monkeypatch, devices):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    devices.full = ("cuda",)
+    run(open_model(workspace, "first", "last", StopToken()))
+    assert devices.to == ["cuda", "cpu"]
+
+
 # completing
 
 
@@ -221,3 +261,51 @@ def test_a_reply_ends_where_the_model_ends_it(model, end):
     events, ended = run(reply(model, [("user", "")], config, StopToken()))
     assert (ended.reason, ended.text, ended.tokens) == ("eos", "", 1)
     assert not any(isinstance(event, TokenWritten) for event in events)
+
+
+@pytest.fixture
+def read(monkeypatch):
+    """What the model reads at once, prompt by prompt and after each move of the context."""
+    readings = []
+    real = decoding.next_logits
+
+    def next_logits(model, ids, cache):
+        if not cache.length:
+            readings.append(list(ids))
+        return real(model, ids, cache)
+
+    monkeypatch.setattr(decoding, "next_logits", next_logits)
+    return readings
+
+
+def roles(ids):
+    return [token for token in ids if token in (CHAR.user_id, CHAR.assistant_id)]
+
+
+def test_of_a_conversation_that_is_too_long_whole_turns_are_forgotten(model, read):
+    messages = [("user", "abcd?"), ("assistant", "efgh!"), ("user", "bad?")]
+    sampling = SAMPLING.model_copy(update={"max_new_tokens": 1})
+    events, _ = run(reply(model, messages, sampling, StopToken()))
+    assert events[1] == ContextMoved(kept=7, dropped=12)
+    assert read == [[EOS, CHAR.user_id, *CHAR.encode("bad?"), CHAR.assistant_id]]
+
+
+def test_a_question_that_is_too_long_is_told_and_its_newest_part_answered(model, read):
+    sampling = SAMPLING.model_copy(update={"max_new_tokens": 3})
+    events, _ = run(reply(model, [("user", "abcdefgh abcdefgh?")], sampling, StopToken()))
+    assert events[1] == ContextMoved(kept=9, dropped=12, question_cut=True)
+    assert read[0] == [EOS, CHAR.user_id, *CHAR.encode("defgh?"), CHAR.assistant_id]
+
+
+def test_role_tokens_stay_however_long_the_reply_gets(model, read, monkeypatch):
+    letters = iter(CHAR.encode("abcdefgh" * 10))
+    monkeypatch.setattr(decoding, "draw", lambda *_: next(letters))
+    sampling = SAMPLING.model_copy(update={"max_new_tokens": 60})
+    events, ended = run(
+        reply(model, [("user", "a"), ("assistant", "b"), ("user", "cd")], sampling, StopToken())
+    )
+    assert ended.tokens == 60
+    assert sum(isinstance(event, ContextMoved) for event in events) == len(read) - 1 > 3
+    question = [EOS, CHAR.user_id, *CHAR.encode("cd"), CHAR.assistant_id]
+    assert all(ids[: len(question)] == question for ids in read[1:])
+    assert all(roles(ids) == [CHAR.user_id, CHAR.assistant_id] for ids in read[1:])

@@ -32,6 +32,7 @@ from core.events import CheckpointSaved, Evaluated, Notice, RunEnded, RunPrepare
 from core.runs import checkpoint
 from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
+from core.tasks import training_run
 from core.tasks.train_model import resume_run, train_model
 from core.training.schedule import learning_rate_at
 from tests.core.runs.altered import alter_state, make_first_format
@@ -56,6 +57,10 @@ def told(workspace, name="a"):
             case SampleWritten():
                 facts.append(("sample", event.step, event.text))
     return facts
+
+
+def prepared(events):
+    return next(event for event in events if isinstance(event, RunPrepared))
 
 
 def cut_short(path):
@@ -124,6 +129,53 @@ def test_a_run_stopped_after_every_step_equals_one_that_was_not(filled, trained,
     resume(filled)
     assert told(filled) == told(trained, "first")
     assert weights(filled) == weights(trained, "first")
+
+
+@pytest.fixture
+def cut_off(monkeypatch):
+    """Trains "a", and sets the stop in the middle of what is done for the step of that number."""
+
+    def run(workspace, config, function, step):
+        stop, real = StopToken(), getattr(training_run, function)
+
+        def slow(*arguments):
+            session_step = Catalog(workspace).events("a")
+            if [e.step for e in session_step if isinstance(e, StepDone)][-1:] == ([step] if step else []):
+                stop.set()
+            return real(*arguments)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(training_run, function, slow)
+            return list(train_model(workspace, "a", config, stop))
+
+    return run
+
+
+@pytest.mark.parametrize("function", ["evaluate", "write"])
+@pytest.mark.parametrize("step", [0, 2, 4])
+def test_a_look_that_a_stop_cuts_off_is_made_up_for(filled, trained, tiny, cut_off, function, step):
+    events = cut_off(filled, tiny(), function, step)
+    assert (events[-1].reason, events[-1].step) == ("stopped", step)
+    assert step not in [event.step for event in events if isinstance(event, Evaluated | SampleWritten)]
+    resumed = resume(filled)
+    after = [type(event) for event in resumed[resumed.index(prepared(resumed)) + 1 :]]
+    assert after[:4] == [Evaluated, SampleWritten, CheckpointSaved, StepDone]
+    assert told(filled) == told(trained, "first")
+    assert weights(filled) == weights(trained, "first")
+    mine, other = Catalog(filled).summary("a"), Catalog(trained).summary("first")
+    assert (mine.best_step, mine.val_loss) == (other.best_step, other.val_loss)
+
+
+def test_the_last_look_cut_off_is_told_as_a_stop(filled, tiny, cut_off):
+    events = cut_off(filled, tiny(), "evaluate", STEPS)
+    assert (events[-1].reason, events[-1].step) == ("stopped", STEPS)
+    assert Catalog(filled).summary("a").last_step == STEPS
+
+
+def test_the_last_look_cut_off_is_made_up_for(filled, trained, tiny, cut_off):
+    cut_off(filled, tiny(), "evaluate", STEPS)
+    assert resume(filled)[-1].reason == "finished"
+    assert told(filled) == told(trained, "first")
 
 
 def test_best_and_time_and_tokens_go_on_from_where_they_were(stopped):

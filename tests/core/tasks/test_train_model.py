@@ -139,7 +139,7 @@ def test_no_sample_is_written_where_none_is_wished(filled, tiny):
 def test_the_best_checkpoint_is_that_of_the_least_validation_loss(filled, tiny, monkeypatch):
     losses_by_step = {0: 3.0, 2: 2.5, 4: 2.0, 6: 2.2, 8: 2.0, 10: 2.1}
 
-    def evaluate(model, batches, byte_lengths, precision, step):
+    def evaluate(model, batches, byte_lengths, precision, step, stop):
         return Evaluated(step, losses_by_step[step], 1.0, 1.0, 0.0)
 
     monkeypatch.setattr(training_run, "evaluate", evaluate)
@@ -201,6 +201,29 @@ def test_a_stop_before_the_first_step_leaves_no_run(filled, tiny):
     assert (ended.reason, ended.step) == ("stopped", 0)
     assert Catalog(filled).names() == []
     assert train(filled, tiny())[-1].reason == "finished"
+
+
+def test_a_run_stopped_before_it_was_evaluated_opens_with_its_trained_step_as_the_best(filled, tiny):
+    stop = StopToken()
+    for event in train_model(filled, "a", tiny(), stop):
+        if isinstance(event, StepDone):
+            stop.set()
+    assert isinstance(event, RunEnded)
+    run = Catalog(filled).summary("a")
+    assert (run.best_step, run.val_loss, event.best_val_loss) == (1, None, None)
+    assert result_of(open_model(filled, "a", "best", StopToken())).step == 1
+
+
+def test_a_trained_step_is_better_than_the_beginning_whatever_its_loss(filled, tiny, monkeypatch):
+    losses_by_step = {0: 1.0, 2: 3.0, 4: 2.0, 6: 2.5}
+
+    def evaluate(model, batches, byte_lengths, precision, step, stop):
+        return Evaluated(step, losses_by_step[step], 1.0, 1.0, 0.0)
+
+    monkeypatch.setattr(training_run, "evaluate", evaluate)
+    events = train(filled, tiny())
+    assert [event.step for event in of_kind(events, CheckpointSaved) if event.is_best] == [0, 2, 4]
+    assert (Catalog(filled).summary("a").best_step, events[-1].best_val_loss) == (4, 2.0)
 
 
 # What is in the way
@@ -295,8 +318,8 @@ def test_a_defect_of_ours_is_not_told_as_a_lack_of_memory(filled, tiny, monkeypa
 def test_a_loss_that_is_no_number_ends_the_run_and_keeps_the_last_checkpoint(filled, tiny, monkeypatch):
     real = loop.accumulate_gradients
 
-    def spoiled(model, batches, precision):
-        loss = real(model, batches, precision)
+    def spoiled(model, batches, precision, stop):
+        loss = real(model, batches, precision, stop)
         return math.nan if len(seen) > 3 else loss
 
     monkeypatch.setattr(loop, "accumulate_gradients", spoiled)
@@ -351,6 +374,18 @@ def test_auto_measures_once_in_a_workspace_and_remembers(filled, tiny, trials):
     assert [of_kind(events, RunPrepared)[0].precision for events in (first, second)] == ["bfloat16"] * 2
     assert any("2.0 times as fast" in notice.text for notice in of_kind(first, Notice))
     assert losses(first) == losses(second)
+
+
+def test_a_trial_reads_few_tokens_whatever_the_batch_and_the_context(filled, tiny, monkeypatch):
+    read = []
+    monkeypatch.setattr(settle_precision, "TRIAL_TOKENS", 20)
+    monkeypatch.setattr(
+        settle_precision, "accumulate_gradients", lambda _model, batches, *_: read.append(batches[0][0].shape)
+    )
+    monkeypatch.setattr(settle_precision, "measured_choice", lambda _, step_in, __: step_in(None))
+    for context_length, name in ((8, "a"), (32, "b")):
+        train(filled, tiny({"training.precision": "auto", "model.context_length": context_length}), name)
+    assert read == [(2, 8), (1, 20)]
 
 
 def test_auto_measures_another_shape_on_its_own(filled, tiny, trials):

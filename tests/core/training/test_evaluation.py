@@ -8,6 +8,7 @@ import torch
 from torch import nn
 
 from core.config.model import ModelConfig
+from core.control import StopToken
 from core.model.transformer import Transformer
 from core.training.evaluation import evaluate
 from core.training.precision import Precision
@@ -38,7 +39,7 @@ def batch(x, y):
 def test_the_loss_is_the_mean_over_all_batches_and_tokens_that_count():
     model = Bigram([[0.0, math.log(2), 0.0]] * 3)  # chances 1/4, 1/2, 1/4
     batches = [batch([1, 1, 1], [1, 1, 1]), batch([1, 1, 1], [0, -100, -100])]
-    evaluated = evaluate(model, batches, BYTES, FLOAT32, step=7)
+    evaluated = evaluate(model, batches, BYTES, FLOAT32, 7, StopToken())
     expected = (3 * math.log(2) + math.log(4)) / 4
     assert evaluated.step == 7
     assert evaluated.loss == pytest.approx(expected, rel=1e-6)
@@ -47,23 +48,23 @@ def test_the_loss_is_the_mean_over_all_batches_and_tokens_that_count():
 
 def test_bits_per_byte_count_text_only():
     # two targets of text, three bytes, ln 3 nats each; the special token's nats are left out
-    evaluated = evaluate(Bigram(EVEN), [batch([1, 2, 1], [1, 2, 0])], BYTES, FLOAT32, step=0)
+    evaluated = evaluate(Bigram(EVEN), [batch([1, 2, 1], [1, 2, 0])], BYTES, FLOAT32, 0, StopToken())
     assert evaluated.bits_per_byte == pytest.approx(2 * math.log(3) / (3 * math.log(2)), rel=1e-6)
 
 
 def test_padding_counts_neither_nats_nor_bytes():
-    plain = evaluate(Bigram(EVEN), [batch([1, 2], [2, 1])], BYTES, FLOAT32, step=0)
-    padded = evaluate(Bigram(EVEN), [batch([1, 2, 0, 0], [2, 1, -100, -100])], BYTES, FLOAT32, step=0)
+    plain = evaluate(Bigram(EVEN), [batch([1, 2], [2, 1])], BYTES, FLOAT32, 0, StopToken())
+    padded = evaluate(Bigram(EVEN), [batch([1, 2, 0, 0], [2, 1, -100, -100])], BYTES, FLOAT32, 0, StopToken())
     assert (padded.loss, padded.bits_per_byte) == (plain.loss, plain.bits_per_byte)
 
 
 def test_text_without_a_byte_has_no_bits():
-    assert evaluate(Bigram(EVEN), [batch([1], [0])], BYTES, FLOAT32, step=0).bits_per_byte == 0
+    assert evaluate(Bigram(EVEN), [batch([1], [0])], BYTES, FLOAT32, 0, StopToken()).bits_per_byte == 0
 
 
 def test_a_perplexity_beyond_floats_stays_a_number():
     model = Bigram([[10_000.0, 0.0, 0.0]] * 3)
-    evaluated = evaluate(model, [batch([1], [1])], BYTES, FLOAT32, step=0)
+    evaluated = evaluate(model, [batch([1], [1])], BYTES, FLOAT32, 0, StopToken())
     assert evaluated.loss == pytest.approx(10_000)
     assert evaluated.perplexity == sys.float_info.max
 
@@ -72,7 +73,9 @@ def test_nothing_is_dropped_and_no_random_number_drawn_while_measuring():
     config = ModelConfig(n_layers=1, n_heads=1, d_model=8, d_ff=8, context_length=4, dropout=0.5)
     model = Transformer(config, vocab_size=3, seed=0).train()
     before = torch.get_rng_state()
-    first, second = (evaluate(model, [batch([1, 2], [2, 1])], BYTES, FLOAT32, step=0) for _ in range(2))
+    first, second = (
+        evaluate(model, [batch([1, 2], [2, 1])], BYTES, FLOAT32, 0, StopToken()) for _ in range(2)
+    )
     assert first.loss == second.loss
     assert torch.equal(torch.get_rng_state(), before)
 
@@ -81,6 +84,28 @@ def test_bfloat16_gives_about_the_same_loss():
     config = ModelConfig(n_layers=1, n_heads=1, d_model=8, d_ff=8, context_length=4)
     model = Transformer(config, vocab_size=3, seed=0)
     batches = [batch([1, 2], [2, 1])]
-    half = evaluate(model, batches, BYTES, Precision("bfloat16", CPU), step=0)
-    whole = evaluate(model, batches, BYTES, FLOAT32, step=0)
+    half = evaluate(model, batches, BYTES, Precision("bfloat16", CPU), 0, StopToken())
+    whole = evaluate(model, batches, BYTES, FLOAT32, 0, StopToken())
     assert half.loss == pytest.approx(whole.loss, rel=2e-2)
+
+
+def test_a_stop_between_two_batches_leaves_no_evaluation():
+    stop, read = StopToken(), []
+
+    def batches():
+        for number in range(3):
+            read.append(number)
+            yield batch([1], [1])
+            stop.set()
+
+    assert evaluate(Bigram(EVEN), batches(), BYTES, FLOAT32, 0, stop) is None
+    assert read == [0, 1]
+
+
+def test_a_stop_inside_a_batch_leaves_no_evaluation():
+    config = ModelConfig(n_layers=2, n_heads=1, d_model=8, d_ff=8, context_length=4)
+    model, stop, reached = Transformer(config, vocab_size=3, seed=0), StopToken(), []
+    model.blocks[0].register_forward_hook(lambda *_: stop.set())
+    model.blocks[1].register_forward_hook(lambda *_: reached.append(1))
+    assert evaluate(model, [batch([1, 2], [2, 1])], BYTES, FLOAT32, 0, stop) is None
+    assert reached == []

@@ -47,7 +47,7 @@ def take(learner, config, steps, progress=None, stop=None, batch_at=make_batch):
 
 
 def gradients(model, batches, precision=FLOAT32):
-    loss = accumulate_gradients(model, batches, precision)
+    loss = accumulate_gradients(model, batches, precision, StopToken())
     found = [parameter.grad for parameter in model.parameters()]
     model.zero_grad(set_to_none=True)
     return loss, found
@@ -115,7 +115,7 @@ def test_a_long_gradient_is_clipped_as_in_the_worked_example(examples, loss_that
 
     loss_that_is(set_gradient)
     config = TrainingConfig(max_grad_norm=example["max_norm"])
-    _, norm = finite_gradients(make_learner(model, config), [], config, step=0)
+    _, norm = finite_gradients(make_learner(model, config), [], config, 0, StopToken())
     assert norm == pytest.approx(example["norm"], abs=1e-6)
     assert model[0].grad.tolist() == pytest.approx(example["expected"], abs=2e-6)
 
@@ -129,7 +129,7 @@ def test_without_clipping_the_gradient_keeps_its_length(loss_that_is):
 
     loss_that_is(set_gradient)
     config = TrainingConfig(max_grad_norm=0)
-    _, norm = finite_gradients(make_learner(model, config), [], config, step=0)
+    _, norm = finite_gradients(make_learner(model, config), [], config, 0, StopToken())
     assert model[0].grad.tolist() == [100.0] * 3
     assert norm == pytest.approx(math.sqrt(3) * 100)
 
@@ -147,6 +147,15 @@ def test_each_step_tells_its_number_loss_rate_and_tokens():
     assert steps[0].learning_rate == pytest.approx(0.5e-3)
     assert steps[0].loss == pytest.approx(math.log(V), rel=0.1)
     assert all(step.grad_norm > 0 and step.seconds > 0 and step.tokens_per_second > 0 for step in steps)
+
+
+def test_padding_is_no_token_that_was_seen():
+    config = TrainingConfig()
+    steps = take(
+        make_learner(make_model(), config), config, 2, batch_at=lambda n: make_batch(n, padding=(T, 4))
+    )
+    assert [step.tokens for step in steps] == [2, 4]
+    assert steps[0].tokens_per_second == pytest.approx(2 / steps[0].seconds)
 
 
 def test_accumulation_reads_other_batches_in_every_pass_of_every_step():
@@ -258,6 +267,16 @@ def test_an_overflow_halves_the_scale_until_the_step_is_a_real_one():
     assert [step.grad_norm for step in steps] == pytest.approx([s.grad_norm for s in expected], rel=1e-5)
     for mine, other in zip(scaled.parameters(), plain.parameters(), strict=True):
         torch.testing.assert_close(mine, other, atol=1e-6, rtol=1e-5)
+
+
+def test_after_an_overflow_the_steps_until_the_scale_grows_count_anew():
+    model, config, precision = make_model(), TrainingConfig(), scaling(initial=4096.0)
+    take(make_learner(model, config, precision), config, 3)
+    assert precision.scaler.state_dict()["_growth_tracker"] == 3
+    overflowing_above(model, precision, 1024.0)
+    take(make_learner(model, config, precision), config, 1)
+    assert precision.scaler.state_dict()["_growth_tracker"] == 1  # the step that came through
+    assert precision.scaler.get_scale() == 1024.0
 
 
 def test_an_overflow_without_any_scale_ends_the_run():

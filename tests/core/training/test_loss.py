@@ -6,6 +6,9 @@ import pytest
 import torch
 from torch import nn
 
+from core.config.model import ModelConfig
+from core.model.transformer import Transformer
+from core.training import loss
 from core.training.loss import IGNORED, counted_tokens, summed_loss, token_losses
 
 
@@ -52,3 +55,20 @@ def test_the_loss_of_half_precision_scores_is_computed_in_float32():
     losses = token_losses(model, torch.tensor([[0]]), torch.tensor([[1]]))
     assert losses.dtype == torch.float32
     assert losses.item() == pytest.approx(math.log1p(math.exp(-5)), rel=1e-4)
+
+
+@pytest.mark.parametrize("positions", [1, 4, 5, 100])
+def test_a_head_computed_in_chunks_gives_the_same_losses_and_gradients(monkeypatch, positions):
+    config = ModelConfig(n_layers=1, n_heads=1, d_model=8, d_ff=8, context_length=5, tied_embeddings=False)
+    ids = torch.arange(12).view(2, 6) % 7
+    x, y = ids[:, :-1], ids[:, 1:].clone()
+    y[0, 3:] = IGNORED
+    found = []
+    for limit in (loss.LOGITS_AT_ONCE, 7 * positions):
+        monkeypatch.setattr(loss, "LOGITS_AT_ONCE", limit)
+        model = Transformer(config, 7, seed=1)
+        total = summed_loss(model, x, y)
+        total.backward()
+        found.append([total, token_losses(model, x, y), *(p.grad for p in model.parameters())])
+    for mine, other in zip(*found, strict=True):
+        torch.testing.assert_close(mine, other, rtol=1e-5, atol=1e-6)

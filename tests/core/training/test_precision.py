@@ -7,6 +7,7 @@ import torch
 
 from core.control import StopToken
 from core.training import precision
+from core.training.interruption import PassInterrupted
 from core.training.precision import ROUNDS, Precision, choose_device, gpu_format, measured_choice
 
 CPU = torch.device("cpu")
@@ -50,7 +51,19 @@ def test_the_trial_takes_turns_and_does_not_count_the_first_step_of_each(trial):
 def test_a_large_model_s_few_steps_say_enough(trial):
     (name, _), asked = trial({"float32": 20.0, "bfloat16": 8.0})
     assert name == "bfloat16"
-    assert len(asked) == 4
+    assert asked == ["float32", "bfloat16"]
+
+
+def test_a_trial_that_takes_long_ends_inside_a_round(trial):
+    (name, speed_up), asked = trial({"float32": 3.0, "bfloat16": 1.5}, first_of_each=0.5)
+    assert (name, speed_up) == ("bfloat16", pytest.approx(2))
+    assert asked == ["float32", "bfloat16", "float32", "bfloat16", "float32"]
+
+
+def test_a_time_over_in_the_middle_of_a_round_compares_as_many_of_each(trial):
+    (_, speed_up), asked = trial({"float32": 3.0, "bfloat16": 3.0}, first_of_each=1.0)
+    assert asked == ["float32", "bfloat16", "float32"]
+    assert speed_up == pytest.approx(1)
 
 
 def test_a_stop_ends_the_trial_without_a_choice(trial):
@@ -58,6 +71,14 @@ def test_a_stop_ends_the_trial_without_a_choice(trial):
     stop.set()
     choice, asked = trial({"float32": 2.0, "bfloat16": 1.0}, stop=stop)
     assert (choice, asked) == (None, [])
+
+
+def test_a_stop_inside_a_step_ends_the_trial_without_a_choice(monkeypatch):
+    def interrupted(_):
+        raise PassInterrupted
+
+    monkeypatch.setattr(torch.ops.mkldnn, "_is_mkldnn_bf16_supported", lambda: True)
+    assert measured_choice(CPU, interrupted, StopToken()) is None
 
 
 def test_a_processor_without_bfloat16_is_not_tried(monkeypatch):

@@ -42,6 +42,11 @@ def test_a_moved_context_is_told():
     assert "1,064 older ones are forgotten" in note
 
 
+def test_a_question_that_was_cut_is_told():
+    moved = ContextMoved(kept=96, dropped=64, question_cut=True)
+    assert "only its end was read" in talk(moved).turns[-1].notes[0]
+
+
 def test_a_context_that_moves_again_is_told_once():
     moved = ContextMoved(kept=64, dropped=64)
     assert len(talk(moved, moved).turns[-1].notes) == 1

@@ -1,0 +1,80 @@
+"""What stays in view where the context is full: of a plain text its newest half, of a conversation whole turns."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from core.tokenizers.tokenizer import EOS
+
+
+@dataclass(frozen=True, slots=True)
+class Shortened:
+    """The tokens that are read again. `question_cut` where the question in hand lost its beginning."""
+
+    ids: list[int]
+    question_cut: bool = False
+
+
+class Context(Protocol):
+    """How a full context is shortened. Lengths in tokens."""
+
+    def room(self, context_length: int, max_new_tokens: int) -> int:
+        """How much of the context a prompt leaves free for the reply."""
+        ...
+
+    def shorten(self, ids: Sequence[int], context_length: int, room: int) -> Shortened:
+        """What to keep of all that is in view; at least `room` less than the context holds."""
+        ...
+
+
+class PlainText:
+    """A text without turns: its newest half stays."""
+
+    def room(self, context_length: int, max_new_tokens: int) -> int:
+        """None: a prompt can fill the context."""
+        del context_length, max_new_tokens
+        return 0
+
+    def shorten(self, ids: Sequence[int], context_length: int, room: int) -> Shortened:
+        """The newest tokens, half a context of them."""
+        del room
+        return Shortened(list(ids[-(context_length // 2) :]))
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """<eos><|user|>question<|assistant|>answer<|user|>question<|assistant|>answer so far
+
+    Questions go with their answers, oldest first, and the question in hand stays. Where that and its answer are
+    too long by themselves, each keeps its newest part after its role token.
+    """
+
+    user_id: int
+    assistant_id: int
+
+    def room(self, context_length: int, max_new_tokens: int) -> int:
+        """A quarter of the context, or as much as the reply can need."""
+        return min(context_length // 4, max_new_tokens)
+
+    def shorten(self, ids: Sequence[int], context_length: int, room: int) -> Shortened:
+        """The newest whole turns that fit; `ids` hold a question, and after it the assistant's role token."""
+        budget = context_length - room
+        starts = [at for at, token in enumerate(ids) if token == self.user_id]
+        for start in starts:
+            if len(ids) - start < budget:  # less, for the <eos> before it
+                return Shortened([EOS, *ids[start:]])
+        return self._newest_parts(list(ids[starts[-1] :]), budget)
+
+    def _newest_parts(self, turn: list[int], budget: int) -> Shortened:
+        answer_at = turn.index(self.assistant_id)
+        question, answer = turn[1:answer_at], turn[answer_at + 1 :]
+        left = max(0, budget - 3)  # <eos> and the two role tokens
+        answer_length = min(len(answer), max(left // 2, left - len(question)))
+        question_length = min(len(question), left - answer_length)
+        kept = [EOS, self.user_id, *_newest(question, question_length)]
+        kept += [self.assistant_id, *_newest(answer, answer_length)]
+        return Shortened(_newest(kept, budget), question_length < len(question))
+
+
+def _newest(ids: list[int], count: int) -> list[int]:
+    return ids[max(0, len(ids) - count) :]

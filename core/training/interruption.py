@@ -1,0 +1,56 @@
+"""How a stop is heard inside a forward or backward pass, which can take half a minute on a processor."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from torch import Tensor, nn
+
+from core.control import StopToken
+
+
+class PassInterrupted(Exception):  # no failure: whoever opened `interruptible` catches it
+    """A stop was requested in the middle of a pass; what was computed of it so far is of no use."""
+
+
+@contextmanager
+def interruptible(model: nn.Module, stop: StopToken) -> Iterator[None]:
+    """Inside, the model's passes end as soon as `stop` is set.
+
+    Each linear layer looks, on the way forward and on the way back: between two of them lies a fraction of a
+    second even in a large model, and looking takes microseconds. A compiled model does not look, for its passes
+    run no hooks.
+
+    Raises:
+        PassInterrupted: `stop` was set. Gradients can be there in part.
+    """
+
+    def look(*_: object) -> None:
+        raise_if_requested(stop)
+
+    def look_and_follow(_module: nn.Module, _input: object, output: Tensor) -> None:
+        look()
+        if output.requires_grad:
+            output.register_hook(look)
+
+    layers = [] if is_compiled(model) else [m for m in model.modules() if isinstance(m, nn.Linear)]
+    handles = [layer.register_forward_hook(look_and_follow) for layer in layers]
+    try:
+        yield
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+def raise_if_requested(stop: StopToken) -> None:
+    """Go on only where nobody has requested a stop.
+
+    Raises:
+        PassInterrupted: `stop` was set.
+    """
+    if stop.asked:
+        raise PassInterrupted
+
+
+def is_compiled(model: nn.Module) -> bool:
+    """True once `model.compile()` was called."""
+    return model._compiled_call_impl is not None

@@ -1,0 +1,73 @@
+"""A full context keeps whole turns of a conversation, and the question in hand."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.generation.context import Conversation, PlainText, Shortened
+from core.tokenizers.tokenizer import EOS
+
+USER, ASSISTANT = 90, 91
+CONVERSATION = Conversation(USER, ASSISTANT)
+
+
+def turns(*lengths):
+    """Questions and answers in turn, of so many tokens; each token is the number of its message."""
+    ids = [EOS]
+    for number, length in enumerate(lengths):
+        ids += [ASSISTANT if number % 2 else USER, *[10 + number] * length]
+    return ids
+
+
+def test_everything_stays_where_it_fits():
+    ids = turns(2, 3, 4, 0)
+    assert CONVERSATION.shorten(ids, 20, 4) == Shortened(ids)
+
+
+def test_the_oldest_question_goes_with_its_answer():
+    ids = turns(3, 3, 2, 2, 4, 0)  # 1 + 8 + 6 + 6
+    assert CONVERSATION.shorten(ids, 16, 3).ids == [EOS, *ids[9:]]
+    assert CONVERSATION.shorten(ids, 16, 4).ids == [EOS, *ids[15:]]
+
+
+def test_an_answer_being_written_stays_whole_while_past_turns_can_go():
+    ids = turns(3, 3, 2, 9)
+    assert CONVERSATION.shorten(ids, 16, 2).ids == [EOS, *ids[9:]]
+
+
+def test_a_question_that_is_too_long_keeps_its_newest_part_after_its_role_token():
+    ids = [EOS, USER, *range(10, 40), ASSISTANT]
+    assert CONVERSATION.shorten(ids, 12, 2) == Shortened([EOS, USER, *range(33, 40), ASSISTANT], True)
+
+
+def test_a_long_answer_gives_way_before_its_question_does():
+    ids = [EOS, USER, 10, 11, 12, ASSISTANT, *range(20, 50)]
+    expected = [EOS, USER, 10, 11, 12, ASSISTANT, *range(44, 50)]
+    assert CONVERSATION.shorten(ids, 16, 4) == Shortened(expected)
+
+
+def test_a_reply_that_needs_little_room_costs_the_prompt_little():
+    assert [CONVERSATION.room(128, tokens) for tokens in (5, 32, 1000)] == [5, 32, 32]
+    assert PlainText().room(128, 5) == 0
+
+
+@given(
+    st.lists(st.integers(0, 30), min_size=1, max_size=6).filter(lambda lengths: len(lengths) % 2 == 0),
+    st.integers(2, 40),
+    st.integers(1, 50),
+)
+def test_what_stays_fits_with_room_and_is_made_of_turns(lengths, context_length, max_new_tokens):
+    ids = turns(*lengths)
+    room = CONVERSATION.room(context_length, max_new_tokens)
+    kept = CONVERSATION.shorten(ids, context_length, room).ids
+    assert len(kept) <= context_length - room
+    roles = [token for token in kept if token in (USER, ASSISTANT)]
+    assert roles == [USER, ASSISTANT] * (len(roles) // 2) != []
+    assert kept[0] in (EOS, USER)
+    assert kept[1] == USER or kept[0] == USER
+
+
+@pytest.mark.parametrize("length", [2, 3, 8, 9])
+def test_of_a_plain_text_the_newest_half_of_the_context_stays(length):
+    ids = list(range(20))
+    assert PlainText().shorten(ids, length, 0) == Shortened(ids[-(length // 2) :])

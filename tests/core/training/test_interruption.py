@@ -1,0 +1,112 @@
+"""A stop inside a pass: heard at once, and the step in which it came leaves no trace."""
+
+import pytest
+import torch
+
+from core.config.model import ModelConfig
+from core.config.training import TrainingConfig
+from core.control import StopToken
+from core.model.transformer import Transformer
+from core.training.interruption import PassInterrupted, interruptible
+from core.training.loop import Learner, Plan, Progress, train
+from core.training.optimizer import make_optimizer, optimizer_tensors
+from core.training.precision import Precision
+
+V, T, STEPS, PASSES = 11, 6, 4, 3
+CONFIG = TrainingConfig(gradient_accumulation_steps=PASSES, warmup_steps=2)
+PLAN = Plan(STEPS, 2.0)
+
+
+def make_learner():
+    shape = ModelConfig(n_layers=2, n_heads=2, d_model=8, d_ff=16, context_length=T, dropout=0.2)
+    model = Transformer(shape, V, seed=3)
+    return Learner(model, make_optimizer(model, CONFIG), Precision("float32", torch.device("cpu")))
+
+
+def make_batch(number):
+    ids = torch.randint(V, (2, T + 1), generator=torch.Generator().manual_seed(number))
+    return ids[:, :-1], ids[:, 1:]
+
+
+def take(learner, progress, stop=None):
+    return list(train(learner, make_batch, CONFIG, PLAN, progress, stop or StopToken()))
+
+
+def numbers(steps):
+    return [(step.step, step.loss, step.grad_norm, step.tokens) for step in steps]
+
+
+def stop_in_pass(model, stop, number, backward):
+    """Set `stop` in the middle of the forward or the backward pass of that number."""
+    passes = []
+
+    def request(*_):
+        stop.set()
+
+    def count(_module, _input, output):
+        passes.append(output)
+        if len(passes) == number:
+            output.register_hook(request) if backward else request()
+
+    return model.blocks[0].register_forward_hook(count)
+
+
+@pytest.mark.parametrize("backward", [False, True])
+@pytest.mark.parametrize("number", [1, 5, 9])
+def test_a_run_stopped_inside_a_step_and_resumed_equals_one_that_was_not(number, backward):
+    whole = make_learner()
+    expected = numbers(take(whole, Progress()))
+    learner, progress, stop = make_learner(), Progress(), StopToken()
+    handle = stop_in_pass(learner.model, stop, number, backward)
+    steps = take(learner, progress, stop)
+    handle.remove()
+    assert progress.step == len(steps) == (number - 1) // PASSES
+    steps += take(learner, progress)
+    assert numbers(steps) == expected
+    for mine, other in zip(learner.model.parameters(), whole.model.parameters(), strict=True):
+        assert torch.equal(mine, other)
+    state, other_state = (optimizer_tensors(side.optimizer, side.model) for side in (learner, whole))
+    assert all(torch.equal(state[name], other_state[name]) for name in other_state)
+
+
+@pytest.mark.parametrize("backward", [False, True])
+def test_a_step_that_a_stop_cuts_off_leaves_no_gradient(backward):
+    learner, stop = make_learner(), StopToken()
+    stop_in_pass(learner.model, stop, 2, backward)
+    assert take(learner, Progress(), stop) == []
+    assert all(parameter.grad is None for parameter in learner.model.parameters())
+
+
+def test_no_pass_follows_the_one_in_which_a_stop_was_set():
+    learner, stop, asked = make_learner(), StopToken(), []
+    stop_in_pass(learner.model, stop, 2, backward=False)
+    learner.model.blocks[1].register_forward_hook(lambda *_: asked.append(1))
+    take(learner, Progress(), stop)
+    assert len(asked) == 1  # the second block of the second pass was not reached
+
+
+def test_a_stop_is_heard_between_two_linear_layers_on_the_way_there_and_back():
+    model = make_learner().model
+    for backward in (False, True):
+        stop = StopToken()
+        with pytest.raises(PassInterrupted), interruptible(model, stop):
+            logits = model(make_batch(0)[0])
+            if not backward:
+                stop.set()
+                model(make_batch(0)[0])
+            logits.register_hook(lambda _, stop=stop: stop.set())
+            logits.sum().backward()
+
+
+def test_a_model_is_left_without_hooks():
+    model = make_learner().model
+    with interruptible(model, StopToken()):
+        assert any(module._forward_hooks for module in model.modules())
+    assert not any(module._forward_hooks for module in model.modules())
+
+
+def test_a_compiled_model_gets_no_hooks(monkeypatch):
+    model = make_learner().model
+    monkeypatch.setattr(model, "_compiled_call_impl", model.forward)
+    with interruptible(model, StopToken()):
+        assert not any(module._forward_hooks for module in model.modules())
