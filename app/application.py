@@ -15,6 +15,7 @@ from app.main_window import MainWindow
 from app.report import LOG_NAME
 from app.settings import APPLICATION, WindowSettings
 from app.widgets.icons import icon
+from app.widgets.label import MessageBox
 from app.widgets.theme import Theme
 from core.errors import NoDisplayError, UserFacingError
 from core.runs.folder import Workspace
@@ -61,9 +62,7 @@ def run(workspace: Workspace) -> int:
 
 def failure_box(error: UserFacingError) -> QMessageBox:
     """A message for whoever started the program without a terminal, and has no window yet to read it in."""
-    box = QMessageBox(QMessageBox.Icon.Critical, APPLICATION, error.message)
-    box.setInformativeText(error.remedy)
-    return box
+    return MessageBox(QMessageBox.Icon.Critical, APPLICATION, error.message, error.remedy)
 
 
 def _has_reader() -> bool:

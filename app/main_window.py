@@ -3,7 +3,6 @@
 from PySide6.QtCore import QSize, Signal, Slot
 from PySide6.QtGui import QCloseEvent, QGuiApplication
 from PySide6.QtWidgets import (
-    QLabel,
     QLineEdit,
     QMainWindow,
     QMessageBox,
@@ -26,6 +25,7 @@ from app.tabs.corpus.tab import CorpusTab
 from app.tabs.train.controller import TrainController
 from app.tabs.train.tab import TrainTab
 from app.widgets.icons import icon
+from app.widgets.label import Label, MessageBox
 from app.widgets.theme import colours
 from core.runs.folder import Workspace
 
@@ -128,10 +128,10 @@ class MainWindow(QMainWindow):
         self.menus.about_wished.connect(self._tell_about)
 
     def _make_status_bar(self) -> None:
-        self._doing = QLabel()
+        self._doing = Label()
         self.statusBar().addPermanentWidget(self._doing)
         self.statusBar().setSizeGripEnabled(False)
-        place = QLabel(f"Workspace  {self._workspace.root}")
+        place = Label(f"Workspace  {self._workspace.root}")
         place.setToolTip("Where the library, data sets and runs are kept")
         self.statusBar().addWidget(place)
         self.lanes.busy_changed.connect(self._show_doing)
@@ -152,11 +152,13 @@ class MainWindow(QMainWindow):
 
     def _ask_to_close(self) -> None:
         doing = " and ".join(DOING[lane].lower() for lane in self.lanes.active())
-        self.question = QMessageBox(self)
-        self.question.setWindowTitle(APPLICATION)
-        self.question.setIcon(QMessageBox.Icon.Question)
-        self.question.setText(f"SheepOp Studio is still {doing}.")
-        self.question.setInformativeText("It can stop at the next step and save what it has, then close.")
+        self.question = MessageBox(
+            QMessageBox.Icon.Question,
+            APPLICATION,
+            f"SheepOp Studio is still {doing}.",
+            "It can stop at the next step and save what it has, then close.",
+            self,
+        )
         stop = self.question.addButton("&Stop and close", QMessageBox.ButtonRole.AcceptRole)
         keep = self.question.addButton("&Keep running", QMessageBox.ButtonRole.RejectRole)
         self.question.setDefaultButton(keep)
@@ -249,11 +251,12 @@ class MainWindow(QMainWindow):
 
     @Slot()
     def _tell_about(self) -> None:
-        box = QMessageBox(self)
-        box.setWindowTitle(f"About {APPLICATION}")
-        box.setIconPixmap(icon("app").pixmap(64, 64))
-        box.setText(f"<b>{APPLICATION}</b>")
-        box.setInformativeText(
-            "From your own documents to your own language model. Everything happens on this machine."
+        box = MessageBox(
+            QMessageBox.Icon.NoIcon,
+            f"About {APPLICATION}",
+            APPLICATION,
+            "From your own documents to your own language model. Everything happens on this machine.",
+            self,
         )
+        box.setIconPixmap(icon("app").pixmap(64, 64))
         box.open()

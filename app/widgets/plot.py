@@ -12,9 +12,10 @@ import numpy as np
 import pyqtgraph as pg
 from PySide6.QtCore import QEvent, QPointF, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QColor, QFont, QKeyEvent, QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QToolButton, QVBoxLayout, QWidget
 
 from app.widgets.curve import Curve, NumberAxis, StepAxis
+from app.widgets.label import Label
 from app.widgets.series import Numbers, Series
 from app.widgets.theme import MEDIUM, SMALL, TINY, colours, set_role
 
@@ -176,9 +177,9 @@ class CurvePlot(QFrame):
         return line
 
     def _make_header(self, title: str) -> None:
-        self._title = QLabel(title)
+        self._title = Label(title)
         set_role(self._title, "subtitle")
-        self._readout = QLabel(alignment=Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        self._readout = Label(alignment=Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self._readout.setMinimumWidth(1)  # gives way before the plot does
         set_role(self._readout, "muted")
         self.log_button = QToolButton(text="log", checkable=True, autoRaise=True)

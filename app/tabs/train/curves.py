@@ -4,9 +4,10 @@ import math
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import QLabel, QPushButton, QSlider, QSplitter, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QPushButton, QSlider, QSplitter, QVBoxLayout, QWidget
 
 from app.widgets.curve import DEFAULT_SMOOTHING
+from app.widgets.label import Label
 from app.widgets.plot import CurvePlot, link
 from app.widgets.theme import SMALL, set_role
 from core.events import Evaluated, Event, RunPrepared, StepDone
@@ -93,7 +94,7 @@ class Curves(QWidget):
         self.smoothing.setToolTip("How much of the past the bold training line remembers: 0 to 0.99")
         self.smoothing.setAccessibleName("Smoothing of the training curves")
         self.smoothing.valueChanged.connect(self._smooth)
-        self._weight = QLabel(f"{DEFAULT_SMOOTHING:.2f}")
+        self._weight = Label(f"{DEFAULT_SMOOTHING:.2f}")
         set_role(self._weight, "muted")
         self.fit_button = QPushButton("Show &all")
         set_role(self.fit_button, "quiet")
@@ -102,7 +103,7 @@ class Curves(QWidget):
         self.fit_button.clicked.connect(self._fit)
 
     def _lay_out(self) -> None:
-        label = QLabel("S&moothing", buddy=self.smoothing)
+        label = Label("S&moothing", buddy=self.smoothing)
         for control in (label, self.smoothing, self._weight, self.fit_button):
             self.loss.add_control(control)
         below = QSplitter(Qt.Orientation.Horizontal, childrenCollapsible=False)

@@ -6,7 +6,6 @@ from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
-    QLabel,
     QProgressBar,
     QSplitter,
     QStackedWidget,
@@ -25,6 +24,7 @@ from app.widgets.banner import Banner
 from app.widgets.controls import named_button, scrolled
 from app.widgets.empty_state import EmptyState
 from app.widgets.icons import give_icon
+from app.widgets.label import Label
 from app.widgets.theme import HUGE, LARGE, MEDIUM, SMALL, set_role
 from core.config.corpus import CleaningConfig
 from core.config.run import RunConfig
@@ -144,8 +144,8 @@ class TrainTab(QWidget):
         self.banner = Banner()
         self.form = RunForm()
         self.tokenizer_window = TokenizerWindow(self)
-        self.parameters = QLabel(wordWrap=True)
-        self.corpus_facts = QLabel(wordWrap=True)
+        self.parameters = Label(wordWrap=True)
+        self.corpus_facts = Label(wordWrap=True)
         self.corpus_facts.setToolTip("Estimates; the exact figures follow once the tokenizer is learned")
         set_role(self.corpus_facts, "muted")
         self.start_button = named_button(
@@ -158,7 +158,7 @@ class TrainTab(QWidget):
         )
         self._run_buttons = (self.start_button, self.pause_button, self.stop_button)
         self.chooser = RunChooser()
-        self.status = QLabel(objectName="statusLabel", wordWrap=True, textFormat=Qt.TextFormat.PlainText)
+        self.status = Label(objectName="statusLabel", wordWrap=True)
         self.status.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.status.setAccessibleName("Progress of the run")
         self.status.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignBottom)
@@ -177,7 +177,7 @@ class TrainTab(QWidget):
         self.corpus_button = named_button(
             "Go to &Corpus", "corpusButton", "corpus", "Add documents, or try the sample"
         )
-        sentence = QLabel("There is no text to train on yet.", wordWrap=True)
+        sentence = Label("There is no text to train on yet.", wordWrap=True)
         layout = QHBoxLayout(self.empty_corpus)
         layout.setContentsMargins(MEDIUM, SMALL, MEDIUM, SMALL)
         layout.addWidget(sentence, stretch=1)
