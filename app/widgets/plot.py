@@ -69,11 +69,12 @@ class CurvePlot(QFrame):
             self._legend.addItem(curve.bold_line, name)
         self._colour()
 
-    def extend(self, name: str, x: Sequence[float], y: Sequence[float]) -> None:
+    def extend(self, name: str, x: Sequence[float] | Numbers, y: Sequence[float] | Numbers) -> None:
         """Add points with ascending x to a curve; those that are not finite are left out."""
-        finite = [(a, b) for a, b in zip(x, y, strict=True) if np.isfinite(b)]
-        if finite:
-            self._curves[name].extend(*zip(*finite, strict=True))
+        places, values = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+        finite = np.isfinite(values)
+        if finite.any():
+            self._curves[name].extend(places[finite], values[finite])
             self._redraw_within(POINTS_MS)
 
     def points(self, name: str) -> tuple[Numbers, Numbers]:

@@ -15,7 +15,7 @@ from PySide6.QtWidgets import (
 
 from app.tabs.train import facts
 from app.tabs.train.curves import Curves
-from app.tabs.train.progress import Progress
+from app.tabs.train.progress import Progress, alike_in_a_row
 from app.tabs.train.run_chooser import RunChooser
 from app.tabs.train.run_form import RunForm
 from app.tabs.train.samples import Samples
@@ -110,12 +110,12 @@ class TrainTab(QWidget):
         """Take in what the run, or its journal, says next."""
         if self._progress is None:
             self._progress = Progress()
-        for event in events:
-            self._progress.take(event)
-            if isinstance(event, SampleWritten):
-                self.samples.add(event)
-            elif isinstance(event, Notice):
-                self.banner.show_notice(event.text)
+        self._progress.take_all(events)
+        for kind, alike in alike_in_a_row(events):
+            if kind is SampleWritten:
+                self.samples.add_all(alike)
+            elif kind is Notice:
+                self.banner.show_notice(alike[-1].text)
         self.curves.show_events(events)
         self._show_progress()
 
