@@ -104,7 +104,7 @@ class MainWindow(QMainWindow):
         self.train_tab.show_cleaning(self.corpus.cleaning)
         self.train_tab.corpus_requested.connect(self._go_to_corpus)
         self.chat_tab.train_requested.connect(self._go_to_training)
-        self.corpus.changed.connect(self.train.refresh)
+        self.corpus.changed.connect(self.train.refresh_totals)
         self.train.run_ended.connect(self.chat.refresh)
         self.corpus.begin()
         self.train.refresh()

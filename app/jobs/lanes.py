@@ -8,7 +8,7 @@ from app.jobs.job import Job, OpenStream
 
 LANES = ("corpus", "training", "chat")
 # What a user need not know of: it neither keeps the window busy nor from closing, and its jobs end soon when asked.
-QUIET_LANES = ("library", "preview", "search", "watch")
+QUIET_LANES = ("library", "preview", "search", "watch", "totals", "runs")
 
 
 class Lanes(QObject):

@@ -73,6 +73,10 @@ class ChatTab(QWidget):
         self.model_bar.show_runs(runs)
         self._show_what_is_possible()
 
+    def show_chosen(self, name: str, checkpoint: str) -> None:
+        """The run and the checkpoint that the model is of."""
+        self.model_bar.choose(name, checkpoint)
+
     def show_opening(self, name: str, checkpoint: str) -> None:
         """A model is on its way into memory."""
         self._opening, self._model = True, None
