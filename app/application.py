@@ -1,11 +1,13 @@
 """The program with a window: from a workspace to an exit code."""
 
+import contextlib
 import ctypes
 import logging
 import logging.handlers
 import os
 import sys
 from types import TracebackType
+from typing import NoReturn
 
 from PySide6.QtCore import QMessageLogContext, QtMsgType, qInstallMessageHandler
 from PySide6.QtWidgets import QApplication, QMessageBox
@@ -33,6 +35,8 @@ UNSEEN_PLATFORMS = ("offscreen", "minimal")
 def run(workspace: Workspace) -> int:
     """Open the window and stay until it is closed.
 
+    Where a job does not end in time, the process does: without a return, with the same code.
+
     Returns:
         The exit code, 0 unless the system ended the program.
 
@@ -55,9 +59,24 @@ def run(workspace: Workspace) -> int:
     window.show()
     code = app.exec()
     window.lanes.close_down()  # closing did so and waited, unless the system ended the session
-    window.lanes.wait_all(LAST_WAIT_MS)
+    if not window.lanes.wait_all(LAST_WAIT_MS):
+        _leave_at_once(window, code)
     ending.release()
     return code
+
+
+def _leave_at_once(window: MainWindow, code: int) -> NoReturn:
+    """End the process under a job that does not end: Qt aborts where a running thread is cleared away.
+
+    Nothing is lost that a kill would not lose, too: whatever is kept on the disk is kept whole or not at all.
+    """
+    log.warning("left while these were at work: %s", ", ".join(window.lanes.at_work()))
+    window.remember()
+    logging.shutdown()
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError, AttributeError):  # closed, or none without a terminal
+            stream.flush()
+    os._exit(code)
 
 
 def failure_box(error: UserFacingError) -> QMessageBox:

@@ -74,12 +74,18 @@ class MainWindow(QMainWindow):
         if not self.lanes.active():
             self.train.stop()  # it may still be reading the journal of an earlier run
             self.lanes.close_down()  # the quiet ones: whoever runs the program waits for them
-            self._remember()
+            self.remember()
             event.accept()
             return
         event.ignore()
         if not self._closing and self.question is None:
             self._ask_to_close()
+
+    def remember(self) -> None:
+        """Keep how the window stands, for the next start."""
+        self._settings.geometry = self.saveGeometry()
+        self._settings.tab = self.tabs.currentWidget().objectName()
+        self._settings.save()
 
     def _make_tabs(self) -> None:
         self.corpus_tab, self.train_tab, self.chat_tab = CorpusTab(), TrainTab(), ChatTab()
@@ -144,11 +150,6 @@ class MainWindow(QMainWindow):
         if self._settings.tab in names:
             self.tabs.setCurrentIndex(names.index(self._settings.tab))
         self._show_tab()
-
-    def _remember(self) -> None:
-        self._settings.geometry = self.saveGeometry()
-        self._settings.tab = self.tabs.currentWidget().objectName()
-        self._settings.save()
 
     def _ask_to_close(self) -> None:
         doing = " and ".join(DOING[lane].lower() for lane in self.lanes.active())
