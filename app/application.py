@@ -1,11 +1,13 @@
 """The program with a window: from a workspace to an exit code."""
 
+import contextlib
 import ctypes
 import logging
 import logging.handlers
 import os
 import sys
 from types import TracebackType
+from typing import NoReturn
 
 from PySide6.QtCore import QMessageLogContext, QtMsgType, qInstallMessageHandler
 from PySide6.QtWidgets import QApplication, QMessageBox
@@ -15,6 +17,7 @@ from app.main_window import MainWindow
 from app.report import LOG_NAME
 from app.settings import APPLICATION, WindowSettings
 from app.widgets.icons import icon
+from app.widgets.label import MessageBox
 from app.widgets.theme import Theme
 from core.errors import NoDisplayError, UserFacingError
 from core.runs.folder import Workspace
@@ -31,6 +34,8 @@ UNSEEN_PLATFORMS = ("offscreen", "minimal")
 
 def run(workspace: Workspace) -> int:
     """Open the window and stay until it is closed.
+
+    Where a job does not end in time, the process does: without a return, with the same code.
 
     Returns:
         The exit code, 0 unless the system ended the program.
@@ -54,16 +59,29 @@ def run(workspace: Workspace) -> int:
     window.show()
     code = app.exec()
     window.lanes.close_down()  # closing did so and waited, unless the system ended the session
-    window.lanes.wait_all(LAST_WAIT_MS)
+    if not window.lanes.wait_all(LAST_WAIT_MS):
+        _leave_at_once(window, code)
     ending.release()
     return code
 
 
+def _leave_at_once(window: MainWindow, code: int) -> NoReturn:
+    """End the process under a job that does not end: Qt aborts where a running thread is cleared away.
+
+    Nothing is lost that a kill would not lose, too: whatever is kept on the disk is kept whole or not at all.
+    """
+    log.warning("left while these were at work: %s", ", ".join(window.lanes.at_work()))
+    window.remember()
+    logging.shutdown()
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError, AttributeError):  # closed, or none without a terminal
+            stream.flush()
+    os._exit(code)
+
+
 def failure_box(error: UserFacingError) -> QMessageBox:
     """A message for whoever started the program without a terminal, and has no window yet to read it in."""
-    box = QMessageBox(QMessageBox.Icon.Critical, APPLICATION, error.message)
-    box.setInformativeText(error.remedy)
-    return box
+    return MessageBox(QMessageBox.Icon.Critical, APPLICATION, error.message, error.remedy)
 
 
 def _has_reader() -> bool:

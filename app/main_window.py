@@ -3,7 +3,6 @@
 from PySide6.QtCore import QSize, Signal, Slot
 from PySide6.QtGui import QCloseEvent, QGuiApplication
 from PySide6.QtWidgets import (
-    QLabel,
     QLineEdit,
     QMainWindow,
     QMessageBox,
@@ -26,6 +25,7 @@ from app.tabs.corpus.tab import CorpusTab
 from app.tabs.train.controller import TrainController
 from app.tabs.train.tab import TrainTab
 from app.widgets.icons import icon
+from app.widgets.label import Label, MessageBox
 from app.widgets.theme import colours
 from core.runs.folder import Workspace
 
@@ -74,12 +74,18 @@ class MainWindow(QMainWindow):
         if not self.lanes.active():
             self.train.stop()  # it may still be reading the journal of an earlier run
             self.lanes.close_down()  # the quiet ones: whoever runs the program waits for them
-            self._remember()
+            self.remember()
             event.accept()
             return
         event.ignore()
         if not self._closing and self.question is None:
             self._ask_to_close()
+
+    def remember(self) -> None:
+        """Keep how the window stands, for the next start."""
+        self._settings.geometry = self.saveGeometry()
+        self._settings.tab = self.tabs.currentWidget().objectName()
+        self._settings.save()
 
     def _make_tabs(self) -> None:
         self.corpus_tab, self.train_tab, self.chat_tab = CorpusTab(), TrainTab(), ChatTab()
@@ -104,7 +110,7 @@ class MainWindow(QMainWindow):
         self.train_tab.show_cleaning(self.corpus.cleaning)
         self.train_tab.corpus_requested.connect(self._go_to_corpus)
         self.chat_tab.train_requested.connect(self._go_to_training)
-        self.corpus.changed.connect(self.train.refresh)
+        self.corpus.changed.connect(self.train.refresh_totals)
         self.train.run_ended.connect(self.chat.refresh)
         self.corpus.begin()
         self.train.refresh()
@@ -128,10 +134,10 @@ class MainWindow(QMainWindow):
         self.menus.about_wished.connect(self._tell_about)
 
     def _make_status_bar(self) -> None:
-        self._doing = QLabel()
+        self._doing = Label()
         self.statusBar().addPermanentWidget(self._doing)
         self.statusBar().setSizeGripEnabled(False)
-        place = QLabel(f"Workspace  {self._workspace.root}")
+        place = Label(f"Workspace  {self._workspace.root}")
         place.setToolTip("Where the library, data sets and runs are kept")
         self.statusBar().addWidget(place)
         self.lanes.busy_changed.connect(self._show_doing)
@@ -145,18 +151,15 @@ class MainWindow(QMainWindow):
             self.tabs.setCurrentIndex(names.index(self._settings.tab))
         self._show_tab()
 
-    def _remember(self) -> None:
-        self._settings.geometry = self.saveGeometry()
-        self._settings.tab = self.tabs.currentWidget().objectName()
-        self._settings.save()
-
     def _ask_to_close(self) -> None:
         doing = " and ".join(DOING[lane].lower() for lane in self.lanes.active())
-        self.question = QMessageBox(self)
-        self.question.setWindowTitle(APPLICATION)
-        self.question.setIcon(QMessageBox.Icon.Question)
-        self.question.setText(f"SheepOp Studio is still {doing}.")
-        self.question.setInformativeText("It can stop at the next step and save what it has, then close.")
+        self.question = MessageBox(
+            QMessageBox.Icon.Question,
+            APPLICATION,
+            f"SheepOp Studio is still {doing}.",
+            "It can stop at the next step and save what it has, then close.",
+            self,
+        )
         stop = self.question.addButton("&Stop and close", QMessageBox.ButtonRole.AcceptRole)
         keep = self.question.addButton("&Keep running", QMessageBox.ButtonRole.RejectRole)
         self.question.setDefaultButton(keep)
@@ -249,11 +252,12 @@ class MainWindow(QMainWindow):
 
     @Slot()
     def _tell_about(self) -> None:
-        box = QMessageBox(self)
-        box.setWindowTitle(f"About {APPLICATION}")
-        box.setIconPixmap(icon("app").pixmap(64, 64))
-        box.setText(f"<b>{APPLICATION}</b>")
-        box.setInformativeText(
-            "From your own documents to your own language model. Everything happens on this machine."
+        box = MessageBox(
+            QMessageBox.Icon.NoIcon,
+            f"About {APPLICATION}",
+            APPLICATION,
+            "From your own documents to your own language model. Everything happens on this machine.",
+            self,
         )
+        box.setIconPixmap(icon("app").pixmap(64, 64))
         box.open()

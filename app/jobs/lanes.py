@@ -2,13 +2,13 @@
 
 from collections import deque
 
-from PySide6.QtCore import QObject, Qt, Signal, Slot
+from PySide6.QtCore import QDeadlineTimer, QObject, Qt, Signal, Slot
 
 from app.jobs.job import Job, OpenStream
 
 LANES = ("corpus", "training", "chat")
 # What a user need not know of: it neither keeps the window busy nor from closing, and its jobs end soon when asked.
-QUIET_LANES = ("library", "preview", "search", "watch")
+QUIET_LANES = ("library", "preview", "search", "watch", "totals", "runs")
 
 
 class Lanes(QObject):
@@ -46,7 +46,11 @@ class Lanes(QObject):
 
     def at_rest(self) -> bool:
         """True while no lane at all has work."""
-        return not any(lane.busy for lane in self._lanes.values())
+        return not self.at_work()
+
+    def at_work(self) -> list[str]:
+        """All lanes that have work, the quiet ones too."""
+        return [name for name, lane in self._lanes.items() if lane.busy]
 
     def stop(self, lane: str) -> None:
         """Ask the lane's job, and those queued behind it, to end."""
@@ -62,8 +66,13 @@ class Lanes(QObject):
         self.stop_all()
 
     def wait_all(self, timeout_ms: int) -> bool:
-        """Block until no thread is left, `timeout_ms` for each. Only where no event loop runs any more."""
-        gone = [job.wait(timeout_ms) for job in Job.running]  # a list: everyone gets his time
+        """Block until no thread is left, or the time is over. Only where no event loop runs any more.
+
+        Returns:
+            Whether all are gone. Where one is not, Qt aborts the process as soon as the thread's object goes.
+        """
+        deadline = QDeadlineTimer(timeout_ms)
+        gone = [job.wait(deadline.remainingTime()) for job in Job.running]  # a list: each of them is asked
         return all(gone)
 
     @Slot(str, bool)

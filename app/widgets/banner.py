@@ -4,9 +4,10 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QAccessible, QAccessibleEvent, QAction
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QToolButton, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QSizePolicy, QToolButton, QWidget
 
 from app.widgets.icons import give_icon
+from app.widgets.label import Label
 from app.widgets.picture import Picture
 from app.widgets.theme import LARGE, MEDIUM, SMALL, set_role
 
@@ -22,7 +23,7 @@ class Banner(QFrame):
         self.setObjectName("banner")
         self.setAccessibleName("Message")
         self._picture = Picture("info", "notice", _PICTURE_PX)
-        self._label = QLabel(objectName="bannerLabel", wordWrap=True, textFormat=Qt.TextFormat.PlainText)
+        self._label = Label(objectName="bannerLabel", wordWrap=True)
         self._label.setTextInteractionFlags(
             Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
         )

@@ -10,9 +10,10 @@ from typing import Any
 
 from pydantic import ValidationError
 from PySide6.QtCore import QObject, QSignalBlocker, Qt, Signal, Slot
-from PySide6.QtWidgets import QFormLayout, QHBoxLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFormLayout, QHBoxLayout, QVBoxLayout, QWidget
 
 from app.widgets.editors import editor_for
+from app.widgets.label import Label
 from app.widgets.section import Section
 from app.widgets.theme import MEDIUM, SMALL, TINY, set_role
 from core.config.setting import Config, Setting, describe
@@ -156,13 +157,13 @@ class Field:
         self.editor.setObjectName(f"{group}.{setting.name}" if group else setting.name)
         self.editor.setToolTip(setting.help)
         self.editor.setAccessibleName(f"{setting.title} ({setting.unit})" if setting.unit else setting.title)
-        self.label = QLabel(setting.title, buddy=self.editor)
+        self.label = Label(setting.title, buddy=self.editor)
         self.label.setToolTip(setting.help)
         self.editor.ensurePolished()  # before its height is known
         self.label.setMinimumHeight(self.editor.sizeHint().height())
-        self.unit = QLabel(setting.unit)
+        self.unit = Label(setting.unit)
         set_role(self.unit, "muted")
-        self._problem = QLabel(wordWrap=True, visible=False)
+        self._problem = Label(wordWrap=True, visible=False)
         set_role(self._problem, "error")
         self.row = self._lay_out()
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyqtgraph as pg
 
-from app.widgets.series import Series, Smoother
+from app.widgets.series import Numbers, Series, Smoother
 
 DEFAULT_SMOOTHING = 0.6
 
@@ -24,7 +24,7 @@ class Curve:
     bold: Series = field(default_factory=Series)
     smoother: Smoother = field(default_factory=lambda: Smoother(DEFAULT_SMOOTHING))
 
-    def extend(self, x: Sequence[float], y: Sequence[float]) -> None:
+    def extend(self, x: Sequence[float] | Numbers, y: Sequence[float] | Numbers) -> None:
         """Add points. Those at or behind the first new x are replaced, so a step measured again counts once."""
         if len(self.raw) and x[0] <= self.raw.x[-1]:
             self.cut_after(np.nextafter(x[0], -np.inf))

@@ -2,10 +2,11 @@
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent
-from PySide6.QtWidgets import QLabel
+
+from app.widgets.label import Label
 
 
-class ElidedLabel(QLabel):
+class ElidedLabel(Label):
     """A label that gives way to its neighbours."""
 
     def minimumSizeHint(self) -> QSize:

@@ -1,9 +1,10 @@
 """What a page shows while it has nothing to show: a sentence, and doors to what can be done about it."""
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from app.widgets.icons import give_icon
+from app.widgets.label import Label
 from app.widgets.picture import Picture
 from app.widgets.theme import HUGE, LARGE, MEDIUM, SMALL, set_role
 
@@ -16,9 +17,9 @@ class EmptyState(QWidget):
 
     def __init__(self, title: str, text: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        heading = QLabel(title, alignment=Qt.AlignmentFlag.AlignCenter)
+        heading = Label(title, alignment=Qt.AlignmentFlag.AlignCenter)
         set_role(heading, "title")
-        sentence = QLabel(text, alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True)
+        sentence = Label(text, alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True)
         set_role(sentence, "muted")
         self._doors = QHBoxLayout()
         self._doors.setSpacing(HUGE)
@@ -45,9 +46,9 @@ class Door(QFrame):
         self.setFixedWidth(_DOOR_WIDTH_PX)
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Preferred)
         self.button = button
-        heading = QLabel(title, alignment=Qt.AlignmentFlag.AlignCenter)
+        heading = Label(title, alignment=Qt.AlignmentFlag.AlignCenter)
         set_role(heading, "subtitle")
-        sentence = QLabel(text, wordWrap=True, alignment=Qt.AlignmentFlag.AlignHCenter)
+        sentence = Label(text, wordWrap=True, alignment=Qt.AlignmentFlag.AlignHCenter)
         set_role(sentence, "muted")
         layout = QVBoxLayout(self)
         layout.setContentsMargins(HUGE, HUGE, HUGE, HUGE)

@@ -1,13 +1,14 @@
 """An icon that stands for itself, in a colour of the theme, and follows when the theme changes."""
 
 from PySide6.QtCore import QEvent, Qt
-from PySide6.QtWidgets import QLabel, QWidget
+from PySide6.QtWidgets import QWidget
 
 from app.widgets.icons import icon
+from app.widgets.label import Label
 from app.widgets.theme import colours
 
 
-class Picture(QLabel):
+class Picture(Label):
     """A label that shows one of `resources/icons`. Decoration only: a screen reader passes it by."""
 
     _name, _colour, _size = "", "", 0  # Qt may announce a palette before __init__ got so far

@@ -12,9 +12,10 @@ import numpy as np
 import pyqtgraph as pg
 from PySide6.QtCore import QEvent, QPointF, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QColor, QFont, QKeyEvent, QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QToolButton, QVBoxLayout, QWidget
 
 from app.widgets.curve import Curve, NumberAxis, StepAxis
+from app.widgets.label import Label
 from app.widgets.series import Numbers, Series
 from app.widgets.theme import MEDIUM, SMALL, TINY, colours, set_role
 
@@ -68,11 +69,12 @@ class CurvePlot(QFrame):
             self._legend.addItem(curve.bold_line, name)
         self._colour()
 
-    def extend(self, name: str, x: Sequence[float], y: Sequence[float]) -> None:
+    def extend(self, name: str, x: Sequence[float] | Numbers, y: Sequence[float] | Numbers) -> None:
         """Add points with ascending x to a curve; those that are not finite are left out."""
-        finite = [(a, b) for a, b in zip(x, y, strict=True) if np.isfinite(b)]
-        if finite:
-            self._curves[name].extend(*zip(*finite, strict=True))
+        places, values = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+        finite = np.isfinite(values)
+        if finite.any():
+            self._curves[name].extend(places[finite], values[finite])
             self._redraw_within(POINTS_MS)
 
     def points(self, name: str) -> tuple[Numbers, Numbers]:
@@ -176,9 +178,9 @@ class CurvePlot(QFrame):
         return line
 
     def _make_header(self, title: str) -> None:
-        self._title = QLabel(title)
+        self._title = Label(title)
         set_role(self._title, "subtitle")
-        self._readout = QLabel(alignment=Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        self._readout = Label(alignment=Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self._readout.setMinimumWidth(1)  # gives way before the plot does
         set_role(self._readout, "muted")
         self.log_button = QToolButton(text="log", checkable=True, autoRaise=True)

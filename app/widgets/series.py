@@ -1,7 +1,6 @@
 """The points of a curve: they grow at the end, are cut when a run is taken up earlier, and can be smoothed."""
 
 from collections.abc import Sequence
-from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,6 +8,7 @@ from numpy.typing import NDArray
 Numbers = NDArray[np.float64]
 
 FIRST_CAPACITY = 256
+NEGLIGIBLE = 1e-18  # a share of a value that no 64-bit float shows beside the value itself
 
 
 class Series:
@@ -73,16 +73,26 @@ class Smoother:
         self.weight = weight  # of the past, in [0, 1); 0 leaves the values as they are
         self._mean = 0.0
         self._count = 0
+        self._settled_after = int(np.log(NEGLIGIBLE) / np.log(weight)) + 1 if weight else 0  # values
 
     def extend(self, values: Sequence[float] | Numbers) -> Numbers:
         """The smoothed values that belong to the next raw ones."""
-        if not len(values):
+        count = len(values)
+        if not count:
             return np.empty(0)
-        weight = self.weight
-        raw = np.asarray(values, dtype=np.float64).tolist()
-        means = list(
-            accumulate(raw, lambda mean, value: weight * mean + (1 - weight) * value, initial=self._mean)
-        )
-        counts = np.arange(self._count + 1, self._count + len(raw) + 1)
-        self._mean, self._count = means[-1], self._count + len(raw)
-        return np.asarray(means[1:]) / (1 - np.power(weight, counts))
+        means = self._means(np.asarray(values, dtype=np.float64))
+        self._mean, first = float(means[-1]), self._count + 1
+        self._count += count
+        young = np.arange(first, min(self._count, self._settled_after) + 1)
+        means[: len(young)] /= 1 - np.power(self.weight, young)
+        return means
+
+    def _means(self, values: Numbers) -> Numbers:
+        """The means after each value. Each round lets a mean reach back twice as far: a dozen do for thousands."""
+        means = (1 - self.weight) * values
+        means[0] += self.weight * self._mean
+        reach, share = 1, self.weight
+        while reach < len(means) and share > NEGLIGIBLE:
+            means[reach:] += share * means[:-reach]
+            reach, share = 2 * reach, share * share
+        return means

@@ -7,7 +7,7 @@ from core.config.corpus import CleaningConfig
 from core.control import StopToken
 from core.corpus.clean import clean
 from core.corpus.difference import Span, differences
-from core.corpus.library import DocumentRow, Interrupted, Library, SearchHit
+from core.corpus.library import CorpusTotals, DocumentRow, Interrupted, Library, SearchHit
 from core.corpus.search import highlight_spans
 from core.documents.document import PAGE_BREAK, PageConfidence
 from core.events import Event, TextIndexed
@@ -66,6 +66,18 @@ def list_documents(workspace: Workspace, stop: StopToken) -> Generator[Documents
             last = rows[-1].id
             yield DocumentsListed(tuple(rows))
     return False
+
+
+def count_corpus(workspace: Workspace, stop: StopToken) -> Generator[Event, None, CorpusTotals]:
+    """What the included documents amount to.
+
+    Raises:
+        WorkspaceError, DamagedLibraryError: The library cannot be used.
+    """
+    del stop  # one question
+    yield from ()
+    with Library(workspace.library) as library:
+        return library.totals()
 
 
 def find_interrupted(workspace: Workspace, stop: StopToken) -> Generator[Event, None, Interrupted | None]:

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import threading
 from types import SimpleNamespace
 
 import pytest
@@ -22,6 +23,7 @@ from core.corpus.reading import Digested
 from core.documents.document import Document
 from core.errors import NoDisplayError, WorkspaceError
 from core.events import FileReading, ImportFinished
+from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
 from core.tasks.meadow import held_out_questions
 
@@ -349,3 +351,49 @@ def test_before_there_is_a_window_a_failure_has_a_box_of_its_own(qtbot):
     qtbot.addWidget(box)
     assert box.text() == error.message
     assert box.informativeText() == error.remedy
+
+
+# What the window's thread leaves to jobs
+
+
+@pytest.fixture
+def threads(monkeypatch):
+    """The threads that opened the library, and those that walked over all runs."""
+    seen = SimpleNamespace(library=[], runs=[])
+    opens, walks = Library.__init__, Catalog.runs
+
+    def opened(library, path):
+        seen.library.append(threading.current_thread())
+        opens(library, path)
+
+    def walked(catalog):
+        seen.runs.append(threading.current_thread())
+        return walks(catalog)
+
+    monkeypatch.setattr(Library, "__init__", opened)
+    monkeypatch.setattr(Catalog, "runs", walked)
+    return seen
+
+
+def test_the_windows_thread_never_opens_the_library_nor_walks_the_runs(qtbot, workspace, threads):
+    window = MainWindow(workspace)
+    window.corpus.library.refresh()
+    window.train.refresh()
+    window.chat.refresh()
+    qtbot.waitUntil(lambda: len(threads.library) >= 3 and len(threads.runs) >= 2)
+    leave(qtbot, window)
+    assert threading.main_thread() not in [*threads.library, *threads.runs]
+
+
+def test_a_tick_walks_over_no_runs(qtbot, window, workspace, monkeypatch):
+    with Library(workspace.library) as library:
+        document = Document("/docs/a.txt", "text", sha256="a", text="baa")
+        library.record("/docs/a.txt", Digested(document, digest_text("baa")), 3)
+    window.corpus.library.refresh()
+    qtbot.waitUntil(lambda: not window.train_tab.empty_corpus.isVisibleTo(window.train_tab))
+    qtbot.waitUntil(window.lanes.at_rest, timeout=15_000)
+    walks = []
+    monkeypatch.setattr(Catalog, "runs", walks.append)
+    window.corpus.library.include([1], False)
+    qtbot.waitUntil(lambda: window.train_tab.empty_corpus.isVisibleTo(window.train_tab))
+    assert walks == []

@@ -9,15 +9,15 @@ from PySide6.QtCore import QObject, Slot
 from app.errors import present
 from app.jobs.job import Job, Stream
 from app.jobs.lanes import Lanes
+from app.jobs.refresher import Refresher
 from app.model_slot import ModelSlot
 from app.tabs.chat.conversation import Conversation, Turn
 from app.tabs.chat.reply_meter import ReplyMeter
 from app.tabs.chat.tab import ChatTab
 from core.config.sampling import SamplingConfig
-from core.errors import UserFacingError
 from core.events import Event
-from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
+from core.tasks.look_at_runs import RunsListed, list_runs
 from core.tasks.open_model import OpenModel, open_model
 from core.tasks.reply import complete, reply
 
@@ -40,13 +40,15 @@ class ChatController(QObject):
         self._tab, self._workspace, self._lanes = tab, workspace, lanes
         self._open_model, self._reply, self._complete = open, reply, complete
         self.slot = ModelSlot(self)
-        self._catalog = Catalog(workspace)
+        self._runs = Refresher(lanes, "runs", partial(list_runs, workspace), self)
         self._conversation = Conversation()
         self._meter = ReplyMeter()
         self._job: Job | None = None
-        self._name = ""  # of the run whose model is open, or on its way
+        self._name = self._checkpoint = ""  # of the model that is open, or on its way
         self._prompt = ""  # to be put in once the model is open
         self.slot.changed.connect(self._show_model)
+        self._runs.refreshed.connect(self._show_runs)
+        self._runs.failed.connect(self._fail_to_list)
         tab.open_requested.connect(self._open)
         tab.send_requested.connect(self._send)
         tab.regenerate_requested.connect(self._regenerate)
@@ -73,10 +75,17 @@ class ChatController(QObject):
     @Slot()
     def refresh(self) -> None:
         """Read anew which runs there are."""
-        try:
-            self._tab.show_runs(self._catalog.runs())
-        except UserFacingError as error:
-            present(error, self._tab.banner)
+        self._runs.refresh()
+
+    @Slot(object)
+    def _show_runs(self, listed: RunsListed) -> None:
+        self._tab.show_runs(listed.runs)
+        if self._name:  # it may be newer than the runs that were listed before
+            self._tab.show_chosen(self._name, self._checkpoint)
+
+    @Slot(object)
+    def _fail_to_list(self, error: Exception) -> None:
+        present(error, self._tab.banner)
 
     # Opening a model
 
@@ -85,7 +94,7 @@ class ChatController(QObject):
         self._abandon()
         if name != self._name:
             self._begin_anew()
-        self._name, self._prompt = name, ""
+        self._name, self._checkpoint, self._prompt = name, checkpoint, ""
         self.slot.release()
         self._tab.show_opening(name, checkpoint)
         self._job = self._lanes.start("chat", partial(self._open_model, self._workspace, name, checkpoint))

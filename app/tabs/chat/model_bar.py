@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from app.widgets.elided_box import ElidedBox
+from app.widgets.label import Label
 from app.widgets.run_list import RunList
 from app.widgets.theme import SMALL
 from core.runs.catalog import RunSummary
@@ -36,7 +37,7 @@ class ModelBar(QWidget):
             ("Chec&kpoint", self.checkpoint_box, 2),
             ("Mo&de", self.mode_box, 1),
         ):
-            layout.addWidget(QLabel(title, buddy=box))
+            layout.addWidget(Label(title, buddy=box))
             layout.addWidget(box, stretch=stretch)
         self.show_runs([])
 

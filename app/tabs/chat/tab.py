@@ -7,7 +7,6 @@ from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
-    QLabel,
     QProgressBar,
     QPushButton,
     QStackedWidget,
@@ -24,6 +23,7 @@ from app.widgets.banner import Banner
 from app.widgets.config_form import ConfigForm
 from app.widgets.controls import named_button, scrolled
 from app.widgets.empty_state import Door, EmptyState, door_button
+from app.widgets.label import Label
 from app.widgets.theme import HUGE, LARGE, MEDIUM, SMALL, set_role
 from core.config.sampling import SamplingConfig
 from core.runs.catalog import RunSummary
@@ -72,6 +72,10 @@ class ChatTab(QWidget):
         """The runs that there are to talk with."""
         self.model_bar.show_runs(runs)
         self._show_what_is_possible()
+
+    def show_chosen(self, name: str, checkpoint: str) -> None:
+        """The run and the checkpoint that the model is of."""
+        self.model_bar.choose(name, checkpoint)
 
     def show_opening(self, name: str, checkpoint: str) -> None:
         """A model is on its way into memory."""
@@ -134,7 +138,7 @@ class ChatTab(QWidget):
         self.view = ConversationView()
         self.prompt = PromptEdit()
         self.sampling = ConfigForm(SamplingConfig, "sampling")
-        self.status = QLabel(objectName="chatStatusLabel")
+        self.status = Label(objectName="chatStatusLabel")
         self.status.setAccessibleName("Speed and context used")
         self.status.setMinimumWidth(1)  # gives way before the window does
         set_role(self.status, "muted")
@@ -228,7 +232,7 @@ class ChatTab(QWidget):
         panel = QFrame(objectName="samplerPanel")
         set_role(panel, "card")
         panel.setFixedWidth(SAMPLER_WIDTH_PX)
-        heading = QLabel("Sampling")
+        heading = Label("Sampling")
         set_role(heading, "subtitle")
         scroll = scrolled(self.sampling)
         self.sampling.setAutoFillBackground(False)  # the scroll area set it; the card shows through

@@ -2,11 +2,12 @@
 
 from PySide6.QtCore import QEvent, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QAction, QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QToolButton, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QToolButton, QWidget
 
 from app.tabs.corpus.row_actions import RowActions
 from app.tabs.corpus.summary import Summary
 from app.widgets.icons import give_icon
+from app.widgets.label import Label
 from app.widgets.theme import HUGE, LARGE, TINY, set_role
 
 _WITH_TEXT = Qt.ToolButtonStyle.ToolButtonTextBesideIcon
@@ -25,7 +26,7 @@ class ActionRow(QWidget):
 
     def __init__(self, actions: RowActions, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.told = QLabel(objectName="chosenLabel")
+        self.told = Label(objectName="chosenLabel")
         set_role(self.told, "muted")
         self.near_button = QToolButton(objectName="nearButton", autoRaise=True)
         self.near_button.setToolTip(

@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import QCheckBox, QDialog, QDialogButtonBox, QLabel, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QDialog, QDialogButtonBox, QLineEdit, QVBoxLayout, QWidget
 
 from app.widgets.controls import scrolled
+from app.widgets.label import Label, without_mnemonic
 from app.widgets.theme import LARGE, MEDIUM, SMALL, TINY, set_role
 from core.tasks.reading_choices import TextField
 
@@ -34,7 +35,7 @@ class PasswordDialog(QDialog):
         self.edit.textChanged.connect(self._allow)
         self.buttons = _buttons(self, "Read")
         layout = _column(self)
-        layout.addWidget(QLabel(f"Password for {files}:", buddy=self.edit))
+        layout.addWidget(Label(f"Password for {files}:", buddy=self.edit))
         layout.addWidget(self.edit)
         layout.addWidget(_muted("It is used for this reading only, and never kept."))
         layout.addWidget(self.buttons)
@@ -66,6 +67,7 @@ class FieldsDialog(QDialog):
         self._paths = list(paths)
         self.setWindowTitle("Choose text fields")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self._names = [field.name for field in fields]
         self.boxes = [_field_box(field) for field in fields]
         self.buttons = _buttons(self, "Read")
         layout = _column(self)
@@ -98,11 +100,12 @@ class FieldsDialog(QDialog):
 
     @Slot()
     def _give(self) -> None:
-        self.given.emit(self._paths, [box.text() for box in self.boxes if box.isChecked()])
+        chosen = [name for name, box in zip(self._names, self.boxes, strict=True) if box.isChecked()]
+        self.given.emit(self._paths, chosen)
 
 
 def _field_box(field: TextField) -> QCheckBox:
-    box = QCheckBox(field.name, checked=field.chosen_by_default)
+    box = QCheckBox(without_mnemonic(field.name), checked=field.chosen_by_default)
     box.setToolTip(f"Take {field.name} into the text")
     return box
 
@@ -113,8 +116,8 @@ def _example(field: TextField) -> str:
     return f"“{shown}”  {field.mean_characters:,.0f} characters on the mean"
 
 
-def _muted(text: str) -> QLabel:
-    label = QLabel(text, wordWrap=True, textFormat=Qt.TextFormat.PlainText)
+def _muted(text: str) -> Label:
+    label = Label(text, wordWrap=True)
     set_role(label, "muted")
     return label
 

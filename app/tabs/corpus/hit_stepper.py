@@ -2,9 +2,10 @@
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QKeySequence, QShortcut
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QToolButton, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QToolButton, QWidget
 
 from app.widgets.icons import give_icon
+from app.widgets.label import Label
 from app.widgets.theme import TINY, set_role
 
 
@@ -19,7 +20,7 @@ class HitStepper(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.label = QLabel(objectName="hitLabel")
+        self.label = Label(objectName="hitLabel")
         set_role(self.label, "muted")
         self.back = _arrow("previousHitButton", "chevron-up", "The hit before (Shift+F3)")
         self.on = _arrow("nextHitButton", "chevron-down", "The next hit (F3)")

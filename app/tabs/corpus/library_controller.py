@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from functools import partial
 
+import shiboken6
 from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtGui import QUndoCommand, QUndoStack
 
@@ -41,6 +42,7 @@ class LibraryController(QObject):
         super().__init__(parent)
         self._tab, self._workspace, self._lanes = tab, workspace, lanes
         self.undo_stack = QUndoStack(self)
+        self.undo_stack.indexChanged.connect(self._drop_refused)
         self._listed: set[str] = set()
         tab.include_requested.connect(self.include)
         tab.remove_requested.connect(self.remove)
@@ -68,35 +70,47 @@ class LibraryController(QObject):
     def include(self, document_ids: list[int], included: bool) -> None:
         """Take documents into the corpus, or leave them out, until it is undone."""
         verb = "include" if included else "leave out"
-        self.undo_stack.push(
-            _Change(
-                f"{verb} {_documents(document_ids)}",
-                partial(self._include, document_ids, included),
-                partial(self._include, document_ids, not included),
-            )
+        self._push(
+            f"{verb} {_documents(document_ids)}",
+            partial(self._include, document_ids, included),
+            partial(self._include, document_ids, not included),
         )
 
     @Slot(list)
     def remove(self, document_ids: list[int]) -> None:
         """Take documents out of the library, until it is undone."""
-        self.undo_stack.push(
-            _Change(
-                f"remove {_documents(document_ids)}",
-                partial(self._remove, document_ids),
-                partial(self._restore, document_ids),
-            )
+        self._push(
+            f"remove {_documents(document_ids)}",
+            partial(self._remove, document_ids),
+            partial(self._restore, document_ids),
         )
 
-    def _include(self, document_ids: Sequence[int], included: bool) -> None:
+    def _push(self, text: str, do: Callable[[], Job], back: Callable[[], Job]) -> None:
+        self.undo_stack.push(_Change(text, do, back, self._drop_refused))
+
+    def _include(self, document_ids: Sequence[int], included: bool) -> Job:
         job = self.start(partial(set_included, self._workspace, document_ids, included))
         job.ended.connect(self._show_included if included else self._show_left_out)
+        return job
 
-    def _remove(self, document_ids: Sequence[int]) -> None:
-        self.start(partial(remove_documents, self._workspace, document_ids)).ended.connect(self._show_removed)
+    def _remove(self, document_ids: Sequence[int]) -> Job:
+        job = self.start(partial(remove_documents, self._workspace, document_ids))
+        job.ended.connect(self._show_removed)
+        return job
 
-    def _restore(self, document_ids: Sequence[int]) -> None:
+    def _restore(self, document_ids: Sequence[int]) -> Job:
         job = self.start(partial(restore_documents, self._workspace, document_ids))
         job.ended.connect(self._show_restored)
+        return job
+
+    @Slot()
+    def _drop_refused(self) -> None:
+        """Take the steps that the library refused off both ends that a user can reach; the others stay."""
+        stack = self.undo_stack
+        while stack.canUndo() and stack.command(stack.index() - 1).isObsolete():
+            stack.undo()  # of an obsolete command: it goes, and does nothing
+        while stack.canRedo() and stack.command(stack.index()).isObsolete():
+            stack.redo()
 
     @Slot()
     def _find_near_duplicates(self) -> None:
@@ -151,24 +165,32 @@ class LibraryController(QObject):
 
     @Slot(object)
     def _fail(self, error: Exception) -> None:
-        """What the library refused is not done: nothing on the stack may be undone any more."""
         self._listed = set()
-        self.undo_stack.clear()
         present(error, self._tab.banner)
 
 
 class _Change(QUndoCommand):
-    """A change of the library and its reverse. Both only begin: the rows follow when the library did."""
+    """A change of the library and its reverse. Both only begin: the rows follow when the library did.
 
-    def __init__(self, text: str, do: Callable[[], None], back: Callable[[], None]) -> None:
+    One that the library refuses is obsolete: neither it nor its reverse can be done.
+    """
+
+    def __init__(
+        self, text: str, do: Callable[[], Job], back: Callable[[], Job], refused: Callable[[], None]
+    ) -> None:
         super().__init__(text)
-        self._do, self._back = do, back
+        self._do, self._back, self._refused = do, back, refused
 
     def redo(self) -> None:
-        self._do()
+        self._do().failed.connect(self._refuse)
 
     def undo(self) -> None:
-        self._back()
+        self._back().failed.connect(self._refuse)
+
+    def _refuse(self, _error: Exception) -> None:
+        if shiboken6.isValid(self):  # the stack may have let go of it while its job ran
+            self.setObsolete(True)
+            self._refused()
 
 
 def _documents(document_ids: Sequence[int]) -> str:

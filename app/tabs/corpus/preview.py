@@ -6,7 +6,6 @@ from PySide6.QtWidgets import (
     QButtonGroup,
     QFrame,
     QHBoxLayout,
-    QLabel,
     QSplitter,
     QToolButton,
     QVBoxLayout,
@@ -18,6 +17,7 @@ from app.tabs.corpus.cleaning_menu import CleaningButton
 from app.tabs.corpus.columns import has_text
 from app.tabs.corpus.hit_stepper import HitStepper
 from app.tabs.corpus.marked_text import MarkedText
+from app.widgets.label import Label
 from app.widgets.theme import MEDIUM, SMALL, TINY, mono_font, set_role
 from core.corpus.library import DocumentRow
 from core.tasks.look_at_library import LONGEST_PREVIEW, DocumentPreview
@@ -47,17 +47,17 @@ class PreviewCard(QFrame):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         set_role(self, "card")
-        self.name = QLabel(objectName="previewName", textFormat=Qt.TextFormat.PlainText, wordWrap=True)
+        self.name = Label(objectName="previewName", wordWrap=True)
         set_role(self.name, "subtitle")
-        self.facts = QLabel(objectName="previewFacts", textFormat=Qt.TextFormat.PlainText, wordWrap=True)
+        self.facts = Label(objectName="previewFacts", wordWrap=True)
         set_role(self.facts, "muted")
-        self.pages = QLabel(objectName="weakPages", textFormat=Qt.TextFormat.PlainText, wordWrap=True)
+        self.pages = Label(objectName="weakPages", wordWrap=True)
         set_role(self.pages, "warning")
-        self.difference = QLabel(objectName="differenceLabel")
+        self.difference = Label(objectName="differenceLabel")
         set_role(self.difference, "muted")
         self.cleaned, self.as_read = MarkedText(struck=False), MarkedText(struck=True)
         self.text = self.cleaned
-        self._captions = {AS_READ: QLabel(AS_READ), CLEANED: QLabel(CLEANED)}
+        self._captions = {AS_READ: Label(AS_READ), CLEANED: Label(CLEANED)}
         self._boxes = {
             AS_READ: self._captioned(AS_READ, self.as_read),
             CLEANED: self._captioned(CLEANED, self.cleaned),

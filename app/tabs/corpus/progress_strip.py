@@ -1,11 +1,12 @@
 """A strip that is there while files are read: how many, how long still, and ways to hold it back or end it."""
 
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QProgressBar, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QProgressBar, QVBoxLayout, QWidget
 
 from app.tabs.corpus.progress import ImportProgress
 from app.widgets.controls import named_button
 from app.widgets.icons import give_icon
+from app.widgets.label import Label
 from app.widgets.theme import LARGE, MEDIUM, SMALL, set_role
 
 STEPS = 400  # of the bar: each new value paints it at once, so there are no more of them than can be seen
@@ -29,7 +30,7 @@ class ProgressStrip(QFrame):
         self._paused = False
         self.bar = QProgressBar(objectName="importProgress", textVisible=False)
         self.bar.setAccessibleName("Files read")
-        self.label = QLabel(objectName="importLabel")
+        self.label = Label(objectName="importLabel")
         self.pause_button = named_button(
             "Pa&use", "pauseImportButton", "pause", "Hold the import back for a while"
         )

@@ -8,7 +8,6 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import (
     QDialog,
     QDialogButtonBox,
-    QLabel,
     QLineEdit,
     QMenu,
     QToolButton,
@@ -18,6 +17,7 @@ from PySide6.QtWidgets import (
 
 from app.widgets.config_form import Fields, rows_of
 from app.widgets.icons import give_icon
+from app.widgets.label import Label
 from app.widgets.theme import LARGE, MEDIUM, set_role
 from core.config.corpus import ImportConfig
 from core.errors import BadSettingError
@@ -56,7 +56,7 @@ class ReadingSettings(QToolButton):
         self._open_languages = QAction(self, toolTip="Choose among the installed languages")
         self._open_languages.triggered.connect(self._show_languages)
         give_icon(self._open_languages, "chevron-down")
-        self._missing_ocr = QLabel(wordWrap=True, visible=False)
+        self._missing_ocr = Label(wordWrap=True, visible=False)
         set_role(self._missing_ocr, "warning")
         self._buttons = QDialogButtonBox()
         self.dialog = self._make_dialog()
@@ -125,7 +125,7 @@ class ReadingSettings(QToolButton):
         dialog = QDialog(self, objectName="importOptions")
         dialog.setWindowTitle("Import options")
         dialog.setMinimumWidth(_WIDTH_PX)
-        hint = QLabel(_HINT, wordWrap=True)
+        hint = Label(_HINT, wordWrap=True)
         set_role(hint, "muted")
         self._buttons.setStandardButtons(
             QDialogButtonBox.StandardButton.Ok | QDialogButtonBox.StandardButton.RestoreDefaults

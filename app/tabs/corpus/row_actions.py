@@ -1,13 +1,14 @@
 """What can be done with the files that are chosen in the ledger, each thing once: for menus, keys and buttons alike."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from PySide6.QtCore import QObject, Qt, QUrl, Signal, Slot
-from PySide6.QtGui import QAction, QDesktopServices, QGuiApplication, QKeySequence
+from PySide6.QtCore import QObject, Qt, Signal, Slot
+from PySide6.QtGui import QAction, QGuiApplication, QKeySequence
 from PySide6.QtWidgets import QMenu, QWidget
 
 from app.tabs.corpus.columns import UNFINISHED, has_text
+from app.tabs.corpus.opening import hand_over, open_files
 from app.widgets.icons import give_icon
 from core.corpus.library import DocumentRow
 
@@ -33,7 +34,7 @@ class RowActions(QObject):
     ocr_wished = Signal(list)
     fields_wished = Signal(list)
 
-    def __init__(self, parent: QObject | None = None) -> None:
+    def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._rows: Sequence[DocumentRow] = ()
         self.include = self._action(
@@ -154,11 +155,11 @@ class RowActions(QObject):
 
     @Slot()
     def _open_file(self) -> None:
-        _open_all(file_on_disk(row.path) for row in self._rows)
+        open_files((file_on_disk(row.path) for row in self._rows), self.parent())
 
     @Slot()
     def _open_folder(self) -> None:
-        _open_all(file_on_disk(row.path).parent for row in self._rows)
+        hand_over(file_on_disk(row.path).parent for row in self._rows)
 
     @Slot()
     def _copy(self) -> None:
@@ -169,12 +170,6 @@ class RowActions(QObject):
         action.triggered.connect(slot)
         give_icon(action, picture)
         return action
-
-
-def _open_all(paths: Iterable[Path]) -> None:
-    """Open each once, in the program that it belongs to."""
-    for path in dict.fromkeys(paths):
-        QDesktopServices.openUrl(QUrl.fromLocalFile(str(path)))
 
 
 def file_on_disk(path: str) -> Path:

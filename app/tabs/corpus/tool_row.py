@@ -4,11 +4,12 @@ from pathlib import Path
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QPushButton, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QMenu, QPushButton, QToolButton, QVBoxLayout, QWidget
 
 from app.tabs.corpus.summary import Summary
 from app.widgets.elided_label import ElidedLabel
 from app.widgets.icons import give_icon
+from app.widgets.label import Label, without_mnemonic
 from app.widgets.theme import SMALL, set_role
 
 CHARACTERS_PER_TOKEN = 4  # a common figure for English text and a vocabulary of some thousands
@@ -63,7 +64,7 @@ class ToolRow(QWidget):
         """The folder that is watched, or None."""
         self.watch_chip.setVisible(folder is not None)
         if folder is not None:
-            self.watch_chip.setText(f"Watching {short_path(folder)}  ✕")
+            self.watch_chip.setText(without_mnemonic(f"Watching {short_path(folder)}  ✕"))
             self.watch_chip.setToolTip(f"New and changed files in {folder} are read. Click to stop watching.")
             self.watch_chip.setAccessibleName(f"Stop watching {folder}")
 
@@ -79,7 +80,7 @@ class ToolRow(QWidget):
         return menu
 
     def _lay_out(self) -> None:
-        title = QLabel("Corpus")
+        title = Label("Corpus")
         set_role(title, "title")
         set_role(self.totals, "muted")
         words = QVBoxLayout()

@@ -9,15 +9,18 @@ from PySide6.QtCore import QObject, Signal, Slot
 from app.errors import present
 from app.jobs.job import Job, OpenStream, Stream
 from app.jobs.lanes import Lanes
+from app.jobs.refresher import Refresher
 from app.tabs.train.tab import TrainTab
 from app.tabs.train.tokenizer_controller import TokenizerController
 from core.config.run import RunConfig
 from core.control import StopToken
-from core.corpus.library import Library
+from core.corpus.library import CorpusTotals
 from core.errors import UserFacingError
 from core.events import Event, RunEnded
 from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
+from core.tasks.look_at_library import count_corpus
+from core.tasks.look_at_runs import RunsListed, list_runs
 from core.tasks.train_model import resume_run, train_model
 
 
@@ -47,7 +50,13 @@ class TrainController(QObject):
         self._job: Job | None = None
         self._history: Job | None = None
         self.tokenizer = TokenizerController(tab, workspace, lanes, self)
+        self._totals = Refresher(lanes, "totals", partial(count_corpus, workspace), self)
+        self._runs = Refresher(lanes, "runs", partial(list_runs, workspace), self)
         self._name = ""  # of the run that trains, or whose curves are shown
+        self._totals.refreshed.connect(self._show_totals)
+        self._totals.failed.connect(self._tell)
+        self._runs.refreshed.connect(self._show_runs)
+        self._runs.failed.connect(self._tell)
         tab.start_requested.connect(self.start)
         tab.resume_requested.connect(self.resume)
         tab.pause_requested.connect(self._pause)
@@ -86,13 +95,26 @@ class TrainController(QObject):
     @Slot()
     def refresh(self) -> None:
         """Read anew what the corpus holds and which runs there are."""
-        try:
-            with Library(self._workspace.library) as library:
-                self._tab.show_totals(library.totals())
-            self._tab.show_runs(self._catalog.runs(), self._name)
-            self._tab.form.suggest_name(self._catalog.unused_name())
-        except UserFacingError as error:
-            present(error, self._tab.banner)
+        self.refresh_totals()
+        self._runs.refresh()
+
+    @Slot()
+    def refresh_totals(self) -> None:
+        """Read anew what the corpus holds."""
+        self._totals.refresh()
+
+    @Slot(object)
+    def _show_totals(self, totals: CorpusTotals) -> None:
+        self._tab.show_totals(totals)
+
+    @Slot(object)
+    def _show_runs(self, listed: RunsListed) -> None:
+        self._tab.show_runs(listed.runs, self._name)
+        self._tab.form.suggest_name(listed.unused_name)
+
+    @Slot(object)
+    def _tell(self, error: Exception) -> None:
+        present(error, self._tab.banner)
 
     def _show_settings(self, name: str) -> None:
         try:

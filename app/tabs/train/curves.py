@@ -1,12 +1,14 @@
 """The curves of a run: loss, learning rate and perplexity over the steps, read off its events."""
 
-import math
 from collections.abc import Sequence
 
+import numpy as np
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import QLabel, QPushButton, QSlider, QSplitter, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QPushButton, QSlider, QSplitter, QVBoxLayout, QWidget
 
+from app.tabs.train.progress import alike_in_a_row
 from app.widgets.curve import DEFAULT_SMOOTHING
+from app.widgets.label import Label
 from app.widgets.plot import CurvePlot, link
 from app.widgets.theme import SMALL, set_role
 from core.events import Evaluated, Event, RunPrepared, StepDone
@@ -46,15 +48,15 @@ class Curves(QWidget):
         """Draw what the events measured; a run that is taken up again goes on from its checkpoint's step."""
         steps: list[StepDone] = []
         evaluations: list[Evaluated] = []
-        for event in events:
-            if isinstance(event, StepDone):
-                steps.append(event)
-            elif isinstance(event, Evaluated):
-                evaluations.append(event)
-            elif isinstance(event, RunPrepared):
+        for kind, alike in alike_in_a_row(events):
+            if kind is StepDone:
+                steps += alike
+            elif kind is Evaluated:
+                evaluations += alike
+            elif kind is RunPrepared:
                 self._draw(steps, evaluations)
                 steps, evaluations = [], []
-                self._take_up(event.start_step)
+                self._take_up(alike[-1].start_step)
         self._draw(steps, evaluations)
 
     def clear(self) -> None:
@@ -62,10 +64,10 @@ class Curves(QWidget):
             plot.clear()
 
     def _draw(self, steps: list[StepDone], evaluations: list[Evaluated]) -> None:
-        x = [event.step for event in steps]
-        losses = [event.loss for event in steps]
+        x = np.array([event.step for event in steps], dtype=np.float64)
+        losses = np.array([event.loss for event in steps], dtype=np.float64)
         self.loss.extend("training", x, losses)
-        self.perplexity.extend("training", x, [math.exp(min(loss, LARGEST_EXPONENT)) for loss in losses])
+        self.perplexity.extend("training", x, np.exp(np.minimum(losses, LARGEST_EXPONENT)))
         self.learning_rate.extend("rate", x, [event.learning_rate for event in steps])
         x = [event.step for event in evaluations]
         self.loss.extend("validation", x, [event.loss for event in evaluations])
@@ -93,7 +95,7 @@ class Curves(QWidget):
         self.smoothing.setToolTip("How much of the past the bold training line remembers: 0 to 0.99")
         self.smoothing.setAccessibleName("Smoothing of the training curves")
         self.smoothing.valueChanged.connect(self._smooth)
-        self._weight = QLabel(f"{DEFAULT_SMOOTHING:.2f}")
+        self._weight = Label(f"{DEFAULT_SMOOTHING:.2f}")
         set_role(self._weight, "muted")
         self.fit_button = QPushButton("Show &all")
         set_role(self.fit_button, "quiet")
@@ -102,7 +104,7 @@ class Curves(QWidget):
         self.fit_button.clicked.connect(self._fit)
 
     def _lay_out(self) -> None:
-        label = QLabel("S&moothing", buddy=self.smoothing)
+        label = Label("S&moothing", buddy=self.smoothing)
         for control in (label, self.smoothing, self._weight, self.fit_button):
             self.loss.add_control(control)
         below = QSplitter(Qt.Orientation.Horizontal, childrenCollapsible=False)

@@ -1,5 +1,8 @@
 """Where a run stands, told by its events alone: the phase before the first step, then two lines of figures."""
 
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
 from app.widgets.editors import number_text
 from app.widgets.series import Smoother
 from core.events import (
@@ -22,11 +25,11 @@ TRAINING, FINISHED, STOPPED = "Training", "Finished", "Stopped"
 ENDED = (FINISHED, STOPPED)
 SETTLED = (TRAINING, *ENDED)
 
-_TIMED = (TokenizerBuilt, DatasetBuilt, StepDone, Evaluated, CheckpointSaved)
+_TIMED = (TokenizerBuilt, DatasetBuilt, Evaluated, CheckpointSaved)
 
 
 class Progress:
-    """Takes a run's events one by one, and says where the run stands."""
+    """Takes a run's events, and says where the run stands."""
 
     def __init__(self) -> None:
         self.max_steps = 0  # 0: not known yet
@@ -40,11 +43,22 @@ class Progress:
         self._begin_measuring()
 
     def take(self, event: Event) -> None:
+        """Take in what happened next."""
+        self.take_all((event,))
+
+    def take_all(self, events: Sequence[Event]) -> None:
+        """Take in what happened next, oldest first; thousands of steps cost little more than one."""
+        for kind, alike in alike_in_a_row(events):
+            if kind is StepDone:
+                self._take_steps(alike)
+            else:
+                for event in alike:
+                    self._take_other(event)
+
+    def _take_other(self, event: Event) -> None:
         if isinstance(event, _TIMED):
             self._elapsed_seconds += event.seconds
         match event:
-            case StepDone():
-                self._take_step(event)
             case Evaluated() | CheckpointSaved() if self._session_steps >= WARM_UP_STEPS:
                 self._measured_seconds += event.seconds
             case RunPrepared():
@@ -117,20 +131,31 @@ class Progress:
         self._step_seconds, self._speed = Smoother(SPEED_SMOOTHING), Smoother(SPEED_SMOOTHING)
         self._seconds_per_step_shown = self._tokens_per_second_shown = 0.0
 
-    def _take_step(self, event: StepDone) -> None:
-        self._last, self.step, self._phase = event, event.step, TRAINING
-        self._loss_shown = float(self._loss.extend([event.loss])[0])
-        self._seconds_per_step_shown = float(self._step_seconds.extend([event.seconds])[0])
-        self._tokens_per_second_shown = float(self._speed.extend([event.tokens_per_second])[0])
-        self._session_steps += 1
-        if self._session_steps > WARM_UP_STEPS:
-            self._measured_steps += 1
-            self._measured_seconds += event.seconds
+    def _take_steps(self, steps: Sequence[StepDone]) -> None:
+        last = steps[-1]
+        seconds = [step.seconds for step in steps]
+        self._elapsed_seconds += sum(seconds)
+        self._last, self.step, self._phase = last, last.step, TRAINING
+        self._loss_shown = float(self._loss.extend([step.loss for step in steps])[-1])
+        self._seconds_per_step_shown = float(self._step_seconds.extend(seconds)[-1])
+        self._tokens_per_second_shown = float(
+            self._speed.extend([step.tokens_per_second for step in steps])[-1]
+        )
+        measured = seconds[max(WARM_UP_STEPS - self._session_steps, 0) :]
+        self._session_steps += len(steps)
+        self._measured_steps += len(measured)
+        self._measured_seconds += sum(measured)
 
     def _where(self) -> str:
         if not self.max_steps:
             return f"step {self.step:,}"
         return f"step {self.step:,} of {self.max_steps:,} ({100 * self.share():.0f} %)"
+
+
+def alike_in_a_row(events: Sequence[Event]) -> Iterator[tuple[type[Event], list[Event]]]:
+    """Events of one kind that follow each other, and their kind: most are steps, and come by the thousand."""
+    for kind, alike in groupby(events, type):
+        yield kind, list(alike)
 
 
 def duration(seconds: float) -> str:

@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import Signal, Slot
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from app.widgets.elided_box import ElidedBox
 from app.widgets.icons import give_icon
+from app.widgets.label import Label
 from app.widgets.run_list import RunList
 from app.widgets.theme import SMALL, TINY, set_role
 from core.runs.catalog import RunSummary
@@ -56,7 +57,7 @@ class RunChooser(QWidget):
         self._show_what_is_possible()
 
     def _lay_out(self) -> None:
-        title = QLabel("Earlier r&uns", buddy=self.box)
+        title = Label("Earlier r&uns", buddy=self.box)
         set_role(title, "subtitle")
         row = QHBoxLayout()
         row.setSpacing(SMALL)

@@ -4,10 +4,11 @@ from pathlib import Path
 
 from pydantic import ValidationError
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import QComboBox, QFormLayout, QLabel, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QFormLayout, QLineEdit, QVBoxLayout, QWidget
 
 from app.widgets.config_form import Field, Fields, align, in_titles, rows_of
 from app.widgets.controls import named_button
+from app.widgets.label import Label
 from app.widgets.section import Section
 from app.widgets.theme import MEDIUM, SMALL, set_role
 from core.config.corpus import CleaningConfig, CorpusConfig
@@ -107,7 +108,7 @@ class RunForm(QWidget):
             self.preset_box.addItem(preset.title, key)
             self.preset_box.setItemData(row, preset.help, Qt.ItemDataRole.ToolTipRole)
         self.preset_box.activated.connect(self._take_preset)
-        self._preset_help = QLabel(wordWrap=True)
+        self._preset_help = Label(wordWrap=True)
         set_role(self._preset_help, "muted")
         self.name_edit = QLineEdit(objectName="nameEdit", maxLength=64)
         self.name_edit.setAccessibleName("Name of the run")
@@ -136,9 +137,9 @@ class RunForm(QWidget):
         layout.addWidget(self.advanced)
         layout.addStretch()
 
-    def _label(self, text: str, editor: QWidget) -> QLabel:
+    def _label(self, text: str, editor: QWidget) -> Label:
         """A label of the same width as those below, beside the middle of its editor."""
-        label = QLabel(text, buddy=editor)
+        label = Label(text, buddy=editor)
         editor.ensurePolished()  # before its height is known
         label.setMinimumSize(self._basic_fields()[0].label.minimumWidth(), editor.sizeHint().height())
         return label
@@ -153,7 +154,7 @@ class RunForm(QWidget):
         layout.setSpacing(SMALL)
         for name, (title, _) in GROUPS.items():
             if fields := self._groups[name].some(advanced=True):
-                heading = QLabel(title)
+                heading = Label(title)
                 set_role(heading, "subtitle")
                 layout.addWidget(heading)
                 layout.addWidget(rows_of(fields))

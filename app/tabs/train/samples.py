@@ -1,5 +1,7 @@
 """What the model wrote at each evaluation, the latest at the bottom."""
 
+from collections.abc import Sequence
+
 from PySide6.QtCore import QEvent
 from PySide6.QtGui import QColor, QTextCharFormat, QTextCursor
 from PySide6.QtWidgets import QTextEdit, QWidget
@@ -24,9 +26,11 @@ class Samples(QTextEdit):
         self.setMinimumHeight(60)
         self._written: list[SampleWritten] = []
 
-    def add(self, sample: SampleWritten) -> None:
-        self._written.append(sample)
-        self._write(sample)
+    def add_all(self, samples: Sequence[SampleWritten]) -> None:
+        """Show what was written next; the newest paragraphs are kept, here and when the colours change."""
+        self._written = [*self._written, *samples][-MOST_PARAGRAPHS:]
+        for sample in samples[-MOST_PARAGRAPHS:]:
+            self._write(sample)
 
     def forget(self) -> None:
         self._written.clear()

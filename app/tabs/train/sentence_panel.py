@@ -1,11 +1,12 @@
 """The user's own sentence, and below it the tokens that it becomes."""
 
-from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import QLabel, QPlainTextEdit, QVBoxLayout, QWidget
+from PySide6.QtCore import Signal, Slot
+from PySide6.QtWidgets import QPlainTextEdit, QVBoxLayout, QWidget
 
 from app.tabs.train.token_chips import TokenChips
 from app.tabs.train.token_text import count, visible
 from app.widgets.controls import scrolled
+from app.widgets.label import Label
 from app.widgets.theme import HUGE, SMALL, set_role
 from core.tasks.examine_tokenizer import TokenizerCard
 
@@ -31,7 +32,7 @@ class SentencePanel(QWidget):
         self.edit.setAccessibleName("A sentence to take apart")
         self.edit.setPlaceholderText("Write something to see its tokens.")
         self.edit.setFixedHeight(LINES * self.edit.fontMetrics().lineSpacing() + HUGE)
-        self.summary = QLabel(objectName="sentenceSummary", textFormat=Qt.TextFormat.PlainText, wordWrap=True)
+        self.summary = Label(objectName="sentenceSummary", wordWrap=True)
         set_role(self.summary, "muted")
         self.chips = TokenChips()
         self._lay_out()
@@ -43,7 +44,7 @@ class SentencePanel(QWidget):
         self._split()
 
     def _lay_out(self) -> None:
-        title = QLabel("Your &sentence", buddy=self.edit)
+        title = Label("Your &sentence", buddy=self.edit)
         set_role(title, "subtitle")
         tokens = scrolled(self.chips)
         tokens.setFixedHeight(CHIPS_HEIGHT_PX)

@@ -6,7 +6,6 @@ from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
-    QLabel,
     QProgressBar,
     QSplitter,
     QStackedWidget,
@@ -16,7 +15,7 @@ from PySide6.QtWidgets import (
 
 from app.tabs.train import facts
 from app.tabs.train.curves import Curves
-from app.tabs.train.progress import Progress
+from app.tabs.train.progress import Progress, alike_in_a_row
 from app.tabs.train.run_chooser import RunChooser
 from app.tabs.train.run_form import RunForm
 from app.tabs.train.samples import Samples
@@ -25,6 +24,7 @@ from app.widgets.banner import Banner
 from app.widgets.controls import named_button, scrolled
 from app.widgets.empty_state import EmptyState
 from app.widgets.icons import give_icon
+from app.widgets.label import Label
 from app.widgets.theme import HUGE, LARGE, MEDIUM, SMALL, set_role
 from core.config.corpus import CleaningConfig
 from core.config.run import RunConfig
@@ -110,12 +110,12 @@ class TrainTab(QWidget):
         """Take in what the run, or its journal, says next."""
         if self._progress is None:
             self._progress = Progress()
-        for event in events:
-            self._progress.take(event)
-            if isinstance(event, SampleWritten):
-                self.samples.add(event)
-            elif isinstance(event, Notice):
-                self.banner.show_notice(event.text)
+        self._progress.take_all(events)
+        for kind, alike in alike_in_a_row(events):
+            if kind is SampleWritten:
+                self.samples.add_all(alike)
+            elif kind is Notice:
+                self.banner.show_notice(alike[-1].text)
         self.curves.show_events(events)
         self._show_progress()
 
@@ -144,8 +144,8 @@ class TrainTab(QWidget):
         self.banner = Banner()
         self.form = RunForm()
         self.tokenizer_window = TokenizerWindow(self)
-        self.parameters = QLabel(wordWrap=True)
-        self.corpus_facts = QLabel(wordWrap=True)
+        self.parameters = Label(wordWrap=True)
+        self.corpus_facts = Label(wordWrap=True)
         self.corpus_facts.setToolTip("Estimates; the exact figures follow once the tokenizer is learned")
         set_role(self.corpus_facts, "muted")
         self.start_button = named_button(
@@ -158,7 +158,7 @@ class TrainTab(QWidget):
         )
         self._run_buttons = (self.start_button, self.pause_button, self.stop_button)
         self.chooser = RunChooser()
-        self.status = QLabel(objectName="statusLabel", wordWrap=True, textFormat=Qt.TextFormat.PlainText)
+        self.status = Label(objectName="statusLabel", wordWrap=True)
         self.status.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.status.setAccessibleName("Progress of the run")
         self.status.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignBottom)
@@ -177,7 +177,7 @@ class TrainTab(QWidget):
         self.corpus_button = named_button(
             "Go to &Corpus", "corpusButton", "corpus", "Add documents, or try the sample"
         )
-        sentence = QLabel("There is no text to train on yet.", wordWrap=True)
+        sentence = Label("There is no text to train on yet.", wordWrap=True)
         layout = QHBoxLayout(self.empty_corpus)
         layout.setContentsMargins(MEDIUM, SMALL, MEDIUM, SMALL)
         layout.addWidget(sentence, stretch=1)

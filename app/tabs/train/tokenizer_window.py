@@ -8,7 +8,6 @@ from PySide6.QtWidgets import (
     QDialog,
     QFrame,
     QHBoxLayout,
-    QLabel,
     QProgressBar,
     QStackedWidget,
     QVBoxLayout,
@@ -20,6 +19,7 @@ from app.tabs.train.sentence_panel import SentencePanel
 from app.tabs.train.token_text import KINDS, UNKNOWN, percentage
 from app.tabs.train.vocabulary_panel import VocabularyPanel
 from app.widgets.controls import named_button
+from app.widgets.label import Label
 from app.widgets.theme import HUGE, LARGE, MEDIUM, SMALL, set_role
 from core.events import DatasetBuilt, Event, Notice
 from core.tasks.examine_tokenizer import TokenizerCard, TokenizerFacts
@@ -115,9 +115,7 @@ class TokenizerWindow(QDialog):
     # Building
 
     def _make_waiting(self) -> QWidget:
-        self.phase = QLabel(
-            objectName="tokenizerPhase", alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True
-        )
+        self.phase = Label(objectName="tokenizerPhase", alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True)
         self.phase.setAccessibleName("What is being done")
         self.bar = QProgressBar(textVisible=False, objectName="tokenizerProgress")
         self.bar.setAccessibleName("Part of the work done")
@@ -148,13 +146,13 @@ class TokenizerWindow(QDialog):
     def _make_facts(self) -> QHBoxLayout:
         row = QHBoxLayout()
         row.setSpacing(SMALL)
-        self.facts: dict[str, QLabel] = {}
+        self.facts: dict[str, Label] = {}
         for key, tip in FACTS.items():
             tile = QFrame(toolTip=tip)
             set_role(tile, "card")
-            self.facts[key] = QLabel(objectName=f"{key}Fact")
+            self.facts[key] = Label(objectName=f"{key}Fact")
             set_role(self.facts[key], "subtitle")
-            caption = QLabel(objectName=f"{key}Caption")
+            caption = Label(objectName=f"{key}Caption")
             set_role(caption, "muted")
             inside = QVBoxLayout(tile)
             inside.setContentsMargins(MEDIUM, SMALL, MEDIUM, SMALL)
@@ -176,7 +174,7 @@ class TokenizerWindow(QDialog):
             ("training", f"{facts.train_tokens:,}", "tokens to train on"),
         ):
             self.facts[key].setText(value)
-            self.findChild(QLabel, f"{key}Caption").setText(caption)
+            self.findChild(Label, f"{key}Caption").setText(caption)
             self.facts[key].setAccessibleName(f"{value} {caption}")
 
     @Slot(int)

@@ -5,7 +5,6 @@ from PySide6.QtWidgets import (
     QAbstractItemView,
     QHBoxLayout,
     QHeaderView,
-    QLabel,
     QLineEdit,
     QTableView,
     QVBoxLayout,
@@ -14,6 +13,7 @@ from PySide6.QtWidgets import (
 
 from app.tabs.train.token_text import count
 from app.tabs.train.vocabulary_table import ID, TOKEN, VocabularyTable
+from app.widgets.label import Label
 from app.widgets.theme import MEDIUM, SMALL, set_role
 from core.tasks.examine_tokenizer import TokenizerCard
 
@@ -34,7 +34,7 @@ class VocabularyPanel(QWidget):
         self.filter = QLineEdit(objectName="vocabularyFilter", clearButtonEnabled=True)
         self.filter.setAccessibleName("Find tokens")
         self.filter.setPlaceholderText("Find a token or an id")
-        self.matches = QLabel(objectName="vocabularyMatches")
+        self.matches = Label(objectName="vocabularyMatches")
         set_role(self.matches, "muted")
         self._arrange_view()
         self._lay_out()
@@ -71,7 +71,7 @@ class VocabularyPanel(QWidget):
         self.view.setSortingEnabled(True)
 
     def _lay_out(self) -> None:
-        title = QLabel("&Vocabulary", buddy=self.filter)
+        title = Label("&Vocabulary", buddy=self.filter)
         set_role(title, "subtitle")
         row = QHBoxLayout()
         row.setSpacing(MEDIUM)

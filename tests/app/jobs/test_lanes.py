@@ -1,5 +1,8 @@
 """One job at a time in a lane, the next ones behind it; lanes run beside each other."""
 
+import threading
+import time
+
 import pytest
 
 from app.jobs.lanes import Lanes
@@ -119,3 +122,19 @@ def test_closing_down_ends_the_quiet_lanes_too(qtbot, lanes):
     lanes.start("watch", endless)
     lanes.close_down()
     qtbot.waitUntil(lanes.at_rest)
+
+
+def test_waiting_for_all_takes_one_time_out_however_many_do_not_end(qtbot, lanes):
+    may_end = threading.Event()
+
+    def stubborn(stop):
+        yield 0
+        may_end.wait(10)
+
+    for lane in ("training", "chat", "watch", "library"):
+        lanes.start(lane, stubborn)
+    began = time.monotonic()
+    assert not lanes.wait_all(300)
+    assert time.monotonic() - began < 4 * 0.3
+    assert lanes.at_work() == ["training", "chat", "library", "watch"]
+    may_end.set()

@@ -52,3 +52,13 @@ def test_smoothing_in_pieces_equals_smoothing_at_once():
 
 def test_without_smoothing_the_values_stay():
     assert Smoother(0.0).extend([1.0, 5.0]).tolist() == [1.0, 5.0]
+
+
+@pytest.mark.parametrize("weight", [0.0, 0.6, 0.99])
+def test_thousands_of_values_are_smoothed_as_one_after_the_other(weight):
+    values = np.random.default_rng(0).normal(size=5000)
+    mean, means = 0.0, []
+    for count, value in enumerate(values, start=1):
+        mean = weight * mean + (1 - weight) * value
+        means.append(mean / (1 - weight**count))
+    assert Smoother(weight).extend(values) == pytest.approx(means, rel=1e-9, abs=1e-12)

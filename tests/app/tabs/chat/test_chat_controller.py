@@ -1,7 +1,7 @@
 """From a prompt to a streamed reply: tab, controller and a fake model together."""
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QCoreApplication, QEvent, Qt
 from PySide6.QtWidgets import QAbstractButton, QComboBox, QWidget
 
 from app.jobs.lanes import Lanes
@@ -16,19 +16,33 @@ CTRL = Qt.KeyboardModifier.ControlModifier
 
 
 @pytest.fixture
-def tab(qtbot):
-    tab = ChatTab()
-    qtbot.addWidget(tab)
-    tab.resize(1280, 800)
-    tab.show()
-    return tab
+def lanes(qtbot):
+    lanes = Lanes()
+    yield lanes
+    lanes.stop_all()
+    qtbot.waitUntil(lanes.at_rest)
 
 
 @pytest.fixture
-def controller(tab, workspace, models, qtbot):
+def tab(qtbot, lanes):
+    """Lives until the last job has told it of its end, which `qtbot.addWidget` would not wait for."""
+    tab = ChatTab()
+    tab.resize(1280, 800)
+    tab.show()
+    yield tab
+    lanes.close_down()
+    qtbot.waitUntil(lanes.at_rest)
+    tab.close()
+    tab.deleteLater()
+    QCoreApplication.sendPostedEvents(tab, QEvent.Type.DeferredDelete)
+
+
+@pytest.fixture
+def controller(tab, workspace, lanes, models, qtbot):
     fakes = {"open": models.open, "reply": models.reply, "complete": models.complete}
-    controller = ChatController(tab, workspace, Lanes(tab), tab, **fakes)
+    controller = ChatController(tab, workspace, lanes, tab, **fakes)
     controller.refresh()
+    qtbot.waitUntil(lanes.at_rest)
     yield controller
     controller.stop()
     qtbot.waitUntil(lambda: not controller.active)
@@ -59,10 +73,11 @@ def shown(tab):
 # Opening a model
 
 
-def test_without_a_run_the_tab_leads_to_training(tab, tmp_path, qtbot):
+def test_without_a_run_the_tab_leads_to_training(tab, lanes, tmp_path, qtbot):
     empty = Workspace(tmp_path / "empty")
     empty.prepare()
-    ChatController(tab, empty, Lanes(tab), tab).refresh()
+    ChatController(tab, empty, lanes, tab).refresh()
+    qtbot.waitUntil(lanes.at_rest)
     assert tab.no_runs.isVisible()
     with qtbot.waitSignal(tab.train_requested):
         qtbot.mouseClick(tab.train_button, LEFT)

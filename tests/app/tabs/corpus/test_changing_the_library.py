@@ -12,6 +12,7 @@ from core.corpus.duplicates import digest_text
 from core.corpus.library import Library
 from core.corpus.reading import Digested
 from core.documents.document import Document
+from core.errors import UserFacingError
 from tests.app.tabs.corpus.conftest import a_row, finished
 
 
@@ -249,3 +250,75 @@ def test_the_folder_of_many_files_is_opened_once(three, monkeypatch):
     assert [url.toLocalFile() for url in opened] == ["/docs"]
     three.ledger.actions.open_file.trigger()
     assert [url.toLocalFile() for url in opened[1:]] == ["/docs/a.txt", "/docs/b.txt"]
+
+
+# What the library refuses
+
+
+class RefusedError(UserFacingError):
+    message, remedy = "The library is busy.", "Try again."
+
+
+def refuse(*_arguments):
+    raise RefusedError
+    yield
+
+
+def undo_steps(controller):
+    stack = controller.library.undo_stack
+    return [stack.text(place) for place in range(stack.count())]
+
+
+def test_a_refused_change_leaves_the_steps_before_it(qtbot, three, workspace, controller, shown, monkeypatch):
+    controller.library.remove([2])
+    qtbot.waitUntil(lambda: shown() == ["a.txt", "c.txt"])
+    with monkeypatch.context() as patched:
+        patched.setattr(library_controller, "set_included", refuse)
+        controller.library.include([1], False)
+    qtbot.waitUntil(three.banner.isVisible)
+    assert three.banner.text() == "The library is busy. Try again."
+    assert undo_steps(controller) == ["remove 1 document"]
+    assert controller.library.undo_stack.undoText() == "remove 1 document"
+    controller.library.undo_stack.undo()
+    qtbot.waitUntil(lambda: shown() == ["a.txt", "b.txt", "c.txt"])
+
+
+def test_a_step_that_was_refused_below_another_one_goes_when_it_is_reached(
+    qtbot, three, controller, shown, monkeypatch, lanes
+):
+    controller.library.remove([2])
+    with monkeypatch.context() as patched:
+        patched.setattr(library_controller, "set_included", refuse)
+        controller.library.include([1], False)
+    controller.library.remove([3])
+    qtbot.waitUntil(lambda: three.banner.isVisible() and shown() == ["a.txt"])
+    controller.library.undo_stack.undo()
+    qtbot.waitUntil(lambda: shown() == ["a.txt", "c.txt"])
+    assert undo_steps(controller) == ["remove 1 document", "remove 1 document"]
+    controller.library.undo_stack.undo()
+    qtbot.waitUntil(lambda: shown() == ["a.txt", "b.txt", "c.txt"])
+    qtbot.waitUntil(lanes.at_rest)
+
+
+def test_an_undo_that_is_refused_takes_that_step_alone(qtbot, three, controller, shown, monkeypatch):
+    controller.library.include([1], False)
+    controller.library.remove([2])
+    qtbot.waitUntil(lambda: shown() == ["a.txt", "c.txt"])
+    monkeypatch.setattr(library_controller, "restore_documents", refuse)
+    redo_offered = []
+    controller.library.undo_stack.canRedoChanged.connect(redo_offered.append)
+    controller.library.undo_stack.undo()
+    qtbot.waitUntil(three.banner.isVisible)
+    assert undo_steps(controller) == ["leave out 1 document"]
+    assert not redo_offered or not redo_offered[-1]
+    controller.library.undo_stack.undo()
+    qtbot.waitUntil(lambda: three.table.summary.documents == 2)
+
+
+def test_a_listing_that_fails_leaves_every_step(qtbot, three, controller, shown, monkeypatch):
+    controller.library.remove([2])
+    qtbot.waitUntil(lambda: shown() == ["a.txt", "c.txt"])
+    monkeypatch.setattr(library_controller, "list_documents", refuse)
+    controller.library.refresh()
+    qtbot.waitUntil(three.banner.isVisible)
+    assert undo_steps(controller) == ["remove 1 document"]

@@ -113,3 +113,13 @@ def test_the_share_of_the_steps_is_known():
 @pytest.mark.parametrize(("seconds", "text"), [(0.4, "0:00"), (187, "3:07"), (3787, "1:03:07")])
 def test_durations_are_written_as_clocks_do(seconds, text):
     assert duration(seconds) == text
+
+
+def test_many_steps_at_once_say_what_they_say_one_by_one():
+    events = [prepared(max_steps=900)]
+    events += [step(number, seconds=number / 100, loss=9 / number) for number in range(1, 300)]
+    events.insert(150, Evaluated(149, 2.0, 7.4, 1.9, seconds=1.0))
+    at_once = Progress()
+    at_once.take_all(events)
+    assert at_once.text() == after(*events).text()
+    assert at_once.seconds_left() == pytest.approx(after(*events).seconds_left())

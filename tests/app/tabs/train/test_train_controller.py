@@ -1,7 +1,7 @@
 """From an ask in the Train tab to a task in a job, and its events back into the tab."""
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QCoreApplication, QEvent, Qt
 
 from app.jobs.lanes import Lanes
 from app.tabs.train.controller import TrainController
@@ -15,20 +15,32 @@ LEFT = Qt.MouseButton.LeftButton
 
 
 @pytest.fixture
-def tab(qtbot):
-    tab = TrainTab()
-    qtbot.addWidget(tab)
-    tab.resize(1280, 800)
-    tab.show()
-    return tab
+def lanes(qtbot):
+    lanes = Lanes()
+    yield lanes
+    lanes.stop_all()
+    qtbot.waitUntil(lanes.at_rest)
 
 
 @pytest.fixture
-def controller(tab, workspace, training):
-    controller = TrainController(
-        tab, workspace, Lanes(tab), tab, train=training.train, resume=training.resume
-    )
+def tab(qtbot, lanes):
+    """Lives until the last job has told it of its end, which `qtbot.addWidget` would not wait for."""
+    tab = TrainTab()
+    tab.resize(1280, 800)
+    tab.show()
+    yield tab
+    lanes.close_down()
+    qtbot.waitUntil(lanes.at_rest)
+    tab.close()
+    tab.deleteLater()
+    QCoreApplication.sendPostedEvents(tab, QEvent.Type.DeferredDelete)
+
+
+@pytest.fixture
+def controller(tab, workspace, lanes, training, qtbot):
+    controller = TrainController(tab, workspace, lanes, tab, train=training.train, resume=training.resume)
     controller.refresh()
+    qtbot.waitUntil(lanes.at_rest)
     return controller
 
 
@@ -76,7 +88,7 @@ def test_stop_ends_the_run_and_gives_the_form_back(tab, controller, training, qt
         qtbot.mouseClick(tab.stop_button, LEFT)
 
     assert ended.args == ["run", "stopped"]
-    assert tab.form.name() == "run-2"  # free for the next one
+    qtbot.waitUntil(lambda: tab.form.name() == "run-2")  # free for the next one
     assert not controller.active
     assert tab.form.isEnabled()
     assert tab.start_button.isEnabled()
@@ -93,7 +105,7 @@ def test_stop_ends_a_paused_run(tab, controller, training, qtbot):
     assert not controller.active
 
 
-def test_a_run_that_fails_says_why_and_keeps_its_curves(tab, workspace, training, qtbot):
+def test_a_run_that_fails_says_why_and_keeps_its_curves(tab, workspace, lanes, training, qtbot):
     class NoRoomError(UserFacingError):
         message, remedy = "The model does not fit.", "Choose a smaller model."
 
@@ -104,8 +116,9 @@ def test_a_run_that_fails_says_why_and_keeps_its_curves(tab, workspace, training
             yield next(events)
         raise NoRoomError
 
-    controller = TrainController(tab, workspace, Lanes(tab), tab, train=fails)
+    controller = TrainController(tab, workspace, lanes, tab, train=fails)
     controller.refresh()
+    qtbot.waitUntil(lanes.at_rest)
     with qtbot.waitSignal(controller.run_ended) as ended:
         qtbot.mouseClick(tab.start_button, LEFT)
 
@@ -160,11 +173,11 @@ def test_another_run_leaves_no_point_of_the_one_before(tab, earlier_run, control
     stop(tab, qtbot, controller)
 
 
-def test_the_next_run_gets_a_free_name(tab, earlier_run, controller):
+def test_the_next_run_gets_a_free_name(tab, earlier_run, controller, qtbot):
     assert tab.form.name() == "run"
     earlier_run.root.rename(earlier_run.root.with_name("run"))
     controller.refresh()
-    assert tab.form.name() == "run-2"
+    qtbot.waitUntil(lambda: tab.form.name() == "run-2")
 
 
 def test_a_run_started_from_elsewhere_shows_in_the_form(tab, controller, training, qtbot):
@@ -176,9 +189,10 @@ def test_a_run_started_from_elsewhere_shows_in_the_form(tab, controller, trainin
     qtbot.waitUntil(lambda: not controller.active)
 
 
-def test_an_empty_workspace_offers_no_start(tab, tmp_path, training):
+def test_an_empty_workspace_offers_no_start(tab, lanes, tmp_path, training, qtbot):
     empty = Workspace(tmp_path / "empty")
     empty.prepare()
-    TrainController(tab, empty, Lanes(tab), tab, train=training.train).refresh()
+    TrainController(tab, empty, lanes, tab, train=training.train).refresh()
+    qtbot.waitUntil(lanes.at_rest)
     assert not tab.start_button.isEnabled()
     assert tab.empty_corpus.isVisible()

@@ -5,6 +5,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QAbstractButton, QComboBox, QLineEdit, QTableView, QWidget
 
 from app.tabs.train.tab import TrainTab
+from app.widgets.series import Smoother
 from core.config.corpus import CleaningConfig
 from core.config.presets import PRESETS
 from core.corpus.library import CorpusTotals
@@ -217,3 +218,21 @@ def test_every_control_has_a_tooltip_a_name_and_a_keyboard_way(tab):
         assert control.toolTip(), control.objectName()
         assert control.accessibleName() or control.text(), control.objectName()
         assert control.focusPolicy() & Qt.FocusPolicy.TabFocus, control.objectName()
+
+
+def test_twenty_thousand_steps_are_taken_in_by_a_handful_of_operations(tab, monkeypatch):
+    """Each of them at once, and not step by step: that took 0.7 s of the window's thread, in which nothing moves."""
+    calls = []
+    extend = Smoother.extend
+
+    def counted(smoother, values):
+        calls.append(len(values))
+        return extend(smoother, values)
+
+    monkeypatch.setattr(Smoother, "extend", counted)
+    tab.show_events([prepared(), *steps(1, 20_000)])
+    assert [count for count in calls if count] == [
+        20_000
+    ] * 5  # loss, time and speed in figures; loss and perplexity as curves
+    assert len(tab.curves.loss.points("training")[0]) == 20_000
+    assert tab.status.text().startswith("step 20,000")

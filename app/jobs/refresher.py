@@ -1,0 +1,53 @@
+"""Reads something anew in a job of its own, however often that is asked for meanwhile."""
+
+from typing import Any
+
+from PySide6.QtCore import QObject, Signal, Slot
+
+from app.jobs.job import Job, OpenStream
+from app.jobs.lanes import Lanes
+
+
+class Refresher(QObject):
+    """One job at a time. What is asked for while it works is done once, after it: it may have read too early.
+
+    Signals:
+        refreshed: The stream's result.
+        failed: The exception that ended the stream.
+    """
+
+    refreshed = Signal(object)
+    failed = Signal(object)
+
+    def __init__(
+        self, lanes: Lanes, lane: str, open_stream: OpenStream, parent: QObject | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._lanes, self._lane, self._open_stream = lanes, lane, open_stream
+        self._job: Job | None = None
+        self._asked_again = False
+
+    @Slot()
+    def refresh(self) -> None:
+        """Read anew, now or as soon as what is being read is there."""
+        if self._job is not None:
+            self._asked_again = True
+            return
+        self._job = self._lanes.start(self._lane, self._open_stream)
+        self._job.ended.connect(self._end)
+        self._job.failed.connect(self._fail)
+
+    @Slot(object)
+    def _end(self, result: Any) -> None:
+        self._go_on()
+        self.refreshed.emit(result)
+
+    @Slot(object)
+    def _fail(self, error: Exception) -> None:
+        self._go_on()
+        self.failed.emit(error)
+
+    def _go_on(self) -> None:
+        again, self._job, self._asked_again = self._asked_again, None, False
+        if again:
+            self.refresh()

@@ -1,0 +1,53 @@
+"""What is read anew is read once at a time, and once more where that was asked for meanwhile."""
+
+import threading
+
+import pytest
+
+from app.jobs.lanes import Lanes
+from app.jobs.refresher import Refresher
+
+
+@pytest.fixture
+def lanes(qtbot):
+    made = Lanes()
+    yield made
+    made.stop_all()
+    qtbot.waitUntil(made.at_rest)
+
+
+def test_a_hundred_asks_while_it_reads_are_one_more_reading(qtbot, lanes):
+    readings, may_end = [], threading.Event()
+
+    def read(stop):
+        readings.append(len(readings))
+        may_end.wait(5)
+        yield from ()
+        return len(readings)
+
+    refresher, results = Refresher(lanes, "runs", read), []
+    refresher.refreshed.connect(results.append)
+    for _ in range(100):
+        refresher.refresh()
+    may_end.set()
+    qtbot.waitUntil(lanes.at_rest)
+    assert results == [1, 2]
+
+
+def test_after_a_failure_it_reads_again(qtbot, lanes):
+    answers = iter([ValueError("baa"), "rows"])
+
+    def read(stop):
+        yield from ()
+        answer = next(answers)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    refresher = Refresher(lanes, "runs", read)
+    with qtbot.waitSignal(refresher.failed):
+        refresher.refresh()
+    with qtbot.waitSignal(refresher.refreshed) as refreshed:
+        refresher.refresh()
+    assert refreshed.args == ["rows"]
+    qtbot.waitUntil(lanes.at_rest)

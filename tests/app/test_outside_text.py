@@ -1,0 +1,163 @@
+"""Text from outside is shown as it is: nothing in it is taken for HTML, whose pictures would be fetched."""
+
+import os
+import sys
+import threading
+from dataclasses import replace
+
+import pytest
+from PySide6.QtCore import QPoint
+from PySide6.QtGui import Qt
+from PySide6.QtWidgets import QApplication, QLabel, QMessageBox, QTextEdit, QToolTip
+
+from app.application import failure_box
+from app.main_window import MainWindow
+from app.tabs.chat.conversation import Turn
+from app.tabs.corpus.dialogs import FieldsDialog, PasswordDialog
+from app.tabs.corpus.opening import OpeningQuestion, risky_files
+from app.widgets.theme import apply_theme
+from core.errors import WorkspaceError
+from core.events import Notice, SampleWritten
+from core.runs.catalog import RunSummary
+from core.runs.folder import Workspace
+from core.tasks.reading_choices import TextField
+from tests.app.tabs.corpus.conftest import a_row
+from tests.app.test_main_window import leave
+
+pytestmark = pytest.mark.qt_log_ignore("This plugin does not support")  # what only a real screen can
+HOSTILE = '<img src="{address}"><b>&lt;baa'
+
+
+@pytest.fixture
+def hostile(tmp_path):
+    """A text that Qt takes for HTML; whoever shows it so opens a pipe that nobody writes to, and waits for ever."""
+    address = tmp_path / "picture.png"
+    if sys.platform != "win32":
+        os.mkfifo(address)
+    text = HOSTILE.format(address=address)
+    assert Qt.mightBeRichText(text)
+    return text
+
+
+@pytest.fixture
+def window(qtbot, tmp_path, qapp):
+    workspace = Workspace(tmp_path / "workspace")
+    workspace.prepare()
+    window = MainWindow(workspace)
+    sheet = qapp.styleSheet()
+    theme = apply_theme(qapp)
+    window.show()
+    yield window
+    leave(qtbot, window)
+    theme.deleteLater()
+    qapp.setStyleSheet(sheet)
+
+
+def guessing(widget):
+    """The labels at or below a widget that would guess whether their text is HTML."""
+    labels = [*widget.findChildren(QLabel), *([widget] if isinstance(widget, QLabel) else [])]
+    return [
+        f"{type(label).__name__} {label.objectName()}: {label.text()}"
+        for label in labels
+        if label.textFormat() != Qt.TextFormat.PlainText and label.objectName() != "qt_msgboxex_icon_label"
+    ]
+
+
+def field(name):
+    return TextField(name=name, records=1, mean_characters=3.0, example=name, chosen_by_default=True)
+
+
+def shown_tip():
+    return next(
+        widget for widget in QApplication.topLevelWidgets() if widget.metaObject().className() == "QTipLabel"
+    )
+
+
+def test_no_label_of_the_window_guesses_a_format(window):
+    assert guessing(window) == []
+
+
+def test_no_label_of_a_dialog_guesses_a_format(qtbot, window, tmp_path, hostile):
+    script = tmp_path / "a.sh"
+    script.write_text("#!/bin/sh\n", encoding="utf-8")
+    fields = [field(hostile)]
+    box = failure_box(WorkspaceError(hostile, hostile))
+    qtbot.addWidget(box)
+    window.menus.about_wished.emit()
+    window._ask_to_close()
+    dialogs = [
+        FieldsDialog(["/a"], fields, window),
+        PasswordDialog(["/a", "/b"], window),
+        OpeningQuestion(risky_files([script]), window),
+        window.corpus_tab.ledger.filters.reading.dialog,
+        window.train_tab.tokenizer_window,
+        box,
+        window.findChild(QMessageBox),
+        window.question,
+    ]
+    for dialog in dialogs:
+        dialog.show()
+    assert [line for dialog in dialogs for line in guessing(dialog)] == []
+    for dialog in dialogs:
+        dialog.hide()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the pipe is a file of POSIX")
+def test_a_tool_tip_opens_no_file_that_its_text_names(window, hostile):
+    address = hostile.split('"')[1]
+    opened = threading.Event()
+
+    def wait_for_a_reader():
+        with open(address, "wb"):  # noqa: PTH123  (comes back only when somebody reads)
+            opened.set()
+
+    waiting = threading.Thread(target=wait_for_a_reader, daemon=True)
+    waiting.start()
+    QToolTip.showText(QPoint(9, 9), hostile, window)
+    tip = shown_tip()
+    assert (tip.text(), tip.textFormat()) == (hostile, Qt.TextFormat.PlainText)
+    assert not opened.is_set()
+    with open(address, "rb"):  # noqa: PTH123  (lets the thread go)
+        waiting.join(5)
+    QToolTip.hideText()
+
+
+def test_the_tip_of_a_row_with_a_hostile_name_is_plain(qtbot, window, hostile):
+    table = window.corpus_tab.table
+    window.corpus_tab.show_listed([replace(a_row(1, path=hostile), name=hostile)])
+    QToolTip.showText(QPoint(9, 9), table.index(0, 1).data(Qt.ItemDataRole.ToolTipRole), window)
+    assert shown_tip().textFormat() == Qt.TextFormat.PlainText
+    assert table.index(0, 1).data() == hostile
+    QToolTip.hideText()
+
+
+def test_hostile_names_are_shown_as_they_are_in_every_tab(window, hostile):
+    row = replace(a_row(1, path=f"/docs/{hostile}", state="warning", reason=hostile), name=hostile)
+    window.corpus_tab.show_listed([row])
+    window.corpus_tab.ledger.documents.go_to(0)
+    window.train_tab.show_runs([_run(hostile)])
+    window.train_tab.show_events([SampleWritten(1, hostile, hostile), Notice(hostile)])
+    window.chat_tab.show_runs([_run(hostile)])
+    window.chat_tab.show_turns([Turn(hostile, False, hostile)])
+    window.statusBar().showMessage(hostile)
+    window.show_failure(WorkspaceError(hostile, hostile))
+    for tab in (window.corpus_tab, window.train_tab, window.chat_tab):
+        window.tabs.setCurrentWidget(tab)
+        window.grab()
+    assert window.corpus_tab.ledger.preview.name.text() == hostile
+    assert guessing(window) == []
+    for view in window.findChildren(QTextEdit):
+        assert "<img" not in view.toHtml()
+
+
+def test_a_field_with_an_ampersand_keeps_its_name(qtbot):
+    dialog = FieldsDialog(["/a.json"], [field("Q&A")])
+    qtbot.addWidget(dialog)
+    assert dialog.boxes[0].text() == "Q&&A"
+    with qtbot.waitSignal(dialog.given) as given:
+        dialog.accept()
+    assert given.args == [["/a.json"], ["Q&A"]]
+
+
+def _run(name):
+    return RunSummary(name, name, 1, 2, 1.0, 1.0, 10, 10, 0.0, (1,), 1, 1, False)
