@@ -7,7 +7,7 @@ from collections.abc import Generator, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from filelock import FileLock, Timeout
@@ -19,19 +19,19 @@ from core.batches.dataset import (
     VERSION,
     Dataset,
     Split,
-    read_dataset,
+    open_dataset,
     token_path,
 )
 from core.batches.token_file import TokenFileWriter, token_dtype
 from core.config.run import RunConfig
 from core.control import StopToken
 from core.corpus.library import Library, Passage
-from core.errors import DamagedDatasetError, EmptyCorpusError
+from core.errors import DamagedDatasetError, DamagedRunError, EmptyCorpusError
 from core.events import DatasetBuilt, DatasetProgress, Event, LearningProgress, Notice, TokenizerBuilt
 from core.runs.files import move_folder_into_place, telling_disk_errors, write_whole
 from core.runs.folder import Workspace
 from core.tokenizers.encoding import BATCH_CHARACTERS, Encoded, encode_passages
-from core.tokenizers.files import save_tokenizer
+from core.tokenizers.files import load_tokenizer, save_tokenizer
 from core.tokenizers.learning import learner_for, plain_texts
 from core.tokenizers.tokenizer import UNK, Tokenizer
 
@@ -43,11 +43,19 @@ T = TypeVar("T")
 Stream = Generator[Event, None, Dataset | None]
 
 
+class Learned(NamedTuple):
+    """A tokenizer, and the SHA-256 of its file."""
+
+    tokenizer: Tokenizer
+    sha256: str
+
+
 @dataclass(slots=True)
 class Counts:
-    """What was encoded: tokens by split, how many of them are `<unk>`, and the text they were made of."""
+    """What was encoded: tokens by split, the SHA-256 of their files, how many are `<unk>`, and the text they are of."""
 
     tokens: dict[Split, int] = field(default_factory=dict)
+    sha256: dict[Split, str] = field(default_factory=dict)
     unknown: int = 0
     characters: int = 0
     bytes: int = 0
@@ -109,16 +117,18 @@ def _acquire(lock: FileLock, stop: StopToken) -> Generator[Event, None, bool]:
 
 def _remove_leftovers(datasets: Path) -> None:
     """Remove what a process that was killed had begun. Only for the holder of the lock."""
-    for folder in datasets.glob(f"{BUILDING}*"):
-        shutil.rmtree(folder, ignore_errors=True)
+    for pattern in (f"{BUILDING}*", ".old-*"):
+        for folder in datasets.glob(pattern):
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _find_or_build(library: Library, config: RunConfig, workspace: Workspace, stop: StopToken) -> Stream:
     dataset = None
     while dataset is None and not stop.asked:
         folder = workspace.datasets / _name(library, config)
-        dataset = yield from _find(folder, config)
-        dataset = dataset or (yield from _build(library, config, folder, stop))
+        dataset = yield from _find(folder, config, stop)
+        if dataset is None and not stop.asked:
+            dataset = yield from _build(library, config, folder, stop)
     return dataset
 
 
@@ -129,12 +139,22 @@ def _name(library: Library, config: RunConfig) -> str:
     return hashlib.sha256("\n".join(made_of).encode()).hexdigest()[:16]
 
 
-def _find(folder: Path, config: RunConfig) -> Stream:
-    """The data set if it stands, with the events that say so; None where it must be built."""
+def _find(folder: Path, config: RunConfig, stop: StopToken) -> Stream:
+    """The data set if it stands, with the events that say so.
+
+    None where it must be built, which is told if a damage is why, or where `stop` was set before that was known.
+    """
     started = time.perf_counter()
+    if not folder.exists():
+        return None
     try:
-        dataset = read_dataset(folder)
-    except DamagedDatasetError:
+        dataset = open_dataset(folder, stop)
+        if dataset is None:
+            return None
+        if load_tokenizer(dataset.tokenizer).vocab_size != dataset.vocab_size:
+            raise DamagedDatasetError(folder.name, "its tokenizer is another one's")
+    except (DamagedDatasetError, DamagedRunError):
+        yield Notice(f"The data set {folder.name} was damaged and is built again.")
         return None
     yield TokenizerBuilt(config.tokenizer.kind, dataset.vocab_size, time.perf_counter() - started)
     yield _built(dataset, reused=True, started=started)
@@ -148,11 +168,11 @@ def _build(library: Library, config: RunConfig, folder: Path, stop: StopToken) -
     try:
         with telling_disk_errors(folder):
             building.mkdir()
-            tokenizer = yield from _learn(library, config, building, stop)
-            if tokenizer is None:
+            learned = yield from _learn(library, config, building, stop)
+            if learned is None:
                 return None
-            counts = yield from _encode(library, config, tokenizer, building, stop)
-            dataset = _describe(library, config, tokenizer, counts, folder)
+            counts = yield from _encode(library, config, learned.tokenizer, building, stop)
+            dataset = _describe(library, config, learned, counts, folder)
             if stop.asked or _name(library, config) != folder.name:
                 return None
             write_whole(building / DESCRIPTION_FILE, dataset.to_json())
@@ -165,7 +185,7 @@ def _build(library: Library, config: RunConfig, folder: Path, stop: StopToken) -
 
 def _learn(
     library: Library, config: RunConfig, building: Path, stop: StopToken
-) -> Generator[Event, None, Tokenizer | None]:
+) -> Generator[Event, None, Learned | None]:
     """Learn from the training text alone, so that validation measures what the model never met.
 
     None where `stop` was set before the vocabulary was made.
@@ -183,10 +203,11 @@ def _learn(
             return None
         yield LearningProgress(total.characters, total.characters)
         tokenizer = None if stop.asked else learner.finish()
-    if tokenizer is not None and not stop.asked:
-        save_tokenizer(tokenizer, building / TOKENIZER_FILE)
-        yield TokenizerBuilt(tokenizer.kind, tokenizer.vocab_size, time.perf_counter() - started)
-    return tokenizer
+    if tokenizer is None or stop.asked:
+        return None
+    learned = Learned(tokenizer, save_tokenizer(tokenizer, building / TOKENIZER_FILE))
+    yield TokenizerBuilt(tokenizer.kind, tokenizer.vocab_size, time.perf_counter() - started)
+    return learned
 
 
 def _encode(
@@ -204,7 +225,7 @@ def _encode(
                 counts.add(encoded)
                 if meter.advance(encoded.characters) and not stop.asked:
                     yield DatasetProgress(meter.done, total)
-        counts.tokens[split] = writer.count
+        counts.tokens[split], counts.sha256[split] = writer.count, writer.sha256
     return counts
 
 
@@ -239,21 +260,22 @@ def _until_stopped(items: Iterable[T], stop: StopToken) -> Iterator[T]:
         yield item
 
 
-def _describe(
-    library: Library, config: RunConfig, tokenizer: Tokenizer, counts: Counts, folder: Path
-) -> Dataset:
+def _describe(library: Library, config: RunConfig, learned: Learned, counts: Counts, folder: Path) -> Dataset:
     return Dataset(
         folder=folder,
         train_tokens=counts.tokens["train"],
         val_tokens=counts.tokens["val"],
-        vocab_size=tokenizer.vocab_size,
-        dtype=token_dtype(tokenizer.vocab_size),
+        vocab_size=learned.tokenizer.vocab_size,
+        dtype=token_dtype(learned.tokenizer.vocab_size),
         has_conversations=library.has_conversations(),
         documents=library.totals().documents,
         characters=counts.characters,
         bytes=counts.bytes,
         split_by=library.split_by(config.corpus),
         unknown_tokens=counts.unknown,
+        train_sha256=counts.sha256["train"],
+        val_sha256=counts.sha256["val"],
+        tokenizer_sha256=learned.sha256,
     )
 
 
