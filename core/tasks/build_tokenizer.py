@@ -30,6 +30,7 @@ from core.errors import DamagedDatasetError, DamagedRunError, EmptyCorpusError
 from core.events import DatasetBuilt, DatasetProgress, Event, LearningProgress, Notice, TokenizerBuilt
 from core.runs.files import move_folder_into_place, telling_disk_errors, write_whole
 from core.runs.folder import Workspace
+from core.tasks.unused_datasets import remove_unused, take_back
 from core.tokenizers.encoding import BATCH_CHARACTERS, Encoded, encode_passages
 from core.tokenizers.files import load_tokenizer, save_tokenizer
 from core.tokenizers.learning import learner_for, plain_texts
@@ -70,7 +71,7 @@ def build_dataset(library: Library, config: RunConfig, workspace: Workspace, sto
     """Learn a tokenizer from the training text and write all text as tokens, unless an earlier run did.
 
     The data set appears under its name when it is whole. One process of a workspace builds at a time. Where the
-    library is changed meanwhile, the work begins again.
+    library is changed meanwhile, the work begins again. Data sets that no run needs are removed at the end, and told.
 
     Returns:
         The data set; None where `stop` was set before it was whole, and then nothing is left on the disk.
@@ -93,7 +94,10 @@ def build_dataset(library: Library, config: RunConfig, workspace: Workspace, sto
             return None
     try:
         _remove_leftovers(workspace.datasets)
-        return (yield from _find_or_build(library, config, workspace, stop))
+        dataset = yield from _find_or_build(library, config, workspace, stop)
+        if dataset is not None and (removal := remove_unused(workspace)):
+            yield Notice(str(removal))
+        return dataset
     finally:
         lock.release()
 
@@ -145,6 +149,7 @@ def _find(folder: Path, config: RunConfig, stop: StopToken) -> Stream:
     None where it must be built, which is told if a damage is why, or where `stop` was set before that was known.
     """
     started = time.perf_counter()
+    take_back(folder)
     if not folder.exists():
         return None
     try:
