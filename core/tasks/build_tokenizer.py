@@ -3,11 +3,11 @@
 import hashlib
 import shutil
 import time
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 from filelock import FileLock, Timeout
@@ -24,7 +24,7 @@ from core.batches.dataset import (
 )
 from core.batches.token_file import TokenFileWriter, token_dtype
 from core.config.run import RunConfig
-from core.control import StopToken
+from core.control import StopToken, until_stopped
 from core.corpus.library import Library, Passage
 from core.errors import DamagedDatasetError, DamagedRunError, EmptyCorpusError
 from core.events import DatasetBuilt, DatasetProgress, Event, LearningProgress, Notice, TokenizerBuilt
@@ -40,7 +40,6 @@ PROGRESS_EVENTS = 20
 LOCK_POLL_SECONDS = 0.2
 BUILDING = ".building-"  # a folder's name begins so until it is whole
 
-T = TypeVar("T")
 Stream = Generator[Event, None, Dataset | None]
 
 
@@ -225,7 +224,8 @@ def _encode(
     for split in SPLITS:
         passages = _passages(library, config, split, stop)
         with TokenFileWriter(token_path(building, split), token_dtype(tokenizer.vocab_size)) as writer:
-            for encoded in encode_passages(tokenizer, passages, min(BATCH_CHARACTERS, meter.stride)):
+            batches = encode_passages(tokenizer, passages, min(BATCH_CHARACTERS, meter.stride))
+            for encoded in until_stopped(batches, stop):
                 writer.append(encoded.ids)
                 counts.add(encoded)
                 if meter.advance(encoded.characters) and not stop.asked:
@@ -255,14 +255,7 @@ class Meter:
 
 
 def _passages(library: Library, config: RunConfig, split: Split, stop: StopToken) -> Iterator[Passage]:
-    return _until_stopped(library.passages(split, config.corpus, config.cleaning), stop)
-
-
-def _until_stopped(items: Iterable[T], stop: StopToken) -> Iterator[T]:
-    for item in items:
-        if stop.asked:
-            return
-        yield item
+    return until_stopped(library.passages(split, config.corpus, config.cleaning), stop)
 
 
 def _describe(library: Library, config: RunConfig, learned: Learned, counts: Counts, folder: Path) -> Dataset:
