@@ -1,6 +1,10 @@
 """How a stream of work is asked to end early."""
 
 import threading
+from collections.abc import Iterable, Iterator
+from typing import TypeVar
+
+T = TypeVar("T")
 
 
 class StopToken:
@@ -17,3 +21,11 @@ class StopToken:
     def set(self) -> None:
         """Ask the stream to end at its next safe point."""
         self._event.set()
+
+
+def until_stopped(items: Iterable[T], stop: StopToken) -> Iterator[T]:
+    """The items up to the first before which `stop` was set."""
+    for item in items:
+        if stop.asked:
+            return
+        yield item

@@ -191,6 +191,17 @@ class DamagedDatasetError(UserFacingError):
         self.remedy = "Start the training again: it builds the data set anew from the library."
 
 
+class LearningEndedError(UserFacingError):
+    """The process that learned a vocabulary was ended from outside. `how` names the signal or its exit code."""
+
+    def __init__(self, how: str) -> None:
+        super().__init__(how)
+        self.message = f"The vocabulary was not learned to its end: the system ended its process ({how})."
+        self.remedy = (
+            "Most often memory ran out. Close other programs or lower tokenizer.learn_mib, then try again."
+        )
+
+
 class DamagedLibraryError(UserFacingError):
     """A library file that is damaged, or not a library of this program. It is left as it is."""
 

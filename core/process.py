@@ -4,7 +4,10 @@ import ctypes
 import io
 import multiprocessing
 import os
+import signal
 import sys
+from multiprocessing import resource_tracker
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_THRESHOLD = -1, -2, -3  # from glibc's malloc.h
@@ -61,3 +64,16 @@ def keep_large_blocks() -> bool:
         mallopt(M_TOP_PAD, 64 * MIB),
     ]
     return all(told)
+
+
+def start_deaf(process: BaseProcess) -> None:
+    """Start a process that never hears Ctrl+C: it would die of one that comes before it can ignore it."""
+    if sys.platform == "win32":
+        process.start()
+        return
+    resource_tracker.ensure_running()  # now, because its own start would end the mask
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        process.start()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

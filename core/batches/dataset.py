@@ -1,12 +1,17 @@
 """A data set on the disk: the token files of training and validation text, and what there is to know of them."""
 
 import dataclasses
+import hashlib
 import json
+import os
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 from core.batches.token_file import TokenFile, token_dtype
+from core.batches.verification import verify_files
+from core.control import StopToken
 from core.errors import DamagedDatasetError
 
 VERSION = 1  # of the folder's files; an older data set is built again
@@ -15,13 +20,17 @@ DESCRIPTION_FILE, TOKENIZER_FILE = "dataset.json", "tokenizer.json"
 Split = Literal["train", "val"]
 SPLITS: tuple[Split, ...] = ("train", "val")
 
+# Fields that version 0.1 did not write, and what stands for them
+LATER: dict[str, Any] = {"unknown_tokens": 0, "train_sha256": "", "val_sha256": "", "tokenizer_sha256": ""}
+CHUNK_TOKENS = 2**20
+
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
     """What `dataset.json` says. Documents, characters and UTF-8 bytes count training and validation text.
 
     So does `unknown_tokens`: how often `<unk>` stands for what the vocabulary lacks. Files of version 0.1 did not
-    count them, and are read as if there were none.
+    count them, and are read as if there were none. Nor did they hold the SHA-256 of the other files, "" for those.
     """
 
     folder: Path
@@ -35,6 +44,9 @@ class Dataset:
     bytes: int
     split_by: str  # "documents" or "blocks"
     unknown_tokens: int
+    train_sha256: str = ""
+    val_sha256: str = ""
+    tokenizer_sha256: str = ""
 
     @property
     def name(self) -> str:
@@ -57,11 +69,29 @@ class Dataset:
         """The token file of a split, open for reading."""
         return TokenFile(token_path(self.folder, split), self.dtype)
 
+    def is_sound(self, name: str) -> bool:
+        """False where a file of tokens holds an id that is not in the vocabulary."""
+        return all(
+            self.tokens(split)[start : start + CHUNK_TOKENS].max() < self.vocab_size
+            for split in SPLITS
+            if token_path(self.folder, split).name == name
+            for start in range(0, len(self.tokens(split)), CHUNK_TOKENS)
+        )
+
+    @property
+    def digests(self) -> dict[str, str]:
+        """The SHA-256 of each file beside the description, by the file's name."""
+        return {
+            token_path(self.folder, "train").name: self.train_sha256,
+            token_path(self.folder, "val").name: self.val_sha256,
+            TOKENIZER_FILE: self.tokenizer_sha256,
+        }
+
     def to_json(self) -> str:
-        """Everything but the folder, which may move."""
-        record = dataclasses.asdict(self)
+        """Everything but the folder, which may move; with a SHA-256 of all that is told."""
+        record = {"version": VERSION} | dataclasses.asdict(self)
         del record["folder"]
-        return json.dumps({"version": VERSION} | record, indent=2) + "\n"
+        return json.dumps(record | {"sha256": _digest(record)}, indent=2) + "\n"
 
     @classmethod
     def from_json(cls, text: str, folder: Path) -> Self:
@@ -70,11 +100,17 @@ class Dataset:
         Raises:
             ValueError: The text is not such a description.
         """
-        record = json.loads(text)
+        try:
+            record = json.loads(text)
+        except RecursionError as cause:
+            raise ValueError("brackets in brackets, too many to be a description") from cause
         fields = {field.name: field.type for field in dataclasses.fields(cls) if field.name != "folder"}
-        if not isinstance(record, dict) or record.pop("version", None) != VERSION:
+        if not isinstance(record, dict) or record.get("version") != VERSION:
             raise ValueError("not a data set's description, or one of another version")
-        record.setdefault("unknown_tokens", 0)
+        if "sha256" in record and record.pop("sha256") != _digest(record):
+            raise ValueError("it is not what was written")
+        del record["version"]
+        record = LATER | record
         if record.keys() != fields.keys() or any(
             type(record[name]) is not kind for name, kind in fields.items()
         ):
@@ -89,20 +125,41 @@ def token_path(folder: Path, split: Split) -> Path:
 
 
 def read_dataset(folder: Path) -> Dataset:
-    """The data set in `folder`, its files checked to be there and as long as they should be.
+    """The data set in `folder`, its files checked to be what was written. It counts as used from now on.
 
     Raises:
-        DamagedDatasetError: A file is missing, cut short or unreadable.
+        DamagedDatasetError: A file is missing, altered or unreadable.
+    """
+    dataset = open_dataset(folder, StopToken())
+    assert dataset is not None  # nobody holds that token
+    return dataset
+
+
+def open_dataset(folder: Path, stop: StopToken) -> Dataset | None:
+    """As `read_dataset`; None where `stop` was set while large files were compared.
+
+    Raises:
+        DamagedDatasetError: A file is missing, altered or unreadable.
     """
     try:
         dataset = Dataset.from_json((folder / DESCRIPTION_FILE).read_text(encoding="utf-8"), folder)
         lengths = len(dataset.tokens("train")), len(dataset.tokens("val"))
+        if lengths != (dataset.train_tokens, dataset.val_tokens):
+            raise DamagedDatasetError(folder.name, "its token files are not of the length they should be")
+        altered = verify_files(folder, dataset.digests, dataset.is_sound, stop)
     except FileNotFoundError as cause:
         raise DamagedDatasetError(folder.name, f"{Path(cause.filename).name} is missing") from cause
+    except OSError as cause:
+        raise DamagedDatasetError(folder.name, "a file in it cannot be read") from cause
     except ValueError as cause:  # JSON's errors, and memory mapping's for a file cut within a token
         raise DamagedDatasetError(folder.name, "a file in it is damaged") from cause
-    if lengths != (dataset.train_tokens, dataset.val_tokens):
-        raise DamagedDatasetError(folder.name, "its token files are not of the length they should be")
-    if not dataset.tokenizer.exists():
-        raise DamagedDatasetError(folder.name, f"{dataset.tokenizer.name} is missing")
-    return dataset
+    if altered:
+        raise DamagedDatasetError(folder.name, f"{altered} is not what was written")
+    with suppress(OSError):  # it lies where nothing can be written
+        os.utime(folder / DESCRIPTION_FILE)
+    return None if altered is None else dataset
+
+
+def _digest(record: dict[str, Any]) -> str:
+    """The SHA-256 of a description's fields, in whatever order they stand."""
+    return hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()

@@ -1,5 +1,6 @@
 """A file of token ids: written as a stream, read through memory mapping, so that neither grows with the corpus."""
 
+import hashlib
 import os
 from pathlib import Path
 from types import TracebackType
@@ -24,9 +25,15 @@ class TokenFileWriter:
 
     def __init__(self, path: Path, dtype: str) -> None:
         self.count = 0
+        self._digest = hashlib.sha256()
         self._path = path
         self._part = path.with_name(path.name + ".part")
         self._dtype = _on_disk(dtype)
+
+    @property
+    def sha256(self) -> str:
+        """The SHA-256 of what was appended so far, as it left the memory."""
+        return self._digest.hexdigest()
 
     def __enter__(self) -> Self:
         self._file = self._part.open("wb")
@@ -36,7 +43,9 @@ class TokenFileWriter:
         """Add ids, each at least 0 and within the file's type."""
         array = np.asarray(ids)
         assert array.size == 0 or (array.min() >= 0 and array.max() <= np.iinfo(self._dtype).max)
-        self._file.write(array.astype(self._dtype).tobytes())  # `tofile` hides why a write failed
+        content = array.astype(self._dtype).tobytes()
+        self._file.write(content)  # `tofile` hides why a write failed
+        self._digest.update(content)
         self.count += array.size
 
     def __exit__(

@@ -19,7 +19,6 @@ import tempfile
 import time
 from collections import deque
 from collections.abc import Callable
-from multiprocessing import resource_tracker
 from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
 from types import TracebackType
@@ -31,6 +30,7 @@ from core.documents.folders import ledger_path
 from core.documents.ocr import PageNotReadError
 from core.documents.reader_process import KnownBytes, Recognizer, Reply, Request, serve
 from core.errors import UserFacingError
+from core.process import start_deaf
 
 GRACE_SECONDS = 5.0  # for a reader that keeps its own time to end by itself
 START_SECONDS = 120.0  # for a worker to import what it needs, on a cold and busy machine
@@ -220,7 +220,7 @@ class _Worker:
         self._process: BaseProcess = context.Process(
             target=serve, args=(theirs, config, readers, scratch), name="reader", daemon=True
         )
-        _start_deaf(self._process)
+        start_deaf(self._process)
         theirs.close()  # so that this end hears when the worker dies
         self.requests: deque[Request] = deque()
         self.has_begun = False
@@ -278,19 +278,6 @@ def _may_wait_behind(request: Request) -> bool:
         return bool(request.source.member) or request.source.path.stat().st_size <= SMALL_BYTES
     except OSError:
         return True  # its reader says what is wrong with it
-
-
-def _start_deaf(process: BaseProcess) -> None:
-    """Start a process that never hears Ctrl+C: it would die of one that comes before it can ignore it."""
-    if sys.platform == "win32":
-        process.start()
-        return
-    resource_tracker.ensure_running()  # now, because its own start would end the mask
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        process.start()
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _kill_group(pid: int | None) -> None:

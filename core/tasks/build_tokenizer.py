@@ -3,11 +3,11 @@
 import hashlib
 import shutil
 import time
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple
 
 import numpy as np
 from filelock import FileLock, Timeout
@@ -19,19 +19,20 @@ from core.batches.dataset import (
     VERSION,
     Dataset,
     Split,
-    read_dataset,
+    open_dataset,
     token_path,
 )
 from core.batches.token_file import TokenFileWriter, token_dtype
 from core.config.run import RunConfig
-from core.control import StopToken
+from core.control import StopToken, until_stopped
 from core.corpus.library import Library, Passage
-from core.errors import DamagedDatasetError, EmptyCorpusError
+from core.errors import DamagedDatasetError, DamagedRunError, EmptyCorpusError
 from core.events import DatasetBuilt, DatasetProgress, Event, LearningProgress, Notice, TokenizerBuilt
 from core.runs.files import move_folder_into_place, telling_disk_errors, write_whole
 from core.runs.folder import Workspace
+from core.tasks.unused_datasets import remove_unused, take_back
 from core.tokenizers.encoding import BATCH_CHARACTERS, Encoded, encode_passages
-from core.tokenizers.files import save_tokenizer
+from core.tokenizers.files import load_tokenizer, save_tokenizer
 from core.tokenizers.learning import learner_for, plain_texts
 from core.tokenizers.tokenizer import UNK, Tokenizer
 
@@ -39,15 +40,22 @@ PROGRESS_EVENTS = 20
 LOCK_POLL_SECONDS = 0.2
 BUILDING = ".building-"  # a folder's name begins so until it is whole
 
-T = TypeVar("T")
 Stream = Generator[Event, None, Dataset | None]
+
+
+class Learned(NamedTuple):
+    """A tokenizer, and the SHA-256 of its file."""
+
+    tokenizer: Tokenizer
+    sha256: str
 
 
 @dataclass(slots=True)
 class Counts:
-    """What was encoded: tokens by split, how many of them are `<unk>`, and the text they were made of."""
+    """What was encoded: tokens by split, the SHA-256 of their files, how many are `<unk>`, and the text they are of."""
 
     tokens: dict[Split, int] = field(default_factory=dict)
+    sha256: dict[Split, str] = field(default_factory=dict)
     unknown: int = 0
     characters: int = 0
     bytes: int = 0
@@ -62,7 +70,7 @@ def build_dataset(library: Library, config: RunConfig, workspace: Workspace, sto
     """Learn a tokenizer from the training text and write all text as tokens, unless an earlier run did.
 
     The data set appears under its name when it is whole. One process of a workspace builds at a time. Where the
-    library is changed meanwhile, the work begins again.
+    library is changed meanwhile, the work begins again. Data sets that no run needs are removed at the end, and told.
 
     Returns:
         The data set; None where `stop` was set before it was whole, and then nothing is left on the disk.
@@ -85,7 +93,10 @@ def build_dataset(library: Library, config: RunConfig, workspace: Workspace, sto
             return None
     try:
         _remove_leftovers(workspace.datasets)
-        return (yield from _find_or_build(library, config, workspace, stop))
+        dataset = yield from _find_or_build(library, config, workspace, stop)
+        if dataset is not None and (removal := remove_unused(workspace)):
+            yield Notice(str(removal))
+        return dataset
     finally:
         lock.release()
 
@@ -109,16 +120,18 @@ def _acquire(lock: FileLock, stop: StopToken) -> Generator[Event, None, bool]:
 
 def _remove_leftovers(datasets: Path) -> None:
     """Remove what a process that was killed had begun. Only for the holder of the lock."""
-    for folder in datasets.glob(f"{BUILDING}*"):
-        shutil.rmtree(folder, ignore_errors=True)
+    for pattern in (f"{BUILDING}*", ".old-*"):
+        for folder in datasets.glob(pattern):
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _find_or_build(library: Library, config: RunConfig, workspace: Workspace, stop: StopToken) -> Stream:
     dataset = None
     while dataset is None and not stop.asked:
         folder = workspace.datasets / _name(library, config)
-        dataset = yield from _find(folder, config)
-        dataset = dataset or (yield from _build(library, config, folder, stop))
+        dataset = yield from _find(folder, config, stop)
+        if dataset is None and not stop.asked:
+            dataset = yield from _build(library, config, folder, stop)
     return dataset
 
 
@@ -129,12 +142,23 @@ def _name(library: Library, config: RunConfig) -> str:
     return hashlib.sha256("\n".join(made_of).encode()).hexdigest()[:16]
 
 
-def _find(folder: Path, config: RunConfig) -> Stream:
-    """The data set if it stands, with the events that say so; None where it must be built."""
+def _find(folder: Path, config: RunConfig, stop: StopToken) -> Stream:
+    """The data set if it stands, with the events that say so.
+
+    None where it must be built, which is told if a damage is why, or where `stop` was set before that was known.
+    """
     started = time.perf_counter()
+    take_back(folder)
+    if not folder.exists():
+        return None
     try:
-        dataset = read_dataset(folder)
-    except DamagedDatasetError:
+        dataset = open_dataset(folder, stop)
+        if dataset is None:
+            return None
+        if load_tokenizer(dataset.tokenizer).vocab_size != dataset.vocab_size:
+            raise DamagedDatasetError(folder.name, "its tokenizer is another one's")
+    except (DamagedDatasetError, DamagedRunError):
+        yield Notice(f"The data set {folder.name} was damaged and is built again.")
         return None
     yield TokenizerBuilt(config.tokenizer.kind, dataset.vocab_size, time.perf_counter() - started)
     yield _built(dataset, reused=True, started=started)
@@ -148,11 +172,11 @@ def _build(library: Library, config: RunConfig, folder: Path, stop: StopToken) -
     try:
         with telling_disk_errors(folder):
             building.mkdir()
-            tokenizer = yield from _learn(library, config, building, stop)
-            if tokenizer is None:
+            learned = yield from _learn(library, config, building, stop)
+            if learned is None:
                 return None
-            counts = yield from _encode(library, config, tokenizer, building, stop)
-            dataset = _describe(library, config, tokenizer, counts, folder)
+            counts = yield from _encode(library, config, learned.tokenizer, building, stop)
+            dataset = _describe(library, config, learned, counts, folder)
             if stop.asked or _name(library, config) != folder.name:
                 return None
             write_whole(building / DESCRIPTION_FILE, dataset.to_json())
@@ -165,7 +189,7 @@ def _build(library: Library, config: RunConfig, folder: Path, stop: StopToken) -
 
 def _learn(
     library: Library, config: RunConfig, building: Path, stop: StopToken
-) -> Generator[Event, None, Tokenizer | None]:
+) -> Generator[Event, None, Learned | None]:
     """Learn from the training text alone, so that validation measures what the model never met.
 
     None where `stop` was set before the vocabulary was made.
@@ -183,10 +207,11 @@ def _learn(
             return None
         yield LearningProgress(total.characters, total.characters)
         tokenizer = None if stop.asked else learner.finish()
-    if tokenizer is not None and not stop.asked:
-        save_tokenizer(tokenizer, building / TOKENIZER_FILE)
-        yield TokenizerBuilt(tokenizer.kind, tokenizer.vocab_size, time.perf_counter() - started)
-    return tokenizer
+    if tokenizer is None or stop.asked:
+        return None
+    learned = Learned(tokenizer, save_tokenizer(tokenizer, building / TOKENIZER_FILE))
+    yield TokenizerBuilt(tokenizer.kind, tokenizer.vocab_size, time.perf_counter() - started)
+    return learned
 
 
 def _encode(
@@ -199,12 +224,13 @@ def _encode(
     for split in SPLITS:
         passages = _passages(library, config, split, stop)
         with TokenFileWriter(token_path(building, split), token_dtype(tokenizer.vocab_size)) as writer:
-            for encoded in encode_passages(tokenizer, passages, min(BATCH_CHARACTERS, meter.stride)):
+            batches = encode_passages(tokenizer, passages, min(BATCH_CHARACTERS, meter.stride))
+            for encoded in until_stopped(batches, stop):
                 writer.append(encoded.ids)
                 counts.add(encoded)
                 if meter.advance(encoded.characters) and not stop.asked:
                     yield DatasetProgress(meter.done, total)
-        counts.tokens[split] = writer.count
+        counts.tokens[split], counts.sha256[split] = writer.count, writer.sha256
     return counts
 
 
@@ -229,31 +255,25 @@ class Meter:
 
 
 def _passages(library: Library, config: RunConfig, split: Split, stop: StopToken) -> Iterator[Passage]:
-    return _until_stopped(library.passages(split, config.corpus, config.cleaning), stop)
+    return until_stopped(library.passages(split, config.corpus, config.cleaning), stop)
 
 
-def _until_stopped(items: Iterable[T], stop: StopToken) -> Iterator[T]:
-    for item in items:
-        if stop.asked:
-            return
-        yield item
-
-
-def _describe(
-    library: Library, config: RunConfig, tokenizer: Tokenizer, counts: Counts, folder: Path
-) -> Dataset:
+def _describe(library: Library, config: RunConfig, learned: Learned, counts: Counts, folder: Path) -> Dataset:
     return Dataset(
         folder=folder,
         train_tokens=counts.tokens["train"],
         val_tokens=counts.tokens["val"],
-        vocab_size=tokenizer.vocab_size,
-        dtype=token_dtype(tokenizer.vocab_size),
+        vocab_size=learned.tokenizer.vocab_size,
+        dtype=token_dtype(learned.tokenizer.vocab_size),
         has_conversations=library.has_conversations(),
         documents=library.totals().documents,
         characters=counts.characters,
         bytes=counts.bytes,
         split_by=library.split_by(config.corpus),
         unknown_tokens=counts.unknown,
+        train_sha256=counts.sha256["train"],
+        val_sha256=counts.sha256["val"],
+        tokenizer_sha256=learned.sha256,
     )
 
 

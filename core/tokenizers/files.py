@@ -1,5 +1,6 @@
 """A tokenizer on the disk: one JSON format for every kind, written whole or not at all."""
 
+import hashlib
 import json
 import os
 from pathlib import Path
@@ -14,8 +15,12 @@ from core.tokenizers.word import WordTokenizer
 FORMAT, VERSION = "sheepop-tokenizer", 1
 
 
-def save_tokenizer(tokenizer: Tokenizer, path: Path) -> None:
-    """Write `tokenizer` to `path`; what was there before stays until the new file is whole."""
+def save_tokenizer(tokenizer: Tokenizer, path: Path) -> str:
+    """Write `tokenizer` to `path`; what was there before stays until the new file is whole.
+
+    Returns:
+        The SHA-256 of what was written, in hexadecimal.
+    """
     record = {
         "format": FORMAT,
         "version": VERSION,
@@ -23,25 +28,29 @@ def save_tokenizer(tokenizer: Tokenizer, path: Path) -> None:
         "tokens": tokenizer.tokens,
         "merges": tokenizer.merges,
     }
+    content = json.dumps(record, ensure_ascii=False).encode()
     part = path.with_name(path.name + ".part")
-    with part.open("w", encoding="utf-8") as file:
-        json.dump(record, file, ensure_ascii=False)
+    with part.open("wb") as file:
+        file.write(content)
         file.flush()
         os.fsync(file.fileno())
     part.replace(path)
+    return hashlib.sha256(content).hexdigest()
 
 
 def load_tokenizer(path: Path) -> Tokenizer:
     """The tokenizer that was saved to `path`.
 
     Raises:
-        DamagedRunError: The file is missing, or is not a tokenizer of ours.
+        DamagedRunError: The file is missing or unreadable, or is not a tokenizer of ours.
     """
     try:
         return _from_record(json.loads(path.read_text(encoding="utf-8")))
     except FileNotFoundError as cause:
         raise DamagedRunError(path.parent.name, f"{path.name} is missing") from cause
-    except ValueError as cause:  # JSON's and Unicode's errors are ValueErrors, as are those raised below
+    except OSError as cause:
+        raise DamagedRunError(path.parent.name, f"{path.name} cannot be read") from cause
+    except (ValueError, RecursionError) as cause:  # JSON's and Unicode's errors, and those raised below
         raise DamagedRunError(path.parent.name, f"{path.name} is damaged") from cause
 
 

@@ -19,14 +19,19 @@ class Spool:
     def append(self, text: str) -> None:
         self._file.write(json.dumps(text) + "\n")
 
-    def read(self) -> Iterator[str]:
-        """The texts in order, one in memory at a time."""
-        self._file.close()  # so that the last of them are on the disk
-        with self._path.open(encoding="ascii") as file:
-            for line in file:
-                yield json.loads(line)
+    def finish(self) -> Path:
+        """The path of the file, in which all texts are from now on; nothing can be appended any more."""
+        self._file.close()
+        return self._path
 
     def remove(self) -> None:
         """Close the file and delete it; nothing can be read any more."""
         self._file.close()
         self._path.unlink(missing_ok=True)
+
+
+def read_spool(path: Path) -> Iterator[str]:
+    """The texts of a finished spool in order, one in memory at a time."""
+    with path.open(encoding="ascii") as file:
+        for line in file:
+            yield json.loads(line)

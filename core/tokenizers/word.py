@@ -1,7 +1,8 @@
 """One token per word between white space: the tokenizer of the small teaching transformer."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from heapq import nsmallest
 from typing import ClassVar, Self
 
 import numpy as np
@@ -32,13 +33,14 @@ class WordTokenizer(Tokenizer):
         counts: Counter[str] = Counter()
         for text in texts:
             counts.update(text.split())
-        return cls.from_counts(counts, vocab_size)
+        return cls.from_counts(counts.items(), vocab_size)
 
     @classmethod
-    def from_counts(cls, counts: Mapping[str, int], vocab_size: int) -> Self:
+    def from_counts(cls, counts: Iterable[tuple[str, int]], vocab_size: int) -> Self:
         """The vocabulary that `learn` makes of texts in which each word occurs so often."""
-        ranked = sorted(counts, key=lambda word: (-counts[word], word))
-        return cls((*SPECIALS, *ranked[: vocab_size - len(SPECIALS) - len(ROLES)], *ROLES))
+        room = vocab_size - len(SPECIALS) - len(ROLES)
+        ranked = nsmallest(room, ((-count, word) for word, count in counts))
+        return cls((*SPECIALS, *(word for _, word in ranked), *ROLES))
 
     def encode_all(self, texts: Sequence[str]) -> list[IdArray]:
         return [

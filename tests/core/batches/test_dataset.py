@@ -1,19 +1,23 @@
+import hashlib
 import json
+import os
 from dataclasses import replace
 
 import pytest
 
-from core.batches.dataset import Dataset, read_dataset, token_path
+from core.batches.dataset import Dataset, open_dataset, read_dataset, token_path
 from core.batches.token_file import TokenFileWriter
+from core.control import StopToken
 from core.errors import DamagedDatasetError
 
 
 @pytest.fixture
 def dataset(tmp_path):
-    with TokenFileWriter(token_path(tmp_path, "train"), "uint16") as writer:
-        writer.append([4, 5, 6])
-    with TokenFileWriter(token_path(tmp_path, "val"), "uint16") as writer:
-        writer.append([7])
+    with TokenFileWriter(token_path(tmp_path, "train"), "uint16") as train:
+        train.append([4, 5])
+        train.append([6])
+    with TokenFileWriter(token_path(tmp_path, "val"), "uint16") as val:
+        val.append([7])
     made = Dataset(
         folder=tmp_path,
         train_tokens=3,
@@ -26,6 +30,9 @@ def dataset(tmp_path):
         bytes=12,
         split_by="documents",
         unknown_tokens=1,
+        train_sha256=train.sha256,
+        val_sha256=val.sha256,
+        tokenizer_sha256=hashlib.sha256(b"{}").hexdigest(),
     )
     (tmp_path / "dataset.json").write_text(made.to_json())
     made.tokenizer.write_text("{}")
@@ -46,10 +53,17 @@ def test_the_unknown_share_is_of_all_tokens(dataset):
 
 
 def test_a_description_of_an_older_program_has_no_unknown_tokens(dataset):
+    without = described_by_version_0_1(dataset)
+    assert read_dataset(dataset.folder) == without
+
+
+def described_by_version_0_1(dataset):
+    """The same data set, described without counting `<unk>` and without digests."""
     record = json.loads(dataset.to_json())
-    del record["unknown_tokens"]
+    for name in ("unknown_tokens", "train_sha256", "val_sha256", "tokenizer_sha256", "sha256"):
+        del record[name]
     (dataset.folder / "dataset.json").write_text(json.dumps(record))
-    assert read_dataset(dataset.folder) == replace(dataset, unknown_tokens=0)
+    return replace(dataset, unknown_tokens=0, train_sha256="", val_sha256="", tokenizer_sha256="")
 
 
 def test_the_description_does_not_name_its_folder(dataset, tmp_path):
@@ -77,3 +91,69 @@ def test_an_altered_description_is_refused(dataset, change):
     (dataset.folder / "dataset.json").write_text(json.dumps(record))
     with pytest.raises(DamagedDatasetError):
         read_dataset(dataset.folder)
+
+
+@pytest.mark.parametrize("change", [{"train_tokens": 4}, {"has_conversations": False}, {"bytes": 13}])
+def test_a_description_with_another_value_is_refused(dataset, change):
+    record = json.loads(dataset.to_json()) | change
+    with pytest.raises(ValueError, match="not what was written"):
+        Dataset.from_json(json.dumps(record), dataset.folder)
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, '{"version": ' + "9" * 5_000 + "}", "[]", "null"])
+def test_json_of_any_shape_is_told_as_damage(dataset, text):
+    (dataset.folder / "dataset.json").write_text(text)
+    with pytest.raises(DamagedDatasetError):
+        read_dataset(dataset.folder)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [("train.bin", b"\x00" * 6), ("train.bin", b"\x04\x00\x05\x00\x08\x00"), ("val.bin", b"\x06\x00")],
+)
+def test_other_tokens_of_the_same_number_are_noticed(dataset, name, content):
+    (dataset.folder / name).write_bytes(content)
+    with pytest.raises(DamagedDatasetError, match=rf"{name} is not what was written"):
+        read_dataset(dataset.folder)
+
+
+def test_another_tokenizer_is_noticed(dataset):
+    dataset.tokenizer.write_text("[]")
+    with pytest.raises(DamagedDatasetError, match=r"tokenizer\.json is not what was written"):
+        read_dataset(dataset.folder)
+
+
+@pytest.mark.parametrize("name", ["dataset.json", "train.bin", "val.bin", "tokenizer.json"])
+def test_a_folder_in_the_place_of_a_file_is_told_as_damage(dataset, name):
+    (dataset.folder / name).unlink()
+    (dataset.folder / name).mkdir()
+    with pytest.raises(DamagedDatasetError):
+        read_dataset(dataset.folder)
+
+
+def test_without_digests_a_token_that_is_not_in_the_vocabulary_is_noticed(dataset):
+    described_by_version_0_1(dataset)
+    (dataset.folder / "train.bin").write_bytes(b"\x04\x00\x09\x00\x06\x00")
+    with pytest.raises(DamagedDatasetError):
+        read_dataset(dataset.folder)
+
+
+def test_without_digests_a_change_after_the_first_use_is_noticed(dataset):
+    described_by_version_0_1(dataset)
+    read_dataset(dataset.folder)
+    (dataset.folder / "train.bin").write_bytes(b"\x04\x00\x04\x00\x04\x00")
+    with pytest.raises(DamagedDatasetError):
+        read_dataset(dataset.folder)
+
+
+def test_reading_marks_a_data_set_as_used(dataset):
+    description = dataset.folder / "dataset.json"
+    os.utime(description, (0, 0))
+    read_dataset(dataset.folder)
+    assert description.stat().st_mtime > 0
+
+
+def test_a_stop_while_files_are_compared_gives_no_data_set(dataset):
+    stop = StopToken()
+    stop.set()
+    assert open_dataset(dataset.folder, stop) is None

@@ -1,4 +1,5 @@
 import errno
+import hashlib
 
 import numpy as np
 import pytest
@@ -58,3 +59,11 @@ def test_a_failure_while_writing_keeps_the_old_file_and_nothing_else(tmp_path):
         raise OSError(errno.ENOSPC, "full")
     assert TokenFile(path, "uint16")[0:9].tolist() == [7]
     assert [file.name for file in tmp_path.iterdir()] == ["train.bin"]
+
+
+def test_the_digest_is_that_of_the_file(tmp_path):
+    path = tmp_path / "train.bin"
+    with TokenFileWriter(path, "uint32") as writer:
+        writer.append([1, 2])
+        writer.append([70_000])
+    assert writer.sha256 == hashlib.sha256(path.read_bytes()).hexdigest()

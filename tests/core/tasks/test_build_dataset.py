@@ -1,6 +1,9 @@
 import errno
+import json
+import shutil
 import threading
 import tracemalloc
+from pathlib import Path
 
 import pytest
 from filelock import FileLock
@@ -11,15 +14,17 @@ from core.config.corpus import CleaningConfig
 from core.config.run import RunConfig
 from core.config.tokenizer import TokenizerConfig
 from core.control import StopToken
-from core.corpus.library import CorpusTotals, Passage
+from core.corpus.library import CorpusTotals, Library, Passage
 from core.errors import DiskFullError, EmptyCorpusError
 from core.events import DatasetBuilt, DatasetProgress, LearningProgress, Notice, TokenizerBuilt
+from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
 from core.tasks import build_tokenizer
 from core.tasks.build_tokenizer import build_dataset
 from core.tokenizers.files import load_tokenizer
 from core.tokenizers.tokenizer import EOS, UNK
 
+VERSION_0_1 = Path(__file__).parents[2] / "workspaces" / "0.1"
 CONVERSATION = "<|user|>who grazes?<|assistant|>the sheep.<eos>"
 STORIES = [Passage(f"the sheep number {n} grazes on the meadow.\n", False) for n in range(40)]
 
@@ -178,14 +183,85 @@ def test_other_text_or_another_tokenizer_is_another_data_set(workspace):
     assert len(names) == 5
 
 
-def test_a_damaged_data_set_is_built_again(workspace):
-    library = FakeLibrary(train=STORIES)
+def cut(path):
+    path.write_bytes(path.read_bytes()[:-2])
+
+
+def put_zeros(path):
+    path.write_bytes(bytes(path.stat().st_size))
+
+
+def put_other_bytes(path):
+    path.write_bytes(b"\xfe" * path.stat().st_size)
+
+
+def swap_two_letters(path):
+    content = path.read_bytes().decode()
+    path.write_bytes(content.replace('"a", "b"', '"b", "a"').replace('"char"', '"cahr"').encode())
+
+
+def put_brackets(path):
+    path.write_bytes(b"[" * 100_000)
+
+
+def put_a_folder(path):
+    path.unlink()
+    path.mkdir()
+
+
+@pytest.mark.parametrize("damage", [cut, put_zeros, put_other_bytes, put_a_folder])
+@pytest.mark.parametrize("name", ["train.bin", "val.bin"])
+def test_a_data_set_with_damaged_tokens_is_built_again_and_told(workspace, name, damage):
+    assert_built_again(workspace, name, damage)
+
+
+@pytest.mark.parametrize(
+    "damage", [cut, put_zeros, put_other_bytes, put_a_folder, put_brackets, swap_two_letters]
+)
+def test_a_data_set_with_a_damaged_tokenizer_is_built_again_and_told(workspace, damage):
+    assert_built_again(workspace, "tokenizer.json", damage)
+
+
+@pytest.mark.parametrize("damage", [cut, put_zeros, put_other_bytes, put_a_folder, put_brackets])
+def test_a_data_set_with_a_damaged_description_is_built_again_and_told(workspace, damage):
+    assert_built_again(workspace, "dataset.json", damage)
+
+
+def assert_built_again(workspace, name, damage):
+    library = FakeLibrary(train=STORIES[:30], val=STORIES[30:])
     _, first = build(library, workspace)
-    (first.folder / "train.bin").write_bytes(b"\x00")
+    damage(first.folder / name)
     events, again = build(library, workspace)
+    assert events[0] == Notice(f"The data set {first.name} was damaged and is built again.")
     assert not events[-1].reused
     assert read_dataset(again.folder) == first
     assert left_in(workspace) == [first.name]
+
+
+def test_a_damaged_data_set_of_version_0_1_is_built_again(workspace):
+    library = FakeLibrary(train=STORIES)
+    _, first = build(library, workspace)
+    record = json.loads((first.folder / "dataset.json").read_text(encoding="utf-8"))
+    for field in ("sha256", "train_sha256", "val_sha256", "tokenizer_sha256", "unknown_tokens"):
+        del record[field]
+    (first.folder / "dataset.json").write_text(json.dumps(record), encoding="utf-8")
+    assert build(library, workspace)[0][-1].reused
+    first.tokenizer.write_text("{}", encoding="utf-8")
+    (
+        first.folder / "verified.json"
+    ).unlink()  # so that nothing is known of the tokenizer but that it is there
+    events, again = build(library, workspace)
+    assert (events[-1].reused, read_dataset(again.folder)) == (False, first)
+
+
+@pytest.mark.parametrize("preset", ["whole", "words"])
+def test_the_data_sets_of_version_0_1_are_found_again(tmp_path, preset):
+    workspace = Workspace(shutil.copytree(VERSION_0_1, tmp_path / "workspace"))
+    config = Catalog(workspace).config(preset)
+    with Library(workspace.library) as library:
+        events, dataset = build(library, workspace, config)
+    assert events[-1].reused
+    assert dataset.name in {path.name for path in (VERSION_0_1 / "datasets").iterdir()}
 
 
 def test_the_same_text_gives_the_same_bytes(tmp_path):

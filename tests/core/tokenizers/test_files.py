@@ -1,3 +1,4 @@
+import hashlib
 import json
 
 import pytest
@@ -86,3 +87,21 @@ def test_a_file_that_is_not_an_object_is_refused(tmp_path):
     path.write_text("[]", encoding="utf-8")
     with pytest.raises(DamagedRunError):
         load_tokenizer(path)
+
+
+def test_saving_gives_the_digest_of_what_was_written(tmp_path):
+    path = tmp_path / "tokenizer.json"
+    digest = save_tokenizer(LEARN["bpe"](TEXT), path)
+    assert digest == hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def test_more_brackets_than_json_can_nest_are_told_in_a_sentence(tmp_path):
+    (tmp_path / "tokenizer.json").write_text("[" * 100_000)
+    with pytest.raises(DamagedRunError, match="damaged"):
+        load_tokenizer(tmp_path / "tokenizer.json")
+
+
+def test_a_folder_in_its_place_is_told_in_a_sentence(tmp_path):
+    (tmp_path / "tokenizer.json").mkdir()
+    with pytest.raises(DamagedRunError, match="cannot be read"):
+        load_tokenizer(tmp_path / "tokenizer.json")

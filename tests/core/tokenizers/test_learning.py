@@ -2,9 +2,11 @@ import pytest
 
 from core.config.tokenizer import TokenizerConfig
 from core.control import StopToken
+from core.tokenizers import learning
 from core.tokenizers.bpe import BpeTokenizer
 from core.tokenizers.char import CharTokenizer
 from core.tokenizers.learning import Thinning, learner_for, plain_texts
+from core.tokenizers.pieces import cut
 from core.tokenizers.word import WordTokenizer
 
 TEXTS = ["the sheep graze on the meadow. " * 400, "hens lay brown eggs. " * 400]
@@ -45,10 +47,29 @@ def test_closing_leaves_nothing_on_the_disk(kind, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_stop_ends_the_learning_of_merges_without_a_vocabulary(tmp_path):
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_stop_ends_the_learning_without_a_vocabulary(kind, tmp_path):
     stop = StopToken()
     stop.set()
-    assert learn("bpe", tmp_path, stop=stop) is None
+    assert learn(kind, tmp_path, stop=stop) is None
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_stop_is_heard_in_the_middle_of_a_long_text(kind, tmp_path, monkeypatch):
+    stop, pieces = StopToken(), []
+
+    def cut_and_stop(text, size=1000):
+        for piece in cut(text, size):
+            pieces.append(piece)
+            if len(pieces) == 2:
+                stop.set()
+            yield piece
+
+    monkeypatch.setattr(learning, "cut", cut_and_stop)
+    made = learner(kind, tmp_path, stop=stop)
+    made.add("the sheep graze on the meadow. " * 40_000)
+    made.close()
+    assert len(pieces) == 2
 
 
 @pytest.mark.parametrize("kind", ["bpe", "word"])

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.tokenizers.spool import Spool
+from core.tokenizers.spool import Spool, read_spool
 
 
 def spooled(texts, path):
@@ -14,12 +14,13 @@ def spooled(texts, path):
 @given(texts=st.lists(st.text(alphabet=st.characters(exclude_categories=[]))))
 def test_what_was_put_aside_is_read_back(texts, tmp_path_factory):
     spool = spooled(texts, tmp_path_factory.mktemp("spool") / "texts.jsonl")
-    assert list(spool.read()) == texts
+    assert list(read_spool(spool.finish())) == texts
 
 
 def test_reading_twice_gives_the_same(tmp_path):
     spool = spooled(["a\nb", ""], tmp_path / "texts.jsonl")
-    assert list(spool.read()) == list(spool.read())
+    path = spool.finish()
+    assert list(read_spool(path)) == list(read_spool(path)) == ["a\nb", ""]
 
 
 def test_removing_leaves_nothing(tmp_path):

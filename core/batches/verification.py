@@ -1,0 +1,98 @@
+"""Whether files are still what was written: hashed once, and remembered until a file changes."""
+
+import hashlib
+import json
+import os
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from core.control import StopToken
+
+REMEMBERED_FILE = "verified.json"
+CLOCK_SECONDS = 2.0  # a younger file can change again without a new time: FAT's clock is so coarse
+CHUNK_BYTES = 2**20
+
+Stamp: TypeAlias = list[int]  # what differs where a file was changed, or is a copy of another
+
+
+def verify_files(
+    folder: Path, digests: Mapping[str, str], is_sound: Callable[[str], bool], stop: StopToken
+) -> str | None:
+    """Compare the SHA-256 of files, where this was not done since they were last changed.
+
+    Args:
+        folder: Where they lie. What is known of them is kept in it as well; where that cannot be written, they are
+            compared again the next time.
+        digests: The SHA-256 of each file by its name; "" where it was not kept. Such a file is trusted the first
+            time, and compared with that ever after.
+        is_sound: Asked of a file that is about to be trusted.
+        stop: Ends the comparison early.
+
+    Returns:
+        The name of the first file that is not what was written, "" where all are; None where `stop` was set before.
+
+    Raises:
+        OSError: A file is missing or cannot be read.
+    """
+    remembered = _read(folder / REMEMBERED_FILE)
+    found: dict[str, dict[str, Any]] = {}
+    for name, written in digests.items():
+        known = remembered.get(name, {})
+        expected = written or known.get("sha256", "")
+        stamp = _stamp(folder / name)
+        if expected and (known.get("sha256"), known.get("stamp")) == (expected, stamp):
+            found[name] = known
+            continue
+        sha256 = _digest(folder / name, stop)
+        if sha256 is None:
+            return None
+        if (expected and sha256 != expected) or not (expected or is_sound(name)):
+            return name
+        found[name] = {"sha256": sha256, "stamp": stamp if _is_settled(folder / name) else None}
+    if found != remembered:
+        _remember(folder / REMEMBERED_FILE, found)
+    return ""
+
+
+def _stamp(path: Path) -> Stamp:
+    """The inode tells a copy, and the time of the last change of any kind a file whose time was set back."""
+    status = path.stat()
+    return [status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino]
+
+
+def _is_settled(path: Path) -> bool:
+    return abs(time.time() - path.stat().st_mtime) > CLOCK_SECONDS
+
+
+def _digest(path: Path, stop: StopToken) -> str | None:
+    """The file's SHA-256; None where `stop` was set before its end."""
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while chunk := file.read(CHUNK_BYTES):
+            if stop.asked:
+                return None
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+def _read(path: Path) -> dict[str, dict[str, Any]]:
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    known = record if isinstance(record, dict) else {}
+    return {name: entry for name, entry in known.items() if isinstance(entry, dict)}
+
+
+def _remember(path: Path, found: dict[str, dict[str, Any]]) -> None:
+    draft = path.with_name(
+        f".{path.name}.{os.getpid()}.draft"
+    )  # half of it would only mean another comparison
+    with suppress(OSError):
+        draft.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+        draft.replace(path)
+    with suppress(OSError):
+        draft.unlink(missing_ok=True)
