@@ -22,7 +22,7 @@ from core.corpus.rows import DocumentRow
 from core.corpus.schema import MIGRATIONS, SCHEMA, SCHEMA_VERSION
 from core.corpus.search_index import SearchHit
 from core.corpus.split import DocumentSize, Split, pieces_of, validation_documents
-from core.corpus.texts import HAS_TEXT
+from core.corpus.texts import HAS_TEXT, text_with
 from core.documents.document import PageConfidence
 from core.events import QueuedFile
 
@@ -213,7 +213,10 @@ class Library:
         seconds: float = 0.0,
         modified_ns: int = 0,
     ) -> Recorded:
-        """Note a file that could not be read. What an earlier import read from it stays as it is.
+        """Note a file that could not be read.
+
+        A text that an earlier import read from it stays, and its row is a warning that says so. Such a file is read
+        again by the next import, whatever its size and time.
 
         Args:
             state: "encrypted", "unsupported" or "failed".
@@ -333,14 +336,22 @@ class Library:
         return digest.hexdigest()
 
     def passages(self, split: Split, config: CorpusConfig, cleaning: CleaningConfig) -> Iterator[Passage]:
-        """The clean text of one side of the split, document by document. One document is in memory at a time."""
+        """The clean text of one side of the split, document by document. One document is in memory at a time.
+
+        These are the documents of the moment in which the first passage is asked for. One that is removed while
+        they are read is still among them; one whose text is replaced or purged meanwhile is left out, and
+        `fingerprint` is another one then.
+        """
         chosen = self._validation_documents(config)
-        for document_id, kind, sha256 in self._database.query(
-            f"SELECT id, kind, sha256 FROM documents WHERE {IN_CORPUS} {CORPUS_ORDER}"
+        for document_id, kind, sha256, fingerprint in self._database.query(
+            f"SELECT id, kind, sha256, fingerprint FROM documents WHERE {IN_CORPUS} {CORPUS_ORDER}"
         ):
             if chosen is not None and (sha256 in chosen) != (split == "val"):
                 continue
-            text = clean(self.text(document_id), kind, cleaning)
+            read = text_with(self._database, document_id, fingerprint)
+            if read is None:
+                continue
+            text = clean(read, kind, cleaning)
             share = config.validation_share if chosen is None else None
             for piece in pieces_of(text, kind == "conversation", split, share, config.samples):
                 yield Passage(piece, has_markers=kind == "conversation")

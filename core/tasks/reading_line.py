@@ -21,6 +21,7 @@ from core.documents.scan import Scan
 from core.errors import (
     EncryptedDocumentError,
     OcrUnavailableError,
+    UnknownDocumentError,
     UnsupportedDocumentError,
     UserFacingError,
 )
@@ -211,7 +212,10 @@ class ReadingLine:
 
     def _restate(self, recorded: Recorded) -> Iterator[FileRestated]:
         for document_id in recorded.changed:
-            row = self._library.row(document_id)
+            try:
+                row = self._library.row(document_id)
+            except UnknownDocumentError:
+                continue  # somebody removed it in this moment
             yield FileRestated(row.path, row.state, row.reason, row.characters, row.id)
 
     def _fail(self, held: "_InHand", state: str, reason: str) -> FileImported:
