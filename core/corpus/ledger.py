@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from core.corpus.database import Database
 from core.corpus.duplicates import Digested
 from core.corpus.rows import repetition
-from core.corpus.texts import HAS_TEXT, OUTDATED, become_duplicate, drop_text, put_text, release
+from core.corpus.texts import HAS_TEXT, NOT_COMPARED, OUTDATED, become_duplicate, drop_text, put_text, release
 from core.documents.document import NO_OCR, Document
 from core.events import QueuedFile
 
@@ -276,6 +276,8 @@ def _write_row(
         "confidences": confidences,
         "seconds": reading.seconds,
         "modified_ns": reading.modified_ns,
+        "near": NOT_COMPARED,
+        "similarity": 0,
     }
     if text_fields is not None:
         values["text_fields"] = text_fields
@@ -283,7 +285,7 @@ def _write_row(
     changes = ", ".join(f"{column} = excluded.{column}" for column in values)
     written = database.query(
         f"INSERT INTO documents (path, import_id, {columns}) VALUES (?, ?, {places})"
-        f" ON CONFLICT (path) DO UPDATE SET {changes}, near = 0, similarity = 0,"
+        f" ON CONFLICT (path) DO UPDATE SET {changes},"
         " included = included OR removed, removed = 0,"
         " import_id = CASE WHEN removed OR fingerprint = '' OR fingerprint != excluded.fingerprint"
         " THEN excluded.import_id ELSE import_id END RETURNING id",

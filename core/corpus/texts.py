@@ -11,6 +11,7 @@ from core.corpus.database import Database
 from core.documents.document import NO_OCR
 
 OUTDATED = -1  # as `modified_ns`: the file could not be read since, and what stands here is its earlier text
+NOT_COMPARED = -1  # as `near`: the text came since documents were compared for near duplicates the last time
 HAS_TEXT = "state IN ('done', 'warning')"
 READING = "kind, state, reason, fingerprint, pages, characters, text_bytes, confidence, confidences"
 
@@ -74,8 +75,8 @@ def hand_on(database: Database, giver: int, receiver: int, others: Sequence[int]
     for table in ("texts", "signatures"):
         database.query(f"UPDATE {table} SET document = ? WHERE document = ?", (receiver, giver))
     database.query(
-        f"UPDATE documents SET ({READING}, included, repeats) ="
-        f" (SELECT {READING}, min(documents.included, giver.included), 0 FROM documents AS giver WHERE id = ?)"
+        f"UPDATE documents SET ({READING}, included, repeats, near, similarity) ="
+        f" (SELECT {READING}, min(documents.included, giver.included), 0, {NOT_COMPARED}, 0 FROM documents AS giver WHERE id = ?)"
         " WHERE id = ?",
         (giver, receiver),
     )
