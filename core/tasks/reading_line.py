@@ -6,6 +6,7 @@ wait for pages would fill the memory, their pages come first. The pages of one s
 
 from collections import deque
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from core.config.corpus import ImportConfig
 from core.control import StopToken
@@ -173,6 +174,8 @@ class ReadingLine:
 
     def _keep(self, held: "_InHand", digested: Digested) -> Iterator[Event]:
         document = digested.document
+        if document.bytes:  # of a file in an archive, the size may not have been known before
+            held.file = replace(held.file, bytes=document.bytes)
         found = (FoundFile(Source(held.file.source.path, name), size) for name, size in document.members)
         members = [file for file in found if file.source not in self._members]
         if members:  # first: a kill must not lose them
