@@ -5,11 +5,11 @@ kind of document: where lines and indentation carry meaning they stay, and nothi
 """
 
 import re
-import unicodedata
 
 from core.config.corpus import CleaningConfig
 from core.corpus.hyphenation import join_soft_hyphens, join_words
 from core.corpus.page_furniture import drop_furniture, join_pages
+from core.corpus.unicode_forms import normalize
 from core.documents.document import PAGE_BREAK
 
 LINES_HAVE_MEANING = frozenset({"code", "csv", "json", "log"})
@@ -90,7 +90,7 @@ def unify_returns(text: str) -> str:
 
 def compose(text: str) -> str:
     """Unicode NFC: an e and the accent after it become one character."""
-    return text if text.isascii() else unicodedata.normalize("NFC", text)
+    return normalize("NFC", text)
 
 
 def drop_trailing_spaces(text: str) -> str:

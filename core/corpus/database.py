@@ -2,11 +2,11 @@
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from core.errors import DamagedLibraryError, DiskFullError, WorkspaceError
+from core.errors import DamagedLibraryError, DiskFullError, WorkspaceError, WorkspaceGoneError
 
 BUSY_SECONDS = 30.0  # how long another instance may take for a transaction
 PRIMARY_CODE = 0xFF  # SQLite's extended error codes keep the primary one in the low byte
@@ -25,20 +25,28 @@ class Database:
 
     Raises:
         WorkspaceError: The file cannot be opened or written.
+        WorkspaceGoneError: It was deleted, moved or replaced while it was open.
         DiskFullError: There is no room.
         DamagedLibraryError: It is damaged, another program's, or of a newer version. It is not touched.
     """
 
     def __init__(self, path: Path, schema: str, version: int, migrations: Mapping[int, str]) -> None:
         self._path = path
+        self._identity: tuple[int, int] | None = None  # of the open file: its device, and its number there
         with self._sentences():
             path.parent.mkdir(parents=True, exist_ok=True)
             self._connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
         try:
             self._prepare(schema, version, migrations)
+            self._identity = self._find_identity()
+            self.refuse_moved()
         except BaseException:
             self._connection.close()
             raise
+
+    @property
+    def folder(self) -> Path:
+        return self._path.parent
 
     def close(self) -> None:
         with self._sentences():
@@ -53,6 +61,26 @@ class Database:
         """A statement once for each of `values`, inside a transaction."""
         with self._sentences():
             self._connection.executemany(sql, values)
+
+    def query_anew(self, sql: str, values: Iterable[Any] = ()) -> list[Any]:
+        """All rows of a statement by a connection of its own: what anybody else finds in the file at this path.
+
+        Raises:
+            WorkspaceGoneError: The file at this path is not the one that is open.
+        """
+        self.refuse_moved()
+        uri = f"{self._path.absolute().as_uri()}?mode=rw"  # which makes no new file
+        with self._sentences(), closing(sqlite3.connect(uri, timeout=BUSY_SECONDS, uri=True)) as connection:
+            return connection.execute(sql, tuple(values)).fetchall()
+
+    def refuse_moved(self) -> None:
+        """Check that the open file still stands at its path: a system may let it be deleted or replaced meanwhile.
+
+        Raises:
+            WorkspaceGoneError: It does not, so what is written now is lost when it is closed.
+        """
+        if self._has_moved():
+            raise WorkspaceGoneError(self.folder)
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -93,20 +121,32 @@ class Database:
     def _version(self) -> int:
         return int(self.query("PRAGMA user_version")[0][0])
 
+    def _has_moved(self) -> bool:
+        return self._identity is None or self._find_identity() != self._identity
+
+    def _find_identity(self) -> tuple[int, int] | None:
+        try:
+            status = self._path.stat()
+        except OSError:
+            return None
+        return status.st_dev, status.st_ino
+
     @contextmanager
     def _sentences(self) -> Iterator[None]:
         try:
             yield
         except OSError as cause:
-            raise WorkspaceError(self._path.parent, (cause.strerror or "no access").lower()) from cause
+            raise WorkspaceError(self.folder, (cause.strerror or "no access").lower()) from cause
         except sqlite3.DatabaseError as cause:
+            if self._identity and self._has_moved():
+                raise WorkspaceGoneError(self.folder) from cause
             code = getattr(cause, "sqlite_errorcode", 0) & PRIMARY_CODE
             if code == sqlite3.SQLITE_FULL:
                 raise DiskFullError(self._path) from cause
             if code in DAMAGE:
                 raise DamagedLibraryError(self._path, "it is damaged") from cause
             if code in BUSY:
-                raise WorkspaceError(self._path.parent, "another program keeps the library locked") from cause
+                raise WorkspaceError(self.folder, "another program keeps the library locked") from cause
             if isinstance(cause, sqlite3.OperationalError):
-                raise WorkspaceError(self._path.parent, f"the library cannot be used ({cause})") from cause
+                raise WorkspaceError(self.folder, f"the library cannot be used ({cause})") from cause
             raise

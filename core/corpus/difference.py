@@ -7,11 +7,12 @@ Source: B. Cohen, patience diff, 2005: lines that occur once in both texts, in t
 """
 
 import re
-import unicodedata
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
+
+from core.corpus.unicode_forms import normalize
 
 MOST_WORDS = 200  # of a changed passage that are compared word by word
 
@@ -60,7 +61,7 @@ def _passages(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[Span, Sp
 
 def _key(line: str) -> str:
     """What a line says: equal for lines that differ in spaces, accents, ligatures or invisible signs only."""
-    return _UNSEEN.sub("", line if line.isascii() else unicodedata.normalize("NFKC", line))
+    return _UNSEEN.sub("", normalize("NFKC", line))
 
 
 def _anchors(old: Sequence[str], new: Sequence[str]) -> list[Match]:

@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from core.config.corpus import ImportConfig
 from core.corpus.database import Database
+from core.errors import WorkspaceGoneError
 from core.events import QueuedFile
 
 STEP = 500  # files that are fetched at once
@@ -64,6 +65,14 @@ def end_import(database: Database, import_id: int) -> None:
     with database.transaction():
         database.query("DELETE FROM waiting WHERE import_id = ?", (import_id,))
         database.query("DELETE FROM imports WHERE id = ?", (import_id,))
+
+
+def refuse_lost(database: Database, import_id: int) -> None:
+    """Check that what an import wrote stands in the file at the library's path."""
+    count = "SELECT count(*) FROM documents WHERE import_id = ?"
+    kept = database.query_anew(count, (import_id,))  # first: another instance may take some away in between
+    if kept < database.query(count, (import_id,)):
+        raise WorkspaceGoneError(database.folder)
 
 
 def interrupted_import(database: Database, before: int | None) -> Interrupted | None:

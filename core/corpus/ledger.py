@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from core.corpus.database import Database
 from core.corpus.duplicates import Digested
 from core.corpus.rows import repetition
-from core.corpus.texts import HAS_TEXT, become_duplicate, drop_text, put_text, release
+from core.corpus.texts import HAS_TEXT, NOT_COMPARED, OUTDATED, become_duplicate, drop_text, put_text, release
 from core.documents.document import NO_OCR, Document
 from core.events import QueuedFile
 
@@ -96,11 +96,14 @@ def record_known(database: Database, reading: Reading, sha256: str) -> Recorded 
 def record_failure(database: Database, reading: Reading, state: str, reason: str, kind: str) -> Recorded:
     with database.transaction():
         _end_waiting(database, reading.path)
+        kept_reason = f"{reason} {EARLIER_TEXT}"
         kept = database.query(
-            f"SELECT id FROM documents WHERE path = ? AND {HAS_TEXT} AND NOT removed", (reading.path,)
+            f"UPDATE documents SET state = 'warning', reason = ?, modified_ns = {OUTDATED}"
+            f" WHERE path = ? AND {HAS_TEXT} AND characters > 0 AND NOT removed RETURNING id",
+            (kept_reason, reading.path),
         )
         if kept:
-            return Recorded(state, f"{reason} {EARLIER_TEXT}", kind, kept[0][0])
+            return Recorded(state, kept_reason, kind, kept[0][0])
         _write_without_text(database, reading, kind=kind, state=state, reason=reason)
     return Recorded(state, reason, kind)
 
@@ -273,6 +276,8 @@ def _write_row(
         "confidences": confidences,
         "seconds": reading.seconds,
         "modified_ns": reading.modified_ns,
+        "near": NOT_COMPARED,
+        "similarity": 0,
     }
     if text_fields is not None:
         values["text_fields"] = text_fields
@@ -280,7 +285,7 @@ def _write_row(
     changes = ", ".join(f"{column} = excluded.{column}" for column in values)
     written = database.query(
         f"INSERT INTO documents (path, import_id, {columns}) VALUES (?, ?, {places})"
-        f" ON CONFLICT (path) DO UPDATE SET {changes}, near = 0, similarity = 0,"
+        f" ON CONFLICT (path) DO UPDATE SET {changes},"
         " included = included OR removed, removed = 0,"
         " import_id = CASE WHEN removed OR fingerprint = '' OR fingerprint != excluded.fingerprint"
         " THEN excluded.import_id ELSE import_id END RETURNING id",

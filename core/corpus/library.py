@@ -12,7 +12,8 @@ from types import TracebackType
 from typing import Literal, NamedTuple, Self
 
 from core.config.corpus import CleaningConfig, CorpusConfig, ImportConfig
-from core.corpus import imports, ledger, near_flags, removal, rows, search_index
+from core.control import StopToken
+from core.corpus import imports, ledger, near_flags, near_update, removal, rows, search_index
 from core.corpus.clean import clean
 from core.corpus.database import Database
 from core.corpus.duplicates import Digested
@@ -22,7 +23,7 @@ from core.corpus.rows import DocumentRow
 from core.corpus.schema import MIGRATIONS, SCHEMA, SCHEMA_VERSION
 from core.corpus.search_index import SearchHit
 from core.corpus.split import DocumentSize, Split, pieces_of, validation_documents
-from core.corpus.texts import HAS_TEXT
+from core.corpus.texts import HAS_TEXT, text_with
 from core.documents.document import PageConfidence
 from core.events import QueuedFile
 
@@ -31,6 +32,7 @@ __all__ = ["CorpusTotals", "DocumentRow", "Interrupted", "Library", "Passage", "
 IN_CORPUS = f"included AND characters > 0 AND NOT removed AND {HAS_TEXT}"
 # A document's place in the corpus is its path's: the order in which workers ended is chance.
 CORPUS_ORDER = "ORDER BY path"
+NEAR = 0.8  # the share of common word sequences from which on a document nearly repeats another
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +215,10 @@ class Library:
         seconds: float = 0.0,
         modified_ns: int = 0,
     ) -> Recorded:
-        """Note a file that could not be read. What an earlier import read from it stays as it is.
+        """Note a file that could not be read.
+
+        A text that an earlier import read from it stays, and its row is a warning that says so. Such a file is read
+        again by the next import, whatever its size and time.
 
         Args:
             state: "encrypted", "unsupported" or "failed".
@@ -269,6 +274,22 @@ class Library:
         """Note that an import has ended, and forget what it still had to read."""
         imports.end_import(self._database, import_id)
 
+    def refuse_moved(self) -> None:
+        """Check that the library's file still stands at its path; cheap enough to be asked every second.
+
+        Raises:
+            WorkspaceGoneError: It was deleted, moved or replaced since this library was opened.
+        """
+        self._database.refuse_moved()
+
+    def refuse_lost(self, import_id: int) -> None:
+        """Check that what an import wrote is what anybody else finds in the library.
+
+        Raises:
+            WorkspaceGoneError: It is not.
+        """
+        imports.refuse_lost(self._database, import_id)
+
     def interrupted_import(self, before: int | None = None) -> Interrupted | None:
         """The latest import that was begun and not ended: by a process that died, or one that still works on it.
 
@@ -291,13 +312,18 @@ class Library:
         """The documents that have every word and "phrase" of a query, the best first. Never fails on a query."""
         return search_index.search(self._database, query, most)
 
-    def find_near_duplicates(self, threshold: float = 0.8) -> int:
+    def find_near_duplicates(self, threshold: float = NEAR, stop: StopToken | None = None) -> int:
         """Compare all documents anew, flag each that nearly repeats a longer one, and say how many those are.
 
         Args:
             threshold: From which share of common word sequences on, from 0 to 1.
+            stop: Where it is set before the end, the flags are as they were.
         """
-        return near_flags.find_near_duplicates(self._database, threshold)
+        return near_flags.find_near_duplicates(self._database, threshold, stop or StopToken())
+
+    def update_near_duplicates(self, threshold: float = NEAR, stop: StopToken | None = None) -> int:
+        """Do the same for what came, changed or went since the last time: a few documents take milliseconds."""
+        return near_update.update_near_duplicates(self._database, threshold, stop or StopToken())
 
     def near_duplicates(self) -> list[int]:
         """The included documents that nearly repeat another included one."""
@@ -333,14 +359,22 @@ class Library:
         return digest.hexdigest()
 
     def passages(self, split: Split, config: CorpusConfig, cleaning: CleaningConfig) -> Iterator[Passage]:
-        """The clean text of one side of the split, document by document. One document is in memory at a time."""
+        """The clean text of one side of the split, document by document. One document is in memory at a time.
+
+        These are the documents of the moment in which the first passage is asked for. One that is removed while
+        they are read is still among them; one whose text is replaced or purged meanwhile is left out, and
+        `fingerprint` is another one then.
+        """
         chosen = self._validation_documents(config)
-        for document_id, kind, sha256 in self._database.query(
-            f"SELECT id, kind, sha256 FROM documents WHERE {IN_CORPUS} {CORPUS_ORDER}"
+        for document_id, kind, sha256, fingerprint in self._database.query(
+            f"SELECT id, kind, sha256, fingerprint FROM documents WHERE {IN_CORPUS} {CORPUS_ORDER}"
         ):
             if chosen is not None and (sha256 in chosen) != (split == "val"):
                 continue
-            text = clean(self.text(document_id), kind, cleaning)
+            read = text_with(self._database, document_id, fingerprint)
+            if read is None:
+                continue
+            text = clean(read, kind, cleaning)
             share = config.validation_share if chosen is None else None
             for piece in pieces_of(text, kind == "conversation", split, share, config.samples):
                 yield Passage(piece, has_markers=kind == "conversation")

@@ -19,6 +19,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from core.control import StopToken
+
 SHINGLE_WORDS = 5
 SIGNATURE_VALUES = 256
 SIGNATURE_BYTES = 2 * SIGNATURE_VALUES
@@ -31,6 +33,7 @@ SURE = 0.99  # how likely two texts just above the threshold share a band
 Hashes = NDArray[np.uint64]
 Places = NDArray[np.int64]
 
+_NEVER = StopToken()
 _WORD_BYTES = 8  # what is loaded of a word at once
 _EMPTY = np.uint64(2**64 - 1)
 _BIN_BITS = np.uint64(8)  # a hash's first 8 bits choose its bin, the rest its rank there
@@ -65,7 +68,9 @@ def sign_text(text: bytes) -> bytes:
     return b"" if _EMPTY in smallest else smallest.astype("<u2").tobytes()
 
 
-def find_originals(signatures: NDArray[np.uint16], threshold: float) -> tuple[Places, NDArray[np.float64]]:
+def find_originals(
+    signatures: NDArray[np.uint16], threshold: float, stop: StopToken = _NEVER
+) -> tuple[Places, NDArray[np.float64]]:
     """For each text, which one before it the text nearly repeats.
 
     A text that is flagged is nobody's original.
@@ -73,6 +78,7 @@ def find_originals(signatures: NDArray[np.uint16], threshold: float) -> tuple[Pl
     Args:
         signatures: (N, K), those that shall rather be originals first.
         threshold: From which similarity on.
+        stop: Where it is set before the end, what comes back is worth nothing.
 
     Returns:
         The place of the original, -1 where there is none, and the similarity to it, 0 where there is none: 2 x (N,)
@@ -82,18 +88,27 @@ def find_originals(signatures: NDArray[np.uint16], threshold: float) -> tuple[Pl
     is_original = np.zeros(len(signatures), bool)  # (N,)
     while True:
         left = np.flatnonzero(originals < 0)
-        first, second, similarity = near_pairs(signatures[left], threshold)  # 3 x (P,)
+        first, second, similarity = near_pairs(signatures[left], threshold, stop)  # 3 x (P,)
         flagged = 0
         for one, other, share in zip(left[first], left[second], similarity, strict=True):
             if originals[one] < 0 and originals[other] < 0 and not is_original[other]:
                 originals[other], similarities[other], is_original[one] = one, share, True
                 flagged += 1
-        if not flagged:
+        if not flagged or stop.asked:
             return originals, similarities
 
 
+def similar_to(
+    signatures: NDArray[np.uint16], signature: NDArray[np.uint16], threshold: float
+) -> tuple[Places, NDArray[np.float64]]:
+    """The texts that are similar to one: their places, in order, and their similarity: 2 x (P,)"""
+    similarity = np.count_nonzero(signatures == signature, axis=1) / SIGNATURE_VALUES  # (N,)
+    places = np.flatnonzero(similarity >= threshold)
+    return places, similarity[places]
+
+
 def near_pairs(
-    signatures: NDArray[np.uint16], threshold: float
+    signatures: NDArray[np.uint16], threshold: float, stop: StopToken = _NEVER
 ) -> tuple[Places, Places, NDArray[np.float64]]:
     """Pairs of similar texts, the earlier one first; of many texts that are all alike, not every pair.
 
@@ -106,7 +121,13 @@ def near_pairs(
     bands = _bands(signatures, threshold)  # (N, B)
     following = np.roll(bands, -1, axis=1)  # (N, B)
     pairs = np.concatenate(
-        [_neighbours(one, other) for one, other in zip(bands.T, following.T, strict=True)], axis=1
+        [
+            _neighbours(one, other)
+            for one, other in zip(bands.T, following.T, strict=True)
+            if not stop.asked  # between two bands: with a hundred thousand texts each takes a moment
+        ]
+        or [np.zeros((2, 0), np.int64)],
+        axis=1,
     )  # (2, P)
     keys = np.unique(pairs.min(axis=0) * len(signatures) + pairs.max(axis=0))
     first, second = np.divmod(keys, max(len(signatures), 1))

@@ -1,33 +1,65 @@
 """Which documents nearly repeat another one, as the library keeps it."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
+from core.control import StopToken
 from core.corpus.database import Database
 from core.corpus.duplicates import digest_text
 from core.corpus.near_duplicates import SIGNATURE_BYTES, SIGNATURE_VALUES, find_originals
 from core.corpus.search_index import steps_of
-from core.corpus.texts import HAS_TEXT
+from core.corpus.texts import HAS_TEXT, NOT_COMPARED
 
 
-def find_near_duplicates(database: Database, threshold: float) -> int:
-    _sign_unsigned(database)
+def find_near_duplicates(database: Database, threshold: float, stop: StopToken) -> int:
+    _sign_unsigned(database, stop)
     found = database.query(
-        "SELECT id, signature FROM documents JOIN signatures ON document = id"
+        "SELECT id, fingerprint, near, similarity, signature FROM documents JOIN signatures ON document = id"
         f" WHERE {HAS_TEXT} AND NOT removed AND length(signature) = ? ORDER BY characters DESC, path",
         (SIGNATURE_BYTES,),
     )
-    numbers = [number for number, _ in found]
-    data = b"".join(signature for _, signature in found)
+    data = b"".join(signature for *_, signature in found)
     signatures = np.frombuffer(data, "<u2").reshape(-1, SIGNATURE_VALUES)  # (N, K)
-    originals, similarities = find_originals(signatures, threshold)
-    flagged = np.flatnonzero(originals >= 0)
-    with database.transaction():
-        database.query("UPDATE documents SET near = 0, similarity = 0 WHERE near != 0")
-        database.change_all(
-            "UPDATE documents SET near = ?, similarity = ? WHERE id = ?",
-            [(numbers[originals[one]], float(similarities[one]), numbers[one]) for one in flagged],
+    originals, similarities = find_originals(signatures, threshold, stop)
+    if not stop.asked:
+        near = [int(found[place][0]) if place >= 0 else 0 for place in originals.tolist()]
+        flags = zip(found, near, similarities.tolist(), strict=True)
+        keep_flags(
+            database,
+            [
+                (original, similarity, number, fingerprint)
+                for (number, fingerprint, *before, _), original, similarity in flags
+                if before != [original, similarity]
+            ],
         )
-    return len(flagged)
+    return count_flagged(database)
+
+
+def keep_flags(database: Database, flags: Sequence[tuple[int, float, int, str]]) -> None:
+    """Keep what was found of documents, but not of those whose text was changed meanwhile.
+
+    Args:
+        flags: Of each document what it nearly repeats, or 0, and how similar that is; its number and fingerprint.
+    """
+    with database.transaction():
+        database.change_all(
+            "UPDATE documents SET near = ?, similarity = ? WHERE id = ? AND fingerprint = ?", flags
+        )
+        # What is too short for a signature is compared with nothing. What is removed was not compared.
+        database.query(
+            f"UPDATE documents SET near = 0 WHERE near = {NOT_COMPARED} AND NOT removed"
+            " AND id IN (SELECT document FROM signatures WHERE length(signature) = 0)"
+        )
+        database.query(
+            f"UPDATE documents SET near = {NOT_COMPARED}, similarity = 0 WHERE removed AND near != {NOT_COMPARED}"
+        )
+
+
+def count_flagged(database: Database) -> int:
+    """How many documents nearly repeat another one."""
+    flagged = f"SELECT count(*) FROM documents WHERE near > 0 AND {HAS_TEXT} AND NOT removed"
+    return int(database.query(flagged)[0][0])
 
 
 def near_duplicates(database: Database) -> list[int]:
@@ -39,13 +71,15 @@ def near_duplicates(database: Database) -> list[int]:
     return [number for (number,) in found]
 
 
-def _sign_unsigned(database: Database) -> None:
+def _sign_unsigned(database: Database, stop: StopToken) -> None:
     """Texts that an older version kept have no signatures yet."""
     unsigned = database.query(
         "SELECT id, text_bytes FROM documents JOIN texts ON texts.document = id"
         " LEFT JOIN signatures ON signatures.document = id WHERE signature IS NULL AND NOT removed"
     )
     for step in steps_of(unsigned):
+        if stop.asked:
+            return
         with database.transaction():
             for document_id in step:
                 # Another instance may have removed it in the meantime.

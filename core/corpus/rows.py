@@ -7,7 +7,7 @@ from os import sep
 from typing import Any
 
 from core.corpus.database import Database
-from core.corpus.texts import HAS_TEXT
+from core.corpus.texts import HAS_TEXT, OUTDATED
 from core.documents.document import PageConfidence
 from core.errors import UnknownDocumentError
 
@@ -19,7 +19,8 @@ class DocumentRow:
     `bytes` is the file's size, `characters` counts those of its text, `confidence` is Tesseract's mean word
     confidence in percent, -1 where no OCR ran. `reason` is a sentence, empty when there is nothing to say.
     `seconds` is the time that reading took. `near` is the name of a document that this one nearly repeats, with a
-    `similarity` from 0 to 1; "" and 0 where there is none.
+    `similarity` from 0 to 1; "" and 0 where there is none. `is_outdated` where the file could not be read since, and the
+    text is that of an earlier import.
     """
 
     id: int
@@ -36,12 +37,13 @@ class DocumentRow:
     seconds: float
     similarity: float
     near: str
+    is_outdated: bool = False
 
 
 ROW = (
     "documents.id, documents.path, documents.kind, documents.state, documents.reason, documents.pages,"
     " documents.characters, documents.bytes, documents.confidence, documents.included, documents.seconds,"
-    " documents.similarity, other.id, other.path"
+    f" documents.similarity, documents.state = 'warning' AND documents.modified_ns = {OUTDATED}, other.id, other.path"
 )
 # A document is compared with documents, and a duplicate repeats one: so a row names one other at most.
 FROM_ROWS = (
@@ -135,6 +137,7 @@ def _row(
     included: int,
     seconds: float,
     similarity: float,
+    is_outdated: int,
     other_id: int | None,
     other_path: str | None,
 ) -> DocumentRow:
@@ -160,4 +163,5 @@ def _row(
         seconds,
         similarity,
         near,
+        bool(is_outdated),
     )

@@ -5,7 +5,8 @@ SQL on these tables stands in the rooms beside this one, and nowhere else.
 
 SCHEMA_VERSION = 2
 
-# `repeats` is the document that a duplicate repeats. `near` is the document that another nearly repeats.
+# `repeats` is the document that a duplicate repeats. `near` is the document that another nearly repeats, -1 until it was
+# compared. A `modified_ns` of -1 says that the file could not be read since.
 # Rows with a time in `removed`, in seconds since 1970, are hidden until they are restored, or purged with their text. `indexed` rows stand in `search`
 # with exactly the text that is in `texts`. The two columns that can be long come last: who lists the rows never
 # reads them.
@@ -94,7 +95,8 @@ UPDATE documents SET (repeats, sha256, fingerprint, reason) = (original.id, orig
 FROM documents AS original
 WHERE documents.state = 'duplicate' AND original.state IN ('done', 'warning') AND original.fingerprint != ''
     AND documents.bytes = original.bytes
-    AND instr(documents.reason, '(document ' || original.id || ', ' || original.path || ').') > 0
+    AND instr(documents.reason, '(document ' || original.id || ', ' || original.path || ').') > 0;
+UPDATE documents SET near = -1
 """
 
 MIGRATIONS = {1: FROM_VERSION_1}

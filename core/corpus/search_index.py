@@ -16,6 +16,7 @@ from core.corpus.search import (
     substrings,
 )
 from core.corpus.texts import HAS_TEXT
+from core.errors import UnknownDocumentError
 
 STEP_BYTES = 8 * 1024 * 1024
 STEP_DOCUMENTS = 500
@@ -47,7 +48,8 @@ def search(database: Database, query: str, most: int) -> list[SearchHit]:
         if needs_substrings(query)
         else _with_words(database, query, most)
     )
-    return [_hit(database, document_id, query) for document_id in found]
+    hits = (_hit(database, document_id, query) for document_id in found)
+    return [hit for hit in hits if hit]
 
 
 def forget_search(database: Database) -> None:
@@ -116,10 +118,14 @@ def _with_substrings(database: Database, query: str, most: int) -> list[int]:
     return [document_id for (document_id,) in found]
 
 
-def _hit(database: Database, document_id: int, query: str) -> SearchHit:
+def _hit(database: Database, document_id: int, query: str) -> SearchHit | None:
+    """None where another instance has removed the document since it was found."""
     text, spans = "", list[Span]()
     for most in SNIPPET_CHARACTERS:
-        text = text_of(database, document_id, most)
+        try:
+            text = text_of(database, document_id, most)
+        except UnknownDocumentError:
+            return None
         spans = highlight_spans(text, query)
         if spans and spans[0][1] + AFTER < len(text):
             break

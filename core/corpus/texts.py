@@ -10,6 +10,8 @@ from json import dumps
 from core.corpus.database import Database
 from core.documents.document import NO_OCR
 
+OUTDATED = -1  # as `modified_ns`: the file could not be read since, and what stands here is its earlier text
+NOT_COMPARED = -1  # as `near`: the text came since documents were compared for near duplicates the last time
 HAS_TEXT = "state IN ('done', 'warning')"
 READING = "kind, state, reason, fingerprint, pages, characters, text_bytes, confidence, confidences"
 
@@ -42,6 +44,19 @@ def take_out_of_search(database: Database, document_id: int) -> None:
         )
 
 
+def text_with(database: Database, document_id: int, fingerprint: str) -> str | None:
+    """The text that a document had when this was its fingerprint, also where it was removed or handed on since.
+
+    None where nothing here holds that text any more.
+    """
+    found = database.query(
+        "SELECT text FROM documents JOIN texts ON document = id"
+        " WHERE fingerprint = ? AND (id = ? OR fingerprint != '') ORDER BY id != ? LIMIT 1",
+        (fingerprint, document_id, document_id),
+    )
+    return found[0][0] if found else None
+
+
 def copies_of(database: Database, document_id: int) -> list[int]:
     """The duplicates that repeat a document, removed ones too."""
     copies = database.query("SELECT id FROM documents WHERE repeats = ?", (document_id,))
@@ -60,10 +75,15 @@ def hand_on(database: Database, giver: int, receiver: int, others: Sequence[int]
     for table in ("texts", "signatures"):
         database.query(f"UPDATE {table} SET document = ? WHERE document = ?", (receiver, giver))
     database.query(
-        f"UPDATE documents SET ({READING}, included, repeats) ="
-        f" (SELECT {READING}, min(documents.included, giver.included), 0 FROM documents AS giver WHERE id = ?)"
+        f"UPDATE documents SET ({READING}, included, repeats, near, similarity) ="
+        f" (SELECT {READING}, min(documents.included, giver.included), 0, {NOT_COMPARED}, 0 FROM documents AS giver WHERE id = ?)"
         " WHERE id = ?",
         (giver, receiver),
+    )
+    database.query(  # that the giver's file cannot be read any more says nothing of the receiver's
+        "UPDATE documents SET state = 'done', reason = ''"
+        f" WHERE id = ? AND (SELECT modified_ns FROM documents WHERE id = ?) = {OUTDATED}",
+        (receiver, giver),
     )
     _repeat(database, [copy for copy in others if copy != receiver], receiver)
     mark_as_duplicate(database, giver, receiver)

@@ -77,8 +77,8 @@ class Content:
 class Document:
     """A file that was read.
 
-    `kind` is one of `kinds.KINDS`; `sha256` is of the file's bytes, in hexadecimal; `confidences` has the pages that
-    OCR read. The other fields are those of `Content`. `path` is the source's, as `Source.as_path` has it.
+    `kind` is one of `kinds.KINDS`; `sha256` is of the file's bytes, in hexadecimal; `bytes` is how many those are, 0
+    where nobody counted; `confidences` has the pages that OCR read. The other fields are those of `Content`. `path` is the source's, as `Source.as_path` has it.
     """
 
     path: str
@@ -91,6 +91,7 @@ class Document:
     scans: tuple[int, ...] = ()
     members: tuple[Member, ...] = ()
     confidences: tuple[PageConfidence, ...] = ()
+    bytes: int = 0
 
     @property
     def confidence(self) -> float:

@@ -54,6 +54,7 @@ def read_source(source: Source, config: ImportConfig) -> Document:
         _storable(content.note),
         content.scans,
         content.members,
+        bytes=size,
     )
 
 

@@ -57,11 +57,10 @@ def purge_removed(
 
 
 def find_near_duplicates(workspace: Workspace, stop: StopToken) -> Generator[Event, None, list[int]]:
-    """The included documents that nearly repeat another included one, compared anew."""
-    del stop  # seconds for tens of thousands
+    """The included documents that nearly repeat another included one, compared anew, or as they were where stopped."""
     yield from ()
     with Library(workspace.library) as library:
-        library.find_near_duplicates()  # an import that was stopped has not compared what it read
+        library.find_near_duplicates(stop=stop)  # an import that was stopped has not compared what it read
         return library.near_duplicates()
 
 

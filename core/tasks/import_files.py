@@ -3,8 +3,9 @@
 import os
 import time
 from collections import Counter
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -14,7 +15,7 @@ from core.control import StopToken
 from core.corpus.duplicates import Digested
 from core.corpus.library import Interrupted, Library
 from core.corpus.reading import read_and_digest
-from core.documents.folders import FoundFile, find_files
+from core.documents.folders import FoundFile, find_files, ledger_path
 from core.documents.isolation import ReaderPool
 from core.errors import NothingInterruptedError
 from core.events import (
@@ -30,6 +31,7 @@ from core.runs.folder import Workspace
 from core.tasks.reading_line import ReadingLine, queued, queued_events
 
 MOST_READERS = 32  # Windows waits for 63 pipes at most, and each reader may take its share of memory
+LOOK_SECONDS = 2.0  # between two looks whether the library still stands where it stood
 
 Stream = Generator[Event, None, ImportFinished]
 
@@ -58,6 +60,7 @@ def import_files(
 
     Raises:
         WorkspaceError, DiskFullError, DamagedLibraryError: The library cannot be used.
+        WorkspaceGoneError: It was deleted, moved or replaced meanwhile, and what was read is lost.
     """
     workspace.prepare()
     files: list[FoundFile] = []
@@ -66,6 +69,7 @@ def import_files(
             break
         files.append(file)
     with Library(workspace.library) as library, ExitStack() as held:
+        files = _with_sizes(files, lambda path: row.bytes if (row := library.row_of(path)) else 0)
         with _beginning(workspace):
             import_id = library.begin_import(list(map(str, paths)), config, map(queued, files), again)
             held.enter_context(_lock(workspace, import_id))
@@ -88,12 +92,15 @@ def interrupted_import(workspace: Workspace) -> Interrupted | None:
 def continue_import(workspace: Workspace, password: str, stop: StopToken) -> Stream:
     """Go on with an import that was killed, as it was begun: the files that had not come to their end.
 
+    Where all had, what comes after the files is done.
+
     Args:
         password: Tried on locked files. It is never kept, so it is asked for anew.
 
     Raises:
         NothingInterruptedError: There is none.
         WorkspaceError, DiskFullError, DamagedLibraryError: The library cannot be used.
+        WorkspaceGoneError: It was deleted, moved or replaced meanwhile, and what was read is lost.
     """
     workspace.prepare()
     found = interrupted_import(workspace)
@@ -105,8 +112,9 @@ def continue_import(workspace: Workspace, password: str, stop: StopToken) -> Str
             held.enter_context(_lock(workspace, found.import_id))
         except Timeout as cause:  # another window was quicker
             raise NothingInterruptedError from cause
-        paths = [Path(file.path) for file in library.waiting(found.import_id)]
-        return (yield from _run(library, found.import_id, config, list(find_files(paths)), stop, found.again))
+        sizes = {file.path: file.bytes for file in library.waiting(found.import_id)}
+        files = _with_sizes(find_files([Path(path) for path in sizes]), sizes.__getitem__)
+        return (yield from _run(library, found.import_id, config, files, stop, found.again))
 
 
 def forget_import(workspace: Workspace) -> None:
@@ -129,6 +137,7 @@ def _run(
     yield ImportStarted(len(files), sum(file.bytes for file in files))
     yield from queued_events(files)
     states: Counter[str] = Counter()
+    looked = started
     readers = min(os.cpu_count() or 1, MOST_READERS)
     with ReaderPool[Digested](config, readers, read_and_digest) as pool:
         for event in ReadingLine(library, pool, config, import_id, files, again).events(stop):
@@ -139,10 +148,14 @@ def _run(
                     done=-1, duplicate=1
                 )  # of this import: it ended before the file that stands before it
             yield event
-    library.end_import(import_id)
-    if not stop.asked:
+            if time.monotonic() - looked > LOOK_SECONDS:
+                library.refuse_moved()
+                looked = time.monotonic()
+    if not stop.asked:  # what a stop leaves undone here, the next search and the next import do
         yield from _index(library, stop)
-        yield _compare(library)
+        yield from _compare(library, stop)
+    library.end_import(import_id)
+    library.refuse_lost(import_id)
     finished = ImportFinished(
         done=states["done"] + states["warning"],
         duplicates=states["duplicate"],
@@ -155,17 +168,28 @@ def _run(
     return finished
 
 
+def _with_sizes(files: Iterable[FoundFile], size_of: Callable[[str], int]) -> list[FoundFile]:
+    """The files, those in archives with the size that is known by their ledger path: only a reader opens an archive."""
+    return [
+        replace(file, bytes=size_of(ledger_path(file.source))) if file.source.member else file
+        for file in files
+    ]
+
+
 def _index(library: Library, stop: StopToken) -> Iterator[TextIndexed]:
-    """Make what is new searchable; what a stop leaves is done before the next search."""
+    """Make what is new searchable."""
     for done, total in library.index_texts():
         yield TextIndexed(done, total)
+        library.refuse_moved()
         if stop.asked:
             return
 
 
-def _compare(library: Library) -> NearDuplicatesFound:
+def _compare(library: Library, stop: StopToken) -> Iterator[NearDuplicatesFound]:
     started = time.monotonic()
-    return NearDuplicatesFound(library.find_near_duplicates(), time.monotonic() - started)
+    documents = library.update_near_duplicates(stop=stop)
+    if not stop.asked:
+        yield NearDuplicatesFound(documents, time.monotonic() - started)
 
 
 def _beginning(workspace: Workspace) -> FileLock:

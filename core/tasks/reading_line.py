@@ -6,6 +6,7 @@ wait for pages would fill the memory, their pages come first. The pages of one s
 
 from collections import deque
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from core.config.corpus import ImportConfig
 from core.control import StopToken
@@ -21,6 +22,7 @@ from core.documents.scan import Scan
 from core.errors import (
     EncryptedDocumentError,
     OcrUnavailableError,
+    UnknownDocumentError,
     UnsupportedDocumentError,
     UserFacingError,
 )
@@ -172,6 +174,8 @@ class ReadingLine:
 
     def _keep(self, held: "_InHand", digested: Digested) -> Iterator[Event]:
         document = digested.document
+        if document.bytes:  # of a file in an archive, the size may not have been known before
+            held.file = replace(held.file, bytes=document.bytes)
         found = (FoundFile(Source(held.file.source.path, name), size) for name, size in document.members)
         members = [file for file in found if file.source not in self._members]
         if members:  # first: a kill must not lose them
@@ -211,7 +215,10 @@ class ReadingLine:
 
     def _restate(self, recorded: Recorded) -> Iterator[FileRestated]:
         for document_id in recorded.changed:
-            row = self._library.row(document_id)
+            try:
+                row = self._library.row(document_id)
+            except UnknownDocumentError:
+                continue  # somebody removed it in this moment
             yield FileRestated(row.path, row.state, row.reason, row.characters, row.id)
 
     def _fail(self, held: "_InHand", state: str, reason: str) -> FileImported:

@@ -1,5 +1,8 @@
+import pytest
+
 from core.config.corpus import ImportConfig
 from core.corpus.library import Library
+from core.errors import WorkspaceGoneError
 from core.events import QueuedFile
 
 FILES = [QueuedFile(f"/{n:04}.txt", "text", n) for n in range(1200)]
@@ -66,3 +69,20 @@ def test_settings_of_another_version_are_todays_own(library):
     library.begin_import(["/"], ImportConfig())
     library._database.query("""UPDATE imports SET config = '{"unheard_of": 1}'""")
     assert library.interrupted_import().config == ImportConfig()
+
+
+def test_rows_that_another_connection_does_not_find_are_lost(library, add):
+    number = library.begin_import(["/"], ImportConfig())
+    add("/a.txt", "sheep", import_id=number)
+    library.refuse_lost(number)
+    with library._database.transaction():
+        library._database.query("UPDATE documents SET import_id = ?", (number + 1,))
+        with pytest.raises(WorkspaceGoneError):
+            library.refuse_lost(number + 1)
+
+
+def test_a_library_that_is_moved_while_it_is_open_is_told(library, tmp_path):
+    library.refuse_moved()
+    (tmp_path / "library.sqlite").rename(tmp_path / "elsewhere.sqlite")
+    with pytest.raises(WorkspaceGoneError):
+        library.refuse_moved()

@@ -90,8 +90,37 @@ def test_a_failure_costs_nothing_that_was_read_before(library, add):
     again = library.record_failure("/a.pdf", "failed", "It is damaged.", "pdf", 9)
     assert again.reason == "It is damaged. The text of an earlier import is kept."
     assert again.document_id == first.document_id
-    assert library.row(first.document_id).state == "done"
     assert library.text(first.document_id) == "sheep"
+    assert library.totals().documents == 1
+
+
+def test_a_row_whose_file_cannot_be_read_any_more_says_so_until_it_is_read(library, add):
+    first = add("/a.txt", "sheep").document_id
+    for _ in range(2):
+        library.record_failure("/a.txt", "failed", "It is damaged.", "text", 9, modified_ns=7)
+        row = library.row(first)
+        assert (row.state, row.is_outdated, row.characters) == ("warning", True, 5)
+        assert row.reason == "It is damaged. The text of an earlier import is kept."
+        assert not library.is_unchanged("/a.txt", 9, 7)
+        assert not library.is_unchanged("/a.txt", 5, 0)
+    assert library.hashes_of_size(5) == frozenset(), "else the import would not read it again"
+    assert add("/a.txt", "sheep").state == "done"
+    row = library.row(first)
+    assert (row.state, row.reason, row.is_outdated) == ("done", "", False)
+
+
+def test_a_file_that_gave_no_text_before_is_failed_when_it_cannot_be_read(library, add):
+    number = add("/a.txt", "").document_id
+    assert library.record_failure("/a.txt", "failed", "It is damaged.", "text", 9).reason == "It is damaged."
+    assert library.row(number).state == "failed"
+
+
+def test_a_copy_that_takes_over_an_outdated_text_is_not_outdated_itself(library, add):
+    first = add("/a.txt", "sheep").document_id
+    add("/b.txt", "sheep")
+    library.record_failure("/a.txt", "failed", "It is damaged.", "text", 9)
+    (heir,) = library.remove([first])
+    assert (library.row(heir).state, library.row(heir).reason) == ("done", "")
 
 
 def test_cancelled_files_are_noted_unless_they_are_here_already(library, add):

@@ -1,0 +1,181 @@
+"""A few new texts compared with all: the flags that a comparison of all would give, in a fraction of its time.
+
+The longest text comes first, and of equally long ones that of the smallest path. In this order, a text nearly repeats
+the first one before it that is similar and repeats none itself. So a text that comes or goes changes its own flag, the
+flags of similar texts after it, and then those of the texts that repeated them.
+"""
+
+import heapq
+from collections import defaultdict
+from json import dumps
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.control import StopToken
+from core.corpus.database import Database
+from core.corpus.near_duplicates import SIGNATURE_BYTES, SIGNATURE_VALUES, similar_to
+from core.corpus.near_flags import count_flagged, find_near_duplicates, keep_flags
+from core.corpus.texts import HAS_TEXT, NOT_COMPARED
+
+FEW = 50  # texts; to compare all takes no longer than to compare so many with all
+
+_LIVE = f"{HAS_TEXT} AND NOT removed"
+
+
+def update_near_duplicates(database: Database, threshold: float, stop: StopToken) -> int:
+    """Bring all flags up to date with what came, changed or went since the last time; all anew where that is much.
+
+    Returns:
+        How many documents are flagged. Where `stop` was set before the end, flags are as they were.
+    """
+    touched = _touched(database)
+    if not touched:
+        return count_flagged(database)
+    update = _Update(database, threshold) if len(touched) <= FEW and _are_signed(database, touched) else None
+    if update is None or not update.settle(touched, stop):
+        return find_near_duplicates(database, threshold, stop)
+    if not stop.asked:
+        keep_flags(database, update.changes())
+    return count_flagged(database)
+
+
+def _touched(database: Database) -> list[int]:
+    """Documents that were not compared yet, and those whose original has gone or was not compared yet."""
+    found = database.query(
+        "SELECT one.id FROM documents AS one LEFT JOIN documents AS original"
+        f" ON original.id = one.near AND original.{HAS_TEXT} AND NOT original.removed"
+        f" WHERE one.near != 0 AND one.{HAS_TEXT} AND NOT one.removed"
+        f" AND (original.id IS NULL OR original.near = {NOT_COMPARED})"
+    )
+    return [number for (number,) in found]
+
+
+def _are_signed(database: Database, numbers: list[int]) -> bool:
+    """False where an older version of the program, which signed no texts, kept one of them."""
+    chosen = "SELECT count(*) FROM signatures WHERE document IN (SELECT value FROM json_each(?))"
+    return bool(database.query(chosen, (dumps(numbers),))[0][0] == len(numbers))
+
+
+class _Text(NamedTuple):
+    """Where a text stands in the order, whether it is in it at all, and what it said before."""
+
+    order: tuple[int, str]
+    is_live: bool
+    fingerprint: str
+    near: int
+    similarity: float
+
+
+class _Update:
+    """All signatures, and of the texts that matter what is known and what is found of them. By document number."""
+
+    def __init__(self, database: Database, threshold: float) -> None:
+        self._database, self._threshold = database, threshold
+        found = database.query(
+            "SELECT document, signature FROM signatures WHERE length(signature) = ?", (SIGNATURE_BYTES,)
+        )
+        self._numbers = np.array([number for number, _ in found], np.int64)  # (N,)
+        data = b"".join(signature for _, signature in found)
+        self._signatures: NDArray[np.uint16] = np.frombuffer(data, "<u2").reshape(-1, SIGNATURE_VALUES)
+        self._texts: dict[int, _Text] = {}
+        self._near: dict[int, tuple[int, float]] = {}  # as it is found to be
+        self._repeated_by: defaultdict[int, set[int]] = defaultdict(set)
+        flagged = database.query(f"SELECT id, near FROM documents WHERE near > 0 AND {_LIVE}")
+        for number, original in flagged:
+            self._repeated_by[original].add(number)
+
+    def settle(self, touched: list[int], stop: StopToken) -> bool:
+        """Find the flags of these texts, and of all that they bear on; False where that turns out to be much."""
+        self._learn(touched)
+        queue = [(self._texts[number].order, number) for number in touched]
+        heapq.heapify(queue)
+        settled = 0
+        last = None
+        while queue and not stop.asked:
+            _, number = heapq.heappop(queue)
+            if number == last:
+                continue
+            last = number
+            settled += 1
+            if settled > FEW:
+                return False
+            for other in self._settle(number):
+                heapq.heappush(queue, (self._texts[other].order, other))
+        return True
+
+    def changes(self) -> list[tuple[int, float, int, str]]:
+        """What is now another thing than it was, as `keep_flags` takes it."""
+        return [
+            (*near, number, text.fingerprint)
+            for number, near in self._near.items()
+            if (text := self._texts[number]).is_live and near != (text.near, text.similarity)
+        ]
+
+    def _settle(self, number: int) -> list[int]:
+        """Flag a text or not, now that all before it are settled. Gives the texts that lose their original by it."""
+        order = self._texts[number].order
+        similar = self._similar(number)
+        originals = [
+            other for other in similar if self._texts[other].order < order and self._near[other][0] == 0
+        ]
+        if originals:
+            first = min(originals, key=lambda other: self._texts[other].order)
+            self._flag(number, first, similar[first])
+            return self._lost(number)
+        self._flag(number, 0, 0.0)
+        lost = [other for other in self._lost(number) if other not in similar]
+        for other, similarity in similar.items():
+            if self._texts[other].order > order:
+                lost += self._claim(other, number, similarity)
+        return [other for other in lost if self._near[other][0] != number]
+
+    def _claim(self, number: int, original: int, similarity: float) -> list[int]:
+        """Flag a text, unless its original stands before this one. Gives the texts that lose theirs by it."""
+        near = self._near[number][0]
+        if near > 0 and self._texts[near].is_live and self._texts[near].order < self._texts[original].order:
+            return []
+        self._flag(number, original, similarity)
+        return self._lost(number)
+
+    def _flag(self, number: int, original: int, similarity: float) -> None:
+        self._repeated_by[self._near[number][0]].discard(number)
+        self._near[number] = original, similarity
+        if original:
+            self._repeated_by[original].add(number)
+
+    def _lost(self, number: int) -> list[int]:
+        """The texts that are said to repeat this one."""
+        repeating = list(self._repeated_by[number])
+        self._learn(repeating)
+        return [other for other in repeating if self._texts[other].is_live]
+
+    def _similar(self, number: int) -> dict[int, float]:
+        place = np.flatnonzero(self._numbers == number)
+        if not len(place):
+            return {}  # too short for a signature
+        places, similarities = similar_to(self._signatures, self._signatures[place[0]], self._threshold)
+        similar = dict(zip(self._numbers[places].tolist(), similarities.tolist(), strict=True))
+        self._learn(list(similar))
+        return {
+            other: share for other, share in similar.items() if other != number and self._texts[other].is_live
+        }
+
+    def _learn(self, numbers: list[int]) -> None:
+        """Look up the texts, and what they nearly repeat, of which nothing is known yet."""
+        while unknown := [number for number in numbers if number > 0 and number not in self._texts]:
+            found = self._database.query(
+                f"SELECT id, characters, path, {_LIVE}, fingerprint, near, similarity FROM documents"
+                " WHERE id IN (SELECT value FROM json_each(?))",
+                (dumps(unknown),),
+            )
+            self._texts |= dict.fromkeys(unknown, _GONE)
+            for number, characters, path, is_live, fingerprint, near, similarity in found:
+                order = -characters, path
+                self._texts[number] = _Text(order, bool(is_live), fingerprint, near, similarity)
+                self._near[number] = near, similarity
+            numbers = [near for _, _, _, _, _, near, _ in found]
+
+
+_GONE = _Text((0, ""), False, "", 0, 0.0)

@@ -1,0 +1,72 @@
+"""Unicode's normal forms of any text, in a time that grows with its length.
+
+To normalise a run of combining marks takes a time that grows with the square of its length, and nothing bounds the
+length of one. So longer runs are cut first, as Unicode does it: ordinary text has none.
+
+Source: Unicode Standard Annex #15, Unicode Normalization Forms, section 13, Stream-Safe Text Format.
+"""
+
+import unicodedata
+from functools import cache
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Form: TypeAlias = Literal["NFC", "NFKC"]
+
+MOST_MARKS = 30  # that follow each other
+JOINER = "\N{COMBINING GRAPHEME JOINER}"  # which is seen by nobody, and ends a run
+# So many characters that are marks may be more marks than allowed: one stands for two at most, and a letter before
+# them for three more.
+SUSPICIOUS = 14
+_END_OF_MARKS = 0x1F000  # no character from here on is a mark
+
+
+def normalize(form: Form, text: str) -> str:
+    """The text in a normal form; in runs of more than 30 marks, with a joiner after every thirtieth."""
+    if text.isascii() or unicodedata.is_normalized(form, text):
+        return text  # marks in their order take no time, however many
+    return unicodedata.normalize(form, bound_marks(text))
+
+
+def bound_marks(text: str) -> str:
+    """The text in the stream-safe format: as it was, but for a joiner in runs of more than 30 marks."""
+    if not _has_long_run(text):
+        return text
+    bounded: list[str] = []
+    marks = 0
+    for character in text:
+        leading, trailing, is_mark = _marks_of(character)
+        if marks + leading > MOST_MARKS:
+            bounded.append(JOINER)
+            marks = 0
+        marks = marks + leading if is_mark else trailing
+        bounded.append(character)
+    return "".join(bounded)
+
+
+def _has_long_run(text: str) -> bool:
+    """Whether a run of marks may be too long."""
+    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
+    places = np.flatnonzero(_mark_table()[np.minimum(codes, _END_OF_MARKS)])
+    return bool((places[SUSPICIOUS - 1 :] - places[: 1 - SUSPICIOUS] == SUSPICIOUS - 1).any())
+
+
+@cache
+def _mark_table() -> NDArray[np.bool_]:
+    """By its code, whether a character is, or begins with, a combining mark."""
+    table = np.zeros(_END_OF_MARKS + 1, bool)
+    for code, character in enumerate(map(chr, range(_END_OF_MARKS))):
+        if unicodedata.combining(character) or unicodedata.decomposition(character):
+            table[code] = _marks_of(character)[0] > 0
+    return table
+
+
+def _marks_of(character: str) -> tuple[int, int, bool]:
+    """How many marks a character begins and ends with when it is taken apart, and whether it is marks alone."""
+    classes = [unicodedata.combining(part) for part in unicodedata.normalize("NFKD", character)]
+    is_mark = all(classes)
+    leading = len(classes) if is_mark else classes.index(0)
+    trailing = len(classes) if is_mark else classes[::-1].index(0)
+    return leading, trailing, is_mark

@@ -1,0 +1,72 @@
+"""A library that another instance changes while it is read: whoever reads it comes to an end, with nothing false."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from core.config.corpus import CleaningConfig, CorpusConfig
+from core.corpus import search_index
+from core.corpus.library import Library
+
+NAMES = ("a", "b", "c")
+
+
+@pytest.fixture
+def second(library, tmp_path) -> Iterator[Library]:
+    with Library(tmp_path / "library.sqlite") as opened:
+        yield opened
+
+
+@pytest.fixture
+def reading(library, add) -> Iterator[str]:
+    """The letters of three documents' validation texts, the first of which has been read."""
+    for name in NAMES:
+        add(f"/{name}.txt", f"{name}\n" * 10)
+    passages = library.passages("val", CorpusConfig(), CleaningConfig())
+    letters = (passage.text[0] for passage in passages)
+    assert next(letters) == "a"
+    return letters
+
+
+def numbers(library, *names: str) -> list[int]:
+    return [row.id for row in library.rows() if row.name.removesuffix(".txt") in names]
+
+
+def test_a_document_that_is_removed_while_passages_are_read_is_still_among_them(second, reading):
+    second.remove(numbers(second, "b", "c"))
+    assert list(reading) == ["b", "c"]
+
+
+def test_a_text_that_is_handed_to_a_copy_meanwhile_is_still_read(second, reading, read):
+    second.record("/z.txt", read("b\n" * 10), 20)
+    second.remove(numbers(second, "b"))
+    assert list(reading) == ["b", "c"]
+
+
+@pytest.mark.parametrize("change", ["purged", "replaced"])
+def test_a_text_that_has_gone_meanwhile_is_left_out_and_the_fingerprint_tells(
+    second, reading, read, change, library
+):
+    before = library.fingerprint(CorpusConfig(), CleaningConfig())
+    if change == "replaced":
+        second.record("/b.txt", read("B\n" * 10), 20)
+    else:
+        second.remove(numbers(second, "b"))
+        second.purge_removed()
+    assert list(reading) == ["c"]
+    assert library.fingerprint(CorpusConfig(), CleaningConfig()) != before
+
+
+def test_a_hit_that_is_removed_before_it_is_shown_is_left_out(library, second, add, monkeypatch):
+    add("/a.txt", "sheep graze")
+    kept = add("/b.txt", "sheep sleep").document_id
+    list(library.index_texts())
+    find = search_index._with_words
+
+    def find_and_remove(*arguments: object) -> list[int]:
+        found = find(*arguments)
+        second.remove(numbers(second, "a"))
+        return found
+
+    monkeypatch.setattr(search_index, "_with_words", find_and_remove)
+    assert [hit.document_id for hit in library.search("sheep")] == [kept]

@@ -1,0 +1,158 @@
+"""Flags that are brought up to date are those of a comparison of all."""
+
+import hashlib
+import random
+import time
+
+import numpy as np
+import pytest
+
+from core.control import StopToken
+from core.corpus import near_update
+from core.corpus.duplicates import Digested, TextDigest
+from core.corpus.library import Library
+from core.corpus.near_duplicates import SIGNATURE_VALUES
+from core.documents.document import Document
+
+LETTERS = "abcdefgh"
+
+
+def signature(family: int, changes: int, seed: int) -> bytes:
+    """One of a family: two of them differ in as many values, or more, as their changes do."""
+    made = np.random.default_rng(family).integers(0, 65536, SIGNATURE_VALUES).astype("<u2")
+    made[:changes] = np.random.default_rng(1000 + seed).integers(0, 65536, changes).astype("<u2")
+    return made.tobytes()
+
+
+def keep(library: Library, path: str, characters: int, signature: bytes) -> int:
+    text = (f"{path} {hashlib.sha256(signature).hexdigest()} ") * 40
+    document = Document(path, "text", hashlib.sha256((path + text).encode()).hexdigest(), text[:characters])
+    fingerprint = hashlib.sha256(document.text.encode()).hexdigest()
+    digested = Digested(document, TextDigest(fingerprint, signature, characters))
+    return library.record(path, digested, characters).document_id
+
+
+def flags(library: Library) -> dict[str, tuple[str, float]]:
+    return {row.name: (row.near, row.similarity) for row in library.rows() if row.near}
+
+
+def up_to_date(library: Library) -> dict[str, tuple[str, float]]:
+    """The flags, which must be those that a comparison of all gives."""
+    counted = library.update_near_duplicates()
+    updated = flags(library)
+    assert counted == len(updated)
+    assert library.find_near_duplicates() == len(updated)
+    assert flags(library) == updated
+    return updated
+
+
+class Walk:
+    """Everything that changes what is to be compared, in a random order."""
+
+    def __init__(self, library: Library, seed: int) -> None:
+        self.library, self.chance = library, random.Random(seed)
+        self.removed: list[int] = []
+
+    def step(self) -> None:
+        doings = [self.keep] * 5 + [self.remove, self.restore, self.copy]
+        self.chance.choice(doings)()
+
+    def keep(self) -> None:
+        changes = self.chance.choice([0, 20, 36, 80])  # the last two are not similar to each other
+        made = signature(self.chance.randrange(2), changes, changes)
+        path = f"/{self.chance.choice(LETTERS)}.txt"
+        keep(self.library, path, self.chance.randrange(200, 300), made)
+
+    def remove(self) -> None:
+        self.removed = [row.id for row in self.library.rows() if self.chance.random() < 0.2]
+        self.library.remove(self.removed)
+
+    def restore(self) -> None:
+        self.library.restore(self.removed)
+        self.removed = []
+
+    def copy(self) -> None:
+        rows = [row for row in self.library.rows() if row.state == "done"]
+        if rows:
+            text = self.library.text(self.chance.choice(rows).id)
+            sha256 = hashlib.sha256(text.encode()).hexdigest()
+            digest = TextDigest(sha256, b"", len(text))
+            self.library.record("/copy.txt", Digested(Document("", "text", sha256, text), digest), len(text))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_whatever_comes_and_goes_the_flags_are_those_of_a_comparison_of_all(library, seed):
+    walk = Walk(library, seed)
+    for _ in range(40):
+        for _ in range(walk.chance.randint(1, 3)):
+            walk.step()
+        up_to_date(library)
+
+
+def test_a_longer_text_takes_over_what_repeated_a_shorter_one(library):
+    chain = [signature(0, changes, 0) for changes in (0, 26, 52)]  # the ends are not similar
+    keep(library, "/shortest.txt", 200, chain[2])
+    keep(library, "/middle.txt", 210, chain[1])
+    assert {name: near for name, (near, _) in up_to_date(library).items()} == {"shortest.txt": "middle.txt"}
+    keep(library, "/longest.txt", 220, chain[0])
+    said = up_to_date(library)
+    assert said["middle.txt"][0] == "longest.txt"
+    assert "shortest.txt" not in said or said["shortest.txt"][0] == "longest.txt"
+
+
+def test_where_much_came_all_are_compared(library, monkeypatch):
+    compared = []
+    find = near_update.find_near_duplicates
+    monkeypatch.setattr(near_update, "find_near_duplicates", lambda *all: compared.append(1) or find(*all))
+    for number in range(near_update.FEW + 1):
+        keep(library, f"/{number}.txt", 200, signature(0, 10, number))
+    assert library.update_near_duplicates() == near_update.FEW
+    assert compared == [1]
+    keep(library, "/longest.txt", 300, signature(0, 0, 0))
+    assert library.update_near_duplicates() == near_update.FEW + 1
+    assert compared == [1], "what changes hands at once is not looked at again"
+
+
+@pytest.mark.parametrize("compare", [Library.find_near_duplicates, Library.update_near_duplicates])
+def test_a_stop_leaves_the_flags_as_they_were_and_the_next_time_finds_all(library, compare):
+    keep(library, "/long.txt", 220, signature(0, 0, 0))
+    keep(library, "/short.txt", 210, signature(0, 10, 1))
+    stop = StopToken()
+    stop.set()
+    assert compare(library, stop=stop) == 0
+    assert flags(library) == {}
+    assert library.update_near_duplicates() == 1
+
+
+def test_a_text_that_is_too_short_to_compare_is_looked_at_once(library):
+    keep(library, "/short.txt", 20, b"")
+    assert near_update._touched(library._database)
+    library.update_near_duplicates()
+    assert not near_update._touched(library._database)
+
+
+def test_a_saved_file_among_20_000_is_compared_in_a_fraction_of_the_time(library):
+    rows = (
+        (f"/{number:05}.txt", f"{number:064}", 200 + number % 977, near_update.NOT_COMPARED)
+        for number in range(20_000)
+    )
+    made = np.random.default_rng(0).integers(0, 65536, (20_000, SIGNATURE_VALUES)).astype("<u2")
+    database = library._database
+    with database.transaction():
+        database.change_all(
+            "INSERT INTO documents (path, kind, state, reason, sha256, fingerprint, pages, characters, bytes,"
+            " text_bytes, confidence, near) VALUES (?1, 'text', 'done', '', ?2, ?2, 1, ?3, ?3, ?3, -1, ?4)",
+            rows,
+        )
+        database.change_all(
+            "INSERT INTO signatures SELECT id, ? FROM documents WHERE path = ?",
+            ((values.tobytes(), f"/{number:05}.txt") for number, values in enumerate(made)),
+        )
+    library.update_near_duplicates()
+    keep(library, "/saved.txt", 190, made[7].tobytes())
+    started = time.process_time()
+    assert library.update_near_duplicates() == 1
+    few = time.process_time() - started
+    started = time.process_time()
+    assert library.find_near_duplicates() == 1
+    assert few < (time.process_time() - started) / 3
