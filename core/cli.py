@@ -23,11 +23,11 @@ from core.config.toml import checked, parse_assignments, read_run, setting_group
 from core.errors import UserFacingError
 from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
+from core.signals import INTERRUPTED
 from core.tasks.evaluate_sample import evaluate_sample
 from core.tasks.open_model import open_model
 from core.tasks.reply import complete, reply
 from core.tasks.train_model import resume_run, train_model
-from core.terminal import INTERRUPTED
 
 app = typer.Typer(
     add_completion=False,

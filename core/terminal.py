@@ -45,6 +45,7 @@ from core.events import (
     TokenizerBuilt,
     TokenWritten,
 )
+from core.signals import ENDING
 from core.tasks.bench_events import BenchFact, BenchMeasured, FuzzChecked
 
 Result = TypeVar("Result")
@@ -59,7 +60,6 @@ NUMBERS = {
 INDEXING, LEARNING, ENCODING = "Making texts searchable", "Learning a vocabulary", "Encoding characters"
 LONGEST_LINE = 100_000  # characters, of a table that goes into a file or another program
 WORTH_A_LINE = {"warning", "encrypted", "failed"}  # a folder can hold thousands of files of no known kind
-INTERRUPTED = 130  # the shell's own code for a command ended by Ctrl+C
 
 
 def follow(open_stream: OpenStream[Result], as_json: bool) -> tuple[Result, bool]:
@@ -124,7 +124,7 @@ def stopping_on_signals(stop: StopToken) -> Iterator[None]:
         signal.signal(number, signal.SIG_DFL)
         print("stopping at the next safe point ...", file=sys.stderr)
 
-    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.signal(number, ask) for number in ENDING}
     try:
         yield
     finally:

@@ -7,7 +7,8 @@ from typing import Any
 import typer
 
 from core.runs.folder import Workspace
-from core.terminal import INTERRUPTED, OpenStream, Result, follow, print_record, print_table
+from core.signals import INTERRUPTED
+from core.terminal import OpenStream, Result, follow, print_record, print_table
 
 
 @dataclass(frozen=True, slots=True)
