@@ -17,6 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from core.control import StopToken
+from core.errors import UserFacingError
 from core.events import (
     ArchiveOpened,
     ContextMoved,
@@ -80,6 +81,12 @@ def follow(open_stream: OpenStream[Result], as_json: bool) -> tuple[Result, bool
             except StopIteration as end:
                 return end.value, stop.asked
             screen.show(event)
+
+
+def print_failure(error: UserFacingError) -> None:
+    """What happened and what to do next, on stderr; bytes of a path that are no UTF-8 are spelled out."""
+    said = f"error: {error.message}\n{error.remedy}"
+    print(said.encode("utf-8", "backslashreplace").decode(), file=sys.stderr)
 
 
 def print_record(record: dict[str, object]) -> None:

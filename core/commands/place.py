@@ -20,10 +20,19 @@ class Place:
     open_window: Callable[[Workspace], int]
 
 
-def perform(context: typer.Context, open_stream: OpenStream[Result]) -> tuple[Result, int]:
-    """Follow a task and give its result and exit code."""
+def perform(
+    context: typer.Context, open_stream: OpenStream[Result], writes: bool = True
+) -> tuple[Result, int]:
+    """Follow a task and give its result and exit code.
+
+    Args:
+        writes: False for a task that only reads: it also works in a workspace that must not be written.
+    """
     here: Place = context.obj
-    here.workspace.prepare()
+    if writes:
+        here.workspace.prepare()
+    else:
+        here.workspace.look()
     result, stopped = follow(open_stream, here.as_json)
     return result, INTERRUPTED if stopped else 0
 

@@ -23,6 +23,8 @@ from core.runs.folder import RunFolder, Workspace
 from core.runs.journal import read_events
 from core.runs.state import OPTIMIZER, WEIGHTS, CheckpointState, check_file, read_state
 
+LONGEST_STEP = 20  # digits; of thousands, Python makes no number
+
 
 @dataclass(frozen=True, slots=True)
 class RunSummary:
@@ -180,8 +182,8 @@ def find_checkpoint(run: RunFolder, which: str) -> Path:
 
 
 def _step_or_none(which: str) -> int | None:
-    digits = which.removeprefix("step-")
-    return int(digits) if digits.isdecimal() else None
+    digits = which.removeprefix("step-").lstrip("0")
+    return int(digits) if digits.isdecimal() and len(digits) <= LONGEST_STEP else None
 
 
 def _config_or_none(folder: RunFolder) -> RunConfig | None:
