@@ -1,9 +1,17 @@
 """The program's door: without a command the window, with one the command line, which never loads Qt."""
 
 import sys
-from typing import TYPE_CHECKING
 
-from core.process import prepare_process
+from core.signals import exit_on_signals, ignore_signals, unwind_on_signals
+
+READER = "--multiprocessing-fork"  # the first argument of a worker process of a frozen application
+
+if __name__ == "__main__" and sys.argv[1:2] != [READER]:  # before anything that takes a moment to import
+    exit_on_signals()
+
+from typing import TYPE_CHECKING  # noqa: E402  # only now
+
+from core.process import prepare_process  # noqa: E402
 
 if TYPE_CHECKING:
     from core.runs.folder import Workspace
@@ -14,11 +22,16 @@ def main() -> int:
     prepare_process()
     from core import cli  # after the allocator is told, for torch comes with some commands
 
-    return cli.run(sys.argv[1:], open_window)
+    try:
+        unwind_on_signals()
+        return cli.run(sys.argv[1:], open_window)
+    finally:
+        ignore_signals()
 
 
 def open_window(workspace: "Workspace") -> int:
     """Show the window on a workspace until it is closed."""
+    exit_on_signals()  # until the window has its own answer, and nothing that Qt calls can be left by an exception
     from app.application import run
 
     return run(workspace)

@@ -1,6 +1,6 @@
 """The command line: arguments → config → task → lines on the terminal, and an exit code.
 
-0 done, 1 a failure told in a sentence, 2 wrong usage, 130 stopped by Ctrl+C. torch loads only with the commands
+0 done, 1 a failure told in a sentence, 2 wrong usage, 130 stopped by Ctrl+C or SIGTERM. torch loads only with the commands
 that compute, Qt with none.
 """
 
@@ -15,19 +15,26 @@ import platformdirs
 import typer
 
 from core.commands import bench, documents, tokenizer
+from core.commands.arguments import home_path, named, named_path, unicode_text
+from core.commands.password import refuse_typed_password
 from core.commands.place import Place, perform, print_rows
 from core.config.presets import DEFAULT_PRESET, PRESETS, preset_run
+from core.config.run import RunConfig
 from core.config.sampling import SamplingConfig
 from core.config.setting import Setting, describe
 from core.config.toml import checked, parse_assignments, read_run, setting_groups, with_settings
-from core.errors import UserFacingError
+from core.control import StopToken
+from core.errors import RunBusyError, RunExistsError, UserFacingError
+from core.events import RunEnded
 from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
+from core.signals import INTERRUPTED
+from core.system_errors import system_error
 from core.tasks.evaluate_sample import evaluate_sample
 from core.tasks.open_model import open_model
 from core.tasks.reply import complete, reply
 from core.tasks.train_model import resume_run, train_model
-from core.terminal import INTERRUPTED
+from core.terminal import Stream, print_failure
 
 app = typer.Typer(
     add_completion=False,
@@ -52,10 +59,12 @@ def run(arguments: Sequence[str], open_window: Callable[[Workspace], int]) -> in
         open_window: Shows the window on a workspace, for when no command is given.
     """
     try:
+        refuse_typed_password(arguments)
         app(hoisted(arguments), obj=open_window)
     except UserFacingError as error:
-        print(f"error: {error.message}\n{error.remedy}", file=sys.stderr)
-        return error.exit_code
+        return _told(error)
+    except OSError as error:  # which nobody below knew better how to tell
+        return _flushed(_told(system_error(error)))
     except SystemExit as end:  # how typer ends, after telling what is wrong with the arguments
         return _flushed(int(end.code or 0))
     except KeyboardInterrupt:
@@ -63,12 +72,25 @@ def run(arguments: Sequence[str], open_window: Callable[[Workspace], int]) -> in
     raise AssertionError("typer came back without an exit code")
 
 
+def _told(error: UserFacingError) -> int:
+    print_failure(error)
+    return error.exit_code
+
+
 def _flushed(code: int) -> int:
     try:
         sys.stdout.flush()
     except BrokenPipeError:  # the reader, such as `head`, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _close_output()
+    except OSError as error:  # a file on a full disk
+        _close_output()
+        return code or _told(system_error(error))
     return code
+
+
+def _close_output() -> None:
+    """Let what is still to be printed go nowhere, or the interpreter's end would try once more."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def hoisted(arguments: Sequence[str]) -> list[str]:
@@ -101,14 +123,19 @@ def place(
     context: typer.Context,
     workspace: Annotated[
         Path | None,
-        typer.Option(help="The folder of library, data sets and runs.", envvar="SHEEPOP_WORKSPACE"),
+        typer.Option(
+            help="The folder of library, data sets and runs.",
+            envvar="SHEEPOP_WORKSPACE",
+            parser=home_path,
+            metavar="DIR",
+        ),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON object per event and line.")] = False,
 ) -> int:
     """Settle where to work; without a command, open the window there."""
     root = workspace or Path(platformdirs.user_data_dir("SheepOp Studio", False))
     open_window: Callable[[Workspace], int] = context.obj
-    context.obj = Place(Workspace(root.expanduser().absolute()), json, open_window)
+    context.obj = Place(Workspace(root.absolute()), json, open_window)
     return open_window(context.obj.workspace) if context.invoked_subcommand is None else 0
 
 
@@ -116,12 +143,14 @@ def place(
 def train(
     context: typer.Context,
     run_file: Annotated[
-        Path | None, typer.Argument(metavar="[RUN.toml]", help="Settings to start from.")
+        Path | None,
+        typer.Argument(metavar="[RUN.toml]", help="Settings to start from.", parser=named_path),
     ] = None,
     name: Annotated[
-        str, typer.Option(help="The run's name; by default a new one, or the last with --resume.")
-    ] = "",
-    preset: Annotated[str, typer.Option(help=f"One of {', '.join(PRESETS)}.")] = "",
+        str | None,
+        typer.Option(help="The run's name; by default a new one, or the last with --resume.", callback=named),
+    ] = None,
+    preset: Annotated[str | None, typer.Option(help=f"One of {', '.join(PRESETS)}.", callback=named)] = None,
     set_: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="training.max_steps=200; repeat for more."),
@@ -138,17 +167,23 @@ def train(
             raise typer.BadParameter("a run goes on with its own settings; leave out RUN.toml and --preset")
         resumed = name or _last_run(workspace)
         return perform(context, lambda stop: resume_run(workspace, resumed, changes, stop))[1]
-    base = read_run(run_file, preset) if run_file else preset_run(preset or DEFAULT_PRESET)
+    base = read_run(run_file, preset or "") if run_file else preset_run(preset or DEFAULT_PRESET)
     config = with_settings(base, changes)
-    new = name or Catalog(workspace).unused_name()
-    return perform(context, lambda stop: train_model(workspace, new, config, stop))[1]
+    return perform(
+        context,
+        lambda stop: (
+            train_model(workspace, name, config, stop) if name else _train_unnamed(workspace, config, stop)
+        ),
+    )[1]
 
 
 @app.command()
 def generate(
     context: typer.Context,
     name: Annotated[str, typer.Argument(help="The run.")],
-    prompt: Annotated[str, typer.Option(help="The text to continue, or the message to answer.")] = "",
+    prompt: Annotated[
+        str, typer.Option(help="The text to continue, or the message to answer.", callback=unicode_text)
+    ] = "",
     max_new_tokens: Annotated[int | None, typer.Option(help=SAMPLING_HELP["max_new_tokens"])] = None,
     temperature: Annotated[float | None, typer.Option(help=SAMPLING_HELP["temperature"])] = None,
     top_k: Annotated[int | None, typer.Option(help=SAMPLING_HELP["top_k"])] = None,
@@ -182,19 +217,25 @@ def generate(
     }
     changes = {key: value for key, value in given.items() if value is not None}
     checked(SamplingConfig, changes)  # before the model is opened: a wrong number should not cost a wait
-    model, code = perform(context, lambda stop: open_model(workspace, name, checkpoint, stop))
+    model, code = perform(context, lambda stop: open_model(workspace, name, checkpoint, stop), writes=False)
     if code:
         return code
     sampling = checked(SamplingConfig, model.sampling.model_dump() | changes)
-    if model.has_conversations if chat is None else chat:
-        return perform(context, lambda stop: reply(model, [("user", prompt)], sampling, stop))[1]
-    return perform(context, lambda stop: complete(model, prompt, sampling, stop))[1]
+    answers = model.has_conversations if chat is None else chat
+    messages = [("user", prompt)]
+    return perform(
+        context,
+        lambda stop: (
+            reply(model, messages, sampling, stop) if answers else complete(model, prompt, sampling, stop)
+        ),
+        writes=False,
+    )[1]
 
 
 @app.command()
 def runs(context: typer.Context) -> int:
     """List the runs, the last changed first."""
-    context.obj.workspace.prepare()
+    context.obj.workspace.look()
     rows = [asdict(run) for run in Catalog(context.obj.workspace).runs()]
     columns = (
         "name",
@@ -219,7 +260,7 @@ def evaluate_sample_command(
 ) -> int:
     """Ask a run the held-out questions about the sample corpus."""
     workspace: Workspace = context.obj.workspace
-    return perform(context, lambda stop: evaluate_sample(workspace, name, checkpoint, stop))[1]
+    return perform(context, lambda stop: evaluate_sample(workspace, name, checkpoint, stop), writes=False)[1]
 
 
 @app.command()
@@ -237,6 +278,17 @@ def settings(context: typer.Context) -> int:
     ]
     print_rows(context, "setting", ("name", "default", "limits", "help"), rows)
     return 0
+
+
+def _train_unnamed(workspace: Workspace, config: RunConfig, stop: StopToken) -> Stream[RunEnded]:
+    """Train under the first name that is free, and under the next where another command takes that one first."""
+    while True:
+        name = Catalog(workspace).unused_name()
+        try:
+            return (yield from train_model(workspace, name, config, stop))
+        except (RunExistsError, RunBusyError):
+            if name == Catalog(workspace).unused_name():  # it would be tried for ever
+                raise
 
 
 def _last_run(workspace: Workspace) -> str:

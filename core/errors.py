@@ -66,6 +66,26 @@ class BadConfigFileError(UsageError):
         self.remedy = "Correct the file, or leave it out and choose a preset with --preset."
 
 
+class PasswordOnCommandLineError(UsageError):
+    """A password among the arguments, where every user of the machine could read it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.message = "--password takes no value: what stands on a command line can be read by every user."
+        self.remedy = (
+            "Write --password alone to be asked for it, or put it into the variable SHEEPOP_PASSWORD."
+        )
+
+
+class PasswordUnaskedError(UsageError):
+    """A password is to be asked for where nobody could answer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.message = "There is no terminal to ask for the password on."
+        self.remedy = "Put it into the environment variable SHEEPOP_PASSWORD."
+
+
 # Files and documents
 
 
@@ -334,10 +354,16 @@ class DeviceMissingError(UserFacingError):
 class WorkspaceError(UserFacingError):
     """A workspace that cannot be used. `reason` completes "cannot be used: ..."."""
 
-    def __init__(self, path: Path, reason: str) -> None:
-        super().__init__(path, reason)
+    def __init__(
+        self, path: Path, reason: str, remedy: str = "Choose another workspace with --workspace DIR."
+    ) -> None:
+        super().__init__(path, reason, remedy)
         self.message = f"The workspace {path} cannot be used: {reason}."
-        self.remedy = "Choose another with --workspace DIR, or change the folder's permissions."
+        self.remedy = remedy
+
+
+class ReadOnlyWorkspaceError(WorkspaceError):
+    """A workspace that must not be written, or not be read, by this user or on this file system."""
 
 
 class WorkspaceGoneError(UserFacingError):
@@ -350,12 +376,22 @@ class WorkspaceGoneError(UserFacingError):
 
 
 class DiskFullError(UserFacingError):
-    """No room left. What was there before is untouched."""
+    """No room left, on the disk or of the user's share of it. What was there before is untouched."""
 
-    def __init__(self, path: Path) -> None:
-        super().__init__(path)
-        self.message = f"The disk is full: {path} could not be written, and what was there before is kept."
+    def __init__(self, path: Path, by_quota: bool = False) -> None:
+        super().__init__(path, by_quota)
+        full = "Your share of the disk (quota) is used up" if by_quota else "The disk is full"
+        self.message = f"{full}: {path} could not be written, and what was there before is kept."
         self.remedy = "Free some space, then go on (a run continues with --resume)."
+
+
+class SystemRefusalError(UserFacingError):
+    """Something that the system refused. `reason` completes "The system refused ...: ..."."""
+
+    def __init__(self, what: str, reason: str, remedy: str) -> None:
+        super().__init__(what, reason, remedy)
+        self.message = f"The system refused {what}: {reason}."
+        self.remedy = remedy
 
 
 class NoDisplayError(UsageError):

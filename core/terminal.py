@@ -17,6 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from core.control import StopToken
+from core.errors import UserFacingError
 from core.events import (
     ArchiveOpened,
     ContextMoved,
@@ -45,6 +46,7 @@ from core.events import (
     TokenizerBuilt,
     TokenWritten,
 )
+from core.signals import ENDING
 from core.tasks.bench_events import BenchFact, BenchMeasured, FuzzChecked
 
 Result = TypeVar("Result")
@@ -59,7 +61,6 @@ NUMBERS = {
 INDEXING, LEARNING, ENCODING = "Making texts searchable", "Learning a vocabulary", "Encoding characters"
 LONGEST_LINE = 100_000  # characters, of a table that goes into a file or another program
 WORTH_A_LINE = {"warning", "encrypted", "failed"}  # a folder can hold thousands of files of no known kind
-INTERRUPTED = 130  # the shell's own code for a command ended by Ctrl+C
 
 
 def follow(open_stream: OpenStream[Result], as_json: bool) -> tuple[Result, bool]:
@@ -80,6 +81,12 @@ def follow(open_stream: OpenStream[Result], as_json: bool) -> tuple[Result, bool
             except StopIteration as end:
                 return end.value, stop.asked
             screen.show(event)
+
+
+def print_failure(error: UserFacingError) -> None:
+    """What happened and what to do next, on stderr; bytes of a path that are no UTF-8 are spelled out."""
+    said = f"error: {error.message}\n{error.remedy}"
+    print(said.encode("utf-8", "backslashreplace").decode(), file=sys.stderr)
 
 
 def print_record(record: dict[str, object]) -> None:
@@ -124,7 +131,7 @@ def stopping_on_signals(stop: StopToken) -> Iterator[None]:
         signal.signal(number, signal.SIG_DFL)
         print("stopping at the next safe point ...", file=sys.stderr)
 
-    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.signal(number, ask) for number in ENDING}
     try:
         yield
     finally:

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from core.commands.arguments import named_path
 from core.commands.place import perform
 
 app = typer.Typer(help="Measure this machine, against a peer, in interleaved rounds.")
@@ -47,7 +48,10 @@ def fuzz_import_command(
     context: typer.Context,
     seconds: Annotated[float, typer.Option(min=1, help="How long.")] = 60,
     seed: Annotated[int, typer.Option(help="The same seed damages the same files in the same way.")] = 1,
-    kept: Annotated[Path, typer.Option(help="Where files that broke a reader are kept.")] = Path("fuzz"),
+    kept: Annotated[
+        Path,
+        typer.Option(help="Where files that broke a reader are kept.", parser=named_path, metavar="DIR"),
+    ] = Path("fuzz"),
 ) -> int:
     """Import files damaged on purpose, and check that each ends in a state within its limits."""
     from core.tasks.fuzz_import import fuzz_import

@@ -1,6 +1,6 @@
 """The commands on files and documents: import, list, search, take in and leave out."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -8,18 +8,23 @@ from typing import Annotated, Literal
 
 import typer
 
+from core.commands.arguments import document_ids, document_number, named_path
+from core.commands.password import VARIABLE, take_password
 from core.commands.place import perform, print_rows
 from core.config.corpus import CleaningConfig, ImportConfig
 from core.config.setting import describe
-from core.config.toml import checked, parse_assignments
+from core.config.toml import checked, parse_assignments, secret_names
 from core.corpus.clean import clean
 from core.corpus.library import DocumentRow, Library
 from core.documents.folders import refuse_missing
+from core.errors import MissingPathError, PasswordOnCommandLineError
 from core.events import ImportFinished
+from core.runs.folder import Workspace
 from core.tasks.import_files import continue_import, import_files
 from core.tasks.look_at_library import search_library
 from core.tasks.make_sample import make_sample
 from core.tasks.watch_and_import import watch_and_import
+from core.terminal import print_failure
 
 app = typer.Typer()
 
@@ -27,7 +32,10 @@ HELP = {setting.name: setting.help for setting in describe(ImportConfig)}
 COLUMNS = ("id", "path", "kind", "state", "reason", "pages", "characters")
 AGAIN = ("failed", "cancelled", "encrypted")  # what a retry reads again
 
-Ids = Annotated[list[int], typer.Argument(metavar="ID...", help="Numbers, as `documents` lists them.")]
+Ids = Annotated[
+    list[int],
+    typer.Argument(metavar="ID...", help="Numbers, as `documents` lists them.", callback=document_ids),
+]
 
 
 @app.command()
@@ -41,11 +49,22 @@ def sample(context: typer.Context) -> int:
 def import_command(
     context: typer.Context,
     paths: Annotated[
-        list[Path] | None, typer.Argument(help="Files and folders; folders with all that is in them.")
+        list[Path] | None,
+        typer.Argument(
+            help="Files and folders; folders with all that is in them.",
+            parser=named_path,
+            metavar="[PATH]...",
+        ),
     ] = None,
     ocr: Annotated[Literal["auto", "force", "off"], typer.Option(help=HELP["ocr"])] = "auto",
     languages: Annotated[str, typer.Option(help=HELP["languages"])] = "eng",
-    password: Annotated[str, typer.Option(help=HELP["password"])] = "",
+    password: Annotated[
+        bool,
+        typer.Option(
+            "--password",
+            help=f"Ask for a password. {HELP['password']} The environment variable {VARIABLE} has it otherwise.",
+        ),
+    ] = False,
     field: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help=HELP["text_fields"] + " Repeat for more.")
     ] = None,
@@ -64,30 +83,36 @@ def import_command(
         bool, typer.Option("--watch", help="Wait for new and changed files in the folder, until Ctrl+C.")
     ] = False,
 ) -> int:
-    """Read files into the library. Exits with 1 where nothing could be read."""
+    """Read files into the library. Exits with 1 where a path is missing, or where nothing could be read."""
     workspace = context.obj.workspace
-    if go_on:
-        if paths or retry or again or watch:
-            raise typer.BadParameter(
-                "it reads the files that are left, and no others", param_hint="--continue"
-            )
-        return _code(*perform(context, lambda stop: continue_import(workspace, password, stop)))
-    refuse_missing(paths or ())
-    values = {"ocr": ocr, "languages": languages, "password": password, "text_fields": field or ()}
-    config = checked(ImportConfig, values | parse_assignments(set_ or []))
-    if not paths and not retry:
+    if go_on and (paths or retry or again or watch):
+        raise typer.BadParameter("it reads the files that are left, and no others", param_hint="--continue")
+    if not go_on and not paths and not retry:
         raise typer.BadParameter("name files or folders, or use --retry or --continue", param_hint="PATH")
-    wanted = [*(paths or ()), *(_paths_to_retry(context) if retry else ())]
+    changes = parse_assignments(set_ or [])
+    if not changes.keys().isdisjoint(secret_names(ImportConfig)):
+        raise PasswordOnCommandLineError
+    config = checked(ImportConfig, {"ocr": ocr, "languages": languages, "text_fields": field or ()} | changes)
+    config = checked(ImportConfig, config.model_dump() | {"password": take_password(password)})
+    if go_on:
+        return _code(*perform(context, lambda stop: continue_import(workspace, config.password, stop)))
+    missing = _missing(paths or ())
+    there = [path for path in paths or () if path not in missing]
     if watch:
-        if retry or again or len(wanted) != 1 or not wanted[0].is_dir():
+        if retry or again or missing or len(there) != 1 or not there[0].is_dir():
             raise typer.BadParameter("name one folder, without --retry and --again", param_hint="--watch")
-        return perform(context, lambda stop: watch_and_import(wanted[0], config, workspace, stop))[1]
+        return perform(context, lambda stop: watch_and_import(there[0], config, workspace, stop))[1]
+    for path in missing:
+        print_failure(MissingPathError(path))
+    wanted = [*there, *(_paths_to_retry(context) if retry else ())]
     if not wanted:
-        _tell(context, "Nothing failed, was locked or was cancelled: there is nothing to read again.")
-        return 0
-    return _code(
+        if not missing:
+            _tell(context, "Nothing failed, was locked or was cancelled: there is nothing to read again.")
+        return int(bool(missing))
+    code = _code(
         *perform(context, lambda stop: import_files(wanted, config, workspace, stop, again or retry))
     )
+    return code or int(bool(missing))
 
 
 @app.command()
@@ -101,7 +126,7 @@ def documents(
     ] = False,
 ) -> int:
     """List every file that was imported or tried."""
-    with _library(context) as library:
+    with _library(context, for_reading=True) as library:
         rows = [
             row
             for row in library.rows()
@@ -117,13 +142,16 @@ def documents(
 @app.command()
 def text(
     context: typer.Context,
-    document: Annotated[int, typer.Argument(metavar="ID", help="Its number, as `documents` lists it.")],
+    document: Annotated[
+        int,
+        typer.Argument(metavar="ID", help="Its number, as `documents` lists it.", callback=document_number),
+    ],
     cleaned: Annotated[
         bool, typer.Option("--cleaned", help="As training reads it, not as it was read.")
     ] = False,
 ) -> int:
     """Print the text of a document."""
-    with _library(context) as library:
+    with _library(context, for_reading=True) as library:
         found, row = library.text(document), library.row(document)
     if cleaned:
         found = clean(found, row.kind, CleaningConfig())
@@ -139,8 +167,8 @@ def search(
 ) -> int:
     """Find documents by the words in them."""
     workspace = context.obj.workspace
-    hits, code = perform(context, lambda stop: search_library(workspace, query, stop))
-    with _library(context) as library:
+    hits, code = perform(context, lambda stop: search_library(workspace, query, stop), writes=False)
+    with _library(context, for_reading=True) as library:
         rows = [
             {"id": hit.document_id, "path": library.row(hit.document_id).path, "snippet": hit.snippet}
             for hit in (hits or ())[:most]
@@ -158,7 +186,7 @@ def include(context: typer.Context, ids: Ids) -> int:
 @app.command()
 def exclude(
     context: typer.Context,
-    ids: Annotated[list[int] | None, typer.Argument(metavar="[ID...]")] = None,
+    ids: Annotated[list[int] | None, typer.Argument(metavar="[ID...]", callback=document_ids)] = None,
     near_duplicates: Annotated[
         bool, typer.Option("--near-duplicates", help="All that nearly repeat another document.")
     ] = False,
@@ -206,18 +234,34 @@ def _tell(context: typer.Context, sentence: str) -> None:
 
 
 def _paths_to_retry(context: typer.Context) -> list[Path]:
-    with _library(context) as library:
+    with _library(context, for_reading=True) as library:
         rows: list[DocumentRow] = library.rows()
     return [Path(row.path) for row in rows if row.state in AGAIN]
 
 
 @contextmanager
-def _library(context: typer.Context) -> Iterator[Library]:
-    context.obj.workspace.prepare()
-    with Library(context.obj.workspace.library) as library:
+def _library(context: typer.Context, for_reading: bool = False) -> Iterator[Library]:
+    workspace: Workspace = context.obj.workspace
+    if for_reading:
+        workspace.look()
+    else:
+        workspace.prepare()
+    with Library(workspace.library, for_reading) as library:
         yield library
 
 
+def _missing(paths: Sequence[Path]) -> list[Path]:
+    """Those that do not exist; a file in an archive does where the archive does."""
+    missing = []
+    for path in paths:
+        try:
+            refuse_missing([path])
+        except MissingPathError:
+            missing.append(path)
+    return missing
+
+
 def _code(finished: ImportFinished, code: int) -> int:
-    """1 where files failed and none was read: a script should not take that for success."""
-    return code or int(bool(finished.failed) and not (finished.done or finished.duplicates))
+    """1 where there were files and none was read: a script should not take that for success."""
+    unread = finished.failed + finished.unsupported
+    return code or int(bool(unread) and not (finished.done or finished.duplicates))

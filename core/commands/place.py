@@ -7,7 +7,8 @@ from typing import Any
 import typer
 
 from core.runs.folder import Workspace
-from core.terminal import INTERRUPTED, OpenStream, Result, follow, print_record, print_table
+from core.signals import INTERRUPTED
+from core.terminal import OpenStream, Result, follow, print_record, print_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,10 +20,19 @@ class Place:
     open_window: Callable[[Workspace], int]
 
 
-def perform(context: typer.Context, open_stream: OpenStream[Result]) -> tuple[Result, int]:
-    """Follow a task and give its result and exit code."""
+def perform(
+    context: typer.Context, open_stream: OpenStream[Result], writes: bool = True
+) -> tuple[Result, int]:
+    """Follow a task and give its result and exit code.
+
+    Args:
+        writes: False for a task that only reads: it also works in a workspace that must not be written.
+    """
     here: Place = context.obj
-    here.workspace.prepare()
+    if writes:
+        here.workspace.prepare()
+    else:
+        here.workspace.look()
     result, stopped = follow(open_stream, here.as_json)
     return result, INTERRUPTED if stopped else 0
 

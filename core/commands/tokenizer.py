@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from core.commands.arguments import named, named_path, unicode_text
 from core.commands.place import perform, print_rows
 from core.config.presets import DEFAULT_PRESET, preset_run
 from core.config.toml import parse_assignments, read_run, with_settings
@@ -22,10 +23,11 @@ ENTRIES = ("id", "token", "bytes", "count")
 def tokenizer(
     context: typer.Context,
     run_file: Annotated[
-        Path | None, typer.Argument(metavar="[RUN.toml]", help="Settings to start from.")
+        Path | None,
+        typer.Argument(metavar="[RUN.toml]", help="Settings to start from.", parser=named_path),
     ] = None,
-    text: Annotated[str, typer.Option(help="A sentence to take apart.")] = "",
-    preset: Annotated[str, typer.Option(help="The preset to start from.")] = "",
+    text: Annotated[str, typer.Option(help="A sentence to take apart.", callback=unicode_text)] = "",
+    preset: Annotated[str | None, typer.Option(help="The preset to start from.", callback=named)] = None,
     set_: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="tokenizer.kind=char; repeat for more."),
@@ -34,7 +36,7 @@ def tokenizer(
 ) -> int:
     """Learn a tokenizer from the library's documents and show what it makes of them; training then finds it."""
     workspace = context.obj.workspace
-    base = read_run(run_file, preset) if run_file else preset_run(preset or DEFAULT_PRESET)
+    base = read_run(run_file, preset or "") if run_file else preset_run(preset or DEFAULT_PRESET)
     config = with_settings(base, parse_assignments(set_ or []))
     card, code = perform(context, lambda stop: examine_tokenizer(config, workspace, stop))
     if card is None:

@@ -4,14 +4,24 @@ A config model is a class below `Config` whose fields are made by `setting(...)`
 form needs to draw them; the limits are pydantic's own, so a value is checked in one place.
 """
 
+import re
 from dataclasses import dataclass
 from typing import Any, Literal, get_args, get_origin
 
 from annotated_types import Ge, Gt, Le, Lt
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 from pydantic.fields import FieldInfo
+from pydantic_core import PydanticCustomError, PydanticKnownError
+
+_HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 
 Kind = Literal["whole", "real", "switch", "choice", "text", "list"]
+
+
+class TypedText(str):
+    """Text as somebody typed it, in which a number is still to be found. Any other text is no number."""
+
+    __slots__ = ()
 
 
 class Config(BaseModel):
@@ -20,6 +30,18 @@ class Config(BaseModel):
     model_config = ConfigDict(
         frozen=True, extra="forbid", validate_default=True, allow_inf_nan=False, coerce_numbers_to_str=True
     )
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _is_of_its_type(cls, value: Any, info: ValidationInfo) -> Any:
+        """Refuse what pydantic would convert: true to 1, "5" to 5. And text that no file could hold."""
+        annotation, _ = _without_none(cls.model_fields[info.field_name or ""].annotation)
+        if annotation in (int, float) and _is_no_number(value):
+            raise PydanticKnownError("int_type" if annotation is int else "float_type")
+        for text in value if isinstance(value, list | tuple) else [value]:
+            if isinstance(text, str) and not is_unicode(text):
+                raise PydanticCustomError("string_unicode", "Input should be text in UTF-8")
+        return value
 
 
 def setting(
@@ -48,6 +70,11 @@ def setting(
     return Field(default, title=title, description=help, json_schema_extra=extra, **shown, **limits)  # type: ignore[call-overload]  # limits are checked by pydantic
 
 
+def is_unicode(text: str) -> bool:
+    """False where half a character is in it, as Python makes of bytes on a command line that are no UTF-8."""
+    return not _HALF_CHARACTER.search(text)
+
+
 @dataclass(frozen=True, slots=True)
 class Setting:
     """What a form, a help page or a comment in a file needs to know of one field."""
@@ -70,6 +97,10 @@ class Setting:
 def describe(model: type[Config]) -> list[Setting]:
     """The settings of a config model, in the order they are declared."""
     return [_describe_field(name, field) for name, field in model.model_fields.items()]
+
+
+def _is_no_number(value: Any) -> bool:
+    return isinstance(value, bool) or (isinstance(value, str) and not isinstance(value, TypedText))
 
 
 def _describe_field(name: str, field: FieldInfo) -> Setting:

@@ -13,8 +13,11 @@ from pydantic import ValidationError
 from core.config.corpus import CleaningConfig
 from core.config.presets import DEFAULT_PRESET, preset_run
 from core.config.run import RunConfig
-from core.config.setting import Config
+from core.config.setting import Config, TypedText
 from core.errors import BadConfigFileError, BadSettingError, UnknownSettingError
+
+NESTED = "its brackets are nested too deep"
+LONGEST_SHOWN = 100  # characters of a wrong value
 
 ConfigType = TypeVar("ConfigType", bound=Config)
 
@@ -35,8 +38,10 @@ def read_run(path: Path, preset: str = "") -> RunConfig:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as cause:
         raise BadConfigFileError(path, cause.strerror or "it cannot be opened") from cause
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as cause:
+    except ValueError as cause:  # TOML's and Unicode's errors, and a number of more digits than Python reads
         raise BadConfigFileError(path, f"it is not TOML ({cause})") from cause
+    except RecursionError as cause:
+        raise BadConfigFileError(path, NESTED) from cause
     _take_over_normalize(table)
     table["preset"] = preset or str(table.get("preset", DEFAULT_PRESET))
     return with_settings(preset_run(table["preset"]), dict(_flatten(table)))
@@ -46,7 +51,7 @@ def parse_assignments(assignments: Sequence[str]) -> dict[str, Any]:
     """`["training.max_steps=200"]` as `{"training.max_steps": 200}`; what is no JSON value is text.
 
     Raises:
-        BadSettingError: One has no equals sign, or names the preset, which is more than a setting.
+        BadSettingError: One has no equals sign, is nested too deep, or names the preset, which is more than a setting.
     """
     values: dict[str, Any] = {}
     for assignment in assignments:
@@ -55,7 +60,7 @@ def parse_assignments(assignments: Sequence[str]) -> dict[str, Any]:
             raise BadSettingError(repr(assignment), "has no value: write it as group.name=value")
         if name.strip() == "preset":  # else a run would be called after settings that it does not have
             raise BadSettingError("preset", "is chosen with --preset NAME, not with --set")
-        values[name.strip()] = _parse_value(text.strip())
+        values[name.strip()] = _parse_value(name.strip(), text.strip())
     return values
 
 
@@ -84,7 +89,7 @@ def checked(model: type[ConfigType], values: dict[str, Any]) -> ConfigType:
     try:
         return model.model_validate(values)
     except ValidationError as cause:
-        raise _bad_setting(cause) from cause
+        raise _bad_setting(cause, secret_names(model)) from cause
 
 
 def setting_groups() -> dict[str, type[Config]]:
@@ -107,11 +112,13 @@ def _full_name(name: str, known: list[str]) -> str:
     raise UnknownSettingError(name, (same_field or nearest or [""])[0])
 
 
-def _parse_value(text: str) -> Any:
+def _parse_value(name: str, text: str) -> Any:
     try:
         return json.loads(text)
     except ValueError:  # no JSON, or a number of more digits than Python reads
-        return text
+        return TypedText(text)
+    except RecursionError as cause:
+        raise BadSettingError(name, f"cannot be read: {NESTED}") from cause
 
 
 def _take_over_normalize(table: dict[str, Any]) -> None:
@@ -129,11 +136,26 @@ def _flatten(table: dict[str, Any]) -> Iterator[tuple[str, Any]]:
             yield key, value
 
 
-def _bad_setting(cause: ValidationError) -> BadSettingError:
+def secret_names(model: type[Config]) -> list[str]:
+    """The settings of a group that are never written anywhere."""
+    return [name for name, field in model.model_fields.items() if field.exclude]
+
+
+def _bad_setting(cause: ValidationError, secrets: Sequence[str]) -> BadSettingError:
     first = cause.errors(include_url=False)[0]
     name = ".".join(str(part) for part in first["loc"])
     reason = first["msg"].removeprefix("Value error, ")
     if first["type"] == "value_error":  # our own validators begin with the name of the field at fault
         field, _, reason = reason.partition(": ")
         return BadSettingError(".".join(part for part in (name, field) if part), f"does not fit: {reason}")
-    return BadSettingError(name, f"cannot be {first['input']!r}: {reason[0].lower()}{reason[1:]}")
+    if name in secrets:
+        return BadSettingError(name, f"cannot be what was given: {reason[0].lower()}{reason[1:]}")
+    return BadSettingError(name, f"cannot be {_shown(first['input'])}: {reason[0].lower()}{reason[1:]}")
+
+
+def _shown(value: Any) -> str:
+    try:
+        text = repr(value)
+    except ValueError:  # a number of more digits than Python writes
+        return "a number of so many digits"
+    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…"

@@ -1,17 +1,36 @@
 """SQLite with this program's manners: short transactions, room for a second instance, failures as sentences."""
 
+import errno
+import os
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from core.errors import DamagedLibraryError, DiskFullError, WorkspaceError, WorkspaceGoneError
+from core.errors import (
+    DamagedLibraryError,
+    DiskFullError,
+    ReadOnlyWorkspaceError,
+    WorkspaceError,
+    WorkspaceGoneError,
+)
+from core.system_errors import workspace_error
 
 BUSY_SECONDS = 30.0  # how long another instance may take for a transaction
 PRIMARY_CODE = 0xFF  # SQLite's extended error codes keep the primary one in the low byte
 DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+# What the system refused, where it refuses nothing any more when it is asked again.
+REFUSALS = {
+    sqlite3.SQLITE_READONLY: errno.EROFS,
+    sqlite3.SQLITE_PERM: errno.EACCES,
+    sqlite3.SQLITE_CANTOPEN: errno.EACCES,
+    sqlite3.SQLITE_IOERR: errno.EIO,
+}
+PROBE_BYTES = 128 * 1024  # more than SQLite asks for at once
+IN_MEMORY, URI = ":memory:", "file:"
 
 
 class Database:
@@ -22,6 +41,8 @@ class Database:
         schema: The statements that make an empty database ours.
         version: The schema's number, kept in the file.
         migrations: Of each older version, the statements that make the next one of it.
+        for_reading: Where nothing may be written, the file is opened all the same, and every change raises; where it
+            does not exist, the database is empty and nothing is made.
 
     Raises:
         WorkspaceError: The file cannot be opened or written.
@@ -30,19 +51,26 @@ class Database:
         DamagedLibraryError: It is damaged, another program's, or of a newer version. It is not touched.
     """
 
-    def __init__(self, path: Path, schema: str, version: int, migrations: Mapping[int, str]) -> None:
+    def __init__(
+        self,
+        path: Path,
+        schema: str,
+        version: int,
+        migrations: Mapping[int, str],
+        for_reading: bool = False,
+    ) -> None:
         self._path = path
         self._identity: tuple[int, int] | None = None  # of the open file: its device, and its number there
-        with self._sentences():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
+        self.is_writable = True
+        self._connection: sqlite3.Connection
         try:
-            self._prepare(schema, version, migrations)
-            self._identity = self._find_identity()
-            self.refuse_moved()
-        except BaseException:
-            self._connection.close()
-            raise
+            place = IN_MEMORY if for_reading and not self._exists() else str(path)
+            self._open(place, lambda: self._prepare(schema, version, migrations))
+        except ReadOnlyWorkspaceError:
+            if not for_reading:
+                raise
+            self.is_writable = False
+            self._open_unwritable(version)
 
     @property
     def folder(self) -> Path:
@@ -95,18 +123,75 @@ class Database:
                     self._connection.execute("ROLLBACK")
                 raise
 
+    def _exists(self) -> bool:
+        with self._sentences():
+            try:
+                self._path.stat()
+            except FileNotFoundError:
+                return False
+        return True
+
+    def _open(self, place: str, prepare: Callable[[], None]) -> None:
+        """Connect to a path, a URI or memory; where `prepare` fails, nothing stays open."""
+        is_uri = place.startswith(URI)
+        with self._sentences():
+            if not is_uri and place != IN_MEMORY:
+                self.folder.mkdir(parents=True, exist_ok=True)
+            self._connection = sqlite3.connect(place, timeout=BUSY_SECONDS, isolation_level=None, uri=is_uri)
+        try:
+            prepare()
+            if place != IN_MEMORY:
+                self._identity = self._find_identity()
+                if self._identity is None:
+                    raise WorkspaceGoneError(self.folder)
+        except BaseException:
+            self._connection.close()
+            raise
+
+    def _open_unwritable(self, version: int) -> None:
+        """Open a file that must not be written, in a folder where SQLite may make no files of its own either.
+
+        Readers of a WAL database share an index in a file beside it. Where that is missing and cannot be made,
+        the database is read as one that nobody changes, and that is so as long as nobody has a journal there.
+
+        Raises:
+            ReadOnlyWorkspaceError: It is to be brought up to date first, or what its journal holds is out of reach.
+        """
+        uri = self._path.absolute().as_uri()
+        try:
+            self._open(f"{uri}?mode=ro", lambda: self._refuse_other_versions(version))
+        except ReadOnlyWorkspaceError:
+            journal = self._path.with_name(f"{self._path.name}-wal")
+            if journal.exists() and journal.stat().st_size:
+                raise
+            self._open(f"{uri}?mode=ro&immutable=1", lambda: self._refuse_other_versions(version))
+
+    def _refuse_other_versions(self, version: int) -> None:
+        found = self._found_version(version)
+        if found != version:
+            raise WorkspaceError(
+                self.folder,
+                "an earlier version of this program wrote the library, and it must be brought up to date, "
+                "which means writing",
+                "Open it once where it may be written.",
+            )
+
     def _prepare(self, schema: str, version: int, migrations: Mapping[int, str]) -> None:
+        found = self._found_version(version)
+        self.query("PRAGMA journal_mode = WAL")  # a reader never waits for a writer
+        self.query("PRAGMA synchronous = NORMAL")  # with WAL, a kill loses nothing that was committed
+        self.query("PRAGMA foreign_keys = ON")
+        if found != version:
+            self._bring_up_to_date(schema, version, migrations)
+
+    def _found_version(self, version: int) -> int:
         found = self._version()
         tables = self.query("SELECT count(*) FROM sqlite_master")[0][0]
         if found > version:
             raise DamagedLibraryError(self._path, "a newer version of this program wrote it")
         if found == 0 and tables:
             raise DamagedLibraryError(self._path, "it is another program's database")
-        self.query("PRAGMA journal_mode = WAL")  # a reader never waits for a writer
-        self.query("PRAGMA synchronous = NORMAL")  # with WAL, a kill loses nothing that was committed
-        self.query("PRAGMA foreign_keys = ON")
-        if found != version:
-            self._bring_up_to_date(schema, version, migrations)
+        return found
 
     def _bring_up_to_date(self, schema: str, version: int, migrations: Mapping[int, str]) -> None:
         with self.transaction():
@@ -122,7 +207,7 @@ class Database:
         return int(self.query("PRAGMA user_version")[0][0])
 
     def _has_moved(self) -> bool:
-        return self._identity is None or self._find_identity() != self._identity
+        return self._identity is not None and self._find_identity() != self._identity
 
     def _find_identity(self) -> tuple[int, int] | None:
         try:
@@ -136,9 +221,9 @@ class Database:
         try:
             yield
         except OSError as cause:
-            raise WorkspaceError(self.folder, (cause.strerror or "no access").lower()) from cause
+            raise workspace_error(self.folder, cause) from cause
         except sqlite3.DatabaseError as cause:
-            if self._identity and self._has_moved():
+            if self._has_moved():
                 raise WorkspaceGoneError(self.folder) from cause
             code = getattr(cause, "sqlite_errorcode", 0) & PRIMARY_CODE
             if code == sqlite3.SQLITE_FULL:
@@ -146,7 +231,25 @@ class Database:
             if code in DAMAGE:
                 raise DamagedLibraryError(self._path, "it is damaged") from cause
             if code in BUSY:
-                raise WorkspaceError(self.folder, "another program keeps the library locked") from cause
+                raise WorkspaceError(
+                    self.folder,
+                    "another program keeps the library locked",
+                    "Wait for that program, or close it, and try again.",
+                ) from cause
+            if code in REFUSALS:
+                raise workspace_error(self.folder, self._refusal(code)) from cause
             if isinstance(cause, sqlite3.OperationalError):
                 raise WorkspaceError(self.folder, f"the library cannot be used ({cause})") from cause
             raise
+
+    def _refusal(self, code: int) -> OSError:
+        """What the system has against writing here: SQLite says that it was refused something, and not what."""
+        try:
+            if code != sqlite3.SQLITE_CANTOPEN or self._path.exists():
+                os.close(os.open(self._path, os.O_RDWR))
+            with tempfile.TemporaryFile(dir=self.folder, buffering=0) as file:
+                file.write(bytes(PROBE_BYTES))
+        except OSError as refusal:
+            return refusal
+        number = REFUSALS[code]
+        return OSError(number, os.strerror(number))

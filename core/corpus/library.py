@@ -58,14 +58,23 @@ class Passage(NamedTuple):
 class Library:
     """The documents of a workspace, for the thread that opened it; several instances may be open at once.
 
+    Args:
+        path: The file; made where it does not exist.
+        for_reading: Open it where nothing may be written, too; one that does not exist is empty and is not made.
+
     Raises:
         WorkspaceError: The file cannot be opened or written. So for every method.
         DiskFullError: There is no room; nothing was changed. So for every method that writes.
         DamagedLibraryError: The file is damaged, or not a library. It is left as it is.
     """
 
-    def __init__(self, path: Path) -> None:
-        self._database = Database(path, SCHEMA, SCHEMA_VERSION, MIGRATIONS)
+    def __init__(self, path: Path, for_reading: bool = False) -> None:
+        self._database = Database(path, SCHEMA, SCHEMA_VERSION, MIGRATIONS, for_reading)
+
+    @property
+    def is_writable(self) -> bool:
+        """False where it was opened for reading, and nothing may be written."""
+        return self._database.is_writable
 
     def close(self) -> None:
         self._database.close()
@@ -299,6 +308,11 @@ class Library:
         return imports.interrupted_import(self._database, before)
 
     # Search and near duplicates
+
+    @property
+    def texts_to_index(self) -> int:
+        """How many documents are not searchable yet."""
+        return search_index.texts_to_index(self._database)
 
     def index_texts(self) -> Iterator[tuple[int, int]]:
         """Make searchable what isn't yet, in steps of a few megabytes; what a kill leaves undone is done next time.

@@ -32,6 +32,10 @@ class SearchHit(NamedTuple):
     spans: tuple[Span, ...]
 
 
+def texts_to_index(database: Database) -> int:
+    return int(database.query(f"SELECT count(*) FROM documents WHERE {TO_INDEX}")[0][0])
+
+
 def index_texts(database: Database) -> Iterator[tuple[int, int]]:
     left = database.query(f"SELECT id, text_bytes FROM documents WHERE {TO_INDEX} ORDER BY id")
     done = 0

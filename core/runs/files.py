@@ -1,6 +1,5 @@
 """Writing to the disk so that a kill or a full disk never leaves half a file under its own name."""
 
-import errno
 import os
 import shutil
 import time
@@ -9,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from core.errors import DiskFullError, WorkspaceError
+from core.system_errors import workspace_error
 
 PATIENCE_SECONDS = 2.0
 DRAFT = ".draft"  # how the name of a file ends that is being written
@@ -21,14 +20,12 @@ def telling_disk_errors(path: Path) -> Iterator[None]:
 
     Raises:
         DiskFullError: No room is left.
-        WorkspaceError: It cannot be written for another reason.
+        ReadOnlyWorkspaceError, WorkspaceError: It cannot be written for another reason; the remedy fits the reason.
     """
     try:
         yield
     except OSError as cause:
-        if cause.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise DiskFullError(path) from cause
-        raise WorkspaceError(path, (cause.strerror or "it cannot be written").lower()) from cause
+        raise workspace_error(path, cause) from cause
 
 
 def write_whole(path: Path, content: str | bytes) -> None:

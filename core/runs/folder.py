@@ -1,7 +1,9 @@
-"""Where everything of ours lies on the disk. Paths only: nothing here reads or writes, but for making folders."""
+"""Where everything of ours lies on the disk. Paths only: no file is read or written here."""
 
+import os
 import re
 import tempfile
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -51,6 +53,17 @@ class Workspace:
                 folder.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryFile(dir=self.root):  # under a name that no second instance tries, too
                 pass
+
+    def look(self) -> None:
+        """See that what is there can be read; nothing is made, and there may be nothing.
+
+        Raises:
+            WorkspaceError: It cannot.
+        """
+        with telling_disk_errors(self.root):
+            for folder in (self.root, self.runs):
+                with suppress(FileNotFoundError):
+                    os.scandir(folder).close()
 
     def run(self, name: str) -> "RunFolder":
         """The folder of a run, whether it exists or not.

@@ -10,7 +10,7 @@ from core.corpus.difference import Span, differences
 from core.corpus.library import CorpusTotals, DocumentRow, Interrupted, Library, SearchHit
 from core.corpus.search import highlight_spans
 from core.documents.document import PAGE_BREAK, PageConfidence
-from core.events import Event, TextIndexed
+from core.events import Event, Notice, TextIndexed
 from core.runs.folder import Workspace
 from core.tasks.import_files import interrupted_import
 
@@ -119,12 +119,21 @@ def preview_document(
 
 def search_library(
     workspace: Workspace, query: str, stop: StopToken
-) -> Generator[TextIndexed, None, list[SearchHit]]:
-    """The documents that hold the words, best first, also those that an import left unindexed when it was stopped."""
-    with Library(workspace.library) as library:
-        indexed = library.index_texts()
-        while not stop.asked and (step := next(indexed, None)):
-            yield TextIndexed(*step)
+) -> Generator[Event, None, list[SearchHit]]:
+    """The documents that hold the words, best first, also those that an import left unindexed when it was stopped.
+
+    Where nothing may be written those are not found, and a `Notice` counts them.
+    """
+    with Library(workspace.library, for_reading=True) as library:
+        if library.is_writable:
+            indexed = library.index_texts()
+            while not stop.asked and (step := next(indexed, None)):
+                yield TextIndexed(*step)
+        elif left := library.texts_to_index:
+            yield Notice(
+                f"Not searched, for nothing may be written here: {left:,} document{'s' * (left != 1)} "
+                "that an import left unindexed."
+            )
         return [] if stop.asked else library.search(query)  # a later search is waiting
 
 

@@ -11,6 +11,7 @@ import pytest
 from core import cli, terminal
 from core.commands import documents
 from core.config.toml import run_to_toml
+from core.errors import RunBusyError, RunExistsError
 from core.events import StepDone
 from core.runs.catalog import Catalog
 
@@ -77,6 +78,49 @@ def test_a_run_without_a_name_gets_one_that_is_free(trained, run_file, records):
     for expected in ("run", "run-2"):
         _, printed = records("--workspace", trained.root, "train", run_file, "--set", "training.max_steps=1")
         assert printed[-1]["name"] == expected
+
+
+@pytest.mark.parametrize("taken", [RunBusyError, RunExistsError])
+def test_a_name_that_another_command_takes_first_is_left_to_it(filled, run_file, command, monkeypatch, taken):
+    tried = []
+
+    def slower(workspace, name, config, stop):
+        yield from ()
+        tried.append(name)
+        if name == "run":  # taken by another command after it was chosen here
+            workspace.run(name).root.mkdir()
+            raise taken(name)
+
+    monkeypatch.setattr(cli, "train_model", slower)
+    assert command("train", run_file, "--workspace", filled.root)[0] == 0
+    assert tried == ["run", "run-2"]
+
+
+def test_a_name_that_stays_free_and_taken_at_once_is_not_tried_for_ever(
+    filled, run_file, command, monkeypatch
+):
+    def never(workspace, name, config, stop):
+        yield from ()
+        raise RunBusyError(name)
+
+    monkeypatch.setattr(cli, "train_model", never)
+    assert command("train", run_file, "--workspace", filled.root)[0] == 1
+
+
+def test_two_unnamed_trainings_at_once_both_train(filled, run_file):
+    command = [sys.executable, "main.py", "--workspace", filled.root, "train", run_file]
+    both = [
+        subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
+    assert [(process.communicate()[1], process.returncode) for process in both] == [("", 0), ("", 0)]
+    assert Catalog(filled).names() == ["run", "run-2"]
+
+
+def test_a_name_that_was_chosen_is_not_numbered(trained, run_file, command):
+    code, _, said = command("train", run_file, "--name", "first", "--workspace", trained.root)
+    assert code == 1
+    assert "exists already" in said
 
 
 def test_a_preset_is_chosen_by_name(filled, records):
@@ -256,7 +300,7 @@ def test_a_workspace_that_cannot_be_written_is_told(tmp_path, command, arguments
 
 
 def test_a_defect_of_ours_is_not_hidden(tmp_path, monkeypatch, command):
-    def broken(path):
+    def broken(path, for_reading):
         raise ZeroDivisionError
 
     monkeypatch.setattr(documents, "Library", broken)

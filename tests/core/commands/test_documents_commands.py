@@ -132,11 +132,37 @@ def test_a_retry_of_nothing_says_so(tmp_path, command):
     )
 
 
-def test_a_path_that_does_not_exist_is_told_before_anything_is_read(folder, tmp_path, command):
+def test_a_path_that_does_not_exist_is_named_and_the_rest_is_imported(folder, tmp_path, command):
     workspace = Workspace(tmp_path / "w")
-    code, _, said = command("import", folder, folder / "nowhere", "--workspace", workspace.root)
-    assert (code, workspace.library.exists()) == (1, False)
+    code, printed, said = command(
+        "import", folder / "nowhere", folder / "hill.txt", folder / "gone", "--workspace", workspace.root
+    )
+    assert code == 1, "a path that was asked for is missing"
+    assert [line for line in said.splitlines() if line.startswith("error")] == [
+        f"error: {folder / 'nowhere'} does not exist.",
+        f"error: {folder / 'gone'} does not exist.",
+    ]
+    assert "1 read" in printed
+    with Library(workspace.library) as library:
+        assert [row.name for row in library.rows()] == ["hill.txt"]
+
+
+def test_where_every_path_is_missing_nothing_is_made(folder, tmp_path, command):
+    code, _, said = command("import", folder / "nowhere", "--workspace", tmp_path / "w")
+    assert (code, (tmp_path / "w").exists()) == (1, False)
     assert "nowhere does not exist" in said
+
+
+def test_an_import_of_nothing_but_unsupported_files_ends_with_1(tmp_path, command):
+    (tmp_path / "program.bin").write_bytes(b"\x7fELF\0\1\2")
+    code, printed, _ = command("import", tmp_path / "program.bin", "--workspace", tmp_path / "w")
+    assert code == 1
+    assert "1 not supported" in printed
+
+
+def test_an_import_of_an_empty_folder_ends_with_0(tmp_path, command):
+    (tmp_path / "empty").mkdir()
+    assert command("import", tmp_path / "empty", "--workspace", tmp_path / "w")[0] == 0
 
 
 def test_an_import_of_which_nothing_could_be_read_ends_with_1(folder, tmp_path, command):

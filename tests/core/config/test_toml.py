@@ -2,9 +2,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from core.config.corpus import ImportConfig
 from core.config.presets import DEFAULT_PRESET, PRESETS, preset_run
-from core.config.toml import parse_assignments, read_run, run_to_toml, setting_names, with_settings
-from core.errors import BadConfigFileError, BadSettingError, UnknownPresetError, UnknownSettingError
+from core.config.toml import (
+    checked,
+    parse_assignments,
+    read_run,
+    run_to_toml,
+    setting_names,
+    with_settings,
+)
+from core.errors import (
+    BadConfigFileError,
+    BadSettingError,
+    UnknownPresetError,
+    UnknownSettingError,
+    UsageError,
+)
 
 TINY = preset_run("tiny")
 
@@ -127,8 +141,7 @@ def test_a_setting_like_no_other_points_to_the_list():
         ),
         (
             {"training.max_steps": "many"},
-            "The setting training.max_steps cannot be 'many': input should be a valid integer, "
-            "unable to parse string as an integer.",
+            "The setting training.max_steps cannot be 'many': input should be a valid integer.",
         ),
         (
             {"model.d_model": 100, "model.n_heads": 3},
@@ -210,3 +223,72 @@ def test_whatever_is_assigned_is_taken_or_told_in_a_sentence(name, text):
 def test_odd_values_are_told_in_a_sentence(name, text):
     with pytest.raises(BadSettingError, match=f"The setting {name}"):
         with_settings(TINY, parse_assignments([f"{name}={text}"]))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("training.max_steps", True),
+        ("training.max_steps", "5"),
+        ("training.learning_rate", False),
+        ("training.learning_rate", "1e-3"),
+        ("sampling.seed", True),
+    ],
+)
+def test_neither_a_switch_nor_a_text_is_a_number(name, value):
+    with pytest.raises(BadSettingError, match="should be a valid"):
+        with_settings(preset_run("tiny"), {name: value})
+
+
+@pytest.mark.parametrize(("text", "value"), [("5", 5), (".5", 0.5), ("+5", 5), ("5e0", 5), ("0_5", 5)])
+def test_a_number_may_be_typed_as_people_do(text, value):
+    run = with_settings(preset_run("tiny"), parse_assignments([f"sampling.temperature={text}"]))
+    assert run.sampling.temperature == value
+
+
+def test_a_whole_number_is_a_real_one_too(read):
+    assert read("[training]\nlearning_rate = 1").training.learning_rate == 1.0
+
+
+def test_text_that_looks_like_a_number_stays_text():
+    run = with_settings(preset_run("tiny"), parse_assignments(["training.sample_prompt=007"]))
+    assert run.training.sample_prompt == "007"
+
+
+@pytest.mark.parametrize("name", ["training.sample_prompt", "training.device", "sampling.stop"])
+def test_half_a_character_is_no_text(name):
+    value = ["a", "\udc80"] if name == "sampling.stop" else "\udc80"
+    with pytest.raises(BadSettingError, match="UTF-8"):
+        with_settings(preset_run("tiny"), {name: value})
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        f"a = {'1' * 5000}",
+        f"a = {'[' * 3000}",
+        f"[training]\nmax_steps = 0x{'f' * 5000}",
+        f"[training]\nlearning_rate = {'9' * 400}",
+        "preset = []",
+        "training = 3",
+        "[training.max_steps]\na = 1",
+        "[[training]]\nmax_steps = 1",
+    ],
+    ids=["digits", "brackets", "hexadecimal", "no float", "list", "number", "table", "tables"],
+)
+def test_an_odd_file_is_told_in_a_sentence_of_some_length(tmp_path, content):
+    (tmp_path / "run.toml").write_text(content)
+    with pytest.raises(UsageError) as caught:
+        read_run(tmp_path / "run.toml")
+    assert len(caught.value.message) < 400
+
+
+def test_brackets_without_end_are_told():
+    with pytest.raises(BadSettingError, match="nested too deep"):
+        parse_assignments(["training.max_steps=" + "[" * 100_000])
+
+
+def test_a_secret_is_not_shown_where_it_is_wrong():
+    with pytest.raises(BadSettingError) as caught:
+        checked(ImportConfig, {"password": "secret\udc80"})
+    assert "secret" not in caught.value.message

@@ -1,3 +1,5 @@
+import errno
+import os
 import sqlite3
 import subprocess
 import sys
@@ -5,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from core.corpus import database
 from core.corpus.library import Library
 from core.errors import DamagedLibraryError, DiskFullError, UserFacingError, WorkspaceError
 
@@ -111,6 +114,7 @@ WORKER = """
 import sys
 from pathlib import Path
 from core.corpus.duplicates import Digested, digest_text
+from core.corpus import database
 from core.corpus.library import Library
 from core.documents.document import Document
 library = Library(Path(sys.argv[1]))
@@ -149,3 +153,50 @@ def test_every_failure_of_the_library_has_a_remedy(tmp_path):
     for error in (DamagedLibraryError(tmp_path, "it is damaged"), DiskFullError(tmp_path)):
         assert isinstance(error, UserFacingError)
         assert error.remedy
+
+
+@pytest.mark.parametrize(
+    ("number", "told", "remedy"),
+    [
+        (errno.ENOSPC, "The disk is full", "Free some space"),
+        (errno.EDQUOT, "quota", "Free some space"),
+        (errno.EROFS, "read-only file system", "Make the file system writable"),
+        (errno.EACCES, "permission denied", "Change the permissions"),
+        (errno.EIO, "input/output error", "look after it"),
+    ],
+)
+def test_what_the_system_refused_sqlite_is_found_out_and_told(
+    library, add, monkeypatch, number, told, remedy
+):
+    def refusing(**_):
+        raise OSError(number, os.strerror(number))
+
+    library._database.query("PRAGMA query_only = ON")
+    monkeypatch.setattr(database.tempfile, "TemporaryFile", refusing)
+    with pytest.raises(UserFacingError, match=told) as caught:
+        add("/a.txt", "sheep")
+    assert remedy in caught.value.remedy
+
+
+def test_a_library_that_was_removed_while_it_was_open_is_not_told_as_a_question_of_permissions(
+    library, add, tmp_path
+):
+    library._database.query("PRAGMA query_only = ON")
+    (tmp_path / "library.sqlite").unlink()
+    with pytest.raises(WorkspaceError, match="no such file") as caught:
+        add("/a.txt", "sheep")
+    assert "moved or removed" in caught.value.remedy
+
+
+def test_a_folder_in_the_library_s_place_is_told_as_one(tmp_path):
+    (tmp_path / "library.sqlite").mkdir()
+    with pytest.raises(WorkspaceError, match="is a directory") as caught:
+        Library(tmp_path / "library.sqlite")
+    assert "A folder stands in the place" in caught.value.remedy
+
+
+def test_a_library_that_does_not_exist_is_read_as_empty_and_not_made(tmp_path):
+    with Library(tmp_path / "w" / "library.sqlite", for_reading=True) as library:
+        assert library.rows() == []
+        assert library.search("sheep") == []
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,61 @@
+"""What arguments must be before a command sees them: a path that names something, text that is text, a number in reach."""
+
+from pathlib import Path
+
+import typer
+
+from core.config.setting import is_unicode
+from core.errors import UnknownDocumentError
+
+LARGEST_ID = 2**63 - 1  # that SQLite can hold
+
+
+def named_path(text: str | Path) -> Path:
+    """A path; an empty one would mean the current folder."""
+    if text == "":
+        raise typer.BadParameter("it is empty; the current folder is written as a dot")
+    return Path(text)
+
+
+def home_path(text: str | Path) -> Path:
+    """A path in which ~ is the user's home folder, and ~NAME that of another user."""
+    try:
+        return named_path(text).expanduser()
+    except RuntimeError as cause:  # the only way in which pathlib says so
+        raise typer.BadParameter(f"there is no home folder for {Path(text).parts[0]!r}") from cause
+
+
+def named(text: str | None) -> str | None:
+    """A name, where one is given."""
+    if text == "":
+        raise typer.BadParameter("it is empty; leave the option out instead")
+    return text
+
+
+def unicode_text(text: str) -> str:
+    """Text that a tokenizer can take apart."""
+    if not is_unicode(text):
+        raise typer.BadParameter("it is not UTF-8")
+    return text
+
+
+def document_ids(ids: list[int] | None) -> list[int] | None:
+    """Numbers that a document could have.
+
+    Raises:
+        UnknownDocumentError: One that none could.
+    """
+    for document_id in ids or ():
+        document_number(document_id)
+    return ids
+
+
+def document_number(document_id: int) -> int:
+    """A number that a document could have.
+
+    Raises:
+        UnknownDocumentError: None could.
+    """
+    if abs(document_id) > LARGEST_ID:
+        raise UnknownDocumentError(document_id)
+    return document_id

@@ -1,0 +1,162 @@
+"""Whatever stands on the command line is taken, or told in a sentence."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from core import cli
+from core.config.toml import run_to_toml
+
+ROOT = Path(__file__).parents[3]
+BYTES = os.fsdecode(b"\xff")  # what Python makes of a byte that is no UTF-8
+LONG = "9" * 5000
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "told"),
+    [
+        (["text", str(2**63)], 2, "There is no document number"),
+        (["text", f"-{2**63 + 1}"], 2, "No such option"),
+        (["exclude", "1", str(2**64)], 2, "There is no document number"),
+        (["include", str(2**64)], 2, "There is no document number"),
+        (["remove", str(2**64)], 2, "There is no document number"),
+        (["restore", str(2**64)], 2, "There is no document number"),
+        (["text", LONG], 2, "integer"),
+        (["generate", "first", "--checkpoint", LONG], 1, "has no checkpoint"),
+        (["generate", "first", "--checkpoint", "²"], 1, "has no checkpoint"),
+        (["generate", "first", "--prompt", BYTES], 2, "not UTF-8"),
+        (["generate", "first", "--stop", BYTES], 2, "UTF-8"),
+        (["generate", BYTES], 1, "There is no run named"),
+        (["generate", "first", "--seed", LONG], 2, "integer"),
+        (["train", "--name", BYTES], 2, "cannot be a run's name"),
+        (["train", "--preset", BYTES], 2, "There is no preset named"),
+        (["train", "--set", f"training.sample_prompt={BYTES}"], 2, "UTF-8"),
+        (["train", "--set", "training.max_steps=true"], 2, "should be a valid integer"),
+        (["train", "--set", "training.max_steps=" + "[" * 5000], 2, "nested too deep"),
+        (["train", BYTES], 2, "could not be read"),
+        (["train", "a" * 5000], 2, "could not be read"),
+        (["tokenizer", "--text", BYTES], 2, "not UTF-8"),
+        (["import", BYTES], 1, "does not exist"),
+        (["import", "a" * 5000], 1, "does not exist"),
+        (["import", ".", "--languages", BYTES], 2, "UTF-8"),
+        (["import", ""], 2, "it is empty"),
+        (["import", ".", ""], 2, "it is empty"),
+        (["train", ""], 2, "it is empty"),
+        (["train", "--name", ""], 2, "it is empty"),
+        (["train", "--preset", ""], 2, "it is empty"),
+        (["generate", ""], 1, "There is no run named ''"),
+        (["fuzz-import", "--kept", ""], 2, "it is empty"),
+    ],
+)
+def test_an_odd_argument_is_told_in_a_sentence(trained, command, arguments, code, told):
+    ended, out, err = command("--workspace", trained.root, *arguments)
+    assert (ended, out) == (code, "")
+    assert told in " ".join(err.replace("│", " ").split())
+
+
+@pytest.mark.parametrize(
+    ("workspace", "code", "told"),
+    [
+        ("", 2, "it is empty"),
+        ("~nobody-of-that-name/x", 2, "there is no home folder for '~nobody-of-that-name'"),
+        ("a" * 5000, 1, "file name too long"),
+        ("main.py", 1, "not a directory"),
+    ],
+)
+@pytest.mark.parametrize("arguments", [["runs"], ["documents"], ["search", "a"]])
+def test_an_odd_workspace_is_told_in_a_sentence(command, workspace, arguments, code, told):
+    ended, out, err = command("--workspace", workspace, *arguments)
+    assert (ended, out) == (code, "")
+    assert told in " ".join(err.replace("│", " ").split())
+
+
+def test_a_workspace_of_any_bytes_is_a_workspace(tmp_path, command):
+    place = tmp_path / BYTES
+    assert command("sample", "--workspace", place)[0] == 0
+    code, out, _ = command("documents", "--workspace", place)
+    assert code == 0
+    assert "meadow" in out
+
+
+def test_a_search_for_half_a_character_finds_nothing(trained, command):
+    assert command("search", BYTES, "--workspace", trained.root)[0] == 0
+
+
+FILES = [
+    "library.sqlite",
+    "measurements.json",
+    "datasets",
+    "runs",
+    "runs/first",
+    "runs/first/run.toml",
+    "runs/first/tokenizer.json",
+    "runs/first/dataset.json",
+    "runs/first/events.jsonl",
+    "runs/first/checkpoints",
+    "runs/first/checkpoints/best",
+    "runs/first/checkpoints/last",
+    "runs/first/checkpoints/step-000006/state.json",
+    "runs/first/checkpoints/step-000006/model.safetensors",
+    "runs/first/checkpoints/step-000006/optimizer.safetensors",
+]
+COMMANDS = [
+    ["runs"],
+    ["documents"],
+    ["text", "1"],
+    ["search", "heron"],
+    ["generate", "first", "--checkpoint", "last", "--max-new-tokens", "2"],
+    ["train", "--resume", "--name", "first", "--set", "training.max_steps=7"],
+    ["train", "RUN.toml", "--name", "second", "--set", "training.precision=auto"],
+]
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_folder_in_a_file_s_place_or_a_file_in_a_folder_s_is_no_traceback(
+    trained, tmp_path, tiny, command, name
+):
+    (tmp_path / "RUN.toml").write_text(run_to_toml(tiny({"training.max_steps": 1})))
+    place = trained.root / name
+    if place.is_dir():
+        place.rename(tmp_path / "away")
+        place.write_text("a file")
+    else:
+        place.unlink(missing_ok=True)
+        place.mkdir()
+    for arguments in COMMANDS:
+        filled_in = [str(tmp_path / word) if word == "RUN.toml" else word for word in arguments]
+        code, _, err = command("--workspace", trained.root, *filled_in)
+        assert code in (0, 1, 2)
+        assert not code or err.startswith("error: ")
+
+
+def test_output_onto_a_full_disk_is_told(trained):
+    full = Path("/dev/full")
+    if not full.exists():
+        pytest.skip("this system has no device that is always full")
+    for arguments in (["settings"], ["runs"], ["runs", "--json"], ["text", "1"]):
+        with full.open("w") as output:
+            ended = subprocess.run(
+                [sys.executable, "main.py", "--workspace", trained.root, *arguments],
+                cwd=ROOT,
+                stdout=output,
+                stderr=subprocess.PIPE,
+                text=True,
+                check=False,
+            )
+        assert ended.returncode == 1
+        assert ended.stderr.startswith("error: The disk is full")
+
+
+def test_a_refusal_of_the_system_that_nobody_foresaw_is_a_sentence(monkeypatch, command, tmp_path):
+    def refusing(workspace):
+        raise OSError(24, "Too many open files", "/dev/urandom")
+
+    monkeypatch.setattr(cli, "Catalog", refusing)
+    code, out, err = command("runs", "--workspace", tmp_path)
+    assert (code, out) == (1, "")
+    assert err.startswith(
+        "error: The system refused /dev/urandom: too many open files.\nClose other programs"
+    )

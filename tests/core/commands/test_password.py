@@ -1,0 +1,153 @@
+"""A password is typed unseen or comes from the environment; on the command line it is refused."""
+
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from core.commands import documents
+from core.commands.password import VARIABLE, refuse_typed_password, take_password
+from core.errors import PasswordOnCommandLineError, PasswordUnaskedError
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture
+def given(monkeypatch):
+    """The password of each import that is begun or gone on with, in place of the import."""
+    passwords = []
+
+    def import_files(paths, config, workspace, stop, again):
+        passwords.append(config.password)
+        yield from ()
+        return FINISHED
+
+    def continue_import(workspace, password, stop):
+        passwords.append(password)
+        yield from ()
+        return FINISHED
+
+    monkeypatch.setattr(documents, "import_files", import_files)
+    monkeypatch.setattr(documents, "continue_import", continue_import)
+    return passwords
+
+
+FINISHED = documents.ImportFinished(1, 0, 0, 0, 0, 0.0)
+
+
+@pytest.mark.parametrize(
+    "arguments", [["import", "."], ["import", ".", "--password"], ["import", "--continue"]]
+)
+def test_a_password_can_stand_in_the_environment_and_goes_no_further(
+    tmp_path, command, monkeypatch, given, arguments
+):
+    monkeypatch.setenv(VARIABLE, "baa")
+    assert command(*arguments, "--workspace", tmp_path)[0] == 0
+    assert given == ["baa"]
+    assert VARIABLE not in os.environ
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["import", "--password", "baa", "file.pdf"],
+        ["import", "file.pdf", "--password", "baa"],
+        ["import", "--password=baa", "file.pdf"],
+        ["import", ".", "--set", "password=baa"],
+    ],
+)
+def test_a_password_on_the_command_line_is_refused_and_not_repeated(tmp_path, command, given, arguments):
+    code, out, err = command(*arguments, "--workspace", tmp_path)
+    assert (code, out, given) == (2, "", [])
+    assert "Write --password alone to be asked for it" in err
+    assert "SHEEPOP_PASSWORD" in err
+    assert "baa" not in err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["import", "--password"], ["import", "--password", "--json"], ["import", "--", "--password", "x"]],
+)
+def test_the_option_alone_is_no_password(arguments):
+    refuse_typed_password(arguments)
+
+
+def test_a_file_behind_the_option_is_a_file_to_import(tmp_path):
+    (tmp_path / "a.pdf").touch()
+    refuse_typed_password(["import", "--password", str(tmp_path / "a.pdf")])
+    with pytest.raises(PasswordOnCommandLineError):
+        refuse_typed_password(["import", "--password", str(tmp_path / "b.pdf")])
+
+
+def test_where_there_is_no_terminal_nobody_is_asked(monkeypatch):
+    monkeypatch.delenv(VARIABLE, raising=False)
+    with Path(os.devnull).open() as nothing, pytest.raises(PasswordUnaskedError):
+        monkeypatch.setattr(sys, "stdin", nothing)
+        take_password(asked=True)
+
+
+def test_without_the_option_nobody_is_asked(monkeypatch):
+    monkeypatch.delenv(VARIABLE, raising=False)
+    assert take_password(asked=False) == ""
+
+
+ASKING = """
+import sys
+from core.commands.password import take_password
+print(take_password(asked=True))
+"""
+
+
+@pytest.fixture
+def terminal():
+    ours, theirs = pty.openpty()
+    yield ours, theirs
+    os.close(ours)
+    os.close(theirs)
+
+
+def start(terminal, *arguments, output=subprocess.PIPE):
+    return subprocess.Popen(
+        [sys.executable, *arguments],
+        cwd=ROOT,
+        env={name: value for name, value in os.environ.items() if name != VARIABLE},
+        stdin=terminal[1],
+        stdout=output,
+        stderr=terminal[1],
+        start_new_session=True,  # it shall ask on this terminal, and not on that of the tests
+        text=True,
+    )
+
+
+def read_until(terminal, text):
+    shown = ""
+    while text not in shown:
+        shown += os.read(terminal[0], 1024).decode()
+    return shown
+
+
+def test_a_password_is_typed_unseen(terminal):
+    process = start(terminal, "-c", ASKING)
+    shown = read_until(terminal, "Password: ")  # from here on, nothing that is typed is shown
+    os.write(terminal[0], b"baa\n")
+    printed, _ = process.communicate()
+    os.write(terminal[1], b"after")
+    shown += read_until(terminal, "after")
+    assert (process.returncode, printed) == (0, "baa\n")
+    assert "baa" not in shown
+
+
+@pytest.mark.parametrize("number", [2, 15])
+def test_a_request_to_end_while_a_password_is_asked_for_ends_quietly(terminal, tmp_path, number):
+    process = start(terminal, "main.py", "--workspace", str(tmp_path), "import", ".", "--password")
+    shown = read_until(terminal, "Password: ")
+    process.send_signal(number)
+    process.communicate()
+    os.write(terminal[1], b"after")
+    shown += read_until(terminal, "after")
+    assert process.returncode == 130
+    assert "Traceback" not in shown
+    assert "bort" not in shown

@@ -1,0 +1,130 @@
+"""Commands that only read work where nothing may be written, and make nothing where there is nothing."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from core.corpus.library import Library
+
+ROOT = Path(__file__).parents[3]
+# Permissions do not bind root while it has these two capabilities; without them, they do.
+BOUND_BY_PERMISSIONS = """
+import ctypes, os, sys
+libc = ctypes.CDLL(None, use_errno=True)
+if os.geteuid() == 0:
+    for capability in (1, 2):  # CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
+        assert libc.prctl(24, capability, 0, 0, 0) == 0, os.strerror(ctypes.get_errno())  # PR_CAPBSET_DROP
+os.execv(sys.executable, [sys.executable, "main.py", *sys.argv[1:]])
+"""
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows has other permissions")
+
+
+def bound(workspace, *arguments):
+    """main.py as a user runs it whom permissions bind."""
+    return subprocess.run(
+        [sys.executable, "-c", BOUND_BY_PERMISSIONS, "--workspace", str(workspace), *arguments],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def set_modes(root, of_folders, of_files):
+    for parent, _, names in os.walk(root):
+        for name in names:
+            (Path(parent) / name).chmod(of_files)
+        Path(parent).chmod(of_folders)
+
+
+@pytest.fixture
+def unwritable(trained):
+    with Library(trained.library) as library:
+        list(library.index_texts())
+    set_modes(trained.root, 0o555, 0o444)
+    yield trained
+    set_modes(trained.root, 0o755, 0o644)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "shown"),
+    [
+        (["runs"], "first"),
+        (["documents"], "hill.txt"),
+        (["text", "1"], "the grey cat sleeps"),
+        (["search", "heron"], "river.txt"),
+        (["settings"], "training.max_steps"),
+        (["generate", "first", "--prompt", "the ", "--max-new-tokens", "2"], "[first, step"),
+    ],
+)
+def test_a_command_that_only_reads_works_where_nothing_may_be_written(unwritable, arguments, shown):
+    ended = bound(unwritable.root, *arguments)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert shown in ended.stdout
+
+
+def test_the_files_of_another_user_can_be_read_in_a_folder_of_one_s_own(trained):
+    set_modes(trained.root, 0o755, 0o444)
+    ended = bound(trained.root, "documents")
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert "hill.txt" in ended.stdout
+
+
+@pytest.mark.parametrize("arguments", [["import", "."], ["exclude", "1"], ["train"], ["tokenizer"]])
+def test_a_command_that_writes_says_that_it_may_not(unwritable, arguments):
+    ended = bound(unwritable.root, *arguments)
+    assert ended.returncode == 1
+    assert "cannot be used: permission denied" in ended.stderr
+    assert "Change the permissions" in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+@pytest.mark.parametrize("arguments", [["runs"], ["documents"], ["search", "heron"], ["generate", "first"]])
+def test_a_workspace_that_must_not_even_be_read_says_so(trained, arguments):
+    trained.root.chmod(0o000)
+    try:
+        ended = bound(trained.root, *arguments)
+    finally:
+        trained.root.chmod(0o755)
+    assert ended.returncode == 1
+    assert ended.stderr.startswith(f"error: The workspace {trained.root} cannot be used: permission denied.")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["runs"], 0),
+        (["documents"], 0),
+        (["search", "heron"], 0),
+        (["settings"], 0),
+        (["text", "1"], 2),
+        (["generate", "first"], 1),
+        (["evaluate-sample", "first"], 1),
+        (["import", "--retry"], 0),
+    ],
+)
+def test_a_command_that_only_reads_makes_no_workspace(tmp_path, command, arguments, code):
+    ended, _, _ = command(*arguments, "--workspace", tmp_path / "nowhere")
+    assert (ended, list(tmp_path.iterdir())) == (code, [])
+
+
+def test_a_search_says_what_it_cannot_make_searchable(filled):
+    set_modes(filled.root, 0o555, 0o444)
+    ended = bound(filled.root, "search", "heron")
+    set_modes(filled.root, 0o755, 0o644)
+    assert ended.returncode == 0
+    assert "Not searched, for nothing may be written here: 3 documents" in ended.stdout
+
+
+def test_a_journal_that_cannot_be_read_without_writing_is_told(filled):
+    shutil.copy(filled.library, filled.root / "library.sqlite-wal")  # more than nothing
+    set_modes(filled.root, 0o555, 0o444)
+    ended = bound(filled.root, "documents")
+    set_modes(filled.root, 0o755, 0o644)
+    assert ended.returncode == 1
+    assert "cannot be used: permission denied" in ended.stderr
