@@ -37,15 +37,18 @@ def open_model(
     Where that is not to be had, or too small for the model, it is opened on the processor.
 
     Raises:
-        UnknownRunError, NoCheckpointError, DamagedRunError, DamagedCheckpointError, WrongShapeError:
-            As their names say.
+        UnknownRunError, NoCheckpointError, DamagedRunError, DamagedCheckpointError, WrongShapeError,
+        ModelTooLargeError: As their names say.
     """
     del stop  # opening takes a moment, and there is nothing to keep of half a model
-    from core.runs.loading import load_model  # here, because it imports torch
+    from core.model.memory import check_room_to_open  # here, because these import torch
+    from core.runs.loading import load_model
 
     started = time.perf_counter()
     catalog = Catalog(workspace)
-    loaded = load_model(catalog.folder(name), checkpoint)
+    folder = catalog.folder(name)
+    check_room_to_open(catalog.config(name).model, vocab_size=0)  # its blocks alone
+    loaded = load_model(folder, checkpoint)
     _move(loaded.model, loaded.config.training.device)
     model = OpenModel(
         name=name,
