@@ -339,6 +339,30 @@ class OutOfMemoryError(UserFacingError):
         self.remedy = "Lower batch_size (and raise gradient_accumulation_steps), context_length or d_model."
 
 
+class ModelTooLargeError(OutOfMemoryError):
+    """A model that cannot fit, found out before it was built. Sizes in bytes."""
+
+    def __init__(self, needed: int, available: int) -> None:
+        super().__init__()
+        self.args = (needed, available)
+        self.message = (
+            f"The model needs at least {needed / 2**30:,.1f} GiB of memory, "
+            f"and {available / 2**30:,.1f} GiB are free."
+        )
+        self.remedy = (
+            "Lower batch_size, context_length, n_layers or d_model, or use a machine with more memory."
+        )
+
+
+class CompileFailedError(UserFacingError):
+    """A model that torch.compile could not compile. `reason` is what it said."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.message = f"The model could not be compiled: {reason}"
+        self.remedy = "Set training.compile to false, or install a C++ compiler such as g++."
+
+
 class DeviceMissingError(UserFacingError):
     """A device that this machine, or this build of torch, lacks."""
 

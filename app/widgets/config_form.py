@@ -85,6 +85,10 @@ class Fields(QObject):
     def some(self, *, advanced: bool) -> list["Field"]:
         return [field for field in self._fields.values() if field.setting.advanced == advanced]
 
+    def editor(self, name: str) -> Any:
+        """The editor of the setting of that name."""
+        return self._fields[name].editor
+
     def titles(self) -> dict[str, str]:
         """The titles by setting name, to put in the place of names in a reason."""
         return {name: field.setting.title for name, field in self._fields.items()}

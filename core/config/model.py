@@ -32,7 +32,12 @@ class ModelConfig(Config):
         le=32768,
     )
     d_ff: int = setting(
-        1024, "Feed-forward width", "Usually four times the width.", unit="dimensions", ge=1, le=131072
+        1024,
+        "Feed-forward width",
+        "Usually four times the width; where that is changed alone, this keeps its proportion to it.",
+        unit="dimensions",
+        ge=1,
+        le=131072,
     )
     context_length: int = setting(
         128,
@@ -93,6 +98,11 @@ class ModelConfig(Config):
         if self.positions == "rotary" and (self.d_model // self.n_heads) % 2:
             raise ValueError("d_model: rotary positions need an even number of dimensions per head")
         return self
+
+
+def d_ff_beside(model: ModelConfig, d_model: int) -> int:
+    """The feed-forward width that goes with another width: in the model's own proportion to it."""
+    return max(1, round(model.d_ff * d_model / model.d_model))
 
 
 def count_parameters(model: ModelConfig, vocab_size: int) -> int:

@@ -11,6 +11,7 @@ import tomli_w
 from pydantic import ValidationError
 
 from core.config.corpus import CleaningConfig
+from core.config.model import d_ff_beside
 from core.config.presets import DEFAULT_PRESET, preset_run
 from core.config.run import RunConfig
 from core.config.setting import Config, TypedText
@@ -67,6 +68,8 @@ def parse_assignments(assignments: Sequence[str]) -> dict[str, Any]:
 def with_settings(run: RunConfig, values: dict[str, Any]) -> RunConfig:
     """A copy of `run` with some settings changed, keyed by dotted name such as `training.max_steps`.
 
+    A width that is changed takes the feed-forward width along, unless that is changed too.
+
     Raises:
         UnknownSettingError: A name that no group has; the nearest is named.
         BadSettingError: A value of the wrong type, out of its limits, or at odds with another.
@@ -77,7 +80,11 @@ def with_settings(run: RunConfig, values: dict[str, Any]) -> RunConfig:
         full_name = _full_name(name, known)
         group, _, field = full_name.rpartition(".")
         (table[group] if group else table)[field] = value
-    return checked(RunConfig, table)
+    changed = checked(RunConfig, table)
+    if "model.d_model" in values and "model.d_ff" not in values:
+        table["model"]["d_ff"] = d_ff_beside(run.model, changed.model.d_model)
+        return checked(RunConfig, table)
+    return changed
 
 
 def checked(model: type[ConfigType], values: dict[str, Any]) -> ConfigType:

@@ -16,8 +16,9 @@ from core.config.run import RunConfig
 from core.config.toml import checked
 from core.config.training import TrainingConfig
 from core.control import StopToken
-from core.errors import DeviceMissingError, RunFinishedError
+from core.errors import CompileFailedError, DeviceMissingError, RunFinishedError
 from core.events import Event, Notice
+from core.model.memory import check_room_to_train
 from core.model.transformer import Transformer
 from core.runs.catalog import read_config
 from core.runs.folder import RunFolder, Workspace
@@ -27,7 +28,7 @@ from core.runs.state import CheckpointState, digest
 from core.tasks.settle_precision import settle_precision
 from core.tokenizers.files import load_tokenizer
 from core.tokenizers.tokenizer import Tokenizer, byte_lengths
-from core.training.loop import Batch, Learner, Plan, Progress
+from core.training.loop import Batch, Learner, Plan, Progress, accumulate_gradients
 from core.training.optimizer import make_optimizer, restore_optimizer
 from core.training.precision import Precision, PrecisionName, choose_device
 from core.training.schedule import ScheduleStart, learning_rate_at
@@ -105,16 +106,22 @@ def open_session(
 
     Raises:
         DeviceMissingError, RunFinishedError, DamagedCheckpointError, WrongShapeError: As their names say.
+        ModelTooLargeError, CompileFailedError: As their names say; nothing was allocated, or nothing is kept.
     """
     device = choose_device(config.training.device)
     if device is None:
         raise DeviceMissingError(config.training.device)
+    tokenizer = load_tokenizer(folder.tokenizer)
+    training = config.training
+    check_room_to_train(
+        config.model, tokenizer.vocab_size, training.batch_size, training.precision != "float32", device
+    )
     if dataset.val_tokens < 2:
         yield Notice(
             "There is too little text to keep some apart: the run is measured on its own training text."
         )
     if pointed_step(folder, "last") is None:
-        tokenizer, plan = load_tokenizer(folder.tokenizer), _plan(config, dataset, Progress())
+        plan = _plan(config, dataset, Progress())
         model = Transformer(config.model, tokenizer.vocab_size, config.training.seed).to(device)
         precision = yield from settle_precision(model, config, dataset, workspace, stop)
         if precision is None:
@@ -125,9 +132,33 @@ def open_session(
         )
     else:
         session = yield from _restored(workspace, folder, config, dataset, device, stop)
+    warmup = training.warmup_steps
+    if session is not None and session.progress.step < warmup and session.plan.steps <= warmup:
+        yield Notice(
+            f"The warm-up of {warmup:,} steps is as long as the run of {session.plan.steps:,} or "
+            "longer: the learning rate only rises, and never reaches its height."
+        )
     if session is not None and config.training.compile:
-        session.model.compile()
+        yield Notice("The model is being compiled, which can take minutes; a stop is heard after that.")
+        _compile(session)
     return session
+
+
+def _compile(session: Session) -> None:
+    """Compile the model, and find out by one pass over a batch, which changes nothing, whether that works here.
+
+    Raises:
+        CompileFailedError: It does not, for example because there is no C++ compiler.
+    """
+    from torch._dynamo.exc import TorchDynamoException  # here, because it takes seconds to import
+
+    session.model.train().compile()
+    try:
+        accumulate_gradients(session.model, [session.batch_at(0)], session.learner.precision, StopToken())
+    except TorchDynamoException as cause:
+        raise CompileFailedError(str(cause).partition("\n")[0]) from cause
+    finally:
+        session.model.zero_grad(set_to_none=True)
 
 
 def _restored(

@@ -12,7 +12,7 @@ from app.widgets.label import Label
 from app.widgets.section import Section
 from app.widgets.theme import MEDIUM, SMALL, set_role
 from core.config.corpus import CleaningConfig, CorpusConfig
-from core.config.model import ModelConfig
+from core.config.model import ModelConfig, d_ff_beside
 from core.config.presets import DEFAULT_PRESET, PRESETS
 from core.config.run import RunConfig
 from core.config.setting import Config
@@ -55,6 +55,7 @@ class RunForm(QWidget):
         self._lay_out()
         for fields in self._groups.values():
             fields.changed.connect(self._check)
+        self._groups["model"].editor("d_model").changed.connect(self._take_feed_forward_along)
         self.show_run(PRESETS[DEFAULT_PRESET].run)
 
     def value(self) -> RunConfig:
@@ -81,6 +82,7 @@ class RunForm(QWidget):
     def show_run(self, run: RunConfig) -> None:
         """Take over all settings of a run but its cleaning; where they began as a preset, the box shows it."""
         self._sampling = run.sampling
+        self._shown_model, self._d_ff = run.model, run.model.d_ff
         self.preset_box.setCurrentIndex(self.preset_box.findData(run.preset))
         for name, fields in self._groups.items():
             fields.blockSignals(True)
@@ -165,6 +167,18 @@ class RunForm(QWidget):
     @Slot(int)
     def _take_preset(self, row: int) -> None:
         self.show_run(PRESETS[self.preset_box.itemData(row)].run)
+
+    @Slot()
+    def _take_feed_forward_along(self) -> None:
+        """Keep the feed-forward width's proportion to a changed width, unless it was chosen by hand."""
+        model = self._groups["model"]
+        try:
+            if model.editor("d_ff").read() != self._d_ff:
+                return
+            self._d_ff = d_ff_beside(self._shown_model, model.editor("d_model").read())
+        except ValueError:  # half a number
+            return
+        model.editor("d_ff").show_value(self._d_ff)
 
     @Slot()
     def _check(self) -> None:

@@ -6,6 +6,7 @@ import shutil
 import pytest
 import torch
 from filelock import FileLock
+from torch._dynamo.exc import TorchDynamoException
 
 from core.config.presets import preset_run
 from core.config.toml import with_settings
@@ -13,9 +14,11 @@ from core.control import StopToken
 from core.errors import (
     BadRunNameError,
     BadSettingError,
+    CompileFailedError,
     CorpusTooSmallError,
     DeviceMissingError,
     EmptyCorpusError,
+    ModelTooLargeError,
     OutOfMemoryError,
     RunBusyError,
     RunExistsError,
@@ -33,13 +36,14 @@ from core.events import (
     StepDone,
     TokenizerBuilt,
 )
+from core.model.transformer import Transformer
 from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
 from core.runs.loading import load_model
-from core.tasks import settle_precision, training_run
+from core.tasks import settle_precision, training_run, training_session
 from core.tasks.open_model import open_model
 from core.tasks.reply import complete
-from core.tasks.train_model import train_model
+from core.tasks.train_model import resume_run, train_model
 from core.training import loop
 
 TEACHING_LINES = "what is sesso\nsesso is a village\nwho lives in sesso\nmira lives in sesso\n"
@@ -304,6 +308,62 @@ def test_a_model_that_does_not_fit_says_what_to_lower(filled, tiny, monkeypatch,
     with pytest.raises(OutOfMemoryError) as refused:
         train(filled, tiny())
     assert "batch_size" in refused.value.remedy
+
+
+def test_a_model_beyond_the_memory_there_is_is_refused_before_it_is_built(filled, tiny, monkeypatch):
+    monkeypatch.setattr(training_session, "Transformer", lambda *_: pytest.fail("it was built"))
+    absurd = {"model.n_layers": 200, "model.d_model": 32768, "model.d_ff": 131072}
+    with pytest.raises(ModelTooLargeError):
+        train(filled, tiny(absurd))
+    assert Catalog(filled).names() == []
+
+
+def test_a_warm_up_as_long_as_the_run_is_told(filled, tiny):
+    def told(changes, name):
+        notices = of_kind(train(filled, tiny(changes), name), Notice)
+        return [notice.text for notice in notices if "warm-up" in notice.text]
+
+    assert told({"training.warmup_steps": 5}, "a") == []
+    assert len(told({"training.warmup_steps": 6}, "b")) == 1
+    [text] = told({"training.warmup_steps": 10, "training.max_epochs": 0.02}, "c")
+    assert "10 steps is as long as the run of" in text
+
+
+@pytest.fixture
+def no_compiler(monkeypatch):
+    """Whatever is compiled fails when it first runs, as torch.compile does on a machine without a compiler."""
+
+    def compile(model):
+        def fail(*_):
+            raise TorchDynamoException("No working C++ compiler found\n\nSet TORCHDYNAMO_VERBOSE=1")
+
+        model._compiled_call_impl = fail
+
+    monkeypatch.setattr(Transformer, "compile", compile)
+
+
+@pytest.mark.usefixtures("no_compiler")
+def test_a_model_that_cannot_be_compiled_is_told_and_leaves_no_run(filled, tiny):
+    with pytest.raises(CompileFailedError) as refused:
+        train(filled, tiny({"training.compile": True}))
+    assert refused.value.message == "The model could not be compiled: No working C++ compiler found"
+    assert "training.compile" in refused.value.remedy
+    assert Catalog(filled).names() == []
+    assert train(filled, tiny())[-1].reason == "finished"
+
+
+@pytest.mark.usefixtures("no_compiler")
+def test_a_run_from_a_machine_with_a_compiler_goes_on_without_one(filled, tiny):
+    stop = StopToken()
+    for event in train_model(filled, "a", tiny(), stop):
+        if isinstance(event, StepDone):
+            stop.set()
+    run_toml = filled.run("a").config
+    run_toml.write_text(run_toml.read_text().replace("compile = false", "compile = true"))
+    with pytest.raises(CompileFailedError):
+        list(resume_run(filled, "a", {}, StopToken()))
+    events = list(resume_run(filled, "a", {"training.compile": False}, StopToken()))
+    assert events[-1].reason == "finished"
 
 
 def test_a_defect_of_ours_is_not_told_as_a_lack_of_memory(filled, tiny, monkeypatch):

@@ -64,6 +64,18 @@ def test_a_value_that_cannot_be_disables_start_with_the_reason(tab):
     assert tab.start_button.isEnabled()
 
 
+def test_a_width_that_is_typed_takes_the_feed_forward_width_along(tab):
+    for text in ("", "5", "51", "512"):
+        editor(tab, "model.d_model").lineEdit().setText(text)
+    assert tab.form.value().model.d_ff == 4 * 512
+
+
+def test_a_feed_forward_width_that_was_chosen_stays_where_the_width_changes(tab):
+    editor(tab, "model.d_ff").show_value(700)
+    editor(tab, "model.d_model").show_value(512)
+    assert tab.form.value().model.d_ff == 700
+
+
 def test_settings_of_two_groups_are_checked_against_each_other(tab):
     editor(tab, "training.window_overlap").show_value(128)
     assert tab.start_button.toolTip().startswith("Window overlap does not fit: 128 must be below")

@@ -1,0 +1,80 @@
+"""How much memory a model needs at the least, and how much there is: asked before anything is allocated."""
+
+import os
+from pathlib import Path
+
+import torch
+
+from core.config.model import ModelConfig, count_parameters
+from core.errors import ModelTooLargeError
+
+MEMINFO = Path("/proc/meminfo")
+FLOAT_BYTES = 4
+COPIES = 4  # of each weight while training: itself, its gradient and AdamW's two moments
+
+
+def check_room_to_train(
+    config: ModelConfig, vocab_size: int, batch_size: int, autocast: bool, device: torch.device
+) -> None:
+    """Refuse a training that cannot fit, before it allocates anything.
+
+    Args:
+        batch_size: Windows in one forward pass.
+        autocast: True where the pass may run in a half type.
+
+    Raises:
+        ModelTooLargeError: The device has too little memory, or this machine too little to build the model.
+    """
+    check_room_to_open(config, vocab_size)  # a model is built on the processor, wherever it goes then
+    check_room(bytes_to_train(config, vocab_size, batch_size, autocast), device)
+
+
+def check_room_to_open(config: ModelConfig, vocab_size: int) -> None:
+    """Refuse a model whose weights alone cannot fit into this machine's memory.
+
+    Raises:
+        ModelTooLargeError: They cannot.
+    """
+    check_room(FLOAT_BYTES * count_parameters(config, vocab_size), torch.device("cpu"))
+
+
+def check_room(needed: int, device: torch.device) -> None:
+    """Compare so many bytes with what is free.
+
+    Raises:
+        ModelTooLargeError: There is less; nothing is raised where that is not known.
+    """
+    available = available_bytes(device)
+    if available is not None and needed > available:
+        raise ModelTooLargeError(needed, available)
+
+
+def bytes_to_train(config: ModelConfig, vocab_size: int, batch_size: int, autocast: bool) -> int:
+    """The least that one training step holds at once: weights, gradients, moments, and what one pass keeps.
+
+    Counted from what autograd saves: per position and block 6 C, with a feed-forward part 2 C + 2 F more (C model
+    width, F feed-forward width), a quarter less under autocast, and one float per token of the vocabulary. Dropout
+    masks and buffers of the moment are left out, so that nothing is refused that could have run.
+    """
+    width = 6 * config.d_model + config.feed_forward * 2 * (config.d_model + config.d_ff)
+    per_position = FLOAT_BYTES * (config.n_layers * width * (0.75 if autocast else 1.0) + vocab_size)
+    weights = FLOAT_BYTES * COPIES * count_parameters(config, vocab_size)
+    return weights + int(batch_size * config.context_length * per_position)
+
+
+def available_bytes(device: torch.device) -> int | None:
+    """Free memory of the device: RAM and swap, or a CUDA GPU's own; None where it is not known."""
+    if device.type == "cuda":
+        kept = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+        return int(torch.cuda.mem_get_info(device)[0]) + kept
+    if device.type != "cpu":
+        return None
+    if MEMINFO.exists():
+        lines = [line.split() for line in MEMINFO.read_text(encoding="ascii").splitlines()]
+        kib = {line[0]: int(line[1]) for line in lines}
+        return 1024 * (kib["MemAvailable:"] + kib["SwapFree:"])
+    if "SC_PHYS_PAGES" in getattr(
+        os, "sysconf_names", {}
+    ):  # macOS tells all that is built in, not what is free
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return None
