@@ -176,11 +176,11 @@ class UnknownDocumentError(UsageError):
 
 
 class FuzzFailedError(UserFacingError):
-    """A damaged file that did not come to one end within its limits: a defect of this program."""
+    """A damaged file that did not come to an end as it should: a defect of this program."""
 
     def __init__(self, path: Path, reason: str) -> None:
         super().__init__(path, reason)
-        self.message = f"The import broke its promise for {path.name}: {reason}."
+        self.message = f"A promise was broken for {path.name}: {reason}."
         self.remedy = "Run it again with the same --seed to see it again, and report it."
 
 

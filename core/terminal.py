@@ -47,7 +47,7 @@ from core.events import (
     TokenWritten,
 )
 from core.signals import ENDING
-from core.tasks.bench_events import BenchFact, BenchMeasured, FuzzChecked
+from core.tasks.bench_events import BenchFact, BenchMeasured, FuzzChecked, FuzzFound, WorkspaceFuzzChecked
 
 Result = TypeVar("Result")
 Stream = Generator[Event, None, Result]
@@ -328,6 +328,14 @@ def _sentence_of_a_reply(event: Event) -> str:
             )
         case FuzzChecked():
             return _fuzz_report(event)
+        case FuzzFound():
+            return (
+                f"case {event.case} of seed {event.seed}: {event.file}, {event.damage}; "
+                f"{event.command}: {event.told}"
+            )
+        case WorkspaceFuzzChecked():
+            ends = ", ".join(f"{count:,} {end}" for end, count in event.ends)
+            return f"{event.cases:,} workspaces in {event.seconds:.0f} s, {event.findings:,} findings: {ends}"
         case BenchFact():
             return f"{event.bench:<9}{event.shape:<14}{event.subject:<34}{event.value:>10,.1f} {event.unit}"
         case _:

@@ -1,4 +1,4 @@
-"""The commands that try the machine and the program: benchmarks, and the import's fuzzer."""
+"""The commands that try the machine and the program: benchmarks, and the fuzzers."""
 
 from pathlib import Path
 from typing import Annotated
@@ -57,3 +57,19 @@ def fuzz_import_command(
     from core.tasks.fuzz_import import fuzz_import
 
     return perform(context, lambda stop: fuzz_import(seconds, seed, kept, stop))[1]
+
+
+@fuzz_app.command(name="fuzz-workspace")
+def fuzz_workspace_command(
+    context: typer.Context,
+    seconds: Annotated[float, typer.Option(min=1, help="How long.")] = 60,
+    seed: Annotated[int, typer.Option(help="The same seed damages the same files.")] = 1,
+    first: Annotated[int, typer.Option(min=0, help="The number of the first case, to see one again.")] = 0,
+    kept: Annotated[Path, typer.Option(help="Where damaged files that led to a finding are kept.")] = Path(
+        "fuzz"
+    ),
+) -> int:
+    """Damage one file of a finished workspace, and check that each command gives what it gave, or a sentence."""
+    from core.tasks.fuzz_workspace import fuzz_workspace
+
+    return perform(context, lambda stop: fuzz_workspace(seconds, seed, first, kept, stop))[1]

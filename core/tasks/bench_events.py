@@ -1,4 +1,4 @@
-"""What the benchmarks and the fuzzer tell. No window and no journal hears of these."""
+"""What the benchmarks and the fuzzers tell. No window and no journal hears of these."""
 
 from dataclasses import dataclass
 
@@ -45,3 +45,25 @@ class FuzzChecked(Event):
     states: tuple[tuple[str, int], ...]
     reasons: tuple[tuple[str, int], ...]
     broken: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FuzzFound(Event):
+    """A command that broke its promise for a workspace with one damaged file: case `case` of `seed`."""
+
+    case: int
+    seed: int
+    file: str
+    damage: str
+    command: str
+    told: str
+
+
+@dataclass(frozen=True, slots=True)
+class WorkspaceFuzzChecked(Event):
+    """How many workspaces with a damaged file were tried so far, and how often their commands came to what."""
+
+    cases: int
+    seconds: float
+    ends: tuple[tuple[str, int], ...]
+    findings: int

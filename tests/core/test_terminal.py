@@ -41,7 +41,7 @@ from core.events import (
     TokenWritten,
 )
 from core.runs.journal import KINDS
-from core.tasks.bench_events import BenchFact, BenchMeasured, FuzzChecked
+from core.tasks.bench_events import BenchFact, BenchMeasured, FuzzChecked, FuzzFound, WorkspaceFuzzChecked
 from core.terminal import follow, print_record, print_table
 
 EVENTS = [
@@ -80,6 +80,8 @@ EVENTS = [
     BenchMeasured("train", "L", "ours, bfloat16", 1000.0, "tokens/s", 3.1, 5),
     BenchFact("large", "1 GB", "memory", 512.0, "MiB"),
     FuzzChecked(100, 9.0, (("failed", 60), ("done", 40)), (("it is damaged.", 60),), ("fuzz/a.pdf",)),
+    FuzzFound(7, 1, "runs/a/run.toml", "cut off", "runs", "KeyError: 'a'"),
+    WorkspaceFuzzChecked(8, 2.0, (("equal", 70), ("wrong", 2)), 1),
 ]
 
 
@@ -111,6 +113,8 @@ def test_every_kind_of_event_can_be_shown(capsys):
         "3 documents nearly repeat another",
         "512.0 MiB",
         "100 files in 9 s: 60 failed, 40 done; 1 broke a reader: fuzz/a.pdf",
+        "case 7 of seed 1: runs/a/run.toml, cut off; runs: KeyError: 'a'",
+        "8 workspaces in 2 s, 1 findings: 70 equal, 2 wrong",
     ):
         assert part in shown
 
