@@ -1,22 +1,47 @@
 """What the window remembers between two starts."""
 
+import hashlib
+import logging
+import re
 from pathlib import Path
 
+import platformdirs
 from PySide6.QtCore import QByteArray, QSettings
 
+log = logging.getLogger(__name__)
+
 APPLICATION = "SheepOp Studio"
+LARGEST_FILE = 1_000_000  # bytes; the window itself writes some thousand
+LONGEST_GEOMETRY = 4_096  # bytes
+LONGEST_PATH = 4_096  # characters
+APPEARANCES = ("system", "light", "dark")
+
+
+def personal_file() -> Path:
+    """Where this user's own choices on this machine are kept, outside of all workspaces."""
+    return Path(platformdirs.user_config_dir(APPLICATION, False)) / "personal.ini"
 
 
 class WindowSettings:
-    """The window's own memory, an INI file in the workspace: a workspace opens as it was left."""
+    """The window's own memory, an INI file in the workspace: a workspace opens as it was left.
+
+    Whoever gives a workspace away gives this file, too. So nothing in it may do harm, and whether its folder is
+    watched is decided by this user on this machine, in a file of his own.
+    """
 
     def __init__(self, workspace: Path) -> None:
-        self._store = QSettings(str(workspace / "window.ini"), QSettings.Format.IniFormat)
+        file = workspace / "window.ini"
+        _set_aside_what_is_not_ours(file)
+        self._store = QSettings(str(file), QSettings.Format.IniFormat)
+        self._personal = QSettings(str(personal_file()), QSettings.Format.IniFormat)
+        self._group = hashlib.sha256(str(workspace.resolve()).encode("utf-8", "surrogateescape")).hexdigest()
 
     @property
     def geometry(self) -> QByteArray:
         """Size and place of the window; empty at the first start."""
-        return QByteArray(self._store.value("window/geometry") or QByteArray())
+        stored = self._store.value("window/geometry")
+        fits = isinstance(stored, QByteArray) and stored.size() <= LONGEST_GEOMETRY
+        return stored if fits else QByteArray()
 
     @geometry.setter
     def geometry(self, value: QByteArray) -> None:
@@ -25,7 +50,7 @@ class WindowSettings:
     @property
     def tab(self) -> str:
         """The object name of the tab that was open last."""
-        return str(self._store.value("window/tab", ""))
+        return self._text("window/tab")
 
     @tab.setter
     def tab(self, value: str) -> None:
@@ -34,7 +59,8 @@ class WindowSettings:
     @property
     def appearance(self) -> str:
         """ "system", "light" or "dark"."""
-        return str(self._store.value("window/appearance", "system"))
+        stored = self._text("window/appearance")
+        return stored if stored in APPEARANCES else "system"
 
     @appearance.setter
     def appearance(self, value: str) -> None:
@@ -43,7 +69,7 @@ class WindowSettings:
     @property
     def reading(self) -> str:
         """How files are to be read, an `ImportConfig` as JSON; "" at the first start."""
-        return str(self._store.value("corpus/reading", ""))
+        return self._text("corpus/reading")
 
     @reading.setter
     def reading(self, value: str) -> None:
@@ -52,7 +78,7 @@ class WindowSettings:
     @property
     def cleaning(self) -> str:
         """What is cleaned out of texts, a `CleaningConfig` as JSON; "" at the first start."""
-        return str(self._store.value("corpus/cleaning", ""))
+        return self._text("corpus/cleaning")
 
     @cleaning.setter
     def cleaning(self, value: str) -> None:
@@ -60,13 +86,62 @@ class WindowSettings:
 
     @property
     def watched(self) -> str:
-        """The folder whose new files are read; "" where none is watched."""
-        return str(self._store.value("corpus/watched", ""))
+        """The absolute path of the folder whose new files are read; "" where none is watched."""
+        stored = self._text("corpus/watched")
+        possible = len(stored) <= LONGEST_PATH and "\0" not in stored and Path(stored).is_absolute()
+        return stored if possible else ""
 
     @watched.setter
     def watched(self, value: str) -> None:
         self._store.setValue("corpus/watched", value)
+        self.allow_watching(True)
+
+    @property
+    def watching_allowed(self) -> bool | None:
+        """Whether this user wants `watched` to be watched on this machine; None where that was never asked."""
+        if self._personal.value(f"{self._group}/folder") != self.watched:
+            return None
+        return str(self._personal.value(f"{self._group}/allowed")) == "true"
+
+    def allow_watching(self, allowed: bool) -> None:
+        """Remember the answer for this folder of this workspace."""
+        self._personal.setValue(f"{self._group}/folder", self.watched)
+        self._personal.setValue(f"{self._group}/allowed", "true" if allowed else "false")
 
     def save(self) -> None:
         """Write what changed to the disk now."""
         self._store.sync()
+        self._personal.sync()
+
+    def _text(self, key: str) -> str:
+        stored = self._store.value(key)
+        return stored if isinstance(stored, str) else ""
+
+
+def _set_aside_what_is_not_ours(file: Path) -> None:
+    """Rename a file that Qt should not use.
+
+    A pipe would hold the window for ever, through a link another file would be written, a serialized object can be any.
+    """
+    try:
+        if not file.is_symlink() and not file.exists():
+            return
+        plain = not file.is_symlink() and file.is_file() and file.stat().st_size <= LARGEST_FILE
+        if not plain or _holds_objects(file.read_bytes()):
+            log.warning("window.ini was not written by this program and is set aside")
+            file.replace(file.with_name("window.ini.unused"))
+    except OSError:
+        log.warning("window.ini cannot be read", exc_info=True)
+
+
+def _holds_objects(data: bytes) -> bool:
+    """Whether Qt would find a serialized object in it, however the file spells the mark of one."""
+    text = re.sub(r"\\(x[0-9a-fA-F]+|[0-7]+|.)", _unescaped, data.decode("latin-1"), flags=re.DOTALL)
+    return re.search(r"@(Variant|DateTime)\(", text.replace('"', "")) is not None
+
+
+def _unescaped(escape: re.Match[str]) -> str:
+    value = escape[1]
+    if value[0] == "x" and len(value) > 1:
+        return chr(int(value[1:], 16) & 0xFFFF)
+    return chr(int(value, 8) & 0xFFFF) if value[0] in "01234567" else ""

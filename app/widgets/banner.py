@@ -16,11 +16,14 @@ _PICTURE_PX = 20
 
 
 class Banner(QFrame):
-    """Hidden until there is something to say; the user closes it, or the next message replaces it."""
+    """Hidden until there is something to say; the user closes it, or the next message replaces it.
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    An offer that should stay until it is answered has a banner of its own.
+    """
+
+    def __init__(self, name: str = "banner", parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setObjectName("banner")
+        self.setObjectName(name)
         self.setAccessibleName("Message")
         self._picture = Picture("info", "notice", _PICTURE_PX)
         self._label = Label(objectName="bannerLabel", wordWrap=True)

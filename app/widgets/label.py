@@ -4,6 +4,7 @@ By itself Qt guesses whether a text is HTML, and then follows what stands in it:
 device, a pipe or a server. Tool tips are kept plain by the style sheet, which also reaches those that Qt makes itself.
 """
 
+import unicodedata
 from typing import Any
 
 from PySide6.QtCore import Qt
@@ -35,3 +36,11 @@ class MessageBox(QMessageBox):
 def without_mnemonic(text: str) -> str:
     """A text for a button, an action or a tab in which an "&" is just that, and marks no key."""
     return text.replace("&", "&&")
+
+
+def spelled_out(text: str) -> str:
+    """A text with the characters that a screen would not show, or would turn the others round with, as their codes."""
+    return "".join(
+        f"\\u{ord(sign):04x}" if unicodedata.category(sign).startswith(("C", "Zl", "Zp")) else sign
+        for sign in text
+    )

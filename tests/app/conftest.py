@@ -8,12 +8,21 @@ os.environ["QT_QPA_PLATFORM"] = (
 
 import pytest
 
+from app import settings
 from app.jobs.job import Job
 
 
 def pytest_configure(config):
     # The one warning that is the platform's, not ours: offscreen has no window manager to tell sizes to.
     config.addinivalue_line("qt_log_ignore", "This plugin does not support propagateSizeHints")
+
+
+@pytest.fixture(autouse=True)
+def personal_file(monkeypatch, tmp_path):
+    """The user's own choices on this machine are none of a test's."""
+    file = tmp_path / "personal.ini"
+    monkeypatch.setattr(settings, "personal_file", lambda: file)
+    return file
 
 
 @pytest.fixture(autouse=True)

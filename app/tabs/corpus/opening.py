@@ -1,7 +1,6 @@
 """Hands files to the programs that they belong to; of those that are programs themselves it asks first."""
 
 import sys
-import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +9,7 @@ from PySide6.QtCore import QUrl, Slot
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QMessageBox, QPushButton, QWidget
 
-from app.widgets.label import MessageBox
+from app.widgets.label import MessageBox, spelled_out
 
 PROGRAM, SCRIPT, INSTALLER = "a program", "a script", "an installer"
 SHORTCUT, MACROS = "a shortcut, which can start any program", "a document with macros"
@@ -64,7 +63,7 @@ class OpeningQuestion(MessageBox):
         super().__init__(
             QMessageBox.Icon.Warning,
             "Open the file" if one else "Open the files",
-            "\n".join(f"“{visible_name(file.path)}” is {file.kind}." for file in files),
+            "\n".join(f"“{spelled_out(file.path.name)}” is {file.kind}." for file in files),
             f"Opening {'it' if one else 'them'} can run what {'it holds' if one else 'they hold'}, with all "
             f"that you may do on this machine. Only do so if you know where {'it comes' if one else 'they come'} from.",
             parent,
@@ -121,14 +120,6 @@ def risky_files(paths: Iterable[Path]) -> list[RiskyFile]:
 def risky_kind(path: Path, platform: str = sys.platform) -> str:
     """What makes a file one to ask about; "" for one that only shows something."""
     return _kind_by_name(path, platform) or _kind_on_disk(path, platform)
-
-
-def visible_name(path: Path) -> str:
-    """The name with the characters that a screen would not show, or would turn the others round with, spelled out."""
-    return "".join(
-        f"\\u{ord(sign):04x}" if unicodedata.category(sign).startswith(("C", "Zl", "Zp")) else sign
-        for sign in path.name
-    )
 
 
 def _kind_by_name(path: Path, platform: str) -> str:

@@ -59,6 +59,8 @@ class CorpusTab(DropArea):
         self.setObjectName("corpusTab")
         self.setAccessibleName("Corpus")
         self.banner = Banner()
+        self.unfinished_offer = Banner("unfinishedOffer")
+        self.watch_offer = Banner("watchOffer")
         self.tools = ToolRow()
         self.chart = KindChart()
         self.strip = ProgressStrip()
@@ -230,7 +232,14 @@ class CorpusTab(DropArea):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(HUGE, LARGE, HUGE, LARGE)
         layout.setSpacing(SMALL)
-        for widget in (self.banner, self.tools, self.chart, self.strip):
+        for widget in (
+            self.banner,
+            self.unfinished_offer,
+            self.watch_offer,
+            self.tools,
+            self.chart,
+            self.strip,
+        ):
             layout.addWidget(widget)
         layout.addWidget(self._pages, stretch=1)
         self.strip.hide()

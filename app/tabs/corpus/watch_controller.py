@@ -4,12 +4,14 @@ from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtGui import QAction
 
 from app.errors import present
 from app.jobs.job import Job
 from app.jobs.lanes import Lanes
 from app.settings import WindowSettings
 from app.tabs.corpus.tab import CorpusTab
+from app.widgets.label import spelled_out
 from core.events import FilesChanged
 from core.runs.folder import Workspace
 from core.tasks.watch_folder import watch_folder
@@ -37,24 +39,50 @@ class WatchController(QObject):
         super().__init__(parent)
         self._tab, self._workspace, self._lanes, self._settings = tab, workspace, lanes, settings
         self._job: Job | None = None
+        self._watch_action = QAction(
+            "&Watch it", self, toolTip="Read its files now, and new ones as they come"
+        )
+        self._leave_action = QAction("&Do not watch", self, toolTip="Leave the folder alone, now and later")
+        self._watch_action.triggered.connect(self._allow)
+        self._leave_action.triggered.connect(self._refuse)
         tab.watch_requested.connect(self.watch)
 
     def begin(self) -> None:
-        """Go on with the folder that was watched when the window was closed."""
-        if self._settings.watched:
-            self.watch(Path(self._settings.watched))
+        """Go on with the folder that was watched when the window was closed.
+
+        Where it was another user, or another machine, whose window that was, it is asked once, and nothing is
+        read before.
+        """
+        folder, allowed = self._settings.watched, self._settings.watching_allowed
+        if folder and allowed is None:
+            self._tab.watch_offer.show_offer(
+                "This workspace says that a folder is to be watched, and every file in it read into the library. "
+                f"You have not chosen that on this machine. The folder is:\n{spelled_out(folder)}",
+                [self._watch_action, self._leave_action],
+            )
+        elif folder and allowed:
+            self.watch(Path(folder))
 
     @Slot(object)
     def watch(self, folder: Path | None) -> None:
         """Watch this folder and no other one, or none."""
         self._lanes.stop(LANE)
         self._job = None
+        self._tab.watch_offer.hide()  # answered by a choice of the user's own
         self._settings.watched = str(folder or "")
         self._tab.tools.show_watched(folder)
         if folder is not None:
             self._job = self._lanes.start(LANE, partial(watch_folder, self._workspace, folder))
             self._job.arrived.connect(self._hand_on)
             self._job.failed.connect(self._fail)
+
+    @Slot()
+    def _allow(self) -> None:
+        self.watch(Path(self._settings.watched))
+
+    @Slot()
+    def _refuse(self) -> None:
+        self._settings.allow_watching(False)
 
     @Slot(list)
     def _hand_on(self, events: list[FilesChanged]) -> None:

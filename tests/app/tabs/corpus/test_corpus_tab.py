@@ -278,26 +278,59 @@ def interrupted(begin, tab, workspace, qtbot):
 
     controller = begin(go_on=go_on)
     controller.begin()
-    qtbot.waitUntil(tab.banner.isVisible)
+    qtbot.waitUntil(tab.unfinished_offer.isVisible)
     controller.passwords = passwords
     return controller
 
 
 def answer(tab, words):
-    return next(button for button in tab.banner.findChildren(QPushButton) if words in button.text())
+    return next(button for button in tab.unfinished_offer.findChildren(QPushButton) if words in button.text())
 
 
 def test_the_next_start_offers_to_go_on_with_the_rest(qtbot, tab, interrupted, click):
     with qtbot.waitSignal(interrupted.imported):
         click(answer(tab, "3 files left"))
     assert interrupted.passwords == [""]
-    assert not tab.banner.isVisible()
+    assert not tab.unfinished_offer.isVisible()
 
 
 def test_an_interrupted_import_can_be_forgotten(qtbot, tab, interrupted, click, workspace):
     click(answer(tab, "Forget"))
     qtbot.waitUntil(lambda: interrupted_import(workspace) is None)
-    assert not tab.banner.isVisible()
+    assert not tab.unfinished_offer.isVisible()
+
+
+def test_the_offer_to_go_on_stays_while_a_watched_file_is_read(qtbot, tab, interrupted, tmp_path):
+    def read(paths, config, workspace, stop, again=False):
+        end = finished(0, failed=1)
+        yield Notice("A file was changed.")
+        return end
+
+    interrupted._tasks = ImportTasks(read=read)
+    with qtbot.waitSignal(interrupted.imported):
+        interrupted.watch.files_changed.emit([tmp_path / "new.txt"])
+    assert "1 could not be read" in tab.banner.text()
+    assert tab.unfinished_offer.isVisible()
+    assert answer(tab, "3 files left")
+
+
+def test_the_offer_to_go_on_comes_while_a_watched_file_is_read(qtbot, tab, begin, workspace, tmp_path):
+    with Library(workspace.library) as library:
+        library.begin_import(["/docs"], ImportConfig(), [QueuedFile("/docs/1.txt", "text", 10)])
+
+    may_end = threading.Event()
+
+    def read(paths, config, workspace, stop, again=False):
+        yield ImportStarted(1, 10)
+        may_end.wait(5)
+        return finished(0)
+
+    controller = begin(read)
+    controller.add([tmp_path / "new.txt"])
+    controller.begin()
+    qtbot.waitUntil(tab.unfinished_offer.isVisible)
+    with qtbot.waitSignal(controller.imported):
+        may_end.set()
 
 
 def test_every_control_has_a_tooltip_and_a_name(tab):

@@ -8,7 +8,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QWidget
 
-from app.tabs.corpus.opening import OpeningQuestion, open_files, risky_kind, visible_name
+from app.tabs.corpus.opening import OpeningQuestion, open_files, risky_kind
+from app.widgets.label import spelled_out
 
 LEFT = Qt.MouseButton.LeftButton
 needs_execute_bit = pytest.mark.skipif(sys.platform == "win32", reason="files have no such bit there")
@@ -119,5 +120,5 @@ def test_escape_opens_nothing_more(qtbot, question, opened, files):
     assert opened == [str(files[0])]
 
 
-def test_a_name_that_turns_its_end_round_is_spelled_out(tmp_path):
-    assert visible_name(tmp_path / "letter\u202efdp.sh") == "letter\\u202efdp.sh"
+def test_a_name_that_turns_its_end_round_is_spelled_out():
+    assert spelled_out("letter\u202efdp.sh") == "letter\\u202efdp.sh"

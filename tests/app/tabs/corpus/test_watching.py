@@ -1,10 +1,12 @@
 """A watched folder: chosen once, seen in a chip, its files read, and remembered until it is unwished."""
 
+import gc
 from pathlib import Path
 
 import pytest
-from PySide6.QtWidgets import QFileDialog
+from PySide6.QtWidgets import QFileDialog, QPushButton
 
+from app.settings import WindowSettings
 from app.tabs.corpus import watch_controller
 from app.tabs.corpus.controller import CorpusController, ImportTasks
 from app.tabs.corpus.tool_row import short_path
@@ -68,6 +70,87 @@ def test_the_next_start_goes_on_watching(qtbot, controller, watching, read, sett
     settings.watched = str(watching)
     controller.watch.begin()
     qtbot.waitUntil(lambda: read == ["new.txt"])
+
+
+def answer(tab, words):
+    return next(button for button in tab.watch_offer.findChildren(QPushButton) if words in button.text())
+
+
+@pytest.fixture
+def unpacked(watching, workspace, personal_file, settings, begin_again):
+    """A controller of a workspace in which somebody else has chosen the folder."""
+    settings.watched = str(watching)
+    settings.save()
+    personal_file.unlink()
+    return begin_again()
+
+
+@pytest.fixture
+def begin_again(tab, workspace, lanes, read):
+    """The next start on the workspace: a controller with what the disk holds."""
+
+    def begin():
+        def reads(paths, config, workspace, stop, again=False):
+            read.extend(path.name for path in paths)
+            end = finished(len(paths))
+            yield end
+            return end
+
+        gc.collect()  # Qt shares what settings of one file have read, as long as one of them lives
+        again = WindowSettings(workspace.root)
+        controller = CorpusController(tab, workspace, lanes, again, tab, tasks=ImportTasks(read=reads))
+        controller.watch.begin()
+        return controller
+
+    return begin
+
+
+def test_a_folder_that_somebody_else_chose_is_asked_about_before_anything_is_read(
+    tab, unpacked, watching, lanes, read
+):
+    assert tab.watch_offer.isVisible()
+    assert str(watching) in tab.watch_offer.text()
+    assert not tab.tools.watch_chip.isVisible()
+    assert not lanes.busy("watch")
+    assert read == []
+
+
+def test_once_allowed_it_is_watched_and_not_asked_about_again(
+    qtbot, tab, unpacked, read, click, begin_again, lanes
+):
+    click(answer(tab, "Watch"))
+    qtbot.waitUntil(lambda: read == ["new.txt"])
+    assert not tab.watch_offer.isVisible()
+    begin_again()
+    assert not tab.watch_offer.isVisible()
+    assert lanes.busy("watch")
+
+
+def test_once_refused_it_is_left_alone_and_not_asked_about_again(
+    tab, unpacked, click, begin_again, lanes, read
+):
+    click(answer(tab, "not"))
+    begin_again()
+    assert not tab.watch_offer.isVisible()
+    assert not lanes.busy("watch")
+    assert read == []
+
+
+def test_another_folder_in_the_file_is_asked_about_again(tab, workspace, watching, settings, begin_again):
+    settings.watched = str(watching)
+    settings.save()
+    file = workspace.root / "window.ini"
+    written = file.read_text(encoding="utf-8")
+    settings._store.setValue("corpus/watched", str(watching.parent))  # as from outside
+    settings.save()
+    assert written != file.read_text(encoding="utf-8")
+    begin_again()
+    assert tab.watch_offer.isVisible()
+
+
+def test_a_choice_of_ones_own_answers_the_question(tab, unpacked, watching, lanes):
+    unpacked.watch.watch(None)
+    assert not tab.watch_offer.isVisible()
 
 
 def test_a_click_on_the_chip_ends_it(qtbot, tab, controller, watching, read, settings, lanes, click):

@@ -1,0 +1,133 @@
+"""What a workspace's window.ini may say: whoever wrote it, a start does no harm."""
+
+import os
+import sys
+
+import pytest
+from PySide6.QtCore import QByteArray, QSettings
+
+from app.main_window import MainWindow
+from app.settings import WindowSettings
+from core.config.corpus import CleaningConfig, ImportConfig
+from core.runs.folder import Workspace
+from tests.app.test_main_window import leave
+
+HUGE = "9" * 4000
+
+
+@pytest.fixture
+def workspace(tmp_path):
+    workspace = Workspace(tmp_path / "workspace")
+    workspace.prepare()
+    return workspace
+
+
+@pytest.fixture
+def written(workspace):
+    """A window.ini with this text."""
+
+    def write(text):
+        data = text if isinstance(text, bytes) else text.encode("utf-8")
+        (workspace.root / "window.ini").write_bytes(data)
+        return workspace
+
+    return write
+
+
+def everywhere(value):
+    keys = {"window": ("geometry", "tab", "appearance"), "corpus": ("reading", "cleaning", "watched")}
+    return "\n".join(
+        line
+        for group, names in keys.items()
+        for line in (f"[{group}]", *(f"{name}={value}" for name in names))
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        everywhere(HUGE),
+        everywhere("a, b, c"),
+        everywhere('"[1, {}]"'),
+        everywhere("@Invalid()"),
+        everywhere("@Rect(0 0 2147483647 2147483647)"),
+        everywhere("@Variant(\\0\\0\\0\\x7f\\xff\\xff\\xff)"),
+        everywhere("@ByteArray(\\x1\\xd9\\xd0\\xcb\\0\\x3\\0\\0\\x7f\\xff\\xff\\xff)"),
+        everywhere("@ByteArray(" + "\\xff" * 200 + ")"),
+        everywhere(".."),
+        everywhere("/a\\x0/b"),
+        os.urandom(5000),
+        b"",
+        b"[",
+    ],
+    ids=lambda text: str(text[:40]),
+)
+def test_whatever_window_ini_holds_the_window_opens_as_at_a_first_start(qtbot, written, text):
+    window = MainWindow(written(text))
+    window.show()
+    found = (
+        window.width() < 4000,
+        window.tabs.currentIndex(),
+        window.corpus.cleaning,
+        window.corpus_tab.import_config(),
+        window.corpus_tab.tools.watch_chip.isVisible(),
+        window.corpus_tab.watch_offer.isVisible(),
+    )
+    leave(qtbot, window)
+    assert found == (True, 0, CleaningConfig(), ImportConfig(), False, False)
+
+
+@pytest.mark.parametrize(
+    "mark", ["@Variant(", "\\x40Variant(", "\\100Variant(", '"@Var"iant(', "@\\yVariant("]
+)
+def test_a_file_with_a_serialized_object_is_set_aside(written, mark):
+    root = written(f"[window]\ntab={mark}\\0\\0\\0\\n)\n").root
+    settings = WindowSettings(root)
+    assert settings.tab == ""
+    assert (root / "window.ini.unused").exists()
+
+
+def test_what_the_window_wrote_itself_stays(workspace, qtbot):
+    settings = WindowSettings(workspace.root)
+    settings.geometry, settings.reading = QByteArray(bytes(range(256)) * 4), '{"ocr": "a@b, \\"c\\""}'
+    settings.save()
+    again = WindowSettings(workspace.root)
+    assert not (workspace.root / "window.ini.unused").exists()
+    assert (again.geometry, again.reading) == (settings.geometry, settings.reading)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes and links are files of POSIX")
+@pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("/dev/zero")], ids=["pipe", "link"])
+def test_a_window_ini_that_is_no_file_is_set_aside(workspace, make):
+    make(workspace.root / "window.ini")
+    settings = WindowSettings(workspace.root)
+    settings.tab = "trainTab"
+    settings.save()
+    assert WindowSettings(workspace.root).tab == "trainTab"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege there")
+def test_through_a_link_no_other_file_is_written(workspace, tmp_path):
+    other = tmp_path / "other"
+    other.write_text("mine", encoding="utf-8")
+    (workspace.root / "window.ini").symlink_to(other)
+    settings = WindowSettings(workspace.root)
+    settings.tab = "trainTab"
+    settings.save()
+    assert other.read_text(encoding="utf-8") == "mine"
+
+
+def test_the_answer_about_watching_is_kept_outside_of_the_workspace(workspace, tmp_path, personal_file):
+    settings = WindowSettings(workspace.root)
+    settings.watched = str(tmp_path)
+    settings.save()
+    assert WindowSettings(workspace.root).watching_allowed
+    assert str(workspace.root) not in str(personal_file)
+    moved = workspace.root.rename(tmp_path / "elsewhere")
+    assert WindowSettings(moved).watched == str(tmp_path)
+    assert WindowSettings(moved).watching_allowed is None
+
+
+def test_a_folder_is_only_watched_by_its_absolute_path(workspace):
+    QSettings(str(workspace.root / "window.ini"), QSettings.Format.IniFormat).setValue("corpus/watched", "..")
+    assert WindowSettings(workspace.root).watched == ""
