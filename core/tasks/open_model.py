@@ -41,13 +41,13 @@ def open_model(
         ModelTooLargeError: As their names say.
     """
     del stop  # opening takes a moment, and there is nothing to keep of half a model
-    from core.model.memory import check_room_to_open  # here, because these import torch
+    from core.model.memory import check_memory_to_open  # here, because these import torch
     from core.runs.loading import load_model
 
     started = time.perf_counter()
     catalog = Catalog(workspace)
     folder = catalog.folder(name)
-    check_room_to_open(catalog.config(name).model, vocab_size=0)  # its blocks alone
+    check_memory_to_open(catalog.config(name).model, vocab_size=0)  # its blocks alone
     loaded = load_model(folder, checkpoint)
     _move(loaded.model, loaded.config.training.device)
     model = OpenModel(

@@ -16,7 +16,7 @@ from core.config.training import TrainingConfig
 from core.control import StopToken
 from core.errors import CompileFailedError, DeviceMissingError, RunFinishedError
 from core.events import Event, Notice
-from core.model.memory import check_room_to_train
+from core.model.memory import check_memory_to_train
 from core.model.transformer import Transformer
 from core.runs.catalog import pointed_step
 from core.runs.folder import RunFolder, Workspace
@@ -98,7 +98,7 @@ def open_session(
     plan = _plan(config, dataset)
     tokenizer = load_tokenizer(folder.tokenizer)
     training = config.training
-    check_room_to_train(
+    check_memory_to_train(
         config.model, tokenizer.vocab_size, training.batch_size, training.precision != "float32", device
     )
     if training.warmup_steps >= plan.steps:
