@@ -15,29 +15,29 @@ class Shortened:
     question_cut: bool = False
 
 
-class Context(Protocol):
+class ContextPolicy(Protocol):
     """How a full context is shortened. Lengths in tokens."""
 
-    def room(self, context_length: int, max_new_tokens: int) -> int:
-        """How much of the context a prompt leaves free for the reply."""
+    def reserved_tokens(self, context_length: int, max_new_tokens: int) -> int:
+        """How many tokens of the context a prompt leaves free for the reply."""
         ...
 
-    def shorten(self, ids: Sequence[int], context_length: int, room: int) -> Shortened:
-        """What to keep of all that is in view; at least `room` less than the context holds."""
+    def shorten(self, ids: Sequence[int], context_length: int, reserved: int) -> Shortened:
+        """What to keep of all that is in view; at least `reserved` fewer than the context holds."""
         ...
 
 
 class PlainText:
     """A text without turns: its newest half stays."""
 
-    def room(self, context_length: int, max_new_tokens: int) -> int:
+    def reserved_tokens(self, context_length: int, max_new_tokens: int) -> int:
         """None: a prompt can fill the context."""
         del context_length, max_new_tokens
         return 0
 
-    def shorten(self, ids: Sequence[int], context_length: int, room: int) -> Shortened:
+    def shorten(self, ids: Sequence[int], context_length: int, reserved: int) -> Shortened:
         """The newest tokens, half a context of them."""
-        del room
+        del reserved
         return Shortened(list(ids[-(context_length // 2) :]))
 
 
@@ -52,13 +52,13 @@ class Conversation:
     user_id: int
     assistant_id: int
 
-    def room(self, context_length: int, max_new_tokens: int) -> int:
+    def reserved_tokens(self, context_length: int, max_new_tokens: int) -> int:
         """A quarter of the context, or as much as the reply can need."""
         return min(context_length // 4, max_new_tokens)
 
-    def shorten(self, ids: Sequence[int], context_length: int, room: int) -> Shortened:
+    def shorten(self, ids: Sequence[int], context_length: int, reserved: int) -> Shortened:
         """The newest whole turns that fit; `ids` hold a question, and after it the assistant's role token."""
-        budget = context_length - room
+        budget = context_length - reserved
         starts = [at for at, token in enumerate(ids) if token == self.user_id]
         for start in starts:
             if len(ids) - start < budget:  # less, for the <eos> before it

@@ -13,7 +13,7 @@ from torch import Tensor
 from core.config.sampling import SamplingConfig
 from core.control import StopToken
 from core.events import ContextMoved
-from core.generation.context import Context, PlainText
+from core.generation.context import ContextPolicy, PlainText
 from core.generation.sampling import draw, penalise
 from core.model.kv_cache import KVCache
 from core.model.transformer import Transformer
@@ -36,11 +36,11 @@ def decode(
     prompt: Sequence[int],
     config: SamplingConfig,
     stop: StopToken,
-    view: Context = PLAIN_TEXT,
+    policy: ContextPolicy = PLAIN_TEXT,
 ) -> Generator[Decoded | ContextMoved, None, None]:
     """Continue a prompt, up to `config.max_new_tokens` tokens; the caller ends it earlier by not asking on.
 
-    When the context is full, what `view` keeps of it is read again and the rest is forgotten.
+    When the context is full, what `policy` keeps of it is read again and the rest is forgotten.
 
     Args:
         model: In evaluation mode.
@@ -56,13 +56,13 @@ def decode(
     cache = KVCache(model.config, 1, model.device, model.dtype)
     seen = torch.zeros(model.vocab_size, dtype=torch.bool, device=model.device)  # (V,)
     context, fresh = list(prompt), list(prompt)  # all that is in view, and what of it is not yet in the cache
-    room = view.room(context_length, config.max_new_tokens)
-    limit = context_length - room
+    reserved = policy.reserved_tokens(context_length, config.max_new_tokens)
+    limit = context_length - reserved
     for _ in range(config.max_new_tokens):
         if stop.asked:
             return
         if len(context) > limit:
-            kept = view.shorten(context, context_length, room)
+            kept = policy.shorten(context, context_length, reserved)
             yield ContextMoved(len(kept.ids), len(context) - len(kept.ids), kept.question_cut)
             context, fresh = list(kept.ids), kept.ids
             cache.clear()

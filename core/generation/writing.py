@@ -6,7 +6,7 @@ from collections.abc import Generator, Sequence
 from core.config.sampling import SamplingConfig
 from core.control import StopToken
 from core.events import ContextMoved, Event, PromptRead, ReplyEnded, TokenWritten
-from core.generation.context import Context, Conversation
+from core.generation.context import ContextPolicy, Conversation
 from core.generation.decoding import PLAIN_TEXT, Decoded, decode
 from core.model.transformer import Transformer
 from core.tokenizers.streaming import StreamingDecoder
@@ -33,7 +33,7 @@ def write(
     decoder, gate = StreamingDecoder(tokenizer, continues_text), StopGate(config.stop)
     started, first_token_seconds, tokens, reason = time.perf_counter(), 0.0, 0, "length"
     last = Decoded(EOS, 1.0, len(prompt))
-    for step in decode(model, prompt, config, stop, _view(prompt, tokenizer)):
+    for step in decode(model, prompt, config, stop, _policy(prompt, tokenizer)):
         if isinstance(step, ContextMoved):
             yield step
             continue
@@ -59,7 +59,7 @@ def write(
     return ended
 
 
-def _view(prompt: Sequence[int], tokenizer: Tokenizer) -> Context:
+def _policy(prompt: Sequence[int], tokenizer: Tokenizer) -> ContextPolicy:
     """Only a conversation holds role tokens: in a text that is continued, they are read as characters."""
     roles = (tokenizer.user_id, tokenizer.assistant_id)
     return Conversation(*roles) if all(role in prompt for role in roles) else PLAIN_TEXT

@@ -13,7 +13,7 @@ FLOAT_BYTES = 4
 COPIES = 4  # of each weight while training: itself, its gradient and AdamW's two moments
 
 
-def check_room_to_train(
+def check_memory_to_train(
     config: ModelConfig, vocab_size: int, batch_size: int, autocast: bool, device: torch.device
 ) -> None:
     """Refuse a training that cannot fit, before it allocates anything.
@@ -25,20 +25,20 @@ def check_room_to_train(
     Raises:
         ModelTooLargeError: The device has too little memory, or this machine too little to build the model.
     """
-    check_room_to_open(config, vocab_size)  # a model is built on the processor, wherever it goes then
-    check_room(bytes_to_train(config, vocab_size, batch_size, autocast), device)
+    check_memory_to_open(config, vocab_size)  # a model is built on the processor, wherever it goes then
+    check_memory(bytes_to_train(config, vocab_size, batch_size, autocast), device)
 
 
-def check_room_to_open(config: ModelConfig, vocab_size: int) -> None:
+def check_memory_to_open(config: ModelConfig, vocab_size: int) -> None:
     """Refuse a model whose weights alone cannot fit into this machine's memory.
 
     Raises:
         ModelTooLargeError: They cannot.
     """
-    check_room(FLOAT_BYTES * count_parameters(config, vocab_size), torch.device("cpu"))
+    check_memory(FLOAT_BYTES * count_parameters(config, vocab_size), torch.device("cpu"))
 
 
-def check_room(needed: int, device: torch.device) -> None:
+def check_memory(needed: int, device: torch.device) -> None:
     """Compare so many bytes with what is free.
 
     Raises:

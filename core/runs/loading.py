@@ -12,6 +12,7 @@ from torch import Tensor
 from core.config.model import ModelConfig
 from core.config.run import RunConfig
 from core.errors import DamagedCheckpointError, DamagedRunError, WrongShapeError
+from core.model.memory import check_memory_to_open
 from core.model.transformer import Transformer
 from core.runs.catalog import read_config
 from core.runs.folder import RunFolder
@@ -38,11 +39,13 @@ def load_model(run: RunFolder, which: str) -> LoadedModel:
         DamagedRunError: The run's settings or tokenizer cannot be read, or the tokenizer is another than in training.
         NoCheckpointError, DamagedCheckpointError: As their names say.
         WrongShapeError: The run's settings describe another model.
+        ModelTooLargeError: There is too little memory for it.
     """
     config = read_config(run)
     checkpoint, state, weights = _read_weights(run, which)
     check_settings(checkpoint, config, state)
     tokenizer = _read_tokenizer(run, state)
+    check_memory_to_open(config.model, tokenizer.vocab_size)
     model = Transformer(config.model, tokenizer.vocab_size)
     restore_weights(model, weights, checkpoint)
     return LoadedModel(model.eval(), tokenizer, config, state)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from core.config.sampling import SamplingConfig
 from core.control import StopToken
 from core.events import Event, ModelOpened, Notice
-from core.runs.catalog import Catalog, has_conversations, read_config
+from core.runs.catalog import Catalog, has_conversations
 from core.runs.folder import Workspace
 from core.runs.pointers import lost_pointers, pointed_step
 
@@ -42,15 +42,13 @@ def open_model(
         ModelTooLargeError: As their names say.
     """
     del stop  # opening takes a moment, and there is nothing to keep of half a model
-    from core.model.memory import check_room_to_open  # here, because these import torch
-    from core.runs.loading import load_model
+    from core.runs.loading import load_model  # here, because it imports torch
 
     started = time.perf_counter()
     run = Catalog(workspace).folder(name)
     if checkpoint in lost_pointers(run):
         step = pointed_step(run, checkpoint)
         yield Notice(f"The file that names the {checkpoint} checkpoint is damaged; step {step:,} is opened.")
-    check_room_to_open(read_config(run).model, vocab_size=0)  # its blocks alone
     loaded = load_model(run, checkpoint)
     _move(loaded.model, loaded.config.training.device)
     model = OpenModel(

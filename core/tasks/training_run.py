@@ -33,34 +33,34 @@ def run_session(session: Session, stop: StopToken) -> Generator[Event, None, Non
     started = time.perf_counter()
     yield _prepared(session)
     complete = True
-    if _look_was_missed(session):
+    if _evaluation_was_missed(session):
         complete = yield from _look_and_save(session, stop)
     saved_step = session.progress.step
     for done in train(
         session.learner, session.batch_at, session.training, session.plan, session.progress, stop
     ):
         yield done
-        if _look_is_due(session):
+        if _evaluation_is_due(session):
             complete = yield from _look_and_save(session, stop)
             saved_step = done.step
     step = session.progress.step
     if saved_step < step:
-        yield _save_unseen(session)
+        yield _save_unevaluated(session)
     reason = "finished" if complete and step >= session.plan.steps else "stopped"
     yield RunEnded(session.folder.name, step, reason, session.best_val_loss, time.perf_counter() - started)
 
 
-def _look_is_due(session: Session) -> bool:
+def _evaluation_is_due(session: Session) -> bool:
     step = session.progress.step
     return step % session.training.eval_interval == 0 or step == session.plan.steps
 
 
-def _look_was_missed(session: Session) -> bool:
-    """True where a look belongs to the step that the run begins at, and no checkpoint holds its outcome."""
+def _evaluation_was_missed(session: Session) -> bool:
+    """True where an evaluation belongs to the step that the run begins at, and no checkpoint holds its outcome."""
     step = session.progress.step
     if step == 0:
         return True
-    return _look_is_due(session) and read_state(session.folder.checkpoint(step)).val_loss is None
+    return _evaluation_is_due(session) and read_state(session.folder.checkpoint(step)).val_loss is None
 
 
 def _look_and_save(session: Session, stop: StopToken) -> Generator[Event, None, bool]:
@@ -72,7 +72,7 @@ def _look_and_save(session: Session, stop: StopToken) -> Generator[Event, None, 
     evaluated = _evaluated(session, stop)
     sample = _sample(session, stop) if evaluated and session.training.sample_tokens else None
     if evaluated is None or (session.training.sample_tokens and sample is None):
-        yield _save_unseen(session)
+        yield _save_unevaluated(session)
         return False
     if session.best_val_loss is None or session.best_step == 0 or evaluated.loss < session.best_val_loss:
         session.best_val_loss, session.best_step = evaluated.loss, evaluated.step
@@ -83,7 +83,7 @@ def _look_and_save(session: Session, stop: StopToken) -> Generator[Event, None, 
     return True
 
 
-def _save_unseen(session: Session) -> CheckpointSaved:
+def _save_unevaluated(session: Session) -> CheckpointSaved:
     """Save a step that was not evaluated. It is the best there is where no trained step was."""
     if session.best_val_loss is None or session.best_step == 0:
         session.best_val_loss, session.best_step = None, session.progress.step

@@ -18,7 +18,7 @@ from core.config.training import TrainingConfig
 from core.control import StopToken
 from core.errors import CompileFailedError, DeviceMissingError, RunFinishedError
 from core.events import Event, Notice
-from core.model.memory import check_room_to_train
+from core.model.memory import check_memory_to_train
 from core.model.transformer import Transformer
 from core.runs.catalog import read_config
 from core.runs.folder import RunFolder, Workspace
@@ -113,7 +113,7 @@ def open_session(
         raise DeviceMissingError(config.training.device)
     tokenizer = load_tokenizer(folder.tokenizer)
     training = config.training
-    check_room_to_train(
+    check_memory_to_train(
         config.model, tokenizer.vocab_size, training.batch_size, training.precision != "float32", device
     )
     if dataset.val_tokens < 2:

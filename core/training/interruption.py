@@ -16,24 +16,24 @@ class PassInterrupted(Exception):  # no failure: whoever opened `interruptible` 
 def interruptible(model: nn.Module, stop: StopToken) -> Iterator[None]:
     """Inside, the model's passes end as soon as `stop` is set.
 
-    Each linear layer looks, on the way forward and on the way back: between two of them lies a fraction of a
-    second even in a large model, and looking takes microseconds. A compiled model does not look, for its passes
+    Each linear layer checks, on the way forward and on the way back: between two of them lies a fraction of a
+    second even in a large model, and a check takes microseconds. A compiled model does not check, for its passes
     run no hooks.
 
     Raises:
         PassInterrupted: `stop` was set. Gradients can be there in part.
     """
 
-    def look(*_: object) -> None:
+    def check(*_: object) -> None:
         raise_if_requested(stop)
 
-    def look_and_follow(_module: nn.Module, _input: object, output: Tensor) -> None:
-        look()
+    def check_and_hook(_module: nn.Module, _input: object, output: Tensor) -> None:
+        check()
         if output.requires_grad:
-            output.register_hook(look)
+            output.register_hook(check)
 
     layers = [] if is_compiled(model) else [m for m in model.modules() if isinstance(m, nn.Linear)]
-    handles = [layer.register_forward_hook(look_and_follow) for layer in layers]
+    handles = [layer.register_forward_hook(check_and_hook) for layer in layers]
     try:
         yield
     finally:

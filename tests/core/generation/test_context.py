@@ -47,8 +47,8 @@ def test_a_long_answer_gives_way_before_its_question_does():
 
 
 def test_a_reply_that_needs_little_room_costs_the_prompt_little():
-    assert [CONVERSATION.room(128, tokens) for tokens in (5, 32, 1000)] == [5, 32, 32]
-    assert PlainText().room(128, 5) == 0
+    assert [CONVERSATION.reserved_tokens(128, tokens) for tokens in (5, 32, 1000)] == [5, 32, 32]
+    assert PlainText().reserved_tokens(128, 5) == 0
 
 
 @given(
@@ -58,9 +58,9 @@ def test_a_reply_that_needs_little_room_costs_the_prompt_little():
 )
 def test_what_stays_fits_with_room_and_is_made_of_turns(lengths, context_length, max_new_tokens):
     ids = turns(*lengths)
-    room = CONVERSATION.room(context_length, max_new_tokens)
-    kept = CONVERSATION.shorten(ids, context_length, room).ids
-    assert len(kept) <= context_length - room
+    reserved = CONVERSATION.reserved_tokens(context_length, max_new_tokens)
+    kept = CONVERSATION.shorten(ids, context_length, reserved).ids
+    assert len(kept) <= context_length - reserved
     roles = [token for token in kept if token in (USER, ASSISTANT)]
     assert roles == [USER, ASSISTANT] * (len(roles) // 2) != []
     assert kept[0] in (EOS, USER)

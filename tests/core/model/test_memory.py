@@ -7,7 +7,7 @@ from core.config.model import ModelConfig, count_parameters
 from core.config.presets import PRESETS, preset_run
 from core.errors import ModelTooLargeError
 from core.model import memory
-from core.model.memory import available_bytes, bytes_to_train, check_room_to_open, check_room_to_train
+from core.model.memory import available_bytes, bytes_to_train, check_memory_to_open, check_memory_to_train
 from core.model.transformer import Transformer
 from core.training.loss import summed_loss
 
@@ -45,21 +45,21 @@ def test_a_model_beyond_any_machine_is_refused_with_both_figures():
     with pytest.raises(
         ModelTooLargeError, match=r"at least 9,6\d\d\.\d GiB of memory, and [\d,.]+ GiB are free"
     ):
-        check_room_to_open(ABSURD, 300)
+        check_memory_to_open(ABSURD, 300)
 
 
 def test_a_training_is_refused_where_its_weights_would_fit_alone(monkeypatch):
     config = preset_run("tiny").model
     monkeypatch.setattr(memory, "available_bytes", lambda _: 4 * count_parameters(config, V) + 1)
-    check_room_to_open(config, V)
+    check_memory_to_open(config, V)
     with pytest.raises(ModelTooLargeError) as refused:
-        check_room_to_train(config, V, B, False, CPU)
+        check_memory_to_train(config, V, B, False, CPU)
     assert "batch_size" in refused.value.remedy
 
 
 def test_what_cannot_be_known_refuses_nothing(monkeypatch):
     monkeypatch.setattr(memory, "available_bytes", lambda _: None)
-    check_room_to_train(ABSURD, V, B, False, CPU)
+    check_memory_to_train(ABSURD, V, B, False, CPU)
 
 
 def test_the_machine_tells_its_memory():
@@ -75,7 +75,7 @@ def test_a_gpu_tells_what_it_has_free_and_what_torch_keeps_for_itself(monkeypatc
 
 
 @pytest.mark.parametrize("name", PRESETS)
-def test_half_a_type_needs_less(name):
+def test_a_pass_under_autocast_needs_less(name):
     run = preset_run(name)
     sizes = [bytes_to_train(run.model, V, run.training.batch_size, autocast) for autocast in (True, False)]
     assert sizes[0] < sizes[1] < 64 * 2**30
