@@ -31,6 +31,17 @@ from core.runs.folder import Workspace
 
 TABS = {"Corpus": "corpus", "Train": "train", "Chat": "chat"}  # title -> icon
 DOING = {"corpus": "Reading files", "training": "Training", "chat": "Writing"}
+# What is added to "still training", and the two answers.
+STILL_AT_WORK = (
+    "It can stop at the next step and save what it has, then close.",
+    "&Stop and close",
+    "&Keep running",
+)
+STILL_STOPPING = (
+    "It was asked to stop and has not come to the end of its step yet. Closing now keeps what it has saved so far.",
+    "Close &now",
+    "&Wait",
+)
 TELLING_MS = 8_000
 FIRST_SIZE_PX = QSize(1240, 760)
 
@@ -49,7 +60,7 @@ class MainWindow(QMainWindow):
         self.setWindowTitle(APPLICATION)
         self._workspace = workspace
         self._settings = WindowSettings(workspace.root)
-        self._closing = False
+        self._closing = self._leaving = False
         self.question: QMessageBox | None = None  # while it is asked whether to stop and close
         self.lanes = Lanes(self)
         self._make_tabs()
@@ -71,15 +82,15 @@ class MainWindow(QMainWindow):
             self._stop_and_close()
 
     def closeEvent(self, event: QCloseEvent) -> None:
-        if not self.lanes.active():
+        if self._leaving or not self.lanes.active():
             self.train.stop()  # it may still be reading the journal of an earlier run
             self.lanes.close_down()  # the quiet ones: whoever runs the program waits for them
             self.remember()
             event.accept()
             return
         event.ignore()
-        if not self._closing and self.question is None:
-            self._ask_to_close()
+        if self.question is None:
+            self._ask(*(STILL_STOPPING if self._closing else STILL_AT_WORK))
 
     def remember(self) -> None:
         """Keep how the window stands, for the next start."""
@@ -151,20 +162,21 @@ class MainWindow(QMainWindow):
             self.tabs.setCurrentIndex(names.index(self._settings.tab))
         self._show_tab()
 
-    def _ask_to_close(self) -> None:
+    def _ask(self, more: str, yes: str, no: str) -> None:
+        """Ask whether to close; `yes` is answered by whatever comes next on the way out."""
         doing = " and ".join(DOING[lane].lower() for lane in self.lanes.active())
         self.question = MessageBox(
             QMessageBox.Icon.Question,
             APPLICATION,
             f"SheepOp Studio is still {doing}.",
-            "It can stop at the next step and save what it has, then close.",
+            more,
             self,
         )
-        stop = self.question.addButton("&Stop and close", QMessageBox.ButtonRole.AcceptRole)
-        keep = self.question.addButton("&Keep running", QMessageBox.ButtonRole.RejectRole)
+        stop = self.question.addButton(yes, QMessageBox.ButtonRole.AcceptRole)
+        keep = self.question.addButton(no, QMessageBox.ButtonRole.RejectRole)
         self.question.setDefaultButton(keep)
         self.question.setEscapeButton(keep)
-        stop.clicked.connect(self._stop_and_close)
+        stop.clicked.connect(self._leave if self._closing else self._stop_and_close)
         self.question.finished.connect(self._forget_question)
         self.question.open()
 
@@ -184,6 +196,12 @@ class MainWindow(QMainWindow):
         self.lanes.close_down()
         if not self.lanes.active():  # the work ended while the question stood
             self.close()
+
+    @Slot()
+    def _leave(self) -> None:
+        """Close under work that does not stop. Whoever runs the program waits a little, and ends it without an abort."""
+        self._leaving = True
+        self.close()
 
     @Slot()
     def _show_tab(self) -> None:

@@ -211,6 +211,37 @@ def test_stop_and_close_waits_for_the_step_and_then_closes(qtbot, window):
     assert window.lanes.active() == []
 
 
+@pytest.fixture
+def stuck(window):
+    """A job that does not stop when it is asked to, in a window that was asked to stop and close."""
+    may_end = threading.Event()
+
+    def hangs(stop):
+        yield 0
+        may_end.wait(20)
+
+    window.lanes.start("training", hangs)
+    window.stop_and_close()
+    yield
+    may_end.set()
+
+
+def test_a_window_that_waits_for_a_step_can_be_closed_now(qtbot, window, stuck):
+    assert window.isVisible()
+    assert not window.close()
+    assert "has not come to the end" in window.question.informativeText()
+    qtbot.mouseClick(button(window, "now"), Qt.MouseButton.LeftButton)
+    assert not window.isVisible()
+    assert "training" in window.lanes.at_work()  # `run` looks at it
+
+
+def test_waiting_on_keeps_the_window_until_the_step_has_ended(qtbot, window, stuck):
+    window.close()
+    qtbot.mouseClick(button(window, "Wait"), Qt.MouseButton.LeftButton)
+    assert window.isVisible()
+    assert window.question is None
+
+
 def test_a_job_that_ends_under_the_question_needs_no_stopping(qtbot, window):
     job = window.lanes.start("training", endless)
     window.close()

@@ -1,0 +1,75 @@
+"""Try the sample, for real: files, import, training and chat in one window, with nothing faked but the sizes."""
+
+import pytest
+from PySide6.QtCore import Qt
+
+from app import first_run
+from app.main_window import MainWindow
+from core.config.presets import preset_run
+from core.config.toml import with_settings
+from core.corpus.library import Library
+from core.runs.catalog import Catalog
+from core.runs.folder import Workspace
+from core.tasks.meadow import held_out_questions
+from tests.app.test_main_window import leave
+
+STEPS = 4
+SMALL = {
+    "tokenizer.kind": "char",
+    "model.context_length": 128,
+    "model.d_model": 16,
+    "model.n_layers": 1,
+    "model.n_heads": 2,
+    "training.max_steps": STEPS,
+    "training.batch_size": 2,
+    "training.eval_interval": 2,
+    "training.eval_batches": 1,
+    "training.sample_tokens": 2,
+    "training.precision": "float32",
+    "training.device": "cpu",
+}
+
+
+@pytest.fixture
+def window(qtbot, tmp_path, monkeypatch):
+    workspace = Workspace(tmp_path / "workspace")
+    workspace.prepare()
+    monkeypatch.setattr(first_run, "preset_run", lambda name: with_settings(preset_run(name), SMALL))
+    window = MainWindow(workspace)
+    window.show()
+    yield window
+    leave(qtbot, window)
+
+
+def test_one_click_leads_from_an_empty_workspace_to_a_question_for_the_trained_model(qtbot, window, tmp_path):
+    workspace = Workspace(tmp_path / "workspace")
+    imported, ended = [], []
+    window.corpus.sample_imported.connect(imported.append)
+    window.train.run_ended.connect(lambda name, reason: ended.append((name, reason)))
+    way = [window.first_run.training_begun, window.first_run.model_ready]
+    with qtbot.waitSignals(way, order="strict", timeout=100_000):
+        qtbot.mouseClick(window.corpus_tab.first_start.sample_button, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(window.chat_tab.send_button.isEnabled, timeout=20_000)
+
+    # the files are on the disk, and in the library
+    files = [path for path in (workspace.root / "sample").rglob("*") if path.is_file()]
+    assert imported[0].done == len(files) > 0
+    with Library(workspace.library) as library:
+        assert library.totals().documents == len(files)
+    # a model was trained on them, and its curve drawn
+    assert ended == [("first", "finished")]
+    run = Catalog(workspace).summary("first")
+    assert (run.step, run.max_steps) == (STEPS, STEPS)
+    assert window.train_tab.curves.loss.points("training")[0].tolist() == [1, 2, 3, 4]
+    # and that model is open, with a question that is not in its training text
+    assert window.tabs.currentWidget() is window.chat_tab
+    question = held_out_questions()[0].question
+    assert window.chat_tab.prompt.toPlainText() == question
+    assert window.chat.slot.model.name == "first"
+    assert not any(question in path.read_text(encoding="utf-8", errors="replace") for path in files)
+
+    qtbot.keyClick(window.chat_tab.prompt, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: window.chat.active)
+    qtbot.waitUntil(lambda: not window.chat.active, timeout=30_000)
+    assert question in window.chat_tab.view.toPlainText()
+    assert not window.chat_tab.banner.isVisible()
