@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.documents.document import Source
+from core.documents.left_out import LeftOut
 from core.errors import MissingPathError
 
 _SPELLED_OUT = re.compile(rb"\\x([89a-f][0-9a-f])")
@@ -61,13 +62,18 @@ def refuse_missing(paths: Sequence[Path]) -> None:
             raise MissingPathError(path)
 
 
-def find_files(paths: Sequence[Path]) -> Iterator[FoundFile]:
+def find_files(paths: Sequence[Path], left_out: LeftOut | None = None) -> Iterator[FoundFile]:
     """Every file below `paths`, each once, in the order of their names.
 
     Hidden files and folders are skipped unless the user named them; a folder that several links lead to is
     searched once. The paths may be ledger paths.
+
+    Args:
+        left_out: What is skipped even where it is named.
     """
     named = [_absolute(source_of(str(path))) for path in reversed(paths)]
+    if left_out:
+        named = [source for source in named if not left_out.holds(source.path)]
     waiting = [source.path for source in named if not source.member]
     folders: set[tuple[int, int]] = set()
     files: set[Path] = set()
@@ -78,7 +84,8 @@ def find_files(paths: Sequence[Path]) -> Iterator[FoundFile]:
             identity = (status.st_dev, status.st_ino)
             if stat.S_ISDIR(status.st_mode) and identity not in folders:
                 folders.add(identity)
-                waiting.extend(_visible_entries(path))
+                if not (left_out and left_out.is_at(identity)):
+                    waiting.extend(_visible_entries(path, left_out))
         except OSError as cause:
             yield FoundFile(Source(path), 0, "failed", _sentence(path, cause))
             continue
@@ -105,11 +112,12 @@ def _absolute(source: Source) -> Source:
     return source._replace(path=Path(os.path.abspath(source.path)))  # noqa: PTH100  # resolve() would follow links
 
 
-def _visible_entries(folder: Path) -> list[Path]:
+def _visible_entries(folder: Path, left_out: LeftOut | None) -> list[Path]:
     """What is in the folder, last name first: the caller takes from the end."""
     with os.scandir(folder) as entries:
-        names = sorted((entry.name for entry in entries if not entry.name.startswith(".")), reverse=True)
-    return [folder / name for name in names]
+        visible = [(entry.name, entry.is_symlink()) for entry in entries if not entry.name.startswith(".")]
+    paths = ((folder / name, is_link) for name, is_link in sorted(visible, reverse=True))
+    return [path for path, is_link in paths if not (is_link and left_out and left_out.holds(path))]
 
 
 def _found(path: Path, status: os.stat_result) -> FoundFile:

@@ -77,6 +77,7 @@ class ReaderPool(Generic[Result]):
         self._readers = pickle.dumps((reader, recognizer))
         self._workers: list[_Worker] = []
         self._waiting: deque[Request] = deque()
+        self._defects: set[Source] = set()  # what a reader failed at
         self._scratch = tempfile.TemporaryDirectory(prefix="reading-", ignore_cleanup_errors=True)
 
     def __enter__(self) -> Self:
@@ -174,7 +175,9 @@ class ReaderPool(Generic[Result]):
         if reply.is_last:
             self._end(worker)
         for note in getattr(reply.outcome, "__notes__", ()):
-            log.info("the reader of %s failed:\n%s", ledger_path(request.source), note)
+            if request.source not in self._defects:  # a scan's pages may all fail alike
+                log.error("the reader of %s failed:\n%s", ledger_path(request.source), note)
+            self._defects.add(request.source)
         return Answer(request.source, request.page, reply.outcome, reply.seconds)
 
     def _bury(self, worker: "_Worker", cause: Exception) -> list[Answer[Result]]:

@@ -1,7 +1,7 @@
 """PDF to text: the text layer where a page has one; the others are left to OCR.
 
 pypdfium2 reads the layer, because it is several times as fast as pypdf and loses fewer spaces. What it cannot open
-goes to `pdf_repair`, and so do single pages that it cannot read.
+goes to `pdf_repair`, and so do single pages that it cannot read, or that draw far more text than it reads.
 """
 
 import time
@@ -17,7 +17,7 @@ from core.config.corpus import ImportConfig
 from core.documents.document import PAGE_BREAK, Content, PageText, name_numbers
 from core.documents.last_opened import LastOpened
 from core.documents.ocr import PageNotReadError, open_recognizer
-from core.documents.pdf_page import is_garbled, is_scan, picture, text_layer
+from core.documents.pdf_page import FAR_MORE, draws_far_more, is_garbled, is_scan, picture, text_layer
 from core.documents.pdf_repair import ENCRYPTION, read_with_pypdf, with_new_table
 from core.errors import EncryptedDocumentError, UnreadableDocumentError
 
@@ -102,6 +102,7 @@ class _Reading:
         self._texts: dict[int, str] = {}
         self._scans: list[int] = []
         self._garbled: list[int] = []
+        self._doubted: list[int] = []
         self._lost: list[int] = []
         self._left_out: list[int] = []
 
@@ -113,6 +114,8 @@ class _Reading:
             self._read_page(number)
         if self._lost and not self._pdf.is_repaired:
             self._save_lost_pages()
+        if self._doubted and not self._pdf.is_repaired:
+            self._read_doubted_pages()
         if not self._texts:
             raise UnreadableDocumentError(self._path, self._reason())
         if self._pdf.is_repaired and not self._scans and not any(self._texts.values()):
@@ -134,6 +137,8 @@ class _Reading:
                     self._scans.append(number)
                 if garbled:
                     self._garbled.append(number)
+                elif text and number not in self._scans and draws_far_more(page, text):
+                    self._doubted.append(number)
         except PdfiumError:
             self._lost.append(number)
 
@@ -144,6 +149,17 @@ class _Reading:
             return
         self._texts |= {number: text for number, text in texts.items() if text}
         self._lost = [number for number in self._lost if number not in self._texts]
+
+    def _read_doubted_pages(self) -> None:
+        """Take what pypdf reads where that is far more; the other pages stay in doubt, and are named."""
+        try:
+            _, texts = read_with_pypdf(self._path, self._config.password, self._ends_at, self._doubted)
+        except UnreadableDocumentError:
+            return
+        for number, text in texts.items():
+            if len(text) > FAR_MORE * len(self._texts[number]) and not is_garbled(text):
+                self._texts[number] = text
+                self._doubted.remove(number)
 
     def _reason(self) -> str:
         if self._lost:
@@ -158,6 +174,9 @@ class _Reading:
         if self._pdf.document.get_formtype() == pdfium.FORMTYPE_XFA_FULL:
             sentences.append("It is a form that only Adobe's programs show (XFA): its content is lost.")
         sentences += _sentence(self._lost, "is damaged and lost", "are damaged and lost")
+        sentences += _sentence(
+            self._doubted, "shows more text than could be read", "show more text than could be read"
+        )
         over = f"left out: the file's {self._config.file_seconds:,} seconds were over"
         sentences += _sentence(self._left_out, f"was {over}", f"were {over}")
         if self._config.ocr == "off":

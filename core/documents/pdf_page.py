@@ -8,7 +8,7 @@ from typing import cast
 
 import pypdfium2.raw as pdfium
 from PIL import Image
-from pypdfium2 import PdfPage, PdfTextPage
+from pypdfium2 import PdfiumError, PdfObject, PdfPage, PdfTextPage
 
 OCR_DPI = 300
 POINTS_PER_INCH = 72
@@ -17,6 +17,12 @@ SPARSE_CHARACTERS = 50  # a scan may carry a stamp or a page number as text
 SCANNED_SHARE = 0.5  # of the page, under an image
 GARBLED_SHARE = 0.3  # of the characters
 OBJECT_DEPTH = 3  # of drawings inside drawings
+GLYPH_EMS = 0.5  # how wide a glyph is on the mean, of its font's size
+FAR_MORE = 4  # times the characters that were read
+MISSED_GLYPHS = 200  # on top of that, so that a page of few words is not doubted
+# Of a longer text with so few objects to a character, the objects need not be looked at.
+SHORT_CHARACTERS = 500
+CHARACTERS_PER_OBJECT = 2
 
 _BROKEN_WORD = re.compile(r"\x02(?=\w)")
 _MEANINGLESS = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f\ufffd\ue000-\uf8ff\U000f0000-\U0010ffff]")
@@ -57,6 +63,21 @@ def is_scan(page: PdfPage, text: str) -> bool:
     return any(_image_area(bounds) >= SCANNED_SHARE * area for bounds in _image_bounds(page))
 
 
+def draws_far_more(page: PdfPage, text: str) -> bool:
+    """True where the page draws far more text than was read: by what its lines measure, not by what they say.
+
+    A file may name the text of any part of a page, and say a word for a column.
+    """
+    if len(text) >= max(SHORT_CHARACTERS, CHARACTERS_PER_OBJECT * pdfium.FPDFPage_CountObjects(page)):
+        return False
+    most, glyphs = FAR_MORE * len(text) + MISSED_GLYPHS, 0.0
+    for drawn in page.get_objects(filter=[pdfium.FPDF_PAGEOBJ_TEXT], max_depth=OBJECT_DEPTH):
+        glyphs += _glyphs(page, drawn)
+        if glyphs > most:
+            return True
+    return False
+
+
 def picture(page: PdfPage, megapixels: int) -> Image.Image:
     """The page at 300 dpi, or at as many as the limit on pixels leaves."""
     points = page.get_width() * page.get_height()
@@ -87,6 +108,23 @@ def _place(layer: PdfTextPage, index: int) -> tuple[str, float]:
     pdfium.FPDFText_GetCharOrigin(layer, index, x, y)
     code = pdfium.FPDFText_GetUnicode(layer, index)
     return chr(code) if code <= 0x10FFFF else "\N{REPLACEMENT CHARACTER}", x.value
+
+
+def _glyphs(page: PdfPage, drawn: PdfObject) -> float:
+    """About how many glyphs a piece of text has that shows on the page."""
+    try:
+        left, bottom, right, top = drawn.get_bounds()
+        matrix = drawn.get_matrix()
+    except PdfiumError:
+        return 0  # it is drawn nowhere
+    if drawn.level == 0:  # the bounds of what is drawn inside a drawing are in units of its own
+        crop_left, crop_bottom, crop_right, crop_top = page.get_bbox()
+        if right < crop_left or left > crop_right or top < crop_bottom or bottom > crop_top:
+            return 0
+    size = ctypes.c_float()
+    pdfium.FPDFTextObj_GetFontSize(drawn, size)
+    em = abs(size.value) * math.hypot(matrix.c, matrix.d)
+    return max(right - left, top - bottom) / (GLYPH_EMS * em) if em > 0 else 0
 
 
 def _image_bounds(page: PdfPage) -> list[tuple[float, float, float, float]]:

@@ -17,6 +17,7 @@ from core.corpus.library import Interrupted, Library
 from core.corpus.reading import read_and_digest
 from core.documents.folders import FoundFile, find_files, ledger_path
 from core.documents.isolation import ReaderPool
+from core.documents.left_out import LeftOut
 from core.errors import NothingInterruptedError
 from core.events import (
     Event,
@@ -25,12 +26,14 @@ from core.events import (
     ImportFinished,
     ImportStarted,
     NearDuplicatesFound,
+    Notice,
     TextIndexed,
 )
 from core.runs.folder import Workspace
 from core.tasks.reading_line import ReadingLine, queued, queued_events
 
 MOST_READERS = 32  # Windows waits for 63 pipes at most, and each reader may take its share of memory
+OWN_FILES_LEFT_OUT = Notice("The workspace itself is left out.")
 LOOK_SECONDS = 2.0  # between two looks whether the library still stands where it stood
 
 Stream = Generator[Event, None, ImportFinished]
@@ -45,6 +48,7 @@ def import_files(
 ) -> Stream:
     """Read files, and everything in folders and archives, into the workspace's library.
 
+    The workspace's own files are left out, but for those of the sample corpus where they are named.
     Each file ends in exactly one `FileImported` and stands in the library by then, so whatever ends the program
     costs the files then being read only; `continue_import` goes on with the rest. When asked to stop, the files
     that are left are "cancelled".
@@ -64,7 +68,8 @@ def import_files(
     """
     workspace.prepare()
     files: list[FoundFile] = []
-    for file in find_files(paths):
+    left_out = own_files(workspace)
+    for file in find_files(paths, left_out):
         if stop.asked:
             break
         files.append(file)
@@ -73,7 +78,14 @@ def import_files(
         with _beginning(workspace):
             import_id = library.begin_import(list(map(str, paths)), config, map(queued, files), again)
             held.enter_context(_lock(workspace, import_id))
+        if left_out.was_met:
+            yield OWN_FILES_LEFT_OUT
         return (yield from _run(library, import_id, config, files, stop, again))
+
+
+def own_files(workspace: Workspace) -> LeftOut:
+    """What no import and no watched folder takes for documents."""
+    return LeftOut(workspace.root, but=workspace.sample)
 
 
 def interrupted_import(workspace: Workspace) -> Interrupted | None:
@@ -113,7 +125,8 @@ def continue_import(workspace: Workspace, password: str, stop: StopToken) -> Str
         except Timeout as cause:  # another window was quicker
             raise NothingInterruptedError from cause
         sizes = {file.path: file.bytes for file in library.waiting(found.import_id)}
-        files = _with_sizes(find_files([Path(path) for path in sizes]), sizes.__getitem__)
+        found_files = find_files([Path(path) for path in sizes], own_files(workspace))
+        files = _with_sizes(found_files, sizes.__getitem__)
         return (yield from _run(library, found.import_id, config, files, stop, found.again))
 
 

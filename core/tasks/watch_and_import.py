@@ -8,7 +8,7 @@ from core.control import StopToken
 from core.documents.folders import source_of
 from core.events import Event
 from core.runs.folder import Workspace
-from core.tasks.import_files import import_files
+from core.tasks.import_files import OWN_FILES_LEFT_OUT, import_files, own_files
 from core.tasks.watch_folder import watch_folder
 
 
@@ -22,6 +22,9 @@ def watch_and_import(
         WorkspaceError, DiskFullError, DamagedLibraryError: The library cannot be used.
     """
     workspace.prepare()
+    left_out = own_files(workspace)
+    if left_out.lies_below(folder) or left_out.holds(folder):
+        yield OWN_FILES_LEFT_OUT
     for changed in watch_folder(workspace, folder, stop):
         yield changed
         there = [Path(path) for path in changed.paths if source_of(path).path.exists()]

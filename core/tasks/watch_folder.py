@@ -8,19 +8,27 @@ from core.control import StopToken
 from core.corpus.library import Library
 from core.documents.document import Source
 from core.documents.folders import find_files, ledger_path
+from core.documents.left_out import LeftOut
 from core.errors import MissingPathError
 from core.events import FilesChanged
 from core.runs.folder import Workspace
+from core.tasks.import_files import own_files
 
 POLL_MS = 200  # how soon a stop is heard, and how often files are asked whether they grow
 QUIET_SECONDS = 1.0  # a file that has not changed for so long is whole
 MOST_AT_ONCE = 500  # paths in one event
+STEP_MS = 50  # how long nothing may happen before changes are told
+# Between two searches of the folder, where changes were lost. In a folder whose own name is no UTF-8, each search loses
+# some again.
+RESCAN_SECONDS = 5.0
+DELETED = 3  # as watchfiles numbers changes
 
 
 def watch_folder(workspace: Workspace, folder: Path, stop: StopToken) -> Generator[FilesChanged, None, None]:
     """Tell of files below `folder` that the library lacks or has in an older form, until asked to stop.
 
-    Begins with those that changed while nobody watched. Hidden files are left alone, as in every import.
+    Begins with those that changed while nobody watched. Hidden files, and the workspace's own, are left alone, as in
+    every import.
 
     Raises:
         MissingPathError: The folder is not there, or not any more.
@@ -28,11 +36,17 @@ def watch_folder(workspace: Workspace, folder: Path, stop: StopToken) -> Generat
     if not folder.is_dir():
         raise MissingPathError(folder)
     growing = Growing()
-    changes = _changes(folder)
-    growing.add(next(changes))  # watching has begun: what changes from here on is not missed
-    growing.add(_unknown_files(workspace, folder, stop))
+    left_out = own_files(workspace)
+    changes = _changes(folder, left_out)
+    next(changes)  # watching has begun: what changes from here on is not missed
+    is_complete, scanned = False, -RESCAN_SECONDS
     while not stop.asked:
-        growing.add(next(changes))
+        if not is_complete and time.monotonic() - scanned >= RESCAN_SECONDS:
+            growing.add(growing.untold(_unknown_files(workspace, folder, left_out, stop)))
+            is_complete, scanned = True, time.monotonic()
+        touched = next(changes)
+        is_complete &= touched is not None
+        growing.add(touched or ())
         if not folder.is_dir():
             raise MissingPathError(folder)
         still = growing.take_still()
@@ -45,10 +59,15 @@ class Growing:
 
     def __init__(self) -> None:
         self._seen: dict[Path, tuple[tuple[int, int], float]] = {}  # size and time, and since when
+        self._told: dict[Path, tuple[int, int]] = {}
 
     def add(self, paths: Iterable[Path]) -> None:
         for path in paths:
             self._seen[path] = ((-1, -1), 0.0)
+
+    def untold(self, paths: Iterable[Path]) -> Iterator[Path]:
+        """Those that are not waited for, and were not told as they are now."""
+        return (path for path in paths if path not in self._seen and self._told.get(path, ()) != _stamp(path))
 
     def take_still(self) -> list[str]:
         """The ledger paths of files that are whole now. Those that went away meanwhile are forgotten."""
@@ -61,43 +80,56 @@ class Growing:
                 self._seen[path] = (stamp, now)
             elif now - since >= QUIET_SECONDS:
                 del self._seen[path]
+                self._told[path] = stamp
                 still.append(ledger_path(Source(path)))
         return sorted(still)
 
 
-def _changes(folder: Path) -> Iterator[list[Path]]:
-    """Files that were added or written since the last time this was asked, or nothing after `POLL_MS`."""
-    from watchfiles import Change, watch  # here: the window imports this module at its start
+def _changes(folder: Path, left_out: LeftOut) -> Iterator[list[Path] | None]:
+    """Files that were added or written since the last time this was asked, or nothing after `POLL_MS`.
 
-    watching = watch(
-        folder,
-        watch_filter=None,  # else a folder full of changes that it drops would keep a stop waiting
-        debounce=POLL_MS,
-        rust_timeout=POLL_MS,
-        yield_on_timeout=True,
-        raise_interrupt=False,
-        ignore_permission_denied=True,
-    )
-    for changes in watching:
-        touched = {Path(path) for change, path in changes if change is not Change.deleted}
-        yield [file for path in sorted(touched) if _is_visible(folder, path) for file in _files_at(path)]
+    None where changes were lost: a watcher that meets a name that is no UTF-8 tells nothing more, and the next one
+    takes its place.
+    """
+    # Here: the window imports this module at its start.
+    from watchfiles._rust_notify import RustNotify, WatchfilesRustInternalError
+
+    is_first = True
+    while True:
+        with RustNotify([str(folder)], False, False, POLL_MS, True, True) as watcher:
+            if not is_first:
+                yield None
+            is_first = False
+            try:
+                while True:
+                    told = watcher.watch(POLL_MS, STEP_MS, POLL_MS, None)
+                    yield _files_told(told, folder, left_out) if isinstance(told, set) else []
+            except WatchfilesRustInternalError:
+                continue
+
+
+def _files_told(told: set[tuple[int, str]], folder: Path, left_out: LeftOut) -> list[Path]:
+    touched = {Path(path) for change, path in told if change != DELETED}
+    return [
+        file for path in sorted(touched) if _is_visible(folder, path) for file in _files_at(path, left_out)
+    ]
 
 
 def _is_visible(folder: Path, path: Path) -> bool:
     return not any(part.startswith(".") for part in path.relative_to(folder).parts)
 
 
-def _files_at(path: Path) -> list[Path]:
+def _files_at(path: Path, left_out: LeftOut) -> list[Path]:
     """The file itself, or what lies in a folder that came as a whole."""
     try:
-        return [file.source.path for file in find_files([path]) if not file.state]
+        return [file.source.path for file in find_files([path], left_out) if not file.state]
     except OSError:
         return []  # it came and went
 
 
-def _unknown_files(workspace: Workspace, folder: Path, stop: StopToken) -> Iterator[Path]:
+def _unknown_files(workspace: Workspace, folder: Path, left_out: LeftOut, stop: StopToken) -> Iterator[Path]:
     with Library(workspace.library) as library:
-        for file in find_files([folder]):
+        for file in find_files([folder], left_out):
             if stop.asked:
                 return
             if file.state:

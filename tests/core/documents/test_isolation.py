@@ -297,3 +297,16 @@ def test_a_worker_is_deaf_to_ctrl_c_from_its_first_moment(open_pool, tmp_path):
         answers = answers_of(pool, 1)
     assert isinstance(answers[sources[0], 0].outcome, Document)
     assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
+
+
+def test_a_readers_defect_is_logged_once_where_everybody_sees_it_with_the_name_of_the_file(
+    open_pool, tmp_path, caplog
+):
+    """At a level that a log shows which nobody has configured, as that of the command line."""
+    (source,) = write_files(tmp_path, "defect\ndefect\nfine")
+    with open_pool(ImportConfig(), 1) as pool:
+        recognize_all(pool, source, 3)
+    (said,) = caplog.records
+    assert said.levelname == "ERROR"
+    assert str(source.path) in said.getMessage()
+    assert "KeyError: '/Root'" in said.getMessage()

@@ -400,3 +400,66 @@ def test_a_pdf_that_lost_its_first_line_is_known_by_its_name(write_pdf, no_ocr):
     assert not path.read_bytes().startswith(b"%PDF")
     document = read_source(Source(path), no_ocr)
     assert (document.kind, document.text.strip()) == ("pdf", "A heron waits.")
+
+
+# A page that draws more than it says
+
+MEADOW = "the sheep graze on the wide green meadow"
+
+
+def write_columns(path: Path, lines: int = 50, before: str = "", after: str = "", **page: object) -> Path:
+    """A page of so many lines, with operators of its own before and after them."""
+    data = BytesIO()
+    canvas = Canvas(data, pageCompression=0, pagesize=A4)
+    canvas._code.append(before)
+    for number in range(lines):
+        canvas.drawString(72, 780 - 12 * number, MEADOW)
+    canvas._code.append(after)
+    for name, value in page.items():
+        getattr(canvas, name)(value)
+    canvas.showPage()
+    canvas.save()
+    path.write_bytes(data.getvalue())
+    return path
+
+
+def test_a_page_whose_text_is_named_shorter_than_it_is_drawn_is_read_as_it_is_drawn(tmp_path):
+    path = write_columns(
+        tmp_path / "a.pdf", before="/Span <</ActualText (two columns here)>> BDC", after="EMC"
+    )
+    content = read_pdf(path)
+    assert content.text.count(MEADOW) == 50
+    assert (content.warnings, content.scans) == ((), ())
+
+
+def test_a_page_that_neither_library_reads_as_it_is_drawn_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(pdf, "read_with_pypdf", lambda *_: (1, {1: "no more"}))
+    path = write_columns(
+        tmp_path / "a.pdf", before="/Span <</ActualText (two columns here)>> BDC", after="EMC"
+    )
+    content = read_pdf(path)
+    assert content.warnings == ("Page 1 shows more text than could be read.",)
+    assert content.text == "two columns here"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"lines": 1},
+        {"setCropBox": (0, 770, 595, 842)},
+        {"before": "/Span <</ActualText (2)>> BDC", "after": "EMC", "lines": 2},
+        {"before": "0.01 0 0 0.01 0 0 cm"},
+        {"before": "0 1 -1 0 595 0 cm"},
+    ],
+    ids=["ordinary", "one line", "cropped", "little is missed", "tiny", "turned"],
+)
+def test_a_page_that_is_read_as_it_is_drawn_is_not_read_twice(tmp_path, monkeypatch, options):
+    monkeypatch.setattr(pdf, "read_with_pypdf", lambda *_: pytest.fail("read twice"))
+    assert read_pdf(write_columns(tmp_path / "a.pdf", **options)).warnings == ()
+
+
+def test_lines_of_dots_and_dashes_are_no_text_that_was_missed(tmp_path, monkeypatch):
+    monkeypatch.setattr(pdf, "read_with_pypdf", lambda *_: pytest.fail("read twice"))
+    monkeypatch.setattr(__name__ + ".MEADOW", "." * 60 + "-" * 20 + "_" * 20)
+    assert read_pdf(write_columns(tmp_path / "a.pdf", lines=4)).warnings == ()

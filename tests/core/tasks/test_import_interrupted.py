@@ -13,7 +13,7 @@ from core.config.corpus import ImportConfig
 from core.control import StopToken
 from core.corpus.library import Library
 from core.errors import WorkspaceError, WorkspaceGoneError
-from core.events import FileImported, ImportFinished, NearDuplicatesFound, TextIndexed
+from core.events import FileImported, ImportFinished, NearDuplicatesFound, Notice, TextIndexed
 from core.runs.folder import Workspace
 from core.tasks import import_files as task
 from core.tasks.import_files import continue_import, import_files, interrupted_import
@@ -149,3 +149,17 @@ def test_a_long_import_ends_soon_after_its_workspace_went(tmp_path, folder, monk
     delete(workspace)
     with pytest.raises(WorkspaceGoneError):
         next(stream)
+
+
+# The workspace itself
+
+
+def test_the_workspace_is_left_out_of_what_is_imported_and_that_is_said_once(tmp_path, folder):
+    workspace = Workspace(tmp_path / "workspace")
+    workspace.prepare()
+    workspace.runs.joinpath("notes.txt").write_text("mine", encoding="utf-8")
+    events = list(import_files([tmp_path, workspace.library], ImportConfig(), workspace, StopToken()))
+    assert [event for event in events if isinstance(event, Notice)] == [task.OWN_FILES_LEFT_OUT]
+    paths = [event.path for event in events if isinstance(event, FileImported)]
+    assert len(paths) == 5
+    assert not any(str(workspace.root) in path for path in paths)

@@ -1,6 +1,9 @@
 """A watched folder tells of what is new or changed, once it is whole, and of nothing else."""
 
+import os
 import shutil
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -8,11 +11,19 @@ from core.control import StopToken
 from core.corpus.duplicates import digest_text
 from core.corpus.library import Library
 from core.corpus.reading import Digested
-from core.documents.document import Document
+from core.documents.document import Document, Source
+from core.documents.folders import ledger_path
 from core.errors import MissingPathError
 from core.runs.folder import Workspace
 from core.tasks import watch_folder as module
 from core.tasks.watch_folder import Growing, watch_folder
+
+
+@pytest.fixture
+def workspace(tmp_path):
+    workspace = Workspace(tmp_path / "workspace")
+    workspace.prepare()
+    return workspace
 
 
 @pytest.fixture
@@ -28,12 +39,13 @@ def stop():
 
 
 @pytest.fixture
-def watching(tmp_path, folder, stop, monkeypatch):
+def watching(workspace, folder, stop, monkeypatch):
     """The stream of a folder in which a.txt lies, with short waits."""
     monkeypatch.setattr(module, "POLL_MS", 50)
     monkeypatch.setattr(module, "QUIET_SECONDS", 0.1)
+    monkeypatch.setattr(module, "RESCAN_SECONDS", 0.3)
     (folder / "a.txt").write_text("baa", encoding="utf-8")
-    stream = watch_folder(Workspace(tmp_path), folder, stop)
+    stream = watch_folder(workspace, folder, stop)
     yield stream
     stream.close()
 
@@ -46,11 +58,11 @@ def test_it_begins_with_what_the_library_lacks(watching):
     assert names(next(watching)) == ["a.txt"]
 
 
-def test_a_file_that_was_read_and_has_not_changed_is_left_alone(tmp_path, folder, watching):
+def test_a_file_that_was_read_and_has_not_changed_is_left_alone(workspace, folder, watching):
     known = folder / "known.txt"
     known.write_text("baa", encoding="utf-8")
     document = Document(str(known), "text", sha256="x", text="baa")
-    with Library(Workspace(tmp_path).library) as library:
+    with Library(workspace.library) as library:
         status = known.stat()
         digested = Digested(document, digest_text("baa"))
         library.record(str(known), digested, status.st_size, modified_ns=status.st_mtime_ns)
@@ -82,6 +94,34 @@ def test_hidden_files_are_left_alone(folder, watching):
     assert names(next(watching)) == ["b.txt"]
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse such names")
+@pytest.mark.parametrize("name", [b"caf\xe9.txt", b"caf\xe9/in \xff\xfe.txt", "\ufffd.txt".encode()])
+def test_names_that_are_no_utf_8_are_told(folder, watching, name):
+    next(watching)
+    (folder / "cafe.txt").write_text("baa", encoding="utf-8")
+    assert names(next(watching)) == ["cafe.txt"]
+    path = Path(os.fsdecode(os.fsencode(folder) + b"/" + name))
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("baa", encoding="utf-8")
+    assert next(watching).paths == (ledger_path(Source(path)),), "and nothing that was told before"
+    path.write_text("baa baa", encoding="utf-8")
+    assert next(watching).paths == (ledger_path(Source(path)),)
+
+
+def test_the_workspace_in_the_folder_is_left_alone(workspace, tmp_path, stop, folder, monkeypatch):
+    monkeypatch.setattr(module, "POLL_MS", 50)
+    monkeypatch.setattr(module, "QUIET_SECONDS", 0.1)
+    (folder / "a.txt").write_text("baa", encoding="utf-8")
+    (workspace.root / "before.txt").write_text("baa", encoding="utf-8")
+    stream = watch_folder(workspace, tmp_path, stop)
+    assert names(next(stream)) == ["a.txt"]
+    (workspace.root / "later.txt").write_text("baa", encoding="utf-8")
+    workspace.runs.joinpath("folder").mkdir()
+    (folder / "b.txt").write_text("baa", encoding="utf-8")
+    assert names(next(stream)) == ["b.txt"]
+    stream.close()
+
+
 def test_a_stop_ends_it(stop, watching):
     next(watching)
     stop.set()
@@ -95,9 +135,9 @@ def test_a_folder_that_goes_away_is_told(folder, watching):
         next(watching)
 
 
-def test_a_folder_that_is_not_there_is_told_at_once(tmp_path, stop):
+def test_a_folder_that_is_not_there_is_told_at_once(workspace, tmp_path, stop):
     with pytest.raises(MissingPathError):
-        next(watch_folder(Workspace(tmp_path), tmp_path / "nowhere", stop))
+        next(watch_folder(workspace, tmp_path / "nowhere", stop))
 
 
 def test_a_file_that_still_grows_waits(folder, monkeypatch):
