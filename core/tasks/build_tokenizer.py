@@ -26,7 +26,7 @@ from core.batches.token_file import TokenFileWriter, token_dtype
 from core.config.run import RunConfig
 from core.control import StopToken, until_stopped
 from core.corpus.library import Library, Passage
-from core.errors import DamagedDatasetError, DamagedRunError, EmptyCorpusError
+from core.errors import DamagedDatasetError, DamagedRunError, EmptyCorpusError, UnknownDocumentError
 from core.events import DatasetBuilt, DatasetProgress, Event, LearningProgress, Notice, TokenizerBuilt
 from core.runs.files import move_folder_into_place, telling_disk_errors, write_whole
 from core.runs.folder import Workspace
@@ -128,6 +128,8 @@ def _remove_leftovers(datasets: Path) -> None:
 def _find_or_build(library: Library, config: RunConfig, workspace: Workspace, stop: StopToken) -> Stream:
     dataset = None
     while dataset is None and not stop.asked:
+        if library.totals().characters == 0:  # all of it can have been removed since the last round
+            raise EmptyCorpusError
         folder = workspace.datasets / _name(library, config)
         dataset = yield from _find(folder, config, stop)
         if dataset is None and not stop.asked:
@@ -181,6 +183,10 @@ def _build(library: Library, config: RunConfig, folder: Path, stop: StopToken) -
                 return None
             write_whole(building / DESCRIPTION_FILE, dataset.to_json())
             move_folder_into_place(building, folder)
+    except UnknownDocumentError:  # it was removed before its turn to be read came
+        if _name(library, config) == folder.name:
+            raise
+        return None
     finally:
         shutil.rmtree(building, ignore_errors=True)
     yield _built(dataset, reused=False, started=started)

@@ -5,11 +5,10 @@ from pathlib import Path
 
 from core.config.corpus import ImportConfig
 from core.control import StopToken
-from core.documents.folders import source_of
 from core.events import Event
 from core.runs.folder import Workspace
 from core.tasks.import_files import OWN_FILES_LEFT_OUT, import_files, own_files
-from core.tasks.watch_folder import watch_folder
+from core.tasks.watch_folder import files_there, watch_folder
 
 
 def watch_and_import(
@@ -27,6 +26,5 @@ def watch_and_import(
         yield OWN_FILES_LEFT_OUT
     for changed in watch_folder(workspace, folder, stop):
         yield changed
-        there = [Path(path) for path in changed.paths if source_of(path).path.exists()]
-        if there:
+        if there := files_there(changed):
             yield from import_files(there, config, workspace, stop)

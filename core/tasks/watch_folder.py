@@ -7,7 +7,7 @@ from pathlib import Path
 from core.control import StopToken
 from core.corpus.library import Library
 from core.documents.document import Source
-from core.documents.folders import find_files, ledger_path
+from core.documents.folders import find_files, ledger_path, source_of
 from core.documents.left_out import LeftOut
 from core.errors import MissingPathError
 from core.events import FilesChanged
@@ -52,6 +52,11 @@ def watch_folder(workspace: Workspace, folder: Path, stop: StopToken) -> Generat
         still = growing.take_still()
         for first in range(0, len(still), MOST_AT_ONCE):
             yield FilesChanged(tuple(still[first : first + MOST_AT_ONCE]))
+
+
+def files_there(changed: FilesChanged) -> list[Path]:
+    """The files of an event that have not gone again meanwhile, as an import takes them."""
+    return [Path(path) for path in changed.paths if source_of(path).path.exists()]
 
 
 class Growing:

@@ -14,7 +14,7 @@ from app.tabs.corpus.tab import CorpusTab
 from app.widgets.label import spelled_out
 from core.events import FilesChanged
 from core.runs.folder import Workspace
-from core.tasks.watch_folder import watch_folder
+from core.tasks.watch_folder import files_there, watch_folder
 
 LANE = "watch"
 
@@ -86,8 +86,7 @@ class WatchController(QObject):
 
     @Slot(list)
     def _hand_on(self, events: list[FilesChanged]) -> None:
-        paths = [Path(path) for event in events for path in event.paths]
-        there = [path for path in paths if path.exists()]  # it may have gone again while it was told
+        there = [path for event in events for path in files_there(event)]
         if there and self.sender() is self._job:
             self.files_changed.emit(there)
 

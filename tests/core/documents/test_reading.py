@@ -2,6 +2,7 @@ import hashlib
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -169,11 +170,49 @@ def test_a_file_that_is_gone_is_told_in_a_sentence(tmp_path, no_ocr):
         read_source(Source(tmp_path / "gone.txt"), no_ocr)
 
 
-@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="root may read everything")
-def test_a_file_that_may_not_be_read_is_told_in_a_sentence(tmp_path, no_ocr):
-    (tmp_path / "secret.txt").touch(mode=0)
-    with pytest.raises(UnreadableDocumentError, match="permission denied"):
-        read_source(Source(tmp_path / "secret.txt"), no_ocr)
+READS_AS_ANOTHER_USER = """
+import os
+from pathlib import Path
+from core.config.corpus import ImportConfig
+from core.documents.document import Source
+from core.documents.reading import read_source
+from core.errors import UnreadableDocumentError
+
+def read(name):
+    try:
+        return read_source(Source(Path(name)), ImportConfig(ocr="off")).text
+    except UnreadableDocumentError as error:
+        return error.message
+
+read("open.txt")  # all that reading imports, while this is still a user who may read it
+if os.geteuid() == 0:
+    os.setgroups([])
+    os.setresgid(65534, 65534, 65534)
+    os.setresuid(65534, 65534, 65534)
+print(read("open.txt"))
+print(read("secret.txt"))
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="its permissions are other ones")
+def test_a_file_that_may_not_be_read_is_told_in_a_sentence(tmp_path):
+    """In a process of its own, which gives up being root where it is: root may read everything."""
+    tmp_path.chmod(0o755)
+    (tmp_path / "open.txt").write_text("baa")
+    (tmp_path / "secret.txt").write_text("baa")
+    (tmp_path / "secret.txt").chmod(0)
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[3])}
+    done = subprocess.run(
+        [sys.executable, "-c", READS_AS_ANOTHER_USER],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    opened, refused = done.stdout.splitlines() or [done.stderr, ""]
+    assert opened == "baa"
+    assert refused == "secret.txt could not be read: permission denied."
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse such names")

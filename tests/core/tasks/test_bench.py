@@ -6,7 +6,6 @@ from core.control import StopToken
 from core.errors import BadSettingError
 from core.tasks import bench
 from core.tasks.bench import PEER_GENERATE, PEER_TRAIN, bench_generate, bench_train
-from core.tasks.bench_events import BenchMeasured
 
 SIZES = {"n_layers": 1, "n_heads": 2, "d_model": 8, "d_ff": 12, "context_length": 40}
 
@@ -44,12 +43,6 @@ def test_decoding_is_timed_greedy_and_sampled_beside_the_peer():
     assert [row.subject for row in rows] == [
         f"{who}, {way}" for way in ways for who in (PEER_GENERATE, "ours")
     ]
-
-
-def test_the_peer_is_its_own_measure():
-    peer, *_ = run(bench_train("minute", 1, StopToken()))
-    assert isinstance(peer, BenchMeasured)
-    assert peer.ratio_to_peer == 1.0
 
 
 def test_a_bench_that_is_stopped_reports_nothing():

@@ -271,16 +271,6 @@ def test_the_same_text_gives_the_same_bytes(tmp_path):
     assert one.tokenizer.read_bytes() == other.tokenizer.read_bytes()
 
 
-def test_a_library_that_changes_meanwhile_is_read_again(workspace):
-    library = FakeLibrary(train=STORIES, mark="before")
-    stream = build_dataset(library, run_config(), workspace, StopToken())
-    next(stream)
-    library.train, library.mark = [Passage("b", False)], "after"
-    last = list(stream)[-1]
-    assert left_in(workspace) == [last.dataset]
-    assert decoded(read_dataset(workspace.datasets / last.dataset), "train") == "b<eos>"
-
-
 def test_an_empty_library_is_told_in_a_sentence(workspace):
     with pytest.raises(EmptyCorpusError):
         build(FakeLibrary(), workspace)

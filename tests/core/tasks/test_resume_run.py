@@ -183,9 +183,20 @@ def test_best_and_time_and_tokens_go_on_from_where_they_were(stopped):
     events = resume(stopped)
     first = next(event for event in events if isinstance(event, StepDone))
     assert first.tokens == 4 * 32
-    assert events[-1].best_val_loss <= before.val_loss
+    assert events[-1].best_val_loss == min(
+        [before.val_loss, *(e.loss for e in events if isinstance(e, Evaluated))]
+    )
     state = json.loads((stopped.run("a").checkpoint(STEPS) / "state.json").read_text())
     assert state["seconds"] > sum(e.seconds for e in events if isinstance(e, StepDone))
+
+
+def test_a_best_that_is_never_reached_again_stays_the_best(stopped):
+    """A rate that spoils the weights: every later evaluation is worse."""
+    before = Catalog(stopped).summary("a")
+    events = resume(stopped, {"training.learning_rate": 1.0, "training.min_learning_rate": 1.0})
+    assert all(event.loss > before.val_loss for event in events if isinstance(event, Evaluated))
+    assert events[-1].best_val_loss == before.val_loss
+    assert Catalog(stopped).summary("a").best_step == before.best_step
 
 
 # Kills

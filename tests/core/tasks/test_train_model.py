@@ -2,6 +2,7 @@
 
 import math
 import shutil
+from dataclasses import replace
 
 import pytest
 import torch
@@ -29,7 +30,6 @@ from core.events import (
     DatasetBuilt,
     Evaluated,
     Notice,
-    ReplyEnded,
     RunEnded,
     RunPrepared,
     SampleWritten,
@@ -483,10 +483,30 @@ def test_the_teaching_preset_learns_four_lines_in_seconds(lesson):
     assert sum(step.seconds for step in steps) < 20
 
 
-def test_the_teaching_preset_answers_in_words_it_knows(lesson):
+def words_right(model):
+    """How many of the 11 words that follow another in the lines a model writes after what stands before them."""
+    sampling = model.sampling.model_copy(
+        update={"temperature": 0.0, "max_new_tokens": 1, "end_prompt": False}
+    )
+    right = 0
+    for line in TEACHING_LINES.splitlines():
+        words = line.split()
+        for count in range(1, len(words)):
+            ended = result_of(complete(model, " ".join(words[:count]), sampling, StopToken()))
+            right += ended.text.strip() == words[count]
+    return right
+
+
+def untrained(model, seed):
+    """The same model with the weights that training begins with."""
+    loaded = model.loaded
+    weights = Transformer(loaded.config.model, loaded.tokenizer.vocab_size, seed).eval()
+    return replace(model, loaded=replace(loaded, model=weights))
+
+
+def test_the_teaching_preset_writes_the_words_that_follow_in_its_lines(lesson):
+    """One word is followed by several: `sesso` by `is` or the end of its line, `is` by `sesso` or `a`."""
     workspace, _ = lesson
     model = result_of(open_model(workspace, "a", "last", StopToken()))
-    ended = result_of(complete(model, "what is sesso", model.sampling, StopToken()))
-    assert isinstance(ended, ReplyEnded)
-    assert ended.text.split()
-    assert set(ended.text.split()) <= set(TEACHING_LINES.split())
+    assert words_right(model) >= 8
+    assert max(words_right(untrained(model, seed)) for seed in range(20)) <= 5  # of 200, the best has 4

@@ -1,17 +1,19 @@
 """A watched folder: chosen once, seen in a chip, its files read, and remembered until it is unwished."""
 
 import gc
+import os
+import sys
 from pathlib import Path
 
 import pytest
 from PySide6.QtWidgets import QFileDialog, QPushButton
 
 from app.settings import WindowSettings
-from app.tabs.corpus import watch_controller
 from app.tabs.corpus.controller import CorpusController, ImportTasks
 from app.tabs.corpus.tool_row import short_path
 from core.errors import MissingPathError
 from core.events import FilesChanged
+from core.tasks import watch_folder
 from tests.app.tabs.corpus.conftest import finished
 
 
@@ -34,17 +36,12 @@ def controller(tab, workspace, lanes, settings, read):
 
 @pytest.fixture
 def watching(tmp_path, monkeypatch):
-    """In the place of watching: one file is new, then nothing happens until the stop."""
+    """A folder with one new file, watched by the real task with short waits."""
+    monkeypatch.setattr(watch_folder, "POLL_MS", 50)
+    monkeypatch.setattr(watch_folder, "QUIET_SECONDS", 0.1)
     folder = tmp_path / "meadow"
     folder.mkdir()
     (folder / "new.txt").write_text("baa", encoding="utf-8")
-
-    def watch(workspace, folder, stop):
-        yield FilesChanged((str(folder / "new.txt"), str(folder / "gone again.txt")))
-        while not stop.asked:
-            yield FilesChanged(())
-
-    monkeypatch.setattr(watch_controller, "watch_folder", watch)
     return folder
 
 
@@ -64,6 +61,27 @@ def test_a_chosen_folder_is_watched_and_its_new_files_are_read(
     assert "meadow" in tab.tools.watch_chip.text()
     assert tab.tools.watch_chip.isVisible()
     assert settings.watched == str(watching)
+
+
+def test_what_changes_while_it_is_watched_is_read_too(qtbot, controller, watching, read):
+    controller.watch.watch(watching)
+    qtbot.waitUntil(lambda: read == ["new.txt"])
+    (watching / "newer.txt").write_text("baa", encoding="utf-8")
+    qtbot.waitUntil(lambda: read == ["new.txt", "newer.txt"])
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse such names")
+def test_a_name_that_is_no_utf_8_is_read(qtbot, controller, watching, read):
+    (watching / "new.txt").unlink()
+    Path(os.fsdecode(os.fsencode(watching) + b"/caf\xe9.txt")).write_text("baa", encoding="utf-8")
+    controller.watch.watch(watching)
+    qtbot.waitUntil(lambda: read == [r"caf\xe9.txt"])
+
+
+def test_a_file_that_has_gone_again_is_left_out(tmp_path):
+    (tmp_path / "there.txt").touch()
+    paths = tuple(str(tmp_path / name) for name in ("there.txt", "gone again.txt"))
+    assert watch_folder.files_there(FilesChanged(paths)) == [tmp_path / "there.txt"]
 
 
 def test_the_next_start_goes_on_watching(qtbot, controller, watching, read, settings):
