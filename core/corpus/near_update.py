@@ -89,7 +89,8 @@ class _Update:
     def settle(self, touched: list[int], stop: StopToken) -> bool:
         """Find the flags of these texts, and of all that they bear on; False where that turns out to be much."""
         self._learn(touched)
-        queue = [(self._texts[number].order, number) for number in touched]
+        # Another instance may have removed one in the meantime.
+        queue = [(self._texts[number].order, number) for number in touched if self._texts[number].is_live]
         heapq.heapify(queue)
         settled = 0
         last = None

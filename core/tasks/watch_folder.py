@@ -1,7 +1,9 @@
 """The wish "watch this folder": what is new or changed in it, told once it is no longer being written."""
 
+import tempfile
 import time
 from collections.abc import Generator, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from core.control import StopToken
@@ -101,27 +103,44 @@ def _changes(folder: Path, left_out: LeftOut) -> Iterator[list[Path] | None]:
 
     is_first = True
     while True:
-        with RustNotify([str(folder)], False, False, POLL_MS, True, True) as watcher:
+        if not folder.is_dir():
+            raise MissingPathError(folder)
+        with (
+            _path_in_utf_8(folder) as watched,
+            RustNotify([str(watched)], False, False, POLL_MS, True, True) as watcher,
+        ):
             if not is_first:
                 yield None
             is_first = False
             try:
                 while True:
                     told = watcher.watch(POLL_MS, STEP_MS, POLL_MS, None)
-                    yield _files_told(told, folder, left_out) if isinstance(told, set) else []
+                    if isinstance(told, set):
+                        inside = {
+                            Path(path).relative_to(watched) for change, path in told if change != DELETED
+                        }
+                        yield _files_told(inside, folder, left_out)
+                    else:
+                        yield []
             except WatchfilesRustInternalError:
                 continue
 
 
-def _files_told(told: set[tuple[int, str]], folder: Path, left_out: LeftOut) -> list[Path]:
-    touched = {Path(path) for change, path in told if change != DELETED}
-    return [
-        file for path in sorted(touched) if _is_visible(folder, path) for file in _files_at(path, left_out)
-    ]
+@contextmanager
+def _path_in_utf_8(folder: Path) -> Iterator[Path]:
+    """The folder's path; where it is no UTF-8, a link to the folder under a name that is."""
+    if str(folder).isascii() or ledger_path(Source(folder)) == str(folder):
+        yield folder
+        return
+    with tempfile.TemporaryDirectory(prefix="watched-") as place:
+        link = Path(place) / "folder"
+        link.symlink_to(folder, target_is_directory=True)
+        yield link
 
 
-def _is_visible(folder: Path, path: Path) -> bool:
-    return not any(part.startswith(".") for part in path.relative_to(folder).parts)
+def _files_told(touched: set[Path], folder: Path, left_out: LeftOut) -> list[Path]:
+    visible = [path for path in sorted(touched) if not any(part.startswith(".") for part in path.parts)]
+    return [file for path in visible for file in _files_at(folder / path, left_out)]
 
 
 def _files_at(path: Path, left_out: LeftOut) -> list[Path]:

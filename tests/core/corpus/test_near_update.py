@@ -124,6 +124,14 @@ def test_a_stop_leaves_the_flags_as_they_were_and_the_next_time_finds_all(librar
     assert library.update_near_duplicates() == 1
 
 
+def test_a_text_that_goes_before_it_is_compared_harms_nothing(library, monkeypatch):
+    keep(library, "/long.txt", 220, signature(0, 0, 0))
+    keep(library, "/short.txt", 210, signature(0, 10, 1))
+    monkeypatch.setattr(near_update, "_touched", lambda _: [*(row.id for row in library.rows()), 77])
+    monkeypatch.setattr(near_update, "_are_signed", lambda *_: True)
+    assert library.update_near_duplicates() == 1
+
+
 def test_a_text_that_is_too_short_to_compare_is_looked_at_once(library):
     keep(library, "/short.txt", 20, b"")
     assert near_update._touched(library._database)

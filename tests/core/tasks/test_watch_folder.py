@@ -108,6 +108,20 @@ def test_names_that_are_no_utf_8_are_told(folder, watching, name):
     assert next(watching).paths == (ledger_path(Source(path)),)
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse such names")
+def test_a_folder_whose_own_name_is_no_utf_8_is_watched(workspace, tmp_path, stop, monkeypatch):
+    monkeypatch.setattr(module, "POLL_MS", 50)
+    monkeypatch.setattr(module, "QUIET_SECONDS", 0.1)
+    folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9"))
+    folder.mkdir()
+    (folder / "a.txt").write_text("baa", encoding="utf-8")
+    stream = watch_folder(workspace, folder, stop)
+    assert names(next(stream)) == ["a.txt"]
+    (folder / "b.txt").write_text("baa", encoding="utf-8")
+    assert next(stream).paths == (ledger_path(Source(folder / "b.txt")),)
+    stream.close()
+
+
 def test_the_workspace_in_the_folder_is_left_alone(workspace, tmp_path, stop, folder, monkeypatch):
     monkeypatch.setattr(module, "POLL_MS", 50)
     monkeypatch.setattr(module, "QUIET_SECONDS", 0.1)
