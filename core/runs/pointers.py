@@ -1,6 +1,7 @@
 """Which checkpoints a run has, which of them are called "best" and "last", and whether they are whole."""
 
 import re
+import zlib
 from pathlib import Path
 
 from core.errors import DamagedCheckpointError, NoCheckpointError
@@ -48,9 +49,13 @@ def pointed_step(run: RunFolder, which: str) -> int | None:
 def read_pointer(run: RunFolder, which: str) -> int | None:
     """The step that the file `best` or `last` names; None where it names no checkpoint that is there."""
     try:
-        step = _step_or_none((run.checkpoints / which).read_text(encoding="utf-8").strip())
+        text = (run.checkpoints / which).read_bytes().decode("ascii")
     except (OSError, ValueError):
         return None
+    name = text[:-1].partition(" ")[0]
+    step = (
+        _step_or_none(name) if text in (_pointer(name), name + "\n") else None
+    )  # version 0.1 had the name alone
     return step if step in checkpoint_steps(run) else None
 
 
@@ -99,7 +104,12 @@ def point(run: RunFolder, which: str, step: int) -> None:
     Raises:
         DiskFullError, WorkspaceError: It names what it named before.
     """
-    write_whole(run.checkpoints / which, checkpoint_name(step) + "\n")
+    write_whole(run.checkpoints / which, _pointer(checkpoint_name(step)))
+
+
+def _pointer(name: str) -> str:
+    """What a pointer's file holds: the name of a checkpoint, and by what an altered digit is noticed."""
+    return f"{name} {zlib.crc32(name.encode()):08x}\n"
 
 
 def _step_or_none(which: str) -> int | None:

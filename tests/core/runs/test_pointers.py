@@ -62,6 +62,22 @@ def test_without_any_validation_loss_the_newest_counts_as_the_best(run):
 def test_a_pointer_names_what_it_was_given(run):
     point(run, "best", 2)
     assert pointed_step(run, "best") == 2
+    assert (run.checkpoints / "best").read_text().startswith("step-000002 ")
+
+
+def test_a_pointer_of_version_0_1_is_read(run):
+    (run.checkpoints / "last").write_text("step-000004\n")
+    assert pointed_step(run, "last") == 4
+
+
+def test_no_part_of_a_pointer_and_no_altered_digit_is_taken_for_one(run):
+    point(run, "last", 4)
+    whole = (run.checkpoints / "last").read_bytes()
+    cuts = [whole[:length] for length in range(len(whole))]
+    flips = [whole[:at] + bytes([whole[at] ^ 2]) + whole[at + 1 :] for at in range(len(whole))]
+    for damaged in (*cuts, *flips):
+        (run.checkpoints / "last").write_bytes(damaged)
+        assert lost_pointers(run) == ["last"], damaged
 
 
 def test_drafts_and_strange_folders_are_no_checkpoints(trained):
