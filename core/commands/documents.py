@@ -236,7 +236,7 @@ def _tell(context: typer.Context, sentence: str) -> None:
 def _paths_to_retry(context: typer.Context) -> list[Path]:
     with _library(context, for_reading=True) as library:
         rows: list[DocumentRow] = library.rows()
-    return [Path(row.path) for row in rows if row.state in AGAIN]
+    return [Path(row.path) for row in rows if row.state in AGAIN or row.is_outdated]
 
 
 @contextmanager

@@ -5,9 +5,10 @@ from pathlib import Path
 
 from core.config.corpus import ImportConfig
 from core.control import StopToken
-from core.events import Event
+from core.errors import WorkspaceGoneError
+from core.events import Event, FilesChanged
 from core.runs.folder import Workspace
-from core.tasks.import_files import OWN_FILES_LEFT_OUT, import_files, own_files
+from core.tasks.import_files import import_files
 from core.tasks.watch_folder import files_there, watch_folder
 
 
@@ -18,13 +19,14 @@ def watch_and_import(
 
     Raises:
         MissingPathError: The folder is not there, or not any more.
+        WorkspaceGoneError: The workspace was deleted or moved meanwhile.
         WorkspaceError, DiskFullError, DamagedLibraryError: The library cannot be used.
     """
     workspace.prepare()
-    left_out = own_files(workspace)
-    if left_out.lies_below(folder) or left_out.holds(folder):
-        yield OWN_FILES_LEFT_OUT
-    for changed in watch_folder(workspace, folder, stop):
-        yield changed
-        if there := files_there(changed):
+    for event in watch_folder(workspace, folder, stop):
+        yield event
+        there = files_there(event) if isinstance(event, FilesChanged) else []
+        if there and not workspace.library.exists():  # an import would make the workspace anew
+            raise WorkspaceGoneError(workspace.root)
+        if there:
             yield from import_files(there, config, workspace, stop)

@@ -12,9 +12,9 @@ from core.documents.document import Source
 from core.documents.folders import find_files, ledger_path, source_of
 from core.documents.left_out import LeftOut
 from core.errors import MissingPathError
-from core.events import FilesChanged
+from core.events import FilesChanged, Notice
 from core.runs.folder import Workspace
-from core.tasks.import_files import own_files
+from core.tasks.import_files import OWN_FILES_LEFT_OUT, own_files
 
 POLL_MS = 200  # how soon a stop is heard, and how often files are asked whether they grow
 QUIET_SECONDS = 1.0  # a file that has not changed for so long is whole
@@ -26,11 +26,13 @@ RESCAN_SECONDS = 5.0
 DELETED = 3  # as watchfiles numbers changes
 
 
-def watch_folder(workspace: Workspace, folder: Path, stop: StopToken) -> Generator[FilesChanged, None, None]:
+def watch_folder(
+    workspace: Workspace, folder: Path, stop: StopToken
+) -> Generator[FilesChanged | Notice, None, None]:
     """Tell of files below `folder` that the library lacks or has in an older form, until asked to stop.
 
     Begins with those that changed while nobody watched. Hidden files, and the workspace's own, are left alone, as in
-    every import.
+    every import; a notice says so where the workspace lies there.
 
     Raises:
         MissingPathError: The folder is not there, or not any more.
@@ -39,6 +41,8 @@ def watch_folder(workspace: Workspace, folder: Path, stop: StopToken) -> Generat
         raise MissingPathError(folder)
     growing = Growing()
     left_out = own_files(workspace)
+    if left_out.lies_below(folder) or left_out.holds(folder):
+        yield OWN_FILES_LEFT_OUT
     changes = _changes(folder, left_out)
     next(changes)  # watching has begun: what changes from here on is not missed
     is_complete, scanned = False, -RESCAN_SECONDS

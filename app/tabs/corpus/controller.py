@@ -185,7 +185,7 @@ class CorpusController(QObject):
     def _offer_to_go_on(self, found: Interrupted | None) -> None:
         if found is not None:
             files = f"{found.left:,} file{'' if found.left == 1 else 's'}"
-            self._go_on_action.setText(f"&Go on with the {files} left")
+            self._go_on_action.setText(f"&Go on with the {files} left" if found.left else "&Finish it")
             self._tab.unfinished_offer.show_offer(
                 "An earlier import was interrupted. What it had read is here.",
                 [self._go_on_action, self._forget_action],

@@ -81,7 +81,7 @@ class RowActions(QObject):
         fits = {
             self.include: any(has_text(row) and not row.included for row in rows),
             self.leave_out: any(has_text(row) and row.included for row in rows),
-            self.retry: any(row.state in RETRIABLE for row in rows),
+            self.retry: any(_is_retriable(row) for row in rows),
             self.password: any(row.state == "encrypted" for row in rows),
             self.ocr: any(row.kind in WITH_PAGES and row.state not in UNFINISHED for row in rows),
             self.fields: any(row.kind in WITH_FIELDS and row.state not in UNFINISHED for row in rows),
@@ -135,7 +135,7 @@ class RowActions(QObject):
 
     @Slot()
     def _retry(self) -> None:
-        self.retry_wished.emit([row.path for row in self._rows if row.state in RETRIABLE])
+        self.retry_wished.emit([row.path for row in self._rows if _is_retriable(row)])
 
     @Slot()
     def _give_password(self) -> None:
@@ -178,3 +178,7 @@ def file_on_disk(path: str) -> Path:
     while not found.exists() and found != found.parent:
         found = found.parent
     return found if found.is_file() else Path(path)
+
+
+def _is_retriable(row: DocumentRow) -> bool:
+    return row.state in RETRIABLE or row.is_outdated

@@ -12,7 +12,7 @@ from app.jobs.lanes import Lanes
 from app.settings import WindowSettings
 from app.tabs.corpus.tab import CorpusTab
 from app.widgets.label import spelled_out
-from core.events import FilesChanged
+from core.events import FilesChanged, Notice
 from core.runs.folder import Workspace
 from core.tasks.watch_folder import files_there, watch_folder
 
@@ -85,9 +85,14 @@ class WatchController(QObject):
         self._settings.allow_watching(False)
 
     @Slot(list)
-    def _hand_on(self, events: list[FilesChanged]) -> None:
-        there = [path for event in events for path in files_there(event)]
-        if there and self.sender() is self._job:
+    def _hand_on(self, events: list[FilesChanged | Notice]) -> None:
+        if self.sender() is not self._job:
+            return
+        for event in events:
+            if isinstance(event, Notice):
+                self._tab.banner.show_notice(event.text)
+        there = [path for event in events if isinstance(event, FilesChanged) for path in files_there(event)]
+        if there:
             self.files_changed.emit(there)
 
     @Slot(object)

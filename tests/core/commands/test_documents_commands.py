@@ -115,6 +115,19 @@ def test_what_failed_is_read_again_on_request(here, folder, records):
     assert code == 1, "nothing could be read"
 
 
+def test_a_changed_file_that_could_not_be_read_since_is_read_again_on_request(here, folder, records):
+    hill = folder / "hill.txt"
+    text = hill.read_bytes()
+    hill.write_bytes(bytes(range(256)) * 40)
+    records("import", hill, "--workspace", here.root)
+    hill.write_bytes(text + b" And a brook.")
+    _, printed = records("import", "--retry", "--workspace", here.root)
+    ended = {
+        Path(record["path"]).name: record["state"] for record in printed if record["event"] == "file_imported"
+    }
+    assert ended["hill.txt"] == "done"
+
+
 def test_a_retry_goes_on_past_a_file_that_has_gone(here, folder, records):
     (folder / "broken.pdf").unlink()
     code, printed = records("import", "--retry", folder / "hill.txt", "--workspace", here.root)

@@ -16,6 +16,7 @@ from core.documents.folders import ledger_path
 from core.errors import MissingPathError
 from core.runs.folder import Workspace
 from core.tasks import watch_folder as module
+from core.tasks.import_files import OWN_FILES_LEFT_OUT
 from core.tasks.watch_folder import Growing, watch_folder
 
 
@@ -128,11 +129,19 @@ def test_the_workspace_in_the_folder_is_left_alone(workspace, tmp_path, stop, fo
     (folder / "a.txt").write_text("baa", encoding="utf-8")
     (workspace.root / "before.txt").write_text("baa", encoding="utf-8")
     stream = watch_folder(workspace, tmp_path, stop)
+    assert next(stream) == OWN_FILES_LEFT_OUT
     assert names(next(stream)) == ["a.txt"]
     (workspace.root / "later.txt").write_text("baa", encoding="utf-8")
     workspace.runs.joinpath("folder").mkdir()
     (folder / "b.txt").write_text("baa", encoding="utf-8")
     assert names(next(stream)) == ["b.txt"]
+    stream.close()
+
+
+@pytest.mark.parametrize("watched", ["", "runs"])
+def test_a_watched_folder_of_the_workspace_s_own_is_said_to_be_left_out(workspace, stop, watched):
+    stream = watch_folder(workspace, workspace.root / watched, stop)
+    assert next(stream) == OWN_FILES_LEFT_OUT
     stream.close()
 
 

@@ -181,6 +181,14 @@ def test_retry_reads_the_failed_ones_again(qtbot, mixed, asked, controller):
     assert again
 
 
+def test_a_document_whose_file_could_not_be_read_since_can_be_read_again(tab, workspace, controller):
+    actions = tab.ledger.actions
+    actions.follow([a_row(1, "hill.txt", state="warning")])
+    assert not actions.retry.isEnabled()
+    actions.follow([a_row(1, "hill.txt", state="warning", is_outdated=True)])
+    assert actions.retry.isEnabled()
+
+
 def test_reading_with_ocr_forces_it_for_this_time(qtbot, mixed, asked, controller):
     with qtbot.waitSignal(controller.imported):
         mixed.ledger.actions.ocr.trigger()

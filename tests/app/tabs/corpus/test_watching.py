@@ -14,6 +14,7 @@ from app.tabs.corpus.tool_row import short_path
 from core.errors import MissingPathError
 from core.events import FilesChanged
 from core.tasks import watch_folder
+from core.tasks.import_files import OWN_FILES_LEFT_OUT
 from tests.app.tabs.corpus.conftest import finished
 
 
@@ -61,6 +62,12 @@ def test_a_chosen_folder_is_watched_and_its_new_files_are_read(
     assert "meadow" in tab.tools.watch_chip.text()
     assert tab.tools.watch_chip.isVisible()
     assert settings.watched == str(watching)
+
+
+def test_the_window_says_that_the_workspace_is_left_out(qtbot, tab, controller, workspace):
+    controller.watch.watch(workspace.root.parent)
+    qtbot.waitUntil(tab.banner.isVisible)
+    assert tab.banner.text() == OWN_FILES_LEFT_OUT.text
 
 
 def test_what_changes_while_it_is_watched_is_read_too(qtbot, controller, watching, read):
