@@ -1,7 +1,6 @@
 """A data set on the disk: the token files of training and validation text, and what there is to know of them."""
 
 import dataclasses
-import hashlib
 import json
 import os
 from contextlib import suppress
@@ -11,6 +10,7 @@ from typing import Any, Literal, Self
 
 from core.batches.token_file import TokenFile, token_dtype
 from core.batches.verification import verify_files
+from core.checksums import hash_record
 from core.control import StopToken
 from core.errors import DamagedDatasetError
 
@@ -91,7 +91,7 @@ class Dataset:
         """Everything but the folder, which may move; with a SHA-256 of all that is told."""
         record = {"version": VERSION} | dataclasses.asdict(self)
         del record["folder"]
-        return json.dumps(record | {"sha256": _digest(record)}, indent=2) + "\n"
+        return json.dumps(record | {"sha256": hash_record(record)}, indent=2) + "\n"
 
     @classmethod
     def from_json(cls, text: str, folder: Path) -> Self:
@@ -107,7 +107,7 @@ class Dataset:
         fields = {field.name: field.type for field in dataclasses.fields(cls) if field.name != "folder"}
         if not isinstance(record, dict) or record.get("version") != VERSION:
             raise ValueError("not a data set's description, or one of another version")
-        if "sha256" in record and record.pop("sha256") != _digest(record):
+        if "sha256" in record and record.pop("sha256") != hash_record(record):
             raise ValueError("it is not what was written")
         del record["version"]
         record = LATER | record
@@ -158,8 +158,3 @@ def open_dataset(folder: Path, stop: StopToken) -> Dataset | None:
     with suppress(OSError):  # it lies where nothing can be written
         os.utime(folder / DESCRIPTION_FILE)
     return None if altered is None else dataset
-
-
-def _digest(record: dict[str, Any]) -> str:
-    """The SHA-256 of a description's fields, in whatever order they stand."""
-    return hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()

@@ -16,10 +16,10 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from core.checksums import hash_file
 from core.config.corpus import ImportConfig
 from core.documents.document import PageText, Source
 from core.documents.folders import ledger_path
-from core.documents.hashing import hash_file
 from core.documents.ocr import PageNotReadError
 from core.errors import UnreadableDocumentError, UserFacingError
 

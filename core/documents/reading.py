@@ -7,12 +7,12 @@ that meets nothing but text needs none of them.
 import time
 from pathlib import Path, PurePath
 
+from core.checksums import hash_file
 from core.config.corpus import ImportConfig
 from core.documents.archive import local_path, read_archive
 from core.documents.document import PAGE_BREAK, Content, Document, PageText, Source
 from core.documents.failures import failures_named
 from core.documents.folders import ledger_path
-from core.documents.hashing import hash_file
 from core.documents.kinds import kind_of_name
 from core.documents.plain_text import decode_text
 from core.documents.signatures import kind_of_content, kind_of_zip, refuse_binary, refuse_old_office

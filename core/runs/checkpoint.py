@@ -12,12 +12,13 @@ from safetensors import SafetensorError
 from safetensors.torch import save_file
 from torch import Tensor
 
+from core.checksums import hash_file
 from core.errors import DiskFullError, WorkspaceError, WorkspaceGoneError
 from core.runs.files import move_folder_into_place, sync, telling_disk_errors, write_whole
 from core.runs.folder import RunFolder
 from core.runs.pointers import checkpoint_steps, point, pointed_step
 from core.runs.repair import clear_drafts, drop_set_aside
-from core.runs.state import OPTIMIZER, WEIGHTS, CheckpointState, digest
+from core.runs.state import OPTIMIZER, WEIGHTS, CheckpointState
 
 
 def save_checkpoint(
@@ -76,7 +77,7 @@ def _write_tensors(path: Path, tensors: dict[str, Tensor]) -> None:
 
 
 def _write_state(draft: Path, state: CheckpointState) -> None:
-    sums = {name: digest(draft / name) for name in (WEIGHTS, OPTIMIZER)}
+    sums = {name: hash_file(draft / name) for name in (WEIGHTS, OPTIMIZER)}
     whole = state.model_copy(update={"sha256": state.sha256 | sums})
     write_whole(draft / "state.json", whole.to_json())
 

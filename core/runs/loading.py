@@ -9,6 +9,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor
 
+from core.checksums import hash_file
 from core.config.model import ModelConfig
 from core.config.run import RunConfig
 from core.errors import DamagedCheckpointError, DamagedRunError, WrongShapeError
@@ -17,7 +18,7 @@ from core.model.transformer import Transformer
 from core.runs.catalog import read_config
 from core.runs.folder import RunFolder
 from core.runs.pointers import find_checkpoint
-from core.runs.state import OPTIMIZER, TOKENIZER, WEIGHTS, CheckpointState, check_file, digest, read_state
+from core.runs.state import OPTIMIZER, TOKENIZER, WEIGHTS, CheckpointState, check_file, read_state
 from core.tokenizers.files import load_tokenizer
 from core.tokenizers.tokenizer import Tokenizer
 
@@ -86,7 +87,7 @@ def _read_weights(run: RunFolder, which: str) -> tuple[Path, CheckpointState, di
 
 def _read_tokenizer(run: RunFolder, state: CheckpointState) -> Tokenizer:
     tokenizer = load_tokenizer(run.tokenizer)
-    if TOKENIZER in state.sha256 and digest(run.tokenizer) != state.sha256[TOKENIZER]:
+    if TOKENIZER in state.sha256 and hash_file(run.tokenizer) != state.sha256[TOKENIZER]:
         raise DamagedRunError(run.name, f"{run.tokenizer.name} is not what was written")
     return tokenizer
 

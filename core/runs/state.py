@@ -4,13 +4,13 @@ The file holds one SHA-256 of all its own fields, and among these the SHA-256 of
 would mean something else, and the settings that they were trained with. So what was altered is noticed, wherever.
 """
 
-import hashlib
 import json
 from pathlib import Path
 from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict
 
+from core.checksums import hash_file, hash_record
 from core.errors import DamagedCheckpointError
 from core.runs.folder import checkpoint_name
 
@@ -60,7 +60,7 @@ class CheckpointState(BaseModel):
     def to_json(self) -> str:
         """All fields, and their checksum."""
         record = self.model_dump(mode="json")
-        return json.dumps(record | {"checksum": checksum(record)}, indent=2) + "\n"
+        return json.dumps(record | {"checksum": hash_record(record)}, indent=2) + "\n"
 
     @classmethod
     def from_json(cls, text: str) -> Self:
@@ -76,14 +76,9 @@ class CheckpointState(BaseModel):
         written, kind = record.pop("checksum", None), record.get("format", FIRST_FORMAT)
         if type(kind) is not int or kind > FORMAT:
             raise UnfitStateError("was written by a later version")
-        if (kind > FIRST_FORMAT or written is not None) and written != checksum(record):
+        if (kind > FIRST_FORMAT or written is not None) and written != hash_record(record):
             raise UnfitStateError("is not what was written")
         return cls.model_validate(record)
-
-
-def checksum(record: dict[str, Any]) -> str:
-    """The SHA-256 of an object of JSON, whatever the order and the spacing it was written in."""
-    return hashlib.sha256(json.dumps(record, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
 def read_state(checkpoint: Path) -> CheckpointState:
@@ -116,16 +111,10 @@ def check_file(checkpoint: Path, name: str, state: CheckpointState) -> Path:
     """
     path = checkpoint / name
     try:
-        if digest(path) != state.sha256.get(name, ""):
+        if hash_file(path) != state.sha256.get(name, ""):
             raise DamagedCheckpointError(checkpoint, f"{name} is not what was written")
     except FileNotFoundError as cause:
         raise DamagedCheckpointError(checkpoint, f"{name} is missing") from cause
     except OSError as cause:
         raise DamagedCheckpointError(checkpoint, f"{name} cannot be read") from cause
     return path
-
-
-def digest(path: Path) -> str:
-    """The file's SHA-256 in hexadecimal."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -12,6 +12,7 @@ from torch import Tensor
 from core.batches.dataset import Dataset
 from core.batches.sampler import Windows, batch_at, eval_batches, windows_per_epoch
 from core.batches.token_file import TokenFile
+from core.checksums import hash_file
 from core.config.run import RunConfig
 from core.config.toml import checked
 from core.config.training import TrainingConfig
@@ -24,7 +25,7 @@ from core.runs.catalog import read_config
 from core.runs.folder import RunFolder, Workspace
 from core.runs.loading import load_model, read_optimizer
 from core.runs.pointers import checkpoint_steps, pointed_step, state_or_none
-from core.runs.state import CheckpointState, digest
+from core.runs.state import CheckpointState
 from core.tasks.settle_precision import settle_precision
 from core.tokenizers.files import load_tokenizer
 from core.tokenizers.tokenizer import Tokenizer, byte_lengths
@@ -83,7 +84,7 @@ class Session:
 
     @cached_property
     def tokenizer_sha256(self) -> str:
-        return digest(self.folder.tokenizer)
+        return hash_file(self.folder.tokenizer)
 
     def batch_at(self, seen: int) -> Batch:
         """The batch of the forward pass that comes after so many windows, on the model's device."""

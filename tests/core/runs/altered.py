@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from core.runs.state import checksum
+from core.checksums import hash_record
 
 
 def alter_state(checkpoint: Path, **changes: Any) -> None:
@@ -12,7 +12,7 @@ def alter_state(checkpoint: Path, **changes: Any) -> None:
     path = checkpoint / "state.json"
     record = json.loads(path.read_text()) | changes
     record.pop("checksum", None)
-    path.write_text(json.dumps(record | {"checksum": checksum(record)}))
+    path.write_text(json.dumps(record | {"checksum": hash_record(record)}))
 
 
 def make_first_format(checkpoint: Path) -> None:

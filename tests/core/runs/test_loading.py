@@ -6,12 +6,13 @@ import shutil
 import pytest
 import torch
 
+from core.checksums import hash_file
 from core.errors import DamagedCheckpointError, DamagedRunError, NoCheckpointError, WrongShapeError
 from core.model.transformer import Transformer
 from core.runs import loading
 from core.runs.checkpoint import save_checkpoint
 from core.runs.loading import load_model, model_weights, read_optimizer, restore_weights
-from core.runs.state import CheckpointState, digest, read_state
+from core.runs.state import CheckpointState, read_state
 from tests.core.runs.altered import alter_state, make_first_format
 
 IDS = torch.tensor([[4, 9, 5, 7], [8, 8, 6, 10]])
@@ -143,7 +144,7 @@ def test_a_file_that_is_what_was_written_and_yet_no_safetensors_is_noticed(run):
     checkpoint = run.checkpoint(6)
     (checkpoint / "model.safetensors").write_bytes(b"nothing of the kind")
     sums = read_state(checkpoint).sha256
-    alter_state(checkpoint, sha256=sums | {"model.safetensors": digest(checkpoint / "model.safetensors")})
+    alter_state(checkpoint, sha256=sums | {"model.safetensors": hash_file(checkpoint / "model.safetensors")})
     with pytest.raises(DamagedCheckpointError, match="cannot be read"):
         read_all(run)
 
