@@ -1,14 +1,17 @@
-"""Where a failure meets the window: foreseen ones become a sentence with a remedy, the rest is owned as ours."""
+"""Where a failure meets the window: what is foreseen or the system refuses becomes a sentence, the rest is ours."""
 
 from app.widgets.banner import Banner
 from core.errors import UserFacingError
+from core.system_errors import system_error
 
 DEFECT = "Something went wrong inside the program."
 DEFECT_REMEDY = "Choose Help > Report a problem, which copies the details for you."
 
 
 def present(error: BaseException, banner: Banner) -> None:
-    """Foreseen failures become a line in the tab; anything else is owned as our defect."""
+    """Foreseen failures, and what the system refuses, become a line in the tab; anything else is owned as our defect."""
+    if isinstance(error, OSError):
+        error = system_error(error)
     if isinstance(error, UserFacingError):
         banner.show_problem(error.message, error.remedy)
     else:

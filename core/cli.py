@@ -4,6 +4,7 @@
 that compute, Qt with none.
 """
 
+import logging
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -48,6 +49,8 @@ app.add_typer(tokenizer.app)
 app.add_typer(bench.app, name="bench")
 app.add_typer(bench.fuzz_app)
 
+log = logging.getLogger(__name__)
+
 SAMPLING_HELP = {setting.name: setting.help for setting in describe(SamplingConfig)}
 
 
@@ -64,6 +67,7 @@ def run(arguments: Sequence[str], open_window: Callable[[Workspace], int]) -> in
     except UserFacingError as error:
         return _told(error)
     except OSError as error:  # which nobody below knew better how to tell
+        log.info("the system refused something", exc_info=error)
         return _flushed(_told(system_error(error)))
     except SystemExit as end:  # how typer ends, after telling what is wrong with the arguments
         return _flushed(int(end.code or 0))

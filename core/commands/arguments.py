@@ -1,5 +1,6 @@
 """What arguments must be before a command sees them: a path that names something, text that is text, a number in reach."""
 
+import os
 from pathlib import Path
 
 import typer
@@ -14,6 +15,10 @@ def named_path(text: str | Path) -> Path:
     """A path; an empty one would mean the current folder."""
     if text == "":
         raise typer.BadParameter("it is empty; the current folder is written as a dot")
+    try:
+        os.fsencode(text)
+    except UnicodeEncodeError as cause:
+        raise typer.BadParameter("no file could have such a name") from cause
     return Path(text)
 
 

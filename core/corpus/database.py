@@ -29,6 +29,7 @@ REFUSALS = {
     sqlite3.SQLITE_CANTOPEN: errno.EACCES,
     sqlite3.SQLITE_IOERR: errno.EIO,
 }
+UNWRITABLE = (ReadOnlyWorkspaceError, DiskFullError)
 PROBE_BYTES = 128 * 1024  # more than SQLite asks for at once
 IN_MEMORY, URI = ":memory:", "file:"
 
@@ -41,7 +42,7 @@ class Database:
         schema: The statements that make an empty database ours.
         version: The schema's number, kept in the file.
         migrations: Of each older version, the statements that make the next one of it.
-        for_reading: Where nothing may be written, the file is opened all the same, and every change raises; where it
+        for_reading: Where nothing can be written, the file is opened all the same, and every change raises; where it
             does not exist, the database is empty and nothing is made.
 
     Raises:
@@ -66,11 +67,11 @@ class Database:
         try:
             place = IN_MEMORY if for_reading and not self._exists() else str(path)
             self._open(place, lambda: self._prepare(schema, version, migrations))
-        except ReadOnlyWorkspaceError:
+        except UNWRITABLE:
             if not for_reading:
                 raise
             self.is_writable = False
-            self._open_unwritable(version)
+            self._open_unwritable(schema, version, migrations)
 
     @property
     def folder(self) -> Path:
@@ -148,32 +149,35 @@ class Database:
             self._connection.close()
             raise
 
-    def _open_unwritable(self, version: int) -> None:
-        """Open a file that must not be written, in a folder where SQLite may make no files of its own either.
+    def _open_unwritable(self, schema: str, version: int, migrations: Mapping[int, str]) -> None:
+        """Open a file that cannot be written, in a folder where SQLite can make no files of its own either.
 
         Readers of a WAL database share an index in a file beside it. Where that is missing and cannot be made,
         the database is read as one that nobody changes, and that is so as long as nobody has a journal there.
 
         Raises:
-            ReadOnlyWorkspaceError: It is to be brought up to date first, or what its journal holds is out of reach.
+            ReadOnlyWorkspaceError, DiskFullError: What its journal holds is out of reach.
+            WorkspaceError: It is to be brought up to date first.
         """
         uri = self._path.absolute().as_uri()
         try:
-            self._open(f"{uri}?mode=ro", lambda: self._refuse_other_versions(version))
-        except ReadOnlyWorkspaceError:
+            self._open(f"{uri}?mode=ro", lambda: self._refuse_earlier(version))
+        except UNWRITABLE:
             journal = self._path.with_name(f"{self._path.name}-wal")
             if journal.exists() and journal.stat().st_size:
                 raise
-            self._open(f"{uri}?mode=ro&immutable=1", lambda: self._refuse_other_versions(version))
+            self._open(f"{uri}?mode=ro&immutable=1", lambda: self._refuse_earlier(version))
+        if not self._version():  # killed, or the disk was full, before there was a table in it
+            self._connection.close()
+            self._open(IN_MEMORY, lambda: self._prepare(schema, version, migrations))
 
-    def _refuse_other_versions(self, version: int) -> None:
-        found = self._found_version(version)
-        if found != version:
+    def _refuse_earlier(self, version: int) -> None:
+        if 0 < self._found_version(version) < version:
             raise WorkspaceError(
                 self.folder,
                 "an earlier version of this program wrote the library, and it must be brought up to date, "
                 "which means writing",
-                "Open it once where it may be written.",
+                "Open it once where it can be written.",
             )
 
     def _prepare(self, schema: str, version: int, migrations: Mapping[int, str]) -> None:

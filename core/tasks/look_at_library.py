@@ -122,7 +122,7 @@ def search_library(
 ) -> Generator[Event, None, list[SearchHit]]:
     """The documents that hold the words, best first, also those that an import left unindexed when it was stopped.
 
-    Where nothing may be written those are not found, and a `Notice` counts them.
+    Where nothing can be written those are not found, and a `Notice` counts them.
     """
     with Library(workspace.library, for_reading=True) as library:
         if library.is_writable:
@@ -131,7 +131,7 @@ def search_library(
                 yield TextIndexed(*step)
         elif left := library.texts_to_index:
             yield Notice(
-                f"Not searched, for nothing may be written here: {left:,} document{'s' * (left != 1)} "
+                f"Not searched, for nothing can be written here: {left:,} document{'s' * (left != 1)} "
                 "that an import left unindexed."
             )
         return [] if stop.asked else library.search(query)  # a later search is waiting

@@ -76,3 +76,10 @@ def test_the_next_message_takes_the_buttons_away(qtbot, banner):
     banner.show_offer("An import was interrupted.", [QAction("&Go on", banner)])
     banner.show_notice("Two.")
     qtbot.waitUntil(lambda: not banner.findChildren(QPushButton))
+
+
+def test_what_the_system_refuses_is_told_as_such(banner):
+    present(OSError(24, "Too many open files", "library.sqlite"), banner)
+    assert banner.text().startswith(
+        "The system refused library.sqlite: too many open files. Close other programs"
+    )

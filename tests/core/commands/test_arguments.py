@@ -40,6 +40,7 @@ LONG = "9" * 5000
         (["train", "a" * 5000], 2, "could not be read"),
         (["tokenizer", "--text", BYTES], 2, "not UTF-8"),
         (["import", BYTES], 1, "does not exist"),
+        (["import", "\ud800"], 2, "no file could have such a name"),
         (["import", "a" * 5000], 1, "does not exist"),
         (["import", ".", "--languages", BYTES], 2, "UTF-8"),
         (["import", ""], 2, "it is empty"),

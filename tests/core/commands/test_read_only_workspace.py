@@ -118,7 +118,7 @@ def test_a_search_says_what_it_cannot_make_searchable(filled):
     ended = bound(filled.root, "search", "heron")
     set_modes(filled.root, 0o755, 0o644)
     assert ended.returncode == 0
-    assert "Not searched, for nothing may be written here: 3 documents" in ended.stdout
+    assert "Not searched, for nothing can be written here: 3 documents" in ended.stdout
 
 
 def test_a_journal_that_cannot_be_read_without_writing_is_told(filled):
@@ -128,3 +128,11 @@ def test_a_journal_that_cannot_be_read_without_writing_is_told(filled):
     set_modes(filled.root, 0o755, 0o644)
     assert ended.returncode == 1
     assert "cannot be used: permission denied" in ended.stderr
+
+
+def test_a_library_that_was_never_filled_is_read_as_empty(trained):
+    trained.library.write_bytes(b"")
+    set_modes(trained.root, 0o555, 0o444)
+    ended = bound(trained.root, "documents")
+    set_modes(trained.root, 0o755, 0o644)
+    assert (ended.returncode, ended.stderr) == (0, "")

@@ -205,3 +205,32 @@ def test_a_library_that_does_not_exist_is_read_as_empty_and_not_made(tmp_path):
         assert library.rows() == []
         assert library.search("sheep") == []
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_library_on_a_full_disk_can_be_read(tmp_path, read, monkeypatch):
+    path = tmp_path / "library.sqlite"
+    with Library(path) as library:
+        library.record("/a.txt", read("sheep"), 9)
+
+    def full(self, *_):
+        raise DiskFullError(path)
+
+    monkeypatch.setattr(database.Database, "_prepare", full)
+    with pytest.raises(DiskFullError):
+        Library(path)
+    with Library(path, for_reading=True) as library:
+        assert [row.path for row in library.rows()] == ["/a.txt"]
+        assert not library.is_writable
+
+
+def test_a_library_of_an_earlier_version_is_not_read_where_nothing_can_be_written(tmp_path, monkeypatch):
+    path = tmp_path / "library.sqlite"
+    with Library(path) as library:
+        library._database.query("PRAGMA user_version = 1")
+
+    def full(self, *_):
+        raise DiskFullError(path)
+
+    monkeypatch.setattr(database.Database, "_prepare", full)
+    with pytest.raises(WorkspaceError, match="an earlier version"):
+        Library(path, for_reading=True)
