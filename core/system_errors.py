@@ -3,13 +3,7 @@
 import errno
 from pathlib import Path
 
-from core.errors import (
-    DiskFullError,
-    ReadOnlyWorkspaceError,
-    SystemRefusalError,
-    UserFacingError,
-    WorkspaceError,
-)
+from core.errors import UserFacingError
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
 READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS)
@@ -33,6 +27,49 @@ REMEDIES = {
     errno.EAGAIN: "Close other programs: the system has no more processes or threads to give.",
 }
 NO_REMEDY = "Look after the disk or folder in question, and try again."
+
+
+class WorkspaceError(UserFacingError):
+    """A workspace that cannot be used. `reason` completes "cannot be used: ..."."""
+
+    def __init__(
+        self, path: Path, reason: str, remedy: str = "Choose another workspace with --workspace DIR."
+    ) -> None:
+        super().__init__(path, reason, remedy)
+        self.message = f"The workspace {path} cannot be used: {reason}."
+        self.remedy = remedy
+
+
+class ReadOnlyWorkspaceError(WorkspaceError):
+    """A workspace that must not be written, or not be read, by this user or on this file system."""
+
+
+class WorkspaceGoneError(UserFacingError):
+    """A workspace that was deleted, moved or replaced while something was being written into it."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.message = f"The workspace {path} was deleted, moved or replaced while it was being written to."
+        self.remedy = "Put it back where it was, or choose another with --workspace DIR, and start again."
+
+
+class DiskFullError(UserFacingError):
+    """No room left, on the disk or of the user's share of it. What was there before is untouched."""
+
+    def __init__(self, path: Path, by_quota: bool = False) -> None:
+        super().__init__(path, by_quota)
+        full = "Your share of the disk (quota) is used up" if by_quota else "The disk is full"
+        self.message = f"{full}: {path} could not be written, and what was there before is kept."
+        self.remedy = "Free some space, then go on (a run continues with --resume)."
+
+
+class SystemRefusalError(UserFacingError):
+    """Something that the system refused. `reason` completes "The system refused ...: ..."."""
+
+    def __init__(self, what: str, reason: str, remedy: str) -> None:
+        super().__init__(what, reason, remedy)
+        self.message = f"The system refused {what}: {reason}."
+        self.remedy = remedy
 
 
 def workspace_error(path: Path, cause: OSError) -> WorkspaceError | DiskFullError:

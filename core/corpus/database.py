@@ -9,14 +9,14 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from core.errors import (
-    DamagedLibraryError,
+from core.errors import DamagedLibraryError
+from core.system_errors import (
     DiskFullError,
     ReadOnlyWorkspaceError,
     WorkspaceError,
     WorkspaceGoneError,
+    workspace_error,
 )
-from core.system_errors import workspace_error
 
 BUSY_SECONDS = 30.0  # how long another instance may take for a transaction
 PRIMARY_CODE = 0xFF  # SQLite's extended error codes keep the primary one in the low byte

@@ -9,8 +9,8 @@ from pydantic import ValidationError
 
 from core.config.corpus import ImportConfig
 from core.corpus.database import Database
-from core.errors import WorkspaceGoneError
 from core.events import QueuedFile
+from core.system_errors import WorkspaceGoneError
 
 STEP = 500  # files that are fetched at once
 

@@ -13,12 +13,12 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from core.checksums import hash_file
-from core.errors import DiskFullError, WorkspaceError, WorkspaceGoneError
 from core.runs.files import move_folder_into_place, sync, telling_disk_errors, write_whole
 from core.runs.folder import RunFolder
 from core.runs.pointers import checkpoint_steps, point, pointed_step
 from core.runs.repair import clear_drafts, drop_set_aside
 from core.runs.state import OPTIMIZER, WEIGHTS, CheckpointState
+from core.system_errors import DiskFullError, WorkspaceError, WorkspaceGoneError
 
 
 def save_checkpoint(

@@ -11,9 +11,9 @@ from typing import Any, Self
 
 from pydantic import TypeAdapter
 
-from core.errors import WorkspaceGoneError
 from core.events import CheckpointSaved, Evaluated, Event, RunEnded, SampleWritten, StepDone, event_name
 from core.runs.files import telling_disk_errors, writing_whole
+from core.system_errors import WorkspaceGoneError
 
 KINDS: dict[str, type[Event]] = {
     event_name(kind): kind for kind in Event.__subclasses__() if kind.__module__ == Event.__module__

@@ -23,7 +23,6 @@ from core.errors import (
     RunBusyError,
     RunExistsError,
     RunFinishedError,
-    WorkspaceGoneError,
 )
 from core.events import CheckpointSaved, Evaluated, Event, Notice, RunEnded
 from core.runs.catalog import Catalog, is_run, read_config
@@ -33,6 +32,7 @@ from core.runs.journal import Journal, has_ended, read_events, rewind
 from core.runs.pointers import pointed_step
 from core.runs.repair import missing_saves, remove_stub, remove_stubs, repair_checkpoints
 from core.runs.state import read_state
+from core.system_errors import WorkspaceGoneError
 from core.tasks.build_tokenizer import build_dataset
 
 Stream = Generator[Event, None, RunEnded]

@@ -5,9 +5,9 @@ from pathlib import Path
 
 from core.config.corpus import ImportConfig
 from core.control import StopToken
-from core.errors import WorkspaceGoneError
 from core.events import Event, FilesChanged
 from core.runs.folder import Workspace
+from core.system_errors import WorkspaceGoneError
 from core.tasks.import_files import import_files
 from core.tasks.watch_folder import files_there, watch_folder
 

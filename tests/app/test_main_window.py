@@ -21,10 +21,11 @@ from core.corpus.duplicates import digest_text
 from core.corpus.library import Library
 from core.corpus.reading import Digested
 from core.documents.document import Document
-from core.errors import NoDisplayError, WorkspaceError
+from core.errors import NoDisplayError
 from core.events import FileReading, ImportFinished
 from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
+from core.system_errors import WorkspaceError
 from core.tasks.meadow import held_out_questions
 
 

@@ -16,10 +16,10 @@ from app.tabs.chat.conversation import Turn
 from app.tabs.corpus.dialogs import FieldsDialog, PasswordDialog
 from app.tabs.corpus.opening import OpeningQuestion, risky_files
 from app.widgets.theme import apply_theme
-from core.errors import WorkspaceError
 from core.events import Notice, SampleWritten
 from core.runs.catalog import RunSummary
 from core.runs.folder import Workspace
+from core.system_errors import WorkspaceError
 from core.tasks.reading_choices import TextField
 from tests.app.tabs.corpus.conftest import a_row
 from tests.app.test_main_window import leave

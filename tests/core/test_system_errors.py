@@ -6,8 +6,15 @@ import pickle
 
 import pytest
 
-from core.errors import DiskFullError, ReadOnlyWorkspaceError, WorkspaceError
-from core.system_errors import NO_REMEDY, REMEDIES, system_error, workspace_error
+from core.system_errors import (
+    NO_REMEDY,
+    REMEDIES,
+    DiskFullError,
+    ReadOnlyWorkspaceError,
+    WorkspaceError,
+    system_error,
+    workspace_error,
+)
 
 
 def refusal(number, *filename):

@@ -9,13 +9,8 @@ import pytest
 
 from core.corpus import database
 from core.corpus.library import Library
-from core.errors import (
-    DamagedLibraryError,
-    DiskFullError,
-    UserFacingError,
-    WorkspaceError,
-    WorkspaceGoneError,
-)
+from core.errors import DamagedLibraryError, UserFacingError
+from core.system_errors import DiskFullError, WorkspaceError, WorkspaceGoneError
 
 
 def test_a_damaged_library_is_told_and_left_as_it_is(tmp_path):

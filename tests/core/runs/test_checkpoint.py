@@ -9,12 +9,12 @@ import pytest
 import torch
 from safetensors import SafetensorError
 
-from core.errors import DiskFullError, WorkspaceError, WorkspaceGoneError
 from core.runs import checkpoint, files
 from core.runs.checkpoint import save_checkpoint
 from core.runs.folder import RunFolder
 from core.runs.pointers import checkpoint_steps, pointed_step
 from core.runs.state import CheckpointState, read_state
+from core.system_errors import DiskFullError, WorkspaceError, WorkspaceGoneError
 
 
 @pytest.fixture

@@ -4,9 +4,9 @@ import errno
 
 import pytest
 
-from core.errors import DiskFullError, WorkspaceError
 from core.runs import files
 from core.runs.files import move_folder_into_place, telling_disk_errors, write_whole
+from core.system_errors import DiskFullError, WorkspaceError
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])

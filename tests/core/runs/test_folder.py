@@ -2,8 +2,9 @@
 
 import pytest
 
-from core.errors import BadRunNameError, WorkspaceError
+from core.errors import BadRunNameError
 from core.runs.folder import Workspace
+from core.system_errors import WorkspaceError
 
 
 @pytest.mark.parametrize("name", ["a", "first", "Run-2", "console", "2026.11.21_b", "x" * 64])

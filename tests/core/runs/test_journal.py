@@ -5,9 +5,9 @@ import json
 
 import pytest
 
-from core.errors import DiskFullError, WorkspaceGoneError
 from core.events import CheckpointSaved, Evaluated, Notice, RunEnded, RunPrepared, SampleWritten, StepDone
 from core.runs.journal import Journal, has_ended, read_events, rewind
+from core.system_errors import DiskFullError, WorkspaceGoneError
 
 PREPARED = RunPrepared("a", "tiny", 10, 30, 0, 4, 2.0, 32, "cpu", "float32", 42)
 

@@ -15,10 +15,11 @@ from core.config.run import RunConfig
 from core.config.tokenizer import TokenizerConfig
 from core.control import StopToken
 from core.corpus.library import CorpusTotals, Library, Passage
-from core.errors import DiskFullError, EmptyCorpusError
+from core.errors import EmptyCorpusError
 from core.events import DatasetBuilt, DatasetProgress, LearningProgress, Notice, TokenizerBuilt
 from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
+from core.system_errors import DiskFullError
 from core.tasks import build_tokenizer
 from core.tasks.build_tokenizer import build_dataset
 from core.tokenizers.files import load_tokenizer

@@ -14,12 +14,7 @@ from core.config.corpus import ImportConfig
 from core.control import StopToken
 from core.corpus.library import Library
 from core.documents import isolation
-from core.errors import (
-    DamagedLibraryError,
-    DiskFullError,
-    NothingInterruptedError,
-    WorkspaceError,
-)
+from core.errors import DamagedLibraryError, NothingInterruptedError
 from core.events import (
     ArchiveOpened,
     FileImported,
@@ -33,6 +28,7 @@ from core.events import (
     PageRecognizing,
 )
 from core.runs.folder import Workspace
+from core.system_errors import DiskFullError, WorkspaceError
 from core.tasks import import_files as task
 from core.tasks.import_files import continue_import, forget_import, import_files, interrupted_import
 from core.tasks.meadow_paper import make_text_pdf

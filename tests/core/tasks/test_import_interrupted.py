@@ -12,9 +12,9 @@ import pytest
 from core.config.corpus import ImportConfig
 from core.control import StopToken
 from core.corpus.library import Library
-from core.errors import WorkspaceError, WorkspaceGoneError
 from core.events import FileImported, ImportFinished, NearDuplicatesFound, Notice, TextIndexed
 from core.runs.folder import Workspace
+from core.system_errors import WorkspaceError, WorkspaceGoneError
 from core.tasks import import_files as task
 from core.tasks.import_files import continue_import, import_files, interrupted_import
 from tests.core.tasks.in_process import InProcess

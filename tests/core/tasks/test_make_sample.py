@@ -9,9 +9,9 @@ import pytest
 from core.config.corpus import ImportConfig
 from core.control import StopToken
 from core.corpus.library import Library
-from core.errors import DiskFullError, WorkspaceError
 from core.events import FileWritten, ImportFinished
 from core.runs.folder import Workspace
+from core.system_errors import DiskFullError, WorkspaceError
 from core.tasks import make_sample as task
 from core.tasks.make_sample import make_sample
 

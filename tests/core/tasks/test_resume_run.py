@@ -20,18 +20,17 @@ from core.errors import (
     BadSettingError,
     DamagedCheckpointError,
     DamagedDatasetError,
-    DiskFullError,
     RunBusyError,
     RunFinishedError,
     UnknownRunError,
     UnknownSettingError,
-    WorkspaceGoneError,
     WrongShapeError,
 )
 from core.events import CheckpointSaved, Evaluated, Notice, RunEnded, RunPrepared, SampleWritten, StepDone
 from core.runs import checkpoint
 from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
+from core.system_errors import DiskFullError, WorkspaceGoneError
 from core.tasks import training_run
 from core.tasks.train_model import resume_run, train_model
 from core.training.schedule import learning_rate_at

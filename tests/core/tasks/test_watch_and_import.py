@@ -10,9 +10,9 @@ import pytest
 from core.config.corpus import ImportConfig
 from core.control import StopToken
 from core.corpus.library import Library
-from core.errors import WorkspaceGoneError
 from core.events import FileImported, FilesChanged, ImportFinished
 from core.runs.folder import Workspace
+from core.system_errors import WorkspaceGoneError
 from core.tasks import watch_and_import as module
 from core.tasks.watch_and_import import watch_and_import
 
