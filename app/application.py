@@ -13,6 +13,7 @@ from PySide6.QtCore import QMessageLogContext, QtMsgType, qInstallMessageHandler
 from PySide6.QtWidgets import QApplication, QMessageBox
 
 from app.ending import EndingSignals
+from app.jobs.garbage import GarbageCollector
 from app.main_window import MainWindow
 from app.report import LOG_NAME
 from app.settings import APPLICATION, WindowSettings
@@ -54,6 +55,7 @@ def run(workspace: Workspace) -> int:
         if not _has_reader():
             failure_box(error).exec()
         raise
+    collector = GarbageCollector(app)
     ending = EndingSignals(app)
     ending.asked.connect(window.stop_and_close)
     window.show()
@@ -62,6 +64,7 @@ def run(workspace: Workspace) -> int:
     if not window.lanes.wait_all(LAST_WAIT_MS):
         _leave_at_once(window, code)
     ending.release()
+    collector.release()
     return code
 
 

@@ -1,5 +1,6 @@
 """What every test of the window stands on: no screen is needed, and no thread may outlive its test."""
 
+import gc
 import os
 
 os.environ["QT_QPA_PLATFORM"] = (
@@ -15,6 +16,16 @@ from app.jobs.job import Job
 def pytest_configure(config):
     # The one warning that is the platform's, not ours: offscreen has no window manager to tell sizes to.
     config.addinivalue_line("qt_log_ignore", "This plugin does not support propagateSizeHints")
+
+
+@pytest.fixture(autouse=True)
+def garbage_goes_between_tests():
+    """As in the program (app/jobs/garbage.py): not in the middle of a call of Qt's, which then waits for ever."""
+    gc.disable()
+    yield
+    gc.collect()
+    gc.freeze()  # what is left is the modules': the next test's collection need not look at it
+    gc.enable()
 
 
 @pytest.fixture(autouse=True)
