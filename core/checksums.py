@@ -5,11 +5,24 @@ import json
 from pathlib import Path
 from typing import Any
 
+from core.control import StopToken
 
-def hash_file(path: Path) -> str:
-    """Of a file's bytes."""
+CHUNK_BYTES = 1 << 20
+
+
+def hash_file(path: Path, stop: StopToken | None = None) -> str:
+    """Of a file's bytes.
+
+    Raises:
+        StopRequested: `stop` was set before the file's end.
+    """
+    digest = hashlib.sha256()
     with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+        while chunk := file.read(CHUNK_BYTES):
+            if stop is not None:
+                stop.raise_if_asked()
+            digest.update(chunk)
+    return digest.hexdigest()
 
 
 def hash_record(record: dict[str, Any]) -> str:

@@ -222,6 +222,17 @@ class LearningEndedError(UserFacingError):
         )
 
 
+class LostDatasetError(DamagedDatasetError):
+    """A run's data set that is damaged or gone, and can't be built again: the library has other text now."""
+
+    def __init__(self, name: str, reason: str) -> None:
+        super().__init__(name, reason)
+        self.remedy = (
+            "The library has changed since, so it can't be built again: put the folder back from a copy, or the "
+            "documents as they were, or train a new run."
+        )
+
+
 class DamagedLibraryError(UserFacingError):
     """A library file that is damaged, or not a library of this program. It is left as it is."""
 

@@ -124,21 +124,11 @@ def token_path(folder: Path, split: Split) -> Path:
     return folder / f"{split}.bin"
 
 
-def read_dataset(folder: Path) -> Dataset:
+def read_dataset(folder: Path, stop: StopToken | None = None) -> Dataset:
     """The data set in `folder`, its files checked to be what was written. It counts as used from now on.
 
     Raises:
-        DamagedDatasetError: A file is missing, altered or unreadable.
-    """
-    dataset = open_dataset(folder, StopToken())
-    assert dataset is not None  # nobody holds that token
-    return dataset
-
-
-def open_dataset(folder: Path, stop: StopToken) -> Dataset | None:
-    """As `read_dataset`; None where `stop` was set while large files were compared.
-
-    Raises:
+        StopRequested: `stop` was set while large files were compared.
         DamagedDatasetError: A file is missing, altered or unreadable.
     """
     try:
@@ -157,4 +147,4 @@ def open_dataset(folder: Path, stop: StopToken) -> Dataset | None:
         raise DamagedDatasetError(folder.name, f"{altered} is not what was written")
     with suppress(OSError):  # it lies where nothing can be written
         os.utime(folder / DESCRIPTION_FILE)
-    return None if altered is None else dataset
+    return dataset

@@ -1,6 +1,5 @@
 """Whether files are still what was written: hashed once, and remembered until a file changes."""
 
-import hashlib
 import json
 import os
 import time
@@ -9,18 +8,18 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from core.checksums import hash_file
 from core.control import StopToken
 
 REMEMBERED_FILE = "verified.json"
 CLOCK_SECONDS = 2.0  # a younger file can change again without a new time: FAT's clock is so coarse
-CHUNK_BYTES = 2**20
 
 Stamp: TypeAlias = list[int]  # what differs where a file was changed, or is a copy of another
 
 
 def verify_files(
-    folder: Path, digests: Mapping[str, str], is_sound: Callable[[str], bool], stop: StopToken
-) -> str | None:
+    folder: Path, digests: Mapping[str, str], is_sound: Callable[[str], bool], stop: StopToken | None
+) -> str:
     """Compare the SHA-256 of files, where this was not done since they were last changed.
 
     Args:
@@ -32,9 +31,10 @@ def verify_files(
         stop: Ends the comparison early.
 
     Returns:
-        The name of the first file that is not what was written, "" where all are; None where `stop` was set before.
+        The name of the first file that is not what was written, "" where all are.
 
     Raises:
+        StopRequested: `stop` was set before that was known.
         OSError: A file is missing or cannot be read.
     """
     remembered = _read(folder / REMEMBERED_FILE)
@@ -46,9 +46,7 @@ def verify_files(
         if expected and (known.get("sha256"), known.get("stamp")) == (expected, stamp):
             found[name] = known
             continue
-        sha256 = _digest(folder / name, stop)
-        if sha256 is None:
-            return None
+        sha256 = hash_file(folder / name, stop)
         if (expected and sha256 != expected) or not (expected or is_sound(name)):
             return name
         found[name] = {"sha256": sha256, "stamp": stamp if _is_settled(folder / name) else None}
@@ -65,17 +63,6 @@ def _stamp(path: Path) -> Stamp:
 
 def _is_settled(path: Path) -> bool:
     return abs(time.time() - path.stat().st_mtime) > CLOCK_SECONDS
-
-
-def _digest(path: Path, stop: StopToken) -> str | None:
-    """The file's SHA-256; None where `stop` was set before its end."""
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while chunk := file.read(CHUNK_BYTES):
-            if stop.asked:
-                return None
-            digest.update(chunk)
-    return digest.hexdigest()
 
 
 def _read(path: Path) -> dict[str, dict[str, Any]]:

@@ -7,6 +7,7 @@ from core.errors import BadSettingError
 
 SCHEDULE = "The learning rate goes on from where it is, and the schedule from there to the run's end."
 ORDER = "The run goes on at the same place in the text."
+OTHER_TEXT = "Validation losses from here on are measured on another part of the text than those before."
 FROM_HERE = "It holds from the next step on."
 EXACT = "The losses are no longer those of an unchanged run to the last digit."
 
@@ -16,8 +17,8 @@ MAY_CHANGE = {
     "learning_rate": "The learning rate is multiplied by as much from here on, and falls from there to the run's end.",
     "min_learning_rate": SCHEDULE,
     "schedule": SCHEDULE,
-    "warmup_steps": "A run past its warm-up doesn't warm up again.",
-    "batch_size": ORDER,
+    "warmup_steps": "Within the warm-up the new length holds at once; after it nothing changes.",
+    "batch_size": f"{ORDER} {OTHER_TEXT}",
     "gradient_accumulation_steps": ORDER,
     "weight_decay": FROM_HERE,
     "beta1": FROM_HERE,
@@ -25,7 +26,7 @@ MAY_CHANGE = {
     "epsilon": FROM_HERE,
     "max_grad_norm": FROM_HERE,
     "eval_interval": FROM_HERE,
-    "eval_batches": "Validation losses from here on are measured on another part of the text than those before.",
+    "eval_batches": OTHER_TEXT,
     "keep_checkpoints": FROM_HERE,
     "sample_prompt": FROM_HERE,
     "sample_tokens": FROM_HERE,
@@ -59,5 +60,7 @@ def explain_changes(before: dict[str, Any], after: RunConfig) -> list[str]:
                 f"training.{name}",
                 f"cannot change once a run has begun: {MAY_NOT_CHANGE[name]}. It was {was[name]!r}",
             )
-        sentences.append(f"{name} is now {value!r} instead of {was[name]!r}. {MAY_CHANGE[name]}")
+        moves_end = after.training.max_epochs and MAY_CHANGE[name].startswith(ORDER)
+        effects = f"{MAY_CHANGE[name]} {SCHEDULE}" if moves_end else MAY_CHANGE[name]
+        sentences.append(f"{name} is now {value!r} instead of {was[name]!r}. {effects}")
     return sentences

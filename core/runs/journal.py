@@ -18,7 +18,6 @@ from core.system_errors import WorkspaceGoneError
 KINDS: dict[str, type[Event]] = {
     event_name(kind): kind for kind in Event.__subclasses__() if kind.__module__ == Event.__module__
 }
-STEPPED = (StepDone, Evaluated, SampleWritten, CheckpointSaved)
 LONGEST_LINE = 10_000_000  # bytes; what is longer was never written by us
 
 
@@ -78,18 +77,21 @@ def has_ended(path: Path) -> bool:
     return bool(last) and isinstance(last[0], RunEnded) and last[0].reason == "finished"
 
 
-def rewind(path: Path, step: int) -> None:
+def rewind(path: Path, step: int, evaluates_again: bool = False) -> None:
     """Forget what was reported after `step`, so that going on from there draws one continuous curve.
 
     From step 0 a run begins again and reports everything anew, so then all is forgotten. Of the other lines each
     stays as it is, also those of kinds that this version does not know; a torn last line goes.
+
+    Args:
+        evaluates_again: Whether the evaluation that belongs to `step`, its sample and save are reported anew.
 
     Raises:
         DiskFullError, WorkspaceError: The journal stays as it was.
     """
     with writing_whole(path) as file:
         for line in _lines(path) if step else ():
-            if line.endswith(b"\n") and not _is_after(line, step):
+            if line.endswith(b"\n") and not _is_after(line, step, evaluates_again):
                 file.write(line)
 
 
@@ -101,9 +103,13 @@ def _lines(path: Path) -> Iterator[bytes]:
             yield line
 
 
-def _is_after(line: bytes, step: int) -> bool:
+def _is_after(line: bytes, step: int, evaluates_again: bool) -> bool:
     event = _parse(line)
-    return isinstance(event, RunEnded) or (isinstance(event, STEPPED) and event.step > step)
+    if isinstance(event, StepDone):
+        return event.step > step
+    if isinstance(event, Evaluated | SampleWritten | CheckpointSaved):
+        return event.step > step - evaluates_again
+    return isinstance(event, RunEnded)
 
 
 def _parse(line: bytes) -> Event | None:

@@ -12,7 +12,8 @@ from torch import Tensor
 from core.checksums import hash_file
 from core.config.model import ModelConfig
 from core.config.run import RunConfig
-from core.errors import DamagedCheckpointError, DamagedRunError, WrongShapeError
+from core.control import StopToken
+from core.errors import DamagedCheckpointError, DamagedRunError, NoCheckpointError, WrongShapeError
 from core.model.memory import check_memory_to_open
 from core.model.transformer import Transformer
 from core.runs.catalog import read_config
@@ -33,7 +34,7 @@ class LoadedModel:
     state: CheckpointState
 
 
-def load_model(run: RunFolder, which: str) -> LoadedModel:
+def load_model(run: RunFolder, which: str, stop: StopToken | None = None) -> LoadedModel:
     """Open the checkpoint called "best", "last" or by its step.
 
     Raises:
@@ -41,9 +42,10 @@ def load_model(run: RunFolder, which: str) -> LoadedModel:
         NoCheckpointError, DamagedCheckpointError: As their names say.
         WrongShapeError: The run's settings describe another model.
         ModelTooLargeError: There is too little memory for it.
+        StopRequested: `stop` was set while files were compared.
     """
     config = read_config(run)
-    checkpoint, state, weights = _read_weights(run, which)
+    checkpoint, state, weights = _read_weights(run, which, stop)
     check_settings(checkpoint, config, state)
     tokenizer = _read_tokenizer(run, state)
     check_memory_to_open(config.model, tokenizer.vocab_size)
@@ -68,21 +70,22 @@ def check_settings(checkpoint: Path, config: RunConfig, state: CheckpointState) 
             raise WrongShapeError(checkpoint, f"model.{name} is {in_training} in it and {value} in them")
 
 
-def _read_weights(run: RunFolder, which: str) -> tuple[Path, CheckpointState, dict[str, Tensor]]:
+def _read_weights(
+    run: RunFolder, which: str, stop: StopToken | None
+) -> tuple[Path, CheckpointState, dict[str, Tensor]]:
     """A checkpoint's folder, state and tensors.
 
     A training that goes on meanwhile may have removed the one that was found: then the pointer is read again.
     """
-    failed = None
-    while True:
-        checkpoint = find_checkpoint(run, which)
-        try:
-            state = read_state(checkpoint)
-            return checkpoint, state, read_tensors(checkpoint, WEIGHTS, state)
-        except DamagedCheckpointError:
-            if checkpoint == failed:
-                raise
-            failed = checkpoint
+    try:
+        return _read_found(find_checkpoint(run, which), stop)
+    except (DamagedCheckpointError, NoCheckpointError):
+        return _read_found(find_checkpoint(run, which), stop)
+
+
+def _read_found(checkpoint: Path, stop: StopToken | None) -> tuple[Path, CheckpointState, dict[str, Tensor]]:
+    state = read_state(checkpoint)
+    return checkpoint, state, read_tensors(checkpoint, WEIGHTS, state, stop)
 
 
 def _read_tokenizer(run: RunFolder, state: CheckpointState) -> Tokenizer:
@@ -92,22 +95,31 @@ def _read_tokenizer(run: RunFolder, state: CheckpointState) -> Tokenizer:
     return tokenizer
 
 
-def read_optimizer(checkpoint: Path, state: CheckpointState) -> dict[str, Tensor]:
-    """The optimizer's tensors by name."""
-    return read_tensors(checkpoint, OPTIMIZER, state)
+def read_optimizer(
+    checkpoint: Path, state: CheckpointState, stop: StopToken | None = None
+) -> dict[str, Tensor]:
+    """The optimizer's tensors by name. Raises as `read_tensors` does."""
+    return read_tensors(checkpoint, OPTIMIZER, state, stop)
 
 
-def read_tensors(checkpoint: Path, name: str, state: CheckpointState) -> dict[str, Tensor]:
+def read_tensors(
+    checkpoint: Path, name: str, state: CheckpointState, stop: StopToken | None = None
+) -> dict[str, Tensor]:
     """The tensors of one file of a checkpoint, after comparing its SHA-256.
 
     Raises:
         DamagedCheckpointError: The file is missing, cut short or altered.
+        StopRequested: `stop` was set while it was compared.
     """
-    path = check_file(checkpoint, name, state)
+    path = check_file(checkpoint, name, state, stop)
     try:
         return load_file(path)
     except (OSError, SafetensorError) as cause:
         raise DamagedCheckpointError(checkpoint, f"{name} cannot be read") from cause
+    except RuntimeError as cause:  # torch's, where the file went after it was compared
+        if path.exists():
+            raise
+        raise DamagedCheckpointError(checkpoint, f"{name} is missing") from cause
 
 
 def model_weights(model: Transformer) -> dict[str, Tensor]:

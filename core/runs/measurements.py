@@ -23,6 +23,6 @@ def remember(workspace: Workspace, key: str, value: str) -> None:
 def _read(workspace: Workspace) -> dict[str, str]:
     try:
         record = json.loads(workspace.measurements.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
     return {str(k): str(v) for k, v in record.items()} if isinstance(record, dict) else {}

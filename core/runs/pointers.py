@@ -2,8 +2,10 @@
 
 import re
 import zlib
+from collections.abc import Sequence
 from pathlib import Path
 
+from core.control import StopToken
 from core.errors import DamagedCheckpointError, NoCheckpointError
 from core.runs.files import write_whole
 from core.runs.folder import RunFolder, checkpoint_name
@@ -26,11 +28,10 @@ def find_checkpoint(run: RunFolder, which: str) -> Path:
     Raises:
         NoCheckpointError: There is none of that name; those there are get listed.
     """
-    steps = checkpoint_steps(run)
     step = pointed_step(run, which) if which in POINTERS else _step_or_none(which)
-    if step is None or step not in steps:
-        known = [*POINTERS, *map(str, steps)] if steps else []
-        raise NoCheckpointError(run.name, which, ", ".join(known))
+    if step is None or not run.checkpoint(step).is_dir():
+        steps = checkpoint_steps(run)
+        raise NoCheckpointError(run.name, which, ", ".join([*POINTERS, *map(str, steps)] if steps else []))
     return run.checkpoint(step)
 
 
@@ -43,38 +44,38 @@ def pointed_step(run: RunFolder, which: str) -> int | None:
     named = read_pointer(run, which)
     if named is not None:
         return named
-    return best_step_of(run) if which == "best" else max(checkpoint_steps(run), default=None)
+    steps = checkpoint_steps(run)
+    return best_step_of(run, steps) if which == "best" else max(steps, default=None)
 
 
 def read_pointer(run: RunFolder, which: str) -> int | None:
     """The step that the file `best` or `last` names; None where it names no checkpoint that is there."""
-    try:
-        text = (run.checkpoints / which).read_bytes().decode("ascii")
-    except (OSError, ValueError):
-        return None
-    name = text[:-1].partition(" ")[0]
-    step = (
-        _step_or_none(name) if text in (_pointer(name), name + "\n") else None
-    )  # version 0.1 had the name alone
-    return step if step in checkpoint_steps(run) else None
+    step = _named_step(run, which)
+    return step if step is not None and run.checkpoint(step).is_dir() else None
 
 
 def lost_pointers(run: RunFolder) -> list[str]:
     """Those of "best" and "last" that stand and name no checkpoint. One that is missing was never written."""
-    return [
+    lost = [
         which for which in POINTERS if (run.checkpoints / which).exists() and read_pointer(run, which) is None
     ]
+    return [
+        which for which in lost if read_pointer(run, which) is None
+    ]  # a training may just have moved it on
 
 
-def best_step_of(run: RunFolder) -> int | None:
-    """The step with the lowest validation loss after training began; the newest where none was evaluated since."""
+def best_step_of(run: RunFolder, among: Sequence[int]) -> int | None:
+    """The step with the lowest validation loss after training began; the newest where none was evaluated since.
+
+    Args:
+        among: The steps in question, ascending.
+    """
     losses: dict[int, float] = {}
-    steps = checkpoint_steps(run)
-    for step in steps:
+    for step in among:
         state = state_or_none(run, step)
         if step and state is not None and state.val_loss is not None:
             losses[step] = state.val_loss
-    return min(losses, key=lambda step: losses[step]) if losses else max(steps, default=None)
+    return min(losses, key=lambda step: losses[step]) if losses else max(among, default=None)
 
 
 def state_or_none(run: RunFolder, step: int | None) -> CheckpointState | None:
@@ -85,17 +86,17 @@ def state_or_none(run: RunFolder, step: int | None) -> CheckpointState | None:
         return None
 
 
-def check_whole(run: RunFolder, step: int) -> CheckpointState:
-    """The state of a checkpoint, all of its files compared with their SHA-256.
+def check_whole(run: RunFolder, step: int, stop: StopToken) -> None:
+    """Compare all files of a checkpoint with their SHA-256.
 
     Raises:
         DamagedCheckpointError: One is missing or altered.
+        StopRequested: `stop` was set before that was known.
     """
     checkpoint = run.checkpoint(step)
     state = read_state(checkpoint)
     for name in (WEIGHTS, OPTIMIZER):
-        check_file(checkpoint, name, state)
-    return state
+        check_file(checkpoint, name, state, stop)
 
 
 def point(run: RunFolder, which: str, step: int) -> None:
@@ -105,6 +106,17 @@ def point(run: RunFolder, which: str, step: int) -> None:
         DiskFullError, WorkspaceError: It names what it named before.
     """
     write_whole(run.checkpoints / which, _pointer(checkpoint_name(step)))
+
+
+def _named_step(run: RunFolder, which: str) -> int | None:
+    try:
+        text = (run.checkpoints / which).read_bytes().decode("ascii")
+    except (OSError, ValueError):
+        return None
+    name = text[:-1].partition(" ")[0]
+    if text not in (_pointer(name), name + "\n"):  # version 0.1 wrote the name alone
+        return None
+    return _step_or_none(name)
 
 
 def _pointer(name: str) -> str:

@@ -6,10 +6,13 @@ from contextlib import suppress
 
 from filelock import FileLock, Timeout
 
+from core.checksums import hash_file
+from core.config.run import RunConfig
+from core.control import StopToken
 from core.errors import DamagedCheckpointError
 from core.events import CheckpointSaved
 from core.runs.catalog import is_run
-from core.runs.files import clear_drafts_in
+from core.runs.files import clear_drafts_in, write_whole
 from core.runs.folder import RunFolder, Workspace
 from core.runs.pointers import (
     best_step_of,
@@ -17,48 +20,72 @@ from core.runs.pointers import (
     checkpoint_steps,
     lost_pointers,
     point,
-    pointed_step,
+    read_pointer,
     state_or_none,
 )
+from core.runs.state import FORMAT, TOKENIZER, read_state
 
 STUB_FILES = {".lock", "checkpoints", "tokenizer.json", "dataset.json"}
 ASIDE = ".damaged-"  # how the folder of a damaged checkpoint is called, until the run has come past its step again
 
 
-def repair_checkpoints(run: RunFolder) -> list[str]:
+def repair_checkpoints(run: RunFolder, stop: StopToken) -> list[str]:
     """Make `last` and `best` name checkpoints that are whole, the newest and the best of these.
 
-    A damaged one of those that they named is set aside, so that it keeps no whole one from its place. Only for
-    whoever holds the run's lock.
+    A damaged one that would be named is set aside, so that it keeps no whole one from its place. Where a kill came
+    between a checkpoint and its pointer, the pointer follows. Only for whoever holds the run's lock.
 
     Returns:
-        A sentence for each thing that was put right.
+        A sentence for each damage that was put right.
 
     Raises:
         DamagedCheckpointError: No checkpoint is whole; nothing was changed. What is wrong with the newest is told.
+        StopRequested: `stop` was set while files were compared; nothing was changed.
     """
     clear_drafts(run)
-    last, best = pointed_step(run, "last"), pointed_step(run, "best")
-    if last is None or best is None:
+    steps = checkpoint_steps(run)
+    if not steps:
         return []
-    sound = _newest_whole(run, last)
-    lost_best = best != sound and (best in range(sound + 1, last + 1) or _is_damaged(run, best))
+    sound = _newest_whole(run, stop)
+    newer = [step for step in steps if step > sound]
+    best, damaged = _best_whole(run, sound, stop)
     sentences = [f"The file that names the {which} checkpoint was damaged." for which in lost_pointers(run)]
-    for step in (step for step in checkpoint_steps(run) if sound < step <= last):
-        _set_aside(run, step)
-    point(run, "last", sound)
-    if sound != last:
+    if newer:
         sentences.append(
-            f"The checkpoint of step {last:,} is damaged, so the run goes on from step {sound:,}."
+            f"The checkpoint of step {newer[-1]:,} is damaged, so the run goes on from step {sound:,}."
         )
-    if lost_best:
-        _set_aside(run, best)
-        best = best_step_of(run) or sound
+    if read_pointer(run, "best") in newer + damaged:
         sentences.append(
             f"The best checkpoint is damaged; of those that are left, step {best:,} is the best."
         )
-    point(run, "best", best)
+    for step in newer + damaged:
+        _set_aside(run, step)
+    for which, step in (("best", best), ("last", sound)):
+        if read_pointer(run, which) != step:
+            point(run, which, step)
     return sentences
+
+
+def adopt_first_format(run: RunFolder, step: int, config: RunConfig) -> None:
+    """Add to a checkpoint of version 0.1 what later ones keep, as long as run.toml still says it.
+
+    Args:
+        config: The run's settings until now.
+
+    Raises:
+        DiskFullError, WorkspaceError: It stays as it was.
+    """
+    state = read_state(run.checkpoint(step))
+    if state.settings:
+        return
+    training = config.training
+    known = {
+        "format": FORMAT,
+        "windows": step * training.batch_size * training.gradient_accumulation_steps,  # steps were all alike
+        "settings": config.model_dump(mode="json", exclude_none=True),
+        "sha256": state.sha256 | {TOKENIZER: hash_file(run.tokenizer)},
+    }
+    write_whole(run.checkpoint(step) / "state.json", state.model_copy(update=known).to_json())
 
 
 def clear_drafts(run: RunFolder) -> None:
@@ -109,22 +136,40 @@ def remove_stubs(workspace: Workspace) -> None:
             remove_stub(run)
 
 
-def _newest_whole(run: RunFolder, last: int) -> int:
+def _newest_whole(run: RunFolder, stop: StopToken) -> int:
     newest_damage: DamagedCheckpointError | None = None
-    for step in sorted((step for step in checkpoint_steps(run) if step <= last), reverse=True):
+    for step in reversed(checkpoint_steps(run)):
         try:
-            check_whole(run, step)
+            check_whole(run, step, stop)
         except DamagedCheckpointError as damage:
             newest_damage = newest_damage or damage
         else:
             return step
-    assert newest_damage is not None, "`last` names a checkpoint that is there"
+    assert newest_damage is not None, "there is a checkpoint"
     raise newest_damage
 
 
-def _is_damaged(run: RunFolder, step: int) -> bool:
+def _best_whole(run: RunFolder, sound: int, stop: StopToken) -> tuple[int, list[int]]:
+    """The best checkpoint up to the whole step `sound`, and those that were found damaged on the way to it.
+
+    It is the one that the state of `sound` knows of, unless that is damaged or gone.
+    """
+    damaged: list[int] = []
+    state = state_or_none(run, sound)
+    best = state.best_step if state is not None else None
+    left = [step for step in checkpoint_steps(run) if step <= sound]
+    while best not in left or (best != sound and _is_damaged(run, best, stop)):
+        if best in left:
+            left.remove(best)
+            damaged.append(best)
+        best = best_step_of(run, left)
+        assert best is not None, "`sound` is left"
+    return best, damaged
+
+
+def _is_damaged(run: RunFolder, step: int, stop: StopToken) -> bool:
     try:
-        check_whole(run, step)
+        check_whole(run, step, stop)
     except DamagedCheckpointError:
         return True
     return False

@@ -11,6 +11,7 @@ from typing import Any, Self
 from pydantic import BaseModel, ConfigDict
 
 from core.checksums import hash_file, hash_record
+from core.control import StopToken
 from core.errors import DamagedCheckpointError
 from core.runs.folder import checkpoint_name
 
@@ -103,15 +104,16 @@ def read_state(checkpoint: Path) -> CheckpointState:
     return state
 
 
-def check_file(checkpoint: Path, name: str, state: CheckpointState) -> Path:
+def check_file(checkpoint: Path, name: str, state: CheckpointState, stop: StopToken | None = None) -> Path:
     """The path of one of a checkpoint's tensor files, after comparing its SHA-256.
 
     Raises:
         DamagedCheckpointError: The file is missing, cut short or altered.
+        StopRequested: `stop` was set before that was known.
     """
     path = checkpoint / name
     try:
-        if hash_file(path) != state.sha256.get(name, ""):
+        if hash_file(path, stop) != state.sha256.get(name, ""):
             raise DamagedCheckpointError(checkpoint, f"{name} is not what was written")
     except FileNotFoundError as cause:
         raise DamagedCheckpointError(checkpoint, f"{name} is missing") from cause

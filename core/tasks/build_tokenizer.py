@@ -19,16 +19,16 @@ from core.batches.dataset import (
     VERSION,
     Dataset,
     Split,
-    open_dataset,
+    read_dataset,
     token_path,
 )
 from core.batches.token_file import TokenFileWriter, token_dtype
 from core.config.run import RunConfig
-from core.control import StopToken, until_stopped
+from core.control import StopRequested, StopToken, until_stopped
 from core.corpus.library import Library, Passage
 from core.errors import DamagedDatasetError, DamagedRunError, EmptyCorpusError, UnknownDocumentError
 from core.events import DatasetBuilt, DatasetProgress, Event, LearningProgress, Notice, TokenizerBuilt
-from core.runs.files import move_folder_into_place, telling_disk_errors, write_whole
+from core.runs.files import clear_drafts_in, move_folder_into_place, telling_disk_errors, write_whole
 from core.runs.folder import Workspace
 from core.tasks.unused_datasets import remove_unused, take_back
 from core.tokenizers.encoding import BATCH_CHARACTERS, Encoded, encode_passages
@@ -123,6 +123,8 @@ def _remove_leftovers(datasets: Path) -> None:
     for pattern in (f"{BUILDING}*", ".old-*"):
         for folder in datasets.glob(pattern):
             shutil.rmtree(folder, ignore_errors=True)
+    for folder in datasets.glob("*/"):
+        clear_drafts_in(folder)
 
 
 def _find_or_build(library: Library, config: RunConfig, workspace: Workspace, stop: StopToken) -> Stream:
@@ -130,14 +132,14 @@ def _find_or_build(library: Library, config: RunConfig, workspace: Workspace, st
     while dataset is None and not stop.asked:
         if library.totals().characters == 0:  # all of it can have been removed since the last round
             raise EmptyCorpusError
-        folder = workspace.datasets / _name(library, config)
+        folder = workspace.datasets / dataset_name(library, config)
         dataset = yield from _find(folder, config, stop)
         if dataset is None and not stop.asked:
             dataset = yield from _build(library, config, folder, stop)
     return dataset
 
 
-def _name(library: Library, config: RunConfig) -> str:
+def dataset_name(library: Library, config: RunConfig) -> str:
     """16 hex digits that differ wherever text, splitting, tokenizer or file format do."""
     text = library.fingerprint(config.corpus, config.cleaning)
     made_of = (text, config.tokenizer.model_dump_json(), str(VERSION))
@@ -154,11 +156,11 @@ def _find(folder: Path, config: RunConfig, stop: StopToken) -> Stream:
     if not folder.exists():
         return None
     try:
-        dataset = open_dataset(folder, stop)
-        if dataset is None:
-            return None
+        dataset = read_dataset(folder, stop)
         if load_tokenizer(dataset.tokenizer).vocab_size != dataset.vocab_size:
             raise DamagedDatasetError(folder.name, "its tokenizer is another one's")
+    except StopRequested:
+        return None
     except (DamagedDatasetError, DamagedRunError):
         yield Notice(f"The data set {folder.name} was damaged and is built again.")
         return None
@@ -179,12 +181,12 @@ def _build(library: Library, config: RunConfig, folder: Path, stop: StopToken) -
                 return None
             counts = yield from _encode(library, config, learned.tokenizer, building, stop)
             dataset = _describe(library, config, learned, counts, folder)
-            if stop.asked or _name(library, config) != folder.name:
+            if stop.asked or dataset_name(library, config) != folder.name:
                 return None
             write_whole(building / DESCRIPTION_FILE, dataset.to_json())
             move_folder_into_place(building, folder)
     except UnknownDocumentError:  # it was removed before its turn to be read came
-        if _name(library, config) == folder.name:
+        if dataset_name(library, config) == folder.name:
             raise
         return None
     finally:

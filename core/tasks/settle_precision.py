@@ -3,7 +3,7 @@
 import hashlib
 import os
 from collections.abc import Generator
-from typing import cast
+from typing import cast, get_args
 
 import torch
 
@@ -49,7 +49,7 @@ def settle_precision(
         return wish
     key = _key(config, model)
     known = before if before and not (before == "float16" and on_cpu) else remembered(workspace, key)
-    if known:
+    if known in get_args(PrecisionName):  # else a damaged file: it is measured again
         return cast(PrecisionName, known)
     context_length, training = config.model.context_length, config.training
     rows = min(training.batch_size, max(1, TRIAL_TOKENS // context_length))

@@ -12,13 +12,15 @@ from filelock import FileLock, Timeout
 from core.batches.dataset import Dataset, read_dataset
 from core.config.resuming import explain_changes
 from core.config.run import RunConfig
-from core.config.toml import run_to_toml, with_settings
-from core.control import StopToken
+from core.config.toml import checked, run_to_toml, with_settings
+from core.control import StopRequested, StopToken
 from core.corpus.library import Library
 from core.errors import (
     BadSettingError,
     CorpusTooSmallError,
     DamagedDatasetError,
+    DamagedRunError,
+    LostDatasetError,
     OutOfMemoryError,
     RunBusyError,
     RunExistsError,
@@ -29,14 +31,16 @@ from core.runs.catalog import Catalog, is_run, read_config
 from core.runs.files import telling_disk_errors, write_whole
 from core.runs.folder import RunFolder, Workspace
 from core.runs.journal import Journal, has_ended, read_events, rewind
-from core.runs.pointers import pointed_step
-from core.runs.repair import missing_saves, remove_stub, remove_stubs, repair_checkpoints
+from core.runs.pointers import POINTERS, pointed_step
+from core.runs.repair import adopt_first_format, missing_saves, remove_stub, remove_stubs, repair_checkpoints
 from core.runs.state import read_state
 from core.system_errors import WorkspaceGoneError
-from core.tasks.build_tokenizer import build_dataset
+from core.tasks.build_tokenizer import build_dataset, dataset_name
+from core.tasks.unused_datasets import take_back
 
 Stream = Generator[Event, None, RunEnded]
 
+LOOK_SECONDS = 0.3  # somebody may hold a run's lock for a moment, to see whether it is held
 CHANGEABLE = ("training.", "sampling.")  # by a run that goes on; the rest made its weights or its tokens
 
 
@@ -76,14 +80,18 @@ def resume_run(workspace: Workspace, name: str, changes: dict[str, Any], stop: S
     """
     catalog = Catalog(workspace)
     folder = catalog.folder(name)
-    config = with_settings(catalog.config(name), changes)
+    before = catalog.config(name)
+    config = with_settings(before, changes)
     for setting in changes:
         if not setting.startswith(CHANGEABLE):
             raise BadSettingError(setting, "cannot change once a run has begun")
     with _held(folder):
-        for sentence in repair_checkpoints(folder) + _explained_changes(folder, config):
-            yield Notice(sentence)
-        dataset = yield from _dataset_of(workspace, folder, config, stop)
+        try:
+            for sentence in _made_ready(folder, before, config, stop):
+                yield Notice(sentence)
+            dataset = yield from _dataset_of(workspace, folder, config, stop)
+        except StopRequested:
+            dataset = None
         return (yield from _train(workspace, folder, config, dataset, stop))
 
 
@@ -94,7 +102,7 @@ def _held(folder: RunFolder) -> Iterator[None]:
     with telling_disk_errors(folder.root):
         folder.root.mkdir(parents=True, exist_ok=True)
         try:
-            lock.acquire(timeout=0)
+            lock.acquire(timeout=LOOK_SECONDS)
         except Timeout as cause:
             raise RunBusyError(folder.name) from cause
     try:
@@ -113,17 +121,29 @@ def _lay_out(folder: RunFolder, dataset: Dataset) -> None:
     write_whole(folder.dataset, dataset.to_json())
 
 
-def _explained_changes(folder: RunFolder, config: RunConfig) -> list[str]:
-    """What the settings that differ from those until now do to the run; a run without a checkpoint begins again.
+def _made_ready(folder: RunFolder, before: RunConfig, config: RunConfig, stop: StopToken) -> list[str]:
+    """Put right what a kill left, and say so, and what the settings that differ from those until now do to the run.
+
+    A run without a checkpoint begins again, with any settings.
 
     Raises:
-        BadSettingError: One of them made the run what it is.
+        BadSettingError: One of the settings made the run what it is.
+        DamagedRunError: The run had checkpoints, and all of them are gone.
+        StopRequested: `stop` was set while files were compared.
     """
+    repaired = repair_checkpoints(folder, stop)
     last = pointed_step(folder, "last")
     if last is None:
-        return []
-    before = read_state(folder.checkpoint(last)).settings
-    return explain_changes(before or read_config(folder).model_dump(mode="json"), config)
+        _refuse_lost_checkpoints(folder)
+        return repaired
+    adopt_first_format(folder, last, before)
+    return repaired + explain_changes(read_state(folder.checkpoint(last)).settings, config)
+
+
+def _refuse_lost_checkpoints(folder: RunFolder) -> None:
+    had_some = any(isinstance(event, CheckpointSaved) for event in read_events(folder.events))
+    if had_some or any((folder.checkpoints / which).exists() for which in POINTERS):
+        raise DamagedRunError(folder.name, "its checkpoints are gone")
 
 
 def _dataset_of(
@@ -132,7 +152,8 @@ def _dataset_of(
     """The data set that the run began with, whatever became of the library since.
 
     Raises:
-        DamagedDatasetError: It is gone, and the library no longer holds what it was made of.
+        LostDatasetError: It is gone, and the library no longer holds what it was made of.
+        StopRequested: `stop` was set while its files were compared.
     """
     last = pointed_step(folder, "last")
     if last is None:  # killed before its first checkpoint: it begins again
@@ -140,14 +161,21 @@ def _dataset_of(
         if dataset is not None:
             _lay_out(folder, dataset)
         return dataset
-    name = read_state(folder.checkpoint(last)).dataset
+    state = read_state(folder.checkpoint(last))
+    place = workspace.datasets / state.dataset
+    take_back(place)
     try:
-        return read_dataset(workspace.datasets / name)
-    except DamagedDatasetError:
-        dataset = yield from _build(workspace, config, stop)
-        if dataset is not None and dataset.name != name:
-            raise
-        return dataset
+        return read_dataset(place, stop)
+    except DamagedDatasetError as damage:
+        trained_with = checked(RunConfig, state.settings)
+        if _dataset_name(workspace, trained_with) != state.dataset:
+            raise LostDatasetError(*damage.args) from damage
+        return (yield from _build(workspace, trained_with, stop))
+
+
+def _dataset_name(workspace: Workspace, config: RunConfig) -> str:
+    with Library(workspace.library) as library:
+        return dataset_name(library, config)
 
 
 def _build(
@@ -174,20 +202,22 @@ def _train(
     """Train, and write every event into the run's journal before anybody else sees it."""
     if dataset is None:
         return (yield from _stopped(folder))
-    from core.tasks.training_run import run_session  # here, because these import torch
+    from core.tasks.training_run import evaluation_was_missed, run_session  # here, because these import torch
     from core.tasks.training_session import open_session
 
     with telling_memory_errors():
         try:
             session = yield from open_session(workspace, folder, config, dataset, stop)
+        except StopRequested:
+            return (yield from _stopped(folder))
         except RunFinishedError:
-            if has_ended(folder.events):
+            if has_ended(folder.events) or config != read_config(folder):
                 raise
             return (yield from _finish_journal(folder))  # it was killed before it could tell of its end
         if session is None:
             return (yield from _stopped(folder))
         write_whole(folder.config, run_to_toml(config))  # only now: a choice that was refused leaves no trace
-        with _journal_until(folder, session.progress.step) as journal:
+        with _journal_until(folder, session.progress.step, evaluation_was_missed(session)) as journal:
             for event in run_session(session, stop):
                 if isinstance(event, RunEnded):
                     _check_kept(folder, event.step)
@@ -200,12 +230,12 @@ def _train(
 
 
 @contextmanager
-def _journal_until(folder: RunFolder, step: int) -> Iterator[Journal]:
-    """The run's journal as it was after a step, open for what comes next."""
-    rewind(folder.events, step)
+def _journal_until(folder: RunFolder, step: int, evaluates_again: bool = False) -> Iterator[Journal]:
+    """The run's journal as it was after a step, or before that step's evaluation, open for what comes next."""
+    rewind(folder.events, step, evaluates_again)
     told = {event.step for event in read_events(folder.events) if isinstance(event, CheckpointSaved)}
     with Journal(folder.events) as journal:
-        for saved in missing_saves(folder, told, until=step) if step else ():
+        for saved in missing_saves(folder, told, until=step - evaluates_again) if step else ():
             journal.append(saved)
         yield journal
 

@@ -33,7 +33,7 @@ def run_session(session: Session, stop: StopToken) -> Generator[Event, None, Non
     started = time.perf_counter()
     yield _prepared(session)
     complete = True
-    if _evaluation_was_missed(session):
+    if evaluation_was_missed(session):
         complete = yield from _look_and_save(session, stop)
     saved_step = session.progress.step
     for done in train(
@@ -55,7 +55,7 @@ def _evaluation_is_due(session: Session) -> bool:
     return step % session.training.eval_interval == 0 or step == session.plan.steps
 
 
-def _evaluation_was_missed(session: Session) -> bool:
+def evaluation_was_missed(session: Session) -> bool:
     """True where an evaluation belongs to the step that the run begins at, and no checkpoint holds its outcome."""
     step = session.progress.step
     if step == 0:

@@ -17,11 +17,10 @@ from core.config.run import RunConfig
 from core.config.toml import checked
 from core.config.training import TrainingConfig
 from core.control import StopToken
-from core.errors import CompileFailedError, DeviceMissingError, RunFinishedError
+from core.errors import BadSettingError, CompileFailedError, DeviceMissingError, RunFinishedError
 from core.events import Event, Notice
 from core.model.memory import check_memory_to_train
 from core.model.transformer import Transformer
-from core.runs.catalog import read_config
 from core.runs.folder import RunFolder, Workspace
 from core.runs.loading import load_model, read_optimizer
 from core.runs.pointers import checkpoint_steps, pointed_step, state_or_none
@@ -35,7 +34,7 @@ from core.training.precision import Precision, PrecisionName, choose_device
 from core.training.schedule import ScheduleStart, learning_rate_at
 
 HORIZON_SETTINGS = ("max_steps", "max_epochs", "batch_size", "gradient_accumulation_steps")
-SCHEDULE_SETTINGS = ("learning_rate", "min_learning_rate", "schedule", "warmup_steps")
+RATE_SETTINGS = ("learning_rate", "min_learning_rate", "schedule")
 
 
 @dataclass
@@ -134,7 +133,7 @@ def open_session(
     else:
         session = yield from _restored(workspace, folder, config, dataset, device, stop)
     warmup = training.warmup_steps
-    if session is not None and session.progress.step < warmup and session.plan.steps <= warmup:
+    if session is not None and session.plan.start is None and session.plan.steps <= warmup:
         yield Notice(
             f"The warm-up of {warmup:,} steps is as long as the run of {session.plan.steps:,} or "
             "longer: the learning rate only rises, and never reaches its height."
@@ -171,19 +170,27 @@ def _restored(
     stop: StopToken,
 ) -> Generator[Event, None, Session | None]:
     """The run as its last checkpoint left it, on this device."""
-    loaded = load_model(folder, "last")
-    state, before = loaded.state, settings_before(folder, loaded.state)
-    progress = _progress(state, before)
+    loaded = load_model(folder, "last", stop)
+    state = loaded.state
+    assert state.windows is not None  # which version 0.1 did not keep: `adopt_first_format` came before
+    before = checked(TrainingConfig, state.settings["training"])
+    progress = Progress(state.step, state.windows, state.tokens, state.seconds, state.train_loss)
     plan = _plan_on(config, before, dataset, progress, state)
     looked = state.val_loss is not None  # else a stop cut off the last evaluation, which is still to be made
-    if state.step > plan.steps or (state.step == plan.steps and looked):
+    if state.step > plan.steps:
+        limit = "max_steps" if config.training.max_steps < state.step else "max_epochs"
+        raise BadSettingError(
+            f"training.{limit}",
+            f"would end the run at step {plan.steps:,}, and it has taken {state.step:,} already",
+        )
+    if state.step == plan.steps and looked:
         raise RunFinishedError(folder.name, state.step, _higher_limits(config.training, plan, progress))
     model = loaded.model.to(device)
     precision = yield from settle_precision(model, config, dataset, workspace, stop, state.precision)
     if precision is None:
         return None
     learner = _learner(model, config, precision)
-    restore_optimizer(learner.optimizer, model, read_optimizer(folder.checkpoint(state.step), state))
+    restore_optimizer(learner.optimizer, model, read_optimizer(folder.checkpoint(state.step), state, stop))
     if state.scaler:  # empty where the run did not scale its loss until now
         learner.precision.scaler.load_state_dict(state.scaler)
     best_val_loss, best_step = _best(folder, state)
@@ -199,13 +206,6 @@ def _restored(
         best_val_loss,
         best_step,
     )
-
-
-def _progress(state: CheckpointState, before: TrainingConfig) -> Progress:
-    windows = state.windows
-    if windows is None:  # version 0.1 counted steps alone, all alike
-        windows = state.step * before.batch_size * before.gradient_accumulation_steps
-    return Progress(state.step, windows, state.tokens, state.seconds, state.train_loss)
 
 
 def _best(folder: RunFolder, state: CheckpointState) -> tuple[float | None, int | None]:
@@ -232,7 +232,7 @@ def _plan(
     steps = training.max_steps
     if training.max_epochs:
         left = training.max_epochs * per_epoch - progress.windows
-        steps = min(steps, progress.step + max(0, math.ceil(left / windows_per_step(training))))
+        steps = min(steps, progress.step + math.ceil(left / windows_per_step(training)))
     return Plan(steps, per_epoch, start)
 
 
@@ -245,12 +245,14 @@ def _plan_on(
     old = _plan(config.model_copy(update={"training": before}), dataset, progress, earlier)
     if state.planned_steps is not None:
         old = dataclasses.replace(old, steps=state.planned_steps)
-    if _equal(training, before, HORIZON_SETTINGS + SCHEDULE_SETTINGS):
+    if _equal(training, before, (*HORIZON_SETTINGS, *RATE_SETTINGS, "warmup_steps")):
         return old
     plan = _plan(config, dataset, progress, earlier)
-    same_schedule = plan.steps == old.steps and _equal(training, before, SCHEDULE_SETTINGS)
-    if same_schedule or progress.step < training.warmup_steps:
-        return plan
+    if earlier is None and progress.step < before.warmup_steps:
+        return plan  # the new warm-up, or what comes after it
+    if plan.steps == old.steps and _equal(training, before, RATE_SETTINGS):
+        start = earlier or ScheduleStart(before.warmup_steps, before.learning_rate)  # the curve that it had
+        return dataclasses.replace(plan, start=start)
     rate = learning_rate_at(progress.step, before, old.steps, earlier)
     start = ScheduleStart(progress.step, rate * training.learning_rate / before.learning_rate)
     return dataclasses.replace(plan, start=start)
@@ -273,13 +275,6 @@ def _higher_limits(training: TrainingConfig, plan: Plan, progress: Progress) -> 
 def windows_per_step(training: TrainingConfig) -> int:
     """How many windows of text one optimizer step is made of."""
     return training.batch_size * training.gradient_accumulation_steps
-
-
-def settings_before(folder: RunFolder, state: CheckpointState) -> TrainingConfig:
-    """The training settings that a run had until now: those of its checkpoint; in version 0.1 those of its run.toml."""
-    if not state.settings:
-        return read_config(folder).training
-    return checked(TrainingConfig, state.settings["training"])
 
 
 def windows_of(config: RunConfig) -> Windows:

@@ -11,10 +11,10 @@ from collections.abc import Iterable
 import torch
 from torch import Tensor, nn
 
-from core.control import StopToken
+from core.control import StopRequested, StopToken
 from core.events import Evaluated
 from core.metrics import bits_per_byte, perplexity
-from core.training.interruption import PassInterrupted, interruptible, raise_if_requested
+from core.training.interruption import interruptible
 from core.training.loop import Batch
 from core.training.loss import counted_tokens, token_losses
 from core.training.precision import Precision
@@ -44,7 +44,7 @@ def evaluate(
     try:
         with interruptible(model, stop):
             for x, y in batches:
-                raise_if_requested(stop)
+                stop.raise_if_asked()
                 with precision.autocast():
                     losses = token_losses(model, x, y)  # (B, T)
                 lengths = byte_lengths[y.clamp(min=0)] * (y >= 0)  # (B, T)
@@ -52,7 +52,7 @@ def evaluate(
                 tokens += counted_tokens(y)
                 text_nats += losses[lengths > 0].sum().item()
                 text_bytes += int(lengths.sum())
-    except PassInterrupted:
+    except StopRequested:
         return None
     loss = nats / max(1, tokens)
     return Evaluated(

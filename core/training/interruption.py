@@ -8,10 +8,6 @@ from torch import Tensor, nn
 from core.control import StopToken
 
 
-class PassInterrupted(Exception):  # no failure: whoever opened `interruptible` catches it
-    """A stop was requested in the middle of a pass; what was computed of it so far is of no use."""
-
-
 @contextmanager
 def interruptible(model: nn.Module, stop: StopToken) -> Iterator[None]:
     """Inside, the model's passes end as soon as `stop` is set.
@@ -21,11 +17,11 @@ def interruptible(model: nn.Module, stop: StopToken) -> Iterator[None]:
     run no hooks.
 
     Raises:
-        PassInterrupted: `stop` was set. Gradients can be there in part.
+        StopRequested: `stop` was set. Gradients can be there in part.
     """
 
     def check(*_: object) -> None:
-        raise_if_requested(stop)
+        stop.raise_if_asked()
 
     def check_and_hook(_module: nn.Module, _input: object, output: Tensor) -> None:
         check()
@@ -39,16 +35,6 @@ def interruptible(model: nn.Module, stop: StopToken) -> Iterator[None]:
     finally:
         for handle in handles:
             handle.remove()
-
-
-def raise_if_requested(stop: StopToken) -> None:
-    """Go on only where nobody has requested a stop.
-
-    Raises:
-        PassInterrupted: `stop` was set.
-    """
-    if stop.asked:
-        raise PassInterrupted
 
 
 def is_compiled(model: nn.Module) -> bool:

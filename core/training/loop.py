@@ -16,10 +16,10 @@ from torch.nn.utils import clip_grad_norm_
 from torch.optim import Optimizer
 
 from core.config.training import TrainingConfig
-from core.control import StopToken
+from core.control import StopRequested, StopToken
 from core.errors import TrainingDivergedError
 from core.events import StepDone
-from core.training.interruption import PassInterrupted, interruptible, raise_if_requested
+from core.training.interruption import interruptible
 from core.training.loss import counted_tokens, summed_loss
 from core.training.optimizer import set_learning_rate
 from core.training.precision import Precision
@@ -87,7 +87,7 @@ def train(
         batches = [batch_at(progress.windows + number * config.batch_size) for number in range(passes)]
         try:
             loss, grad_norm = finite_gradients(learner, batches, config, step, stop)
-        except PassInterrupted:
+        except StopRequested:
             optimizer.zero_grad(set_to_none=True)
             return
         learner.precision.scaler.step(optimizer)
@@ -121,7 +121,7 @@ def finite_gradients(
 
     Raises:
         TrainingDivergedError: The loss or the gradient is not finite, and no smaller scale would help.
-        PassInterrupted: `stop` was set; gradients can be there in part.
+        StopRequested: `stop` was set; gradients can be there in part.
     """
     model, optimizer, precision = learner.model, learner.optimizer, learner.precision
     while True:
@@ -145,13 +145,13 @@ def accumulate_gradients(
     The mean is over the tokens that count, so padding in one batch gives no other batch more weight.
 
     Raises:
-        PassInterrupted: `stop` was set; gradients can be there in part.
+        StopRequested: `stop` was set; gradients can be there in part.
     """
     total = max(1, sum(counted_tokens(y) for _, y in batches))
     loss = torch.zeros((), device=batches[0][0].device)
     with interruptible(model, stop):
         for x, y in batches:
-            raise_if_requested(stop)
+            stop.raise_if_asked()
             with precision.autocast():
                 part = summed_loss(model, x, y) / total
             precision.scaler.scale(part).backward()

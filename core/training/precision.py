@@ -12,8 +12,7 @@ from typing import Literal
 
 import torch
 
-from core.control import StopToken
-from core.training.interruption import PassInterrupted, raise_if_requested
+from core.control import StopRequested, StopToken
 
 PrecisionName = Literal["float32", "bfloat16", "float16"]
 
@@ -50,7 +49,7 @@ def measured_choice(
 
     Args:
         step_in: Runs one forward and backward pass in the precision it is given, and changes no weight;
-            raises `PassInterrupted` where `stop` ends it early.
+            raises `StopRequested` where `stop` ends it early.
 
     Returns:
         The format, and how many times faster than float32 it ran, 1.0 where nothing was measured;
@@ -62,7 +61,7 @@ def measured_choice(
         return "float32", 1.0
     try:
         speed_up = _speed_up(device, step_in, stop)
-    except PassInterrupted:
+    except StopRequested:
         return None
     return ("bfloat16" if speed_up >= WORTH_IT else "float32"), speed_up
 
@@ -72,7 +71,7 @@ def _speed_up(device: torch.device, step_in: Callable[[Precision], None], stop: 
     times: dict[PrecisionName, list[float]] = {"float32": [], "bfloat16": []}
     started = time.perf_counter()
     for name in (*times,) * (ROUNDS + 1):
-        raise_if_requested(stop)
+        stop.raise_if_asked()
         if all(times.values()) and time.perf_counter() - started > LONGEST_SECONDS:
             break
         before = time.perf_counter()

@@ -89,6 +89,7 @@ def test_a_name_that_another_command_takes_first_is_left_to_it(filled, run_file,
         tried.append(name)
         if name == "run":  # taken by another command after it was chosen here
             workspace.run(name).root.mkdir()
+            workspace.run(name).config.touch()
             raise taken(name)
 
     monkeypatch.setattr(cli, "train_model", slower)

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from core.batches.dataset import Dataset, open_dataset, read_dataset, token_path
+from core.batches.dataset import Dataset, read_dataset, token_path
 from core.batches.token_file import TokenFileWriter
-from core.control import StopToken
+from core.control import StopRequested, StopToken
 from core.errors import DamagedDatasetError
 
 
@@ -156,4 +156,5 @@ def test_reading_marks_a_data_set_as_used(dataset):
 def test_a_stop_while_files_are_compared_gives_no_data_set(dataset):
     stop = StopToken()
     stop.set()
-    assert open_dataset(dataset.folder, stop) is None
+    with pytest.raises(StopRequested):
+        read_dataset(dataset.folder, stop)

@@ -8,7 +8,7 @@ import pytest
 
 from core.batches import verification
 from core.batches.verification import REMEMBERED_FILE, verify_files
-from core.control import StopToken
+from core.control import StopRequested, StopToken
 
 NAME = "train.bin"
 CONTENT = b"0123456789"
@@ -30,13 +30,13 @@ def folder(tmp_path):
 @pytest.fixture
 def hashed(monkeypatch):
     """The names of the files that were hashed."""
-    names, digest = [], verification._digest
+    names, digest = [], verification.hash_file
 
     def spy(path, stop):
         names.append(path.name)
         return digest(path, stop)
 
-    monkeypatch.setattr(verification, "_digest", spy)
+    monkeypatch.setattr(verification, "hash_file", spy)
     return names
 
 
@@ -103,7 +103,8 @@ def test_a_memory_that_cannot_be_kept_is_done_without(folder):
 def test_a_stop_ends_the_hashing(folder):
     stop = StopToken()
     stop.set()
-    assert altered(folder, stop=stop) is None
+    with pytest.raises(StopRequested):
+        altered(folder, stop=stop)
 
 
 def test_a_missing_file_is_an_error_of_the_system(folder):

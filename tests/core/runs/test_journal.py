@@ -143,6 +143,11 @@ def test_only_a_run_that_took_all_its_steps_has_ended(path, reason, ended):
     assert not has_ended(path)
 
 
+def test_an_evaluation_that_is_made_again_is_forgotten_with_its_save(path):
+    rewind(path, 2, evaluates_again=True)
+    assert list(read_events(path)) == WHOLE[:6]
+
+
 def test_rewinding_to_the_beginning_forgets_all_for_all_is_told_again(path):
     rewind(path, 0)
     assert list(read_events(path)) == []

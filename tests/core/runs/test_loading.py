@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from core.checksums import hash_file
+from core.control import StopRequested, StopToken
 from core.errors import DamagedCheckpointError, DamagedRunError, NoCheckpointError, WrongShapeError
 from core.model.transformer import Transformer
 from core.runs import loading
@@ -239,12 +240,12 @@ def test_what_a_training_removes_while_it_is_opened_is_looked_for_again(run, mon
     (run.checkpoints / "last").write_text("step-000004\n")
     read, moved = loading.read_tensors, []
 
-    def move_on(checkpoint, name, state):
+    def move_on(checkpoint, name, state, stop):
         if not moved:
             moved.append(checkpoint.name)
             (run.checkpoints / "last").write_text("step-000006\n")
             shutil.rmtree(checkpoint)
-        return read(checkpoint, name, state)
+        return read(checkpoint, name, state, stop)
 
     monkeypatch.setattr(loading, "read_tensors", move_on)
     assert load_model(run, "last").state.step == 6
@@ -262,3 +263,37 @@ def test_a_missing_tokenizer_is_a_damaged_run(run):
     run.tokenizer.unlink()
     with pytest.raises(DamagedRunError, match=r"tokenizer\.json is missing"):
         load_model(run, "last")
+
+
+def test_weights_removed_between_comparing_and_reading_them_are_looked_for_again(run, monkeypatch):
+    (run.checkpoints / "last").write_text("step-000004\n")
+    load = loading.load_file
+
+    def removed_first(path):
+        if "step-000004" in str(path):
+            (run.checkpoints / "last").write_text("step-000006\n")
+            shutil.rmtree(path.parent)
+        return load(path)
+
+    monkeypatch.setattr(loading, "load_file", removed_first)
+    assert load_model(run, "last").state.step == 6
+
+
+def test_a_pointer_that_moves_on_while_steps_are_listed_is_read_again(run, monkeypatch):
+    find, asked = loading.find_checkpoint, []
+
+    def too_early(run, which):
+        asked.append(which)
+        if len(asked) == 1:
+            raise NoCheckpointError(run.name, which, "")
+        return find(run, which)
+
+    monkeypatch.setattr(loading, "find_checkpoint", too_early)
+    assert load_model(run, "last").state.step == 6
+
+
+def test_a_stop_ends_the_comparison_of_large_files(run):
+    stop = StopToken()
+    stop.set()
+    with pytest.raises(StopRequested):
+        load_model(run, "last", stop)

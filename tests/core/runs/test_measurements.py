@@ -19,7 +19,7 @@ def test_what_was_remembered_is_found_again_beside_the_rest(workspace):
     assert remembered(workspace, "c") == ""
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{", "\x00"])
+@pytest.mark.parametrize("text", ["", "[]", "{", "\x00", "[" * 100_000])
 def test_a_damaged_memory_is_empty_and_can_be_written_again(workspace, text):
     workspace.measurements.write_text(text)
     assert remembered(workspace, "a") == ""

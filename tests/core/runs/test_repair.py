@@ -6,12 +6,14 @@ import shutil
 import pytest
 from filelock import FileLock
 
+from core.control import StopRequested, StopToken
 from core.errors import DamagedCheckpointError
 from core.events import CheckpointSaved
 from core.runs.catalog import Catalog
-from core.runs.pointers import checkpoint_steps, pointed_step
-from core.runs.repair import missing_saves, remove_stubs, repair_checkpoints
-from tests.core.runs.altered import alter_state
+from core.runs.pointers import checkpoint_steps, point, pointed_step
+from core.runs.repair import adopt_first_format, missing_saves, remove_stubs, repair_checkpoints
+from core.runs.state import read_state
+from tests.core.runs.altered import alter_state, make_first_format
 
 
 @pytest.fixture
@@ -31,14 +33,14 @@ def pointers(run):
 
 def test_a_run_that_is_whole_is_left_as_it_is(run):
     before = {path: path.read_bytes() for path in run.root.rglob("*") if path.is_file()}
-    assert repair_checkpoints(run) == []
+    assert repair_checkpoints(run, StopToken()) == []
     assert {path: path.read_bytes() for path in run.root.rglob("*") if path.is_file()} == before
 
 
 def test_last_and_best_both_leave_a_damaged_checkpoint(run):
-    alter_state(run.checkpoint(2), val_loss=1.0)
+    alter_state(run.checkpoint(4), best_step=2)
     spoil(run, 6)
-    told = repair_checkpoints(run)
+    told = repair_checkpoints(run, StopToken())
     assert pointers(run) == (4, 2)
     assert told == [
         "The checkpoint of step 6 is damaged, so the run goes on from step 4.",
@@ -50,14 +52,50 @@ def test_a_damaged_best_before_the_last_is_replaced_too(run):
     alter_state(run.checkpoint(6), best_step=2, val_loss=9.0)
     (run.checkpoints / "best").write_text("step-000002\n")
     spoil(run, 2)
-    [told] = repair_checkpoints(run)
+    [told] = repair_checkpoints(run, StopToken())
     assert "best checkpoint is damaged" in told
     assert pointers(run) == (6, 4)
 
 
+def test_the_next_best_must_be_whole_too(run):
+    alter_state(run.checkpoint(6), best_step=4)
+    alter_state(run.checkpoint(2), val_loss=0.1)
+    point(run, "best", 4)
+    spoil(run, 2, 4)
+    assert repair_checkpoints(run, StopToken()) == [
+        "The best checkpoint is damaged; of those that are left, step 6 is the best."
+    ]
+    assert pointers(run) == (6, 6)
+    assert checkpoint_steps(run) == (6,)
+
+
+def test_a_checkpoint_that_a_kill_kept_from_its_pointer_is_gone_on_from(run):
+    point(run, "last", 4)  # killed before it was moved on
+    assert repair_checkpoints(run, StopToken()) == []
+    assert pointers(run) == (6, 6)
+
+
+def test_a_stop_while_files_are_compared_changes_nothing(run):
+    spoil(run, 6)
+    before = sorted(path.name for path in run.checkpoints.iterdir())
+    stop = StopToken()
+    stop.set()
+    with pytest.raises(StopRequested):
+        repair_checkpoints(run, stop)
+    assert sorted(path.name for path in run.checkpoints.iterdir()) == before
+
+
+def test_a_checkpoint_of_version_0_1_gains_what_run_toml_still_says(run, trained):
+    make_first_format(run.checkpoint(6))
+    adopt_first_format(run, 6, Catalog(trained).config("first"))
+    state = read_state(run.checkpoint(6))
+    assert (state.format, state.windows, state.settings["training"]["batch_size"]) == (2, 24, 4)
+    assert state.sha256.keys() == {"model.safetensors", "optimizer.safetensors", "tokenizer"}
+
+
 def test_damaged_checkpoints_take_no_whole_one_s_place(run):
     spoil(run, 6)
-    repair_checkpoints(run)
+    repair_checkpoints(run, StopToken())
     assert checkpoint_steps(run) == (2, 4)
     assert (run.checkpoints / ".damaged-step-000006").is_dir()  # kept until the run has come past it
 
@@ -65,15 +103,17 @@ def test_damaged_checkpoints_take_no_whole_one_s_place(run):
 @pytest.mark.parametrize("which", ["best", "last"])
 def test_a_garbled_pointer_is_written_anew_and_told(run, which):
     (run.checkpoints / which).write_text("step-9")
-    assert repair_checkpoints(run) == [f"The file that names the {which} checkpoint was damaged."]
+    assert repair_checkpoints(run, StopToken()) == [
+        f"The file that names the {which} checkpoint was damaged."
+    ]
     assert pointers(run) == (6, 6)
-    assert repair_checkpoints(run) == []
+    assert repair_checkpoints(run, StopToken()) == []
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[" * 100_000, "1" * 5_000, '{"format": 99}'])
 def test_a_garbled_state_is_stepped_back_over(run, text):
     (run.checkpoint(6) / "state.json").write_text(text)
-    repair_checkpoints(run)
+    repair_checkpoints(run, StopToken())
     assert pointers(run) == (4, 4)
 
 
@@ -81,7 +121,7 @@ def test_where_no_checkpoint_is_whole_nothing_is_changed(run):
     spoil(run, 2, 4, 6)
     before = sorted(path.name for path in run.checkpoints.iterdir())
     with pytest.raises(DamagedCheckpointError, match="step-000006"):
-        repair_checkpoints(run)
+        repair_checkpoints(run, StopToken())
     assert sorted(path.name for path in run.checkpoints.iterdir()) == before
     assert pointers(run) == (6, 6)
 

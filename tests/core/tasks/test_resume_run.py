@@ -14,12 +14,15 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
+from core.batches import verification
 from core.config.toml import run_to_toml, with_settings
 from core.control import StopToken
 from core.errors import (
     BadSettingError,
     DamagedCheckpointError,
     DamagedDatasetError,
+    DamagedRunError,
+    LostDatasetError,
     RunBusyError,
     RunFinishedError,
     UnknownRunError,
@@ -28,6 +31,7 @@ from core.errors import (
 )
 from core.events import CheckpointSaved, Evaluated, Notice, RunEnded, RunPrepared, SampleWritten, StepDone
 from core.runs import checkpoint
+from core.runs import state as state_module
 from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
 from core.system_errors import DiskFullError, WorkspaceGoneError
@@ -263,11 +267,47 @@ def test_a_checkpoint_moved_aside_by_a_kill_comes_back(stopped, trained):
     assert not list(run.checkpoints.glob(".*"))
 
 
-def test_a_kill_before_last_was_moved_on_goes_on_from_the_one_before(stopped, trained):
+def test_a_kill_before_last_was_moved_on_goes_on_from_the_newest_all_the_same(stopped, trained):
     (stopped.run("a").checkpoints / "last").write_text("step-000002\n")
     events = resume(stopped)
-    assert next(e.start_step for e in events if isinstance(e, RunPrepared)) == 2
+    assert next(e.start_step for e in events if isinstance(e, RunPrepared)) == 3
     assert told(stopped) == told(trained, "first")
+
+
+def test_a_run_that_lost_all_its_checkpoints_does_not_begin_again_without_a_word(stopped):
+    shutil.rmtree(stopped.run("a").checkpoints)
+    before = stopped.run("a").events.read_bytes()
+    with pytest.raises(DamagedRunError, match="its checkpoints are gone"):
+        resume(stopped)
+    assert stopped.run("a").events.read_bytes() == before
+
+
+def test_an_evaluation_made_up_for_stands_once_in_the_journal(filled, trained, tiny, cut_off):
+    cut_off(filled, tiny(), "evaluate", 4)
+    stream = resume_run(filled, "a", {}, StopToken())
+    while not isinstance(next(stream), Evaluated):
+        pass
+    stream.close()  # killed before the save that follows
+    resume(filled)
+    assert told(filled) == told(trained, "first")
+    saves = [event.step for event in Catalog(filled).events("a") if isinstance(event, CheckpointSaved)]
+    assert saves == [
+        event.step for event in Catalog(trained).events("first") if isinstance(event, CheckpointSaved)
+    ]
+
+
+@pytest.mark.parametrize("part", ["checkpoint", "data set"])
+def test_a_stop_ends_a_resume_that_still_compares_files(stopped, monkeypatch, part):
+    stop = StopToken()
+    module = state_module if part == "checkpoint" else verification
+    monkeypatch.setattr(verification, "_read", lambda _: {})  # as if nothing was compared before
+    hash_file = module.hash_file
+    monkeypatch.setattr(module, "hash_file", lambda path, stop: (stop.set(), hash_file(path, stop)))
+    events = resume(stopped, stop=stop)
+    assert [type(event) for event in events] == [RunEnded]
+    assert events[0].reason == "stopped"
+    monkeypatch.undo()
+    assert resume(stopped)[-1].reason == "finished"
 
 
 def test_a_process_that_was_killed_goes_on_with_the_same_losses(filled, other, tiny):
@@ -310,12 +350,6 @@ def test_a_run_that_its_epochs_ended_says_so(filled, tiny):
         resume(filled)
     [limit] = re.findall(r"--set training.max_epochs=([0-9]+[.][0-9]+)", refused.value.remedy)
     assert resume(filled, {"training.max_epochs": float(limit)})[-1].step in (4, 5)
-
-
-def test_the_advice_counts_from_where_the_run_is(trained):
-    with pytest.raises(RunFinishedError) as refused:
-        resume(trained, {"training.max_steps": 3}, name="first")
-    assert "--set training.max_steps=12" in refused.value.remedy
 
 
 def test_a_finished_run_goes_on_with_a_higher_limit(trained):
@@ -373,11 +407,74 @@ def test_a_data_set_that_was_removed_is_built_again(stopped, trained):
     assert told(stopped) == told(trained, "first")
 
 
+def test_a_data_set_that_was_moved_aside_comes_back_for_a_run(stopped, trained, fill):
+    [folder] = [path for path in stopped.datasets.iterdir() if not path.name.startswith(".")]
+    folder.rename(folder.with_name(f".removed-{folder.name}"))
+    fill(stopped, {"new.txt": "a new text. " * 20})
+    resume(stopped)
+    assert told(stopped) == told(trained, "first")
+
+
+def test_a_data_set_that_can_t_be_built_again_is_not_built_for_nothing(stopped, fill):
+    shutil.rmtree(stopped.datasets)
+    fill(stopped, {"new.txt": "a new text. " * 20})
+    with pytest.raises(LostDatasetError) as refused:
+        resume(stopped)
+    assert "put the folder back" in refused.value.remedy
+    assert not stopped.datasets.exists() or not list(stopped.datasets.iterdir())
+
+
 def test_a_data_set_that_is_gone_for_good_is_named(stopped, fill):
     shutil.rmtree(stopped.datasets)
     fill(stopped, {"new.txt": "a new text. " * 20})
     with pytest.raises(DamagedDatasetError):
         resume(stopped)
+
+
+@pytest.mark.parametrize("limit", [{"training.max_steps": 2}, {"training.max_epochs": 0.01}])
+def test_a_limit_that_lies_behind_the_run_is_refused(stopped, limit):
+    with pytest.raises(BadSettingError, match="has taken 3 already"):
+        resume(stopped, limit)
+    assert resume(stopped)[-1].step == STEPS
+
+
+@pytest.mark.parametrize(
+    "changes", [{"training.batch_size": 8}, {"training.max_steps": 9}, {"training.learning_rate": 2e-3}]
+)
+def test_a_changed_run_of_the_first_format_that_is_killed_goes_on_from_the_same_change(
+    stopped, tmp_path, changes
+):
+    for step in (0, 2, 3):
+        make_first_format(stopped.run("a").checkpoint(step))
+    other = Workspace(shutil.copytree(stopped.root, tmp_path / "copy"))
+    resume(stopped, changes)
+    stream = resume_run(other, "a", changes, StopToken())
+    while not isinstance(next(stream), StepDone):
+        pass
+    stream.close()  # killed before its next save
+    resume(other)
+    assert told(other) == told(stopped)
+    assert rates(Catalog(other).events("a")) == rates(Catalog(stopped).events("a"))
+
+
+def in_warm_up(workspace, config, step):
+    stopped_at(workspace, config, step)
+    return rates(Catalog(workspace).events("a"))
+
+
+def test_a_warm_up_made_shorter_while_it_lasts_ends_at_once(filled, tiny):
+    before = in_warm_up(filled, tiny({"training.warmup_steps": 5}), 2)
+    after = rates(resume(filled, {"training.warmup_steps": 0}))
+    config = Catalog(filled).config("a").training
+    assert after == [learning_rate_at(step, config, STEPS) for step in range(2, STEPS)]
+    assert after[0] > 2 * before[-1]
+
+
+def test_a_warm_up_changed_after_its_end_changes_nothing(stopped, trained):
+    plain = rates(Catalog(trained).events("first"))
+    events = resume(stopped, {"training.warmup_steps": 50})
+    assert rates(events) == plain[3:]
+    assert not any("only rises" in event.text for event in events if isinstance(event, Notice))
 
 
 def rates(events):

@@ -1,5 +1,6 @@
 """A new run, from the library's text to its last checkpoint, and everything that can be in its way."""
 
+import json
 import math
 import shutil
 from dataclasses import replace
@@ -425,6 +426,17 @@ def trials(monkeypatch):
 
     monkeypatch.setattr(settle_precision, "measured_choice", choice)
     return counted
+
+
+@pytest.mark.parametrize("text", ["float99", "float64", "autocast"])
+def test_a_remembered_precision_that_is_none_is_measured_again(filled, tiny, text):
+    config = tiny({"training.precision": "auto"})
+    list(train_model(filled, "a", config, StopToken()))
+    [key] = json.loads(filled.measurements.read_text())
+    filled.measurements.write_text(json.dumps({key: text}))
+    events = list(train_model(filled, "b", config, StopToken()))
+    assert events[-1].reason == "finished"
+    assert json.loads(filled.measurements.read_text())[key] in ("float32", "bfloat16")
 
 
 def test_auto_measures_once_in_a_workspace_and_remembers(filled, tiny, trials):

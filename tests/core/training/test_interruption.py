@@ -5,9 +5,9 @@ import torch
 
 from core.config.model import ModelConfig
 from core.config.training import TrainingConfig
-from core.control import StopToken
+from core.control import StopRequested, StopToken
 from core.model.transformer import Transformer
-from core.training.interruption import PassInterrupted, interruptible
+from core.training.interruption import interruptible
 from core.training.loop import Learner, Plan, Progress, train
 from core.training.optimizer import make_optimizer, optimizer_tensors
 from core.training.precision import Precision
@@ -89,7 +89,7 @@ def test_a_stop_is_heard_between_two_linear_layers_on_the_way_there_and_back():
     model = make_learner().model
     for backward in (False, True):
         stop = StopToken()
-        with pytest.raises(PassInterrupted), interruptible(model, stop):
+        with pytest.raises(StopRequested), interruptible(model, stop):
             logits = model(make_batch(0)[0])
             if not backward:
                 stop.set()

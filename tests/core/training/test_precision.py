@@ -5,9 +5,8 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from core.control import StopToken
+from core.control import StopRequested, StopToken
 from core.training import precision
-from core.training.interruption import PassInterrupted
 from core.training.precision import ROUNDS, Precision, choose_device, gpu_format, measured_choice
 
 CPU = torch.device("cpu")
@@ -75,7 +74,7 @@ def test_a_stop_ends_the_trial_without_a_choice(trial):
 
 def test_a_stop_inside_a_step_ends_the_trial_without_a_choice(monkeypatch):
     def interrupted(_):
-        raise PassInterrupted
+        raise StopRequested
 
     monkeypatch.setattr(torch.ops.mkldnn, "_is_mkldnn_bf16_supported", lambda: True)
     assert measured_choice(CPU, interrupted, StopToken()) is None

@@ -41,6 +41,7 @@ class FakeTraining:
     def train(self, workspace, name, config, stop):
         self.asked.append((name, config))
         workspace.run(name).root.mkdir(parents=True)
+        workspace.run(name).config.touch()
         yield prepared(name)
         yield evaluated(0)
         yield SampleWritten(0, "Mila ", "says nothing yet")
