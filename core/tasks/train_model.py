@@ -3,7 +3,7 @@
 torch is imported only when the stream is asked for its first event, so that a window can import this file.
 """
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -86,13 +86,15 @@ def resume_run(workspace: Workspace, name: str, changes: dict[str, Any], stop: S
         if not setting.startswith(CHANGEABLE):
             raise BadSettingError(setting, "cannot change once a run has begun")
     with _held(folder):
+        changed: list[str] = []
         try:
-            for sentence in _made_ready(folder, before, config, stop):
+            for sentence in repair_checkpoints(folder, stop):
                 yield Notice(sentence)
+            changed = _explained_changes(folder, before, config)
             dataset = yield from _dataset_of(workspace, folder, config, stop)
         except StopRequested:
             dataset = None
-        return (yield from _train(workspace, folder, config, dataset, stop))
+        return (yield from _train(workspace, folder, config, dataset, stop, changed))
 
 
 @contextmanager
@@ -121,23 +123,19 @@ def _lay_out(folder: RunFolder, dataset: Dataset) -> None:
     write_whole(folder.dataset, dataset.to_json())
 
 
-def _made_ready(folder: RunFolder, before: RunConfig, config: RunConfig, stop: StopToken) -> list[str]:
-    """Put right what a kill left, and say so, and what the settings that differ from those until now do to the run.
-
-    A run without a checkpoint begins again, with any settings.
+def _explained_changes(folder: RunFolder, before: RunConfig, config: RunConfig) -> list[str]:
+    """What the settings that differ from those until now do to the run; a run without a checkpoint begins again.
 
     Raises:
-        BadSettingError: One of the settings made the run what it is.
+        BadSettingError: One of them made the run what it is.
         DamagedRunError: The run had checkpoints, and all of them are gone.
-        StopRequested: `stop` was set while files were compared.
     """
-    repaired = repair_checkpoints(folder, stop)
     last = pointed_step(folder, "last")
     if last is None:
         _refuse_lost_checkpoints(folder)
-        return repaired
+        return []
     adopt_first_format(folder, last, before)
-    return repaired + explain_changes(read_state(folder.checkpoint(last)).settings, config)
+    return explain_changes(read_state(folder.checkpoint(last)).settings, config)
 
 
 def _refuse_lost_checkpoints(folder: RunFolder) -> None:
@@ -197,9 +195,18 @@ def _check_size(dataset: Dataset, config: RunConfig) -> None:
 
 
 def _train(
-    workspace: Workspace, folder: RunFolder, config: RunConfig, dataset: Dataset | None, stop: StopToken
+    workspace: Workspace,
+    folder: RunFolder,
+    config: RunConfig,
+    dataset: Dataset | None,
+    stop: StopToken,
+    changed: Sequence[str] = (),
 ) -> Stream:
-    """Train, and write every event into the run's journal before anybody else sees it."""
+    """Train, and write every event into the run's journal before anybody else sees it.
+
+    Args:
+        changed: What changed settings do to the run, to be said once it is certain that they hold.
+    """
     if dataset is None:
         return (yield from _stopped(folder))
     from core.tasks.training_run import evaluation_was_missed, run_session  # here, because these import torch
@@ -217,6 +224,8 @@ def _train(
         if session is None:
             return (yield from _stopped(folder))
         write_whole(folder.config, run_to_toml(config))  # only now: a choice that was refused leaves no trace
+        for sentence in changed:
+            yield Notice(sentence)
         with _journal_until(folder, session.progress.step, evaluation_was_missed(session)) as journal:
             for event in run_session(session, stop):
                 if isinstance(event, RunEnded):

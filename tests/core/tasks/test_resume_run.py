@@ -433,8 +433,10 @@ def test_a_data_set_that_is_gone_for_good_is_named(stopped, fill):
 
 @pytest.mark.parametrize("limit", [{"training.max_steps": 2}, {"training.max_epochs": 0.01}])
 def test_a_limit_that_lies_behind_the_run_is_refused(stopped, limit):
+    told_before = []
     with pytest.raises(BadSettingError, match="has taken 3 already"):
-        resume(stopped, limit)
+        told_before.extend(resume_run(stopped, "a", limit, StopToken()))
+    assert told_before == []
     assert resume(stopped)[-1].step == STEPS
 
 
