@@ -15,7 +15,7 @@ from app.tabs.chat.conversation import Conversation, Turn
 from app.tabs.chat.reply_meter import ReplyMeter
 from app.tabs.chat.tab import ChatTab
 from core.config.sampling import SamplingConfig
-from core.events import Event
+from core.events import Event, Notice
 from core.runs.folder import Workspace
 from core.tasks.look_at_runs import RunsListed, list_runs
 from core.tasks.open_model import OpenModel, open_model
@@ -98,8 +98,16 @@ class ChatController(QObject):
         self.slot.release()
         self._tab.show_opening(name, checkpoint)
         self._job = self._lanes.start("chat", partial(self._open_model, self._workspace, name, checkpoint))
+        self._job.arrived.connect(self._show_notices)
         self._job.ended.connect(self._take_model)
         self._job.failed.connect(self._fail_to_open)
+
+    @Slot(list)
+    def _show_notices(self, events: Sequence[Event]) -> None:
+        """What there is to say of a model on its way, such as of a damaged pointer."""
+        for event in events:
+            if isinstance(event, Notice):
+                self._tab.banner.show_notice(event.text)
 
     @Slot(object)
     def _take_model(self, model: OpenModel) -> None:

@@ -37,6 +37,7 @@ class FakeModels:
         self.words = ["Mila ", "lives ", "here."]
         self.unknown = ()
         self.extra = []  # events before the first word
+        self.extra_of_opening = []
         self.has_conversations = True
         self.fails = False
         self.last_text = None  # the whole reply as the end tells it, where it differs from the words
@@ -50,6 +51,7 @@ class FakeModels:
         self.asked.append(("open", name, checkpoint))
         if self.fails:
             raise WordlessError
+        yield from self.extra_of_opening
         yield ModelOpened(name, 500, 1000, 128, self.has_conversations, 0.1)
         return FakeModel(name=name, has_conversations=self.has_conversations)
 

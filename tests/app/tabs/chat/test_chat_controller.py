@@ -8,7 +8,7 @@ from app.jobs.lanes import Lanes
 from app.tabs.chat.controller import ChatController
 from app.tabs.chat.tab import ChatTab
 from core.config.sampling import SamplingConfig
-from core.events import ContextMoved
+from core.events import ContextMoved, Notice
 from core.runs.folder import Workspace
 
 LEFT = Qt.MouseButton.LeftButton
@@ -139,6 +139,16 @@ def test_a_model_that_cannot_be_opened_says_why(tab, controller, models, qtbot):
     assert tab.banner.text() == "The model lost its words. Open it again."
     assert not tab.send_button.isEnabled()
     assert tab.model_bar.run_box.isEnabled()
+
+
+def test_what_there_is_to_say_of_a_model_stays_while_it_is_open(tab, controller, models, qtbot):
+    models.extra_of_opening = [
+        Notice("The file that names the best checkpoint is damaged; step 500 is opened.")
+    ]
+    choose(tab.model_bar.run_box, 0)
+    qtbot.waitUntil(lambda: controller.slot.model is not None)
+    assert tab.banner.isVisible()
+    assert tab.banner.text().startswith("The file that names the best")
 
 
 def test_opening_another_model_lets_go_of_the_first(opened, qtbot):
