@@ -30,7 +30,7 @@ from core.events import RunEnded
 from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
 from core.signals import INTERRUPTED
-from core.system_errors import system_error
+from core.system_errors import absolute_path, system_error
 from core.tasks.evaluate_sample import evaluate_sample
 from core.tasks.open_model import open_model
 from core.tasks.reply import complete, reply
@@ -139,7 +139,7 @@ def place(
     """Settle where to work; without a command, open the window there."""
     root = workspace or Path(platformdirs.user_data_dir("SheepOp Studio", False))
     open_window: Callable[[Workspace], int] = context.obj
-    context.obj = Place(Workspace(root.absolute()), json, open_window)
+    context.obj = Place(Workspace(absolute_path(root)), json, open_window)
     return open_window(context.obj.workspace) if context.invoked_subcommand is None else 0
 
 

@@ -1,6 +1,7 @@
 """What the operating system refuses, as sentences: the reason in its words, and the remedy that fits it."""
 
 import errno
+import os
 from pathlib import Path
 
 from core.errors import UserFacingError
@@ -26,6 +27,7 @@ REMEDIES = {
     errno.EBUSY: "Close the program that uses it, and try again.",
     errno.EAGAIN: "Close other programs: the system has no more processes or threads to give.",
 }
+CHANGE_FOLDER = "Change to a folder that exists, or give the whole path."
 NO_REMEDY = "Look after the disk or folder in question, and try again."
 
 
@@ -91,6 +93,18 @@ def system_error(cause: OSError) -> UserFacingError:
     if cause.errno in FULL:
         return DiskFullError(Path(what), by_quota=cause.errno == errno.EDQUOT)
     return SystemRefusalError(what, _reason(cause), _remedy(cause))
+
+
+def absolute_path(path: Path) -> Path:
+    """The same path from the root on, without dots; links in it stay links.
+
+    Raises:
+        SystemRefusalError: It starts from the current folder, and that was removed.
+    """
+    try:
+        return Path(os.path.abspath(path))  # noqa: PTH100  # resolve() would follow links
+    except OSError as cause:
+        raise SystemRefusalError("the current folder", _reason(cause), CHANGE_FOLDER) from cause
 
 
 def _reason(cause: OSError) -> str:

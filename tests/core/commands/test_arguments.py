@@ -50,6 +50,10 @@ LONG = "9" * 5000
         (["train", "--preset", ""], 2, "it is empty"),
         (["generate", ""], 1, "There is no run named ''"),
         (["fuzz-import", "--kept", ""], 2, "it is empty"),
+        (["fuzz-workspace", "--kept", ""], 2, "it is empty"),
+        (["import", "a\0b"], 2, "no file could have such a name"),
+        (["train", "a\0b"], 2, "no file could have such a name"),
+        (["fuzz-workspace", "--kept", "a\0b"], 2, "no file could have such a name"),
     ],
 )
 def test_an_odd_argument_is_told_in_a_sentence(trained, command, arguments, code, told):
@@ -65,6 +69,7 @@ def test_an_odd_argument_is_told_in_a_sentence(trained, command, arguments, code
         ("~nobody-of-that-name/x", 2, "there is no home folder for '~nobody-of-that-name'"),
         ("a" * 5000, 1, "file name too long"),
         ("main.py", 1, "not a directory"),
+        ("a\0b", 2, "no file could have such a name"),
     ],
 )
 @pytest.mark.parametrize("arguments", [["runs"], ["documents"], ["search", "a"]])
@@ -72,6 +77,17 @@ def test_an_odd_workspace_is_told_in_a_sentence(command, workspace, arguments, c
     ended, out, err = command("--workspace", workspace, *arguments)
     assert (ended, out) == (code, "")
     assert told in " ".join(err.replace("│", " ").split())
+
+
+def test_a_current_folder_that_was_removed_is_named(tmp_path, monkeypatch, command):
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    code, out, err = command("--workspace", "rel", "runs")
+    assert (code, out) == (1, "")
+    assert err.startswith(
+        "error: The system refused the current folder: no such file or directory.\nChange to"
+    )
 
 
 def test_a_workspace_of_any_bytes_is_a_workspace(tmp_path, command):
