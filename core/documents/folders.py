@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.documents.document import Source
-from core.documents.left_out import LeftOut
+from core.documents.left_out import Identity, LeftOut
 from core.errors import MissingPathError
 from core.system_errors import absolute_path
 
@@ -94,7 +94,7 @@ def find_files(paths: Sequence[Path], left_out: LeftOut | None = None) -> Iterat
             if stat.S_ISDIR(status.st_mode) and identity not in folders:
                 folders.add(identity)
                 if not (left_out and left_out.is_at(identity)):
-                    waiting.extend(_visible_entries(path, left_out))
+                    waiting.extend(_visible_entries(path, identity, left_out))
         except OSError as cause:
             yield FoundFile(Source(path), 0, "failed", _sentence(path, cause))
             continue
@@ -121,12 +121,18 @@ def _absolute(source: Source) -> Source:
     return source._replace(path=absolute_path(source.path))
 
 
-def _visible_entries(folder: Path, left_out: LeftOut | None) -> list[Path]:
+def _visible_entries(folder: Path, identity: Identity, left_out: LeftOut | None) -> list[Path]:
     """What is in the folder, last name first: the caller takes from the end."""
     with os.scandir(folder) as entries:
         visible = [(entry.name, entry.is_symlink()) for entry in entries if not entry.name.startswith(".")]
-    paths = ((folder / name, is_link) for name, is_link in sorted(visible, reverse=True))
-    return [path for path, is_link in paths if not (is_link and left_out and left_out.holds(path))]
+    paths = [(folder / name, is_link) for name, is_link in sorted(visible, reverse=True)]
+    if left_out:
+        paths = [
+            (path, is_link)
+            for path, is_link in paths
+            if not (left_out.has_entry(path, identity) or (is_link and left_out.holds(path)))
+        ]
+    return [path for path, _ in paths]
 
 
 def _found(path: Path, status: os.stat_result) -> FoundFile:

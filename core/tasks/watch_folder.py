@@ -33,7 +33,7 @@ def watch_folder(
     """Tell of files below `folder` that the library lacks or has in an older form, until asked to stop.
 
     Begins with those that changed while nobody watched. Hidden files, and the workspace's own, are left alone, as in
-    every import; a notice says so where the workspace lies there.
+    every import; a notice says so where the workspace lies there, or the folder is one of its own.
 
     Raises:
         MissingPathError: The folder is not there, or not any more.
@@ -43,7 +43,10 @@ def watch_folder(
         raise MissingPathError(folder)
     growing = Growing()
     left_out = own_files(workspace)
-    if left_out.lies_below(folder) or left_out.holds(folder):
+    if left_out.lies_below(folder):
+        left_out = left_out.without_exception()
+        yield OWN_FILES_LEFT_OUT
+    elif left_out.holds(folder):
         yield OWN_FILES_LEFT_OUT
     changes = _changes(folder, left_out)
     next(changes)  # watching has begun: what changes from here on is not missed

@@ -129,11 +129,13 @@ def test_the_workspace_in_the_folder_is_left_alone(workspace, tmp_path, stop, fo
     monkeypatch.setattr(module, "POLL_MS", 50)
     monkeypatch.setattr(module, "QUIET_SECONDS", 0.1)
     (folder / "a.txt").write_text("baa", encoding="utf-8")
-    (workspace.root / "before.txt").write_text("baa", encoding="utf-8")
+    workspace.sample.mkdir()
+    (workspace.sample / "before.txt").write_text("baa", encoding="utf-8")
     stream = watch_folder(workspace, tmp_path, stop)
     assert next(stream) == OWN_FILES_LEFT_OUT
     assert names(next(stream)) == ["a.txt"]
-    (workspace.root / "later.txt").write_text("baa", encoding="utf-8")
+    (workspace.sample / "later.txt").write_text("baa", encoding="utf-8")
+    (workspace.runs / "later.txt").write_text("baa", encoding="utf-8")
     workspace.runs.joinpath("folder").mkdir()
     (folder / "b.txt").write_text("baa", encoding="utf-8")
     assert names(next(stream)) == ["b.txt"]
