@@ -71,11 +71,6 @@ class Library:
     def __init__(self, path: Path, for_reading: bool = False) -> None:
         self._database = Database(path, SCHEMA, SCHEMA_VERSION, MIGRATIONS, for_reading)
 
-    @property
-    def is_writable(self) -> bool:
-        """False where it was opened for reading, and nothing may be written."""
-        return self._database.is_writable
-
     def close(self) -> None:
         self._database.close()
 
