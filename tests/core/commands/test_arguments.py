@@ -164,7 +164,35 @@ def test_output_onto_a_full_disk_is_told(trained):
                 check=False,
             )
         assert ended.returncode == 1
-        assert ended.stderr.startswith("error: The disk is full")
+        assert ended.stderr.startswith("error: The disk is full: the output could not be written.\nFree some")
+        assert "--resume" not in ended.stderr
+
+
+def test_what_a_command_printed_before_it_failed_is_flushed_without_a_word_of_a_closed_pipe(trained):
+    script = (
+        "import sys\n"
+        "from core import cli\n"
+        "from core.errors import NothingInterruptedError\n"
+        "def fail(_):\n"
+        "    print('something')\n"
+        "    raise NothingInterruptedError\n"
+        "cli.Catalog = fail\n"
+        f"sys.exit(cli.run(['--workspace', {str(trained.root)!r}, 'runs'], None))\n"
+    )
+    buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    process = subprocess.Popen(
+        [sys.executable, "-c", script],
+        cwd=ROOT,
+        env=buffered,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    process.stdout.close()
+    with process.stderr:
+        said = process.stderr.read()
+    assert (process.wait(), said.count("\n")) == (1, 2)
+    assert said.startswith("error: No import was interrupted")
 
 
 def test_a_refusal_of_the_system_that_nobody_foresaw_is_a_sentence(monkeypatch, command, tmp_path):
