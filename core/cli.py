@@ -30,7 +30,7 @@ from core.events import RunEnded
 from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
 from core.signals import INTERRUPTED
-from core.system_errors import system_error
+from core.system_errors import absolute_path, output_error, system_error
 from core.tasks.evaluate_sample import evaluate_sample
 from core.tasks.open_model import open_model
 from core.tasks.reply import complete, reply
@@ -65,14 +65,14 @@ def run(arguments: Sequence[str], open_window: Callable[[Workspace], int]) -> in
         refuse_typed_password(arguments)
         app(hoisted(arguments), obj=open_window)
     except UserFacingError as error:
-        return _told(error)
+        return _flushed(_told(error))
     except OSError as error:  # which nobody below knew better how to tell
         log.info("the system refused something", exc_info=error)
         return _flushed(_told(system_error(error)))
     except SystemExit as end:  # how typer ends, after telling what is wrong with the arguments
         return _flushed(int(end.code or 0))
     except KeyboardInterrupt:
-        return INTERRUPTED
+        return _flushed(INTERRUPTED)
     raise AssertionError("typer came back without an exit code")
 
 
@@ -88,7 +88,7 @@ def _flushed(code: int) -> int:
         _close_output()
     except OSError as error:  # a file on a full disk
         _close_output()
-        return code or _told(system_error(error))
+        return code or _told(output_error(error))
     return code
 
 
@@ -139,7 +139,7 @@ def place(
     """Settle where to work; without a command, open the window there."""
     root = workspace or Path(platformdirs.user_data_dir("SheepOp Studio", False))
     open_window: Callable[[Workspace], int] = context.obj
-    context.obj = Place(Workspace(root.absolute()), json, open_window)
+    context.obj = Place(Workspace(absolute_path(root)), json, open_window)
     return open_window(context.obj.workspace) if context.invoked_subcommand is None else 0
 
 

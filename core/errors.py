@@ -193,6 +193,13 @@ class NothingInterruptedError(UserFacingError):
         self.remedy = "Import files with `python main.py import PATH`."
 
 
+class OnlyOwnFilesError(UserFacingError):
+    """Nothing but the workspace's own files was named for an import."""
+
+    message = "The workspace's own files are left out, and nothing else was named."
+    remedy = "Name files or folders of your own."
+
+
 class SampleMissingError(UserFacingError):
     """The sample corpus was not written into this workspace."""
 

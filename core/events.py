@@ -91,7 +91,8 @@ class FileImported(Event):
     `state` is one of done, warning, duplicate, encrypted, unsupported, failed, cancelled; `reason` is a
     sentence, empty when there is nothing to say. `document_id` is 0 where no document was kept.
     `confidence` is Tesseract's mean word confidence in percent, -1 where no OCR ran. `bytes` is the file's size,
-    `seconds` the time that readers spent on it.
+    `seconds` the time that readers spent on it. Where it cannot be read any more and the text of an earlier import is
+    kept, `kept_state` is the state of that in the ledger; else it is "".
     """
 
     path: str
@@ -104,6 +105,7 @@ class FileImported(Event):
     confidence: float
     bytes: int
     seconds: float
+    kept_state: str = ""
 
 
 @dataclass(frozen=True, slots=True)

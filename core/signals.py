@@ -1,9 +1,10 @@
-"""What Ctrl+C (SIGINT) and SIGTERM do where no task is followed. Imports next to nothing, so that it can come first."""
+"""What Ctrl+C (SIGINT) and SIGTERM do where no task is followed.
 
-import os
+Imports nothing that takes a moment, not even for annotations, so that it can come first.
+"""
+
+import os  # which the interpreter has imported already
 import signal
-from types import FrameType
-from typing import NoReturn
 
 INTERRUPTED = 130  # the shell's own code for a command ended by Ctrl+C
 ENDING = (signal.SIGINT, signal.SIGTERM)
@@ -12,7 +13,7 @@ ENDING = (signal.SIGINT, signal.SIGTERM)
 def exit_on_signals() -> None:
     """Let either signal end the process at once and without a word; there is nothing to save or to close yet."""
     for number in ENDING:
-        signal.signal(number, _exit_at_once)
+        signal.signal(number, exit_at_once)
 
 
 def unwind_on_signals() -> None:
@@ -27,11 +28,12 @@ def ignore_signals() -> None:
         signal.signal(number, signal.SIG_IGN)
 
 
-def _exit_at_once(number: int, frame: FrameType | None) -> NoReturn:
+def exit_at_once(number: int, frame: object) -> None:
+    """A handler that ends the process without a word."""
     del number, frame
     os._exit(INTERRUPTED)  # an exception would be printed, or swallowed, by whatever is being imported
 
 
-def _unwind(number: int, frame: FrameType | None) -> NoReturn:
+def _unwind(number: int, frame: object) -> None:
     del number, frame
     raise SystemExit(INTERRUPTED)

@@ -1,17 +1,18 @@
 """What the operating system refuses, as sentences: the reason in its words, and the remedy that fits it."""
 
 import errno
+import os
 from pathlib import Path
 
 from core.errors import UserFacingError
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
 READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS)
-PERMISSION = "Change the permissions of the folder and of what is in it, or work where you may write."
+PERMISSION = "Change the permissions of the folder and of what is in it."
 REMEDIES = {
     errno.EACCES: PERMISSION,
     errno.EPERM: PERMISSION,
-    errno.EROFS: "Make the file system writable, or work on another one.",
+    errno.EROFS: "Make the file system writable.",
     errno.ENOTDIR: "Part of the path is a file: move that file away, or choose another path.",
     errno.EISDIR: "A folder stands in the place of a file: move it away.",
     errno.ENAMETOOLONG: "Choose a shorter name or path.",
@@ -26,6 +27,7 @@ REMEDIES = {
     errno.EBUSY: "Close the program that uses it, and try again.",
     errno.EAGAIN: "Close other programs: the system has no more processes or threads to give.",
 }
+CHANGE_FOLDER = "Change to a folder that exists, or give the whole path."
 NO_REMEDY = "Look after the disk or folder in question, and try again."
 
 
@@ -63,6 +65,13 @@ class DiskFullError(UserFacingError):
         self.remedy = "Free some space, then go on (a run continues with --resume)."
 
 
+class FullOutputError(UserFacingError):
+    """No room left for what a command prints, where that goes into a file."""
+
+    message = "The disk is full: the output could not be written."
+    remedy = "Free some space, or write the output elsewhere, and give the command again."
+
+
 class SystemRefusalError(UserFacingError):
     """Something that the system refused. `reason` completes "The system refused ...: ..."."""
 
@@ -87,10 +96,33 @@ def workspace_error(path: Path, cause: OSError) -> WorkspaceError | DiskFullErro
 
 def system_error(cause: OSError) -> UserFacingError:
     """The failure to tell where a refusal reached an outermost frame, so that only its error number is known."""
+    if (
+        cause.filename is None and cause.errno in FULL
+    ):  # what is written to a file of ours is told with its path
+        return FullOutputError()
     what = "a file, a folder or a device" if cause.filename is None else _text(cause.filename)
     if cause.errno in FULL:
         return DiskFullError(Path(what), by_quota=cause.errno == errno.EDQUOT)
     return SystemRefusalError(what, _reason(cause), _remedy(cause))
+
+
+def output_error(cause: OSError) -> UserFacingError:
+    """The failure to tell where what was printed could not be written."""
+    if cause.errno in FULL:
+        return FullOutputError()
+    return SystemRefusalError("the output", _reason(cause), _remedy(cause))
+
+
+def absolute_path(path: Path) -> Path:
+    """The same path from the root on, without dots; links in it stay links.
+
+    Raises:
+        SystemRefusalError: It starts from the current folder, and that was removed.
+    """
+    try:
+        return Path(os.path.abspath(path))  # noqa: PTH100  # resolve() would follow links
+    except OSError as cause:
+        raise SystemRefusalError("the current folder", _reason(cause), CHANGE_FOLDER) from cause
 
 
 def _reason(cause: OSError) -> str:

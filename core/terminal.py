@@ -1,14 +1,14 @@
 """How a stream of events looks on a terminal: bars and lines for people, or one JSON object per line."""
 
 import json
+import os
 import signal
 import sys
 import threading
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import PurePath
-from types import FrameType
 from typing import Any, TypeVar
 
 from rich.console import Console
@@ -46,7 +46,7 @@ from core.events import (
     TokenizerBuilt,
     TokenWritten,
 )
-from core.signals import ENDING
+from core.signals import ENDING, exit_at_once
 from core.tasks.bench_events import BenchFact, BenchMeasured, FuzzChecked, FuzzFound, WorkspaceFuzzChecked
 
 Result = TypeVar("Result")
@@ -58,6 +58,7 @@ NUMBERS = {
     *("step", "max_steps", "train_loss", "val_loss", "parameters"),
     *("vocab_size", "bytes_per_token", "unknown_share", "train_tokens"),
 }
+STDERR, STOPPING = 2, b"stopping at the next safe point ...\n"
 INDEXING, LEARNING, ENCODING = "Making texts searchable", "Learning a vocabulary", "Encoding characters"
 LONGEST_LINE = 100_000  # characters, of a table that goes into a file or another program
 WORTH_A_LINE = {"warning", "encrypted", "failed"}  # a folder can hold thousands of files of no known kind
@@ -120,16 +121,17 @@ def _cell(column: str, value: Any) -> str:
 
 @contextmanager
 def stopping_on_signals(stop: StopToken) -> Iterator[None]:
-    """Set `stop` at the first Ctrl+C; a second one ends the program at once."""
+    """Set `stop` at the first Ctrl+C; a second one ends the program at once, and without a word."""
     if threading.current_thread() is not threading.main_thread():
         yield  # signals reach the main thread only
         return
 
-    def ask(number: int, frame: FrameType | None) -> None:
+    def ask(number: int, frame: object) -> None:
         del frame
         stop.set()
-        signal.signal(number, signal.SIG_DFL)
-        print("stopping at the next safe point ...", file=sys.stderr)
+        signal.signal(number, exit_at_once)
+        with suppress(OSError):  # nobody may be left to read it
+            os.write(STDERR, STOPPING)  # `print` fails where the signal came in the middle of another one
 
     before = {number: signal.signal(number, ask) for number in ENDING}
     try:

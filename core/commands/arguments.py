@@ -16,9 +16,11 @@ def named_path(text: str | Path) -> Path:
     if text == "":
         raise typer.BadParameter("it is empty; the current folder is written as a dot")
     try:
-        os.fsencode(text)
-    except UnicodeEncodeError as cause:
-        raise typer.BadParameter("no file could have such a name") from cause
+        is_name = b"\0" not in os.fsencode(text)
+    except UnicodeEncodeError:
+        is_name = False
+    if not is_name:
+        raise typer.BadParameter("no file could have such a name")
     return Path(text)
 
 

@@ -65,9 +65,12 @@ def fuzz_workspace_command(
     seconds: Annotated[float, typer.Option(min=1, help="How long.")] = 60,
     seed: Annotated[int, typer.Option(help="The same seed damages the same files.")] = 1,
     first: Annotated[int, typer.Option(min=0, help="The number of the first case, to see one again.")] = 0,
-    kept: Annotated[Path, typer.Option(help="Where damaged files that led to a finding are kept.")] = Path(
-        "fuzz"
-    ),
+    kept: Annotated[
+        Path,
+        typer.Option(
+            help="Where damaged files that led to a finding are kept.", parser=named_path, metavar="DIR"
+        ),
+    ] = Path("fuzz"),
 ) -> int:
     """Damage one file of a finished workspace, and check that each command gives what it gave, or a sentence."""
     from core.tasks.fuzz_workspace import fuzz_workspace

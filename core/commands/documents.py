@@ -1,6 +1,6 @@
 """The commands on files and documents: import, list, search, take in and leave out."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -16,7 +16,7 @@ from core.config.setting import describe
 from core.config.toml import checked, parse_assignments, secret_names
 from core.corpus.clean import clean
 from core.corpus.library import DocumentRow, Library
-from core.documents.folders import refuse_missing
+from core.documents.folders import is_there
 from core.errors import MissingPathError, PasswordOnCommandLineError
 from core.events import ImportFinished
 from core.runs.folder import Workspace
@@ -96,7 +96,7 @@ def import_command(
     config = checked(ImportConfig, config.model_dump() | {"password": take_password(password)})
     if go_on:
         return _code(*perform(context, lambda stop: continue_import(workspace, config.password, stop)))
-    missing = _missing(paths or ())
+    missing = [path for path in paths or () if not is_there(path)]
     there = [path for path in paths or () if path not in missing]
     if watch:
         if retry or again or missing or len(there) != 1 or not there[0].is_dir():
@@ -248,17 +248,6 @@ def _library(context: typer.Context, for_reading: bool = False) -> Iterator[Libr
         workspace.prepare()
     with Library(workspace.library, for_reading) as library:
         yield library
-
-
-def _missing(paths: Sequence[Path]) -> list[Path]:
-    """Those that do not exist; a file in an archive does where the archive does."""
-    missing = []
-    for path in paths:
-        try:
-            refuse_missing([path])
-        except MissingPathError:
-            missing.append(path)
-    return missing
 
 
 def _code(finished: ImportFinished, code: int) -> int:

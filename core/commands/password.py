@@ -7,8 +7,8 @@ from pathlib import Path
 
 import typer
 
-from core.documents.folders import refuse_missing
-from core.errors import MissingPathError, PasswordOnCommandLineError, PasswordUnaskedError
+from core.documents.folders import is_there
+from core.errors import PasswordOnCommandLineError, PasswordUnaskedError
 
 OPTION, VARIABLE = "--password", "SHEEPOP_PASSWORD"
 
@@ -24,7 +24,7 @@ def refuse_typed_password(arguments: Sequence[str]) -> None:
             return
         if argument.startswith(f"{OPTION}="):
             raise PasswordOnCommandLineError
-        if argument == OPTION and not following.startswith("-") and not _is_there(following):
+        if argument == OPTION and not following.startswith("-") and not is_there(Path(following)):
             raise PasswordOnCommandLineError
 
 
@@ -46,11 +46,3 @@ def take_password(asked: bool) -> str:
     if not sys.stdin.isatty():
         raise PasswordUnaskedError
     return str(typer.prompt("Password", hide_input=True, default="", show_default=False, err=True))
-
-
-def _is_there(path: str) -> bool:
-    try:
-        refuse_missing([Path(path)])
-    except MissingPathError:
-        return False
-    return True

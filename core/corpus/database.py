@@ -62,7 +62,6 @@ class Database:
     ) -> None:
         self._path = path
         self._identity: tuple[int, int] | None = None  # of the open file: its device, and its number there
-        self.is_writable = True
         self._connection: sqlite3.Connection
         try:
             place = IN_MEMORY if for_reading and not self._exists() else str(path)
@@ -70,7 +69,6 @@ class Database:
         except UNWRITABLE:
             if not for_reading:
                 raise
-            self.is_writable = False
             self._open_unwritable(schema, version, migrations)
 
     @property

@@ -26,7 +26,8 @@ class Recorded(NamedTuple):
     """What the ledger made of a file.
 
     `document_id` is 0 where no document was kept for it. `changed` has the documents elsewhere that became
-    duplicates of it, and the duplicates that became documents, because of it.
+    duplicates of it, and the duplicates that became documents, because of it. `kept_state` is that of the row where it
+    keeps the text of an earlier import, else "".
     """
 
     state: str
@@ -34,6 +35,7 @@ class Recorded(NamedTuple):
     kind: str
     document_id: int = 0
     changed: tuple[int, ...] = ()
+    kept_state: str = ""
 
 
 class Reading(NamedTuple):
@@ -99,11 +101,12 @@ def record_failure(database: Database, reading: Reading, state: str, reason: str
         kept_reason = f"{reason} {EARLIER_TEXT}"
         kept = database.query(
             f"UPDATE documents SET state = 'warning', reason = ?, modified_ns = {OUTDATED}"
-            f" WHERE path = ? AND {HAS_TEXT} AND characters > 0 AND NOT removed RETURNING id",
+            f" WHERE path = ? AND {HAS_TEXT} AND characters > 0 AND NOT removed RETURNING id, state",
             (kept_reason, reading.path),
         )
         if kept:
-            return Recorded(state, kept_reason, kind, kept[0][0])
+            document_id, kept_state = kept[0]
+            return Recorded(state, kept_reason, kind, document_id, kept_state=kept_state)
         _write_without_text(database, reading, kind=kind, state=state, reason=reason)
     return Recorded(state, reason, kind)
 

@@ -71,11 +71,6 @@ class Library:
     def __init__(self, path: Path, for_reading: bool = False) -> None:
         self._database = Database(path, SCHEMA, SCHEMA_VERSION, MIGRATIONS, for_reading)
 
-    @property
-    def is_writable(self) -> bool:
-        """False where it was opened for reading, and nothing may be written."""
-        return self._database.is_writable
-
     def close(self) -> None:
         self._database.close()
 
@@ -336,7 +331,10 @@ class Library:
         return near_flags.find_near_duplicates(self._database, threshold, stop or StopToken())
 
     def update_near_duplicates(self, threshold: float = NEAR, stop: StopToken | None = None) -> int:
-        """Do the same for what came, changed or went since the last time: a few documents take milliseconds."""
+        """Do the same for what came, changed or went since the last time: a few documents take milliseconds.
+
+        The flags are those of a comparison of all, but for pairs hardly above the threshold, which that may miss.
+        """
         return near_update.update_near_duplicates(self._database, threshold, stop or StopToken())
 
     def near_duplicates(self) -> list[int]:

@@ -113,7 +113,8 @@ def near_pairs(
     """Pairs of similar texts, the earlier one first; of many texts that are all alike, not every pair.
 
     Within a band, a text is compared with the first one that shares the band, and with its neighbours when those
-    that share it are sorted by the next band: so the work grows with N, and near twins still meet.
+    that share it are sorted by the next band: so the work grows with N, and near twins still meet. A pair that is
+    hardly above the threshold may share no band, and is missed then (`SURE`).
 
     Returns:
         The places of both, in order, and their similarity: 3 x (P,)

@@ -1,8 +1,11 @@
-"""A few new texts compared with all: the flags that a comparison of all would give, in a fraction of its time.
+"""A few new texts compared with all: the flags that a comparison of all gives, in a fraction of its time.
 
 The longest text comes first, and of equally long ones that of the smallest path. In this order, a text nearly repeats
 the first one before it that is similar and repeats none itself. So a text that comes or goes changes its own flag, the
 flags of similar texts after it, and then those of the texts that repeated them.
+
+Here each text is compared with every other one. A comparison of all misses some pairs whose similarity is hardly above
+the threshold, because it looks only at texts that share a band; so near there, its flags may differ from these.
 """
 
 import heapq
@@ -26,6 +29,8 @@ _LIVE = f"{HAS_TEXT} AND NOT removed"
 
 def update_near_duplicates(database: Database, threshold: float, stop: StopToken) -> int:
     """Bring all flags up to date with what came, changed or went since the last time; all anew where that is much.
+
+    Where pairs are hardly above the threshold, a comparison of all may miss one that is found here.
 
     Returns:
         How many documents are flagged. Where `stop` was set before the end, flags are as they were.

@@ -43,7 +43,8 @@ class DocumentRow:
 ROW = (
     "documents.id, documents.path, documents.kind, documents.state, documents.reason, documents.pages,"
     " documents.characters, documents.bytes, documents.confidence, documents.included, documents.seconds,"
-    f" documents.similarity, documents.state = 'warning' AND documents.modified_ns = {OUTDATED}, other.id, other.path"
+    f" documents.similarity, documents.state = 'warning' AND documents.modified_ns = {OUTDATED},"
+    " other.id, other.path"
 )
 # A document is compared with documents, and a duplicate repeats one: so a row names one other at most.
 FROM_ROWS = (

@@ -5,11 +5,11 @@ SQL on these tables stands in the rooms beside this one, and nowhere else.
 
 SCHEMA_VERSION = 2
 
-# `repeats` is the document that a duplicate repeats. `near` is the document that another nearly repeats, -1 until it was
-# compared. A `modified_ns` of -1 says that the file could not be read since.
-# Rows with a time in `removed`, in seconds since 1970, are hidden until they are restored, or purged with their text. `indexed` rows stand in `search`
-# with exactly the text that is in `texts`. The two columns that can be long come last: who lists the rows never
-# reads them.
+# `repeats` is the document that a duplicate repeats. `near` is the document that another nearly repeats, -1 until
+# it was compared. A `modified_ns` of -1 says that the file could not be read since.
+# Rows with a time in `removed`, in seconds since 1970, are hidden until they are restored, or purged with their
+# text. `indexed` rows stand in `search` with exactly the text that is in `texts`. The two columns that can be long
+# come last: who lists the rows never reads them.
 DOCUMENTS = """
 CREATE TABLE documents (
     id INTEGER PRIMARY KEY AUTOINCREMENT,

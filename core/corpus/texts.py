@@ -76,7 +76,8 @@ def hand_on(database: Database, giver: int, receiver: int, others: Sequence[int]
         database.query(f"UPDATE {table} SET document = ? WHERE document = ?", (receiver, giver))
     database.query(
         f"UPDATE documents SET ({READING}, included, repeats, near, similarity) ="
-        f" (SELECT {READING}, min(documents.included, giver.included), 0, {NOT_COMPARED}, 0 FROM documents AS giver WHERE id = ?)"
+        f" (SELECT {READING}, min(documents.included, giver.included), 0, {NOT_COMPARED}, 0"
+        " FROM documents AS giver WHERE id = ?)"
         " WHERE id = ?",
         (giver, receiver),
     )

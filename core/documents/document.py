@@ -77,8 +77,9 @@ class Content:
 class Document:
     """A file that was read.
 
-    `kind` is one of `kinds.KINDS`; `sha256` is of the file's bytes, in hexadecimal; `bytes` is how many those are, 0
-    where nobody counted; `confidences` has the pages that OCR read. The other fields are those of `Content`. `path` is the source's, as `Source.as_path` has it.
+    `path` is the source's, as `Source.as_path` has it; `kind` is one of `kinds.KINDS`; `sha256` is of the file's bytes,
+    in hexadecimal; `bytes` is how many those are, 0 where nobody counted; `confidences` has the pages that OCR read.
+    The other fields are those of `Content`.
     """
 
     path: str

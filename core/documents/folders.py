@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.documents.document import Source
-from core.documents.left_out import LeftOut
+from core.documents.left_out import Identity, LeftOut
 from core.errors import MissingPathError
+from core.system_errors import absolute_path
 
 _SPELLED_OUT = re.compile(rb"\\x([89a-f][0-9a-f])")
 
@@ -41,11 +42,11 @@ def source_of(ledger_path: str) -> Source:
     """The source that a ledger path means. Where nothing lies there any more, a file of that path."""
     path = Path(ledger_path)
     for candidate in (path, Path(os.fsdecode(_with_bytes(ledger_path)))):
-        if _is_there(candidate):
+        if _exists(candidate):
             return Source(candidate)
         for folder in candidate.parents:
-            if _is_there(folder):
-                if not folder.is_file():
+            if _exists(folder):
+                if not os.path.isfile(folder):  # noqa: PTH113  # Path.is_file fails behind a link into a locked folder
                     break
                 return Source(folder, candidate.relative_to(folder).as_posix())
     return Source(path)
@@ -58,8 +59,16 @@ def refuse_missing(paths: Sequence[Path]) -> None:
         MissingPathError: The first one that is not.
     """
     for path in paths:
-        if not _is_there(source_of(str(path)).path):
+        if not is_there(path):
             raise MissingPathError(path)
+
+
+def is_there(path: Path) -> bool:
+    """Whether a path that the user named, or a ledger path, leads to something; of a file in an archive, the archive.
+
+    False also where a folder on the way must not be entered.
+    """
+    return _exists(source_of(str(path)).path)
 
 
 def find_files(paths: Sequence[Path], left_out: LeftOut | None = None) -> Iterator[FoundFile]:
@@ -85,7 +94,7 @@ def find_files(paths: Sequence[Path], left_out: LeftOut | None = None) -> Iterat
             if stat.S_ISDIR(status.st_mode) and identity not in folders:
                 folders.add(identity)
                 if not (left_out and left_out.is_at(identity)):
-                    waiting.extend(_visible_entries(path, left_out))
+                    waiting.extend(_visible_entries(path, identity, left_out))
         except OSError as cause:
             yield FoundFile(Source(path), 0, "failed", _sentence(path, cause))
             continue
@@ -95,7 +104,7 @@ def find_files(paths: Sequence[Path], left_out: LeftOut | None = None) -> Iterat
     yield from (FoundFile(source, 0) for source in dict.fromkeys(reversed(named)) if source.member)
 
 
-def _is_there(path: Path) -> bool:
+def _exists(path: Path) -> bool:
     try:
         path.lstat()
     except (OSError, ValueError):  # ValueError: no path of any system has a zero byte in it
@@ -109,15 +118,21 @@ def _with_bytes(ledger_path: str) -> bytes:
 
 
 def _absolute(source: Source) -> Source:
-    return source._replace(path=Path(os.path.abspath(source.path)))  # noqa: PTH100  # resolve() would follow links
+    return source._replace(path=absolute_path(source.path))
 
 
-def _visible_entries(folder: Path, left_out: LeftOut | None) -> list[Path]:
+def _visible_entries(folder: Path, identity: Identity, left_out: LeftOut | None) -> list[Path]:
     """What is in the folder, last name first: the caller takes from the end."""
     with os.scandir(folder) as entries:
         visible = [(entry.name, entry.is_symlink()) for entry in entries if not entry.name.startswith(".")]
-    paths = ((folder / name, is_link) for name, is_link in sorted(visible, reverse=True))
-    return [path for path, is_link in paths if not (is_link and left_out and left_out.holds(path))]
+    paths = [(folder / name, is_link) for name, is_link in sorted(visible, reverse=True)]
+    if left_out:
+        paths = [
+            (path, is_link)
+            for path, is_link in paths
+            if not (left_out.has_entry(path, identity) or (is_link and left_out.holds(path)))
+        ]
+    return [path for path, _ in paths]
 
 
 def _found(path: Path, status: os.stat_result) -> FoundFile:

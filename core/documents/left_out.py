@@ -1,36 +1,48 @@
-"""A folder that no search enters, by whichever path or link it is reached: the program's own files are no documents."""
+"""Files that no search takes, by whichever path or link it reaches them: the program's own are no documents."""
 
 import os
+from collections.abc import Iterable
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 Identity = tuple[int, int]  # a folder's device, and its number there: the same for every spelling of its path
 
 
 class LeftOut:
-    """A folder whose files are left out.
+    """What is left out of a folder: the entries of some names, and all that is in them.
 
     Args:
         folder: The folder, which exists.
-        but: One below it, whose files are left out only where a search of something else would come upon them.
+        names: The names of its entries, in small letters, with * for any characters.
+        but: One of them, which is left out only where a search of something else would come upon it.
     """
 
-    def __init__(self, folder: Path, but: Path) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path, names: Iterable[str], but: Path | None = None) -> None:
+        self._folder, self._names = folder, tuple(names)
         self._identity = identity_of(folder)
-        self._allowed = identity_of(but)
-        self._known: dict[str, bool] = {}  # by folders' real paths
+        self._allowed = identity_of(but) if but else None
+        found = {
+            identity_of(folder / name) for name in self._names
+        }  # where they lie elsewhere, and links lead there
+        self._own = found - {None, self._allowed}
+        self._known: dict[str, bool] = {}  # by real paths
         self.was_met = False
 
     def is_at(self, identity: Identity) -> bool:
-        """Whether a search has come to it."""
-        is_here = identity == self._identity
+        """Whether a search has come to one of the entries, where that is a folder."""
+        is_here = identity in self._own
         self.was_met |= is_here
         return is_here
 
+    def has_entry(self, path: Path, folder: Identity) -> bool:
+        """Whether a search that comes upon `path` in this folder leaves it out."""
+        is_own = folder == self._identity and self._is_own_name(path)
+        self.was_met |= is_own
+        return is_own
+
     def holds(self, path: Path) -> bool:
-        """Whether a path leads to something in it, or to itself."""
-        real = os.path.realpath(path)  # never fails, not even on a loop of links
-        is_within = self._is_within(real)
+        """Whether a path leads to something that is left out."""
+        is_within = self._is_within(os.path.realpath(path))  # never fails, not even on a loop of links
         self.was_met |= is_within
         return is_within
 
@@ -38,16 +50,30 @@ class LeftOut:
         """Whether a search of this folder would come upon it."""
         identity = identity_of(folder)
         real = Path(os.path.realpath(self._folder))
-        return identity is not None and any(identity_of(parent) == identity for parent in real.parents)
+        return identity is not None and any(identity_of(each) == identity for each in (real, *real.parents))
+
+    def without_exception(self) -> "LeftOut":
+        """The same, but for what may be named: that is left out, too."""
+        return LeftOut(self._folder, self._names)
 
     def _is_within(self, real: str) -> bool:
         if real not in self._known:
             identity, parent = identity_of(Path(real)), os.path.dirname(real)  # noqa: PTH120  # a Path is slow here
             if identity is not None and identity in (self._identity, self._allowed):
-                self._known[real] = identity == self._identity
+                self._known[real] = False
+            elif identity in self._own or (
+                identity_of(Path(parent)) == self._identity and self._is_own_name(Path(real))
+            ):
+                self._known[real] = True
             else:
                 self._known[real] = parent != real and self._is_within(parent)
         return self._known[real]
+
+    def _is_own_name(self, path: Path) -> bool:
+        """Whether an entry of the folder has one of the names, in a spelling that means the same there."""
+        folded = path.name.casefold()
+        is_spelled_so = path.name == folded or identity_of(path) == identity_of(path.with_name(folded))
+        return is_spelled_so and any(fnmatchcase(folded, name) for name in self._names)
 
 
 def identity_of(path: Path) -> Identity | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.errors import BadRunNameError
-from core.runs.files import telling_disk_errors
+from core.runs.files import DRAFT, telling_disk_errors
 
 _RUN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _DEVICE_NAME = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)  # no folders on Windows
@@ -41,6 +41,13 @@ class Workspace:
     def measurements(self) -> Path:
         """What was measured on this machine, such as the fastest precision for a shape."""
         return self.root / "measurements.json"
+
+    @property
+    def own_names(self) -> tuple[str, ...]:
+        """The names of all that the program writes into this folder, in small letters; * is any characters."""
+        folders = (self.datasets.name, self.runs.name, self.sample.name)
+        files = (f"{self.library.name}*", self.measurements.name, "window.ini*", "studio.log*")
+        return (*folders, *files, ".import*.lock", f".*{DRAFT}")
 
     def prepare(self) -> None:
         """Make the folders.

@@ -18,7 +18,7 @@ from core.corpus.reading import read_and_digest
 from core.documents.folders import FoundFile, find_files, ledger_path
 from core.documents.isolation import ReaderPool
 from core.documents.left_out import LeftOut
-from core.errors import NothingInterruptedError
+from core.errors import NothingInterruptedError, OnlyOwnFilesError
 from core.events import (
     Event,
     FileImported,
@@ -33,7 +33,7 @@ from core.runs.folder import Workspace
 from core.tasks.reading_line import ReadingLine, queued, queued_events
 
 MOST_READERS = 32  # Windows waits for 63 pipes at most, and each reader may take its share of memory
-OWN_FILES_LEFT_OUT = Notice("The workspace itself is left out.")
+OWN_FILES_LEFT_OUT = Notice("The workspace's own files are left out.")
 LOOK_SECONDS = 2.0  # between two looks whether the library still stands where it stood
 
 Stream = Generator[Event, None, ImportFinished]
@@ -63,6 +63,7 @@ def import_files(
         The counts: `done` has those with warnings too, `failed` the encrypted ones.
 
     Raises:
+        OnlyOwnFilesError: There are no other files.
         WorkspaceError, DiskFullError, DamagedLibraryError: The library cannot be used.
         WorkspaceGoneError: It was deleted, moved or replaced meanwhile, and what was read is lost.
     """
@@ -73,6 +74,8 @@ def import_files(
         if stop.asked:
             break
         files.append(file)
+    if left_out.was_met and not files and not stop.asked:
+        raise OnlyOwnFilesError
     with Library(workspace.library) as library, ExitStack() as held:
         files = _with_sizes(files, lambda path: row.bytes if (row := library.row_of(path)) else 0)
         with _beginning(workspace):
@@ -85,7 +88,7 @@ def import_files(
 
 def own_files(workspace: Workspace) -> LeftOut:
     """What no import and no watched folder takes for documents."""
-    return LeftOut(workspace.root, but=workspace.sample)
+    return LeftOut(workspace.root, workspace.own_names, but=workspace.sample)
 
 
 def interrupted_import(workspace: Workspace) -> Interrupted | None:

@@ -12,6 +12,7 @@ from core.corpus.search import highlight_spans
 from core.documents.document import PAGE_BREAK, PageConfidence
 from core.events import Event, Notice, TextIndexed
 from core.runs.folder import Workspace
+from core.system_errors import DiskFullError, ReadOnlyWorkspaceError
 from core.tasks.import_files import interrupted_import
 
 ROWS_AT_ONCE = 2_000
@@ -122,14 +123,15 @@ def search_library(
 ) -> Generator[Event, None, list[SearchHit]]:
     """The documents that hold the words, best first, also those that an import left unindexed when it was stopped.
 
-    Where nothing can be written those are not found, and a `Notice` counts them.
+    Where nothing can be written, or the disk is full, those are not found, and a `Notice` counts them.
     """
     with Library(workspace.library, for_reading=True) as library:
-        if library.is_writable:
-            indexed = library.index_texts()
+        indexed = library.index_texts()
+        try:
             while not stop.asked and (step := next(indexed, None)):
                 yield TextIndexed(*step)
-        elif left := library.texts_to_index:
+        except (ReadOnlyWorkspaceError, DiskFullError):
+            left = library.texts_to_index
             yield Notice(
                 f"Not searched, for nothing can be written here: {left:,} document{'s' * (left != 1)} "
                 "that an import left unindexed."

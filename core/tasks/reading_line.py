@@ -284,6 +284,7 @@ def _imported(
         confidence=document.confidence if document else NO_OCR,
         bytes=file_bytes,
         seconds=seconds,
+        kept_state=recorded.kept_state,
     )
 
 

@@ -9,11 +9,12 @@ from pathlib import Path
 from core.control import StopToken
 from core.corpus.library import Library
 from core.documents.document import Source
-from core.documents.folders import find_files, ledger_path, source_of
+from core.documents.folders import find_files, is_there, ledger_path
 from core.documents.left_out import LeftOut
 from core.errors import MissingPathError
 from core.events import FilesChanged, Notice
 from core.runs.folder import Workspace
+from core.system_errors import absolute_path
 from core.tasks.import_files import OWN_FILES_LEFT_OUT, own_files
 
 POLL_MS = 200  # how soon a stop is heard, and how often files are asked whether they grow
@@ -32,16 +33,20 @@ def watch_folder(
     """Tell of files below `folder` that the library lacks or has in an older form, until asked to stop.
 
     Begins with those that changed while nobody watched. Hidden files, and the workspace's own, are left alone, as in
-    every import; a notice says so where the workspace lies there.
+    every import; a notice says so where the workspace lies there, or the folder is one of its own.
 
     Raises:
         MissingPathError: The folder is not there, or not any more.
     """
+    folder = absolute_path(folder)  # the watcher tells absolute paths
     if not folder.is_dir():
         raise MissingPathError(folder)
     growing = Growing()
     left_out = own_files(workspace)
-    if left_out.lies_below(folder) or left_out.holds(folder):
+    if left_out.lies_below(folder):
+        left_out = left_out.without_exception()
+        yield OWN_FILES_LEFT_OUT
+    elif left_out.holds(folder):
         yield OWN_FILES_LEFT_OUT
     changes = _changes(folder, left_out)
     next(changes)  # watching has begun: what changes from here on is not missed
@@ -62,7 +67,7 @@ def watch_folder(
 
 def files_there(changed: FilesChanged) -> list[Path]:
     """The files of an event that have not gone again meanwhile, as an import takes them."""
-    return [Path(path) for path in changed.paths if source_of(path).path.exists()]
+    return [path for path in map(Path, changed.paths) if is_there(path)]
 
 
 class Growing:
@@ -120,14 +125,21 @@ def _changes(folder: Path, left_out: LeftOut) -> Iterator[list[Path] | None]:
                 while True:
                     told = watcher.watch(POLL_MS, STEP_MS, POLL_MS, None)
                     if isinstance(told, set):
-                        inside = {
-                            Path(path).relative_to(watched) for change, path in told if change != DELETED
-                        }
+                        inside = {_below(watched, path) for change, path in told if change != DELETED}
                         yield _files_told(inside, folder, left_out)
                     else:
                         yield []
             except WatchfilesRustInternalError:
                 continue
+
+
+def _below(watched: Path, told: str) -> Path:
+    """What a watcher tells, as a path from the watched folder on.
+
+    Some systems tell it by another path to the same folder, without links: /private/tmp for /tmp.
+    """
+    path = Path(told)
+    return path.relative_to(watched if path.is_relative_to(watched) else watched.resolve())
 
 
 @contextmanager

@@ -2,11 +2,13 @@
 
 import os
 import sys
+from fnmatch import fnmatch
 
 import pytest
 from PySide6.QtCore import QByteArray, QSettings
 
 from app.main_window import MainWindow
+from app.report import LOG_NAME
 from app.settings import WindowSettings
 from core.config.corpus import CleaningConfig, ImportConfig
 from core.runs.folder import Workspace
@@ -94,6 +96,17 @@ def test_what_the_window_wrote_itself_stays(workspace, qtbot):
     again = WindowSettings(workspace.root)
     assert not (workspace.root / "window.ini.unused").exists()
     assert (again.geometry, again.reading) == (settings.geometry, settings.reading)
+
+
+def test_what_the_window_writes_has_one_of_the_workspace_s_own_names(written):
+    workspace = written("[window]\ntab=@Variant(\\0)\n")
+    settings = WindowSettings(workspace.root)
+    settings.tab = "trainTab"
+    settings.save()
+    (workspace.root / f"{LOG_NAME}.1").touch()
+    found = [path.name for path in workspace.root.iterdir()]
+    assert {"window.ini", "window.ini.unused"} < set(found)
+    assert [name for name in found if not any(fnmatch(name, own) for own in workspace.own_names)] == []
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes and links are files of POSIX")

@@ -63,6 +63,29 @@ def test_a_task_that_is_ended_while_torch_loads_stops_at_its_next_safe_point(tra
     assert signalled_after_import(process, "torch.version", number) == (130, told)
 
 
+def test_a_task_that_is_signalled_twice_ends_at_once_and_quietly(trained):
+    process = start("--workspace", trained.root, "generate", "first")
+    lines = iter(process.stderr)
+    for awaited in ("torch.version", "stopping at the next safe point ..."):
+        assert any(line.rpartition("|")[2].strip() == awaited for line in lines)
+        process.send_signal(signal.SIGINT)
+    said = [line for line in lines if not line.startswith(IMPORT_LINE)]
+    assert (process.wait(), said, process.stdout.read()) == (130, [], "")
+    process.stdout.close()
+    process.stderr.close()
+
+
+def test_nothing_is_imported_before_the_handlers_stand_that_they_do_not_need():
+    look = "import sys, {}; print(*sorted(set(sys.modules) - {{'core', 'core.signals'}}))"
+    first, second = (
+        subprocess.run(
+            [sys.executable, "-c", look.format(name)], cwd=ROOT, capture_output=True, text=True, check=True
+        ).stdout
+        for name in ("signal", "core.signals")
+    )
+    assert first == second
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_window_that_is_ended_as_it_starts_says_nothing(tmp_path, number, monkeypatch):
     monkeypatch.setenv("QT_QPA_PLATFORM", "offscreen")

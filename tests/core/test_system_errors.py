@@ -12,6 +12,7 @@ from core.system_errors import (
     DiskFullError,
     ReadOnlyWorkspaceError,
     WorkspaceError,
+    output_error,
     system_error,
     workspace_error,
 )
@@ -46,7 +47,8 @@ def test_every_refusal_has_a_sentence_and_a_remedy(number):
     for error in (system_error(refusal(number)), system_error(refusal(number, "a.txt"))):
         assert error.message.endswith(".")
         assert error.remedy.endswith((".", ")"))
-    assert number in (errno.ENOSPC, errno.EDQUOT) or "a.txt" in error.message
+    assert "a.txt" in error.message
+    assert output_error(refusal(number)).message.endswith(".")
 
 
 def test_a_refusal_without_a_number_has_a_sentence_too():
@@ -64,6 +66,18 @@ def test_the_sentences_survive_the_way_out_of_a_worker_process(tmp_path):
         for error in (workspace_error(tmp_path, refusal(number)), system_error(refusal(number))):
             again = pickle.loads(pickle.dumps(error))
             assert (type(again), again.message, again.remedy) == (type(error), error.message, error.remedy)
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])
+def test_output_that_finds_no_room_is_told_as_output(number):
+    for error in (system_error(refusal(number)), output_error(refusal(number))):
+        assert error.message == "The disk is full: the output could not be written."
+        assert "--resume" not in error.remedy
+
+
+@pytest.mark.parametrize("number", [errno.EACCES, errno.EPERM, errno.EROFS])
+def test_a_workspace_error_offers_another_workspace_once(tmp_path, number):
+    assert " or work " not in workspace_error(tmp_path, refusal(number)).remedy
 
 
 def test_a_workspace_error_offers_another_workspace(tmp_path):

@@ -2,6 +2,7 @@
 
 import json
 import signal
+import sys
 import threading
 
 import pytest
@@ -41,6 +42,7 @@ from core.events import (
     TokenWritten,
 )
 from core.runs.journal import KINDS
+from core.signals import exit_at_once
 from core.tasks.bench_events import BenchFact, BenchMeasured, FuzzChecked, FuzzFound, WorkspaceFuzzChecked
 from core.terminal import follow, print_record, print_table
 
@@ -149,13 +151,28 @@ def test_a_request_to_end_sets_the_stop_token_and_the_stream_ends_in_its_own_tim
     assert "saved" in capsys.readouterr().out
 
 
-def test_a_second_ctrl_c_is_the_system_s_to_handle():
+def test_a_second_ctrl_c_ends_the_program_at_once():
     def handlers(stop):
         yield Notice("")
         signal.raise_signal(signal.SIGINT)
         return signal.getsignal(signal.SIGINT)
 
-    assert follow(handlers, as_json=True)[0] == signal.SIG_DFL
+    assert follow(handlers, as_json=True)[0] is exit_at_once
+
+
+def test_ctrl_c_in_the_middle_of_what_is_written_to_stderr_stops_too(monkeypatch, capfd):
+    class Writing:
+        def write(self, text):
+            raise RuntimeError("reentrant call")
+
+    def until_stopped(stop):
+        with monkeypatch.context() as patched:
+            patched.setattr(sys, "stderr", Writing())
+            signal.raise_signal(signal.SIGINT)
+        yield Notice("")
+
+    assert follow(until_stopped, as_json=True) == (None, True)
+    assert capfd.readouterr().err == "stopping at the next safe point ...\n"
 
 
 def test_the_signals_are_given_back_where_the_stream_fails():

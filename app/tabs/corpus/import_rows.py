@@ -87,14 +87,16 @@ class ImportRows:
 
     def _ended(self, event: FileImported, shown: DocumentRow | None) -> DocumentRow:
         before = self._before.pop(event.path, shown)
+        if before and event.kept_state:
+            return replace(before, state=event.kept_state, reason=event.reason, is_outdated=True)
         if before and before.state in WITH_TEXT and event.state not in WITH_TEXT and event.document_id:
-            return replace(before, reason=event.reason)  # the text of an earlier import stays
+            return replace(before, reason=event.reason)  # it is as it was when it was read before
         return DocumentRow(
             id=event.document_id or (before.id if before else 0),
             path=event.path,
             name=before.name if before else _name_of(event.path),
             kind=event.kind,
-            state=event.state,
+            state=event.kept_state or event.state,
             reason=event.reason,
             pages=event.pages,
             characters=event.characters,
@@ -104,6 +106,7 @@ class ImportRows:
             seconds=event.seconds,
             similarity=0.0,
             near="",
+            is_outdated=bool(event.kept_state),
         )
 
 

@@ -11,6 +11,7 @@ from app.errors import present
 from app.jobs.job import Job, OpenStream
 from app.jobs.lanes import Lanes
 from app.tabs.corpus.tab import CorpusTab
+from core.errors import UnknownDocumentError
 from core.runs.folder import Workspace
 from core.tasks.change_library import (
     find_near_duplicates,
@@ -42,7 +43,7 @@ class LibraryController(QObject):
         super().__init__(parent)
         self._tab, self._workspace, self._lanes = tab, workspace, lanes
         self.undo_stack = QUndoStack(self)
-        self.undo_stack.indexChanged.connect(self._drop_refused)
+        self.undo_stack.indexChanged.connect(self._step_over_refused)
         self._listed: set[str] = set()
         tab.include_requested.connect(self.include)
         tab.remove_requested.connect(self.remove)
@@ -86,7 +87,7 @@ class LibraryController(QObject):
         )
 
     def _push(self, text: str, do: Callable[[], Job], back: Callable[[], Job]) -> None:
-        self.undo_stack.push(_Change(text, do, back, self._drop_refused))
+        self.undo_stack.push(_Change(text, do, back, self._step_over_refused))
 
     def _include(self, document_ids: Sequence[int], included: bool) -> Job:
         job = self.start(partial(set_included, self._workspace, document_ids, included))
@@ -104,12 +105,15 @@ class LibraryController(QObject):
         return job
 
     @Slot()
-    def _drop_refused(self) -> None:
-        """Take the steps that the library refused off both ends that a user can reach; the others stay."""
+    def _step_over_refused(self) -> None:
+        """Put the stack where the library is, as far as its next steps go: one that was refused is to be done yet.
+
+        Obsolete steps go. To undo or redo a step in these ways changes nothing but the stack.
+        """
         stack = self.undo_stack
-        while stack.canUndo() and stack.command(stack.index() - 1).isObsolete():
-            stack.undo()  # of an obsolete command: it goes, and does nothing
-        while stack.canRedo() and stack.command(stack.index()).isObsolete():
+        while stack.canUndo() and _differs(stack.command(stack.index() - 1), is_done=True):
+            stack.undo()
+        while stack.canRedo() and _differs(stack.command(stack.index()), is_done=False):
             stack.redo()
 
     @Slot()
@@ -172,7 +176,10 @@ class LibraryController(QObject):
 class _Change(QUndoCommand):
     """A change of the library and its reverse. Both only begin: the rows follow when the library did.
 
-    One that the library refuses is obsolete: neither it nor its reverse can be done.
+    Obsolete where the library refused it from the beginning, or has one of its documents no more: then neither it nor
+    its reverse can be done. What was refused for another reason, such as a full disk, can be asked for again.
+
+    `is_done` says whether it is done in the library, None while the library is about it.
     """
 
     def __init__(
@@ -180,17 +187,44 @@ class _Change(QUndoCommand):
     ) -> None:
         super().__init__(text)
         self._do, self._back, self._refused = do, back, refused
+        self._was_done = self._is_done = False
+        self._jobs = 0
+
+    @property
+    def is_done(self) -> bool | None:
+        return None if self._jobs else self._is_done
 
     def redo(self) -> None:
-        self._do().failed.connect(self._refuse)
+        if self.is_done is not True:
+            self._follow(self._do(), self._did)
 
     def undo(self) -> None:
-        self._back().failed.connect(self._refuse)
+        if self.is_done is not False:
+            self._follow(self._back(), self._undid)
 
-    def _refuse(self, _error: Exception) -> None:
+    def _follow(self, job: Job, end: Callable[[object], None]) -> None:
+        self._jobs += 1
+        job.ended.connect(end)
+        job.failed.connect(self._refuse)
+
+    def _did(self, _result: object) -> None:
+        self._jobs -= 1
+        self._was_done = self._is_done = True
+
+    def _undid(self, _result: object) -> None:
+        self._jobs -= 1
+        self._is_done = False
+
+    def _refuse(self, error: Exception) -> None:
+        self._jobs -= 1
         if shiboken6.isValid(self):  # the stack may have let go of it while its job ran
-            self.setObsolete(True)
+            if isinstance(error, UnknownDocumentError) or not self._was_done:
+                self.setObsolete(True)
             self._refused()
+
+
+def _differs(step: QUndoCommand, is_done: bool) -> bool:
+    return step.isObsolete() or (isinstance(step, _Change) and step.is_done is (not is_done))
 
 
 def _documents(document_ids: Sequence[int]) -> str:

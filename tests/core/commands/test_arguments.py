@@ -50,6 +50,10 @@ LONG = "9" * 5000
         (["train", "--preset", ""], 2, "it is empty"),
         (["generate", ""], 1, "There is no run named ''"),
         (["fuzz-import", "--kept", ""], 2, "it is empty"),
+        (["fuzz-workspace", "--kept", ""], 2, "it is empty"),
+        (["import", "a\0b"], 2, "no file could have such a name"),
+        (["train", "a\0b"], 2, "no file could have such a name"),
+        (["fuzz-workspace", "--kept", "a\0b"], 2, "no file could have such a name"),
     ],
 )
 def test_an_odd_argument_is_told_in_a_sentence(trained, command, arguments, code, told):
@@ -65,6 +69,7 @@ def test_an_odd_argument_is_told_in_a_sentence(trained, command, arguments, code
         ("~nobody-of-that-name/x", 2, "there is no home folder for '~nobody-of-that-name'"),
         ("a" * 5000, 1, "file name too long"),
         ("main.py", 1, "not a directory"),
+        ("a\0b", 2, "no file could have such a name"),
     ],
 )
 @pytest.mark.parametrize("arguments", [["runs"], ["documents"], ["search", "a"]])
@@ -72,6 +77,17 @@ def test_an_odd_workspace_is_told_in_a_sentence(command, workspace, arguments, c
     ended, out, err = command("--workspace", workspace, *arguments)
     assert (ended, out) == (code, "")
     assert told in " ".join(err.replace("│", " ").split())
+
+
+def test_a_current_folder_that_was_removed_is_named(tmp_path, monkeypatch, command):
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    code, out, err = command("--workspace", "rel", "runs")
+    assert (code, out) == (1, "")
+    assert err.startswith(
+        "error: The system refused the current folder: no such file or directory.\nChange to"
+    )
 
 
 def test_a_workspace_of_any_bytes_is_a_workspace(tmp_path, command):
@@ -148,7 +164,35 @@ def test_output_onto_a_full_disk_is_told(trained):
                 check=False,
             )
         assert ended.returncode == 1
-        assert ended.stderr.startswith("error: The disk is full")
+        assert ended.stderr.startswith("error: The disk is full: the output could not be written.\nFree some")
+        assert "--resume" not in ended.stderr
+
+
+def test_what_a_command_printed_before_it_failed_is_flushed_without_a_word_of_a_closed_pipe(trained):
+    script = (
+        "import sys\n"
+        "from core import cli\n"
+        "from core.errors import NothingInterruptedError\n"
+        "def fail(_):\n"
+        "    print('something')\n"
+        "    raise NothingInterruptedError\n"
+        "cli.Catalog = fail\n"
+        f"sys.exit(cli.run(['--workspace', {str(trained.root)!r}, 'runs'], None))\n"
+    )
+    buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    process = subprocess.Popen(
+        [sys.executable, "-c", script],
+        cwd=ROOT,
+        env=buffered,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    process.stdout.close()
+    with process.stderr:
+        said = process.stderr.read()
+    assert (process.wait(), said.count("\n")) == (1, 2)
+    assert said.startswith("error: No import was interrupted")
 
 
 def test_a_refusal_of_the_system_that_nobody_foresaw_is_a_sentence(monkeypatch, command, tmp_path):

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from core.corpus.library import Library
+from core.runs.folder import Workspace
 
 ROOT = Path(__file__).parents[3]
 # Permissions do not bind root while it has these two capabilities; without them, they do.
@@ -119,6 +120,24 @@ def test_a_search_says_what_it_cannot_make_searchable(filled):
     set_modes(filled.root, 0o755, 0o644)
     assert ended.returncode == 0
     assert "Not searched, for nothing can be written here: 3 documents" in ended.stdout
+
+
+def test_a_search_after_a_kill_says_what_it_cannot_make_searchable(filled, fill, tmp_path):
+    with Library(
+        filled.library
+    ):  # a kill leaves the journal and its index, which the last to close takes away
+        fill(filled, {"pond.txt": "the heron stands in the pond"})
+        killed = Workspace(shutil.copytree(filled.root, tmp_path / "killed"))
+    assert {f"library.sqlite{end}" for end in ("", "-wal", "-shm")} <= {
+        path.name for path in killed.root.iterdir()
+    }
+    set_modes(killed.root, 0o555, 0o444)
+    ended = bound(killed.root, "search", "heron")
+    listed = bound(killed.root, "documents")
+    set_modes(killed.root, 0o755, 0o644)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert "Not searched, for nothing can be written here: 4 documents" in ended.stdout
+    assert "pond.txt" in listed.stdout
 
 
 def test_a_journal_that_cannot_be_read_without_writing_is_told(filled):

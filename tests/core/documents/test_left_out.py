@@ -1,4 +1,4 @@
-"""A folder that is left out is left out by whichever path it is reached."""
+"""What is left out of a folder is left out by whichever path it is reached, and nothing beside it is."""
 
 import os
 from pathlib import Path
@@ -8,6 +8,12 @@ import pytest
 from core.documents.folders import find_files
 from core.documents.left_out import LeftOut
 
+NAMES = ("library.sqlite*", "runs", "sample", "measurements.json")
+
+
+def left_out_of(workspace: Path) -> LeftOut:
+    return LeftOut(workspace, NAMES, but=workspace / "sample")
+
 
 @pytest.fixture
 def workspace(tmp_path) -> Path:
@@ -15,6 +21,8 @@ def workspace(tmp_path) -> Path:
         "workspace/library.sqlite",
         "workspace/runs/a/b.txt",
         "workspace/sample/s.txt",
+        "workspace/kept.txt",
+        "workspace/thesis/chapter.txt",
         "docs/d.txt",
     ):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
@@ -28,7 +36,7 @@ def found(workspace, monkeypatch):
     monkeypatch.chdir(workspace.parent)
 
     def search(*paths: str | Path) -> tuple[list[str], bool]:
-        left_out = LeftOut(workspace, but=workspace / "sample")
+        left_out = left_out_of(workspace)
         names = [file.source.name for file in find_files(list(map(Path, paths)), left_out)]
         return names, left_out.was_met
 
@@ -38,22 +46,24 @@ def found(workspace, monkeypatch):
 @pytest.mark.parametrize(
     "path",
     [
-        "workspace",
-        "docs/../workspace",
         "workspace/runs",
+        "docs/../workspace/runs",
         "workspace/runs/a/b.txt",
         "workspace/library.sqlite",
-        "workspace/old.zip/inner.txt",
-        "workspace/gone.txt",
+        "workspace/library.sqlite-wal",
+        "workspace/runs/old.zip/inner.txt",
+        "workspace/runs/gone.txt",
     ],
 )
 def test_nothing_in_it_is_found_however_it_is_named(found, workspace, path):
-    (workspace / "old.zip").write_bytes(b"PK")
+    (workspace / "runs" / "old.zip").write_bytes(b"PK")
     assert found(path) == ([], True)
 
 
 def test_a_search_of_what_holds_it_goes_around_it(found, workspace):
-    assert found(workspace.parent) == (["d.txt"], True)
+    kept = ["chapter.txt", "kept.txt"]
+    assert found(workspace.parent) == (["d.txt", *kept[::-1]], True)
+    assert found(workspace) == (kept[::-1], True)
     assert found("docs") == (["d.txt"], False)
 
 
@@ -61,27 +71,43 @@ def test_the_folder_that_is_allowed_is_found_where_it_is_named(found):
     assert found("workspace/sample", "workspace/sample/s.txt") == (["s.txt"], False)
 
 
+def test_documents_that_lie_beside_its_own_files_are_found(found, workspace):
+    assert found("workspace/kept.txt", "workspace/thesis") == (["kept.txt", "chapter.txt"], False)
+    (workspace / "Runs").mkdir()
+    (workspace / "Runs" / "race.txt").touch()
+    assert found("workspace/Runs") == (["race.txt"], False)
+
+
+def test_a_folder_of_its_own_that_lies_elsewhere_is_left_out_there(found, workspace):
+    elsewhere = workspace.parent / "docs" / "large"
+    (workspace / "runs").rename(elsewhere)
+    (workspace / "runs").symlink_to(elsewhere)
+    assert found("docs") == (["d.txt"], True)
+    assert found("workspace/runs") == found("docs/large/a") == ([], True)
+
+
 def test_links_into_it_lead_nowhere(found, workspace):
     docs = workspace.parent / "docs"
-    (docs / "all").symlink_to(workspace)
     (docs / "part").symlink_to(workspace / "runs")
     (docs / "file.txt").symlink_to(workspace / "runs" / "a" / "b.txt")
     (docs / "loop").symlink_to(docs / "loop")
     names, was_met = found("docs")
     assert (names, was_met) == (["d.txt", "loop"], True)
-    assert found("docs/all") == found("docs/file.txt") == found("docs/part/a") == ([], True)
+    assert found("docs/file.txt") == found("docs/part/a") == ([], True)
 
 
 def test_it_is_left_out_where_it_is_a_link_itself(workspace, tmp_path):
     (tmp_path / "link").symlink_to(workspace)
-    left_out = LeftOut(tmp_path / "link", but=tmp_path / "link" / "sample")
-    assert [file.source.name for file in find_files([tmp_path], left_out)] == ["d.txt"]
+    left_out = left_out_of(tmp_path / "link")
+    names = ["d.txt", "kept.txt", "chapter.txt"]
+    assert [file.source.name for file in find_files([tmp_path], left_out)] == names
     assert [file.source.name for file in find_files([workspace / "sample"], left_out)] == ["s.txt"]
 
 
 def test_it_lies_below_what_holds_it_only(workspace, tmp_path):
-    left_out = LeftOut(workspace, but=workspace / "sample")
+    left_out = left_out_of(workspace)
     assert left_out.lies_below(tmp_path)
+    assert left_out.lies_below(workspace)
     assert left_out.lies_below(Path(os.sep))
     assert not left_out.lies_below(tmp_path / "docs")
     assert not left_out.lies_below(tmp_path / "gone")

@@ -1,8 +1,12 @@
 """Paths of a workspace, and which names a run can have."""
 
+from fnmatch import fnmatch
+
 import pytest
+from filelock import FileLock
 
 from core.errors import BadRunNameError
+from core.runs.files import writing_whole
 from core.runs.folder import Workspace
 from core.system_errors import WorkspaceError
 
@@ -50,6 +54,15 @@ def test_a_workspace_that_cannot_be_made_says_why(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(WorkspaceError, match="not a directory"):
         Workspace(tmp_path / "file" / "below").prepare()
+
+
+def test_all_that_is_written_has_one_of_the_workspace_s_own_names(trained):
+    trained.sample.mkdir()
+    with writing_whole(trained.measurements), FileLock(trained.root / ".import-1.lock"):
+        found = [path.name for path in trained.root.iterdir()]
+    assert any(name.endswith(".draft") for name in found)
+    assert [name for name in found if not any(fnmatch(name, own) for own in trained.own_names)] == []
+    assert not any(fnmatch("thesis.txt", own) for own in trained.own_names)
 
 
 def test_checkpoints_sort_by_step(tmp_path):

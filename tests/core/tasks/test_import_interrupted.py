@@ -154,7 +154,7 @@ def test_a_long_import_ends_soon_after_its_workspace_went(tmp_path, folder, monk
 # The workspace itself
 
 
-def test_the_workspace_is_left_out_of_what_is_imported_and_that_is_said_once(tmp_path, folder):
+def test_the_workspace_s_own_files_are_left_out_of_what_is_imported_and_that_is_said_once(tmp_path, folder):
     workspace = Workspace(tmp_path / "workspace")
     workspace.prepare()
     workspace.runs.joinpath("notes.txt").write_text("mine", encoding="utf-8")
@@ -163,3 +163,21 @@ def test_the_workspace_is_left_out_of_what_is_imported_and_that_is_said_once(tmp
     paths = [event.path for event in events if isinstance(event, FileImported)]
     assert len(paths) == 5
     assert not any(str(workspace.root) in path for path in paths)
+
+
+def test_documents_kept_in_the_workspace_s_folder_are_imported(tmp_path):
+    workspace = Workspace(tmp_path / "workspace")
+    (workspace.root / "papers").mkdir(parents=True)
+    (workspace.root / "papers" / "thesis.txt").write_text("mine", encoding="utf-8")
+    events = list(import_files([workspace.root / "papers"], ImportConfig(), workspace, StopToken()))
+    assert [event.state for event in events if isinstance(event, FileImported)] == ["done"]
+    assert not [event for event in events if isinstance(event, Notice)]
+
+
+def test_an_import_of_nothing_but_the_workspace_s_own_files_fails(tmp_path, command):
+    workspace = Workspace(tmp_path / "workspace")
+    workspace.prepare()
+    for path in (workspace.root, workspace.runs):
+        code, out, err = command("--workspace", workspace.root, "import", path)
+        assert (code, out) == (1, "")
+        assert err.startswith("error: The workspace's own files are left out, and nothing else was named.")

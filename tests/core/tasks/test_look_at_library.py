@@ -4,13 +4,15 @@ import pytest
 
 from core.config.corpus import CleaningConfig, ImportConfig
 from core.control import StopToken
+from core.corpus import search_index
 from core.corpus.duplicates import digest_text
 from core.corpus.library import Library
 from core.corpus.reading import Digested
 from core.documents.document import Document, PageConfidence
 from core.errors import UnknownDocumentError
-from core.events import QueuedFile
+from core.events import Notice, QueuedFile, TextIndexed
 from core.runs.folder import Workspace
+from core.system_errors import DiskFullError, ReadOnlyWorkspaceError
 from core.tasks import look_at_library
 from core.tasks.look_at_library import (
     DocumentsListed,
@@ -149,3 +151,26 @@ def test_an_import_that_never_ended_is_found(workspace, stop):
         library.begin_import(["/docs"], ImportConfig(), [QueuedFile("/docs/a", "text", 1)])
     _, found = result_of(find_interrupted(workspace, stop))
     assert found.left == 1
+
+
+@pytest.mark.parametrize("refusal", [DiskFullError, ReadOnlyWorkspaceError])
+def test_a_search_that_can_index_some_texts_only_finds_those_and_counts_the_others(
+    workspace, keep, stop, monkeypatch, refusal
+):
+    keep("indexed.txt", "a grey heron")
+    for name in ("first.txt", "second.txt", "third.txt"):
+        keep(name, f"the heron of {name}", indexed=False)
+    index = search_index._index
+
+    def refuse_the_second(database, numbers):
+        if 2 not in numbers:
+            raise refusal(workspace.library, *(["it is full"] if refusal is ReadOnlyWorkspaceError else []))
+        index(database, numbers)
+
+    monkeypatch.setattr(search_index, "STEP_DOCUMENTS", 1)
+    monkeypatch.setattr(search_index, "_index", refuse_the_second)
+    events, hits = result_of(search_library(workspace, "heron", stop))
+    assert events[0] == TextIndexed(1, 3)
+    assert isinstance(events[1], Notice)
+    assert "2 documents" in events[1].text
+    assert {hit.document_id for hit in hits} == {1, 2}

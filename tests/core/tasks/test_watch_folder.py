@@ -1,5 +1,6 @@
 """A watched folder tells of what is new or changed, once it is whole, and of nothing else."""
 
+import errno
 import os
 import shutil
 import sys
@@ -14,6 +15,7 @@ from core.corpus.reading import Digested
 from core.documents.document import Document, Source
 from core.documents.folders import ledger_path
 from core.errors import MissingPathError
+from core.events import FilesChanged
 from core.runs.folder import Workspace
 from core.tasks import watch_folder as module
 from core.tasks.import_files import OWN_FILES_LEFT_OUT
@@ -127,11 +129,13 @@ def test_the_workspace_in_the_folder_is_left_alone(workspace, tmp_path, stop, fo
     monkeypatch.setattr(module, "POLL_MS", 50)
     monkeypatch.setattr(module, "QUIET_SECONDS", 0.1)
     (folder / "a.txt").write_text("baa", encoding="utf-8")
-    (workspace.root / "before.txt").write_text("baa", encoding="utf-8")
+    workspace.sample.mkdir()
+    (workspace.sample / "before.txt").write_text("baa", encoding="utf-8")
     stream = watch_folder(workspace, tmp_path, stop)
     assert next(stream) == OWN_FILES_LEFT_OUT
     assert names(next(stream)) == ["a.txt"]
-    (workspace.root / "later.txt").write_text("baa", encoding="utf-8")
+    (workspace.sample / "later.txt").write_text("baa", encoding="utf-8")
+    (workspace.runs / "later.txt").write_text("baa", encoding="utf-8")
     workspace.runs.joinpath("folder").mkdir()
     (folder / "b.txt").write_text("baa", encoding="utf-8")
     assert names(next(stream)) == ["b.txt"]
@@ -143,6 +147,37 @@ def test_a_watched_folder_of_the_workspace_s_own_is_said_to_be_left_out(workspac
     stream = watch_folder(workspace, workspace.root / watched, stop)
     assert next(stream) == OWN_FILES_LEFT_OUT
     stream.close()
+
+
+@pytest.mark.parametrize("spelled", [".", "inner", "../meadow/inner", "inner/.."])
+def test_a_folder_named_from_the_current_one_is_watched(workspace, folder, stop, monkeypatch, spelled):
+    monkeypatch.setattr(module, "POLL_MS", 50)
+    monkeypatch.setattr(module, "QUIET_SECONDS", 0.1)
+    (folder / "inner").mkdir()
+    (folder / "inner" / "a.txt").write_text("baa", encoding="utf-8")
+    monkeypatch.chdir(folder)
+    stream = watch_folder(workspace, Path(spelled), stop)
+    assert next(stream).paths == (str(folder / "inner" / "a.txt"),)
+    (folder / "inner" / "b.txt").write_text("baa", encoding="utf-8")
+    assert next(stream).paths == (str(folder / "inner" / "b.txt"),)
+    stream.close()
+
+
+def test_what_is_told_by_another_path_to_the_folder_is_told_of_the_folder(tmp_path):
+    (tmp_path / "private" / "meadow").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(tmp_path / "private")
+    watched = tmp_path / "link" / "meadow"
+    assert module._below(watched, str(watched / "a.txt")) == Path("a.txt")
+    assert module._below(watched, str(tmp_path / "private" / "meadow" / "in" / "a.txt")) == Path("in/a.txt")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has other permissions")
+def test_a_folder_that_must_not_be_entered_any_more_has_no_files_there(tmp_path, monkeypatch):
+    def refuse(self, *, follow_symlinks=True):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(self))
+
+    monkeypatch.setattr(Path, "stat", refuse)
+    assert module.files_there(FilesChanged((str(tmp_path / "a.txt"),))) == []
 
 
 def test_a_stop_ends_it(stop, watching):

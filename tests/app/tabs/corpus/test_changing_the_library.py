@@ -12,7 +12,7 @@ from core.corpus.duplicates import digest_text
 from core.corpus.library import Library
 from core.corpus.reading import Digested
 from core.documents.document import Document
-from core.errors import UserFacingError
+from core.errors import UnknownDocumentError, UserFacingError
 from tests.app.tabs.corpus.conftest import a_row, finished
 
 
@@ -272,6 +272,11 @@ def refuse(*_arguments):
     yield
 
 
+def unknown(*_arguments):
+    raise UnknownDocumentError(2)
+    yield
+
+
 def undo_steps(controller):
     stack = controller.library.undo_stack
     return [stack.text(place) for place in range(stack.count())]
@@ -308,11 +313,13 @@ def test_a_step_that_was_refused_below_another_one_goes_when_it_is_reached(
     qtbot.waitUntil(lanes.at_rest)
 
 
-def test_an_undo_that_is_refused_takes_that_step_alone(qtbot, three, controller, shown, monkeypatch):
+def test_an_undo_of_what_the_library_has_no_more_takes_that_step_alone(
+    qtbot, three, controller, shown, monkeypatch
+):
     controller.library.include([1], False)
     controller.library.remove([2])
     qtbot.waitUntil(lambda: shown() == ["a.txt", "c.txt"])
-    monkeypatch.setattr(library_controller, "restore_documents", refuse)
+    monkeypatch.setattr(library_controller, "restore_documents", unknown)
     redo_offered = []
     controller.library.undo_stack.canRedoChanged.connect(redo_offered.append)
     controller.library.undo_stack.undo()
@@ -321,6 +328,59 @@ def test_an_undo_that_is_refused_takes_that_step_alone(qtbot, three, controller,
     assert not redo_offered or not redo_offered[-1]
     controller.library.undo_stack.undo()
     qtbot.waitUntil(lambda: three.table.summary.documents == 2)
+
+
+def test_an_undo_and_a_redo_that_are_refused_for_the_moment_can_be_asked_for_again(
+    qtbot, three, controller, shown, monkeypatch, lanes
+):
+    stack = controller.library.undo_stack
+    controller.library.include([1], False)
+    controller.library.remove([2])
+    qtbot.waitUntil(lambda: shown() == ["a.txt", "c.txt"])
+    with monkeypatch.context() as patched:
+        patched.setattr(library_controller, "restore_documents", refuse)
+        stack.undo()
+        qtbot.waitUntil(three.banner.isVisible)
+    assert undo_steps(controller) == ["leave out 1 document", "remove 1 document"]
+    assert (stack.undoText(), stack.redoText()) == ("remove 1 document", "")
+    stack.undo()
+    qtbot.waitUntil(lambda: shown() == ["a.txt", "b.txt", "c.txt"])
+    qtbot.waitUntil(lanes.at_rest)
+    three.banner.hide()
+    with monkeypatch.context() as patched:
+        patched.setattr(library_controller, "remove_documents", refuse)
+        stack.redo()
+        qtbot.waitUntil(three.banner.isVisible)
+    assert (stack.undoText(), stack.redoText()) == ("leave out 1 document", "remove 1 document")
+    stack.redo()
+    qtbot.waitUntil(lambda: shown() == ["a.txt", "c.txt"])
+    qtbot.waitUntil(lanes.at_rest)
+
+
+@pytest.mark.parametrize("both", [True, False], ids=["both refused", "the later one refused"])
+def test_steps_that_are_refused_while_others_wait_are_still_those_of_the_library(
+    qtbot, three, controller, shown, monkeypatch, lanes, both
+):
+    stack = controller.library.undo_stack
+    controller.library.include([1], False)
+    controller.library.remove([2])
+    qtbot.waitUntil(lambda: shown() == ["a.txt", "c.txt"])
+    qtbot.waitUntil(lanes.at_rest)
+    with monkeypatch.context() as patched:
+        patched.setattr(library_controller, "restore_documents", refuse)
+        if both:
+            patched.setattr(library_controller, "set_included", refuse)
+        stack.undo()
+        stack.undo()
+        qtbot.waitUntil(lambda: three.banner.isVisible() and lanes.at_rest())
+    assert stack.index() == (2 if both else 0)
+    if not both:
+        stack.redo()  # of the earlier one, above which the later one was never undone
+        qtbot.waitUntil(lambda: stack.index() == 2)
+    assert stack.undoText() == "remove 1 document"
+    stack.undo()
+    qtbot.waitUntil(lambda: shown() == ["a.txt", "b.txt", "c.txt"])
+    qtbot.waitUntil(lanes.at_rest)
 
 
 def test_a_listing_that_fails_leaves_every_step(qtbot, three, controller, shown, monkeypatch):

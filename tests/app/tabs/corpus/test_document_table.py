@@ -113,8 +113,9 @@ def test_reading_a_file_again_keeps_its_place_and_its_tick(table):
 
 def test_a_file_that_fails_when_it_is_read_again_keeps_its_text(table):
     table.show_ledger([a_row(7, "a.txt", characters=99)])
-    table.show_events([queued("a.txt"), imported("/docs/a.txt", "failed", reason="Gone.", document_id=7)])
-    assert shown(table, STATE) == ["Done"]
+    failed = imported("/docs/a.txt", "failed", reason="Gone.", document_id=7, kept_state="warning")
+    table.show_events([queued("a.txt"), failed])
+    assert shown(table, STATE) == ["Warning"]
     assert shown(table, NOTE) == ["Gone."]
     assert table.summary.characters == 99
 
