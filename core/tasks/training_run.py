@@ -14,7 +14,8 @@ from core.generation.writing import write
 from core.runs.checkpoint import save_checkpoint
 from core.runs.loading import model_weights
 from core.runs.state import TOKENIZER, CheckpointState, read_state
-from core.tasks.training_session import Session, windows_per_step
+from core.tasks.run_plan import windows_per_step
+from core.tasks.training_session import Session
 from core.tokenizers.tokenizer import EOS
 from core.training.evaluation import evaluate
 from core.training.loop import train

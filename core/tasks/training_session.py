@@ -1,7 +1,5 @@
 """A run in memory: its model, its data and its optimizer put together, new or from its last checkpoint."""
 
-import dataclasses
-import math
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,7 +8,7 @@ import torch
 from torch import Tensor
 
 from core.batches.dataset import Dataset
-from core.batches.sampler import Windows, batch_at, eval_batches, windows_per_epoch
+from core.batches.sampler import Windows, batch_at, eval_batches
 from core.batches.token_file import TokenFile
 from core.checksums import hash_file
 from core.config.run import RunConfig
@@ -25,16 +23,13 @@ from core.runs.folder import RunFolder, Workspace
 from core.runs.loading import load_model, read_optimizer
 from core.runs.pointers import checkpoint_steps, pointed_step, state_or_none
 from core.runs.state import CheckpointState
+from core.tasks.run_plan import higher_limits, new_plan, plan_on, windows_of
 from core.tasks.settle_precision import settle_precision
 from core.tokenizers.files import load_tokenizer
 from core.tokenizers.tokenizer import Tokenizer, byte_lengths
 from core.training.loop import Batch, Learner, Plan, Progress, accumulate_gradients
 from core.training.optimizer import make_optimizer, restore_optimizer
 from core.training.precision import Precision, PrecisionName, choose_device
-from core.training.schedule import ScheduleStart, learning_rate_at
-
-HORIZON_SETTINGS = ("max_steps", "max_epochs", "batch_size", "gradient_accumulation_steps")
-RATE_SETTINGS = ("learning_rate", "min_learning_rate", "schedule")
 
 
 @dataclass
@@ -121,7 +116,7 @@ def open_session(
             "There is too little text to keep some apart: the run is measured on its own training text."
         )
     if pointed_step(folder, "last") is None:
-        plan = _plan(config, dataset, Progress())
+        plan = new_plan(config, dataset, Progress())
         model = Transformer(config.model, tokenizer.vocab_size, config.training.seed).to(device)
         precision = yield from settle_precision(model, config, dataset, workspace, stop)
         if precision is None:
@@ -175,7 +170,7 @@ def _restored(
     assert state.windows is not None  # which version 0.1 did not keep: `adopt_first_format` came before
     before = checked(TrainingConfig, state.settings["training"])
     progress = Progress(state.step, state.windows, state.tokens, state.seconds, state.train_loss)
-    plan = _plan_on(config, before, dataset, progress, state)
+    plan = plan_on(config, before, dataset, progress, state)
     looked = state.val_loss is not None  # else a stop cut off the last evaluation, which is still to be made
     if state.step > plan.steps:
         limit = "max_steps" if config.training.max_steps < state.step else "max_epochs"
@@ -184,7 +179,7 @@ def _restored(
             f"would end the run at step {plan.steps:,}, and it has taken {state.step:,} already",
         )
     if state.step == plan.steps and looked:
-        raise RunFinishedError(folder.name, state.step, _higher_limits(config.training, plan, progress))
+        raise RunFinishedError(folder.name, state.step, higher_limits(config.training, plan, progress))
     model = loaded.model.to(device)
     precision = yield from settle_precision(model, config, dataset, workspace, stop, state.precision)
     if precision is None:
@@ -221,62 +216,3 @@ def _best(folder: RunFolder, state: CheckpointState) -> tuple[float | None, int 
 
 def _learner(model: Transformer, config: RunConfig, precision: PrecisionName) -> Learner:
     return Learner(model, make_optimizer(model, config.training), Precision(precision, model.device))
-
-
-def _plan(
-    config: RunConfig, dataset: Dataset, progress: Progress, start: ScheduleStart | None = None
-) -> Plan:
-    """The run's end: so many steps, or so many passes over the text, whichever comes first."""
-    training = config.training
-    per_epoch = windows_per_epoch(dataset.train_tokens, windows_of(config))
-    steps = training.max_steps
-    if training.max_epochs:
-        left = training.max_epochs * per_epoch - progress.windows
-        steps = min(steps, progress.step + math.ceil(left / windows_per_step(training)))
-    return Plan(steps, per_epoch, start)
-
-
-def _plan_on(
-    config: RunConfig, before: TrainingConfig, dataset: Dataset, progress: Progress, state: CheckpointState
-) -> Plan:
-    """The plan of a run that goes on: the one it had, or from here on another one at the rate that it has."""
-    earlier = ScheduleStart(*state.schedule_from) if state.schedule_from else None
-    training = config.training
-    old = _plan(config.model_copy(update={"training": before}), dataset, progress, earlier)
-    if state.planned_steps is not None:
-        old = dataclasses.replace(old, steps=state.planned_steps)
-    if _equal(training, before, (*HORIZON_SETTINGS, *RATE_SETTINGS, "warmup_steps")):
-        return old
-    plan = _plan(config, dataset, progress, earlier)
-    if earlier is None and progress.step < before.warmup_steps:
-        return plan  # the new warm-up, or what comes after it
-    if plan.steps == old.steps and _equal(training, before, RATE_SETTINGS):
-        start = earlier or ScheduleStart(before.warmup_steps, before.learning_rate)  # the curve that it had
-        return dataclasses.replace(plan, start=start)
-    rate = learning_rate_at(progress.step, before, old.steps, earlier)
-    start = ScheduleStart(progress.step, rate * training.learning_rate / before.learning_rate)
-    return dataclasses.replace(plan, start=start)
-
-
-def _equal(one: TrainingConfig, other: TrainingConfig, names: tuple[str, ...]) -> bool:
-    return all(getattr(one, name) == getattr(other, name) for name in names)
-
-
-def _higher_limits(training: TrainingConfig, plan: Plan, progress: Progress) -> str:
-    """The settings that would let a finished run go on, twice as far as it has come."""
-    limits = []
-    if progress.step >= training.max_steps:
-        limits.append(f"training.max_steps={2 * progress.step}")
-    if training.max_epochs and progress.windows >= training.max_epochs * plan.windows_per_epoch:
-        limits.append(f"training.max_epochs={2 * progress.windows / plan.windows_per_epoch:.3g}")
-    return " --set ".join(limits)
-
-
-def windows_per_step(training: TrainingConfig) -> int:
-    """How many windows of text one optimizer step is made of."""
-    return training.batch_size * training.gradient_accumulation_steps
-
-
-def windows_of(config: RunConfig) -> Windows:
-    """How this run's text is cut and gathered."""
-    return Windows(config.model.context_length, config.training.window_overlap, config.training.batch_size)
