@@ -56,12 +56,9 @@ def read_pointer(run: RunFolder, which: str) -> int | None:
 
 def lost_pointers(run: RunFolder) -> list[str]:
     """Those of "best" and "last" that stand and name no checkpoint. One that is missing was never written."""
-    lost = [
-        which for which in POINTERS if (run.checkpoints / which).exists() and read_pointer(run, which) is None
-    ]
-    return [
-        which for which in lost if read_pointer(run, which) is None
-    ]  # a training may just have moved it on
+    there = [which for which in POINTERS if (run.checkpoints / which).exists()]
+    lost = [which for which in there if read_pointer(run, which) is None]
+    return [which for which in lost if read_pointer(run, which) is None]  # a training may have moved it on
 
 
 def best_step_of(run: RunFolder, among: Sequence[int]) -> int | None:

@@ -23,7 +23,7 @@ from core.runs.pointers import (
     read_pointer,
     state_or_none,
 )
-from core.runs.state import FORMAT, TOKENIZER, read_state
+from core.runs.state import FORMAT, TOKENIZER, LaterVersionError, read_state
 
 STUB_FILES = {".lock", "checkpoints", "tokenizer.json", "dataset.json"}
 ASIDE = ".damaged-"  # how the folder of a damaged checkpoint is called, until the run has come past its step again
@@ -40,6 +40,7 @@ def repair_checkpoints(run: RunFolder, stop: StopToken) -> list[str]:
 
     Raises:
         DamagedCheckpointError: No checkpoint is whole; nothing was changed. What is wrong with the newest is told.
+        LaterVersionError: The newest is of a later version of the program; nothing was changed.
         StopRequested: `stop` was set while files were compared; nothing was changed.
     """
     clear_drafts(run)
@@ -141,6 +142,8 @@ def _newest_whole(run: RunFolder, stop: StopToken) -> int:
     for step in reversed(checkpoint_steps(run)):
         try:
             check_whole(run, step, stop)
+        except LaterVersionError:
+            raise  # to step back over it would undo what that version trained
         except DamagedCheckpointError as damage:
             newest_damage = newest_damage or damage
         else:

@@ -23,8 +23,22 @@ FIRST_FORMAT = 1  # of version 0.1, without settings and without a checksum of i
 MOST_BYTES = 10_000_000  # what is larger was never written by us
 
 
+class LaterVersionError(DamagedCheckpointError):
+    """A checkpoint that is whole, but of a version of the program that is newer than this one."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, "")
+        self.args = (path,)
+        self.message = f"The checkpoint {path.name} was written by a later version of this program."
+        self.remedy = "Open the run with that version, or a newer one."
+
+
 class UnfitStateError(ValueError):
     """What is wrong with a text that can be read, as the end of a sentence that begins with the file's name."""
+
+
+class _LaterFormatError(ValueError):
+    pass
 
 
 class CheckpointState(BaseModel):
@@ -68,15 +82,17 @@ class CheckpointState(BaseModel):
         """The state that `to_json` wrote, now or in version 0.1.
 
         Raises:
-            UnfitStateError: It was altered, or a later version wrote it.
-            ValueError, RecursionError: It is not such a text at all.
+            UnfitStateError: It was altered.
+            ValueError, RecursionError: It is not such a text, or one of a later version.
         """
         record = json.loads(text)
         if not isinstance(record, dict):
             raise UnfitStateError("is not a checkpoint's")
         written, kind = record.pop("checksum", None), record.get("format", FIRST_FORMAT)
-        if type(kind) is not int or kind > FORMAT:
-            raise UnfitStateError("was written by a later version")
+        if type(kind) is not int:
+            raise UnfitStateError("is not a checkpoint's")
+        if kind > FORMAT:
+            raise _LaterFormatError
         if (kind > FIRST_FORMAT or written is not None) and written != hash_record(record):
             raise UnfitStateError("is not what was written")
         return cls.model_validate(record)
@@ -86,7 +102,8 @@ def read_state(checkpoint: Path) -> CheckpointState:
     """The state of the checkpoint in this folder.
 
     Raises:
-        DamagedCheckpointError: The file is missing, cut short, altered, of another checkpoint or of a later version.
+        DamagedCheckpointError: The file is missing, cut short, altered or of another checkpoint.
+        LaterVersionError: A later version of the program wrote it.
     """
     path = checkpoint / "state.json"
     try:
@@ -95,6 +112,8 @@ def read_state(checkpoint: Path) -> CheckpointState:
         state = CheckpointState.from_json(path.read_text(encoding="utf-8"))
     except FileNotFoundError as cause:
         raise DamagedCheckpointError(checkpoint, "its state.json is missing") from cause
+    except _LaterFormatError as cause:
+        raise LaterVersionError(checkpoint) from cause
     except UnfitStateError as cause:
         raise DamagedCheckpointError(checkpoint, f"its state.json {cause}") from cause
     except (OSError, ValueError, RecursionError) as cause:  # JSON's, Unicode's and pydantic's are ValueErrors

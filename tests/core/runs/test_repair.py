@@ -12,7 +12,7 @@ from core.events import CheckpointSaved
 from core.runs.catalog import Catalog
 from core.runs.pointers import checkpoint_steps, point, pointed_step
 from core.runs.repair import adopt_first_format, missing_saves, remove_stubs, repair_checkpoints
-from core.runs.state import read_state
+from core.runs.state import LaterVersionError, read_state
 from tests.core.runs.altered import alter_state, make_first_format
 
 
@@ -110,11 +110,19 @@ def test_a_garbled_pointer_is_written_anew_and_told(run, which):
     assert repair_checkpoints(run, StopToken()) == []
 
 
-@pytest.mark.parametrize("text", ["", "{}", "[" * 100_000, "1" * 5_000, '{"format": 99}'])
+@pytest.mark.parametrize("text", ["", "{}", "[" * 100_000, "1" * 5_000])
 def test_a_garbled_state_is_stepped_back_over(run, text):
     (run.checkpoint(6) / "state.json").write_text(text)
     repair_checkpoints(run, StopToken())
     assert pointers(run) == (4, 4)
+
+
+def test_a_checkpoint_of_a_later_version_is_not_stepped_back_over(run):
+    (run.checkpoint(6) / "state.json").write_text('{"format": 99}')
+    with pytest.raises(LaterVersionError) as refused:
+        repair_checkpoints(run, StopToken())
+    assert "Open the run with that version" in refused.value.remedy
+    assert checkpoint_steps(run) == (2, 4, 6)
 
 
 def test_where_no_checkpoint_is_whole_nothing_is_changed(run):
