@@ -30,6 +30,7 @@ def run(stream):
     return events
 
 
+@pytest.mark.slow
 def test_training_is_timed_in_each_precision_beside_the_peer():
     rows = run(bench_train("minute", 2, StopToken()))
     assert [row.subject for row in rows] == [PEER_TRAIN, "ours, float32", "ours, bfloat16"]
@@ -37,6 +38,7 @@ def test_training_is_timed_in_each_precision_beside_the_peer():
     assert all(row.rate > 0 and row.unit == "tokens/s" for row in rows)
 
 
+@pytest.mark.slow
 def test_decoding_is_timed_greedy_and_sampled_beside_the_peer():
     rows = run(bench_generate("minute", 1, StopToken()))
     ways = ("greedy", "sampled")

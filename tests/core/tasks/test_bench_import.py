@@ -26,7 +26,7 @@ def few_files(monkeypatch):
     ("part", "unit", "subjects"),
     [
         ("pdf", "pages/s", ["one process with pypdf", "ours"]),
-        ("ocr", "pages/s", ["one Tesseract process", "ours"]),
+        pytest.param("ocr", "pages/s", ["one Tesseract process", "ours"], marks=pytest.mark.slow),
         (
             "text",
             "MB/s",
