@@ -175,15 +175,6 @@ class UnknownDocumentError(UsageError):
         self.remedy = "List them with `python main.py documents`."
 
 
-class FuzzFailedError(UserFacingError):
-    """A damaged file that did not come to an end as it should: a defect of this program."""
-
-    def __init__(self, path: Path, reason: str) -> None:
-        super().__init__(path, reason)
-        self.message = f"A promise was broken for {path.name}: {reason}."
-        self.remedy = "Run it again with the same --seed to see it again, and report it."
-
-
 class NothingInterruptedError(UserFacingError):
     """There is no import to go on with."""
 
@@ -400,12 +391,3 @@ class NoDisplayError(UsageError):
         super().__init__()
         self.message = "There is no display to open a window on."
         self.remedy = "Start it from a desktop session, or use the command line: `python main.py --help`."
-
-
-class MissingPeerError(UserFacingError):
-    """A benchmark's peer is not installed."""
-
-    def __init__(self, package: str) -> None:
-        super().__init__(package)
-        self.message = f"The benchmark compares with {package}, which is not installed."
-        self.remedy = "Install the development tools: pip install -e '.[dev]'."

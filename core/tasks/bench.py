@@ -15,7 +15,8 @@ from core.config.presets import PRESETS
 from core.config.sampling import SamplingConfig
 from core.config.training import TrainingConfig
 from core.control import StopToken
-from core.errors import BadSettingError, MissingPeerError
+from core.errors import BadSettingError
+from core.tasks.bench_errors import MissingPeerError
 from core.tasks.bench_events import BenchMeasured
 from core.tasks.bench_rounds import Stream, Subject, interleave
 

@@ -6,8 +6,8 @@ Only shapes of GPT-2's kind have a twin there: pre-norm, learned positions, bias
 from typing import Any
 
 from core.config.model import ModelConfig
-from core.errors import MissingPeerError
 from core.model.transformer import Transformer
+from core.tasks.bench_errors import MissingPeerError
 
 LINEAR = {
     "attention.to_qkv": "attn.c_attn",

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from core.config.corpus import ImportConfig
 from core.control import StopToken
-from core.errors import FuzzFailedError
 from core.events import Event, FileImported
 from core.runs.folder import Workspace
+from core.tasks.bench_errors import FuzzFailedError
 from core.tasks.bench_events import FuzzChecked
 from core.tasks.import_files import import_files
 

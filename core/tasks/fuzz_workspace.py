@@ -26,9 +26,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from core.control import StopToken
-from core.errors import FuzzFailedError, UserFacingError
+from core.errors import UserFacingError
 from core.events import Event, Notice
 from core.runs.folder import Workspace
+from core.tasks.bench_errors import FuzzFailedError
 from core.tasks.bench_events import FuzzFound, WorkspaceFuzzChecked
 from core.tasks.fuzz_commands import COMMANDS, NEW, STORY, TALK, Answer, Command, make_finished_workspace
 from core.tasks.workspace_damage import copy_for_a_look, damage_file

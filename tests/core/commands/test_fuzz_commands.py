@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import FuzzFailedError
 from core.tasks import fuzz_workspace as task
+from core.tasks.bench_errors import FuzzFailedError
 from core.tasks.bench_events import WorkspaceFuzzChecked
 
 

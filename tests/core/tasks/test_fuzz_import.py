@@ -4,9 +4,9 @@ from pathlib import Path
 import pytest
 
 from core.control import StopToken
-from core.errors import FuzzFailedError
 from core.events import FileImported, ImportFinished
 from core.tasks import fuzz_import as task
+from core.tasks.bench_errors import FuzzFailedError
 from core.tasks.fuzz_import import DAMAGES, damaged, fuzz_import
 from core.tasks.fuzz_seeds import seed_files
 

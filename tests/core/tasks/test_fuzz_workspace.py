@@ -3,11 +3,11 @@ import random
 import pytest
 
 from core.control import StopToken
-from core.errors import FuzzFailedError
 from core.events import Notice
 from core.runs.folder import Workspace
 from core.system_errors import WorkspaceError
 from core.tasks import fuzz_workspace as task
+from core.tasks.bench_errors import FuzzFailedError
 from core.tasks.bench_events import FuzzFound, WorkspaceFuzzChecked
 from core.tasks.fuzz_workspace import EQUAL, MAY_DIFFER, NOTICED, SENTENCE, Outcome, fuzz_workspace, judge
 from core.tasks.workspace_damage import DAMAGES, damage_file

@@ -1,0 +1,23 @@
+"""What benchmarks and fuzzers fail with, in the user's words."""
+
+from pathlib import Path
+
+from core.errors import UserFacingError
+
+
+class FuzzFailedError(UserFacingError):
+    """A damaged file that did not come to an end as it should: a defect of this program."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(path, reason)
+        self.message = f"A promise was broken for {path.name}: {reason}."
+        self.remedy = "Run it again with the same --seed to see it again, and report it."
+
+
+class MissingPeerError(UserFacingError):
+    """A benchmark's peer is not installed."""
+
+    def __init__(self, package: str) -> None:
+        super().__init__(package)
+        self.message = f"The benchmark compares with {package}, which is not installed."
+        self.remedy = "Install the development tools: pip install -e '.[dev]'."
