@@ -33,6 +33,7 @@ FILES_WITH_EXAMPLES = (
 
 
 @pytest.mark.skipif("EXAMPLES_CHECKED" in os.environ, reason="this is the run that it starts")
+@pytest.mark.slow
 def test_of_every_example_a_test_fails_when_a_number_in_it_is_another(tmp_path):
     checked = tmp_path / "checked.json"
     files = [str(CORE_TESTS / file) for file in FILES_WITH_EXAMPLES]

@@ -305,6 +305,7 @@ def test_a_file_of_which_no_page_was_read_in_time_is_no_document(write_pdf):
         read_pdf(write_pdf("one"), seconds=-1)
 
 
+@pytest.mark.slow
 def test_10000_pages_are_read_in_seconds(tmp_path):
     canvas = Canvas(str(tmp_path / "long.pdf"))
     for number in range(10_000):
