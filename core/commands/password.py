@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import typer
@@ -19,7 +20,7 @@ def refuse_typed_password(arguments: Sequence[str]) -> None:
     Raises:
         PasswordOnCommandLineError: One does.
     """
-    for argument, following in zip(arguments, [*arguments[1:], OPTION], strict=True):
+    for argument, following in pairwise([*arguments, OPTION]):
         if argument == "--":
             return
         if argument.startswith(f"{OPTION}="):

@@ -13,7 +13,6 @@ from pathlib import Path
 
 from core.documents.document import Source
 from core.documents.left_out import Identity, LeftOut
-from core.errors import MissingPathError
 from core.system_errors import absolute_path
 
 _SPELLED_OUT = re.compile(rb"\\x([89a-f][0-9a-f])")
@@ -50,17 +49,6 @@ def source_of(ledger_path: str) -> Source:
                     break
                 return Source(folder, candidate.relative_to(folder).as_posix())
     return Source(path)
-
-
-def refuse_missing(paths: Sequence[Path]) -> None:
-    """Check that everything the user named is there; of a file in an archive, that the archive is.
-
-    Raises:
-        MissingPathError: The first one that is not.
-    """
-    for path in paths:
-        if not is_there(path):
-            raise MissingPathError(path)
 
 
 def is_there(path: Path) -> bool:

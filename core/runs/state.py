@@ -38,7 +38,7 @@ class UnfitStateError(ValueError):
 
 
 class _LaterFormatError(ValueError):
-    pass
+    """A later version's text, whatever it says."""
 
 
 class CheckpointState(BaseModel):

@@ -5,7 +5,7 @@ import shutil
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from pathlib import Path
 
 from core.config.corpus import ImportConfig
@@ -15,6 +15,7 @@ from core.runs.folder import Workspace
 from core.tasks.bench_errors import FuzzFailedError
 from core.tasks.bench_events import FuzzChecked
 from core.tasks.import_files import import_files
+from core.tasks.workspace_damage import Damage, cut_off, flip_bits
 
 BATCH = 100  # files in one import
 LIMITS = ImportConfig(file_seconds=20, page_seconds=20, memory_mib=512, file_mib=64, archive_mib=64)
@@ -127,17 +128,6 @@ def damaged(content: bytes, rng: random.Random, others: list[bytes]) -> bytes:
     return content
 
 
-def _flip_bits(content: bytes, rng: random.Random) -> bytes:
-    changed = bytearray(content)
-    for _ in range(rng.randint(1, 20) if changed else 0):
-        changed[rng.randrange(len(changed))] ^= 1 << rng.randrange(8)
-    return bytes(changed)
-
-
-def _cut_off(content: bytes, rng: random.Random) -> bytes:
-    return content[: rng.randrange(len(content) + 1)]
-
-
 def _drop_block(content: bytes, rng: random.Random) -> bytes:
     start, end = _span(content, rng)
     return content[:start] + content[end:]
@@ -167,10 +157,9 @@ def _span(content: bytes, rng: random.Random) -> tuple[int, int]:
     return start, min(len(content), start + rng.randint(1, 400))
 
 
-Damage = Callable[[bytes, random.Random], bytes]
 DAMAGES: tuple[Damage, ...] = (
-    _flip_bits,
-    _cut_off,
+    flip_bits,
+    cut_off,
     _drop_block,
     _repeat_block,
     _put_noise,

@@ -343,6 +343,18 @@ def test_without_a_command_the_window_opens_on_the_workspace(tmp_path):
     assert opened == [tmp_path]
 
 
+def test_without_any_argument_the_window_opens(tmp_path, monkeypatch):
+    monkeypatch.setenv("SHEEPOP_WORKSPACE", str(tmp_path))
+    opened = []
+
+    def open_window(workspace):
+        opened.append(workspace.root)
+        return 3
+
+    assert cli.run([], open_window) == 3
+    assert opened == [tmp_path]
+
+
 # In a process of its own
 
 

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from core.documents.document import Source
-from core.documents.folders import find_files, ledger_path, refuse_missing, source_of
-from core.errors import MissingPathError
+from core.documents.folders import find_files, is_there, ledger_path, source_of
 
 
 def names(*paths: Path) -> list[str]:
@@ -59,15 +58,15 @@ def test_a_file_that_is_named_twice_is_found_once(tmp_path):
     assert names(tmp_path, tmp_path / "a.txt", tmp_path / "." / "a.txt") == ["a.txt"]
 
 
-def test_a_path_that_does_not_exist_is_refused(tmp_path):
-    with pytest.raises(MissingPathError, match="nowhere does not exist"):
-        refuse_missing([tmp_path, tmp_path / "nowhere"])
+def test_a_path_that_does_not_exist_is_not_there(tmp_path):
+    assert is_there(tmp_path)
+    assert not is_there(tmp_path / "nowhere")
 
 
 def test_a_path_below_an_archive_is_a_file_in_it(tmp_path):
     (tmp_path / "all.zip").touch()
     member = Source(tmp_path / "all.zip", "in/a.txt")
-    refuse_missing([member.as_path])
+    assert is_there(member.as_path)
     assert [file.source for file in find_files([member.as_path, member.as_path])] == [member]
     assert source_of(ledger_path(member)) == member
 
@@ -101,5 +100,4 @@ def test_a_name_that_only_looks_spelled_out_is_itself(tmp_path):
 
 
 def test_a_path_with_a_zero_byte_is_nowhere():
-    with pytest.raises(MissingPathError):
-        refuse_missing([Path("a\0b")])
+    assert not is_there(Path("a\0b"))
