@@ -9,7 +9,7 @@ from core.config.presets import DEFAULT_PRESET, preset_run
 from core.events import ImportFinished
 from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
-from core.tasks.meadow import held_out_questions
+from core.sample.meadow import held_out_questions
 
 RUN_STEM = "first"
 

@@ -28,10 +28,10 @@ from core.events import (
     PageRecognizing,
 )
 from core.runs.folder import Workspace
+from core.sample.papers import make_text_pdf
 from core.system_errors import DiskFullError, WorkspaceError
 from core.tasks import import_files as task
 from core.tasks.import_files import continue_import, forget_import, import_files, interrupted_import
-from core.tasks.meadow_paper import make_text_pdf
 
 HOSTILE_READERS = Path(__file__).parent.parent / "documents"
 
