@@ -15,6 +15,7 @@ from core.config.run import RunConfig
 from core.config.toml import checked
 from core.config.training import TrainingConfig
 from core.control import StopToken
+from core.distributed import ONE_PROCESS, ProcessGroup
 from core.errors import BadSettingError, CompileFailedError, DeviceMissingError, RunFinishedError
 from core.events import Event, Notice
 from core.model.memory import check_memory_to_train
@@ -46,6 +47,7 @@ class Session:
     progress: Progress
     best_val_loss: float | None = None
     best_step: int | None = None
+    group: ProcessGroup = ONE_PROCESS
 
     def __post_init__(self) -> None:
         """Open what lies in other files now: a run that has begun finds nothing of it missing."""
@@ -81,8 +83,8 @@ class Session:
         return hash_file(self.folder.tokenizer)
 
     def batch_at(self, seen: int) -> Batch:
-        """The batch of the forward pass that comes after so many windows, on the model's device."""
-        x, y = batch_at(self.train_tokens, self.training.seed, seen, 0, self.windows)
+        """This process's part of the forward pass that comes after so many windows, on the model's device."""
+        x, y = batch_at(self.train_tokens, self.training.seed, seen, self.windows, self.group)
         return x.to(self.device), y.to(self.device)
 
     def val_batches(self) -> Iterator[Batch]:
@@ -92,9 +94,17 @@ class Session:
 
 
 def open_session(
-    workspace: Workspace, folder: RunFolder, config: RunConfig, dataset: Dataset, stop: StopToken
+    workspace: Workspace,
+    folder: RunFolder,
+    config: RunConfig,
+    dataset: Dataset,
+    stop: StopToken,
+    group: ProcessGroup = ONE_PROCESS,
 ) -> Generator[Event, None, Session | None]:
     """Put a run together, from its last checkpoint where it has one.
+
+    Args:
+        group: This process among those that train the run together.
 
     Returns:
         The run, or None where `stop` was set before it was known how to compute it.
@@ -128,6 +138,8 @@ def open_session(
     else:
         session = yield from _restored(workspace, folder, config, dataset, device, stop)
     warmup = training.warmup_steps
+    if session is not None:
+        session.group = group
     if session is not None and session.plan.start is None and session.plan.steps <= warmup:
         yield Notice(
             f"The warm-up of {warmup:,} steps is as long as the run of {session.plan.steps:,} or "
