@@ -52,7 +52,7 @@ class NumberEdit(QAbstractSpinBox):
         self.lineEdit().setTextMargins(SMALL, 0, 0, 0)  # a style sheet's padding does not reach inside
         self.lineEdit().textChanged.connect(self.changed)
         if setting.optional:
-            self.lineEdit().setPlaceholderText("empty")
+            self.lineEdit().setPlaceholderText(setting.none_text)
 
     def show_value(self, value: float | None) -> None:
         self.lineEdit().setText(number_text(value))

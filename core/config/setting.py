@@ -52,6 +52,7 @@ def setting(
     unit: str = "",
     advanced: bool = True,
     secret: bool = False,
+    none_text: str = "",
     **limits: float,
 ) -> Any:
     """A field of a config model.
@@ -63,9 +64,10 @@ def setting(
         unit: What a number counts, such as "tokens" or "steps"; empty for a pure number.
         advanced: False for the few that a newcomer should see first.
         secret: True for what is never written anywhere: not into a file, not into a log.
+        none_text: What is shown where the value is None, such as "random" for a seed.
         limits: pydantic's ge, gt, le and lt.
     """
-    extra: dict[str, Any] = {"unit": unit, "advanced": advanced}
+    extra: dict[str, Any] = {"unit": unit, "advanced": advanced, "none_text": none_text}
     shown: dict[str, Any] = {"exclude": secret or None, "repr": not secret}
     return Field(default, title=title, description=help, json_schema_extra=extra, **shown, **limits)  # type: ignore[call-overload]  # limits are checked by pydantic
 
@@ -91,7 +93,8 @@ class Setting:
     minimum_allowed: bool  # False where the value must stay above `minimum`
     maximum_allowed: bool
     choices: tuple[str, ...]
-    optional: bool  # True where "nothing" is a value, such as an empty seed
+    optional: bool  # True where None is a value, such as a random seed's
+    none_text: str = ""
 
 
 def describe(model: type[Config]) -> list[Setting]:
@@ -114,6 +117,7 @@ def _describe_field(name: str, field: FieldInfo) -> Setting:
         help=field.description or "",
         unit=str(extra.get("unit", "")),
         advanced=bool(extra.get("advanced", True)),
+        none_text=str(extra.get("none_text", "")),
         kind=_kind(annotation),
         default=field.default,
         minimum=minimum,
