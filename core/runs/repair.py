@@ -53,7 +53,7 @@ def repair_checkpoints(run: RunFolder, stop: StopToken) -> list[str]:
     sentences = [f"The file that names the {which} checkpoint was damaged." for which in lost_pointers(run)]
     if newer:
         sentences.append(
-            f"The checkpoint of step {newer[-1]:,} is damaged, so the run goes on from step {sound:,}."
+            f"The checkpoint of step {newer[-1]:,} is damaged, so the run continues from step {sound:,}."
         )
     if read_pointer(run, "best") in newer + damaged:
         sentences.append(

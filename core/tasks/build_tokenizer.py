@@ -85,7 +85,7 @@ def build_dataset(library: Library, config: RunConfig, workspace: Workspace, sto
     workspace.prepare()
     if library.split_by(config.corpus) == "blocks":
         yield Notice(
-            "There are few documents, or very unequal ones, so the end of each is kept for validation."
+            "There are few documents, or very unequal ones, so the end of each is held out for validation."
         )
     lock = FileLock(workspace.datasets / ".building.lock", thread_local=False)
     with telling_disk_errors(workspace.datasets):
@@ -109,9 +109,7 @@ def _acquire(lock: FileLock, stop: StopToken) -> Generator[Event, None, bool]:
             lock.acquire(timeout=LOCK_POLL_SECONDS)
         except Timeout:
             if not waiting:
-                yield Notice(
-                    "Another run is building its data set in this workspace; this one comes after it."
-                )
+                yield Notice("Another run is building its data set in this workspace; this one waits for it.")
             waiting = True
             continue
         return True
@@ -162,7 +160,7 @@ def _find(folder: Path, config: RunConfig, stop: StopToken) -> Stream:
     except StopRequested:
         return None
     except (DamagedDatasetError, DamagedRunError):
-        yield Notice(f"The data set {folder.name} was damaged and is built again.")
+        yield Notice(f"The data set {folder.name} was damaged and is being rebuilt.")
         return None
     yield TokenizerBuilt(config.tokenizer.kind, dataset.vocab_size, time.perf_counter() - started)
     yield _built(dataset, reused=True, started=started)

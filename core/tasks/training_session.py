@@ -123,7 +123,7 @@ def open_session(
     )
     if dataset.val_tokens < 2:
         yield Notice(
-            "There is too little text to keep some apart: the run is measured on its own training text."
+            "There is too little text for a validation split: the run is evaluated on its training text."
         )
     if pointed_step(folder, "last") is None:
         plan = new_plan(config, dataset, Progress())
@@ -143,10 +143,10 @@ def open_session(
     if session is not None and session.plan.start is None and session.plan.steps <= warmup:
         yield Notice(
             f"The warm-up of {warmup:,} steps is as long as the run of {session.plan.steps:,} or "
-            "longer: the learning rate only rises, and never reaches its height."
+            "longer, so the learning rate never reaches its peak."
         )
     if session is not None and config.training.compile:
-        yield Notice("The model is being compiled, which can take minutes; a stop is heard after that.")
+        yield Notice("Compiling the model, which can take minutes; a stop takes effect after that.")
         _compile(session)
     return session
 

@@ -43,7 +43,7 @@ def test_last_and_best_both_leave_a_damaged_checkpoint(run):
     told = repair_checkpoints(run, StopToken())
     assert pointers(run) == (4, 2)
     assert told == [
-        "The checkpoint of step 6 is damaged, so the run goes on from step 4.",
+        "The checkpoint of step 6 is damaged, so the run continues from step 4.",
         "The best checkpoint is damaged; of those that are left, step 2 is the best.",
     ]
 

@@ -233,7 +233,7 @@ def assert_built_again(workspace, name, damage):
     _, first = build(library, workspace)
     damage(first.folder / name)
     events, again = build(library, workspace)
-    assert events[0] == Notice(f"The data set {first.name} was damaged and is built again.")
+    assert events[0] == Notice(f"The data set {first.name} was damaged and is being rebuilt.")
     assert not events[-1].reused
     assert read_dataset(again.folder) == first
     assert left_in(workspace) == [first.name]

@@ -34,7 +34,7 @@ def test_a_resumed_run_never_sees_damaged_tokens(trained, damaged):
     events = resumed(damaged)
     assert losses(events) == losses(resumed(trained))
     assert any(
-        isinstance(event, Notice) and "was damaged and is built again" in event.text for event in events
+        isinstance(event, Notice) and "was damaged and is being rebuilt" in event.text for event in events
     )
 
 

@@ -402,7 +402,7 @@ def test_an_interrupted_import_can_be_forgotten(folder, workspace):
     events.close()
     forget_import(workspace)
     assert interrupted_import(workspace) is None
-    with pytest.raises(NothingInterruptedError, match="nothing to go on with"):
+    with pytest.raises(NothingInterruptedError, match="nothing to continue"):
         list(continue_import(workspace, "", StopToken()))
 
 

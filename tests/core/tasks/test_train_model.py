@@ -242,7 +242,7 @@ def test_an_empty_library_is_nothing_to_train_on(empty, tiny):
 
 def test_a_corpus_below_one_window_says_how_much_is_needed(empty, tiny, fill):
     fill(empty, {"a.txt": "few words"})
-    with pytest.raises(CorpusTooSmallError, match="one window needs 65"):
+    with pytest.raises(CorpusTooSmallError, match="one training sequence needs 65"):
         train(empty, tiny({"model.context_length": 64}))
     assert files_below(empty.runs) == []
 
@@ -250,7 +250,7 @@ def test_a_corpus_below_one_window_says_how_much_is_needed(empty, tiny, fill):
 def test_a_text_too_short_to_keep_some_apart_is_measured_on_itself_and_says_so(empty, tiny, fill):
     fill(empty, {"a.txt": "just-a-few-letters"})
     events = train(empty, tiny())
-    assert any("measured on its own training text" in notice.text for notice in of_kind(events, Notice))
+    assert any("evaluated on its training text" in notice.text for notice in of_kind(events, Notice))
     assert events[-1].reason == "finished"
     assert events[-1].best_val_loss > 0
 
