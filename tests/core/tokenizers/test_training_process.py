@@ -13,10 +13,10 @@ import pytest
 
 from core.control import StopToken
 from core.errors import LearningEndedError
-from core.tokenizers import learning, learning_process
+from core.tokenizers import trainers, training_process
 from core.tokenizers.bpe import BpeTokenizer
-from core.tokenizers.learning_process import learn_apart
-from core.tokenizers.spool import Spool
+from core.tokenizers.text_buffer import TextBuffer
+from core.tokenizers.training_process import train_in_process
 
 ROOT = Path(__file__).parents[3]
 random_words = random.Random(2)
@@ -33,11 +33,11 @@ ENDLESS = "".join(random.Random(1).choices("abcdefghij", k=300_000))  # one word
 needs_proc = pytest.mark.skipif(sys.platform != "linux", reason="asks /proc what a process has computed")
 
 
-def spooled(texts, path):
-    spool = Spool(path)
+def buffered(texts, path):
+    buffer = TextBuffer(path)
     for text in texts:
-        spool.append(text)
-    return spool.finish()
+        buffer.append(text)
+    return buffer.finish()
 
 
 @pytest.fixture(autouse=True)
@@ -47,24 +47,24 @@ def no_process_left():
 
 
 def test_the_vocabulary_is_the_one_that_is_learned_in_this_process(tmp_path):
-    apart = learn_apart(spooled(PROSE, tmp_path / "texts"), 500, StopToken())
-    here = BpeTokenizer.learn(PROSE, 500)
+    apart = train_in_process(buffered(PROSE, tmp_path / "texts"), 500, StopToken())
+    here = BpeTokenizer.train(PROSE, 500)
     assert (apart.tokens, apart.merges) == (here.tokens, here.merges)
     assert len(here.merges) > 100
 
 
 @pytest.mark.parametrize(("small_bytes", "apart"), [(0, True), (10**9, False)])
 def test_only_a_small_text_is_learned_in_this_process(tmp_path, monkeypatch, small_bytes, apart):
-    monkeypatch.setattr(learning, "SMALL_BYTES", small_bytes)
-    monkeypatch.setattr(learning, "learn_apart", lambda *_: "apart")
-    learner = learning.BpeLearner(300, learning.Thinning(1.0), tmp_path / "texts", StopToken())
-    learner.add("the sheep")
-    assert (learner.finish() == "apart") is apart
+    monkeypatch.setattr(trainers, "SMALL_BYTES", small_bytes)
+    monkeypatch.setattr(trainers, "train_in_process", lambda *_: "apart")
+    trainer = trainers.BpeTrainer(300, trainers.Thinning(1.0), tmp_path / "texts", StopToken())
+    trainer.add("the sheep")
+    assert (trainer.finish() == "apart") is apart
 
 
 @needs_proc
 def test_a_stop_ends_the_merging_within_a_second(tmp_path):
-    path, stop = spooled([ENDLESS], tmp_path / "texts"), StopToken()
+    path, stop = buffered([ENDLESS], tmp_path / "texts"), StopToken()
     asked = []
 
     def ask_once_it_merges():
@@ -75,14 +75,14 @@ def test_a_stop_ends_the_merging_within_a_second(tmp_path):
 
     watch = threading.Timer(0.5, ask_once_it_merges)
     watch.start()
-    assert learn_apart(path, 32_000, stop) is None
+    assert train_in_process(path, 32_000, stop) is None
     assert time.monotonic() - asked[0] < 1
     watch.join()
 
 
 @needs_proc
 def test_it_ends_with_the_program_that_started_it(tmp_path):
-    path = spooled([ENDLESS], tmp_path / "texts")
+    path = buffered([ENDLESS], tmp_path / "texts")
     program = subprocess.Popen(
         [sys.executable, __file__, str(path)], cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT)}
     )
@@ -105,15 +105,15 @@ def test_it_ends_with_the_program_that_started_it(tmp_path):
 )
 def test_an_error_comes_back_as_itself(tmp_path, monkeypatch, text, error, told):
     monkeypatch.syspath_prepend(Path(__file__).parent)
-    import hostile_learning
+    import hostile_training
 
-    monkeypatch.setattr(learning_process, "_learn", hostile_learning.learn_hostile)
+    monkeypatch.setattr(training_process, "_train", hostile_training.train_hostile)
     with pytest.raises(error, match=told):
-        learn_apart(spooled([text], tmp_path / "texts"), 300, StopToken())
+        train_in_process(buffered([text], tmp_path / "texts"), 300, StopToken())
 
 
 def test_the_process_loads_no_torch():
-    code = "import sys, core.tokenizers.learning_process; sys.exit('torch' in sys.modules)"
+    code = "import sys, core.tokenizers.training_process; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
 
 
@@ -148,4 +148,4 @@ def children_of(pid):
 
 
 if __name__ == "__main__":
-    learn_apart(Path(sys.argv[1]), 32_000, StopToken())
+    train_in_process(Path(sys.argv[1]), 32_000, StopToken())

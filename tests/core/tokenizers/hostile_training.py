@@ -1,9 +1,9 @@
-"""Programs in place of `BpeTokenizer.learn`, for a process that imports this module."""
+"""Programs in place of `BpeTokenizer.train`, for a process that imports this module."""
 
 import os
 import signal
 
-from core.tokenizers import learning_process
+from core.tokenizers import training_process
 
 
 class UnpackableError(Exception):
@@ -17,7 +17,7 @@ class Hostile:
     """Does what the first text says."""
 
     @staticmethod
-    def learn(texts, _vocab_size):
+    def train(texts, _vocab_size):
         match next(iter(texts)):
             case "value error":
                 raise ValueError("no such text")
@@ -27,10 +27,10 @@ class Hostile:
                 os.kill(os.getpid(), signal.SIGKILL)
 
 
-def learn_hostile(connection, spool, vocab_size):
+def train_hostile(connection, buffer, vocab_size):
     """What the process runs, its learning replaced."""
-    learning_process.BpeTokenizer = Hostile
-    learn(connection, spool, vocab_size)
+    training_process.BpeTokenizer = Hostile
+    train(connection, buffer, vocab_size)
 
 
-learn = learning_process._learn
+train = training_process._train

@@ -20,7 +20,7 @@ from core.training.loop import accumulate_gradients
 from core.training.precision import TRIAL_TOKENS, Precision, PrecisionName, measured_choice
 
 
-def settle_precision(
+def choose_precision(
     model: Transformer,
     config: RunConfig,
     dataset: Dataset,
@@ -39,14 +39,14 @@ def settle_precision(
     Raises:
         BadSettingError: float16 was chosen for a processor.
     """
-    wish, device = config.training.precision, model.device
+    requested, device = config.training.precision, model.device
     on_cpu = device.type == "cpu"
-    if wish == "float16" and on_cpu:
+    if requested == "float16" and on_cpu:
         raise BadSettingError(
             "training.precision", "cannot be float16 on a processor: choose auto or bfloat16"
         )
-    if wish != "auto":
-        return wish
+    if requested != "auto":
+        return requested
     key = _key(config, model)
     known = before if before and not (before == "float16" and on_cpu) else remembered(workspace, key)
     if known in get_args(PrecisionName):  # else a damaged file: it is measured again
@@ -68,7 +68,7 @@ def settle_precision(
         return None
     name, speed_up = measured
     remember(workspace, key, name)
-    yield Notice(_told(name, speed_up, device))
+    yield Notice(_explanation(name, speed_up, device))
     return name
 
 
@@ -80,7 +80,7 @@ def _key(config: RunConfig, model: Transformer) -> str:
     return f"precision {model.device} {digest}"
 
 
-def _told(name: PrecisionName, speed_up: float, device: torch.device) -> str:
+def _explanation(name: PrecisionName, speed_up: float, device: torch.device) -> str:
     if device.type != "cpu":
         return f"Precision: {name}, as this GPU computes it in hardware."
     return f"Precision: {name}. bfloat16 ran {speed_up:.1f} times as fast as float32 in a short trial."

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 
-class Spool:
+class TextBuffer:
     """A file of texts: first all are appended, then they are read.
 
     Args:
@@ -30,8 +30,8 @@ class Spool:
         self._path.unlink(missing_ok=True)
 
 
-def read_spool(path: Path) -> Iterator[str]:
-    """The texts of a finished spool in order, one in memory at a time."""
+def read_texts(path: Path) -> Iterator[str]:
+    """The texts of a finished buffer in order, one in memory at a time."""
     with path.open(encoding="ascii") as file:
         for line in file:
             yield json.loads(line)

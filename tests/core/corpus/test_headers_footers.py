@@ -1,6 +1,6 @@
 import pytest
 
-from core.corpus.page_furniture import drop_furniture, join_pages
+from core.corpus.headers_footers import drop_headers_footers, join_pages
 
 BODIES = ["The sheep graze.", "The dog sleeps.", "The owl watches.", "The river runs.", "The night falls."]
 
@@ -27,39 +27,41 @@ def pages(top: str = "", bottom: str = "", count: int = 5) -> list[str]:
     ],
 )
 def test_lines_that_repeat_go(top, bottom):
-    assert drop_furniture(pages(top, bottom)) == BODIES
+    assert drop_headers_footers(pages(top, bottom)) == BODIES
 
 
 def test_headers_of_left_and_right_pages_go():
     heads = ["A History of Sheep", "The Meadow"] * 4
     bodies = [f"Line {'abcdefgh'[n]}" for n in range(8)]
-    assert drop_furniture([f"{head}\n{body}" for head, body in zip(heads, bodies, strict=True)]) == bodies
+    assert (
+        drop_headers_footers([f"{head}\n{body}" for head, body in zip(heads, bodies, strict=True)]) == bodies
+    )
 
 
 def test_roman_page_numbers_go_where_they_count():
     numbers = ["iii", "iv", "v", "vi", "vii"]
     counted = [f"{body}\n{number}" for body, number in zip(BODIES, numbers, strict=True)]
-    assert drop_furniture(counted) == BODIES
+    assert drop_headers_footers(counted) == BODIES
     mixed = [f"{body}\n{number}" for body, number in zip(BODIES, ["x", "di", "c", "v", "mix"], strict=True)]
-    assert drop_furniture(mixed) == mixed
+    assert drop_headers_footers(mixed) == mixed
 
 
 def test_numbers_that_do_not_count_stay():
     table = [f"{body}\n{number}" for body, number in zip(BODIES, [7, 3, 9, 1, 12], strict=True)]
-    assert drop_furniture(table) == table
+    assert drop_headers_footers(table) == table
 
 
 def test_a_number_that_stays_the_same_is_no_page_number():
-    assert drop_furniture(pages(bottom="0")) == pages(bottom="0")
+    assert drop_headers_footers(pages(bottom="0")) == pages(bottom="0")
 
 
 def test_two_pages_are_too_few_to_tell():
-    assert drop_furniture(pages("A title", count=2)) == pages("A title", count=2)
+    assert drop_headers_footers(pages("A title", count=2)) == pages("A title", count=2)
 
 
 def test_a_line_on_pages_far_apart_stays():
     far = [f"{'A title' if n % 4 == 0 else 'Other ' + 'abcdefghijklm'[n]}\n{n * n}" for n in range(13)]
-    assert drop_furniture(far) == far
+    assert drop_headers_footers(far) == far
 
 
 def test_lines_in_the_middle_of_pages_stay():
@@ -67,12 +69,12 @@ def test_lines_in_the_middle_of_pages_stay():
         f"{body}\na{n * n}\nb{n * n}\nSheep\nc{n * n}\nd{n * n}\n{body[::-1]}"
         for n, body in enumerate(BODIES)
     ]
-    assert drop_furniture(middle) == middle
+    assert drop_headers_footers(middle) == middle
 
 
 def test_no_page_is_emptied():
     slides = ["Agenda", "Agenda", "Agenda\nThe sheep"]
-    assert drop_furniture(slides) == ["Agenda", "Agenda", "The sheep"]
+    assert drop_headers_footers(slides) == ["Agenda", "Agenda", "The sheep"]
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """What repeats at the top and bottom of pages: headers, footers and page numbers. Pure.
 
 Headers differ between left and right pages, and change from chapter to chapter; page numbers differ from page to page.
-So a line is furniture where it stands on several pages in a row, or on every other one, with numbers that stay the same
+So a line is a header or footer where it stands on several pages in a row, or on every other one, with numbers that stay the same
 or count with the pages.
 """
 
@@ -14,7 +14,7 @@ EDGE_LINES = 3  # that are looked at, at either end of a page
 FEWEST_PAGES = 3  # on which a line must stand
 WIDEST_GAP = 2  # from one such page to the next
 MOST_NUMBERS = 8  # in a line that are followed from page to page
-MOST_CHARACTERS = 200  # of a line that can be furniture
+MOST_CHARACTERS = 200  # of a line that can be a header or footer
 
 _NUMBER = re.compile(r"\d+")
 _ROMAN_LINE = re.compile(r"\W*([ivxlcdm]+|[IVXLCDM]+)\W*")
@@ -26,7 +26,7 @@ Page = list[str]
 Mark = tuple[str, str, tuple[tuple[str, int], ...]]  # where it stands, its words, and what each number does
 
 
-def drop_furniture(pages: Sequence[str]) -> list[str]:
+def drop_headers_footers(pages: Sequence[str]) -> list[str]:
     """Pages without the lines that repeat at their edges. No page loses all that it has."""
     split = [page.split("\n") for page in pages]
     if sum(bool(page.strip()) for page in pages) < FEWEST_PAGES:
@@ -67,7 +67,7 @@ def _edge_lines(lines: Page) -> Iterator[tuple[int, str]]:
 
 
 def _marks(line: str, edge: str, page: int) -> Iterator[Mark]:
-    """Everything that a line can have in common with furniture of other pages."""
+    """Everything that a line can have in common with headers and footers of other pages."""
     words = " ".join(line.split())
     if len(words) > MOST_CHARACTERS:
         return

@@ -1,6 +1,6 @@
 """Merges learned in a process of their own, which can be ended at any moment: the library's trainer cannot.
 
-The process reads the spooled texts itself, and gives back nothing but the vocabulary. It loads no torch.
+The process reads the buffered texts itself, and gives back nothing but the vocabulary. It loads no torch.
 """
 
 import multiprocessing
@@ -16,9 +16,9 @@ from typing import NamedTuple
 
 from core.control import StopToken
 from core.errors import LearningEndedError
-from core.process import start_deaf
+from core.process import start_ignoring_interrupts
 from core.tokenizers.bpe import BpeTokenizer
-from core.tokenizers.spool import read_spool
+from core.tokenizers.text_buffer import read_texts
 
 POLL_SECONDS = 0.1
 
@@ -30,20 +30,20 @@ class Vocabulary(NamedTuple):
     merges: tuple[tuple[str, str], ...]
 
 
-def learn_apart(spool: Path, vocab_size: int, stop: StopToken) -> BpeTokenizer | None:
-    """What `BpeTokenizer.learn` makes of the texts in a spool's file; None where `stop` was set before.
+def train_in_process(buffer: Path, vocab_size: int, stop: StopToken) -> BpeTokenizer | None:
+    """What `BpeTokenizer.train` makes of the texts in a buffer's file; None where `stop` was set before.
 
     Raises:
         LearningEndedError: The system ended the process, as it does where memory runs out.
-        Exception: Whatever `BpeTokenizer.learn` raised.
+        Exception: Whatever `BpeTokenizer.train` raised.
     """
     context = multiprocessing.get_context("spawn")  # a fork would copy a window's threads and locks
     ours, theirs = context.Pipe(duplex=False)
     process = context.Process(
-        target=_learn, args=(theirs, spool, vocab_size), name="vocabulary learner", daemon=True
+        target=_train, args=(theirs, buffer, vocab_size), name="tokenizer trainer", daemon=True
     )
-    start_deaf(process)
-    theirs.close()  # so that this end is told when the process ends
+    start_ignoring_interrupts(process)
+    theirs.close()  # so that this end is notified when the process ends
     try:
         while not stop.asked:
             if ours.poll(POLL_SECONDS):
@@ -65,7 +65,7 @@ def _tokenizer(answer: Vocabulary | BaseException) -> BpeTokenizer:
     return BpeTokenizer(*answer)
 
 
-def _learn(connection: Connection, spool: Path, vocab_size: int) -> None:
+def _train(connection: Connection, buffer: Path, vocab_size: int) -> None:
     """The process: one vocabulary, or the error that came in its place."""
     signal.signal(
         signal.SIGINT, signal.SIG_IGN
@@ -74,7 +74,7 @@ def _learn(connection: Connection, spool: Path, vocab_size: int) -> None:
     threading.Thread(target=_end_with_the_program, daemon=True).start()
     answer: Vocabulary | BaseException
     try:
-        learned = BpeTokenizer.learn(read_spool(spool), vocab_size)
+        learned = BpeTokenizer.train(read_texts(buffer), vocab_size)
         answer = Vocabulary(learned.tokens, learned.merges)
     except BaseException as error:  # the outermost frame here, and some of the library's are no Exception
         error.add_note(traceback.format_exc())

@@ -1,4 +1,4 @@
-"""A tokenizer from the user's wish and the corpus, whose texts are handed over one by one."""
+"""A tokenizer from its settings and the corpus, whose texts are handed over one by one."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -9,19 +9,19 @@ from core.config.tokenizer import TokenizerConfig
 from core.control import StopToken, until_stopped
 from core.tokenizers.bpe import BpeTokenizer
 from core.tokenizers.char import CharacterSet, CharTokenizer
-from core.tokenizers.learning_process import learn_apart
-from core.tokenizers.pieces import cut
-from core.tokenizers.spool import Spool, read_spool
+from core.tokenizers.chunks import cut
+from core.tokenizers.text_buffer import TextBuffer, read_texts
 from core.tokenizers.tokenizer import MARKERS, ROLES, SPECIALS, Tokenizer
+from core.tokenizers.training_process import train_in_process
 from core.tokenizers.word import WordTokenizer
 
 # Of texts on the disk: learned where we are, because even one endless word of so many takes no longer than the start
 # of a process (0.27 s; twice as long takes 1.3 s, and a megabyte half an hour).
 SMALL_BYTES = 16 * 1024
-SAMPLE_CHARACTERS = 4_096  # of one piece of a thinned corpus: short, so that most documents have a part in it
+SAMPLE_CHARACTERS = 4_096  # of one chunk of a thinned corpus: short, so that most documents have a part in it
 
 
-class Learner(Protocol):
+class TokenizerTrainer(Protocol):
     """Takes texts, which it need not keep, and makes a tokenizer of them."""
 
     def add(self, text: str) -> None:
@@ -37,22 +37,24 @@ class Learner(Protocol):
         return
 
 
-def learner_for(config: TokenizerConfig, corpus_bytes: int, spool: Path, stop: StopToken) -> Learner:
-    """What learns the tokenizer that the user wishes for.
+def trainer_for(
+    config: TokenizerConfig, corpus_bytes: int, buffer: Path, stop: StopToken
+) -> TokenizerTrainer:
+    """What trains the tokenizer that these settings ask for.
 
     Args:
-        config: The wish.
+        config: Kind and size.
         corpus_bytes: About how much text will be handed over. Where that is more than `config.learn_mib`, a BPE
-            or word vocabulary is learned from pieces at even distances.
-        spool: A file to be, which may be used for texts on their way, until the learner is closed.
+            or word vocabulary is learned from chunks at even distances.
+        buffer: A file to be, which may be used for texts on their way, until the trainer is closed.
         stop: Ends `add` and `finish` early.
     """
     if config.kind == "char":
-        return CharLearner(stop)  # every character counts, and counting them needs no room
+        return CharTrainer(stop)  # every character counts, and counting them needs no room
     thinning = Thinning(min(1.0, config.learn_mib * 2**20 / max(1, corpus_bytes)))
     if config.kind == "word":
-        return WordLearner(config.vocab_size, thinning, stop)
-    return BpeLearner(config.vocab_size, thinning, spool, stop)
+        return WordTrainer(config.vocab_size, thinning, stop)
+    return BpeTrainer(config.vocab_size, thinning, buffer, stop)
 
 
 class Thinning:
@@ -64,21 +66,21 @@ class Thinning:
 
     def pick(self, text: str) -> Iterator[str]:
         """What is kept of the next text; all of it where the share is 1."""
-        for piece in cut(text, SAMPLE_CHARACTERS):
+        for chunk in cut(text, SAMPLE_CHARACTERS):
             if self._kept <= self._seen * self._share:
-                self._kept += len(piece)
-                yield piece
-            self._seen += len(piece)
+                self._kept += len(chunk)
+                yield chunk
+            self._seen += len(chunk)
 
 
-class CharLearner(Learner):
+class CharTrainer(TokenizerTrainer):
     def __init__(self, stop: StopToken) -> None:
         self._stop = stop
         self._characters = CharacterSet()
 
     def add(self, text: str) -> None:
-        for piece in until_stopped(cut(text), self._stop):
-            self._characters.add(piece)
+        for chunk in until_stopped(cut(text), self._stop):
+            self._characters.add(chunk)
 
     def finish(self) -> Tokenizer | None:
         if self._stop.asked:
@@ -86,14 +88,14 @@ class CharLearner(Learner):
         return CharTokenizer((*SPECIALS, *self._characters.in_order(), *ROLES))
 
 
-class WordLearner(Learner):
+class WordTrainer(TokenizerTrainer):
     def __init__(self, vocab_size: int, thinning: Thinning, stop: StopToken) -> None:
         self._vocab_size, self._thinning, self._stop = vocab_size, thinning, stop
         self._counts: Counter[str] = Counter()
 
     def add(self, text: str) -> None:
-        for piece in until_stopped(self._thinning.pick(text), self._stop):
-            self._counts.update(piece.split())
+        for chunk in until_stopped(self._thinning.pick(text), self._stop):
+            self._counts.update(chunk.split())
 
     def finish(self) -> Tokenizer | None:
         counted = until_stopped(self._counts.items(), self._stop)
@@ -101,27 +103,27 @@ class WordLearner(Learner):
         return None if self._stop.asked else tokenizer
 
 
-class BpeLearner(Learner):
+class BpeTrainer(TokenizerTrainer):
     """Puts texts aside in a file: the library wants them all at once, and in a process that can be ended."""
 
-    def __init__(self, vocab_size: int, thinning: Thinning, spool: Path, stop: StopToken) -> None:
+    def __init__(self, vocab_size: int, thinning: Thinning, buffer: Path, stop: StopToken) -> None:
         self._vocab_size, self._thinning, self._stop = vocab_size, thinning, stop
-        self._spool = Spool(spool)
+        self._buffer = TextBuffer(buffer)
 
     def add(self, text: str) -> None:
-        for piece in until_stopped(self._thinning.pick(text), self._stop):
-            self._spool.append(piece)
+        for chunk in until_stopped(self._thinning.pick(text), self._stop):
+            self._buffer.append(chunk)
 
     def finish(self) -> Tokenizer | None:
-        path = self._spool.finish()
+        path = self._buffer.finish()
         if self._stop.asked:
             return None
         if path.stat().st_size <= SMALL_BYTES:
-            return BpeTokenizer.learn(read_spool(path), self._vocab_size)
-        return learn_apart(path, self._vocab_size, self._stop)
+            return BpeTokenizer.train(read_texts(path), self._vocab_size)
+        return train_in_process(path, self._vocab_size, self._stop)
 
     def close(self) -> None:
-        self._spool.remove()
+        self._buffer.remove()
 
 
 def plain_texts(passages: Iterable[tuple[str, bool]]) -> Iterator[str]:

@@ -2,24 +2,24 @@ import pytest
 
 from core.config.tokenizer import TokenizerConfig
 from core.control import StopToken
-from core.tokenizers import learning
+from core.tokenizers import trainers
 from core.tokenizers.bpe import BpeTokenizer
 from core.tokenizers.char import CharTokenizer
-from core.tokenizers.learning import Thinning, learner_for, plain_texts
-from core.tokenizers.pieces import cut
+from core.tokenizers.chunks import cut
+from core.tokenizers.trainers import Thinning, plain_texts, trainer_for
 from core.tokenizers.word import WordTokenizer
 
 TEXTS = ["the sheep graze on the meadow. " * 400, "hens lay brown eggs. " * 400]
 KINDS = ("bpe", "char", "word")
 
 
-def learner(kind, folder, stop=None, corpus_bytes=0, learn_mib=100):
+def trainer(kind, folder, stop=None, corpus_bytes=0, learn_mib=100):
     config = TokenizerConfig(kind=kind, vocab_size=320, learn_mib=learn_mib)
-    return learner_for(config, corpus_bytes, folder / "spool", stop or StopToken())
+    return trainer_for(config, corpus_bytes, folder / "buffer", stop or StopToken())
 
 
 def learn(kind, folder, **wishes):
-    made = learner(kind, folder, **wishes)
+    made = trainer(kind, folder, **wishes)
     for text in TEXTS:
         made.add(text)
     tokenizer = made.finish()
@@ -30,9 +30,9 @@ def learn(kind, folder, **wishes):
 @pytest.mark.parametrize(
     ("kind", "expected"),
     [
-        ("bpe", BpeTokenizer.learn(TEXTS, 320)),
-        ("char", CharTokenizer.learn(TEXTS)),
-        ("word", WordTokenizer.learn(TEXTS, 320)),
+        ("bpe", BpeTokenizer.train(TEXTS, 320)),
+        ("char", CharTokenizer.train(TEXTS)),
+        ("word", WordTokenizer.train(TEXTS, 320)),
     ],
 )
 def test_texts_one_by_one_teach_what_they_teach_together(kind, expected, tmp_path):
@@ -43,7 +43,7 @@ def test_texts_one_by_one_teach_what_they_teach_together(kind, expected, tmp_pat
 @pytest.mark.parametrize("kind", KINDS)
 def test_closing_leaves_nothing_on_the_disk(kind, tmp_path):
     learn(kind, tmp_path)
-    learner(kind, tmp_path).close()
+    trainer(kind, tmp_path).close()
     assert list(tmp_path.iterdir()) == []
 
 
@@ -56,20 +56,20 @@ def test_a_stop_ends_the_learning_without_a_vocabulary(kind, tmp_path):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_stop_is_heard_in_the_middle_of_a_long_text(kind, tmp_path, monkeypatch):
-    stop, pieces = StopToken(), []
+    stop, chunks = StopToken(), []
 
     def cut_and_stop(text, size=1000):
-        for piece in cut(text, size):
-            pieces.append(piece)
-            if len(pieces) == 2:
+        for chunk in cut(text, size):
+            chunks.append(chunk)
+            if len(chunks) == 2:
                 stop.set()
-            yield piece
+            yield chunk
 
-    monkeypatch.setattr(learning, "cut", cut_and_stop)
-    made = learner(kind, tmp_path, stop=stop)
+    monkeypatch.setattr(trainers, "cut", cut_and_stop)
+    made = trainer(kind, tmp_path, stop=stop)
     made.add("the sheep graze on the meadow. " * 40_000)
     made.close()
-    assert len(pieces) == 2
+    assert len(chunks) == 2
 
 
 @pytest.mark.parametrize("kind", ["bpe", "word"])
@@ -81,13 +81,13 @@ def test_of_a_large_corpus_a_part_is_learned_from(kind, tmp_path):
 
 
 def test_every_character_is_learned_however_large_the_corpus(tmp_path):
-    assert learn("char", tmp_path, corpus_bytes=2**40).tokens == CharTokenizer.learn(TEXTS).tokens
+    assert learn("char", tmp_path, corpus_bytes=2**40).tokens == CharTokenizer.train(TEXTS).tokens
 
 
 @pytest.mark.parametrize("share", [0.01, 0.3, 0.99])
 def test_thinning_keeps_its_share_of_every_part_of_the_corpus(share):
     thinning = Thinning(share)
-    kept = [sum(len(piece) for piece in thinning.pick("ab " * 400)) for _ in range(1000)]
+    kept = [sum(len(chunk) for chunk in thinning.pick("ab " * 400)) for _ in range(1000)]
     for part in (kept[:500], kept[500:]):
         assert sum(part) == pytest.approx(share * 500 * 1200, rel=0.1)
 

@@ -3,14 +3,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.tokenizers.bpe import BpeTokenizer
-from core.tokenizers.pieces import cut
+from core.tokenizers.chunks import cut
 
 SPACED = st.text(alphabet="ab'sé1!< >\n\t\x1c\u00a0\u3000🐑", max_size=80)
 
 
 @pytest.fixture(scope="module")
 def bpe() -> BpeTokenizer:
-    return BpeTokenizer.learn(["a b's ab! ab!! b\n\n  ab ab's" * 9], 300)
+    return BpeTokenizer.train(["a b's ab! ab!! b\n\n  ab ab's" * 9], 300)
 
 
 @given(SPACED, st.integers(1, 9))
@@ -20,8 +20,8 @@ def test_pieces_put_together_are_the_text(text, size):
 
 @given(SPACED, st.integers(1, 9))
 def test_no_token_crosses_a_cut(bpe, text, size):
-    pieces = list(cut(text, size))
-    assert [token_id for piece in pieces for token_id in bpe.encode(piece)] == bpe.encode(text)
+    chunks = list(cut(text, size))
+    assert [token_id for chunk in chunks for token_id in bpe.encode(chunk)] == bpe.encode(text)
 
 
 def test_a_piece_ends_with_the_word_that_reaches_its_size():

@@ -1,4 +1,4 @@
-"""Which jobs run beside each other: one at a time in each named lane, the next ones queued behind it."""
+"""Which jobs run beside each other: one at a time in each named queue, the next ones queued behind it."""
 
 from collections import deque
 
@@ -6,18 +6,18 @@ from PySide6.QtCore import QDeadlineTimer, QObject, Qt, Signal, Slot
 
 from app.jobs.job import Job, OpenStream
 
-LANES = ("corpus", "training", "chat")
+QUEUES = ("corpus", "training", "chat")
 # What a user need not know of: it neither keeps the window busy nor from closing, and its jobs end soon when asked.
-QUIET_LANES = ("library", "preview", "search", "watch", "totals", "runs")
+BACKGROUND_QUEUES = ("library", "preview", "search", "watch", "totals", "runs")
 
 
-class Lanes(QObject):
+class JobQueues(QObject):
     """All the work of the window. Whatever `start` returns ends through its own `ended` or `failed`.
 
     Signals:
-        busy_changed: A lane's name, and whether it now has work. A lane is idle only after everyone who
-            listens to its last job has heard of the end.
-        idle: No lane has work any more, but for the quiet ones.
+        busy_changed: A queue's name, and whether it now has work. A queue is idle only after everyone who
+            listens to its last job was notified of the end.
+        idle: No queue has work any more, but for the quiet ones.
     """
 
     busy_changed = Signal(str, bool)
@@ -26,39 +26,39 @@ class Lanes(QObject):
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._closing = False
-        self._lanes = {name: _Lane(name, self) for name in (*LANES, *QUIET_LANES)}
-        for lane in self._lanes.values():
-            lane.busy_changed.connect(self._pass_on)
+        self._queues = {name: _JobQueue(name, self) for name in (*QUEUES, *BACKGROUND_QUEUES)}
+        for queue in self._queues.values():
+            queue.busy_changed.connect(self._pass_on)
 
-    def start(self, lane: str, open_stream: OpenStream) -> Job:
-        """A job on `lane`: started now, or as soon as the work before it has ended."""
-        job = self._lanes[lane].start(open_stream)
+    def start(self, queue: str, open_stream: OpenStream) -> Job:
+        """A job on `queue`: started now, or as soon as the work before it has ended."""
+        job = self._queues[queue].start(open_stream)
         if self._closing:
             job.stop()
         return job
 
-    def busy(self, lane: str) -> bool:
-        return self._lanes[lane].busy
+    def busy(self, queue: str) -> bool:
+        return self._queues[queue].busy
 
     def active(self) -> list[str]:
-        """The lanes that have work, but for the quiet ones."""
-        return [name for name in LANES if self._lanes[name].busy]
+        """The queues that have work, but for the quiet ones."""
+        return [name for name in QUEUES if self._queues[name].busy]
 
     def at_rest(self) -> bool:
-        """True while no lane at all has work."""
+        """True while no queue at all has work."""
         return not self.at_work()
 
     def at_work(self) -> list[str]:
-        """All lanes that have work, the quiet ones too."""
-        return [name for name, lane in self._lanes.items() if lane.busy]
+        """All queues that have work, the quiet ones too."""
+        return [name for name, queue in self._queues.items() if queue.busy]
 
-    def stop(self, lane: str) -> None:
-        """Ask the lane's job, and those queued behind it, to end."""
-        self._lanes[lane].stop()
+    def stop(self, queue: str) -> None:
+        """Ask the queue's job, and those queued behind it, to end."""
+        self._queues[queue].stop()
 
     def stop_all(self) -> None:
-        for lane in self._lanes.values():
-            lane.stop()
+        for queue in self._queues.values():
+            queue.stop()
 
     def close_down(self) -> None:
         """Ask all work to end, and what is still begun as well: `idle` comes soon, and for good."""
@@ -76,13 +76,13 @@ class Lanes(QObject):
         return all(gone)
 
     @Slot(str, bool)
-    def _pass_on(self, lane: str, busy: bool) -> None:
-        self.busy_changed.emit(lane, busy)
-        if lane in LANES and not self.active():
+    def _pass_on(self, queue: str, busy: bool) -> None:
+        self.busy_changed.emit(queue, busy)
+        if queue in QUEUES and not self.active():
             self.idle.emit()
 
 
-class _Lane(QObject):
+class _JobQueue(QObject):
     """A queue of jobs of which the first one runs."""
 
     busy_changed = Signal(str, bool)
@@ -98,7 +98,7 @@ class _Lane(QObject):
 
     def start(self, open_stream: OpenStream) -> Job:
         job = Job(open_stream, self)
-        # Queued: whoever listens to the job hears of its end before the lane goes on.
+        # Queued: whoever listens to the job learns of its end before the queue goes on.
         job.ended.connect(self._advance, Qt.ConnectionType.QueuedConnection)
         job.failed.connect(self._advance, Qt.ConnectionType.QueuedConnection)
         self._jobs.append(job)
