@@ -111,7 +111,7 @@ def import_command(
     wanted = [*there, *(_paths_to_retry(context) if retry else ())]
     if not wanted:
         if not missing:
-            _tell(context, "No file failed, was encrypted or was cancelled: there is nothing to retry.")
+            _report(context, "No file failed, was encrypted or was cancelled: there is nothing to retry.")
         return int(bool(missing))
     code = _code(
         *perform(context, lambda stop: import_files(wanted, config, workspace, stop, again or retry))
@@ -208,7 +208,7 @@ def remove(context: typer.Context, ids: Ids) -> int:
     """Remove documents and their text from the library; the files themselves are kept."""
     with _library(context) as library:
         library.remove(ids)
-    _tell(context, f"{_documents(ids)} removed; `restore` brings them back, for at least a day.")
+    _report(context, f"{_documents(ids)} removed; `restore` brings them back, for at least a day.")
     return 0
 
 
@@ -217,14 +217,14 @@ def restore(context: typer.Context, ids: Ids) -> int:
     """Restore removed documents."""
     with _library(context) as library:
         library.restore(ids)
-    _tell(context, f"{_documents(ids)} restored.")
+    _report(context, f"{_documents(ids)} restored.")
     return 0
 
 
 def _set_included(context: typer.Context, ids: list[int], included: bool) -> int:
     with _library(context) as library:
         library.set_included(ids, included)
-    _tell(context, f"{_documents(ids)} {'included in' if included else 'excluded from'} the corpus.")
+    _report(context, f"{_documents(ids)} {'included in' if included else 'excluded from'} the corpus.")
     return 0
 
 
@@ -232,7 +232,7 @@ def _documents(ids: list[int]) -> str:
     return f"{len(ids):,} document{'s' * (len(ids) != 1)}"
 
 
-def _tell(context: typer.Context, sentence: str) -> None:
+def _report(context: typer.Context, sentence: str) -> None:
     if not context.obj.as_json:
         print(sentence)
 

@@ -74,7 +74,7 @@ class CleaningConfig(Config):
     hyphenation: bool = setting(
         True, "Join broken words", "Words hyphenated at the end of a line are joined."
     )
-    page_furniture: bool = setting(
+    headers_footers: bool = setting(
         True,
         "Drop headers and footers",
         "Removes lines at the top or bottom of pages that repeat across the document, and page numbers.",

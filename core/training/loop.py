@@ -33,7 +33,7 @@ LEAST_SCALE = 1.0  # a float16 loss that overflows unscaled will not get better 
 
 
 @dataclass(frozen=True, slots=True)
-class Learner:
+class TrainState:
     """What a step changes, and the number format in which it does."""
 
     model: nn.Module
@@ -62,7 +62,7 @@ class Progress:
 
 
 def train(
-    learner: Learner,
+    train_state: TrainState,
     batch_at: BatchAt,
     config: TrainingConfig,
     plan: Plan,
@@ -79,7 +79,7 @@ def train(
     Raises:
         TrainingDivergedError: A loss or gradient is not finite; the weights are those of the step before.
     """
-    model, optimizer = learner.model, learner.optimizer
+    model, optimizer = train_state.model, train_state.optimizer
     model.train()
     while progress.step < plan.steps and not group.should_stop(stop):
         started = time.perf_counter()
@@ -88,12 +88,12 @@ def train(
         set_learning_rate(optimizer, learning_rate)
         batches = [batch_at(progress.windows + number * config.batch_size) for number in range(passes)]
         try:
-            loss, grad_norm = finite_gradients(learner, batches, config, step, stop, group)
+            loss, grad_norm = finite_gradients(train_state, batches, config, step, stop, group)
         except StopRequested:
             optimizer.zero_grad(set_to_none=True)
             return
-        learner.precision.scaler.step(optimizer)
-        learner.precision.scaler.update()
+        train_state.precision.scaler.step(optimizer)
+        train_state.precision.scaler.update()
         optimizer.zero_grad(set_to_none=True)
         seconds = time.perf_counter() - started
         tokens = sum(counted_tokens(y) for _, y in batches)
@@ -114,7 +114,7 @@ def train(
 
 
 def finite_gradients(
-    learner: Learner,
+    train_state: TrainState,
     batches: Sequence[Batch],
     config: TrainingConfig,
     step: int,
@@ -130,7 +130,7 @@ def finite_gradients(
         TrainingDivergedError: The loss or the gradient is not finite, and no smaller scale would help.
         StopRequested: `stop` was set; gradients can be there in part.
     """
-    model, optimizer, precision = learner.model, learner.optimizer, learner.precision
+    model, optimizer, precision = train_state.model, train_state.optimizer, train_state.precision
     while True:
         seed_dropout(config.seed, step, group)
         loss = accumulate_gradients(model, batches, precision, group.stop_within_step(stop))
