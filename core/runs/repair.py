@@ -11,8 +11,8 @@ from core.config.run import RunConfig
 from core.control import StopToken
 from core.errors import DamagedCheckpointError
 from core.events import CheckpointSaved
+from core.files import clear_drafts_in, write_whole
 from core.runs.catalog import is_run
-from core.runs.files import clear_drafts_in, write_whole
 from core.runs.folder import OLD_TOKENIZER_FILE, TOKENIZER_FILE, RunFolder, Workspace
 from core.runs.pointers import (
     best_step_of,

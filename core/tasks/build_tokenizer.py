@@ -28,7 +28,7 @@ from core.control import StopRequested, StopToken, until_stopped
 from core.corpus.library import Library, Passage
 from core.errors import DamagedDatasetError, DamagedRunError, EmptyCorpusError, UnknownDocumentError
 from core.events import DatasetBuilt, DatasetProgress, Event, LearningProgress, Notice, TokenizerBuilt
-from core.runs.files import clear_drafts_in, move_folder_into_place, raising_disk_errors, write_whole
+from core.files import clear_drafts_in, move_folder_into_place, raising_disk_errors, write_whole
 from core.runs.folder import Workspace
 from core.tasks.unused_datasets import remove_unused, take_back
 from core.tokenizers.encoding import BATCH_CHARACTERS, Encoded, encode_passages

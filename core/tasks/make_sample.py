@@ -6,7 +6,7 @@ from pathlib import Path
 from core.config.corpus import ImportConfig
 from core.control import StopToken
 from core.events import Event, FileWritten, ImportFinished
-from core.runs.files import raising_disk_errors, write_whole
+from core.files import raising_disk_errors, write_whole
 from core.runs.folder import Workspace
 from core.tasks.import_files import import_files
 

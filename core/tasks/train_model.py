@@ -27,8 +27,8 @@ from core.errors import (
     RunFinishedError,
 )
 from core.events import CheckpointSaved, Evaluated, Event, Notice, RunEnded
+from core.files import raising_disk_errors, write_whole
 from core.runs.catalog import Catalog, is_run, read_config
-from core.runs.files import raising_disk_errors, write_whole
 from core.runs.folder import RunFolder, Workspace
 from core.runs.journal import Journal, has_ended, read_events, rewind
 from core.runs.pointers import POINTERS, pointed_step

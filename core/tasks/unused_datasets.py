@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from core.batches.dataset import DESCRIPTION_FILE
-from core.runs.files import rename
+from core.files import rename
 from core.runs.folder import Workspace
 
 DAY_SECONDS = 86_400.0
