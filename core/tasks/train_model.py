@@ -35,7 +35,7 @@ from core.runs.pointers import POINTERS, pointed_step
 from core.runs.repair import adopt_first_format, missing_saves, remove_stub, remove_stubs, repair_checkpoints
 from core.runs.state import read_state
 from core.system_errors import WorkspaceGoneError
-from core.tasks.build_tokenizer import build_dataset, dataset_name
+from core.tasks.build_dataset import build_dataset, dataset_name
 from core.tasks.unused_datasets import take_back
 
 Stream = Generator[Event, None, RunEnded]

@@ -15,7 +15,7 @@ from core.corpus.library import Library
 from core.events import DatasetBuilt, Notice
 from core.runs.folder import Workspace
 from core.tasks import unused_datasets as task
-from core.tasks.build_tokenizer import build_dataset
+from core.tasks.build_dataset import build_dataset
 from core.tasks.unused_datasets import DAY_SECONDS, remove_unused, unused_datasets
 
 OLD = "0123456789abcdef"
