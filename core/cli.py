@@ -34,7 +34,8 @@ from core.system_errors import absolute_path, output_error, system_error
 from core.tasks.evaluate_sample import evaluate_sample
 from core.tasks.open_model import open_model
 from core.tasks.reply import complete, reply
-from core.tasks.train_model import resume_run, train_model
+from core.tasks.resume_run import resume_run
+from core.tasks.train_model import train_model
 from core.terminal import Stream, print_failure
 
 app = typer.Typer(

@@ -116,39 +116,47 @@ def open_session(
     device = choose_device(config.training.device)
     if device is None:
         raise DeviceMissingError(config.training.device)
-    tokenizer = load_tokenizer(folder.tokenizer)
     training = config.training
     check_memory_to_train(
-        config.model, tokenizer.vocab_size, training.batch_size, training.precision != "float32", device
+        config.model, dataset.vocab_size, training.batch_size, training.precision != "float32", device
     )
     if dataset.val_tokens < 2:
         yield Notice(
             "There is too little text for a validation split: the run is evaluated on its training text."
         )
-    if pointed_step(folder, "last") is None:
-        plan = new_plan(config, dataset, Progress())
-        model = Transformer(config.model, tokenizer.vocab_size, config.training.seed).to(device)
-        precision = yield from choose_precision(model, config, dataset, workspace, stop)
-        if precision is None:
-            return None
-        train_state = _train_state(model, config, precision)
-        session: Session | None = Session(
-            folder, config, dataset, tokenizer, model, train_state, plan, Progress()
-        )
-    else:
-        session = yield from _restored(workspace, folder, config, dataset, device, stop)
-    warmup = training.warmup_steps
-    if session is not None:
-        session.group = group
-    if session is not None and session.plan.start is None and session.plan.steps <= warmup:
+    put_together = _begun if pointed_step(folder, "last") is None else _restored
+    session = yield from put_together(workspace, folder, config, dataset, device, stop)
+    if session is None:
+        return None
+    session.group = group
+    if session.plan.start is None and session.plan.steps <= training.warmup_steps:
         yield Notice(
-            f"The warm-up of {warmup:,} steps is as long as the run of {session.plan.steps:,} or "
+            f"The warm-up of {training.warmup_steps:,} steps is as long as the run of {session.plan.steps:,} or "
             "longer, so the learning rate never reaches its peak."
         )
-    if session is not None and config.training.compile:
+    if training.compile:
         yield Notice("Compiling the model, which can take minutes; a stop takes effect after that.")
         _compile(session)
     return session
+
+
+def _begun(
+    workspace: Workspace,
+    folder: RunFolder,
+    config: RunConfig,
+    dataset: Dataset,
+    device: torch.device,
+    stop: StopToken,
+) -> Generator[Event, None, Session | None]:
+    """A run before its first step, on this device."""
+    tokenizer = load_tokenizer(folder.tokenizer)
+    plan = new_plan(config, dataset, Progress())
+    model = Transformer(config.model, tokenizer.vocab_size, config.training.seed).to(device)
+    precision = yield from choose_precision(model, config, dataset, workspace, stop)
+    if precision is None:
+        return None
+    train_state = _train_state(model, config, precision)
+    return Session(folder, config, dataset, tokenizer, model, train_state, plan, Progress())
 
 
 def _compile(session: Session) -> None:

@@ -8,7 +8,8 @@ from core.control import StopToken
 from core.errors import DamagedDatasetError
 from core.events import Notice, StepDone
 from core.runs.folder import Workspace
-from core.tasks.train_model import resume_run, train_model
+from core.tasks.resume_run import resume_run
+from core.tasks.train_model import train_model
 
 MORE = {"training.max_steps": 8}
 

@@ -36,7 +36,8 @@ from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
 from core.system_errors import DiskFullError, WorkspaceGoneError
 from core.tasks import training_run
-from core.tasks.train_model import resume_run, train_model
+from core.tasks.resume_run import resume_run
+from core.tasks.train_model import train_model
 from core.training.schedule import learning_rate_at
 from tests.core.runs.altered import alter_state, make_first_format
 

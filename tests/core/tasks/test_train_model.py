@@ -44,7 +44,8 @@ from core.runs.loading import load_model
 from core.tasks import choose_precision, training_run, training_session
 from core.tasks.open_model import open_model
 from core.tasks.reply import complete
-from core.tasks.train_model import resume_run, train_model
+from core.tasks.resume_run import resume_run
+from core.tasks.train_model import train_model
 from core.training import loop
 
 TEACHING_LINES = "what is sesso\nsesso is a village\nwho lives in sesso\nmira lives in sesso\n"
