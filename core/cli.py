@@ -323,4 +323,4 @@ def _limits(setting: Setting) -> str:
         for mark, limit in zip(marks, (setting.minimum, setting.maximum), strict=True)
         if limit is not None
     ]
-    return " ".join([*limits, setting.unit]).rstrip()
+    return f"{', '.join(limits)} {setting.unit}".strip()

@@ -282,7 +282,7 @@ def _sentence(event: Event) -> str:
             verb = "repeats" if documents == 1 else "repeat"
             return f"{documents:,} document{'s' * (documents > 1)} nearly {verb} another; see `documents --near-duplicates`."
         case FilesChanged():
-            return f"{len(event.paths):,} new or changed."
+            return f"New or changed files: {len(event.paths):,}."
         case TokenizerBuilt():
             return f"Tokenizer {event.kind}: {event.vocab_size:,} tokens, in {event.seconds:.1f} s."
         case DatasetBuilt():
@@ -326,7 +326,9 @@ def _sentence_of_a_reply(event: Event) -> str:
         case QuestionAnswered(right=False):
             return f"{event.question} → {event.answer!r}, not {event.expected!r}"
         case SampleEvaluated():
-            return f"{event.right:,} of {event.total:,} held-out questions right: {event.share:.1%}"
+            return (
+                f"{event.right:,} of {event.total:,} held-out questions answered correctly: {event.share:.1%}"
+            )
         case BenchMeasured():
             return (
                 f"{event.bench:<9}{event.shape:<14}{event.subject:<34}{event.rate:>10,.1f} {event.unit:<9}"

@@ -80,7 +80,9 @@ class CleaningConfig(Config):
         "Removes lines at the top or bottom of pages that repeat across the document, and page numbers.",
     )
     control_characters: bool = setting(
-        True, "Drop control characters", "Removes control characters; tabs and line breaks stay."
+        True,
+        "Drop control characters",
+        "Removes characters that no font displays; tabs and line breaks stay.",
     )
     blank_lines: bool = setting(
         True,

@@ -56,9 +56,7 @@ def repair_checkpoints(run: RunFolder, stop: StopToken) -> list[str]:
             f"The checkpoint of step {newer[-1]:,} is damaged, so the run continues from step {sound:,}."
         )
     if read_pointer(run, "best") in newer + damaged:
-        sentences.append(
-            f"The best checkpoint is damaged; of those that are left, step {best:,} is the best."
-        )
+        sentences.append(f"The best checkpoint is damaged; the best one left is that of step {best:,}.")
     for step in newer + damaged:
         _set_aside(run, step)
     for which, step in (("best", best), ("last", sound)):

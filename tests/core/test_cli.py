@@ -204,8 +204,8 @@ def test_every_setting_is_listed_with_its_default_and_limits(records):
     assert code == 0
     by_name = {row["name"]: row for row in rows}
     assert by_name["training.max_steps"]["default"] == 1000
-    assert by_name["training.max_steps"]["limits"] == "≥ 1 ≤ 100,000,000"
-    assert by_name["model.dropout"]["limits"] == "≥ 0 < 1"
+    assert by_name["training.max_steps"]["limits"] == "≥ 1, ≤ 100,000,000"
+    assert by_name["model.dropout"]["limits"] == "≥ 0, < 1"
     assert by_name["model.norm"]["limits"] == "pre | post | none"
     assert by_name["sampling.seed"]["default"] is None
 

@@ -110,7 +110,7 @@ def test_every_kind_of_event_can_be_shown(capsys):
         "65 older tokens dropped",
         "Once",
         "'There.', not 'Here.'",
-        "1 of 2 held-out questions right: 50.0%",
+        "1 of 2 held-out questions answered correctly: 50.0%",
         "3.10 x",
         "3 documents nearly repeat another",
         "512.0 MiB",
