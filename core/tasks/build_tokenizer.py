@@ -85,7 +85,8 @@ def build_dataset(library: Library, config: RunConfig, workspace: Workspace, sto
     workspace.prepare()
     if library.split_by(config.corpus) == "blocks":
         yield Notice(
-            "There are few documents, or very unequal ones, so the end of each is kept for validation."
+            "There are few documents, or very unequal ones, so the end of each is kept for validation.",
+            is_detail=True,
         )
     lock = FileLock(workspace.datasets / ".building.lock", thread_local=False)
     with telling_disk_errors(workspace.datasets):
