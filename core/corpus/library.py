@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import Any, Literal, NamedTuple, Self
 
 from core.config.corpus import CleaningConfig, CorpusConfig, ImportConfig
+from core.config.renamed import first_json
 from core.control import StopToken
 from core.corpus import imports, ledger, near_flags, near_update, removal, rows, search_index
 from core.corpus.clean import clean
@@ -23,7 +24,7 @@ from core.corpus.rows import DocumentRow
 from core.corpus.schema import MIGRATIONS, SCHEMA, SCHEMA_VERSION
 from core.corpus.search_index import SearchHit
 from core.corpus.selection import select_documents
-from core.corpus.split import DocumentSize, Split, pieces_of, validation_documents
+from core.corpus.split import DocumentSize, Split, chunks_of, validation_documents
 from core.corpus.texts import text_with
 from core.documents.document import PageConfidence
 from core.events import QueuedFile
@@ -46,7 +47,7 @@ class CorpusTotals:
 
 
 class Passage(NamedTuple):
-    """One piece of text of the corpus.
+    """One chunk of text of the corpus.
 
     Without markers it is text and nothing else: who makes tokens of it ends it with `<eos>`. With markers,
     `<|user|>`, `<|assistant|>` and `<eos>` in it are tokens, and it ends with its own `<eos>`: nothing is added.
@@ -359,10 +360,8 @@ class Library:
 
     def fingerprint(self, config: CorpusConfig, cleaning: CleaningConfig) -> str:
         """SHA-256, in hexadecimal, of a run's documents and the settings that make passages of them."""
-        settings = config.model_dump_json(
-            exclude={"folder"}
-        )  # which says no more than the documents themselves
-        digest = hashlib.sha256((settings + cleaning.model_dump_json()).encode())
+        settings = config.model_dump_json(exclude={"folder"})  # the documents themselves say what it chose
+        digest = hashlib.sha256((settings + first_json("cleaning", cleaning)).encode())
         for values in self._select("kind, sha256, fingerprint", config, CORPUS_ORDER):
             digest.update("\n".join(values).encode())
         return digest.hexdigest()
@@ -384,8 +383,8 @@ class Library:
                 continue
             text = clean(read, kind, cleaning)
             share = config.validation_share if chosen is None else None
-            for piece in pieces_of(text, kind == "conversation", split, share, config.samples):
-                yield Passage(piece, has_markers=kind == "conversation")
+            for chunk in chunks_of(text, kind == "conversation", split, share, config.samples):
+                yield Passage(chunk, has_markers=kind == "conversation")
 
     def _validation_documents(self, config: CorpusConfig) -> frozenset[str] | None:
         found = self._select("sha256, characters", config)

@@ -61,7 +61,10 @@ class RunHead(QWidget):
         self.title.setAccessibleName("Run")
         set_role(self.title, "subtitle")
         self.chat_button = named_button(
-            "C&hat with this model", "chatButton", "chat", "Open the best checkpoint of this run in the Chat tab"
+            "C&hat with this model",
+            "chatButton",
+            "chat",
+            "Open the best checkpoint of this run in the Chat tab",
         )
         policy = self.chat_button.sizePolicy()
         policy.setRetainSizeWhenHidden(True)  # nothing below moves when it comes

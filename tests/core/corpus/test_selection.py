@@ -5,6 +5,7 @@ import hashlib
 import pytest
 
 from core.config.corpus import CleaningConfig, CorpusConfig
+from core.config.renamed import first_json
 from core.corpus.library import CorpusTotals
 from tests.core.corpus.test_library import many, texts
 
@@ -91,6 +92,6 @@ def test_a_folder_of_all_documents_gives_the_data_set_of_all_documents(two_folde
 def test_without_a_folder_the_fingerprint_is_that_of_versions_that_knew_none(add, library):
     add("/a.txt", "sheep")
     sha256 = hashlib.sha256(b"sheep").hexdigest()
-    settings = '{"validation_share":0.1,"samples":"documents"}' + CLEANING.model_dump_json()
+    settings = '{"validation_share":0.1,"samples":"documents"}' + first_json("cleaning", CLEANING)
     row = f"text\n{sha256}\n{library._database.query('SELECT fingerprint FROM documents')[0][0]}"
     assert library.fingerprint(ALL, CLEANING) == hashlib.sha256((settings + row).encode()).hexdigest()
