@@ -189,6 +189,23 @@ def test_a_run_started_from_elsewhere_shows_in_the_form(tab, controller, trainin
     qtbot.waitUntil(lambda: not controller.active)
 
 
+@pytest.mark.parametrize("begin", ["start", "resume"])
+def test_the_form_keeps_the_name_of_the_run_that_trains(
+    tab, earlier_run, controller, queues, training, qtbot, begin
+):
+    if begin == "start":
+        controller.start("mine", tab.form.value())
+    else:
+        controller.resume("first")
+    name = tab.form.name()
+    listed = []
+    controller._runs.refreshed.connect(listed.append)
+    controller.refresh()  # which finds another name that is free
+    qtbot.waitUntil(lambda: listed != [])
+    assert tab.form.name() == name == tab.head.title.text()
+    stop(tab, qtbot, controller)
+
+
 def test_an_empty_workspace_offers_no_start(tab, queues, tmp_path, training, qtbot):
     empty = Workspace(tmp_path / "empty")
     empty.prepare()
