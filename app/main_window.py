@@ -13,7 +13,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.errors import present
-from app.first_run import FirstRun
+from app.first_run import STEPS, FirstRun
 from app.jobs.job_queue import JobQueues
 from app.menus import Menus
 from app.report import problem_report
@@ -26,6 +26,7 @@ from app.tabs.train.controller import TrainController
 from app.tabs.train.tab import TrainTab
 from app.widgets.icons import icon
 from app.widgets.label import Label, MessageBox
+from app.widgets.step_strip import StepStrip
 from app.widgets.theme import colours
 from core.runs.folder import Workspace
 
@@ -110,6 +111,9 @@ class MainWindow(QMainWindow):
             place = self.tabs.addTab(tab, title)
             self.tabs.setTabToolTip(place, f"{title} (Ctrl+{place + 1})")
         self.tabs.currentChanged.connect(self._show_tab)
+        self.sample_steps = StepStrip(STEPS)
+        self.tabs.setCornerWidget(self.sample_steps)
+        self.tabs.currentChanged.connect(self._end_sample_steps)
         self.setCentralWidget(self.tabs)
 
     def _connect_tabs(self) -> None:
@@ -117,6 +121,9 @@ class MainWindow(QMainWindow):
         self.corpus_tab.sample_requested.connect(self.first_run.begin)
         self.first_run.training_begun.connect(self._go_to_training)
         self.first_run.model_ready.connect(self._go_to_chat)
+        self.first_run.step_reached.connect(self.sample_steps.show_step)
+        self.first_run.left.connect(self.sample_steps.hide)
+        self.first_run.refused.connect(self.corpus_tab.banner.show_notice)
         self.corpus.library.reported.connect(self._show_sentence)
         self.corpus.preview.cleaning_changed.connect(self.train_tab.show_cleaning)
         self.train_tab.show_cleaning(self.corpus.cleaning)
@@ -227,6 +234,12 @@ class MainWindow(QMainWindow):
         for place, picture in enumerate(TABS.values()):
             chosen = place == self.tabs.currentIndex()
             self.tabs.setTabIcon(place, icon(picture, colours().accent if chosen else colours().muted))
+
+    @Slot()
+    def _end_sample_steps(self) -> None:
+        """Who leaves the chat at the end of the sample's way has seen all of its steps."""
+        if self.sample_steps.at_end:
+            self.sample_steps.hide()
 
     @Slot(str, bool)
     def _show_doing(self, _queue: str, _busy: bool) -> None:
