@@ -20,7 +20,7 @@ class StepStrip(QWidget):
         self._labels = [Label() for _ in titles]
         self.at_end = False  # whether the last step is shown
         layout = QHBoxLayout(self)
-        layout.setContentsMargins(0, 0, LARGE, 0)
+        layout.setContentsMargins(0, 0, LARGE, SMALL)
         layout.setSpacing(SMALL)
         for place, label in enumerate(self._labels):
             if place:
@@ -34,8 +34,8 @@ class StepStrip(QWidget):
     def show_step(self, current: int) -> None:
         """Show that the steps before `current`, counted from 0, are done, and that it is being taken."""
         for place, (label, title) in enumerate(zip(self._labels, self._titles, strict=True)):
+            set_role(label, "subtitle" if place == current else "muted")  # before the text, which asks for room
             label.setText(f"{DONE} {title}" if place < current else f"{place + 1} {title}")
-            set_role(label, "chip" if place == current else "muted")
         self.at_end = current == len(self._titles) - 1
         self.setAccessibleName(f"Step {current + 1} of {len(self._titles)}: {self._titles[current]}")
         self.show()

@@ -104,7 +104,7 @@ class CorpusConfig(Config):
         "",
         "Documents from",
         "Only documents in this folder, and below it; also an archive or a single file. Empty takes all that are included.",
-        empty="all that are included",
+        empty="everywhere",
         is_folder=True,
         advanced=False,
     )
