@@ -58,7 +58,7 @@ class SamplingConfig(Config):
         None,
         "Seed",
         "The same seed samples the same reply; if empty, a random one each time.",
-        none_text="random",
+        empty="random",
         ge=0,
         le=2**32 - 1,
     )
