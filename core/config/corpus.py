@@ -106,3 +106,11 @@ class CorpusConfig(Config):
         "Training sample",
         "documents: one sample per document, in its order; lines: one per non-empty line, each ending with <eos>.",
     )
+    folder: str = setting(
+        "",
+        "Documents from",
+        "Only documents in this folder, and below it; also an archive or a single file. Empty takes all that are included.",
+        empty="everywhere",
+        is_folder=True,
+        advanced=False,
+    )

@@ -58,7 +58,7 @@ class SamplingConfig(Config):
         None,
         "Seed",
         "The same seed gives the same reply; without one, each reply is random.",
-        none_text="random",
+        empty="random",
         ge=0,
         le=2**32 - 1,
     )

@@ -65,16 +65,17 @@ def build_dataset(library: Library, config: RunConfig, workspace: Workspace, sto
         The data set; None where `stop` was set before it was whole, and then nothing is left on the disk.
 
     Raises:
-        EmptyCorpusError: No included document has text.
+        EmptyCorpusError: No included document has text, or none of those in the chosen folder.
         WorkspaceError: The workspace cannot be written.
         DiskFullError: There is no room for the token files.
     """
-    if library.totals().characters == 0:
-        raise EmptyCorpusError
+    if library.totals(config.corpus).characters == 0:
+        raise EmptyCorpusError(config.corpus.folder)
     workspace.prepare()
     if library.split_by(config.corpus) == "blocks":
         yield Notice(
-            "There are few documents, or very unequal ones, so the end of each is held out for validation."
+            "There are few documents, or very unequal ones, so the end of each is held out for validation.",
+            is_detail=True,
         )
     lock = FileLock(workspace.datasets / ".building.lock", thread_local=False)
     with raising_disk_errors(workspace.datasets):
@@ -117,8 +118,10 @@ def _remove_leftovers(datasets: Path) -> None:
 def _find_or_build(library: Library, config: RunConfig, workspace: Workspace, stop: StopToken) -> Stream:
     dataset = None
     while dataset is None and not stop.asked:
-        if library.totals().characters == 0:  # all of it can have been removed since the last round
-            raise EmptyCorpusError
+        if (
+            library.totals(config.corpus).characters == 0
+        ):  # all of it can have been removed since the last round
+            raise EmptyCorpusError(config.corpus.folder)
         folder = workspace.datasets / dataset_name(library, config)
         dataset = yield from _find(folder, config, stop)
         if dataset is None and not stop.asked:
@@ -187,7 +190,7 @@ def _encode(
 ) -> Generator[Event, None, Counts]:
     """Write the token file of each split, and count what is written."""
     counts = Counts()
-    total = library.totals().characters
+    total = library.totals(config.corpus).characters
     meter = Meter(total)
     for split in SPLITS:
         passages = until_stopped(library.passages(split, config.corpus, config.cleaning), stop)
@@ -211,8 +214,8 @@ def _describe(
         val_tokens=counts.tokens["val"],
         vocab_size=trained.tokenizer.vocab_size,
         dtype=token_dtype(trained.tokenizer.vocab_size),
-        has_conversations=library.has_conversations(),
-        documents=library.totals().documents,
+        has_conversations=library.has_conversations(config.corpus),
+        documents=library.totals(config.corpus).documents,
         characters=counts.characters,
         bytes=counts.bytes,
         split_by=library.split_by(config.corpus),

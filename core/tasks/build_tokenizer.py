@@ -36,7 +36,7 @@ def build_tokenizer(
         The tokenizer; None where `stop` was set before it was trained.
     """
     started = time.perf_counter()
-    total = library.totals()
+    total = library.totals(config.corpus)
     trainer = trainer_for(config.tokenizer, total.bytes, folder / "learning.jsonl", stop)
     with closing(trainer):
         meter = Meter(total.characters)
