@@ -34,7 +34,9 @@ class StepStrip(QWidget):
     def show_step(self, current: int) -> None:
         """Show that the steps before `current`, counted from 0, are done, and that it is being taken."""
         for place, (label, title) in enumerate(zip(self._labels, self._titles, strict=True)):
-            set_role(label, "subtitle" if place == current else "muted")  # before the text, which asks for room
+            set_role(
+                label, "subtitle" if place == current else "muted"
+            )  # before the text, which asks for room
             label.setText(f"{DONE} {title}" if place < current else f"{place + 1} {title}")
         self.at_end = current == len(self._titles) - 1
         self.setAccessibleName(f"Step {current + 1} of {len(self._titles)}: {self._titles[current]}")
