@@ -11,7 +11,7 @@ from core.config.run import RunConfig
 from core.events import ImportFinished
 from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
-from core.tasks.meadow import held_out_questions
+from core.sample.meadow import held_out_questions
 
 RUN_STEM = "first"
 STEPS = ("Read the documents", "Train", "Chat")

@@ -27,8 +27,8 @@ from core.errors import NoDisplayError
 from core.events import FileReading, ImportFinished, RunEnded
 from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
+from core.sample.meadow import held_out_questions
 from core.system_errors import WorkspaceError
-from core.tasks.meadow import held_out_questions
 
 
 @pytest.fixture
