@@ -167,7 +167,7 @@ class CorpusTooSmallError(UserFacingError):
     def __init__(self, split: str, tokens: int, needed: int) -> None:
         super().__init__(split, tokens, needed)
         self.message = f"The {split} text has {tokens:,} tokens; one training sequence needs {needed:,}."
-        self.remedy = "Add more documents, or choose a smaller context_length."
+        self.remedy = "Add more documents, or choose a shorter context (model.context_length)."
 
 
 class UnknownDocumentError(UsageError):
