@@ -207,6 +207,7 @@ class MainWindow(QMainWindow):
         self.tabs.setEnabled(False)
         self.statusBar().showMessage("Stopping at the next step and saving…")
         self.queues.idle.connect(self.close)
+        self.train.stop()  # which says so over its curves
         self.queues.close_down()
         if not self.queues.active():  # the work ended while the question stood
             self.close()
