@@ -52,7 +52,7 @@ class Column:
 
 def has_text(row: DocumentRow) -> bool:
     """Whether the library holds text of this file now; one that is read again keeps its old text until it is done."""
-    return row.state in WITH_TEXT or (row.state in UNFINISHED and row.characters > 0)
+    return row.characters > 0 and (row.state in WITH_TEXT or row.state in UNFINISHED)
 
 
 def is_near_duplicate(row: DocumentRow) -> bool:

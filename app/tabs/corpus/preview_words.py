@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from app.tabs.corpus.columns import QUEUED, STATES, UNFINISHED, file_size, kind_title, note, pages
+from app.tabs.corpus.columns import QUEUED, UNFINISHED, WITH_TEXT, file_size, kind_title, note, pages
 from core.corpus.library import DocumentRow
 from core.tasks.look_at_library import DocumentPreview, PageConfidence
 
@@ -13,7 +13,7 @@ REMEDIES = {
     "encrypted": "Give its password with the button below the table.",
     "unsupported": "Convert it to text, PDF or an image, or leave it out.",
     "failed": "Check that it opens in another program, then retry, or leave it out.",
-    "cancelled": "Retry to have it read.",
+    "cancelled": "It was not read: the import was cancelled.\n\nRetry to have it read.",
     "duplicate": "Nothing is lost: its text is in the corpus once.",
 }
 
@@ -38,8 +38,20 @@ def explanation(row: DocumentRow) -> str:
     if row.state in UNFINISHED:
         waiting = "This file waits to be read." if row.state == QUEUED else "This file is being read."
         return f"{waiting}\n\n{row.reason}".strip()
-    lines = [row.reason or f"{STATES[row.state].title}.", REMEDIES.get(row.state, "")]
-    return "\n\n".join(line for line in lines if line)
+    if row.state in WITH_TEXT:
+        return _emptiness(row)
+    return "\n\n".join(line for line in (row.reason, REMEDIES.get(row.state, "")) if line)
+
+
+def _emptiness(row: DocumentRow) -> str:
+    """Why a file that was read without a failure has no text."""
+    if row.kind == "archive":
+        return f"{row.reason}\n\nEach file in it has a row of its own."
+    if not row.bytes:
+        return "This file is empty."
+    if row.kind == "image":
+        return "OCR found no text in this image."
+    return "There is no text in this file."
 
 
 def weak_pages(confidences: Sequence[PageConfidence]) -> str:
