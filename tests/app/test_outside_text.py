@@ -89,7 +89,7 @@ def test_no_label_of_a_dialog_guesses_a_format(qtbot, window, tmp_path, hostile)
         FieldsDialog(["/a"], fields, window),
         PasswordDialog(["/a", "/b"], window),
         OpeningQuestion(risky_files([script]), window),
-        window.corpus_tab.ledger.filters.reading.dialog,
+        window.corpus_tab.tools.options.dialog,
         window.train_tab.tokenizer_window,
         box,
         window.findChild(QMessageBox),

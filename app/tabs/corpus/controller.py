@@ -14,9 +14,9 @@ from app.jobs.job import Job, OpenStream
 from app.jobs.lanes import Lanes
 from app.settings import WindowSettings
 from app.tabs.corpus.event_pump import EventPump
+from app.tabs.corpus.import_options import read_config
 from app.tabs.corpus.library_controller import LibraryController
 from app.tabs.corpus.preview_controller import PreviewController
-from app.tabs.corpus.reading_settings import read_config
 from app.tabs.corpus.search_controller import SearchController
 from app.tabs.corpus.tab import CorpusTab
 from app.tabs.corpus.watch_controller import WatchController
@@ -86,13 +86,13 @@ class CorpusController(QObject):
 
     def begin(self) -> None:
         """Show the library, and go on where an earlier session was left."""
-        reading = self._tab.ledger.filters.reading
-        reading.show_config(read_config(self._settings.reading))
-        reading.changed.connect(self._remember_reading)
+        options = self._tab.tools.options
+        options.show_config(read_config(self._settings.reading))
+        options.changed.connect(self._remember_options)
         self.library.begin()
         self.library.start(partial(find_interrupted, self._workspace)).ended.connect(self._offer_to_go_on)
         languages = self._lanes.start("library", list_languages)
-        languages.ended.connect(reading.show_languages)
+        languages.ended.connect(options.show_languages)
         languages.failed.connect(self._tell_of_missing_ocr)
         self.watch.begin()
 
@@ -203,12 +203,12 @@ class CorpusController(QObject):
     @Slot(object)
     def _tell_of_missing_ocr(self, error: Exception) -> None:
         if isinstance(error, UserFacingError):
-            self._tab.ledger.filters.reading.show_missing_ocr(f"{error.message} {error.remedy}")
+            self._tab.tools.options.show_missing_ocr(f"{error.message} {error.remedy}")
         else:
             present(error, self._tab.banner)
 
     @Slot()
-    def _remember_reading(self) -> None:
+    def _remember_options(self) -> None:
         self._settings.reading = self._tab.import_config().model_dump_json()
 
     @Slot(list)

@@ -4,13 +4,12 @@ from PySide6.QtCore import QEvent, Signal, Slot
 from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QWidget
 
-from app.tabs.corpus.reading_settings import ReadingSettings
 from app.widgets.icons import icon
 from app.widgets.theme import SMALL, colours
 
 
 class FilterRow(QWidget):
-    """Two boxes to find documents with, and how the next ones are to be read.
+    """Two boxes to find documents with.
 
     Signals:
         name_changed: Part of the names to be shown.
@@ -30,7 +29,6 @@ class FilterRow(QWidget):
             "Search in texts",
             "Show only the documents that hold these words; “quoted words” stand together (Ctrl+Shift+F)",
         )
-        self.reading = ReadingSettings()
         self._pictures = {
             self.filter_box.addAction(icon("file"), QLineEdit.ActionPosition.LeadingPosition): "file",
             self.search_box.addAction(icon("search"), QLineEdit.ActionPosition.LeadingPosition): "search",
@@ -43,7 +41,6 @@ class FilterRow(QWidget):
         row.setSpacing(SMALL)
         row.addWidget(self.filter_box, stretch=2)
         row.addWidget(self.search_box, stretch=3)
-        row.addWidget(self.reading)
         self._key(QKeySequence(QKeySequence.StandardKey.Find), self.filter_box)
         self._key(QKeySequence("Ctrl+Shift+F"), self.search_box)
 

@@ -80,7 +80,7 @@ class CorpusTab(DropArea):
 
     def import_config(self) -> ImportConfig:
         """How the next files are to be read."""
-        return self.ledger.filters.reading.config()
+        return self.tools.options.config()
 
     def show_listed(self, rows: Sequence[DocumentRow]) -> None:
         """Show some rows as the ledger has them."""

@@ -6,6 +6,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QPushButton, QToolButton, QVBoxLayout, QWidget
 
+from app.tabs.corpus.import_options import ImportOptions
 from app.tabs.corpus.summary import Summary
 from app.widgets.elided_label import ElidedLabel
 from app.widgets.icons import give_icon
@@ -39,6 +40,7 @@ class ToolRow(QWidget):
         self.totals = ElidedLabel(objectName="totalsLabel")
         self.watch_chip = _watch_chip()
         self.watch_chip.clicked.connect(self.watching_unwished)
+        self.options = ImportOptions()
         self.sample_button = QPushButton("&Try the sample", objectName="sampleButton")
         self.sample_button.setToolTip("Write the sample corpus, train a first model on it, and talk with it")
         give_icon(self.sample_button, "sample")
@@ -92,6 +94,7 @@ class ToolRow(QWidget):
         layout.setSpacing(SMALL)
         layout.addLayout(words, stretch=1)
         layout.addWidget(self.watch_chip)
+        layout.addWidget(self.options)
         layout.addWidget(self.sample_button)
         layout.addWidget(self.add_button)
 
