@@ -14,7 +14,7 @@ from core.events import Event
 
 __all__ = ["KIND_TITLES", "TextField", "list_fields", "list_languages", "missing_languages"]
 
-POLL_SECONDS = 0.1  # how soon a stop is heard
+POLL_SECONDS = 0.1  # how soon a stop is noticed
 KIND_TITLES: dict[str, str] = KINDS  # for the window, which sees documents through tasks only
 
 

@@ -127,9 +127,9 @@ def test_without_tesseract_the_dialog_says_how_to_install_it(options, dialog):
     assert dialog.problem.text() == "Tesseract is not installed. Run apt."
 
 
-def test_the_choice_is_remembered_but_for_the_password(qtbot, tab, workspace, lanes, settings):
-    CorpusController(tab, workspace, lanes, settings, tab).begin()
-    qtbot.waitUntil(lanes.at_rest)
+def test_the_choice_is_remembered_but_for_the_password(qtbot, tab, workspace, queues, settings):
+    CorpusController(tab, workspace, queues, settings, tab).begin()
+    qtbot.waitUntil(queues.at_rest)
     dialog = tab.tools.options.dialog
     tab.tools.options.click()
     dialog.ocr_box.setCurrentText("force")

@@ -34,12 +34,12 @@ def fill(library):
 
 
 @pytest.fixture
-def card(qtbot, tab, workspace, lanes, settings, monkeypatch):
+def card(qtbot, tab, workspace, queues, settings, monkeypatch):
     monkeypatch.setattr(preview_controller, "DEBOUNCE_MS", 0)
     with Library(workspace.library) as library:
         fill(library)
-    CorpusController(tab, workspace, lanes, settings, tab).begin()
-    qtbot.waitUntil(lambda: lanes.at_rest() and tab.table.rowCount() == 8 * len(KIND_TITLES))
+    CorpusController(tab, workspace, queues, settings, tab).begin()
+    qtbot.waitUntil(lambda: queues.at_rest() and tab.table.rowCount() == 8 * len(KIND_TITLES))
     return tab.ledger.preview
 
 
