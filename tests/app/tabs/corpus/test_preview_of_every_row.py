@@ -35,19 +35,19 @@ def fill(library):
 
 @pytest.fixture
 def card(qtbot, tab, workspace, queues, settings, monkeypatch):
-    monkeypatch.setattr(preview_controller, "DEBOUNCE_MS", 0)
+    monkeypatch.setattr(preview_controller, "PREVIEW_DEBOUNCE_MS", 0)
     with Library(workspace.library) as library:
         fill(library)
     CorpusController(tab, workspace, queues, settings, tab).begin()
     qtbot.waitUntil(lambda: queues.at_rest() and tab.table.rowCount() == 8 * len(KIND_TITLES))
-    return tab.ledger.preview
+    return tab.documents.preview
 
 
 def test_a_row_of_every_kind_in_every_state_can_be_chosen(qtbot, tab, card):
     for place in range(tab.table.rowCount()):
         row = tab.table.rows_at([place])[0]
         card.cleaned.clear()
-        tab.ledger.documents.go_to(place)
+        tab.documents.view.go_to(place)
         qtbot.waitUntil(lambda: bool(card.cleaned.toPlainText()) or tab.banner.isVisible())
         assert not tab.banner.isVisible(), row.path
         wanted = {"done": TEXT.format(row.kind), "warning": TEXT.format(f"{row.kind}, in part")}.get(row.name)
@@ -77,5 +77,5 @@ def test_a_row_of_every_kind_in_every_state_can_be_chosen(qtbot, tab, card):
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_a_row_without_text_says_why(tab, row, sentence):
-    tab.ledger.preview.show_row(row)
-    assert tab.ledger.preview.cleaned.toPlainText().startswith(sentence)
+    tab.documents.preview.show_row(row)
+    assert tab.documents.preview.cleaned.toPlainText().startswith(sentence)
