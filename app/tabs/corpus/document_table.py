@@ -203,7 +203,7 @@ class DocumentTable(QAbstractTableModel):
             if known is not None:
                 self.summary.take_away(known)
                 changed.append(row)
-            elif self._filter.passes(row):
+            elif self._passes(row):
                 new.append(row)
             self.summary.add(row)
             self._rows[path] = row
@@ -238,10 +238,15 @@ class DocumentTable(QAbstractTableModel):
         if places:
             self.dataChanged.emit(self.index(min(places), 0), self.index(max(places), LAST))
 
+    def _passes(self, row: DocumentRow) -> bool:
+        """A file that is being read passes as it stood before, too: it stays where the user looks at it."""
+        before = self._import.before(row.path)
+        return self._filter.passes(row) or (before is not None and self._filter.passes(before))
+
     def _wanted(self) -> list[DocumentRow]:
         rows: Iterable[DocumentRow] = self._rows.values()
         if not self._filter.passes_all:
-            rows = filter(self._filter.passes, rows)
+            rows = filter(self._passes, rows)
         if self.sorted_by_user:
             key = COLUMNS[self._sort_column].sort_key
             return sorted(rows, key=key, reverse=self._descending)

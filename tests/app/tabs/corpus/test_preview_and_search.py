@@ -168,8 +168,26 @@ def test_behind_the_last_hit_comes_the_next_document(qtbot, search, card, readin
     qtbot.waitUntil(lambda: card.name.text() != first)
 
 
-def test_words_that_no_text_holds_leave_an_empty_table(search):
+def test_words_that_no_text_holds_are_named_over_the_empty_table(search, reading, click, shown):
     search("wolf", [])
+    empty = reading.documents.no_matches
+    assert empty.isVisible()
+    assert empty.title.text() == "No document contains “wolf”."
+    assert not empty.detail.isVisible()
+    click(empty.button)
+    assert sorted(shown()) == sorted(TEXTS)
+    assert reading.documents.filters.search_box.text() == ""
+
+
+def test_hits_that_a_filter_hides_are_counted_and_shown_by_a_click(search, reading, click, shown):
+    reading.documents.filters.filter_box.setText(".py")
+    search("brook", [])
+    empty = reading.documents.no_matches
+    assert empty.title.text() == "2 documents contain “brook”, hidden by the filters."
+    assert empty.detail.text() == "1 filter is on: the name contains “.py”."
+    click(empty.button)
+    assert sorted(shown()) == ["meadow.txt", "olive.txt"]
+    assert reading.documents.filters.search_box.text() == "brook"
 
 
 # The text field
