@@ -220,9 +220,7 @@ class NoMatches(QWidget):
             )
             self._offer("Clear filters", "Show all files")
         elif row_filter.hits:
-            found = len(row_filter.hits)
-            documents = "1 document contains" if found == 1 else f"{found:,} documents contain"
-            self.title.setText(f"{documents} “{query}”, hidden by the filters.")
+            self.title.setText(f"The filters hide every document that contains “{query}”.")
             self._offer("Clear filters", "Show all documents that the search found")
         else:
             self.title.setText(f"No document contains “{query}”.")

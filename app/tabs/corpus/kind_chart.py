@@ -182,7 +182,7 @@ class KindChart(QWidget):
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         for bar in self._others():
-            menu.addAction(without_mnemonic(f"{bar.title}  {_percent(bar)}")).setData(bar.kind)
+            menu.addAction(without_mnemonic(f"{bar.title} · {_files(bar)}")).setData(bar.kind)
         menu.triggered.connect(self._take)
         return menu
 
@@ -217,5 +217,9 @@ def _percent(bar: KindBar) -> str:
     return "< 1 %" if 0 < bar.share < 0.01 else f"{bar.share:.0%}".replace("%", " %")
 
 
+def _files(bar: KindBar) -> str:
+    return f"{bar.files:,} file{'' if bar.files == 1 else 's'}"
+
+
 def _sentence(bar: KindBar) -> str:
-    return f"{bar.title}: {bar.files:,} files, {bar.characters:,} characters, {_percent(bar)}"
+    return f"{bar.title}: {_files(bar)}, {bar.characters:,} characters, {_percent(bar)}"

@@ -171,7 +171,11 @@ def test_the_keys_do_the_same(qtbot, chart):
 def test_kinds_without_room_are_chosen_from_a_menu(qtbot, chart):
     chart.resize(2 * CELL_PX, 30)
     menu = chart.menu()
-    assert [action.text() for action in menu.actions()] == ["Markdown  30 %", "Source code  10 %", "PDF  0 %"]
+    assert [action.text() for action in menu.actions()] == [
+        "Markdown · 1 file",
+        "Source code · 1 file",
+        "PDF · 1 file",
+    ]
     with qtbot.waitSignal(chart.chosen) as chosen:
         menu.actions()[1].trigger()
     assert chosen.args == ["code"]
