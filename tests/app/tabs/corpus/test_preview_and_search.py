@@ -120,6 +120,15 @@ def test_a_file_that_could_not_be_read_shows_why_and_what_to_do(tab):
     assert "another program" in text
 
 
+def test_a_text_of_blank_lines_is_no_text(qtbot, tab, workspace, queues, settings):
+    with Library(workspace.library) as library:
+        keep(library, "blank.txt", " \n\n\f\n")
+    CorpusController(tab, workspace, queues, settings, tab).begin()
+    qtbot.waitUntil(lambda: tab.table.rowCount() == 1)
+    tab.documents.view.go_to(0)
+    qtbot.waitUntil(lambda: tab.documents.preview.text.toPlainText() == "There is no text in this file.")
+
+
 def test_a_text_that_goes_on_behind_its_preview_says_so(qtbot, tab, workspace, queues, settings):
     with Library(workspace.library) as library:
         keep(library, "long.txt", "word\n" * (LONGEST_PREVIEW // 5 + 1))
