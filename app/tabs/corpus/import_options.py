@@ -77,7 +77,7 @@ class ImportOptions(QPushButton):
             else f"Import options: OCR {ocr}, {self._config.languages}"
         )
         problem = "" if ocr == "off" else self.dialog.problem_of(self._config.languages)
-        self.setText(f"{told}…")
+        self.setText(told)
         self.setAccessibleName(told)
         self.setAccessibleDescription(problem)
         self.setToolTip(f"{_TIP}\n{problem}".strip())

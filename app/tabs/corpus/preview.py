@@ -250,7 +250,9 @@ def facts(row: DocumentRow) -> str:
     facts.append(file_size(row.bytes))
     if row.confidence >= 0:
         facts.append(f"OCR {row.confidence:.0f} % sure")
-    if row.state == "warning" or row.similarity:
+    if row.similarity or (
+        row.state == "warning" and has_text(row)
+    ):  # else it stands in the place of the text
         facts.append(note(row))
     return " · ".join(fact for fact in facts if fact)
 
@@ -272,9 +274,7 @@ def _emptiness(row: DocumentRow) -> str:
         return f"{row.reason}\n\nEach file in it has a row of its own."
     if not row.bytes:
         return "This file is empty."
-    if row.kind == "image":
-        return "OCR found no text in this image."
-    return "There is no text in this file."
+    return row.reason or "There is no text in this file."
 
 
 def weak_pages(confidences: Sequence[PageConfidence]) -> str:
