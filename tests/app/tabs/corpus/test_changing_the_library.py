@@ -91,7 +91,9 @@ def test_del_removes_and_undo_brings_back(qtbot, three, workspace, controller, s
     with Library(workspace.library) as library:
         assert library.totals().documents == 2
     assert controller.library.undo_stack.undoText() == "remove 1 document"
-    controller.library.undo_stack.undo()
+    with qtbot.waitSignal(controller.library.reported) as reported:
+        controller.library.undo_stack.undo()
+    assert reported.args == ["Restored 1 document."]
     qtbot.waitUntil(lambda: shown() == ["a.txt", "b.txt", "c.txt"])
 
 
