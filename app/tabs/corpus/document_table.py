@@ -1,4 +1,4 @@
-"""The ledger of files as an item model that sorts and filters itself.
+"""The files of the library as an item model that sorts and filters itself.
 
 A proxy model would ask Python for each comparison; here a list is sorted by keys that were made once. However many
 rows come, go or change places, it takes one removal, one insertion and one change of layout, so that cursor,
@@ -50,7 +50,7 @@ class DocumentTable(QAbstractTableModel):
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.summary = Summary()
-        self._rows: dict[str, DocumentRow] = {}  # path -> row, in the ledger's order
+        self._rows: dict[str, DocumentRow] = {}  # path -> row, in the library's order
         self._shown: list[DocumentRow] = []
         self._place: dict[str, int] = {}  # path -> where it is shown
         self._removed: dict[str, DocumentRow] = {}  # what an undo brings back
@@ -108,14 +108,14 @@ class DocumentTable(QAbstractTableModel):
         self._reorder(wanted)
         self.arranged.emit()
 
-    # What the ledger holds
+    # What the library holds
 
     def show_rows(self, rows: Iterable[DocumentRow]) -> None:
-        """Take over what the ledger says of some files."""
+        """Take over what the library says of some files."""
         self._put({row.path: row for row in rows if self._import.finish_row(row)})
 
     def keep_only(self, paths: Collection[str]) -> None:
-        """Drop the rows of files that the ledger does not hold, unless they are being read now."""
+        """Drop the rows of files that the library does not have, unless they are being read now."""
         self._drop([path for path in self._rows if path not in paths and not self._import.holds(path)])
 
     def show_events(self, events: Sequence[object]) -> None:
@@ -294,5 +294,5 @@ class DocumentTable(QAbstractTableModel):
 
 
 def _age(row: DocumentRow) -> tuple[bool, int]:
-    """Where a row stands in the ledger; files that have no number yet come last, as they came."""
+    """Where a row stands in the library; files that have no number yet come last, as they came."""
     return (row.id == 0, row.id)

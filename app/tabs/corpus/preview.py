@@ -54,7 +54,7 @@ REMEDIES = {
 
 
 class PreviewCard(QFrame):
-    """Shows a row of the ledger at once, and its text as soon as it is there.
+    """Shows a row of the table at once, and its text as soon as it is there.
 
     Signals:
         cleaning_changed: The `CleaningConfig` that is chosen now.
@@ -97,7 +97,7 @@ class PreviewCard(QFrame):
         self.show_row(None)
 
     def show_row(self, row: DocumentRow | None) -> None:
-        """Show what the ledger knows of a file; its text follows if it has one."""
+        """Show what the library knows of a file; its text follows if it has one."""
         same = self._row is not None and row is not None and self._row.path == row.path
         self._row = row
         self.name.setText(row.name if row else "Preview")

@@ -59,7 +59,7 @@ class ImportRows:
         return self._before.get(path)
 
     def finish_row(self, row: DocumentRow) -> bool:
-        """Take over what the ledger says of a file; False where it is being read now and shows that instead."""
+        """Take over what the library says of a file; False where it is being read now and shows that instead."""
         if row.path not in self._before:
             return True
         self._before[row.path] = row
