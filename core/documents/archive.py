@@ -21,7 +21,7 @@ UTF8_NAME = 0x800  # in an entry's flags
 _ORDINARY_SUFFIX = re.compile(r"\.\w{1,16}", re.ASCII)
 
 
-def read_archive(path: Path, config: ImportConfig) -> Content:
+def read_archive(path: Path, config: ImportConfig, _ends_at: float = 0.0) -> Content:
     """An archive's members, each still to be read. Hidden files, folders and links are left out, as in a folder.
 
     Raises:

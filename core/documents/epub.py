@@ -23,7 +23,7 @@ NOT_READ = frozenset({"cover", "toc"})  # as a guide calls pages
 NAVIGATION = frozenset({"nav", "cover-image"})
 
 
-def read_epub(path: Path, config: ImportConfig) -> Content:
+def read_epub(path: Path, config: ImportConfig, _ends_at: float = 0.0) -> Content:
     """The text of an e-book, each chapter apart from the next by an empty line; cover and contents are left out.
 
     Raises:

@@ -22,7 +22,7 @@ DAMAGE = (OSError, SyntaxError, ValueError, ArithmeticError, LookupError, struct
 PARTS = ((273, 279), (324, 325))  # TIFF's tags for where strips and tiles lie, and how long they are
 
 
-def read_image(path: Path, config: ImportConfig) -> Content:
+def read_image(path: Path, config: ImportConfig, _ends_at: float = 0.0) -> Content:
     """The frames of an image, all to be recognised; there is no text in it yet.
 
     Raises:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.corpus.library import DocumentRow
-from core.tasks.reading_choices import KIND_TITLES
+from core.tasks.reading_choices import kind_named
 
 # The states that only the window knows: the ledger has rows for files that came to an end.
 QUEUED, READING, RECOGNIZING = "queued", "reading", "ocr"
@@ -61,7 +61,7 @@ def is_near_duplicate(row: DocumentRow) -> bool:
 
 def kind_title(kind: str) -> str:
     """A kind as people call it."""
-    return KIND_TITLES.get(kind, kind)
+    return kind_named(kind).title
 
 
 def state_title(row: DocumentRow) -> str:
@@ -78,7 +78,7 @@ def file_size(size: int) -> str:
 
 def pages(row: DocumentRow) -> int:
     """The pages of a file that has some; 0 for text, which has none of its own."""
-    return row.pages if row.kind in ("pdf", "image") else 0
+    return row.pages if kind_named(row.kind).has_pages else 0
 
 
 def note(row: DocumentRow) -> str:

@@ -21,6 +21,7 @@ from app.widgets.label import Label
 from app.widgets.theme import MEDIUM, SMALL, TINY, mono_font, set_role
 from core.corpus.library import DocumentRow
 from core.tasks.look_at_library import LONGEST_PREVIEW, DocumentPreview
+from core.tasks.reading_choices import kind_named
 
 CLEANED, AS_READ, BOTH = "Cleaned", "As read", "Both"
 SIDES = {
@@ -28,7 +29,6 @@ SIDES = {
     AS_READ: "The text as it was read from the file; what cleaning drops is struck out",
     BOTH: "Both, to compare them",
 }
-MONO_KINDS = frozenset(("code", "csv", "log"))
 WIDE_PX = 720  # from here on, two texts stand beside each other
 CUT = f"\n\n[The preview ends here, after {LONGEST_PREVIEW:,} characters. The corpus has the whole text.]"
 
@@ -101,7 +101,7 @@ class PreviewCard(QFrame):
 
     def show_preview(self, preview: DocumentPreview, searching: bool) -> None:
         """Show the text of the row that is shown."""
-        font = mono_font() if self._row and self._row.kind in MONO_KINDS else QFont()
+        font = mono_font() if self._row and kind_named(self._row.kind).is_monospaced else QFont()
         ending = CUT if preview.is_cut else ""
         for edit, passage in ((self.as_read, preview.as_read), (self.cleaned, preview.cleaned)):
             edit.setFont(font)

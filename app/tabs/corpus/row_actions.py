@@ -11,11 +11,10 @@ from app.tabs.corpus.columns import UNFINISHED, has_text
 from app.tabs.corpus.opening import hand_over, open_files
 from app.widgets.icons import give_icon
 from core.corpus.library import DocumentRow
+from core.tasks.reading_choices import kind_named
 
 RETRIABLE = frozenset(("failed", "cancelled"))
 MOST_OPENED = 10  # files or folders at once: more windows than that nobody means
-WITH_PAGES = frozenset(("pdf", "image"))
-WITH_FIELDS = frozenset(("json", "database", "conversation"))
 
 
 class RowActions(QObject):
@@ -83,8 +82,8 @@ class RowActions(QObject):
             self.leave_out: any(has_text(row) and row.included for row in rows),
             self.retry: any(_is_retriable(row) for row in rows),
             self.password: any(row.state == "encrypted" for row in rows),
-            self.ocr: any(row.kind in WITH_PAGES and row.state not in UNFINISHED for row in rows),
-            self.fields: any(row.kind in WITH_FIELDS and row.state not in UNFINISHED for row in rows),
+            self.ocr: any(kind_named(row.kind).has_pages and row.state not in UNFINISHED for row in rows),
+            self.fields: any(kind_named(row.kind).has_fields and row.state not in UNFINISHED for row in rows),
             self.remove: any(row.id and row.state not in UNFINISHED for row in rows),
             self.open_file: 1 <= len(rows) <= MOST_OPENED,
             self.open_folder: 1 <= len(rows) <= MOST_OPENED,
@@ -144,13 +143,17 @@ class RowActions(QObject):
     @Slot()
     def _force_ocr(self) -> None:
         self.ocr_wished.emit(
-            [row.path for row in self._rows if row.kind in WITH_PAGES and row.state not in UNFINISHED]
+            [row.path for row in self._rows if kind_named(row.kind).has_pages and row.state not in UNFINISHED]
         )
 
     @Slot()
     def _choose_fields(self) -> None:
         self.fields_wished.emit(
-            [row.path for row in self._rows if row.kind in WITH_FIELDS and row.state not in UNFINISHED]
+            [
+                row.path
+                for row in self._rows
+                if kind_named(row.kind).has_fields and row.state not in UNFINISHED
+            ]
         )
 
     @Slot()
