@@ -1,5 +1,6 @@
 """What can become of a file, in the words that the library stores."""
 
+from collections.abc import Iterable
 from enum import StrEnum
 
 
@@ -22,4 +23,11 @@ class DocumentState(StrEnum):
 
 
 UNFINISHED = frozenset({DocumentState.QUEUED, DocumentState.READING, DocumentState.RECOGNIZING})
-WITH_TEXT = frozenset({DocumentState.DONE, DocumentState.WARNING})
+WITH_TEXT = (DocumentState.DONE, DocumentState.WARNING)
+NOT_READ = (DocumentState.FAILED, DocumentState.CANCELLED)  # another try may succeed
+
+
+def states_in_sql(states: Iterable[DocumentState]) -> str:
+    """The states as SQL has a list: ('done', 'warning')."""
+    quoted = ", ".join(f"'{state}'" for state in states)
+    return f"({quoted})"

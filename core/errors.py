@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import ClassVar
 
+from core.wording import sentence
+
 
 class UserFacingError(Exception):
     """A failure told in the user's words.
@@ -14,6 +16,11 @@ class UserFacingError(Exception):
     exit_code: ClassVar[int] = 1
     message: str = ""
     remedy: str = ""
+
+    @property
+    def note(self) -> str:
+        """What happened, where the file that it happened to is named beside it."""
+        return self.message
 
     def __str__(self) -> str:
         return self.message
@@ -107,6 +114,10 @@ class UnreadableDocumentError(UserFacingError):
         self.message = f"{path.name} could not be read: {reason}."
         self.remedy = "Check that it opens in another program, or leave it out of the import."
 
+    @property
+    def note(self) -> str:
+        return sentence(self.reason)
+
 
 class EncryptedDocumentError(UnreadableDocumentError):
     """A document that asks for a password; `tried` where the one that was given does not open it."""
@@ -117,16 +128,6 @@ class EncryptedDocumentError(UnreadableDocumentError):
         self.remedy = "Give its password in the Corpus tab (or --password), or import a copy without one."
 
 
-class SealedDocumentError(EncryptedDocumentError):
-    """A locked document of a kind that no password opens here, such as an office document."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(path)
-        self.args = (path,)
-        self.message = f"{path.name} could not be read: it is locked, and only its own program can open it."
-        self.remedy = "Save a copy without the password and import that."
-
-
 class UnsupportedDocumentError(UnreadableDocumentError):
     """A file of a kind that the program has no reader for."""
 
@@ -134,6 +135,19 @@ class UnsupportedDocumentError(UnreadableDocumentError):
         super().__init__(path, reason)
         self.message = f"{path.name} is not supported: {reason}."
         self.remedy = "Convert it to text, PDF or an image, or leave it out."
+
+
+class SealedDocumentError(UnsupportedDocumentError):
+    """A document that is encrypted in a way that no password opens here, such as an office document."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, "it is encrypted, and only the program that wrote it can open it")
+        self.args = (path,)
+        self.remedy = "Remove the password in that program (in Word: File > Info > Protect Document), and import it again."
+
+    @property
+    def note(self) -> str:
+        return "It is encrypted: remove its password in the program that wrote it, and import it again."
 
 
 class OcrUnavailableError(UserFacingError):

@@ -9,6 +9,8 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from core.document_state import DocumentState
+
 
 @dataclass(frozen=True, slots=True)
 class Event:
@@ -88,15 +90,14 @@ class PageRecognizing(Event):
 class FileImported(Event):
     """A file has come to its end, good or bad.
 
-    `state` is one of done, warning, duplicate, encrypted, unsupported, failed, cancelled; `reason` is a
-    sentence, empty when there is nothing to say. `document_id` is 0 where no document was kept.
+    `reason` is a sentence, empty when there is nothing to say. `document_id` is 0 where no document was kept.
     `confidence` is Tesseract's mean word confidence in percent, -1 where no OCR ran. `bytes` is the file's size,
     `seconds` the time that readers spent on it. Where it cannot be read any more and the text of an earlier import is
-    kept, `kept_state` is the state of that in the ledger; else it is "".
+    kept, `kept_state` is the state of that in the ledger; else it is None.
     """
 
     path: str
-    state: str
+    state: DocumentState
     reason: str
     kind: str
     pages: int
@@ -105,7 +106,7 @@ class FileImported(Event):
     confidence: float
     bytes: int
     seconds: float
-    kept_state: str = ""
+    kept_state: DocumentState | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +118,7 @@ class FileRestated(Event):
     """
 
     path: str
-    state: str
+    state: DocumentState
     reason: str
     characters: int
     document_id: int

@@ -17,6 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from core.control import StopToken
+from core.document_state import DocumentState
 from core.errors import UserFacingError
 from core.events import (
     ArchiveOpened,
@@ -61,7 +62,11 @@ NUMBERS = {
 STDERR, STOPPING = 2, b"stopping at the next safe point ...\n"
 INDEXING, LEARNING, ENCODING = "Making texts searchable", "Learning a vocabulary", "Encoding characters"
 LONGEST_LINE = 100_000  # characters, of a table that goes into a file or another program
-WORTH_A_LINE = {"warning", "encrypted", "failed"}  # a folder can hold thousands of files of no known kind
+WORTH_A_LINE = {
+    DocumentState.WARNING,
+    DocumentState.ENCRYPTED,
+    DocumentState.FAILED,
+}  # a folder can hold thousands of files of no known kind
 
 
 def follow(open_stream: OpenStream[Result], as_json: bool) -> tuple[Result, bool]:
@@ -210,7 +215,7 @@ class Screen:
             case FileImported():
                 self._advance(1)
                 if event.state in WORTH_A_LINE:
-                    self._line(f"{event.state}: {event.path}. {event.reason}")
+                    self._line(f"{event.state}: {event.path}: {event.reason}")
             case TextIndexed(done=done, total=total) if done < total:
                 if self._bar_title != INDEXING:
                     self._start_bar(INDEXING, total)

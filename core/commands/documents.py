@@ -16,6 +16,7 @@ from core.config.setting import describe
 from core.config.toml import checked, parse_assignments, secret_names
 from core.corpus.clean import clean
 from core.corpus.library import DocumentRow, Library
+from core.document_state import NOT_READ, DocumentState
 from core.documents.folders import is_there
 from core.errors import MissingPathError, PasswordOnCommandLineError
 from core.events import ImportFinished
@@ -30,7 +31,7 @@ app = typer.Typer()
 
 HELP = {setting.name: setting.help for setting in describe(ImportConfig)}
 COLUMNS = ("id", "path", "kind", "state", "reason", "pages", "characters")
-AGAIN = ("failed", "cancelled", "encrypted")  # what a retry reads again
+AGAIN = (*NOT_READ, DocumentState.ENCRYPTED)  # what a retry reads again
 
 Ids = Annotated[
     list[int],

@@ -7,6 +7,7 @@ undone. Removed documents are in none of the answers.
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from json import dumps
 from pathlib import Path
 from types import TracebackType
 from typing import Literal, NamedTuple, Self
@@ -24,7 +25,9 @@ from core.corpus.schema import MIGRATIONS, SCHEMA, SCHEMA_VERSION
 from core.corpus.search_index import SearchHit
 from core.corpus.split import DocumentSize, Split, pieces_of, validation_documents
 from core.corpus.texts import HAS_TEXT, text_with
+from core.document_state import DocumentState
 from core.documents.document import PageConfidence
+from core.documents.kinds import KINDS, kind_named
 from core.events import QueuedFile
 
 __all__ = ["CorpusTotals", "DocumentRow", "Interrupted", "Library", "Passage", "Recorded", "SearchHit"]
@@ -186,7 +189,7 @@ class Library:
             fields: The text fields that the user chose for it.
 
         Returns:
-            Its state: "done", "warning", or "duplicate" with the name of what it repeats.
+            Its state: done, warning, or duplicate with the name of what it repeats.
         """
         reading = Reading(path, file_bytes, import_id, seconds, modified_ns, fields)
         return ledger.record(self._database, reading, digested)
@@ -211,7 +214,7 @@ class Library:
     def record_failure(
         self,
         path: str,
-        state: str,
+        state: DocumentState,
         reason: str,
         kind: str,
         file_bytes: int,
@@ -225,7 +228,7 @@ class Library:
         again by the next import, whatever its size and time.
 
         Args:
-            state: "encrypted", "unsupported" or "failed".
+            state: Why it has no text: encrypted, unsupported or failed.
             reason: A sentence.
             kind: What the file's name says that it is, or "".
         """
@@ -352,7 +355,8 @@ class Library:
         """True where an included document holds conversations."""
         return bool(
             self._database.query(
-                f"SELECT 1 FROM documents WHERE {IN_CORPUS} AND kind = 'conversation' LIMIT 1"
+                f"SELECT 1 FROM documents WHERE {IN_CORPUS} AND kind IN (SELECT value FROM json_each(?)) LIMIT 1",
+                (dumps([kind.name for kind in KINDS if kind.has_markers]),),
             )
         )
 
@@ -388,8 +392,9 @@ class Library:
                 continue
             text = clean(read, kind, cleaning)
             share = config.validation_share if chosen is None else None
-            for piece in pieces_of(text, kind == "conversation", split, share, config.samples):
-                yield Passage(piece, has_markers=kind == "conversation")
+            has_markers = kind_named(kind).has_markers
+            for piece in pieces_of(text, has_markers, split, share, config.samples):
+                yield Passage(piece, has_markers)
 
     def _validation_documents(self, config: CorpusConfig) -> frozenset[str] | None:
         found = self._database.query(f"SELECT sha256, characters FROM documents WHERE {IN_CORPUS}")

@@ -5,12 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.corpus.library import DocumentRow
+from core.document_state import UNFINISHED, WITH_TEXT, DocumentState
 from core.tasks.reading_choices import kind_named
 
-# The states that only the window knows: the ledger has rows for files that came to an end.
-QUEUED, READING, RECOGNIZING = "queued", "reading", "ocr"
-UNFINISHED = frozenset((QUEUED, READING, RECOGNIZING))
-WITH_TEXT = frozenset(("done", "warning"))
 NEAR = "near"  # no state of its own: a document that has text, and nearly that of another one
 
 
@@ -24,17 +21,17 @@ class StateLook:
 
 
 STATES = {
-    QUEUED: StateLook("Queued", "clock", "muted"),
-    READING: StateLook("Reading", "file", "notice"),
-    RECOGNIZING: StateLook("OCR", "scan", "notice"),
-    "done": StateLook("Done", "check", "accent"),
-    "warning": StateLook("Warning", "warning", "warning"),
+    DocumentState.QUEUED: StateLook("Queued", "clock", "muted"),
+    DocumentState.READING: StateLook("Reading", "file", "notice"),
+    DocumentState.RECOGNIZING: StateLook("OCR", "scan", "notice"),
+    DocumentState.DONE: StateLook("Done", "check", "accent"),
+    DocumentState.WARNING: StateLook("Warning", "warning", "warning"),
     NEAR: StateLook("Near duplicate", "similar", "warning"),
-    "duplicate": StateLook("Duplicate", "duplicate", "muted"),
-    "encrypted": StateLook("Locked", "lock", "warning"),
-    "unsupported": StateLook("Not supported", "unsupported", "muted"),
-    "failed": StateLook("Failed", "error", "danger"),
-    "cancelled": StateLook("Cancelled", "cancelled", "muted"),
+    DocumentState.DUPLICATE: StateLook("Duplicate", "duplicate", "muted"),
+    DocumentState.ENCRYPTED: StateLook("Locked", "lock", "warning"),
+    DocumentState.UNSUPPORTED: StateLook("Not supported", "unsupported", "muted"),
+    DocumentState.FAILED: StateLook("Failed", "error", "danger"),
+    DocumentState.CANCELLED: StateLook("Cancelled", "cancelled", "muted"),
 }
 
 

@@ -2,19 +2,20 @@
 
 from collections.abc import Sequence
 
-from app.tabs.corpus.columns import QUEUED, STATES, UNFINISHED, file_size, kind_title, note, pages
+from app.tabs.corpus.columns import STATES, file_size, kind_title, note, pages
 from core.corpus.library import DocumentRow
+from core.document_state import UNFINISHED, DocumentState
 from core.tasks.look_at_library import DocumentPreview, PageConfidence
 
 WEAK_PERCENT = 60  # a page under it deserves a look
 MOST_NAMED = 8
 
 REMEDIES = {
-    "encrypted": "Give its password with the button below the table.",
-    "unsupported": "Convert it to text, PDF or an image, or leave it out.",
-    "failed": "Check that it opens in another program, then retry, or leave it out.",
-    "cancelled": "Retry to have it read.",
-    "duplicate": "Nothing is lost: its text is in the corpus once.",
+    DocumentState.ENCRYPTED: "Give its password with the button below the table.",
+    DocumentState.UNSUPPORTED: "Convert it to text, PDF or an image, or leave it out.",
+    DocumentState.FAILED: "Check that it opens in another program, then retry, or leave it out.",
+    DocumentState.CANCELLED: "Retry to have it read.",
+    DocumentState.DUPLICATE: "Nothing is lost: its text is in the corpus once.",
 }
 
 
@@ -28,7 +29,7 @@ def facts(row: DocumentRow) -> str:
     told.append(file_size(row.bytes))
     if row.confidence >= 0:
         told.append(f"OCR {row.confidence:.0f} % sure")
-    if row.state == "warning" or row.similarity:
+    if row.state == DocumentState.WARNING or row.similarity:
         told.append(note(row))
     return " · ".join(fact for fact in told if fact)
 
@@ -36,7 +37,9 @@ def facts(row: DocumentRow) -> str:
 def explanation(row: DocumentRow) -> str:
     """Why there is no text, and what to do."""
     if row.state in UNFINISHED:
-        waiting = "This file waits to be read." if row.state == QUEUED else "This file is being read."
+        waiting = (
+            "This file waits to be read." if row.state == DocumentState.QUEUED else "This file is being read."
+        )
         return f"{waiting}\n\n{row.reason}".strip()
     lines = [row.reason or f"{STATES[row.state].title}.", REMEDIES.get(row.state, "")]
     return "\n\n".join(line for line in lines if line)

@@ -7,13 +7,13 @@ from PySide6.QtCore import QObject, Qt, Signal, Slot
 from PySide6.QtGui import QAction, QGuiApplication, QKeySequence
 from PySide6.QtWidgets import QMenu, QWidget
 
-from app.tabs.corpus.columns import UNFINISHED, has_text
+from app.tabs.corpus.columns import has_text
 from app.tabs.corpus.opening import hand_over, open_files
 from app.widgets.icons import give_icon
 from core.corpus.library import DocumentRow
+from core.document_state import NOT_READ, UNFINISHED, DocumentState
 from core.tasks.reading_choices import kind_named
 
-RETRIABLE = frozenset(("failed", "cancelled"))
 MOST_OPENED = 10  # files or folders at once: more windows than that nobody means
 
 
@@ -81,7 +81,7 @@ class RowActions(QObject):
             self.include: any(has_text(row) and not row.included for row in rows),
             self.leave_out: any(has_text(row) and row.included for row in rows),
             self.retry: any(_is_retriable(row) for row in rows),
-            self.password: any(row.state == "encrypted" for row in rows),
+            self.password: any(row.state == DocumentState.ENCRYPTED for row in rows),
             self.ocr: any(kind_named(row.kind).has_pages and row.state not in UNFINISHED for row in rows),
             self.fields: any(kind_named(row.kind).has_fields and row.state not in UNFINISHED for row in rows),
             self.remove: any(row.id and row.state not in UNFINISHED for row in rows),
@@ -138,7 +138,7 @@ class RowActions(QObject):
 
     @Slot()
     def _give_password(self) -> None:
-        self.password_wished.emit([row.path for row in self._rows if row.state == "encrypted"])
+        self.password_wished.emit([row.path for row in self._rows if row.state == DocumentState.ENCRYPTED])
 
     @Slot()
     def _force_ocr(self) -> None:
@@ -184,4 +184,4 @@ def file_on_disk(path: str) -> Path:
 
 
 def _is_retriable(row: DocumentRow) -> bool:
-    return row.state in RETRIABLE or row.is_outdated
+    return row.state in NOT_READ or row.is_outdated
