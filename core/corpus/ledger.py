@@ -20,6 +20,7 @@ from core.events import QueuedFile
 MOST_HASHES = 100  # a file that repeats one beyond these is read, and found to repeat it afterwards
 CANCELLED = "The import was stopped before it was read."
 NO_TEXT = "There is no text in it."
+OF_BYTES = "bytes:"  # before the fingerprint of a file without text
 KNOWN = "It is already in the library."
 EARLIER_TEXT = "The text of an earlier import is kept."
 # As it is, such a file need not be read again.
@@ -75,7 +76,7 @@ def hashes_of_size(database: Database, file_bytes: int, path: str, import_id: in
 def record(database: Database, reading: Reading, digested: Digested) -> Recorded:
     document, digest = digested
     state, reason = _state_of(document, digest.fingerprint)
-    said = {"fingerprint": digest.fingerprint, "state": state, "reason": reason}
+    said = {"fingerprint": _fingerprint(reading, digested), "state": state, "reason": reason}
     with database.transaction():
         _end_waiting(database, reading.path)
         if known := _find_unchanged(database, reading, document.sha256, **said):
@@ -150,7 +151,8 @@ def _record_document(
 ) -> Recorded:
     document, digest = digested
     state, reason = _state_of(document, digest.fingerprint)
-    promoted = _release(database, reading.path, document.sha256, digest.fingerprint)
+    fingerprint = _fingerprint(reading, digested)
+    promoted = _release(database, reading.path, document.sha256, fingerprint)
     document_id = _write_row(
         database,
         reading,
@@ -158,7 +160,7 @@ def _record_document(
         state=state,
         reason=reason,
         sha256=document.sha256,
-        fingerprint=digest.fingerprint,
+        fingerprint=fingerprint,
         pages=document.pages,
         characters=len(document.text),
         text_bytes=digest.bytes,
@@ -171,6 +173,16 @@ def _record_document(
         become_duplicate(database, displaced.id, document_id)
         promoted.append(displaced.id)
     return Recorded(state, reason, document.kind, document_id, tuple(promoted))
+
+
+def _fingerprint(reading: Reading, digested: Digested) -> str:
+    """What tells whether another file is the same document: its text, or its bytes where there is no text in it.
+
+    "" of files that are never the same: empty ones, and archives, whose files are looked at one by one.
+    """
+    document, digest = digested
+    is_comparable = reading.bytes and not kind_named(document.kind).has_members
+    return digest.fingerprint or (OF_BYTES + document.sha256 if is_comparable else "")
 
 
 def _state_of(document: Document, fingerprint: str) -> tuple[DocumentState, str]:
@@ -229,6 +241,8 @@ def _find_unchanged(database: Database, reading: Reading, sha256: str, **said: s
 def _find_original(database: Database, path: str, sha256: str, fingerprint: str) -> _Original | None:
     """The document of another path with the same bytes, else with the same text.
 
+    A document without text is repeated by files without text only: what was read from the same bytes now is kept.
+
     Args:
         fingerprint: That of the text; "" where the file has not been read, or holds no text.
     """
@@ -236,8 +250,9 @@ def _find_original(database: Database, path: str, sha256: str, fingerprint: str)
         found = database.query(
             "SELECT id, path, kind, import_id, fingerprint FROM documents"
             f" WHERE {column} = ? AND path != ? AND fingerprint != '' AND {HAS_TEXT} AND NOT removed"
+            f" AND (fingerprint != '{OF_BYTES}' || sha256 OR ? = '')"
             " ORDER BY +path LIMIT 1",  # the plus sign keeps SQLite from walking all paths in order
-            (value, path),
+            (value, path, fingerprint),
         )
         if found:
             return _Original(*found[0])

@@ -14,7 +14,7 @@ from core.documents.document import Content
 from core.documents.markup import children, parse_xml
 from core.documents.web_page import decode_page, visible_text
 from core.documents.zip_file import package, part
-from core.errors import SealedDocumentError, UnreadableDocumentError
+from core.errors import UnreadableDocumentError, UnsupportedDocumentError
 
 CONTAINER = "META-INF/container.xml"
 ENCRYPTION = "META-INF/encryption.xml"
@@ -27,14 +27,13 @@ def read_epub(path: Path, config: ImportConfig, _ends_at: float = 0.0) -> Conten
     """The text of an e-book, each chapter apart from the next by an empty line; cover and contents are left out.
 
     Raises:
-        SealedDocumentError: Its pages are locked.
         UnreadableDocumentError: It is damaged.
-        UnsupportedDocumentError: It unpacks to more than it may.
+        UnsupportedDocumentError: Its pages are encrypted, or it unpacks to more than it may.
     """
     with package(path, config) as file:
         names = _pages(path, file, config)
         if _locked(path, file, config) & set(names):
-            raise SealedDocumentError(path)
+            raise UnsupportedDocumentError(path, "it is a book with copy protection (DRM)")
         found = {name: decode_page(data) for name in names if (data := part(path, file, name, config))}
     if not found:
         raise UnreadableDocumentError(path, "it is damaged: none of its pages is there")

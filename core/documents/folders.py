@@ -14,6 +14,7 @@ from pathlib import Path
 from core.document_state import DocumentState
 from core.documents.document import Source
 from core.documents.left_out import Identity, LeftOut
+from core.natural_order import natural_key
 from core.system_errors import absolute_path
 
 NOT_THERE = "It is no longer where it was."
@@ -116,7 +117,8 @@ def _visible_entries(folder: Path, identity: Identity, left_out: LeftOut | None)
     """What is in the folder, last name first: the caller takes from the end."""
     with os.scandir(folder) as entries:
         visible = [(entry.name, entry.is_symlink()) for entry in entries if not entry.name.startswith(".")]
-    paths = [(folder / name, is_link) for name, is_link in sorted(visible, reverse=True)]
+    visible.sort(key=lambda entry: (natural_key(entry[0]), entry[0]), reverse=True)
+    paths = [(folder / name, is_link) for name, is_link in visible]
     if left_out:
         paths = [
             (path, is_link)

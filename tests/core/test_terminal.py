@@ -101,7 +101,7 @@ def test_every_kind_of_event_can_be_shown(capsys):
     shown = capsys.readouterr().out
     for part in (
         "Mind this.",
-        "failed: /d/b[red].pdf. It is damaged.",
+        "failed: /d/b[red].pdf: It is damaged.",
         "1 read, 0 duplicates",
         "goes on after step 3: 1,234,567 parameters",
         "validation loss 2.5000 nats/token, perplexity 12.18, 1.900 bits/byte",

@@ -20,7 +20,7 @@ from app.tabs.corpus.columns import (
 )
 from app.widgets.icons import icon
 from app.widgets.theme import colours
-from core.corpus.library import DocumentRow
+from core.corpus.library import DocumentRow, SearchHit
 
 # A painted page asks some thousand times: comparing with plain numbers takes a fraction of comparing with an enum.
 TEXT = int(Qt.ItemDataRole.DisplayRole)
@@ -36,19 +36,19 @@ class Cells:
     """The looks of all cells. Icons and colours are made once for each theme."""
 
     def __init__(self) -> None:
-        self._snippets: Mapping[int, str] = {}
+        self._hits: Mapping[int, SearchHit] = {}
         self._icons: dict[tuple[str, str], QIcon] = {}
         self._muted: dict[str, QColor] = {}
 
-    def show_snippets(self, snippets: Mapping[int, str]) -> None:
+    def show_hits(self, hits: Mapping[int, SearchHit]) -> None:
         """Let notes say where a search found its words, by document number."""
-        self._snippets = snippets
+        self._hits = hits
 
     def data(self, row: DocumentRow, column: int, role: int) -> Any:
         """Qt's answer for one role of a cell, or None."""
         if role == TEXT:
-            if column == NOTE and row.id in self._snippets:
-                return self._snippets[row.id]
+            if column == NOTE and row.id in self._hits:
+                return self._hits[row.id].excerpt
             return COLUMNS[column].text(row)
         if role == TICK:
             return _tick(row) if column == USE and has_text(row) else None
@@ -65,8 +65,8 @@ class Cells:
         return None
 
     def _tip(self, row: DocumentRow, column: int) -> str:
-        if column == NOTE and row.id in self._snippets:
-            return self._snippets[row.id]
+        if column == NOTE and row.id in self._hits:
+            return self._hits[row.id].snippet
         return note(row) or row.path
 
     def _state_icon(self, row: DocumentRow) -> QIcon:

@@ -6,6 +6,7 @@ from typing import Any
 
 from core.corpus.library import DocumentRow
 from core.document_state import UNFINISHED, WITH_TEXT, DocumentState
+from core.natural_order import natural_key
 from core.tasks.reading_choices import kind_named
 
 NEAR = "near"  # no state of its own: a document that has text, and nearly that of another one
@@ -104,7 +105,7 @@ def _size(row: DocumentRow) -> str:
 USE, NAME, STATE = 0, 1, 2
 COLUMNS = (
     Column("Use", "Ticked: part of the corpus", 44, lambda _row: "", lambda row: row.included),
-    Column("Name", "The file's name", 176, lambda row: row.name, lambda row: row.name.casefold()),
+    Column("Name", "The file's name", 176, lambda row: row.name, lambda row: natural_key(row.name)),
     Column("State", "What became of the file", 140, state_title, state_title),
     Column(
         "Kind",
