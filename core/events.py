@@ -148,6 +148,13 @@ class FilesChanged(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class FilesMissing(Event):
+    """Files in a watched folder, known to the library, were deleted or moved."""
+
+    paths: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ImportFinished(Event):
     """No file is left to be read."""
 

@@ -11,7 +11,16 @@ from typing import Any, NamedTuple
 from core.corpus.database import Database
 from core.corpus.duplicates import Digested
 from core.corpus.rows import repetition
-from core.corpus.texts import HAS_TEXT, NOT_COMPARED, OUTDATED, become_duplicate, drop_text, put_text, release
+from core.corpus.texts import (
+    HAS_TEXT,
+    NOT_COMPARED,
+    OUTDATED,
+    become_duplicate,
+    drop_text,
+    leave_out_like,
+    put_text,
+    release,
+)
 from core.document_state import WITH_TEXT, DocumentState, states_in_sql
 from core.documents.document import NO_OCR, Document
 from core.documents.kinds import kind_named
@@ -62,6 +71,7 @@ class _Original(NamedTuple):
     kind: str
     import_id: int
     fingerprint: str
+    is_outdated: bool
 
 
 def hashes_of_size(database: Database, file_bytes: int, path: str, import_id: int) -> frozenset[str]:
@@ -170,6 +180,7 @@ def _record_document(
     )
     put_text(database, document_id, document.text, digest.signature)
     if displaced:
+        leave_out_like(database, document_id, displaced.id)
         become_duplicate(database, displaced.id, document_id)
         promoted.append(displaced.id)
     return Recorded(state, reason, document.kind, document_id, tuple(promoted))
@@ -248,7 +259,7 @@ def _find_original(database: Database, path: str, sha256: str, fingerprint: str)
     """
     for column, value in (("sha256", sha256), ("fingerprint", fingerprint)):
         found = database.query(
-            "SELECT id, path, kind, import_id, fingerprint FROM documents"
+            f"SELECT id, path, kind, import_id, fingerprint, modified_ns = {OUTDATED} FROM documents"
             f" WHERE {column} = ? AND path != ? AND fingerprint != '' AND {HAS_TEXT} AND NOT removed"
             f" AND (fingerprint != '{OF_BYTES}' || sha256 OR ? = '')"
             " ORDER BY +path LIMIT 1",  # the plus sign keeps SQLite from walking all paths in order
@@ -260,6 +271,9 @@ def _find_original(database: Database, path: str, sha256: str, fingerprint: str)
 
 
 def _comes_first(reading: Reading, original: _Original) -> bool:
+    """True where the file takes the original's place, whose own file is gone or comes later in the same import."""
+    if original.is_outdated:
+        return True
     return 0 != reading.import_id == original.import_id and reading.path < original.path
 
 

@@ -4,59 +4,50 @@ Text is stored as it was read and cleaned on its way out. Every change is one tr
 undone. Removed documents are in none of the answers.
 """
 
-import hashlib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from json import dumps
 from pathlib import Path
 from types import TracebackType
-from typing import Literal, NamedTuple, Self
+from typing import Literal, Self
 
 from core.config.corpus import CleaningConfig, CorpusConfig, ImportConfig
-from core.config.renamed import first_json
 from core.control import StopToken
-from core.corpus import imports, ledger, near_flags, near_update, removal, rows, search_index
-from core.corpus.clean import clean
+from core.corpus import (
+    imports,
+    ledger,
+    missing,
+    near_flags,
+    near_update,
+    passages,
+    removal,
+    rows,
+    search_index,
+)
 from core.corpus.database import Database
 from core.corpus.duplicates import Digested
 from core.corpus.imports import Interrupted
 from core.corpus.ledger import Reading, Recorded
+from core.corpus.missing import Missing
+from core.corpus.passages import CorpusTotals, Passage
 from core.corpus.rows import DocumentRow
 from core.corpus.schema import MIGRATIONS, SCHEMA, SCHEMA_VERSION
 from core.corpus.search_index import SearchHit
-from core.corpus.split import DocumentSize, Split, chunks_of, validation_documents
-from core.corpus.texts import HAS_TEXT, text_with
+from core.corpus.split import Split
 from core.document_state import DocumentState
 from core.documents.document import PageConfidence
-from core.documents.kinds import KINDS, kind_named
 from core.events import QueuedFile
 
-__all__ = ["CorpusTotals", "DocumentRow", "Interrupted", "Library", "Passage", "Recorded", "SearchHit"]
+__all__ = [
+    "CorpusTotals",
+    "DocumentRow",
+    "Interrupted",
+    "Library",
+    "Missing",
+    "Passage",
+    "Recorded",
+    "SearchHit",
+]
 
-IN_CORPUS = f"included AND characters > 0 AND NOT removed AND {HAS_TEXT}"
-# A document's place in the corpus is its path's: the order in which workers ended is chance.
-CORPUS_ORDER = "ORDER BY path"
 NEAR = 0.8  # the share of common word sequences from which on a document nearly repeats another
-
-
-@dataclass(frozen=True, slots=True)
-class CorpusTotals:
-    """What the included documents amount to. `bytes` counts their text in UTF-8."""
-
-    documents: int
-    characters: int
-    bytes: int
-
-
-class Passage(NamedTuple):
-    """One chunk of text of the corpus.
-
-    Without markers it is text and nothing else: who makes tokens of it ends it with `<eos>`. With markers,
-    `<|user|>`, `<|assistant|>` and `<eos>` in it are tokens, and it ends with its own `<eos>`: nothing is added.
-    """
-
-    text: str
-    has_markers: bool
 
 
 class Library:
@@ -152,6 +143,22 @@ class Library:
     def restore(self, document_ids: Sequence[int]) -> None:
         """Bring removed documents back as they were. One whose text another document holds now is its duplicate."""
         removal.restore(self._database, document_ids)
+
+    def paths_below(self, folder: str) -> list[str]:
+        """The files below a folder, but for documents that are known to be missing or unreadable.
+
+        Args:
+            folder: Its path, as a ledger path.
+        """
+        return missing.paths_below(self._database, folder)
+
+    def mark_missing(self, paths: Sequence[str]) -> Missing:
+        """Note that these files were deleted.
+
+        A text that has no other copy stays, and its row says so. Rows without text are removed, until they are
+        restored or purged. A duplicate whose file is there becomes the document.
+        """
+        return missing.mark_missing(self._database, paths)
 
     def purge_removed(self, older_than_seconds: float = 0) -> int:
         """Forget for good what was removed so long ago or longer, and say how many files that were."""
@@ -349,31 +356,19 @@ class Library:
 
     def totals(self) -> CorpusTotals:
         """How much text the included documents hold."""
-        columns = "count(*), coalesce(sum(characters), 0), coalesce(sum(text_bytes), 0)"
-        return CorpusTotals(*self._database.query(f"SELECT {columns} FROM documents WHERE {IN_CORPUS}")[0])
+        return passages.totals(self._database)
 
     def has_conversations(self) -> bool:
         """True where an included document holds conversations."""
-        return bool(
-            self._database.query(
-                f"SELECT 1 FROM documents WHERE {IN_CORPUS} AND kind IN (SELECT value FROM json_each(?)) LIMIT 1",
-                (dumps([kind.name for kind in KINDS if kind.has_markers]),),
-            )
-        )
+        return passages.has_conversations(self._database)
 
     def split_by(self, config: CorpusConfig) -> Literal["documents", "blocks"]:
         """Whether whole documents are kept for validation, or the end of each one."""
-        return "blocks" if self._validation_documents(config) is None else "documents"
+        return passages.split_by(self._database, config)
 
     def fingerprint(self, config: CorpusConfig, cleaning: CleaningConfig) -> str:
         """SHA-256, in hexadecimal, of the included documents and the settings that make passages of them."""
-        digest = hashlib.sha256((config.model_dump_json() + first_json("cleaning", cleaning)).encode())
-        columns = "kind, sha256, fingerprint"
-        for values in self._database.query(
-            f"SELECT {columns} FROM documents WHERE {IN_CORPUS} {CORPUS_ORDER}"
-        ):
-            digest.update("\n".join(values).encode())
-        return digest.hexdigest()
+        return passages.fingerprint(self._database, config, cleaning)
 
     def passages(self, split: Split, config: CorpusConfig, cleaning: CleaningConfig) -> Iterator[Passage]:
         """The clean text of one side of the split, document by document. One document is in memory at a time.
@@ -382,21 +377,4 @@ class Library:
         they are read is still among them; one whose text is replaced or purged meanwhile is left out, and
         `fingerprint` is another one then.
         """
-        chosen = self._validation_documents(config)
-        for document_id, kind, sha256, fingerprint in self._database.query(
-            f"SELECT id, kind, sha256, fingerprint FROM documents WHERE {IN_CORPUS} {CORPUS_ORDER}"
-        ):
-            if chosen is not None and (sha256 in chosen) != (split == "val"):
-                continue
-            read = text_with(self._database, document_id, fingerprint)
-            if read is None:
-                continue
-            text = clean(read, kind, cleaning)
-            share = config.validation_share if chosen is None else None
-            has_markers = kind_named(kind).has_markers
-            for chunk in chunks_of(text, has_markers, split, share, config.samples):
-                yield Passage(chunk, has_markers)
-
-    def _validation_documents(self, config: CorpusConfig) -> frozenset[str] | None:
-        found = self._database.query(f"SELECT sha256, characters FROM documents WHERE {IN_CORPUS}")
-        return validation_documents([DocumentSize(*values) for values in found], config.validation_share)
+        return passages.passages(self._database, split, config, cleaning)

@@ -98,6 +98,14 @@ def become_duplicate(database: Database, document_id: int, original: int) -> Non
     mark_as_duplicate(database, document_id, original)
 
 
+def leave_out_like(database: Database, document_id: int, other: int) -> None:
+    """Leave a document out of the corpus where the one whose place it takes was left out."""
+    database.query(
+        "UPDATE documents SET included = min(included, (SELECT included FROM documents WHERE id = ?)) WHERE id = ?",
+        (other, document_id),
+    )
+
+
 def mark_as_duplicate(database: Database, document_id: int, original: int) -> None:
     database.query(
         f"UPDATE documents SET state = '{DocumentState.DUPLICATE}', reason = '', repeats = ?, pages = 0, characters = 0,"

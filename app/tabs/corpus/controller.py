@@ -240,6 +240,7 @@ class CorpusController(QObject):
         self.library.changed.connect(self.changed)
         self.search.searched.connect(self.preview.search)
         self.watch.files_changed.connect(self.add)
+        self.watch.files_missing.connect(self.library.mark_missing)
 
 
 def summary_of(finished: ImportFinished) -> str:
