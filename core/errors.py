@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import ClassVar
 
-from core.wording import sentence
+from core.wording import counted, sentence
 
 
 class UserFacingError(Exception):
@@ -176,7 +176,7 @@ class CorpusTooSmallError(UserFacingError):
 
     def __init__(self, split: str, tokens: int, needed: int) -> None:
         super().__init__(split, tokens, needed)
-        self.message = f"The {split} text has {tokens:,} tokens, and one window needs {needed:,}."
+        self.message = f"The {split} text has {counted(tokens, 'token')}, and one window needs {needed:,}."
         self.remedy = "Add more documents, or choose a smaller context_length."
 
 
@@ -298,7 +298,7 @@ class RunFinishedError(UserFacingError):
 
     def __init__(self, name: str, steps: int, higher_limit: str) -> None:
         super().__init__(name, steps, higher_limit)
-        self.message = f"The run {name!r} has taken all of its {steps:,} steps."
+        self.message = f"The run {name!r} has taken all of its {counted(steps, 'step')}."
         self.remedy = f"To go on, raise the limit: --resume --set {higher_limit}."
 
 

@@ -49,6 +49,7 @@ from core.events import (
 )
 from core.signals import ENDING, exit_at_once
 from core.tasks.bench_events import BenchFact, BenchMeasured, FuzzChecked, FuzzFound, WorkspaceFuzzChecked
+from core.wording import counted, noun_for, number, percent
 
 Result = TypeVar("Result")
 Stream = Generator[Event, None, Result]
@@ -261,8 +262,9 @@ class Screen:
 def _prepared(event: RunPrepared) -> str:
     begins = f"goes on after step {event.start_step:,}" if event.start_step else "begins"
     return (
-        f"Run {event.name!r} {begins}: {event.parameters:,} parameters, vocabulary {event.vocab_size:,} tokens, "
-        f"{event.max_steps:,} steps of {event.tokens_per_step:,} tokens, {event.device}, {event.precision}."
+        f"Run {event.name!r} {begins}: {counted(event.parameters, 'parameter')}, "
+        f"vocabulary {counted(event.vocab_size, 'token')}, "
+        f"{counted(event.max_steps, 'step')} of {counted(event.tokens_per_step, 'token')}, {event.device}, {event.precision}."
     )
 
 
@@ -280,22 +282,24 @@ def _sentence(event: Event) -> str:
             return event.text
         case ImportFinished():
             return (
-                f"{event.done:,} read, {event.duplicates:,} duplicates, {event.unsupported:,} not supported, "
+                f"{event.done:,} read, {counted(event.duplicates, 'duplicate')}, {event.unsupported:,} not supported, "
                 f"{event.failed:,} failed, {event.cancelled:,} cancelled, in {event.seconds:.1f} s."
             )
         case NearDuplicatesFound(documents=documents) if documents:
-            verb = "repeats" if documents == 1 else "repeat"
-            return f"{documents:,} document{'s' * (documents > 1)} nearly {verb} another; see `documents --near-duplicates`."
+            verb = noun_for(documents, "repeats", "repeat")
+            return (
+                f"{counted(documents, 'document')} nearly {verb} another; see `documents --near-duplicates`."
+            )
         case FilesChanged():
-            return f"{len(event.paths):,} new or changed."
+            return f"{counted(len(event.paths), 'new or changed file')}."
         case TokenizerBuilt():
-            return f"Tokenizer {event.kind}: {event.vocab_size:,} tokens, in {event.seconds:.1f} s."
+            return f"Tokenizer {event.kind}: {counted(event.vocab_size, 'token')}, in {event.seconds:.1f} s."
         case DatasetBuilt():
             reused = ", reused" if event.reused else ""
-            unknown = f", {event.unknown_share:.2%} of them unknown" if event.unknown_share else ""
+            unknown = f", {percent(event.unknown_share, 2)} of them unknown" if event.unknown_share else ""
             return (
-                f"Data set {event.dataset}: {event.train_tokens:,} training and {event.val_tokens:,} validation "
-                f"tokens{unknown}, {event.bytes_per_token:.2f} bytes per token, split by {event.split_by}{reused}."
+                f"Data set {event.dataset}: {counted(event.train_tokens, 'training token')} and "
+                f"{counted(event.val_tokens, 'validation token')}{unknown}, {event.bytes_per_token:.2f} bytes per token, split by {event.split_by}{reused}."
             )
         case Evaluated():
             return (
@@ -313,21 +317,21 @@ def _sentence(event: Event) -> str:
 def _sentence_of_a_reply(event: Event) -> str:
     match event:
         case ModelOpened():
-            return f"[{event.name}, step {event.step:,}, {event.parameters:,} parameters]"
+            return f"[{event.name}, step {event.step:,}, {counted(event.parameters, 'parameter')}]"
         case PromptRead(unknown=unknown) if unknown:
             return f"[not in the vocabulary: {' '.join(map(repr, unknown))}]"
         case ContextMoved():
             cut = "; the question is too long, only its end was read" if event.question_cut else ""
-            return f"[context full: {event.dropped:,} older tokens forgotten{cut}]"
+            return f"[context full: {counted(event.dropped, 'older token')} forgotten{cut}]"
         case ReplyEnded():
             return (
-                f"\n[{event.reason}: {event.tokens:,} tokens, {event.tokens_per_second:.0f} tokens/s, "
+                f"\n[{event.reason}: {counted(event.tokens, 'token')}, {event.tokens_per_second:.0f} tokens/s, "
                 f"first after {event.first_token_seconds * 1000:.0f} ms]"
             )
         case QuestionAnswered(right=False):
             return f"{event.question} → {event.answer!r}, not {event.expected!r}"
         case SampleEvaluated():
-            return f"{event.right:,} of {event.total:,} held-out questions right: {event.share:.1%}"
+            return f"{number(event.right)} of {counted(event.total, 'held-out question')} right: {percent(event.share, 1)}"
         case BenchMeasured():
             return (
                 f"{event.bench:<9}{event.shape:<14}{event.subject:<34}{event.rate:>10,.1f} {event.unit:<9}"
@@ -342,7 +346,7 @@ def _sentence_of_a_reply(event: Event) -> str:
             )
         case WorkspaceFuzzChecked():
             ends = ", ".join(f"{count:,} {end}" for end, count in event.ends)
-            return f"{event.cases:,} workspaces in {event.seconds:.0f} s, {event.findings:,} findings: {ends}"
+            return f"{counted(event.cases, 'workspace')} in {event.seconds:.0f} s, {counted(event.findings, 'finding')}: {ends}"
         case BenchFact():
             return f"{event.bench:<9}{event.shape:<14}{event.subject:<34}{event.value:>10,.1f} {event.unit}"
         case _:
@@ -352,7 +356,7 @@ def _sentence_of_a_reply(event: Event) -> str:
 def _fuzz_report(event: FuzzChecked) -> str:
     states = ", ".join(f"{count:,} {state}" for state, count in event.states)
     broken = f"; {len(event.broken):,} broke a reader: {', '.join(event.broken[-3:])}" if event.broken else ""
-    return f"{event.files:,} files in {event.seconds:.0f} s: {states}{broken}"
+    return f"{counted(event.files, 'file')} in {event.seconds:.0f} s: {states}{broken}"
 
 
 def _short(text: str, length: int = 100) -> str:

@@ -160,12 +160,13 @@ class Field:
         self.editor: Any = editor_for(setting)
         self.editor.setObjectName(f"{group}.{setting.name}" if group else setting.name)
         self.editor.setToolTip(setting.help)
-        self.editor.setAccessibleName(f"{setting.title} ({setting.unit})" if setting.unit else setting.title)
+        unit = _unit_beside(setting)
+        self.editor.setAccessibleName(f"{setting.title} ({unit})" if unit else setting.title)
         self.label = Label(setting.title, buddy=self.editor)
         self.label.setToolTip(setting.help)
         self.editor.ensurePolished()  # before its height is known
         self.label.setMinimumHeight(self.editor.sizeHint().height())
-        self.unit = Label(setting.unit)
+        self.unit = Label(unit)
         set_role(self.unit, "muted")
         self._problem = Label(wordWrap=True, visible=False)
         set_role(self._problem, "error")
@@ -195,6 +196,11 @@ class Field:
         below.addLayout(beside)
         below.addWidget(self._problem)
         return row
+
+
+def _unit_beside(setting: Setting) -> str:
+    """The unit that stands beside a value; none where the title has said it: "Steps"."""
+    return "" if setting.unit in setting.title.casefold().split() else setting.unit
 
 
 def rows_of(fields: Iterable[Field]) -> QWidget:

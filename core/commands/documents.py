@@ -26,6 +26,7 @@ from core.tasks.look_at_library import search_library
 from core.tasks.make_sample import make_sample
 from core.tasks.watch_and_import import watch_and_import
 from core.terminal import print_failure
+from core.wording import counted
 
 app = typer.Typer()
 
@@ -226,7 +227,7 @@ def _set_included(context: typer.Context, ids: list[int], included: bool) -> int
 
 
 def _documents(ids: list[int]) -> str:
-    return f"{len(ids):,} document{'s' * (len(ids) != 1)}"
+    return counted(len(ids), "document")
 
 
 def _report(context: typer.Context, sentence: str) -> None:

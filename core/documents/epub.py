@@ -15,6 +15,7 @@ from core.documents.markup import children, parse_xml
 from core.documents.web_page import decode_page, visible_text
 from core.documents.zip_file import package, part
 from core.errors import UnreadableDocumentError, UnsupportedDocumentError
+from core.wording import counted, noun_for, number
 
 CONTAINER = "META-INF/container.xml"
 ENCRYPTION = "META-INF/encryption.xml"
@@ -38,8 +39,8 @@ def read_epub(path: Path, config: ImportConfig, _ends_at: float = 0.0) -> Conten
     if not found:
         raise UnreadableDocumentError(path, "it is damaged: none of its pages is there")
     missing = len(names) - len(found)
-    verb = "is" if missing == 1 else "are"
-    warnings = [f"{missing:,} of its {len(names):,} pages {verb} missing."] if missing else []
+    are = noun_for(missing, "is", "are")
+    warnings = [f"{number(missing)} of its {counted(len(names), 'page')} {are} missing."] if missing else []
     chapters = []
     for source, more_warnings in found.values():
         text, too_deep = visible_text(source)

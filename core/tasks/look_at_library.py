@@ -14,6 +14,7 @@ from core.events import Event, Notice, TextIndexed
 from core.runs.folder import Workspace
 from core.system_errors import DiskFullError, ReadOnlyWorkspaceError
 from core.tasks.import_files import interrupted_import
+from core.wording import counted
 
 ROWS_AT_ONCE = 2_000
 LONGEST_PREVIEW = 200_000  # characters; more makes a text field slow, and nobody reads it there
@@ -133,7 +134,7 @@ def search_library(
         except (ReadOnlyWorkspaceError, DiskFullError):
             left = library.texts_to_index
             yield Notice(
-                f"Not searched, for nothing can be written here: {left:,} document{'s' * (left != 1)} "
+                f"Not searched, for nothing can be written here: {counted(left, 'document')} "
                 "that an import left unindexed."
             )
         return [] if stop.asked else library.search(query)  # a later search is waiting

@@ -30,6 +30,7 @@ from core.tokenizers.tokenizer import Tokenizer, byte_lengths
 from core.training.loop import Batch, Plan, Progress, TrainState, accumulate_gradients
 from core.training.optimizer import make_optimizer, restore_optimizer
 from core.training.precision import Precision, PrecisionName, choose_device
+from core.wording import counted
 
 
 @dataclass
@@ -130,7 +131,7 @@ def open_session(
     warmup = training.warmup_steps
     if session is not None and session.plan.start is None and session.plan.steps <= warmup:
         yield Notice(
-            f"The warm-up of {warmup:,} steps is as long as the run of {session.plan.steps:,} or "
+            f"The warm-up of {counted(warmup, 'step')} is as long as the run of {counted(session.plan.steps, 'step')} or "
             "longer: the learning rate only rises, and never reaches its height."
         )
     if session is not None and config.training.compile:

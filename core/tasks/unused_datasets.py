@@ -16,12 +16,12 @@ from typing import Any
 from core.batches.dataset import DESCRIPTION_FILE
 from core.runs.files import rename
 from core.runs.folder import Workspace
+from core.wording import file_size, listed, noun_for
 
 DAY_SECONDS = 86_400.0
 REMOVED = ".removed-"  # a folder's name begins so while it can come back
 DELETING = ".old-"  # and so from when it cannot
 OWN_DIGEST = "sha256"  # of a description: it is of all fields, and a run's copy may have others
-MEGABYTE = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +32,13 @@ class Removal:
     bytes: int
 
     def __str__(self) -> str:
-        several = len(self.names) > 1
+        count = len(self.names)
+        was = noun_for(count, "was", "were")
         return (
-            f"The data {'sets' if several else 'set'} {', '.join(self.names)} ({_megabytes(self.bytes)})"
-            f" {'belong' if several else 'belongs'} to no run and {'were' if several else 'was'} not used for a day,"
-            f" and so {'were' if several else 'was'} removed. For another day"
-            f" {'each' if several else 'it'} comes back by itself where a run needs it."
+            f"The data {noun_for(count, 'set')} {listed(self.names)} ({file_size(self.bytes)})"
+            f" {noun_for(count, 'belongs', 'belong')} to no run and {was} not used for a day,"
+            f" and so {was} removed. For another day"
+            f" {noun_for(count, 'it', 'each')} comes back by itself where a run needs it."
         )
 
 
@@ -165,7 +166,3 @@ def _delete(folder: Path) -> None:
 
 def _size(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
-
-
-def _megabytes(size: int) -> str:
-    return f"{size / MEGABYTE:,.1f} MB"

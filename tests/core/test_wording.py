@@ -1,5 +1,8 @@
 """One form for every number in a sentence."""
 
+import re
+from pathlib import Path
+
 import pytest
 
 from core.wording import counted, file_size, listed, noun_for, number, percent, sentence
@@ -63,3 +66,14 @@ def test_a_share_is_not_nothing_or_all_before_it_is(share, digits, told):
 def test_a_reason_becomes_a_sentence():
     assert sentence("it is damaged") == "It is damaged."
     assert sentence("It is damaged.") == "It is damaged."
+
+
+ROOT = Path(__file__).parents[2]
+# A count before a plural, as in `{files:,} files`, and a plural that is made beside its count. Units are no nouns: `tokens/s`.
+GLUED = re.compile(r"""\{[^{}]*:,(\.0f)?\} [a-z]+s\b(?!/)|['"]i?e?s['"] (\*|if)|if [^"']+ else ['"]s['"]""")
+SOURCES = [path for room in ("app", "core") for path in sorted((ROOT / room).rglob("*.py"))]
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_no_count_is_glued_to_its_noun(path):
+    assert not [line for line in path.read_text(encoding="utf-8").splitlines() if GLUED.search(line)]

@@ -9,6 +9,7 @@ from app.tabs.corpus.summary import Summary
 from app.widgets.icons import give_icon
 from app.widgets.label import Label
 from app.widgets.theme import HUGE, LARGE, TINY, set_role
+from core.wording import counted, number
 
 _WITH_TEXT = Qt.ToolButtonStyle.ToolButtonTextBesideIcon
 _ICON = Qt.ToolButtonStyle.ToolButtonIconOnly
@@ -65,9 +66,9 @@ class ActionRow(QWidget):
         if chosen > 1:
             self.count_label.setText(f"{chosen:,} of {shown:,} chosen")
         elif shown != files:
-            self.count_label.setText(f"{shown:,} of {files:,} files shown")
+            self.count_label.setText(f"{number(shown)} of {counted(files, 'file')} shown")
         else:
-            self.count_label.setText(f"{files:,} file{'' if files == 1 else 's'}")
+            self.count_label.setText(counted(files, "file"))
 
     def show_summary(self, summary: Summary) -> None:
         self.near_button.setText(f"Leave out &near duplicates ({summary.near_included:,})")

@@ -8,6 +8,7 @@ from core.corpus.library import DocumentRow
 from core.document_state import UNFINISHED, WITH_TEXT, DocumentState
 from core.natural_order import natural_key
 from core.tasks.reading_choices import kind_named
+from core.wording import file_size, number, percent
 
 NEAR = "near"  # no state of its own: a document that has text, and nearly that of another one
 
@@ -66,14 +67,6 @@ def state_title(row: DocumentRow) -> str:
     return STATES[row.state].title
 
 
-def file_size(size: int) -> str:
-    """A size in bytes as people say it."""
-    for unit, scale in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
-        if size >= scale:
-            return f"{size / scale:.1f} {unit}"
-    return f"{size} B"
-
-
 def pages(row: DocumentRow) -> int:
     """The pages of a file that has some; 0 for text, which has none of its own."""
     return row.pages if kind_named(row.kind).has_pages else 0
@@ -83,11 +76,11 @@ def note(row: DocumentRow) -> str:
     """What there is to say of a file: why it is so, and what it nearly repeats."""
     if not row.similarity:
         return row.reason
-    return " ".join(part for part in (f"{100 * row.similarity:.0f} % like {row.near}.", row.reason) if part)
+    return " ".join(part for part in (f"{percent(row.similarity)} like {row.near}.", row.reason) if part)
 
 
-def _count(number: int) -> str:
-    return f"{number:,}" if number else ""
+def _count(count: int) -> str:
+    return number(count) if count else ""
 
 
 def _percent(row: DocumentRow) -> str:
@@ -123,9 +116,7 @@ COLUMNS = (
         lambda row: row.characters,
         True,
     ),
-    Column(
-        "OCR", "How sure OCR was of its words, on the mean", 58, _percent, lambda row: row.confidence, True
-    ),
+    Column("OCR", "Mean confidence of OCR in its words", 58, _percent, lambda row: row.confidence, True),
     Column("Time", "How long it took to read", 62, _seconds, lambda row: row.seconds, True),
     Column("Size", "The file's size", 80, _size, lambda row: row.bytes, True),
     Column(

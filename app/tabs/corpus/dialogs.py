@@ -9,6 +9,7 @@ from app.widgets.controls import scrolled
 from app.widgets.label import Label, without_mnemonic
 from app.widgets.theme import LARGE, MEDIUM, SMALL, TINY, set_role
 from core.tasks.reading_choices import TextField
+from core.wording import counted
 
 _WIDTH_PX = 460
 _LONGEST_EXAMPLE = 120
@@ -28,7 +29,7 @@ class PasswordDialog(QDialog):
         self._paths = list(paths)
         self.setWindowTitle("Give password")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        files = f"{len(paths):,} locked files" if len(paths) > 1 else "the locked file"
+        files = counted(len(paths), "locked file") if len(paths) > 1 else "the locked file"
         self.edit = QLineEdit(objectName="passwordEdit", echoMode=QLineEdit.EchoMode.Password)
         self.edit.setAccessibleName("Password")
         self.edit.setToolTip("Used for this reading only, and never kept")
@@ -71,7 +72,7 @@ class FieldsDialog(QDialog):
         self.boxes = [_field_box(field) for field in fields]
         self.buttons = _buttons(self, "Read")
         layout = _column(self)
-        others = f" They hold for all {len(paths):,} chosen files." if len(paths) > 1 else ""
+        others = f" They hold for all {counted(len(paths), 'chosen file')}." if len(paths) > 1 else ""
         layout.addWidget(_muted(f"The ticked fields become the document's text, in this order.{others}"))
         layout.addWidget(scrolled(self._list(fields)), stretch=1)
         layout.addWidget(self.buttons)
@@ -113,7 +114,8 @@ def _field_box(field: TextField) -> QCheckBox:
 def _example(field: TextField) -> str:
     example = " ".join(field.example.split())
     shown = f"{example[:_LONGEST_EXAMPLE]}…" if len(example) > _LONGEST_EXAMPLE else example
-    return f"“{shown}”  {field.mean_characters:,.0f} characters on the mean"
+    mean = counted(round(field.mean_characters), "character")
+    return f"“{shown}”  {mean} per record on average"
 
 
 def _muted(text: str) -> Label:

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 from app.tabs.corpus.columns import kind_title
 from app.tabs.corpus.summary import Summary
 from app.widgets.theme import LARGE, SMALL, TINY, colours
+from core.wording import counted, percent
 
 BAR_PX = 6
 CELL_PX = 132
@@ -52,7 +53,7 @@ class KindChart(QWidget):
         bars = bars_of(summary)
         if bars != self._bars:
             self._bars = bars
-            self.setAccessibleDescription(", ".join(f"{bar.title} {bar.share:.0%}" for bar in bars))
+            self.setAccessibleDescription(", ".join(f"{bar.title} {percent(bar.share)}" for bar in bars))
             self.updateGeometry()
             self.update()
         if self._kind and not summary.kinds[self._kind]:
@@ -129,7 +130,7 @@ class KindChart(QWidget):
             painter.setBrush(QColor(palette.accent_soft))
             painter.drawRoundedRect(QRectF(cell).adjusted(0.5, 0.5, SMALL - 0.5, -0.5), TINY, TINY)
         words = cell.adjusted(TINY, 1, -TINY, 0)
-        share = _percent(bar)
+        share = percent(bar.share)
         painter.setPen(QColor(palette.muted))
         painter.drawText(words, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignTop, share)
         room = words.width() - self.fontMetrics().horizontalAdvance(share) - TINY
@@ -180,9 +181,6 @@ def bars_of(summary: Summary) -> list[KindBar]:
     return sorted(bars, key=lambda bar: (-bar.characters, -bar.files, bar.title))
 
 
-def _percent(bar: KindBar) -> str:
-    return "< 1 %" if 0 < bar.share < 0.01 else f"{bar.share:.0%}".replace("%", " %")
-
-
 def _sentence(bar: KindBar) -> str:
-    return f"{bar.title}: {bar.files:,} files, {bar.characters:,} characters, {_percent(bar)}"
+    files, characters = counted(bar.files, "file"), counted(bar.characters, "character")
+    return f"{bar.title}: {files}, {characters}, {percent(bar.share)}"

@@ -22,6 +22,7 @@ from app.widgets.theme import MEDIUM, SMALL, TINY, mono_font, set_role
 from core.corpus.library import DocumentRow
 from core.tasks.look_at_library import LONGEST_PREVIEW, DocumentPreview
 from core.tasks.reading_choices import kind_named
+from core.wording import counted
 
 CLEANED, AS_READ, BOTH = "Cleaned", "As read", "Both"
 SIDES = {
@@ -30,7 +31,7 @@ SIDES = {
     BOTH: "Both, to compare them",
 }
 WIDE_PX = 720  # from here on, two texts stand beside each other
-CUT = f"\n\n[The preview ends here, after {LONGEST_PREVIEW:,} characters. The corpus has the whole text.]"
+CUT = f"\n\n[The preview ends here, after {counted(LONGEST_PREVIEW, 'character')}. The corpus has the whole text.]"
 
 
 class PreviewCard(QFrame):

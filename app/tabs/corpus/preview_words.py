@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 
-from app.tabs.corpus.columns import STATES, file_size, kind_title, note, pages
+from app.tabs.corpus.columns import STATES, kind_title, note, pages
 from core.corpus.library import DocumentRow
 from core.document_state import UNFINISHED, DocumentState
 from core.tasks.look_at_library import DocumentPreview, PageConfidence
+from core.wording import counted, file_size, listed, noun_for
 
 WEAK_PERCENT = 60  # a page under it deserves a look
 MOST_NAMED = 8
@@ -23,9 +24,9 @@ def facts(row: DocumentRow) -> str:
     """A line on what the file is and what was read from it."""
     facts = [kind_title(row.kind)]
     if pages(row):
-        facts.append(f"{pages(row):,} page{'s' if pages(row) > 1 else ''}")
+        facts.append(counted(pages(row), "page"))
     if row.characters:
-        facts.append(f"{row.characters:,} characters")
+        facts.append(counted(row.characters, "character"))
     facts.append(file_size(row.bytes))
     if row.confidence >= 0:
         facts.append(f"OCR {row.confidence:.0f} % sure")
@@ -52,25 +53,30 @@ def weak_pages(confidences: Sequence[PageConfidence]) -> str:
         return ""
     named = ", ".join(f"{page.page:,} ({page.percent:.0f} %)" for page in weak[:MOST_NAMED])
     more = f" and {len(weak) - MOST_NAMED:,} more" if len(weak) > MOST_NAMED else ""
-    return f"OCR was unsure of page{'s' if len(weak) > 1 else ''} {named}{more}."
+    return f"OCR was unsure of {noun_for(len(weak), 'page')} {named}{more}."
 
 
 def page_list(confidences: Sequence[PageConfidence]) -> str:
     """How sure OCR was of each page, a line each."""
-    lines = [f"Page {page.page:,}: {page.percent:.0f} %, {page.words:,} words" for page in confidences[:30]]
+    lines = [
+        f"Page {page.page:,}: {page.percent:.0f} %, {counted(page.words, 'word')}"
+        for page in confidences[:30]
+    ]
     if len(confidences) > 30:
-        lines.append(f"… and {len(confidences) - 30:,} more pages")
+        lines.append(f"… and {counted(len(confidences) - 30, 'more page')}")
     return "\n".join(lines)
 
 
 def difference(preview: DocumentPreview) -> str:
     """What cleaning did, in a few words."""
-    dropped, added = len(preview.as_read.marked), len(preview.cleaned.marked)
-    if not dropped and not added:
+    removed, inserted = preview.as_read.marked, preview.cleaned.marked
+    if not removed and not inserted:
         return "Cleaning changes nothing here."
-    parts = []
-    if dropped:
-        parts.append(f"{dropped:,} part{'s' if dropped > 1 else ''} dropped")
-    if added:
-        parts.append(f"{added:,} new")
-    return f"Cleaning: {', '.join(parts)}."
+    parts = [_changed("removes", removed)] if removed else []
+    parts += [_changed("inserts", inserted)] if inserted else []
+    return f"Cleaning {listed(parts)}."
+
+
+def _changed(verb: str, spans: Sequence[tuple[int, int]]) -> str:
+    characters = counted(sum(end - begin for begin, end in spans), "character")
+    return f"{verb} {characters} in {counted(len(spans), 'place')}"

@@ -3,7 +3,6 @@
 import time
 from collections.abc import Callable, Sequence
 
-from app.tabs.corpus.columns import file_size
 from core.events import (
     ArchiveOpened,
     FileImported,
@@ -12,6 +11,7 @@ from core.events import (
     NearDuplicatesFound,
     TextIndexed,
 )
+from core.wording import counted, file_size, number
 
 
 class ImportProgress:
@@ -44,7 +44,7 @@ class ImportProgress:
             elif isinstance(event, TextIndexed):
                 self._after = f"Making texts searchable: {event.done:,} of {event.total:,}"
             elif isinstance(event, NearDuplicatesFound):
-                self._after = f"Compared: {event.documents:,} near duplicates"
+                self._after = f"Compared: {counted(event.documents, 'near duplicate')}"
 
     def pause(self) -> None:
         """Time that passes from now on is no time of the import."""
@@ -59,11 +59,13 @@ class ImportProgress:
         """The line over the progress bar."""
         if not self.files:
             return (
-                f"Writing the sample corpus: {self._written} files" if self._written else "Looking for files"
+                f"Writing the sample corpus: {counted(self._written, 'file')}"
+                if self._written
+                else "Looking for files"
             )
         if self._after and self.done >= self.files:
             return self._after
-        parts = [f"{self.done:,} of {self.files:,} files"]
+        parts = [f"{number(self.done)} of {counted(self.files, 'file')}"]
         if self._bytes:
             parts.append(f"{file_size(self._bytes_done)} of {file_size(self._bytes)}")
         if self._paused_at is not None:

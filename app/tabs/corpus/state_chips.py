@@ -9,6 +9,7 @@ from app.tabs.corpus.summary import Summary
 from app.widgets.flow_layout import FlowLayout
 from app.widgets.icons import icon
 from app.widgets.theme import HUGE, TINY, colours, set_role
+from core.wording import counted
 
 ALL = ""
 
@@ -46,7 +47,7 @@ class StateChips(QWidget):
             if chip.text() != f"{title} {count:,}":
                 chip.setText(f"{title} {count:,}")
                 chip.setFixedWidth(_width(chip))
-                chip.setAccessibleName(f"{title}: {count:,} files")
+                chip.setAccessibleName(f"{title}: {counted(count, 'file')}")
             chip.setVisible(count > 0)
         checked = self._group.checkedButton()
         if checked is not None and not checked.isVisibleTo(self) and summary.files:

@@ -6,6 +6,7 @@ Estimates are marked with ≈; the exact figures stand in the run's own events o
 from core.config.model import count_parameters
 from core.config.run import RunConfig
 from core.corpus.library import CorpusTotals
+from core.wording import counted, noun_for
 
 BYTES_PER_TOKEN = {"bpe": 4, "word": 6}  # of English text; a character tokenizer has a token per character
 CHARACTERS_IN_USE = 100  # what a character vocabulary of English text comes to
@@ -14,8 +15,8 @@ CHARACTERS_IN_USE = 100  # what a character vocabulary of English text comes to
 def parameters(run: RunConfig) -> str:
     """The weights that training would change, such as "up to 3,674,624 parameters": a vocabulary can come out smaller."""
     if run.tokenizer.kind == "char":
-        return f"≈ {_rounded(count_parameters(run.model, CHARACTERS_IN_USE))} parameters"
-    return f"up to {count_parameters(run.model, run.tokenizer.vocab_size):,} parameters"
+        return f"≈ {counted(_rounded(count_parameters(run.model, CHARACTERS_IN_USE)), 'parameter')}"
+    return f"up to {counted(count_parameters(run.model, run.tokenizer.vocab_size), 'parameter')}"
 
 
 def tokens(run: RunConfig, totals: CorpusTotals) -> int:
@@ -35,14 +36,16 @@ def corpus(run: RunConfig, totals: CorpusTotals) -> str:
     epochs = training.max_steps * tokens_per_step / training_tokens
     if training.max_epochs:
         epochs = min(epochs, training.max_epochs)
-    return f"≈ {_rounded(tokens(run, totals))} tokens of text, read ≈ {_epochs(epochs)}"
+    return f"≈ {counted(_rounded(tokens(run, totals)), 'token')} of text, read ≈ {_epochs(epochs)}"
 
 
-def _rounded(count: int) -> str:
+def _rounded(count: int) -> int:
     """Two significant digits, because an estimate has no more."""
     digits = max(len(str(count)) - 2, 0)
-    return f"{round(count, -digits):,}"
+    return round(count, -digits)
 
 
 def _epochs(epochs: float) -> str:
-    return f"{epochs:,.0f} epochs" if epochs >= 10 else f"{epochs:.2g} epochs"
+    if epochs >= 10:
+        return counted(round(epochs), "epoch")
+    return f"{epochs:.2g} {noun_for(float(f'{epochs:.2g}'), 'epoch')}"
