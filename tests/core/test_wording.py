@@ -70,10 +70,17 @@ def test_a_reason_becomes_a_sentence():
 
 ROOT = Path(__file__).parents[2]
 # A count before a plural, as in `{files:,} files`, and a plural that is made beside its count. Units are no nouns: `tokens/s`.
-GLUED = re.compile(r"""\{[^{}]*:,(\.0f)?\} [a-z]+s\b(?!/)|['"]i?e?s['"] (\*|if)|if [^"']+ else ['"]s['"]""")
-SOURCES = [path for room in ("app", "core") for path in sorted((ROOT / room).rglob("*.py"))]
+GLUED = re.compile(
+    r"""\{[^{}]*:,(\.0f)?\} (?!is\b|was\b|has\b)[a-z]+s\b(?!/)|['"]i?e?s['"] (\*|if)|if [^"']+ else ['"]s['"]"""
+)
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_no_count_is_glued_to_its_noun(path):
-    assert not [line for line in path.read_text(encoding="utf-8").splitlines() if GLUED.search(line)]
+def test_no_count_is_glued_to_its_noun():
+    sources = [path for room in ("app", "core") for path in (ROOT / room).rglob("*.py")]
+    glued = [
+        (path.name, line)
+        for path in sources
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if GLUED.search(line)
+    ]
+    assert not glued

@@ -132,7 +132,7 @@ def test_a_kind_that_is_gone_is_chosen_no_more(qtbot, chart):
 
 
 def test_assistive_tools_hear_the_shares(chart):
-    assert chart.accessibleDescription() == "Text 60%, Markdown 30%, Source code 10%, PDF 0%"
+    assert chart.accessibleDescription() == "Text 60 %, Markdown 30 %, Source code 10 %, PDF 0 %"
 
 
 def test_what_is_left_out_is_no_part_of_the_bars(tab):
