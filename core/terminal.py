@@ -61,7 +61,7 @@ NUMBERS = {
     *("vocab_size", "bytes_per_token", "unknown_share", "train_tokens"),
 }
 STDERR, STOPPING = 2, b"stopping at the next safe point ...\n"
-INDEXING, LEARNING, ENCODING = "Making texts searchable", "Learning a vocabulary", "Encoding characters"
+INDEXING, LEARNING, ENCODING = "Indexing texts", "Training the tokenizer", "Encoding text"
 LONGEST_LINE = 100_000  # characters, of a table that goes into a file or another program
 WORTH_A_LINE = {
     DocumentState.WARNING,
@@ -260,7 +260,7 @@ class Screen:
 
 
 def _prepared(event: RunPrepared) -> str:
-    begins = f"goes on after step {event.start_step:,}" if event.start_step else "begins"
+    begins = f"resumes after step {event.start_step:,}" if event.start_step else "starts"
     return (
         f"Run {event.name!r} {begins}: {counted(event.parameters, 'parameter')}, "
         f"vocabulary {counted(event.vocab_size, 'token')}, "
@@ -321,8 +321,12 @@ def _sentence_of_a_reply(event: Event) -> str:
         case PromptRead(unknown=unknown) if unknown:
             return f"[not in the vocabulary: {' '.join(map(repr, unknown))}]"
         case ContextMoved():
-            cut = "; the question is too long, only its end was read" if event.question_cut else ""
-            return f"[context full: {counted(event.dropped, 'older token')} forgotten{cut}]"
+            cut = (
+                "; the question is longer than the context, only its end was read"
+                if event.question_cut
+                else ""
+            )
+            return f"[context full: {counted(event.dropped, 'older token')} dropped{cut}]"
         case ReplyEnded():
             return (
                 f"\n[{event.reason}: {counted(event.tokens, 'token')}, {event.tokens_per_second:.0f} tokens/s, "
@@ -331,7 +335,8 @@ def _sentence_of_a_reply(event: Event) -> str:
         case QuestionAnswered(right=False):
             return f"{event.question} → {event.answer!r}, not {event.expected!r}"
         case SampleEvaluated():
-            return f"{number(event.right)} of {counted(event.total, 'held-out question')} right: {percent(event.share, 1)}"
+            right, total = number(event.right), counted(event.total, "held-out question")
+            return f"{right} of {total} answered correctly: {percent(event.share, 1)}"
         case BenchMeasured():
             return (
                 f"{event.bench:<9}{event.shape:<14}{event.subject:<34}{event.rate:>10,.1f} {event.unit:<9}"

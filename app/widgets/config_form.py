@@ -157,10 +157,10 @@ class Field:
     def __init__(self, setting: Setting, group: str) -> None:
         self.setting = setting
         self.reason = ""
+        unit = "" if setting.unit == setting.title.lower() else setting.unit  # else "Steps 700 steps"
         self.editor: Any = editor_for(setting)
         self.editor.setObjectName(f"{group}.{setting.name}" if group else setting.name)
         self.editor.setToolTip(setting.help)
-        unit = _unit_beside(setting)
         self.editor.setAccessibleName(f"{setting.title} ({unit})" if unit else setting.title)
         self.label = Label(setting.title, buddy=self.editor)
         self.label.setToolTip(setting.help)
@@ -196,11 +196,6 @@ class Field:
         below.addLayout(beside)
         below.addWidget(self._problem)
         return row
-
-
-def _unit_beside(setting: Setting) -> str:
-    """The unit that stands beside a value; none where the title has said it: "Steps"."""
-    return "" if setting.unit in setting.title.casefold().split() else setting.unit
 
 
 def rows_of(fields: Iterable[Field]) -> QWidget:

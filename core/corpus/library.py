@@ -47,6 +47,7 @@ __all__ = [
     "SearchHit",
 ]
 
+ALL_DOCUMENTS = CorpusConfig()
 NEAR = 0.8  # the share of common word sequences from which on a document nearly repeats another
 
 
@@ -354,20 +355,20 @@ class Library:
 
     # The corpus
 
-    def totals(self) -> CorpusTotals:
-        """How much text the included documents hold."""
-        return passages.totals(self._database)
+    def totals(self, config: CorpusConfig = ALL_DOCUMENTS) -> CorpusTotals:
+        """How much text the included documents hold, of those that a run with these settings takes."""
+        return passages.totals(self._database, config)
 
-    def has_conversations(self) -> bool:
-        """True where an included document holds conversations."""
-        return passages.has_conversations(self._database)
+    def has_conversations(self, config: CorpusConfig = ALL_DOCUMENTS) -> bool:
+        """True where one of these documents holds conversations."""
+        return passages.has_conversations(self._database, config)
 
     def split_by(self, config: CorpusConfig) -> Literal["documents", "blocks"]:
         """Whether whole documents are kept for validation, or the end of each one."""
         return passages.split_by(self._database, config)
 
     def fingerprint(self, config: CorpusConfig, cleaning: CleaningConfig) -> str:
-        """SHA-256, in hexadecimal, of the included documents and the settings that make passages of them."""
+        """SHA-256, in hexadecimal, of a run's documents and the settings that make passages of them."""
         return passages.fingerprint(self._database, config, cleaning)
 
     def passages(self, split: Split, config: CorpusConfig, cleaning: CleaningConfig) -> Iterator[Passage]:

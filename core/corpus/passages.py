@@ -3,18 +3,17 @@
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from json import dumps
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from core.config.corpus import CleaningConfig, CorpusConfig
 from core.config.renamed import first_json
 from core.corpus.clean import clean
 from core.corpus.database import Database
+from core.corpus.selection import select_documents
 from core.corpus.split import DocumentSize, Split, chunks_of, validation_documents
-from core.corpus.texts import HAS_TEXT, text_with
-from core.documents.kinds import KINDS, kind_named
+from core.corpus.texts import text_with
+from core.documents.kinds import kind_named
 
-IN_CORPUS = f"included AND characters > 0 AND NOT removed AND {HAS_TEXT}"
 # A document's place in the corpus is its path's: the order in which workers ended is chance.
 CORPUS_ORDER = "ORDER BY path"
 
@@ -39,17 +38,13 @@ class Passage(NamedTuple):
     has_markers: bool
 
 
-def totals(database: Database) -> CorpusTotals:
+def totals(database: Database, config: CorpusConfig) -> CorpusTotals:
     columns = "count(*), coalesce(sum(characters), 0), coalesce(sum(text_bytes), 0)"
-    return CorpusTotals(*database.query(f"SELECT {columns} FROM documents WHERE {IN_CORPUS}")[0])
+    return CorpusTotals(*_select(database, columns, config)[0])
 
 
-def has_conversations(database: Database) -> bool:
-    found = database.query(
-        f"SELECT 1 FROM documents WHERE {IN_CORPUS} AND kind IN (SELECT value FROM json_each(?)) LIMIT 1",
-        (dumps([kind.name for kind in KINDS if kind.has_markers]),),
-    )
-    return bool(found)
+def has_conversations(database: Database, config: CorpusConfig) -> bool:
+    return any(kind_named(kind).has_markers for (kind,) in _select(database, "DISTINCT kind", config))
 
 
 def split_by(database: Database, config: CorpusConfig) -> Literal["documents", "blocks"]:
@@ -57,9 +52,9 @@ def split_by(database: Database, config: CorpusConfig) -> Literal["documents", "
 
 
 def fingerprint(database: Database, config: CorpusConfig, cleaning: CleaningConfig) -> str:
-    digest = hashlib.sha256((config.model_dump_json() + first_json("cleaning", cleaning)).encode())
-    columns = "kind, sha256, fingerprint"
-    for values in database.query(f"SELECT {columns} FROM documents WHERE {IN_CORPUS} {CORPUS_ORDER}"):
+    settings = config.model_dump_json(exclude={"folder"})  # the documents themselves say what it chose
+    digest = hashlib.sha256((settings + first_json("cleaning", cleaning)).encode())
+    for values in _select(database, "kind, sha256, fingerprint", config, CORPUS_ORDER):
         digest.update("\n".join(values).encode())
     return digest.hexdigest()
 
@@ -68,12 +63,11 @@ def passages(
     database: Database, split: Split, config: CorpusConfig, cleaning: CleaningConfig
 ) -> Iterator[Passage]:
     chosen = _validation_documents(database, config)
-    for document_id, kind, sha256, text_fingerprint in database.query(
-        f"SELECT id, kind, sha256, fingerprint FROM documents WHERE {IN_CORPUS} {CORPUS_ORDER}"
-    ):
+    columns = "id, kind, sha256, fingerprint"
+    for document_id, kind, sha256, of_text in _select(database, columns, config, CORPUS_ORDER):
         if chosen is not None and (sha256 in chosen) != (split == "val"):
             continue
-        read = text_with(database, document_id, text_fingerprint)
+        read = text_with(database, document_id, of_text)
         if read is None:
             continue
         text = clean(read, kind, cleaning)
@@ -84,5 +78,12 @@ def passages(
 
 
 def _validation_documents(database: Database, config: CorpusConfig) -> frozenset[str] | None:
-    found = database.query(f"SELECT sha256, characters FROM documents WHERE {IN_CORPUS}")
+    found = _select(database, "sha256, characters", config)
     return validation_documents([DocumentSize(*values) for values in found], config.validation_share)
+
+
+def _select(database: Database, columns: str, config: CorpusConfig, more: str = "") -> list[Any]:
+    """These columns of the documents that a run with these settings is trained on."""
+    chosen = select_documents(config.folder)
+    sql = f"SELECT {columns} FROM documents WHERE {chosen.condition} {more}"
+    return database.query(sql, chosen.values)

@@ -3,7 +3,7 @@
 from collections.abc import Generator
 from dataclasses import dataclass
 
-from core.config.corpus import CleaningConfig
+from core.config.corpus import CleaningConfig, CorpusConfig
 from core.control import StopToken
 from core.corpus.clean import clean
 from core.corpus.difference import Span, differences
@@ -14,7 +14,7 @@ from core.events import Event, Notice, TextIndexed
 from core.runs.folder import Workspace
 from core.system_errors import DiskFullError, ReadOnlyWorkspaceError
 from core.tasks.import_files import interrupted_import
-from core.wording import counted
+from core.wording import counted, noun_for
 
 ROWS_AT_ONCE = 2_000
 LONGEST_PREVIEW = 200_000  # characters; more makes a text field slow, and nobody reads it there
@@ -70,8 +70,10 @@ def list_documents(workspace: Workspace, stop: StopToken) -> Generator[Documents
     return False
 
 
-def count_corpus(workspace: Workspace, stop: StopToken) -> Generator[Event, None, CorpusTotals]:
-    """What the included documents amount to.
+def count_corpus(
+    workspace: Workspace, config: CorpusConfig, stop: StopToken
+) -> Generator[Event, None, CorpusTotals]:
+    """What the included documents amount to, of those that a run with these settings takes.
 
     Raises:
         WorkspaceError, DamagedLibraryError: The library cannot be used.
@@ -79,7 +81,7 @@ def count_corpus(workspace: Workspace, stop: StopToken) -> Generator[Event, None
     del stop  # one question
     yield from ()
     with Library(workspace.library) as library:
-        return library.totals()
+        return library.totals(config)
 
 
 def find_interrupted(workspace: Workspace, stop: StopToken) -> Generator[Event, None, Interrupted | None]:
@@ -134,8 +136,8 @@ def search_library(
         except (ReadOnlyWorkspaceError, DiskFullError):
             left = library.texts_to_index
             yield Notice(
-                f"Not searched, for nothing can be written here: {counted(left, 'document')} "
-                "that an import left unindexed."
+                f"Nothing can be written here, so {counted(left, 'document')} without an index "
+                f"{noun_for(left, 'was', 'were')} not searched."
             )
         return [] if stop.asked else library.search(query)  # a later search is waiting
 

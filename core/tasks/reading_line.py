@@ -24,6 +24,7 @@ from core.errors import (
     EncryptedDocumentError,
     OcrUnavailableError,
     UnknownDocumentError,
+    UnreadableDocumentError,
     UnsupportedDocumentError,
     UserFacingError,
 )
@@ -38,6 +39,7 @@ from core.events import (
     PageRecognizing,
     QueuedFile,
 )
+from core.wording import sentence
 
 POLL_SECONDS = 0.1  # how soon a stop is noticed while all readers are busy
 QUEUED_AT_ONCE = 1000  # files in one event
@@ -127,7 +129,7 @@ class ReadingLine:
             case KnownBytes(sha256=sha256):
                 yield from self._end_known(held, sha256)
             case UserFacingError() as error:
-                yield self._fail(held, _state_of(error), error.note)
+                yield self._fail(held, _state_of(error), _note_of(error))
 
     def _begin_scan(self, held: "_InHand", document: Document) -> Iterator[Event]:
         held.scan = Scan(document)
@@ -169,7 +171,7 @@ class ReadingLine:
         try:
             document = held.scan.document()
         except UserFacingError as error:
-            yield self._fail(held, _state_of(error), error.note)
+            yield self._fail(held, _state_of(error), _note_of(error))
         else:
             yield from self._keep(held, Digested(document, digest_text(document.text)))
 
@@ -298,6 +300,11 @@ def queued_events(files: Sequence[FoundFile]) -> Iterator[FilesQueued]:
     """The files that wait, reported in events of no more than a thousand."""
     for first in range(0, len(files), QUEUED_AT_ONCE):
         yield FilesQueued(tuple(map(queued, files[first : first + QUEUED_AT_ONCE])))
+
+
+def _note_of(error: UserFacingError) -> str:
+    """What happened, for a row that names the file beside it."""
+    return sentence(error.reason) if isinstance(error, UnreadableDocumentError) else error.message
 
 
 def _state_of(error: UserFacingError) -> DocumentState:

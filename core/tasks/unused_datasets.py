@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from core.batches.dataset import DESCRIPTION_FILE
-from core.runs.files import rename
+from core.files import rename
 from core.runs.folder import Workspace
 from core.wording import file_size, listed, noun_for
 
@@ -32,13 +32,13 @@ class Removal:
     bytes: int
 
     def __str__(self) -> str:
-        count = len(self.names)
-        was = noun_for(count, "was", "were")
+        sets = noun_for(len(self.names), "set")
+        them, they_were, they_are = (
+            ("them", "they were", "They are") if len(self.names) > 1 else ("it", "it was", "It is")
+        )
         return (
-            f"The data {noun_for(count, 'set')} {listed(self.names)} ({file_size(self.bytes)})"
-            f" {noun_for(count, 'belongs', 'belong')} to no run and {was} not used for a day,"
-            f" and so {was} removed. For another day"
-            f" {noun_for(count, 'it', 'each')} comes back by itself where a run needs it."
+            f"Removed the data {sets} {listed(self.names)} ({file_size(self.bytes)}): no run uses {them}, and "
+            f"{they_were} not used for a day. {they_are} restored automatically if needed within another day."
         )
 
 

@@ -55,11 +55,13 @@ class CorpusController(QObject):
     Signals:
         imported: An import came to its end (`ImportFinished`), whole or cancelled.
         sample_imported: The same, for the sample corpus alone.
+        sample_failed: The sample corpus could not be written or read; why is said in the tab.
         changed: The corpus may hold other text than before.
     """
 
     imported = Signal(object)
     sample_imported = Signal(object)
+    sample_failed = Signal()
     changed = Signal()
 
     def __init__(
@@ -127,6 +129,7 @@ class CorpusController(QObject):
         """Write the sample corpus and read it."""
         job = self._start(partial(self._tasks.sample, self._workspace, self._tab.import_config()))
         job.ended.connect(self.sample_imported)
+        job.failed.connect(self.sample_failed)
 
     def _start(self, open_stream: OpenStream) -> Job:
         job = self._queues.start(QUEUE, open_stream)
