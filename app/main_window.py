@@ -143,7 +143,7 @@ class MainWindow(QMainWindow):
             TABS,
             self._settings.appearance,
             self.corpus.library.undo_stack,
-            self.corpus_tab.ledger.actions.remove,
+            self.corpus_tab.documents.row_actions.remove,
         )
         self.menus.files_requested.connect(self._add_files)
         self.menus.folder_requested.connect(self._add_folder)
@@ -207,6 +207,7 @@ class MainWindow(QMainWindow):
         self.tabs.setEnabled(False)
         self.statusBar().showMessage("Stopping at the next step and saving…")
         self.queues.idle.connect(self.close)
+        self.train.stop()  # which says so over its curves
         self.queues.close_down()
         if not self.queues.active():  # the work ended while the question stood
             self.close()
@@ -271,7 +272,7 @@ class MainWindow(QMainWindow):
         if isinstance(field, QLineEdit | QPlainTextEdit | QTextEdit):
             field.selectAll()
         elif self.tabs.currentWidget() is self.corpus_tab:
-            self.corpus_tab.ledger.documents.selectAll()
+            self.corpus_tab.documents.view.selectAll()
 
     @Slot()
     def _go_to_corpus(self) -> None:

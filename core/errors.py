@@ -156,7 +156,7 @@ class EmptyCorpusError(UserFacingError):
         super().__init__(folder)
         if folder:
             self.message = f"None of the included documents with text lies in {folder}."
-            self.remedy = "Choose another folder to take documents from, or none, to take all of them."
+            self.remedy = "Include documents there, or choose another folder, or none, to take all documents."
             return
         self.message = "There is no text to train on yet."
         self.remedy = "Add documents in the Corpus tab (or `python main.py import PATH`), or add the sample corpus (`python main.py sample`)."
@@ -169,7 +169,7 @@ class CorpusTooSmallError(UserFacingError):
         super().__init__(split, tokens, needed)
         text = counted(tokens, "token")
         self.message = f"The {split} text has {text}; one training sequence needs {needed:,}."
-        self.remedy = "Add more documents, or choose a smaller context_length."
+        self.remedy = "Add more documents, or choose a shorter context (model.context_length)."
 
 
 class UnknownDocumentError(UsageError):

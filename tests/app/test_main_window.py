@@ -18,12 +18,13 @@ from app.main_window import MainWindow
 from app.settings import WindowSettings
 from core.config.corpus import CleaningConfig, CorpusConfig
 from core.config.presets import DEFAULT_PRESET, preset_run
+from core.config.run import RunConfig
 from core.corpus.duplicates import digest_text
 from core.corpus.library import Library
 from core.corpus.reading import Digested
 from core.documents.document import Document
 from core.errors import NoDisplayError
-from core.events import FileReading, ImportFinished
+from core.events import FileReading, ImportFinished, RunEnded
 from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
 from core.sample.meadow import held_out_questions
@@ -143,7 +144,7 @@ def test_the_edit_menu_takes_back_what_was_done_to_documents(qtbot, window, work
 
 
 def test_select_all_selects_the_words_where_the_cursor_is_in_a_field(qtbot, window):
-    box = window.corpus_tab.ledger.filters.filter_box
+    box = window.corpus_tab.documents.filters.filter_box
     window.corpus_tab.show_events([FileReading("/docs/a.txt")])
     box.setText("olive")
     box.setFocus()
@@ -161,7 +162,7 @@ def test_a_folder_to_watch_is_asked_for_in_the_file_menu(window):
 
 
 def test_the_chosen_cleaning_reaches_the_form_of_a_run(window):
-    window.corpus_tab.ledger.preview.cleaning.switch("ligatures").setChecked(False)
+    window.corpus_tab.documents.preview.cleaning.switch("ligatures").setChecked(False)
     assert window.train_tab.form.value().cleaning == CleaningConfig(ligatures=False)
 
 
@@ -250,6 +251,23 @@ def test_a_window_that_waits_for_a_step_can_be_closed_now(qtbot, window, stuck):
     qtbot.mouseClick(button(window, "now"), Qt.MouseButton.LeftButton)
     assert not window.isVisible()
     assert "training" in window.queues.at_work()  # `run` looks at it
+
+
+def test_a_run_that_is_stopped_for_closing_says_so(qtbot, workspace):
+    window, may_end = MainWindow(workspace), threading.Event()
+
+    def hangs(workspace, name, config, stop):
+        yield 0
+        may_end.wait(20)
+        return RunEnded(name, 0, "stopped", None, 0.0)
+
+    window.train._train_model = hangs
+    window.train.start("run", RunConfig())
+    window.stop_and_close()
+    assert window.train_tab.head.status.text().startswith("Stopping…")
+    may_end.set()
+    qtbot.waitUntil(lambda: not window.queues.active())
+    leave(qtbot, window)
 
 
 def test_closing_offers_to_close_now_where_a_step_does_not_end(qtbot, workspace, monkeypatch):

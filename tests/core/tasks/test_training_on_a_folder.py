@@ -11,7 +11,8 @@ from core.errors import BadSettingError, EmptyCorpusError
 from core.events import DatasetBuilt, DatasetProgress, StepDone
 from core.runs.catalog import Catalog
 from core.tasks.make_sample import make_sample
-from core.tasks.train_model import resume_run, train_model
+from core.tasks.resume_run import resume_run
+from core.tasks.train_model import train_model
 
 HILL = "/documents/hill.txt"  # one of three documents
 
