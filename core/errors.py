@@ -134,9 +134,7 @@ class SealedDocumentError(UnsupportedDocumentError):
     def __init__(self, path: Path) -> None:
         super().__init__(path, "it is encrypted, so its password has to be removed in its own program")
         self.args = (path,)
-        self.remedy = (
-            "Save a copy without a password (in Word: File > Info > Protect Document) and import it."
-        )
+        self.remedy = "Save a copy without a password (Word: File > Info > Protect Document) and import it."
 
 
 class OcrUnavailableError(UserFacingError):
@@ -169,9 +167,8 @@ class CorpusTooSmallError(UserFacingError):
 
     def __init__(self, split: str, tokens: int, needed: int) -> None:
         super().__init__(split, tokens, needed)
-        self.message = (
-            f"The {split} text has {counted(tokens, 'token')}; one training sequence needs {needed:,}."
-        )
+        text = counted(tokens, "token")
+        self.message = f"The {split} text has {text}; one training sequence needs {needed:,}."
         self.remedy = "Add more documents, or choose a shorter context (model.context_length)."
 
 

@@ -48,11 +48,6 @@ class LibraryController(QObject):
         self.undo_stack = QUndoStack(self)
         self.undo_stack.indexChanged.connect(self._step_over_refused)
         self._listed: set[str] = set()
-        actions = tab.documents.row_actions
-        actions.include_requested.connect(self.include)
-        actions.remove_requested.connect(self.remove)
-        tab.table.include_requested.connect(self.include)
-        tab.documents.action_row.near_duplicates_requested.connect(self._find_near_duplicates)
         self._missing: list[int] = []
         self._remove_missing_action = QAction(
             "Remove from the &library",
@@ -60,6 +55,11 @@ class LibraryController(QObject):
             toolTip="Take what was read out of the library. Undo brings it back.",
         )
         self._remove_missing_action.triggered.connect(self._remove_missing)
+        actions = tab.documents.row_actions
+        actions.include_requested.connect(self.include)
+        actions.remove_requested.connect(self.remove)
+        tab.table.include_requested.connect(self.include)
+        tab.documents.action_row.near_duplicates_requested.connect(self._find_near_duplicates)
 
     def begin(self) -> None:
         """Show what the library holds, and forget what was removed so long ago that no window can undo it."""
@@ -108,10 +108,9 @@ class LibraryController(QObject):
         self.refresh()
         self._missing = list(missing.kept)
         if self._missing:
-            files = counted(len(self._missing), "watched file")
-            were = noun_for(len(self._missing), "was", "were")
+            files = counted(len(self._missing), "watched file was", "watched files were")
             self._tab.banner.show_offer(
-                f"{files} {were} deleted. What was read from {noun_for(len(self._missing), 'it', 'them')} is kept, "
+                f"{files} deleted. What was read from {noun_for(len(self._missing), 'it', 'them')} is kept, "
                 "with a note in the table.",
                 [self._remove_missing_action],
             )

@@ -269,7 +269,7 @@ def explanation(row: DocumentRow) -> str:
 
 def _emptiness(row: DocumentRow) -> str:
     """Why a file that was read without a failure has no text."""
-    if row.kind == "archive":
+    if kind_named(row.kind).has_members:
         return f"{row.reason}\n\nEach file in it has a row of its own."
     if not row.bytes:
         return "This file is empty."

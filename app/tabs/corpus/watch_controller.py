@@ -24,7 +24,7 @@ class WatchController(QObject):
 
     Signals:
         files_changed: Paths of files to be read.
-        files_missing: Ledger paths of files that were deleted.
+        files_missing: Paths of files that were deleted, as the library has them.
     """
 
     files_changed = Signal(list)
