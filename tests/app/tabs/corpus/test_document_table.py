@@ -206,7 +206,7 @@ def test_numbers_sort_as_numbers_and_clearing_gives_the_ledgers_order_back(three
 
 
 def test_numbers_in_names_sort_as_numbers(table):
-    table.show_ledger([a_row(n, f"scan {n}.pdf") for n in (10, 4, 2)])
+    table.show_rows([a_row(n, f"scan {n}.pdf") for n in (10, 4, 2)])
     table.sort(NAME, ASCENDING)
     assert shown(table) == ["scan 2.pdf", "scan 4.pdf", "scan 10.pdf"]
 
