@@ -17,6 +17,7 @@ from core.config.run import RunConfig
 from core.config.toml import with_settings
 from core.corpus.library import CorpusTotals
 from core.tasks.run_estimate import RunEstimate, estimate_run
+from core.wording import counted
 
 MOST_EPOCHS = 40
 MOST_PARAMETERS_PER_TOKEN = 100
@@ -67,7 +68,7 @@ def _too_little_text(run: RunConfig, estimate: RunEstimate) -> PlanWarning:
     if shorter < FEWEST_CONTEXT or shorter <= run.training.window_overlap:
         return PlanWarning(message, "Add documents.")
     proposed = with_settings(run, {"model.context_length": shorter})
-    proposal = Proposal(f"Set the context to {shorter:,} tokens", proposed)
+    proposal = Proposal(f"Set the context to {counted(shorter, 'token')}", proposed)
     return PlanWarning(message, "Add documents, or choose a shorter context.", proposal)
 
 
@@ -112,7 +113,7 @@ def _too_many_epochs(run: RunConfig, estimate: RunEstimate) -> Iterator[PlanWarn
     changes = {"training.max_steps": steps}
     if run.training.warmup_steps >= steps:
         changes["training.warmup_steps"] = round(WARMUP_SHARE * steps)
-    proposal = Proposal(f"Take {steps:,} steps", with_settings(run, changes))
+    proposal = Proposal(f"Take {counted(steps, 'step')}", with_settings(run, changes))
     yield PlanWarning(message, "Add documents, or take fewer steps.", proposal)
 
 
@@ -122,11 +123,12 @@ def _too_long_a_warmup(run: RunConfig, estimate: RunEstimate) -> Iterator[PlanWa
         return
     shorter = round(WARMUP_SHARE * estimate.steps)
     yield PlanWarning(
-        f"The warm-up of {warmup:,} steps is as long as the run of {estimate.steps:,} or longer: the learning rate "
+        f"The warm-up of {counted(warmup, 'step')} is as long as the run of {estimate.steps:,} or longer: the learning rate "
         "never reaches its peak.",
         "Shorten the warm-up, or take more steps.",
         Proposal(
-            f"Set the warm-up to {shorter:,} steps", with_settings(run, {"training.warmup_steps": shorter})
+            f"Set the warm-up to {counted(shorter, 'step')}",
+            with_settings(run, {"training.warmup_steps": shorter}),
         ),
     )
 
