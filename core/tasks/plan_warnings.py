@@ -61,7 +61,7 @@ def data_warnings(run: RunConfig, totals: CorpusTotals) -> list[PlanWarning]:
 def _too_little_text(run: RunConfig, estimate: RunEstimate) -> PlanWarning:
     context = run.model.context_length
     message = (
-        f"The training text has ≈ {rounded(estimate.training_tokens)} tokens, and one window needs {context + 1:,}: "
+        f"The training text has ≈ {rounded(estimate.training_tokens)} tokens, and one training sequence needs {context + 1:,}: "
         "training is likely to end with an error."
     )
     shorter = _power_of_two(estimate.training_tokens // 2)

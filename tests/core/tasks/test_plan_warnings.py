@@ -32,7 +32,7 @@ def test_without_text_there_is_nothing_to_warn_of():
 
 def test_a_text_shorter_than_a_window_is_said_with_both_numbers():
     [warning] = plan_warnings(preset_run("starter"), SENTENCE)
-    assert warning.message.startswith("The training text has ≈ 5 tokens, and one window needs 129")
+    assert warning.message.startswith("The training text has ≈ 5 tokens, and one training sequence needs 129")
     assert warning.remedy == "Add documents."
     assert warning.proposal is None
 
