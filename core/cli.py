@@ -310,7 +310,7 @@ def _last_run(workspace: Workspace) -> str:
 
 
 def _default(setting: Setting) -> Any:
-    return setting.empty if setting.default is None else setting.default
+    return setting.default if setting.default not in (None, "") else setting.empty
 
 
 def _limits(setting: Setting) -> str:

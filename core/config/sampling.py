@@ -57,7 +57,7 @@ class SamplingConfig(Config):
     seed: int | None = setting(
         None,
         "Seed",
-        "The same seed samples the same reply; if empty, a random one each time.",
+        "The same seed gives the same reply; without one, each reply is random.",
         empty="random",
         ge=0,
         le=2**32 - 1,

@@ -25,7 +25,7 @@ class TokenizerConfig(Config):
     )
     learn_mib: int = setting(
         100,
-        "Tokenizer text",
+        "Training text",
         "The most text to train a BPE or word tokenizer on; of a larger corpus, chunks at even distances. "
         "More takes longer, and about 3 MiB of memory per MiB.",
         unit="MiB",

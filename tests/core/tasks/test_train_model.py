@@ -474,7 +474,7 @@ def test_a_trial_changes_no_weight_and_no_random_number(filled, tiny):
     assert losses(measured) == losses(train(filled, tiny({"training.precision": chosen}), "b"))
 
 
-# System B
+# The teaching transformer
 
 
 @pytest.fixture
