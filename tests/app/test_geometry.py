@@ -13,7 +13,7 @@ SCREEN = QRect(0, 0, 1067, 667)  # 1600x1000 at 150 %
 
 @pytest.fixture
 def small_screen(monkeypatch):
-    monkeypatch.setattr(geometry, "available_geometry", lambda window: SCREEN)
+    monkeypatch.setattr(geometry, "available_geometry", lambda _window: SCREEN)
 
 
 @pytest.fixture
