@@ -166,7 +166,7 @@ class CurvePlot(QFrame):
         self._plot.addItem(self._crosshair, ignoreBounds=True)
         self._plot.addItem(self._marker)
         self._view.scene().sigMouseMoved.connect(self._point_with_mouse)
-        self._plot.getViewBox().sigRangeChangedManually.connect(self._tell_range)
+        self._plot.getViewBox().sigRangeChangedManually.connect(self._emit_range)
 
     def _line(self, method: str, *, antialias: bool = False) -> pg.PlotDataItem:
         """A line that draws no more points than there are pixels, and none outside the view."""
@@ -270,7 +270,7 @@ class CurvePlot(QFrame):
             self.pointed_away.emit()
 
     @Slot(object)
-    def _tell_range(self, _moved_axes: object) -> None:
+    def _emit_range(self, _moved_axes: object) -> None:
         self.zoomed.emit(*self._plot.getViewBox().viewRange()[0])
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
