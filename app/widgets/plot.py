@@ -275,7 +275,7 @@ class CurvePlot(QFrame):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         low, high = self._plot.getViewBox().viewRange()[0]
-        moves = {Qt.Key.Key_Left: -0.01, Qt.Key.Key_Right: 0.01}
+        moves: dict[int, float] = {Qt.Key.Key_Left: -0.01, Qt.Key.Key_Right: 0.01}
         if event.key() in moves:
             start = self._pointed_at if self._pointed_at is not None else (low + high) / 2
             self.pointed.emit(min(max(start + moves[event.key()] * (high - low), low), high))
