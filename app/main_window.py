@@ -16,6 +16,7 @@ from app.errors import present
 from app.first_run import FirstRun
 from app.jobs.job_queue import JobQueues
 from app.menus import Menus
+from app.model_slot import ModelSlot
 from app.report import problem_report
 from app.settings import APPLICATION, WindowSettings
 from app.tabs.chat.controller import ChatController
@@ -63,6 +64,7 @@ class MainWindow(QMainWindow):
         self._closing = self._leaving = False
         self.question: QMessageBox | None = None  # while it is asked whether to stop and close
         self.queues = JobQueues(self)
+        self.slot = ModelSlot(workspace, self.queues, self)
         self._make_tabs()
         self._connect_tabs()
         self._make_menus()
@@ -102,7 +104,7 @@ class MainWindow(QMainWindow):
         self.corpus_tab, self.train_tab, self.chat_tab = CorpusTab(), TrainTab(), ChatTab()
         self.corpus = CorpusController(self.corpus_tab, self._workspace, self.queues, self._settings, self)
         self.train = TrainController(self.train_tab, self._workspace, self.queues, self)
-        self.chat = ChatController(self.chat_tab, self._workspace, self.queues, self)
+        self.chat = ChatController(self.chat_tab, self.slot, self._workspace, self.queues, self)
         self.first_run = FirstRun(self._workspace, self.corpus, self.train, self.chat, self)
         self.tabs = QTabWidget(objectName="tabs", documentMode=True)
         for tab, title in zip((self.corpus_tab, self.train_tab, self.chat_tab), TABS, strict=True):

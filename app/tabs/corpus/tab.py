@@ -42,6 +42,8 @@ class CorpusTab(DropArea):
         document_chosen: The ledger's row under the cursor, or None.
     """
 
+    title, icon_name, help_page = "Corpus", "corpus", "corpus"
+
     add_requested = Signal(list)
     read_again_requested = Signal(list, object)
     fields_requested = Signal(list)
@@ -77,6 +79,11 @@ class CorpusTab(DropArea):
     def busy(self) -> bool:
         """True while files are being read."""
         return self._busy
+
+    def first_focus(self) -> QWidget:
+        if self._pages.currentWidget() is self.first_start:
+            return self.first_start.sample_button
+        return self.ledger.documents
 
     def import_config(self) -> ImportConfig:
         """How the next files are to be read."""
