@@ -16,7 +16,7 @@ import platformdirs
 import typer
 
 from core.commands import bench, documents, tokenizer
-from core.commands.arguments import home_path, named, named_path, unicode_text
+from core.commands.arguments import home_path, named, named_path, unicode_text, with_absolute_folder
 from core.commands.password import refuse_typed_password
 from core.commands.place import Place, perform, print_rows
 from core.config.presets import DEFAULT_PRESET, PRESETS, preset_run
@@ -165,7 +165,7 @@ def train(
 ) -> int:
     """Train a model on the library's documents."""
     workspace: Workspace = context.obj.workspace
-    changes = parse_assignments(set_ or [])
+    changes = with_absolute_folder(parse_assignments(set_ or []))
     if resume:
         if run_file or preset:
             raise typer.BadParameter("a run goes on with its own settings; leave out RUN.toml and --preset")

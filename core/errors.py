@@ -149,10 +149,14 @@ class OcrUnavailableError(UserFacingError):
 
 
 class EmptyCorpusError(UserFacingError):
-    """Nothing to train on."""
+    """Nothing to train on: no text at all, or none in the folder that was chosen."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, folder: str = "") -> None:
+        super().__init__(folder)
+        if folder:
+            self.message = f"None of the included documents with text lies in {folder}."
+            self.remedy = "Choose another folder to take documents from, or none, to take all of them."
+            return
         self.message = "There is no text to train on yet."
         self.remedy = "Add documents in the Corpus tab (or `python main.py import PATH`), or make the sample corpus (`python main.py sample`)."
 

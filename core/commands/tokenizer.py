@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from core.commands.arguments import named, named_path, unicode_text
+from core.commands.arguments import named, named_path, unicode_text, with_absolute_folder
 from core.commands.place import perform, print_rows
 from core.config.presets import DEFAULT_PRESET, preset_run
 from core.config.toml import parse_assignments, read_run, with_settings
@@ -37,7 +37,7 @@ def tokenizer(
     """Learn a tokenizer from the library's documents and show what it makes of them; training then finds it."""
     workspace = context.obj.workspace
     base = read_run(run_file, preset or "") if run_file else preset_run(preset or DEFAULT_PRESET)
-    config = with_settings(base, parse_assignments(set_ or []))
+    config = with_settings(base, with_absolute_folder(parse_assignments(set_ or [])))
     card, code = perform(context, lambda stop: examine_tokenizer(config, workspace, stop))
     if card is None:
         return code

@@ -100,3 +100,11 @@ class CorpusConfig(Config):
         "A sample is",
         "documents keeps each document whole, where order matters; lines ends every non-empty line with <eos>.",
     )
+    folder: str = setting(
+        "",
+        "Documents from",
+        "Only documents in this folder, and below it; also an archive or a single file. Empty takes all that are included.",
+        empty="all that are included",
+        is_folder=True,
+        advanced=False,
+    )

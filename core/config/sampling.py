@@ -50,7 +50,9 @@ class SamplingConfig(Config):
         ge=1,
         le=1_000_000,
     )
-    seed: int | None = setting(None, "Seed", "Empty draws anew each time.", ge=0, le=2**32 - 1)
+    seed: int | None = setting(
+        None, "Seed", "Empty draws anew each time.", empty="random", ge=0, le=2**32 - 1
+    )
     stop: tuple[str, ...] = setting((), "Stop texts", "A reply ends before any of these.")
     end_prompt: bool = setting(
         False, "End the prompt", "Puts <eos> after the prompt, as the teaching model is asked."

@@ -76,16 +76,17 @@ def build_dataset(library: Library, config: RunConfig, workspace: Workspace, sto
         The data set; None where `stop` was set before it was whole, and then nothing is left on the disk.
 
     Raises:
-        EmptyCorpusError: No included document has text.
+        EmptyCorpusError: No included document has text, or none of those in the chosen folder.
         WorkspaceError: The workspace cannot be written.
         DiskFullError: There is no room for the token files.
     """
-    if library.totals().characters == 0:
-        raise EmptyCorpusError
+    if library.totals(config.corpus).characters == 0:
+        raise EmptyCorpusError(config.corpus.folder)
     workspace.prepare()
     if library.split_by(config.corpus) == "blocks":
         yield Notice(
-            "There are few documents, or very unequal ones, so the end of each is kept for validation."
+            "There are few documents, or very unequal ones, so the end of each is kept for validation.",
+            is_detail=True,
         )
     lock = FileLock(workspace.datasets / ".building.lock", thread_local=False)
     with raising_disk_errors(workspace.datasets):
@@ -130,8 +131,10 @@ def _remove_leftovers(datasets: Path) -> None:
 def _find_or_build(library: Library, config: RunConfig, workspace: Workspace, stop: StopToken) -> Stream:
     dataset = None
     while dataset is None and not stop.asked:
-        if library.totals().characters == 0:  # all of it can have been removed since the last round
-            raise EmptyCorpusError
+        if (
+            library.totals(config.corpus).characters == 0
+        ):  # all of it can have been removed since the last round
+            raise EmptyCorpusError(config.corpus.folder)
         folder = workspace.datasets / dataset_name(library, config)
         dataset = yield from _find(folder, config, stop)
         if dataset is None and not stop.asked:
@@ -203,7 +206,7 @@ def _learn(
     None where `stop` was set before the vocabulary was made.
     """
     started = time.perf_counter()
-    total = library.totals()
+    total = library.totals(config.corpus)
     trainer = trainer_for(config.tokenizer, total.bytes, building / "learning.jsonl", stop)
     with closing(trainer):
         meter = Meter(total.characters)
@@ -227,7 +230,7 @@ def _encode(
 ) -> Generator[Event, None, Counts]:
     """Write the token file of each split, and count what is written."""
     counts = Counts()
-    total = library.totals().characters
+    total = library.totals(config.corpus).characters
     meter = Meter(total)
     for split in SPLITS:
         passages = _passages(library, config, split, stop)
@@ -273,8 +276,8 @@ def _describe(library: Library, config: RunConfig, learned: Learned, counts: Cou
         val_tokens=counts.tokens["val"],
         vocab_size=learned.tokenizer.vocab_size,
         dtype=token_dtype(learned.tokenizer.vocab_size),
-        has_conversations=library.has_conversations(),
-        documents=library.totals().documents,
+        has_conversations=library.has_conversations(config.corpus),
+        documents=library.totals(config.corpus).documents,
         characters=counts.characters,
         bytes=counts.bytes,
         split_by=library.split_by(config.corpus),

@@ -68,7 +68,7 @@ def choose_precision(
         return None
     name, speed_up = measured
     remember(workspace, key, name)
-    yield Notice(_explanation(name, speed_up, device))
+    yield Notice(_explanation(name, speed_up, device), is_detail=True)
     return name
 
 

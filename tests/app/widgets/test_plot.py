@@ -7,6 +7,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QWidget
 
+from app.widgets.label import Label
 from app.widgets.plot import CurvePlot, link
 
 
@@ -174,3 +175,11 @@ def lightened(palette):
 
 def test_the_view_has_a_name_for_assistive_tools(plot):
     assert "Loss plot" in {child.accessibleName() for child in plot.findChildren(QWidget)}
+
+
+def test_the_legend_stands_above_the_plot_and_covers_no_curve(plot, qtbot):
+    plot.resize(300, 120)
+    plot.show()
+    legend = [label for label in plot.findChildren(Label) if label.text() in ("━", "training", "validation")]
+    assert len(legend) == 4
+    assert all(label.geometry().bottom() < plot._view.geometry().top() for label in legend)

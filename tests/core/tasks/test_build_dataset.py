@@ -39,7 +39,7 @@ class FakeLibrary:
         texts = [passage.text for passage in (*train, *val)]
         self.sizes = CorpusTotals(len(texts), sum(map(len, texts)), len("".join(texts).encode()))
 
-    def totals(self):
+    def totals(self, config=None):
         return self.sizes
 
     def passages(self, split, config, cleaning):
@@ -52,7 +52,7 @@ class FakeLibrary:
     def fingerprint(self, config, cleaning):
         return f"{self.mark} {cleaning.ligatures}"
 
-    def has_conversations(self):
+    def has_conversations(self, config=None):
         return any(passage.has_markers for passage in self.train)
 
 
