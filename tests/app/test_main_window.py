@@ -6,27 +6,24 @@ import threading
 from types import SimpleNamespace
 
 import pytest
-from PySide6.QtCore import QCoreApplication, QEvent, QObject, Qt, Signal
-from PySide6.QtGui import QGuiApplication, QKeySequence
+from PySide6.QtCore import QCoreApplication, QEvent, Qt
+from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QComboBox, QFileDialog
 
 from app.application import CrashHook, failure_box, has_display, run
 from app.errors import DEFECT
-from app.first_run import FirstRun
 from app.main_window import MainWindow
 from app.settings import WindowSettings
 from core.config.corpus import CleaningConfig
-from core.config.presets import DEFAULT_PRESET, preset_run
 from core.corpus.duplicates import digest_text
 from core.corpus.library import Library
 from core.corpus.reading import Digested
 from core.documents.document import Document
 from core.errors import NoDisplayError
-from core.events import FileReading, ImportFinished
+from core.events import FileReading
 from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
 from core.system_errors import WorkspaceError
-from core.tasks.meadow import held_out_questions
 
 
 @pytest.fixture
@@ -95,15 +92,6 @@ def test_a_chosen_appearance_is_asked_for_and_remembered(qtbot, window, workspac
         window.menus.appearance_requested.emit("dark")
     assert wished.args == ["dark"]
     assert WindowSettings(workspace.root).appearance == "dark"
-
-
-def test_reporting_a_problem_copies_versions_and_log(window, workspace):
-    (workspace.root / "studio.log").write_text("the last words", encoding="utf-8")
-    window.menus.report_requested.emit()
-    report = QGuiApplication.clipboard().text()
-    assert "torch" in report
-    assert "the last words" in report
-    assert "clipboard" in window.corpus_tab.banner.text()
 
 
 def test_a_defect_in_a_slot_is_owned_in_the_tab_in_front(window):
@@ -272,77 +260,6 @@ def test_asked_from_outside_the_standing_question_goes_away(qtbot, window):
 def test_asked_from_outside_an_idle_window_closes_at_once(window):
     window.stop_and_close()
     assert not window.isVisible()
-
-
-# Trying the sample
-
-
-class FakeCorpus(QObject):
-    cleaning = CleaningConfig(ligatures=False)
-    sample_imported = Signal(object)
-
-    def add_sample(self):
-        self.sample_imported.emit(ImportFinished(7, 0, 0, 0, 0, 1.0))
-
-
-class FakeTrain(QObject):
-    run_ended = Signal(str, str)
-    active = False
-
-    def start(self, name, config):
-        self.started = (name, config)
-
-
-class FakeChat(QObject):
-    opened = None
-
-    def open(self, name, prompt):
-        self.opened = (name, prompt)
-
-
-@pytest.fixture
-def tour(qapp, workspace):
-    corpus, train, chat = FakeCorpus(), FakeTrain(), FakeChat()
-    return SimpleNamespace(
-        corpus=corpus, train=train, chat=chat, first_run=FirstRun(workspace, corpus, train, chat)
-    )
-
-
-def test_the_sample_leads_to_training_with_the_default_preset(qtbot, tour):
-    with qtbot.waitSignal(tour.first_run.training_begun):
-        tour.first_run.begin()
-    name, run = tour.train.started
-    assert (name, run.cleaning) == ("first", CleaningConfig(ligatures=False))
-    assert run.model_copy(update={"cleaning": CleaningConfig()}) == preset_run(DEFAULT_PRESET)
-
-
-def test_a_finished_sample_run_leads_to_the_chat_with_a_question(qtbot, tour):
-    tour.first_run.begin()
-    with qtbot.waitSignal(tour.first_run.model_ready):
-        tour.train.run_ended.emit("first", "finished")
-    assert tour.chat.opened == ("first", held_out_questions()[0].question)
-
-
-@pytest.mark.parametrize(
-    ("name", "reason"), [("first", "stopped"), ("first", "failed"), ("other", "finished")]
-)
-def test_any_other_end_leaves_the_user_where_he_is(tour, name, reason):
-    tour.first_run.begin()
-    tour.train.run_ended.emit(name, reason)
-    assert tour.chat.opened is None
-
-
-def test_a_cancelled_sample_starts_no_training(tour):
-    tour.corpus.sample_imported.emit(ImportFinished(3, 0, 0, 0, 4, 1.0))
-    assert not hasattr(tour.train, "started")
-
-
-def test_the_next_tour_takes_a_name_that_is_free(tour, workspace):
-    folder = workspace.runs / "first"
-    folder.mkdir()
-    (folder / "run.toml").write_text('preset = "starter"\n', encoding="utf-8")
-    tour.first_run.begin()
-    assert tour.train.started[0] != "first"
 
 
 # Starting

@@ -89,10 +89,10 @@ class TrainTab(QWidget):
     @property
     def busy(self) -> bool:
         """True while a run trains."""
-        return self._training
+        return self._state.is_active
 
     def first_focus(self) -> QWidget:
-        return self.pause_button if self._training else self.form.preset_box
+        return self.buttons.pause_button if self._state.is_active else self.form.preset_box
 
     # What the controller shows
 
