@@ -15,7 +15,7 @@ from app.widgets.picture import Picture
 from app.widgets.theme import HUGE, LARGE, MEDIUM, SMALL, TINY, set_role
 
 _PICTURE_PX = 64
-_WIDTH_PX = 460
+_WIDTH_PX = 520
 
 
 class AboutDialog(QDialog):

@@ -104,7 +104,11 @@ class Studio(QObject):
         """Show a window on a workspace that is prepared."""
         self._keep_log(workspace)
         self._theme.take_off_style_sheet()
-        self._theme.choose(WindowSettings(workspace.root).appearance)
+        settings = WindowSettings(workspace.root)
+        if not settings.is_new:  # else it looks like the window before
+            self._theme.choose(settings.appearance)
+        settings.appearance = self._theme.appearance
+        settings.save()
         self.window = MainWindow(workspace)
         self._theme.put_on_style_sheet()
         self.window.appearance_requested.connect(self._theme.choose)

@@ -29,6 +29,11 @@ def bring_inside(window: QWidget) -> None:
         window.setGeometry(fitted(window.geometry(), room_for(window)))
 
 
+def bounded(window: QWidget, size: QSize) -> QSize:
+    """`size`, where the screen of `window` has room for it."""
+    return size.boundedTo(room_for(window).size())
+
+
 def fitted(wanted: QRect, room: QRect) -> QRect:
     """`wanted` where it lies inside `room`, else the nearest rectangle that does."""
     size = wanted.size().boundedTo(room.size())

@@ -3,7 +3,7 @@
 from PySide6.QtCore import QEvent, QSize, QUrl, Slot
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QPushButton, QTextBrowser, QVBoxLayout, QWidget
 
-from app.geometry import bring_inside
+from app.geometry import bounded
 from app.settings import APPLICATION
 from app.widgets.controls import named_button
 from app.widgets.resources import resource
@@ -31,7 +31,7 @@ class HelpWindow(QDialog):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("helpWindow")
-        self.setWindowTitle(f"Help - {APPLICATION}")
+        self.setWindowTitle(f"Help — {APPLICATION}")
         self.pages = HelpPages()
         self.back_button = self._button(
             "&Back", "helpBackButton", "chevron-left", "The page before (Alt+Left)"
@@ -50,7 +50,7 @@ class HelpWindow(QDialog):
         """Show a page of `resources/help`, by its name without the suffix."""
         self.pages.setSource(page_url(name))
         if not self.isVisible():
-            bring_inside(self)
+            self.resize(bounded(self, self.size()))
             self.show()
         self.activateWindow()
         self.pages.setFocus()

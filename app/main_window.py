@@ -166,6 +166,7 @@ class MainWindow(QMainWindow):
     def _make_menus(self) -> None:
         self.menus = Menus(
             self,
+            self._workspace.root.absolute(),
             {controller.tab.title: controller.tab.icon_name for controller in self._controllers},
             self._settings.appearance,
             self.corpus.library.undo_stack,
@@ -373,7 +374,7 @@ class MainWindow(QMainWindow):
 def window_title(workspace: Workspace) -> str:
     """The workspace's name and the program's, once where they are the same."""
     name = workspace.root.name
-    return APPLICATION if name in ("", APPLICATION) else f"{name} - {APPLICATION}"
+    return APPLICATION if name in ("", APPLICATION) else f"{name} — {APPLICATION}"
 
 
 def _holds_text(field: QWidget | None) -> bool:

@@ -1,6 +1,7 @@
 """The menu bar: everything that the window can be asked for, with its keys."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal, SignalInstance, Slot
 from PySide6.QtGui import QAction, QActionGroup, QKeySequence, QUndoStack
@@ -51,13 +52,14 @@ class Menus(QObject):
     def __init__(
         self,
         window: QMainWindow,
+        workspace: Path,
         tabs: dict[str, str],
         appearance: str,
         undo_stack: QUndoStack,
         remove: QAction,
     ) -> None:
         super().__init__(window)
-        self._window = window
+        self._window, self._workspace = window, workspace
         self._add_file_menu()
         self._add_edit_menu(undo_stack, remove)
         self._add_view_menu(tabs, appearance)
@@ -142,8 +144,8 @@ class Menus(QObject):
     @Slot()
     def _fill_recent(self) -> None:
         self.recent.clear()
-        for path in RecentWorkspaces().paths():
+        for path in (path for path in RecentWorkspaces().paths() if path != self._workspace):
             entry = self._add(self.recent, without_mnemonic(str(path)), "", "", self._request_recent)
             entry.setData(str(path))
         if self.recent.isEmpty():
-            self.recent.addAction("None yet").setEnabled(False)
+            self.recent.addAction("No other yet").setEnabled(False)

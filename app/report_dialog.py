@@ -1,17 +1,17 @@
 """Help > Report a problem: shows the report first, and copies it only where the user wants it."""
 
-from PySide6.QtCore import Qt, Slot
+from PySide6.QtCore import QSize, Qt, Slot
 from PySide6.QtGui import QFontDatabase, QGuiApplication
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QPlainTextEdit, QVBoxLayout, QWidget
 
-from app.geometry import bring_inside
+from app.geometry import bounded
 from app.report import project_page
 from app.settings import APPLICATION
 from app.widgets.controls import named_button
 from app.widgets.label import Label
 from app.widgets.theme import LARGE, SMALL, set_role
 
-_WIDTH_PX, _HEIGHT_PX = 640, 520
+FIRST_SIZE_PX = QSize(640, 520)
 WHAT = (
     "This is what helps to find the cause: the versions of the program's parts and the end of its log. It holds no document "
     "and no conversation, but names of files and folders may stand in it. You can change it before you copy it."
@@ -32,7 +32,7 @@ class ReportDialog(QDialog):
     def __init__(self, report: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("reportDialog")
-        self.setWindowTitle(f"Report a problem - {APPLICATION}")
+        self.setWindowTitle(f"Report a problem — {APPLICATION}")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.report = QPlainTextEdit(report, objectName="reportEdit")
         self.report.setAccessibleName("The report")
@@ -64,8 +64,7 @@ class ReportDialog(QDialog):
         layout.addWidget(Label(where_to_send(), wordWrap=True))
         layout.addWidget(self.copied)
         layout.addWidget(buttons)
-        self.resize(_WIDTH_PX, _HEIGHT_PX)
-        bring_inside(self)
+        self.resize(bounded(self, FIRST_SIZE_PX))
 
     @Slot()
     def _copy(self) -> None:

@@ -7,12 +7,14 @@ import threading
 import pytest
 import shiboken6
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QApplication, QFileDialog, QWidget
 
 from app import application
 from app.application import Studio
 from app.main_window import MainWindow
 from app.recent_workspaces import MOST, RecentWorkspaces
+from app.settings import WindowSettings
 from app.workspace_chooser import WorkspaceChooser
 from core.runs.folder import Workspace
 from tests.app.test_main_window import action, button, endless, leave
@@ -44,7 +46,7 @@ def studio(qtbot, monkeypatch, tmp_path):
 
 
 def test_the_title_names_the_workspace(studio):
-    assert studio.window.windowTitle() == "one - SheepOp Studio"
+    assert studio.window.windowTitle() == "one — SheepOp Studio"
 
 
 def change(qtbot, studio, folder):
@@ -57,25 +59,38 @@ def change(qtbot, studio, folder):
 def test_another_workspace_takes_the_place_of_the_first(qtbot, studio, tmp_path):
     first, place = studio.window, studio.window.geometry()
     change(qtbot, studio, tmp_path / "two")
-    assert studio.window.windowTitle() == "two - SheepOp Studio"
+    assert studio.window.windowTitle() == "two — SheepOp Studio"
     assert studio.window.isVisible()
     assert studio.window.geometry() == place
     assert not shiboken6.isValid(first)
 
 
-def test_the_log_and_the_appearance_are_those_of_the_workspace(qtbot, studio, tmp_path):
+@pytest.mark.parametrize(("remembered", "appearance"), [("", "dark"), ("light", "light")])
+def test_a_workspace_looks_as_it_remembers_or_like_the_one_before(
+    qtbot, studio, tmp_path, remembered, appearance
+):
     studio.window.menus.appearance_requested.emit("dark")
+    if remembered:
+        settings = WindowSettings(made(tmp_path / "two").root)
+        settings.appearance = remembered
+        settings.save()
+    change(qtbot, studio, tmp_path / "two")
+    assert studio._theme.appearance == appearance
+    checked = [entry.text() for entry in studio.window.findChildren(QAction) if entry.isChecked()]
+    assert f"&{appearance.title()}" in checked
+
+
+def test_the_log_is_that_of_the_workspace(qtbot, studio, tmp_path):
     change(qtbot, studio, tmp_path / "two")
     logging.getLogger("app").warning("in the second")
     assert "in the second" in (tmp_path / "two" / "studio.log").read_text(encoding="utf-8")
     assert not (tmp_path / "one" / "studio.log").exists()
-    assert studio._theme.appearance == "system"
 
 
 def test_one_can_go_back(qtbot, studio, tmp_path):
     change(qtbot, studio, tmp_path / "two")
     change(qtbot, studio, tmp_path / "one")
-    assert studio.window.windowTitle() == "one - SheepOp Studio"
+    assert studio.window.windowTitle() == "one — SheepOp Studio"
     assert [path.name for path in RecentWorkspaces().paths()] == ["one", "two"]
 
 
@@ -213,6 +228,7 @@ def test_what_is_no_list_of_paths_is_an_empty_one(personal_file, stored):
 def test_the_file_menu_asks_for_a_folder_and_lists_the_last_ones(qtbot, tmp_path):
     two = made(tmp_path / "two & more").root
     RecentWorkspaces().add(two)
+    RecentWorkspaces().add(tmp_path / "one")
     window = MainWindow(made(tmp_path / "one"))
     action(window, "Open workspace").trigger()
     dialog = window.findChild(QFileDialog)

@@ -1,4 +1,4 @@
-"""What the chat keeps of one run while the program runs: its conversations, the mode and the sampler's settings."""
+"""What the chat keeps of one run until its workspace is closed: its conversations, the mode and the sampler's settings."""
 
 from app.tabs.chat.conversation import Conversation
 from core.config.sampling import SamplingConfig

@@ -126,7 +126,7 @@ class ChatTab(QWidget):
         """A new conversation has begun: offer the way back."""
         if self.earlier_button.isEnabled():
             self.banner.show_offer(
-                "A new conversation has begun. The earlier one is kept while the program runs.",
+                "A new conversation has begun. The earlier one is kept until this workspace is closed.",
                 [self.earlier_button.newest],
             )
 
