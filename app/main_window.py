@@ -2,11 +2,12 @@
 
 from PySide6.QtCore import QByteArray, QSize, QTimer, Signal, Slot
 from PySide6.QtGui import QCloseEvent, QShowEvent
-from PySide6.QtWidgets import QLineEdit, QMainWindow, QMessageBox, QPlainTextEdit, QTextEdit, QWidget
+from PySide6.QtWidgets import QLineEdit, QMainWindow, QPlainTextEdit, QTextEdit, QWidget
 
 from app.about import AboutDialog
+from app.close_question import BEFORE_ANOTHER, STILL_AT_WORK, STILL_STOPPING, CloseQuestion
 from app.errors import present
-from app.first_run import FirstRun
+from app.first_run import STEPS, FirstRun
 from app.geometry import BoundedTabs, bring_inside
 from app.help_window import HelpWindow
 from app.jobs.job_queue import JobQueues
@@ -23,29 +24,13 @@ from app.tabs.tab import TabController
 from app.tabs.train.controller import TrainController
 from app.tabs.train.tab import TrainTab
 from app.widgets.icons import icon
-from app.widgets.label import Label, MessageBox
+from app.widgets.label import Label
+from app.widgets.step_strip import StepStrip
 from app.widgets.theme import colours
 from app.workspace_chooser import WorkspaceChooser
 from core.runs.folder import Workspace
 
 DOING = {"corpus": "Reading files", "training": "Training", "chat": "Writing"}
-# What is added to "still training", and the two answers.
-STILL_AT_WORK = (
-    "It can stop at the next step and save what it has, then close.",
-    "&Stop and close",
-    "&Keep running",
-)
-BEFORE_ANOTHER = (
-    "It can stop at the next step and save what it has, then the other workspace opens.",
-    "&Stop and open",
-    "&Keep running",
-)
-STILL_STOPPING = (
-    "It was asked to stop and has not come to the end of its step yet. Closing now loses nothing that is saved: "
-    "a run goes on from its last checkpoint, an import with the files that are left.",
-    "Close &now",
-    "&Wait",
-)
 TELLING_MS = 8_000
 FIRST_SIZE_PX = QSize(1240, 760)
 
@@ -68,7 +53,7 @@ class MainWindow(QMainWindow):
         self._next: Workspace | None = None  # to be opened when this window has closed
         self._settings = WindowSettings(workspace.root)
         self._closing = self._leaving = False
-        self.question: QMessageBox | None = None  # while it is asked whether to stop and close
+        self.question: CloseQuestion | None = None  # while it is asked whether to stop and close
         self.queues = JobQueues(self)
         self.slot = ModelSlot(workspace, self.queues, self)
         self.help = HelpWindow(self)
@@ -138,6 +123,9 @@ class MainWindow(QMainWindow):
         self._add_tab(self.train_tab, self.train)
         self._add_tab(self.chat_tab, self.chat)
         self.tabs.currentChanged.connect(self._show_tab)
+        self.sample_steps = StepStrip(STEPS)
+        self.tabs.setCornerWidget(self.sample_steps)
+        self.tabs.currentChanged.connect(self._end_sample_steps)
         self.setCentralWidget(self.tabs)
 
     def _add_tab(self, page: QWidget, controller: TabController) -> None:
@@ -151,6 +139,9 @@ class MainWindow(QMainWindow):
         self.corpus_tab.sample_requested.connect(self.first_run.begin)
         self.first_run.training_begun.connect(self._go_to_training)
         self.first_run.model_ready.connect(self._go_to_chat)
+        self.first_run.step_reached.connect(self.sample_steps.show_step)
+        self.first_run.left.connect(self.sample_steps.hide)
+        self.first_run.refused.connect(self.corpus_tab.banner.show_notice)
         self.corpus.library.reported.connect(self._show_sentence)
         self.corpus.preview.cleaning_changed.connect(self.train_tab.show_cleaning)
         self.train_tab.show_cleaning(self.corpus.cleaning)
@@ -170,7 +161,7 @@ class MainWindow(QMainWindow):
             {controller.tab.title: controller.tab.icon_name for controller in self._controllers},
             self._settings.appearance,
             self.corpus.library.undo_stack,
-            self.corpus_tab.ledger.actions.remove,
+            self.corpus_tab.documents.row_actions.remove,
         )
         self.menus.files_requested.connect(self._add_files)
         self.menus.folder_requested.connect(self._add_folder)
@@ -217,20 +208,9 @@ class MainWindow(QMainWindow):
     def _ask(self, *, leaving: bool) -> None:
         """Ask whether to stop and close; with `leaving`, whether to close under work that does not stop."""
         at_work = STILL_AT_WORK if self._next is None else BEFORE_ANOTHER
-        more, yes, no = STILL_STOPPING if leaving else at_work
         doing = " and ".join(DOING[queue].lower() for queue in self.queues.active())
-        self.question = MessageBox(
-            QMessageBox.Icon.Question,
-            APPLICATION,
-            f"SheepOp Studio is still {doing}.",
-            more,
-            self,
-        )
-        stop = self.question.addButton(yes, QMessageBox.ButtonRole.AcceptRole)
-        keep = self.question.addButton(no, QMessageBox.ButtonRole.RejectRole)
-        self.question.setDefaultButton(keep)
-        self.question.setEscapeButton(keep)
-        stop.clicked.connect(self._leave if leaving else self._stop_and_close)
+        self.question = CloseQuestion(doing, STILL_STOPPING if leaving else at_work, self)
+        self.question.agreed.connect(self._leave if leaving else self._stop_and_close)
         if leaving:
             self.queues.idle.connect(self.question.reject)  # it has stopped after all
         self.question.rejected.connect(self._stay)
@@ -255,6 +235,7 @@ class MainWindow(QMainWindow):
         self.tabs.setEnabled(False)
         self.statusBar().showMessage("Stopping at the next step and saving…")
         self.queues.idle.connect(self.close)
+        self.train.stop()  # which says so over its curves
         self.queues.close_down()
         if not self.queues.active():  # the work ended while the question stood
             self.close()
@@ -293,6 +274,12 @@ class MainWindow(QMainWindow):
         self.tabs.setCurrentIndex(place)
         self._front.tab.first_focus().setFocus()
 
+    @Slot()
+    def _end_sample_steps(self) -> None:
+        """Who leaves the chat at the end of the sample's way has seen all of its steps."""
+        if self.sample_steps.at_end:
+            self.sample_steps.hide()
+
     @Slot(str, bool)
     def _show_doing(self, _queue: str, _busy: bool) -> None:
         self._doing.setText("   ".join(DOING[queue] for queue in self.queues.active()))
@@ -323,7 +310,7 @@ class MainWindow(QMainWindow):
         if _holds_text(field):
             field.selectAll()
         elif self.tabs.currentWidget() is self.corpus_tab:
-            self.corpus_tab.ledger.documents.selectAll()
+            self.corpus_tab.documents.view.selectAll()
 
     @Slot()
     def _go_to_corpus(self) -> None:

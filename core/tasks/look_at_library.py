@@ -135,8 +135,8 @@ def search_library(
         except (ReadOnlyWorkspaceError, DiskFullError):
             left = library.texts_to_index
             yield Notice(
-                f"Not searched, for nothing can be written here: {left:,} document{'s' * (left != 1)} "
-                "that an import left unindexed."
+                f"Nothing can be written here, so {left:,} document{'s' * (left != 1)} without an index "
+                f"{'was' if left == 1 else 'were'} not searched."
             )
         return [] if stop.asked else library.search(query)  # a later search is waiting
 

@@ -5,7 +5,7 @@ Sources:
     read four times is almost as good as new text, and from 40 times on reading it again teaches nothing.
     Hoffmann et al., "Training Compute-Optimal Large Language Models", 2022 (arXiv:2203.15556): 20 tokens of text for
     each parameter are best. A teaching model has far fewer; `MOST_PARAMETERS_PER_TOKEN` is where nothing is left to
-    learn but the text by heart.
+    learn but to memorize the text.
 """
 
 import math
@@ -60,7 +60,7 @@ def plan_warnings(run: RunConfig, totals: CorpusTotals) -> list[PlanWarning]:
 def _too_little_text(run: RunConfig, estimate: RunEstimate) -> PlanWarning:
     context = run.model.context_length
     message = (
-        f"The training text has ≈ {rounded(estimate.training_tokens)} tokens, and one window needs {context + 1:,}: "
+        f"The training text has ≈ {rounded(estimate.training_tokens)} tokens, and one training sequence needs {context + 1:,}: "
         "training is likely to end with an error."
     )
     shorter = _power_of_two(estimate.training_tokens // 2)
@@ -77,7 +77,7 @@ def _too_large_a_model(run: RunConfig, totals: CorpusTotals, estimate: RunEstima
         return
     message = (
         f"≈ {rounded(estimate.parameters)} parameters for ≈ {rounded(estimate.training_tokens)} tokens of training "
-        f"text are ≈ {rounded(round(per_token))} for each token: the model will learn the text by heart."
+        f"text are ≈ {rounded(round(per_token))} for each token: the model will memorize the text."
     )
     smaller = _largest_preset_that_fits(run, totals)
     if smaller is None:
@@ -123,7 +123,7 @@ def _too_long_a_warmup(run: RunConfig, estimate: RunEstimate) -> Iterator[PlanWa
     shorter = round(WARMUP_SHARE * estimate.steps)
     yield PlanWarning(
         f"The warm-up of {warmup:,} steps is as long as the run of {estimate.steps:,} or longer: the learning rate "
-        "never reaches its height.",
+        "never reaches its peak.",
         "Shorten the warm-up, or take more steps.",
         Proposal(
             f"Set the warm-up to {shorter:,} steps", with_settings(run, {"training.warmup_steps": shorter})

@@ -1,4 +1,4 @@
-"""The window holds the tabs together, leads through the sample, and closes without leaving anything running."""
+"""The window holds the tabs together, leads through the menus, and leaves to jobs what takes long."""
 
 import subprocess
 import sys
@@ -6,7 +6,7 @@ import threading
 from types import SimpleNamespace
 
 import pytest
-from PySide6.QtCore import QCoreApplication, QEvent, Qt
+from PySide6.QtCore import QCoreApplication, QEvent
 from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QComboBox, QFileDialog
 
@@ -130,7 +130,7 @@ def test_the_edit_menu_takes_back_what_was_done_to_documents(qtbot, window, work
 
 
 def test_select_all_selects_the_words_where_the_cursor_is_in_a_field(qtbot, window):
-    box = window.corpus_tab.ledger.filters.filter_box
+    box = window.corpus_tab.documents.filters.filter_box
     window.corpus_tab.show_events([FileReading("/docs/a.txt")])
     box.setText("olive")
     box.setFocus()
@@ -148,118 +148,8 @@ def test_a_folder_to_watch_is_asked_for_in_the_file_menu(window):
 
 
 def test_the_chosen_cleaning_reaches_the_form_of_a_run(window):
-    window.corpus_tab.ledger.preview.cleaning.switch("ligatures").setChecked(False)
+    window.corpus_tab.documents.preview.cleaning.switch("ligatures").setChecked(False)
     assert window.train_tab.form.value().cleaning == CleaningConfig(ligatures=False)
-
-
-# Closing
-
-
-def test_quiet_work_does_not_keep_the_window_from_closing(window):
-    window.queues.start("watch", endless)
-    assert window.close()
-    assert window.question is None
-
-
-def test_an_idle_window_closes_without_a_question(window):
-    assert window.close()
-    assert window.question is None
-
-
-def test_closing_during_a_job_asks_once(qtbot, window):
-    window.queues.start("training", endless)
-    assert not window.close()
-    question = window.question
-    assert "training" in question.text()
-    assert not window.close()
-    assert window.question is question
-    button(window, "Stop").click()
-    qtbot.waitUntil(lambda: not window.isVisible())
-
-
-def test_keep_running_keeps_the_window_and_the_job(qtbot, window):
-    job = window.queues.start("training", endless)
-    window.close()
-    qtbot.mouseClick(button(window, "Keep"), Qt.MouseButton.LeftButton)
-    assert window.isVisible()
-    assert window.queues.active() == ["training"]
-    assert window.question is None
-    with qtbot.waitSignal(window.queues.idle):
-        job.stop()
-    assert window.isVisible()
-
-
-def test_stop_and_close_waits_for_the_step_and_then_closes(qtbot, window):
-    ended = []
-    window.queues.start("training", endless).ended.connect(ended.append)
-    window.queues.start("corpus", endless)
-    window.close()
-    qtbot.mouseClick(button(window, "Stop"), Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: not window.isVisible())
-    assert ended == [None]
-    assert window.queues.active() == []
-
-
-@pytest.fixture
-def stuck(window):
-    """A job that does not stop when it is asked to, in a window that was asked to stop and close."""
-    may_end = threading.Event()
-
-    def hangs(stop):
-        yield 0
-        may_end.wait(20)
-
-    window.queues.start("training", hangs)
-    window.stop_and_close()
-    yield
-    may_end.set()
-
-
-def test_a_window_that_waits_for_a_step_can_be_closed_now(qtbot, window, stuck):
-    assert window.isVisible()
-    assert not window.close()
-    assert "has not come to the end" in window.question.informativeText()
-    qtbot.mouseClick(button(window, "now"), Qt.MouseButton.LeftButton)
-    assert not window.isVisible()
-    assert "training" in window.queues.at_work()  # `run` looks at it
-
-
-def test_waiting_on_keeps_the_window_until_the_step_has_ended(qtbot, window, stuck):
-    window.close()
-    qtbot.mouseClick(button(window, "Wait"), Qt.MouseButton.LeftButton)
-    assert window.isVisible()
-    assert window.question is None
-
-
-def test_a_job_that_ends_under_the_question_needs_no_stopping(qtbot, window):
-    job = window.queues.start("training", endless)
-    window.close()
-    with qtbot.waitSignal(window.queues.idle):
-        job.stop()
-    qtbot.mouseClick(button(window, "Stop"), Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: not window.isVisible())
-
-
-def test_asked_from_outside_it_stops_and_closes_without_a_question(qtbot, window):
-    ended = []
-    window.queues.start("training", endless).ended.connect(ended.append)
-    window.stop_and_close()
-    assert window.question is None
-    qtbot.waitUntil(lambda: not window.isVisible())
-    assert ended == [None]
-
-
-def test_asked_from_outside_the_standing_question_goes_away(qtbot, window):
-    window.queues.start("training", endless)
-    window.close()
-    window.stop_and_close()
-    assert window.question is None
-    qtbot.waitUntil(lambda: not window.isVisible())
-
-
-def test_asked_from_outside_an_idle_window_closes_at_once(window):
-    window.stop_and_close()
-    assert not window.isVisible()
 
 
 # Starting
@@ -346,3 +236,12 @@ def test_a_tick_walks_over_no_runs(qtbot, window, workspace, monkeypatch):
     window.corpus.library.include([1], False)
     qtbot.waitUntil(lambda: window.train_tab.empty_corpus.isVisibleTo(window.train_tab))
     assert walks == []
+
+
+def test_the_button_where_training_ends_opens_that_model_in_the_chat(qtbot, window, monkeypatch):
+    opened = []
+    monkeypatch.setattr(window.chat, "open", lambda name, prompt: opened.append((name, prompt)))
+    window.tabs.setCurrentIndex(1)
+    window.train_tab.chat_requested.emit("meadow")
+    assert opened == [("meadow", "")]
+    assert window.tabs.currentWidget() is window.chat_tab

@@ -115,6 +115,18 @@ def left_at(place):
 
 def test_select_all_takes_the_documents_where_the_field_is_empty(window):
     window.corpus_tab.show_events([FileReading("/docs/a.txt")])
-    window.corpus_tab.ledger.filters.filter_box.setFocus()
+    window.corpus_tab.documents.filters.filter_box.setFocus()
     action(window, "Select").trigger()
-    assert window.corpus_tab.ledger.documents.selectionModel().hasSelection()
+    assert window.corpus_tab.documents.view.selectionModel().hasSelection()
+
+
+def test_the_steps_stand_beside_the_tabs_until_the_chat_is_left(window):
+    assert not window.sample_steps.isVisible()
+    window.first_run.step_reached.emit(1)
+    assert window.sample_steps.isVisible()
+    assert window.sample_steps.accessibleName() == "Step 2 of 3: Train"
+    window.tabs.setCurrentIndex(2)
+    window.first_run.step_reached.emit(2)
+    assert window.sample_steps.isVisible()
+    window.tabs.setCurrentIndex(0)
+    assert not window.sample_steps.isVisible()

@@ -1,5 +1,7 @@
 """The document under the cursor: what is known of it, its text as it was read and as it is learned from."""
 
+from collections.abc import Sequence
+
 from PySide6.QtCore import QSignalBlocker, Qt, Signal, Slot
 from PySide6.QtGui import QFont, QResizeEvent
 from PySide6.QtWidgets import (
@@ -12,15 +14,22 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.tabs.corpus import preview_words as words
 from app.tabs.corpus.cleaning_menu import CleaningButton
-from app.tabs.corpus.columns import has_text
-from app.tabs.corpus.hit_stepper import HitStepper
-from app.tabs.corpus.marked_text import MarkedText
+from app.tabs.corpus.columns import (
+    QUEUED,
+    UNFINISHED,
+    WITH_TEXT,
+    file_size,
+    has_text,
+    kind_title,
+    note,
+    pages,
+)
+from app.tabs.corpus.marked_text import HitStepper, MarkedText
 from app.widgets.label import Label
 from app.widgets.theme import MEDIUM, SMALL, TINY, mono_font, set_role
 from core.corpus.library import DocumentRow
-from core.tasks.look_at_library import LONGEST_PREVIEW, DocumentPreview
+from core.tasks.look_at_library import LONGEST_PREVIEW, DocumentPreview, PageConfidence
 
 CLEANED, AS_READ, BOTH = "Cleaned", "As read", "Both"
 SIDES = {
@@ -31,10 +40,21 @@ SIDES = {
 MONO_KINDS = frozenset(("code", "csv", "log"))
 WIDE_PX = 720  # from here on, two texts stand beside each other
 CUT = f"\n\n[The preview ends here, after {LONGEST_PREVIEW:,} characters. The corpus has the whole text.]"
+WEAK_PERCENT = 60  # a page under it deserves a look
+MOST_NAMED = 8
+
+OCR_REMEDY = "Read it with OCR, with the button below the table, or leave it out."
+REMEDIES = {
+    "encrypted": "Give its password with the button below the table.",
+    "unsupported": "Convert it to text, PDF or an image, or leave it out.",
+    "failed": "Check that it opens in another program, then retry, or leave it out.",
+    "cancelled": "It was not read: the import was cancelled.\n\nRetry to have it read.",
+    "duplicate": "Nothing is lost: its text is in the corpus once.",
+}
 
 
 class PreviewCard(QFrame):
-    """Shows a row of the ledger at once, and its text as soon as it is there.
+    """Shows a row of the table at once, and its text as soon as it is there.
 
     Signals:
         cleaning_changed: The `CleaningConfig` that is chosen now.
@@ -72,44 +92,39 @@ class PreviewCard(QFrame):
         self._texts = QSplitter(Qt.Orientation.Vertical, childrenCollapsible=False)
         self._lay_out(bar)
         self._row: DocumentRow | None = None
-        self._from_end = False
+        self._readable = self._from_end = False
         self.choose_side(CLEANED)
         self.show_row(None)
 
     def show_row(self, row: DocumentRow | None) -> None:
-        """Show what the ledger knows of a file; its text follows if it has one."""
+        """Show what the library knows of a file; its text follows if it has one."""
         same = self._row is not None and row is not None and self._row.path == row.path
         self._row = row
         self.name.setText(row.name if row else "Preview")
         self.name.setToolTip(row.path if row else "")
-        self.facts.setText(
-            words.facts(row) if row else "Choose a document to see the text that was read from it."
-        )
-        readable = row is not None and has_text(row)
-        for button in self._sides.buttons():
-            button.setEnabled(readable)
+        self.facts.setText(facts(row) if row else "Choose a document to see the text that was read from it.")
         if not same:
             self.pages.hide()
             self.facts.setToolTip("")
-        if not readable:
-            self.pages.hide()
-            self.difference.clear()
-            self.as_read.show_text("")
-            self.cleaned.setFont(QFont())
-            self.cleaned.show_text(words.explanation(row) if row else "")
-            self._show_side()
+        if row is not None and has_text(row):
+            self._allow_sides(True)
+        else:
+            self._explain()
 
     def show_preview(self, preview: DocumentPreview, searching: bool) -> None:
         """Show the text of the row that is shown."""
+        if not preview.as_read.text.strip():
+            self._explain()
+            return
         font = mono_font() if self._row and self._row.kind in MONO_KINDS else QFont()
         ending = CUT if preview.is_cut else ""
         for edit, passage in ((self.as_read, preview.as_read), (self.cleaned, preview.cleaned)):
             edit.setFont(font)
             edit.show_passage(passage, ending)
-        self.difference.setText(words.difference(preview))
-        self.pages.setText(words.weak_pages(preview.pages))
+        self.difference.setText(difference(preview))
+        self.pages.setText(weak_pages(preview.pages))
         self.pages.setVisible(bool(self.pages.text()))
-        self.facts.setToolTip(words.page_list(preview.pages))
+        self.facts.setToolTip(page_list(preview.pages))
         self._show_side()
         self.stepper.setVisible(searching)
         if searching:
@@ -139,6 +154,21 @@ class PreviewCard(QFrame):
         wide = self.width() >= WIDE_PX
         self._texts.setOrientation(Qt.Orientation.Horizontal if wide else Qt.Orientation.Vertical)
 
+    def _explain(self) -> None:
+        """Say in the place of the text why there is none."""
+        self.pages.hide()
+        self.difference.clear()
+        self.as_read.show_text("")
+        self.cleaned.setFont(QFont())
+        self.cleaned.show_text(explanation(self._row) if self._row else "")
+        self._allow_sides(False)
+
+    def _allow_sides(self, readable: bool) -> None:
+        self._readable = readable
+        for button in self._sides.buttons():
+            button.setEnabled(readable)
+        self._show_side()
+
     def _go_to(self, place: int) -> None:
         for edit in (self.as_read, self.cleaned):
             if 0 <= place < edit.hits:
@@ -148,12 +178,11 @@ class PreviewCard(QFrame):
     @Slot()
     def _show_side(self) -> None:
         side = self._sides.checkedButton().text() if self._sides.checkedButton() else CLEANED
-        readable = self._row is not None and has_text(self._row)
-        self.text = self.as_read if side == AS_READ and readable else self.cleaned
-        self._boxes[CLEANED].setVisible(side != AS_READ or not readable)
-        self._boxes[AS_READ].setVisible(side != CLEANED and readable)
+        self.text = self.as_read if side == AS_READ and self._readable else self.cleaned
+        self._boxes[CLEANED].setVisible(side != AS_READ or not self._readable)
+        self._boxes[AS_READ].setVisible(side != CLEANED and self._readable)
         for caption in self._captions.values():
-            caption.setVisible(side == BOTH and readable)
+            caption.setVisible(side == BOTH and self._readable)
 
     def _captioned(self, title: str, edit: MarkedText) -> QWidget:
         """The text under its name, which is shown where both texts are."""
@@ -209,3 +238,71 @@ class PreviewCard(QFrame):
         layout.addLayout(below)
         layout.addSpacing(TINY)
         layout.addWidget(self._texts, stretch=1)
+
+
+def facts(row: DocumentRow) -> str:
+    """A line on what the file is and what was read from it."""
+    facts = [kind_title(row.kind)]
+    if pages(row):
+        facts.append(f"{pages(row):,} page{'s' if pages(row) > 1 else ''}")
+    if row.characters:
+        facts.append(f"{row.characters:,} characters")
+    facts.append(file_size(row.bytes))
+    if row.confidence >= 0:
+        facts.append(f"OCR {row.confidence:.0f} % sure")
+    if row.similarity or (
+        row.state == "warning" and has_text(row)
+    ):  # else it stands in the place of the text
+        facts.append(note(row))
+    return " · ".join(fact for fact in facts if fact)
+
+
+def explanation(row: DocumentRow) -> str:
+    """Why there is no text, and what to do."""
+    if row.state in UNFINISHED:
+        waiting = "This file waits to be read." if row.state == QUEUED else "This file is being read."
+        return f"{waiting}\n\n{row.reason}".strip()
+    if row.state in WITH_TEXT:
+        return _emptiness(row)
+    remedy = OCR_REMEDY if row.state == "unsupported" and row.kind == "image" else REMEDIES.get(row.state, "")
+    return "\n\n".join(line for line in (row.reason, remedy) if line)
+
+
+def _emptiness(row: DocumentRow) -> str:
+    """Why a file that was read without a failure has no text."""
+    if row.kind == "archive":
+        return f"{row.reason}\n\nEach file in it has a row of its own."
+    if not row.bytes:
+        return "This file is empty."
+    return row.reason or "There is no text in this file."
+
+
+def weak_pages(confidences: Sequence[PageConfidence]) -> str:
+    """The pages that OCR was not sure of; "" where there are none."""
+    weak = [page for page in confidences if page.words and page.percent < WEAK_PERCENT]
+    if not weak:
+        return ""
+    named = ", ".join(f"{page.page:,} ({page.percent:.0f} %)" for page in weak[:MOST_NAMED])
+    more = f" and {len(weak) - MOST_NAMED:,} more" if len(weak) > MOST_NAMED else ""
+    return f"OCR was unsure of page{'s' if len(weak) > 1 else ''} {named}{more}."
+
+
+def page_list(confidences: Sequence[PageConfidence]) -> str:
+    """How sure OCR was of each page, a line each."""
+    lines = [f"Page {page.page:,}: {page.percent:.0f} %, {page.words:,} words" for page in confidences[:30]]
+    if len(confidences) > 30:
+        lines.append(f"… and {len(confidences) - 30:,} more pages")
+    return "\n".join(lines)
+
+
+def difference(preview: DocumentPreview) -> str:
+    """What cleaning did, in a few words."""
+    dropped, added = len(preview.as_read.marked), len(preview.cleaned.marked)
+    if not dropped and not added:
+        return "Cleaning changes nothing here."
+    parts = []
+    if dropped:
+        parts.append(f"{dropped:,} part{'s' if dropped > 1 else ''} dropped")
+    if added:
+        parts.append(f"{added:,} new")
+    return f"Cleaning: {', '.join(parts)}."

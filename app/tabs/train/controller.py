@@ -22,7 +22,8 @@ from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
 from core.tasks.look_at_library import count_corpus
 from core.tasks.look_at_runs import RunsListed, list_runs
-from core.tasks.train_model import resume_run, train_model
+from core.tasks.resume_run import resume_run
+from core.tasks.train_model import train_model
 
 
 class TrainController(QObject):

@@ -29,4 +29,4 @@ def corpus(run: RunConfig, totals: CorpusTotals) -> str:
 
 
 def _epochs(epochs: float) -> str:
-    return f"{epochs:,.0f} epochs" if epochs >= 10 else f"{epochs:.2g} epochs"
+    return f"{rounded(round(epochs))} epochs" if epochs >= 10 else f"{epochs:.2g} epochs"

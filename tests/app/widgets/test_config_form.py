@@ -85,6 +85,11 @@ def test_a_typed_value_changes_the_form(training, qtbot):
     assert training.value().max_steps == 1200
 
 
+def test_an_empty_seed_shows_that_it_is_random(sampling):
+    assert editor(sampling, "seed").lineEdit().text() == ""
+    assert editor(sampling, "seed").lineEdit().placeholderText() == "random"
+
+
 def test_an_empty_seed_is_no_seed(sampling, qtbot):
     editor(sampling, "seed").show_value(7)
     editor(sampling, "seed").selectAll()
@@ -98,7 +103,7 @@ def test_an_empty_seed_is_no_seed(sampling, qtbot):
         ("max_steps", "0", "Steps must be at least 1."),
         ("max_steps", "many", "Steps must be a whole number."),
         ("max_steps", "", "Steps must be a whole number."),
-        ("batch_size", "65537", "Batch must be at most 65,536."),
+        ("batch_size", "65537", "Batch size must be at most 65,536."),
         ("learning_rate", "0", "Learning rate must be above 0."),
         ("learning_rate", "nan", "Learning rate must be a number, such as 0.95 or 1e-3."),
         ("beta1", "1", "Beta 1 must be below 1."),
@@ -216,4 +221,4 @@ def test_a_folder_is_chosen_in_a_dialog_and_can_be_taken_back(qtbot, tmp_path):
     assert form.value().folder == str(tmp_path)
     field.clear()
     assert form.value().folder == ""
-    assert field.placeholderText() == "all that are included"
+    assert field.placeholderText() == "everywhere"

@@ -29,7 +29,7 @@ def test_without_text_there_is_nothing_to_warn_of():
 
 def test_a_text_shorter_than_a_window_is_said_with_both_numbers():
     [warning] = plan_warnings(preset_run("starter"), SENTENCE)
-    assert warning.message.startswith("The training text has ≈ 5 tokens, and one window needs 129")
+    assert warning.message.startswith("The training text has ≈ 5 tokens, and one training sequence needs 129")
     assert warning.remedy == "Add documents."
     assert warning.proposal is None
 
@@ -44,7 +44,7 @@ def test_a_model_that_is_hopelessly_large_is_said_with_the_numbers_and_a_smaller
     warning, *_ = plan_warnings(preset_run("gpt2"), OWN)
     assert warning.message == (
         "≈ 100,000,000 parameters for ≈ 20,000 tokens of training text are ≈ 5,000 for each token: "
-        "the model will learn the text by heart."
+        "the model will memorize the text."
     )
     assert warning.proposal.title == "Use the preset Tiny"
     assert warning.proposal.run == PRESETS["tiny"].run

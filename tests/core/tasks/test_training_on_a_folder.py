@@ -4,12 +4,15 @@ import shutil
 
 import pytest
 
+from core.config.corpus import CorpusConfig, ImportConfig
 from core.control import StopToken
 from core.corpus.library import Library
 from core.errors import BadSettingError, EmptyCorpusError
 from core.events import DatasetBuilt, DatasetProgress, StepDone
 from core.runs.catalog import Catalog
-from core.tasks.train_model import resume_run, train_model
+from core.tasks.make_sample import make_sample
+from core.tasks.resume_run import resume_run
+from core.tasks.train_model import train_model
 
 HILL = "/documents/hill.txt"  # one of three documents
 
@@ -69,3 +72,12 @@ def test_a_folder_on_the_command_line_is_taken_from_where_one_is(
     code, _, failure = command("--workspace", filled.root, command_name, "--set", "corpus.folder=here")
     assert code == 1
     assert f"lies in {tmp_path / 'here'}." in failure
+
+
+def test_the_sample_in_a_library_with_other_documents_can_be_taken_alone(filled):
+    for _ in make_sample(filled, ImportConfig(), StopToken()):
+        pass
+    files = [path for path in filled.sample.rglob("*") if path.is_file()]
+    with Library(filled.library) as library:
+        assert library.totals().documents == len(files) + 3
+        assert library.totals(CorpusConfig(folder=str(filled.sample))).documents == len(files) > 0

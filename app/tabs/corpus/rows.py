@@ -1,10 +1,21 @@
-"""What the events of an import make of the ledger's rows while it runs."""
+"""The rows of the table: what an import makes of them, which of them are shown, and what they amount to."""
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from app.tabs.corpus.columns import QUEUED, READING, RECOGNIZING, WITH_TEXT
+from app.tabs.corpus.columns import (
+    NEAR,
+    QUEUED,
+    READING,
+    RECOGNIZING,
+    STATES,
+    WITH_TEXT,
+    has_text,
+    is_near_duplicate,
+    kind_title,
+)
 from core.corpus.library import DocumentRow
 from core.events import FileImported, FileReading, FileRestated, FilesQueued, PageRecognizing
 
@@ -43,8 +54,12 @@ class ImportRows:
         """Whether a file is queued or being read."""
         return path in self._before
 
+    def before(self, path: str) -> DocumentRow | None:
+        """How the row of a file stood that is queued or being read; None for any other file, and for a new one."""
+        return self._before.get(path)
+
     def finish_row(self, row: DocumentRow) -> bool:
-        """Take over what the ledger says of a file; False where it is being read now and shows that instead."""
+        """Take over what the library says of a file; False where it is being read now and shows that instead."""
         if row.path not in self._before:
             return True
         self._before[row.path] = row
@@ -123,3 +138,84 @@ def _restated(event: FileRestated, before: DocumentRow) -> DocumentRow:
 def _name_of(path: str) -> str:
     """The last part of a path, many times faster than by `PurePath`: a folder brings thousands of files at once."""
     return path[max(path.rfind("/"), path.rfind(os.sep)) + 1 :]
+
+
+@dataclass(frozen=True, slots=True)
+class RowFilter:
+    """Rows pass that fit all of it.
+
+    Args:
+        name: Part of the file's name, in any case; "" for all.
+        state: One state, or `NEAR`; "" for all.
+        kind: One kind; "" for all.
+        paths: The files that the last import left something to say about; None for all.
+        hits: The numbers of the documents that a search found, with their rank; None where nothing is searched.
+    """
+
+    name: str = ""
+    state: str = ""
+    kind: str = ""
+    paths: frozenset[str] | None = None
+    hits: Mapping[int, int] | None = None
+
+    @property
+    def passes_all(self) -> bool:
+        return not self.names() and self.hits is None
+
+    def names(self) -> list[str]:
+        """What each filter that is on asks for, the search left out."""
+        asked = {
+            f"the name contains “{self.name}”": self.name,
+            f"the state is “{STATES[self.state].title}”" if self.state else "": self.state,
+            f"the kind is “{kind_title(self.kind)}”": self.kind,
+            "the last import": self.paths is not None,
+        }
+        return [name for name, is_on in asked.items() if is_on]
+
+    def passes(self, row: DocumentRow) -> bool:
+        if self.state and row.state != self.state and not (self.state == NEAR and is_near_duplicate(row)):
+            return False
+        if self.kind and row.kind != self.kind:
+            return False
+        if self.paths is not None and row.path not in self.paths:
+            return False
+        if self.hits is not None and row.id not in self.hits:
+            return False
+        return not self.name or self.name.casefold() in row.name.casefold()
+
+
+class Summary:
+    """Counts of rows that were added and not taken away again."""
+
+    def __init__(self) -> None:
+        self.files = 0
+        self.states: Counter[str] = (
+            Counter()
+        )  # files by state, and those that are near duplicates under `NEAR`
+        self.kinds: Counter[str] = Counter()  # files by kind
+        self.characters_of: Counter[str] = Counter()  # characters in the corpus, by kind
+        self.documents = 0  # files whose text is in the corpus
+        self.near_included = 0
+
+    @property
+    def characters(self) -> int:
+        """All characters in the corpus."""
+        return self.characters_of.total()
+
+    def add(self, row: DocumentRow) -> None:
+        self._count(row, 1)
+
+    def take_away(self, row: DocumentRow) -> None:
+        self._count(row, -1)
+
+    def _count(self, row: DocumentRow, sign: int) -> None:
+        self.files += sign
+        self.states[row.state] += sign
+        self.kinds[row.kind] += sign
+        in_corpus = row.included and has_text(row)
+        if in_corpus:
+            self.documents += sign
+            self.characters_of[row.kind] += sign * row.characters
+        if row.similarity and is_near_duplicate(row):
+            self.states[NEAR] += sign
+            self.near_included += sign * in_corpus

@@ -1,0 +1,241 @@
+"""What filters the table: part of a name, words in a text, and the state of a file."""
+
+from PySide6.QtCore import QEvent, QObject, Qt, Signal, Slot
+from PySide6.QtGui import QColor, QFontMetrics, QKeySequence, QShortcut
+from PySide6.QtWidgets import (
+    QAbstractScrollArea,
+    QButtonGroup,
+    QHBoxLayout,
+    QLineEdit,
+    QPushButton,
+    QSizePolicy,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.tabs.corpus.columns import STATES, StateLook
+from app.tabs.corpus.rows import RowFilter, Summary
+from app.widgets.flow_layout import FlowLayout
+from app.widgets.icons import icon
+from app.widgets.label import Label
+from app.widgets.theme import HUGE, SMALL, TINY, colours, set_role
+
+ALL = ""
+LAST_IMPORT = "last import"  # no state: the files that the last import left something to say about
+LOOKS = {**STATES, LAST_IMPORT: StateLook("Last import", "clock", "muted")}
+
+
+class FilterRow(QWidget):
+    """Two boxes to find documents with.
+
+    Signals:
+        name_changed: Part of the names to be shown.
+        search_changed: The words to be found in texts.
+    """
+
+    name_changed = Signal(str)
+    search_changed = Signal(str)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.filter_box = _box(
+            "filterBox", "Filter by name", "Show only the files whose names contain this (Ctrl+F)"
+        )
+        self.search_box = _box(
+            "searchBox",
+            "Search in texts",
+            "Show only the documents that hold these words; “quoted words” stand together (Ctrl+Shift+F)",
+        )
+        self._pictures = {
+            self.filter_box.addAction(icon("file"), QLineEdit.ActionPosition.LeadingPosition): "file",
+            self.search_box.addAction(icon("search"), QLineEdit.ActionPosition.LeadingPosition): "search",
+        }
+        self._draw()
+        self.filter_box.textChanged.connect(self.name_changed)
+        self.search_box.textChanged.connect(self.search_changed)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(SMALL)
+        row.addWidget(self.filter_box, stretch=2)
+        row.addWidget(self.search_box, stretch=3)
+        self._key(QKeySequence(QKeySequence.StandardKey.Find), self.filter_box)
+        self._key(QKeySequence("Ctrl+Shift+F"), self.search_box)
+
+    @Slot()
+    def clear(self) -> None:
+        """Show everything again."""
+        self.filter_box.clear()
+        self.search_box.clear()
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.PaletteChange and hasattr(self, "_pictures"):
+            self._draw()
+
+    def _draw(self) -> None:
+        for action, picture in self._pictures.items():
+            action.setIcon(icon(picture, colours().muted))
+
+    def _key(self, keys: QKeySequence, box: QLineEdit) -> None:
+        shortcut = QShortcut(keys, self)
+        shortcut.activated.connect(box.setFocus)
+        shortcut.activated.connect(box.selectAll)
+
+
+def _box(name: str, title: str, tip: str) -> QLineEdit:
+    box = QLineEdit(objectName=name, placeholderText=title, clearButtonEnabled=True, toolTip=tip)
+    box.setAccessibleName(title)
+    box.setAcceptDrops(False)  # a drop on it is meant for the page
+    return box
+
+
+class StateChips(QWidget):
+    """All · Done · Warning ...; a state that no file is in is not there, unless it is the chosen one.
+
+    Signals:
+        chosen: The state to be shown alone, "" for all, or `LAST_IMPORT`.
+    """
+
+    chosen = Signal(str)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._flow = FlowLayout(self, TINY)
+        self._group = QButtonGroup(self)
+        self._chips = {state: self._chip(state) for state in (ALL, *LOOKS)}
+        self._summary = Summary()
+        self._last_import = 0  # files
+        self._chips[ALL].setChecked(True)
+        self._group.buttonClicked.connect(self._choose)
+        policy = QSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Minimum)
+        policy.setHeightForWidth(True)
+        self.setSizePolicy(policy)
+        self._draw()
+
+    def chip(self, state: str) -> QToolButton:
+        """The button of a state; of all files for ""."""
+        return self._chips[state]
+
+    def show_summary(self, summary: Summary) -> None:
+        """Count anew."""
+        self._summary = summary
+        for state, chip in self._chips.items():
+            count = self._count(state)
+            title = LOOKS[state].title if state else "All"
+            if chip.text() != f"{title} {count:,}":
+                chip.setText(f"{title} {count:,}")
+                chip.setFixedWidth(_width(chip))
+                chip.setAccessibleName(f"{title}: {count:,} files")
+            chip.setVisible(chip.isChecked() or (count > 0 and state != LAST_IMPORT))
+
+    def choose(self, state: str) -> None:
+        """Choose as a click would."""
+        self._chips[state].setChecked(True)
+        self._choose()
+
+    def choose_last_import(self, files: int) -> None:
+        """Choose the files of the last import; their chip goes when another one is chosen."""
+        self._last_import = files
+        self.choose(LAST_IMPORT)
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.PaletteChange and hasattr(self, "_chips"):
+            self._draw()
+
+    @Slot()
+    def _choose(self) -> None:
+        self.show_summary(self._summary)
+        self.chosen.emit(self._group.checkedButton().property("state"))
+
+    def _count(self, state: str) -> int:
+        if state == LAST_IMPORT:
+            return self._last_import
+        return self._summary.states[state] if state else self._summary.files
+
+    def _chip(self, state: str) -> QToolButton:
+        chip = QToolButton(objectName=f"{state or 'all'}Chip", checkable=True)
+        set_role(chip, "filter")
+        chip.setProperty("state", state)
+        chip.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        chip.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        chip.setToolTip(_tool_tip(state))
+        chip.hide()
+        self._group.addButton(chip)
+        self._flow.addWidget(chip)
+        return chip
+
+    def _draw(self) -> None:
+        for state, chip in self._chips.items():
+            if state:
+                look = LOOKS[state]
+                chip.setIcon(icon(look.picture, QColor(getattr(colours(), look.colour))))
+
+
+def _tool_tip(state: str) -> str:
+    if state == LAST_IMPORT:
+        return "Show only the files of the last import that were not read, or were there already"
+    return f"Show only files in the state “{LOOKS[state].title}”" if state else "Show all files"
+
+
+def _width(chip: QToolButton) -> int:
+    """As wide as its words in bold, so that it keeps its width when it is chosen; Qt would leave more room."""
+    font = chip.font()
+    font.setBold(True)
+    icon = 0 if chip.icon().isNull() else chip.iconSize().width() + TINY
+    return QFontMetrics(font).horizontalAdvance(chip.text()) + icon + HUGE
+
+
+class NoMatches(QWidget):
+    """Lies over a table that search and filters leave empty: why, and a button that shows what they hide."""
+
+    def __init__(self, table: QAbstractScrollArea) -> None:
+        super().__init__(table.viewport())
+        self.setObjectName("noMatches")
+        self.title = Label(objectName="noMatchesTitle", wordWrap=True, alignment=Qt.AlignmentFlag.AlignCenter)
+        set_role(self.title, "subtitle")
+        self.detail = Label(
+            objectName="noMatchesDetail", wordWrap=True, alignment=Qt.AlignmentFlag.AlignCenter
+        )
+        set_role(self.detail, "muted")
+        self.button = QPushButton(objectName="clearFiltersButton")
+        layout = QVBoxLayout(self)
+        layout.setSpacing(SMALL)
+        layout.addStretch()
+        layout.addWidget(self.title)
+        layout.addWidget(self.detail)
+        layout.addSpacing(SMALL)
+        layout.addWidget(self.button, alignment=Qt.AlignmentFlag.AlignHCenter)
+        layout.addStretch()
+        table.viewport().installEventFilter(self)
+        self.hide()
+
+    def show_reason(self, row_filter: RowFilter, query: str) -> None:
+        """Say what is searched for, and which filters are on."""
+        filters = row_filter.names()
+        if row_filter.hits is None:
+            self.title.setText(
+                "No file passes the filters." if len(filters) > 1 else "No file passes the filter."
+            )
+            self._offer("Clear filters", "Show all files")
+        elif row_filter.hits:
+            self.title.setText(f"The filters hide every document that contains “{query}”.")
+            self._offer("Clear filters", "Show all documents that the search found")
+        else:
+            self.title.setText(f"No document contains “{query}”.")
+            self._offer("Clear search and filters" if filters else "Clear search", "Show all files")
+        verb = "filter is" if len(filters) == 1 else "filters are"
+        self.detail.setText(f"{len(filters)} {verb} on: {', '.join(filters)}." if filters else "")
+        self.detail.setVisible(bool(filters))
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Stay as large as the table's inside."""
+        if event.type() == QEvent.Type.Resize:
+            self.setGeometry(self.parentWidget().rect())
+        return super().eventFilter(watched, event)
+
+    def _offer(self, text: str, tip: str) -> None:
+        self.button.setText(text)
+        self.button.setAccessibleName(text)
+        self.button.setToolTip(tip)
