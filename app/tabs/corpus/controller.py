@@ -92,6 +92,13 @@ class CorpusController(QObject):
         self._forget_action = QAction("&Forget", self, toolTip="Leave them; what was read stays")
         self._connect()
 
+    @property
+    def tab(self) -> CorpusTab:
+        return self._tab
+
+    def activate(self) -> None:
+        """Nothing here waits for the tab to come to the front."""
+
     def begin(self) -> None:
         """Show the library, and go on where an earlier session was left."""
         options = self._tab.tools.options
