@@ -132,9 +132,9 @@ class SealedDocumentError(UnsupportedDocumentError):
     """A document that is encrypted in a way that no password opens here, such as an office document."""
 
     def __init__(self, path: Path) -> None:
-        super().__init__(path, "it is encrypted, so its password has to be removed in its own program")
+        super().__init__(path, "it is encrypted; save a copy without a password, and import that")
         self.args = (path,)
-        self.remedy = "Save a copy without a password (Word: File > Info > Protect Document) and import it."
+        self.remedy = "Word removes the password under File > Info > Protect Document."
 
 
 class OcrUnavailableError(UserFacingError):

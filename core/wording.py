@@ -43,6 +43,8 @@ def file_size(size: float) -> str:
 
 def percent(share: float, digits: int = 0) -> str:
     """A share from 0 to 1 in percent. What is only almost nothing, or almost all, is not called so."""
+    if share in (0, 1):
+        return f"{100 * share:.0f} %"
     step = 10**-digits
     shown = 100 * share
     if 0 < shown < step:

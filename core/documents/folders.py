@@ -17,7 +17,7 @@ from core.documents.left_out import Identity, LeftOut
 from core.natural_order import natural_key
 from core.system_errors import absolute_path
 
-NOT_THERE = "The file is no longer in its folder."
+NOT_THERE = "File not found."
 
 _SPELLED_OUT = re.compile(rb"\\x([89a-f][0-9a-f])")
 

@@ -57,6 +57,8 @@ def test_sizes_have_the_unit_that_fits(size, told):
         (1, 0, "100 %"),
         (0.00001, 2, "< 0.01 %"),
         (0.99999, 2, "99.99 %"),
+        (0, 2, "0 %"),
+        (1, 2, "100 %"),
     ],
 )
 def test_a_share_is_not_nothing_or_all_before_it_is(share, digits, told):
