@@ -248,7 +248,7 @@ class CurvePlot(QFrame):
         room = self._readout.width()
         self._readout.setText(self._readout.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, room))
         self._readout.setToolTip(text)
-        self._view.setAccessibleDescription(text)
+        self._view.setAccessibleDescription(text or self._values_near(np.inf) or "Nothing is measured yet")
 
     def _values_near(self, x: float) -> str:
         near = {name: curve.shown().nearest(x) for name, curve in self._curves.items()}

@@ -149,7 +149,7 @@ class ChatTab(QWidget):
         self.context_bar.setAccessibleName("Context used")
 
     def _make_buttons(self) -> None:
-        self.send_button = named_button("S&end", "sendButton", "send", "Send the prompt (Enter)", "on_accent")
+        self.send_button = named_button("&Send", "sendButton", "send", "Send the prompt (Enter)", "on_accent")
         set_role(self.send_button, "primary")
         self.stop_button = named_button("S&top", "stopReplyButton", "stop", "End the reply here (Esc)")
         self.regenerate_button = named_button(

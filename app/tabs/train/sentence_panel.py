@@ -1,6 +1,6 @@
 """The user's own sentence, and below it the tokens that it becomes."""
 
-from PySide6.QtCore import Signal, Slot
+from PySide6.QtCore import QRect, Signal, Slot
 from PySide6.QtWidgets import QPlainTextEdit, QVBoxLayout, QWidget
 
 from app.tabs.train.token_chips import TokenChips
@@ -46,13 +46,18 @@ class SentencePanel(QWidget):
     def _lay_out(self) -> None:
         title = Label("Your &sentence", buddy=self.edit)
         set_role(title, "subtitle")
-        tokens = scrolled(self.chips)
-        tokens.setFixedHeight(CHIPS_HEIGHT_PX)
+        self._tokens = scrolled(self.chips)
+        self._tokens.setFixedHeight(CHIPS_HEIGHT_PX)
+        self.chips.cursor_moved.connect(self._show_token)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(SMALL)
-        for widget in (title, self.edit, self.summary, tokens):
+        for widget in (title, self.edit, self.summary, self._tokens):
             layout.addWidget(widget)
+
+    @Slot(QRect)
+    def _show_token(self, place: QRect) -> None:
+        self._tokens.ensureVisible(place.center().x(), place.center().y(), 0, place.height())
 
     @Slot()
     def _split(self) -> None:

@@ -152,7 +152,7 @@ class TrainTab(QWidget):
             "&Start", "startButton", "play", "Train the run that the form describes", "on_accent"
         )
         set_role(self.start_button, "primary")
-        self.pause_button = named_button("&Pause", "pauseButton", "pause", "Hold the run between two steps")
+        self.pause_button = named_button("Pa&use", "pauseButton", "pause", "Hold the run between two steps")
         self.stop_button = named_button(
             "S&top", "stopButton", "stop", "End the run at the next step and save it"
         )
@@ -276,7 +276,7 @@ class TrainTab(QWidget):
         self.chooser.set_idle(not self._training)
         self.pause_button.setEnabled(self._training and not self._stopping)
         self.stop_button.setEnabled(self._training and not self._stopping)
-        self.pause_button.setText("&Resume" if self._paused else "&Pause")
+        self.pause_button.setText("Res&ume" if self._paused else "Pa&use")
         self.pause_button.setToolTip(
             "Go on with the run" if self._paused else "Hold the run between two steps"
         )
