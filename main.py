@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 def main() -> int:
-    """Run the program and give its exit code: 0 done, 1 a failure told in a sentence, 2 wrong usage."""
+    """Run the program and give its exit code: 0 done, 1 a failure reported in a sentence, 2 wrong usage."""
     prepare_process()
-    from core import cli  # after the allocator is told, for torch comes with some commands
+    from core import cli  # after the allocator is set, for torch comes with some commands
 
     try:
         unwind_on_signals()

@@ -60,8 +60,8 @@ def run(workspace: Workspace) -> int:
     ending.asked.connect(window.stop_and_close)
     window.show()
     code = app.exec()
-    window.lanes.close_down()  # closing did so and waited, unless the system ended the session
-    if not window.lanes.wait_all(LAST_WAIT_MS):
+    window.queues.close_down()  # closing did so and waited, unless the system ended the session
+    if not window.queues.wait_all(LAST_WAIT_MS):
         _leave_at_once(window, code)
     ending.release()
     collector.release()
@@ -73,7 +73,7 @@ def _leave_at_once(window: MainWindow, code: int) -> NoReturn:
 
     Nothing is lost that a kill would not lose, too: whatever is kept on the disk is kept whole or not at all.
     """
-    log.warning("left while these were at work: %s", ", ".join(window.lanes.at_work()))
+    log.warning("left while these were at work: %s", ", ".join(window.queues.at_work()))
     window.remember()
     logging.shutdown()
     for stream in (sys.stdout, sys.stderr):
@@ -93,7 +93,9 @@ def _has_reader() -> bool:
 
 
 def _application() -> QApplication:
-    app = QApplication.instance() or QApplication(sys.argv[:1])
+    app = QApplication.instance()
+    if not isinstance(app, QApplication):
+        app = QApplication(sys.argv[:1])
     app.setApplicationName(APPLICATION)
     app.setApplicationDisplayName(APPLICATION)
     app.setOrganizationName("SheepOp")
@@ -109,7 +111,7 @@ def _window(app: QApplication, workspace: Workspace) -> MainWindow:
     theme = Theme(app, WindowSettings(workspace.root).appearance)
     window = MainWindow(workspace)
     theme.put_on_style_sheet()
-    window.appearance_wished.connect(theme.choose)
+    window.appearance_requested.connect(theme.choose)
     sys.excepthook = CrashHook(window)
     return window
 

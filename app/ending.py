@@ -28,7 +28,7 @@ class EndingSignals(QObject):
         for end in (self._inbox, self._outbox):
             end.setblocking(False)
         self._notifier = QSocketNotifier(self._inbox.fileno(), QSocketNotifier.Type.Read, self)
-        self._notifier.activated.connect(self._hear)
+        self._notifier.activated.connect(self._receive)
         self._woken_before = signal.set_wakeup_fd(self._outbox.fileno(), warn_on_full_buffer=False)
         self._handled_before = {number: signal.signal(number, _let_the_next_one_end) for number in ENDING}
 
@@ -42,8 +42,8 @@ class EndingSignals(QObject):
         self._outbox.close()
 
     @Slot()
-    def _hear(self) -> None:
-        with contextlib.suppress(BlockingIOError):  # a waking without a byte is nothing to tell of
+    def _receive(self) -> None:
+        with contextlib.suppress(BlockingIOError):  # a waking without a byte is no signal
             numbers = self._inbox.recv(64)
             if any(number in ENDING for number in numbers):
                 self.asked.emit()

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import (
 
 from app.errors import present
 from app.first_run import FirstRun
-from app.jobs.lanes import Lanes
+from app.jobs.job_queue import JobQueues
 from app.menus import Menus
 from app.report import problem_report
 from app.settings import APPLICATION, WindowSettings
@@ -47,13 +47,13 @@ FIRST_SIZE_PX = QSize(1240, 760)
 
 
 class MainWindow(QMainWindow):
-    """Holds the tabs and their controllers, and the lanes that their jobs run in.
+    """Holds the tabs and their controllers, and the queues that their jobs run in.
 
     Signals:
-        appearance_wished: The user chose "system", "light" or "dark".
+        appearance_requested: The user chose "system", "light" or "dark".
     """
 
-    appearance_wished = Signal(str)
+    appearance_requested = Signal(str)
 
     def __init__(self, workspace: Workspace, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -62,7 +62,7 @@ class MainWindow(QMainWindow):
         self._settings = WindowSettings(workspace.root)
         self._closing = self._leaving = False
         self.question: QMessageBox | None = None  # while it is asked whether to stop and close
-        self.lanes = Lanes(self)
+        self.queues = JobQueues(self)
         self._make_tabs()
         self._connect_tabs()
         self._make_menus()
@@ -70,7 +70,7 @@ class MainWindow(QMainWindow):
         self._restore()
 
     def show_failure(self, error: BaseException) -> None:
-        """Tell of a failure in the tab that the user looks at."""
+        """Report a failure in the tab that the user looks at."""
         present(error, self.tabs.currentWidget().banner)
 
     @Slot()
@@ -82,9 +82,9 @@ class MainWindow(QMainWindow):
             self._stop_and_close()
 
     def closeEvent(self, event: QCloseEvent) -> None:
-        if self._leaving or not self.lanes.active():
+        if self._leaving or not self.queues.active():
             self.train.stop()  # it may still be reading the journal of an earlier run
-            self.lanes.close_down()  # the quiet ones: whoever runs the program waits for them
+            self.queues.close_down()  # the quiet ones: whoever runs the program waits for them
             self.remember()
             event.accept()
             return
@@ -100,9 +100,9 @@ class MainWindow(QMainWindow):
 
     def _make_tabs(self) -> None:
         self.corpus_tab, self.train_tab, self.chat_tab = CorpusTab(), TrainTab(), ChatTab()
-        self.corpus = CorpusController(self.corpus_tab, self._workspace, self.lanes, self._settings, self)
-        self.train = TrainController(self.train_tab, self._workspace, self.lanes, self)
-        self.chat = ChatController(self.chat_tab, self._workspace, self.lanes, self)
+        self.corpus = CorpusController(self.corpus_tab, self._workspace, self.queues, self._settings, self)
+        self.train = TrainController(self.train_tab, self._workspace, self.queues, self)
+        self.chat = ChatController(self.chat_tab, self._workspace, self.queues, self)
         self.first_run = FirstRun(self._workspace, self.corpus, self.train, self.chat, self)
         self.tabs = QTabWidget(objectName="tabs", documentMode=True)
         for tab, title in zip((self.corpus_tab, self.train_tab, self.chat_tab), TABS, strict=True):
@@ -116,7 +116,7 @@ class MainWindow(QMainWindow):
         self.corpus_tab.sample_requested.connect(self.first_run.begin)
         self.first_run.training_begun.connect(self._go_to_training)
         self.first_run.model_ready.connect(self._go_to_chat)
-        self.corpus.library.told.connect(self._tell)
+        self.corpus.library.reported.connect(self._show_sentence)
         self.corpus.preview.cleaning_changed.connect(self.train_tab.show_cleaning)
         self.train_tab.show_cleaning(self.corpus.cleaning)
         self.train_tab.corpus_requested.connect(self._go_to_corpus)
@@ -135,14 +135,14 @@ class MainWindow(QMainWindow):
             self.corpus.library.undo_stack,
             self.corpus_tab.ledger.actions.remove,
         )
-        self.menus.files_wished.connect(self._add_files)
-        self.menus.folder_wished.connect(self._add_folder)
-        self.menus.watch_wished.connect(self._watch_folder)
-        self.menus.select_all_wished.connect(self._select_all)
-        self.menus.tab_wished.connect(self.tabs.setCurrentIndex)
-        self.menus.appearance_wished.connect(self._choose_appearance)
-        self.menus.report_wished.connect(self._report)
-        self.menus.about_wished.connect(self._tell_about)
+        self.menus.files_requested.connect(self._add_files)
+        self.menus.folder_requested.connect(self._add_folder)
+        self.menus.watch_requested.connect(self._watch_folder)
+        self.menus.select_all_requested.connect(self._select_all)
+        self.menus.tab_requested.connect(self.tabs.setCurrentIndex)
+        self.menus.appearance_requested.connect(self._choose_appearance)
+        self.menus.report_requested.connect(self._report)
+        self.menus.about_requested.connect(self._show_about)
 
     def _make_status_bar(self) -> None:
         self._doing = Label()
@@ -151,7 +151,7 @@ class MainWindow(QMainWindow):
         place = Label(f"Workspace  {self._workspace.root}")
         place.setToolTip("Where the library, data sets and runs are kept")
         self.statusBar().addWidget(place)
-        self.lanes.busy_changed.connect(self._show_doing)
+        self.queues.busy_changed.connect(self._show_doing)
 
     def _restore(self) -> None:
         self.resize(FIRST_SIZE_PX.boundedTo(self.screen().availableSize()))
@@ -164,7 +164,7 @@ class MainWindow(QMainWindow):
 
     def _ask(self, more: str, yes: str, no: str) -> None:
         """Ask whether to close; `yes` is answered by whatever comes next on the way out."""
-        doing = " and ".join(DOING[lane].lower() for lane in self.lanes.active())
+        doing = " and ".join(DOING[queue].lower() for queue in self.queues.active())
         self.question = MessageBox(
             QMessageBox.Icon.Question,
             APPLICATION,
@@ -192,9 +192,9 @@ class MainWindow(QMainWindow):
         self._closing = True
         self.tabs.setEnabled(False)
         self.statusBar().showMessage("Stopping at the next step and saving…")
-        self.lanes.idle.connect(self.close)
-        self.lanes.close_down()
-        if not self.lanes.active():  # the work ended while the question stood
+        self.queues.idle.connect(self.close)
+        self.queues.close_down()
+        if not self.queues.active():  # the work ended while the question stood
             self.close()
 
     @Slot()
@@ -211,8 +211,8 @@ class MainWindow(QMainWindow):
             self.tabs.setTabIcon(place, icon(picture, colours().accent if chosen else colours().muted))
 
     @Slot(str, bool)
-    def _show_doing(self, _lane: str, _busy: bool) -> None:
-        self._doing.setText("   ".join(DOING[lane] for lane in self.lanes.active()))
+    def _show_doing(self, _queue: str, _busy: bool) -> None:
+        self._doing.setText("   ".join(DOING[queue] for queue in self.queues.active()))
 
     @Slot()
     def _add_files(self) -> None:
@@ -225,7 +225,7 @@ class MainWindow(QMainWindow):
         self.corpus_tab.choose_folder()
 
     @Slot(str)
-    def _tell(self, sentence: str) -> None:
+    def _show_sentence(self, sentence: str) -> None:
         self.statusBar().showMessage(sentence, TELLING_MS)
 
     @Slot()
@@ -257,7 +257,7 @@ class MainWindow(QMainWindow):
     @Slot(str)
     def _choose_appearance(self, appearance: str) -> None:
         self._settings.appearance = appearance
-        self.appearance_wished.emit(appearance)
+        self.appearance_requested.emit(appearance)
         self._show_tab()
 
     @Slot()
@@ -269,7 +269,7 @@ class MainWindow(QMainWindow):
         )
 
     @Slot()
-    def _tell_about(self) -> None:
+    def _show_about(self) -> None:
         box = MessageBox(
             QMessageBox.Icon.NoIcon,
             f"About {APPLICATION}",

@@ -15,22 +15,22 @@ class Menus(QObject):
     """Builds the menu bar of a window.
 
     Signals:
-        files_wished, folder_wished: The user wants to add files, or a folder.
-        watch_wished: The user wants a folder to be watched.
-        select_all_wished: Everything where the user is should be selected.
-        tab_wished: The tab at this position should come to the front.
-        appearance_wished: "system", "light" or "dark".
-        report_wished, about_wished: The entries of the Help menu.
+        files_requested, folder_requested: The user wants to add files, or a folder.
+        watch_requested: The user wants a folder to be watched.
+        select_all_requested: Everything where the user is should be selected.
+        tab_requested: The tab at this position should come to the front.
+        appearance_requested: "system", "light" or "dark".
+        report_requested, about_requested: The entries of the Help menu.
     """
 
-    files_wished = Signal()
-    folder_wished = Signal()
-    watch_wished = Signal()
-    select_all_wished = Signal()
-    tab_wished = Signal(int)
-    appearance_wished = Signal(str)
-    report_wished = Signal()
-    about_wished = Signal()
+    files_requested = Signal()
+    folder_requested = Signal()
+    watch_requested = Signal()
+    select_all_requested = Signal()
+    tab_requested = Signal(int)
+    appearance_requested = Signal(str)
+    report_requested = Signal()
+    about_requested = Signal()
 
     def __init__(
         self,
@@ -49,9 +49,9 @@ class Menus(QObject):
 
     def _add_file_menu(self) -> None:
         menu = self._window.menuBar().addMenu("&File")
-        self._add(menu, "Add &files…", "Ctrl+O", "file", self.files_wished)
-        self._add(menu, "Add f&older…", "Ctrl+Shift+O", "folder", self.folder_wished)
-        self._add(menu, "&Watch a folder…", "", "eye", self.watch_wished)
+        self._add(menu, "Add &files…", "Ctrl+O", "file", self.files_requested)
+        self._add(menu, "Add f&older…", "Ctrl+Shift+O", "folder", self.folder_requested)
+        self._add(menu, "&Watch a folder…", "", "eye", self.watch_requested)
         menu.addSeparator()
         self._add(menu, "&Quit", "Ctrl+Q", "", self._window.close)
 
@@ -66,19 +66,19 @@ class Menus(QObject):
             give_icon(action, picture)
             menu.addAction(action)
         menu.addSeparator()
-        self._add(menu, "Select &all", "", "", self.select_all_wished)
+        self._add(menu, "Select &all", "", "", self.select_all_requested)
         menu.addAction(remove)
 
     def _add_view_menu(self, tabs: dict[str, str], appearance: str) -> None:
         menu = self._window.menuBar().addMenu("&View")
         for place, (title, picture) in enumerate(tabs.items()):
-            action = self._add(menu, f"&{title}", f"Ctrl+{place + 1}", picture, self._wish_tab)
+            action = self._add(menu, f"&{title}", f"Ctrl+{place + 1}", picture, self._request_tab)
             action.setData(place)
         menu.addSeparator()
         group = QActionGroup(self)
         looks = menu.addMenu("&Appearance")
         for name, title in APPEARANCES.items():
-            action = self._add(looks, title, "", "", self._wish_appearance)
+            action = self._add(looks, title, "", "", self._request_appearance)
             action.setData(name)
             action.setCheckable(True)
             action.setChecked(name == appearance)
@@ -86,8 +86,8 @@ class Menus(QObject):
 
     def _add_help_menu(self) -> None:
         menu = self._window.menuBar().addMenu("&Help")
-        self._add(menu, "&Report a problem…", "", "bug", self.report_wished)
-        self._add(menu, "&About SheepOp Studio", "F1", "info", self.about_wished)
+        self._add(menu, "&Report a problem…", "", "bug", self.report_requested)
+        self._add(menu, "&About SheepOp Studio", "F1", "info", self.about_requested)
 
     def _add(
         self, menu: QMenu, title: str, keys: str, picture: str, wish: Callable[[], object] | SignalInstance
@@ -100,9 +100,9 @@ class Menus(QObject):
         return action
 
     @Slot()
-    def _wish_tab(self) -> None:
-        self.tab_wished.emit(self.sender().data())
+    def _request_tab(self) -> None:
+        self.tab_requested.emit(self.sender().data())
 
     @Slot()
-    def _wish_appearance(self) -> None:
-        self.appearance_wished.emit(self.sender().data())
+    def _request_appearance(self) -> None:
+        self.appearance_requested.emit(self.sender().data())

@@ -1,6 +1,6 @@
 """The command line: arguments → config → task → lines on the terminal, and an exit code.
 
-0 done, 1 a failure told in a sentence, 2 wrong usage, 130 stopped by Ctrl+C or SIGTERM. torch loads only with the commands
+0 done, 1 a failure reported in a sentence, 2 wrong usage, 130 stopped by Ctrl+C or SIGTERM. torch loads only with the commands
 that compute, Qt with none.
 """
 
@@ -65,18 +65,18 @@ def run(arguments: Sequence[str], open_window: Callable[[Workspace], int]) -> in
         refuse_typed_password(arguments)
         app(hoisted(arguments), obj=open_window)
     except UserFacingError as error:
-        return _flushed(_told(error))
-    except OSError as error:  # which nobody below knew better how to tell
+        return _flushed(_report(error))
+    except OSError as error:  # which nothing below could explain better
         log.info("the system refused something", exc_info=error)
-        return _flushed(_told(system_error(error)))
-    except SystemExit as end:  # how typer ends, after telling what is wrong with the arguments
+        return _flushed(_report(system_error(error)))
+    except SystemExit as end:  # how typer ends, after reporting what is wrong with the arguments
         return _flushed(int(end.code or 0))
     except KeyboardInterrupt:
         return _flushed(INTERRUPTED)
     raise AssertionError("typer came back without an exit code")
 
 
-def _told(error: UserFacingError) -> int:
+def _report(error: UserFacingError) -> int:
     print_failure(error)
     return error.exit_code
 
@@ -88,7 +88,7 @@ def _flushed(code: int) -> int:
         _close_output()
     except OSError as error:  # a file on a full disk
         _close_output()
-        return code or _told(output_error(error))
+        return code or _report(output_error(error))
     return code
 
 

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 
 class UserFacingError(Exception):
-    """A failure told in the user's words.
+    """A failure in the user's words.
 
     A subclass hands all its arguments to `super().__init__`, so that it survives the way out of a worker
     process, and then sets `message` (what happened) and `remedy` (what to do next), each a sentence.

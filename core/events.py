@@ -44,7 +44,7 @@ class ImportStarted(Event):
 
 @dataclass(frozen=True, slots=True)
 class QueuedFile:
-    """A file that waits to be read. `kind` is what its name tells, or ""; `bytes` is its size."""
+    """A file that waits to be read. `kind` is what its suffix says, or ""; `bytes` is its size."""
 
     path: str
     kind: str
@@ -53,7 +53,7 @@ class QueuedFile:
 
 @dataclass(frozen=True, slots=True)
 class FilesQueued(Event):
-    """Some of the files that will be read, in order; a large import is told in several of these."""
+    """Some of the files that will be read, in order; a large import is reported in several of these."""
 
     files: tuple[QueuedFile, ...]
 
@@ -110,7 +110,7 @@ class FileImported(Event):
 
 @dataclass(frozen=True, slots=True)
 class FileRestated(Event):
-    """What was told of a file is no longer so, because of the file that has just ended.
+    """What was reported about a file no longer holds, because of the file that has just ended.
 
     It came to be the duplicate of that one, which stands before it; or it repeated the text that the other had before,
     and is now the document that holds it. `characters` counts the text that is kept for it now.
@@ -173,7 +173,7 @@ class FileWritten(Event):
 class LearningProgress(Event):
     """Characters of training text read so far, of all there are, to learn a vocabulary from.
 
-    Once all are read, the vocabulary is made of them. That can take a minute, in which nothing is told.
+    Once all are read, the vocabulary is made of them. That can take a minute, without any event.
     """
 
     characters_done: int

@@ -1,4 +1,4 @@
-"""What a process must be told before anything large is imported."""
+"""What a process must set before anything large is imported."""
 
 import ctypes
 import io
@@ -18,12 +18,12 @@ SPINS_BEFORE_SLEEP = "10000"  # some microseconds: a quiet machine's step takes 
 def prepare_process() -> None:
     """Make child processes work in a frozen application, let it speak, and let the allocator keep its memory."""
     multiprocessing.freeze_support()
-    settle_streams()
+    configure_streams()
     keep_large_blocks()
     share_cores()
 
 
-def settle_streams() -> None:
+def configure_streams() -> None:
     """Let whatever is printed be written: to nowhere where there is no console, with "?" for a sign it lacks."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
@@ -45,7 +45,7 @@ def share_cores() -> None:
 
 
 def keep_large_blocks() -> bool:
-    """Tell glibc to keep large blocks for the next training step, which needs them again at once.
+    """Make glibc keep large blocks for the next training step, which needs them again at once.
 
     Otherwise a step's buffers are mapped, zeroed page by page and unmapped again each time. Must come
     before torch is loaded.
@@ -58,16 +58,16 @@ def keep_large_blocks() -> bool:
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt is None:
         return False
-    told = [
+    accepted = [
         mallopt(M_MMAP_THRESHOLD, 1024 * MIB),
         mallopt(M_TRIM_THRESHOLD, 2048 * MIB - 1),
         mallopt(M_TOP_PAD, 64 * MIB),
     ]
-    return all(told)
+    return all(accepted)
 
 
-def start_deaf(process: BaseProcess) -> None:
-    """Start a process that never hears Ctrl+C: it would die of one that comes before it can ignore it."""
+def start_ignoring_interrupts(process: BaseProcess) -> None:
+    """Start a process that never receives Ctrl+C: it would die of one that comes before it can ignore it."""
     if sys.platform == "win32":
         process.start()
         return

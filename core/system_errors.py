@@ -82,7 +82,7 @@ class SystemRefusalError(UserFacingError):
 
 
 def workspace_error(path: Path, cause: OSError) -> WorkspaceError | DiskFullError:
-    """The failure to tell where the system refuses a path in a workspace.
+    """The failure to raise where the system refuses a path in a workspace.
 
     Args:
         path: What was to be read or written.
@@ -95,10 +95,10 @@ def workspace_error(path: Path, cause: OSError) -> WorkspaceError | DiskFullErro
 
 
 def system_error(cause: OSError) -> UserFacingError:
-    """The failure to tell where a refusal reached an outermost frame, so that only its error number is known."""
+    """The failure to raise where a refusal reached an outermost frame, so that only its error number is known."""
     if (
         cause.filename is None and cause.errno in FULL
-    ):  # what is written to a file of ours is told with its path
+    ):  # what is written to a file of ours is raised with its path
         return FullOutputError()
     what = "a file, a folder or a device" if cause.filename is None else _text(cause.filename)
     if cause.errno in FULL:
@@ -107,7 +107,7 @@ def system_error(cause: OSError) -> UserFacingError:
 
 
 def output_error(cause: OSError) -> UserFacingError:
-    """The failure to tell where what was printed could not be written."""
+    """The failure to raise where what was printed could not be written."""
     if cause.errno in FULL:
         return FullOutputError()
     return SystemRefusalError("the output", _reason(cause), _remedy(cause))

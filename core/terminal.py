@@ -333,7 +333,7 @@ def _sentence_of_a_reply(event: Event) -> str:
         case FuzzFound():
             return (
                 f"case {event.case} of seed {event.seed}: {event.file}, {event.damage}; "
-                f"{event.command}: {event.told}"
+                f"{event.command}: {event.reported}"
             )
         case WorkspaceFuzzChecked():
             ends = ", ".join(f"{count:,} {end}" for end, count in event.ends)

@@ -5,7 +5,7 @@ from typing import Any
 from PySide6.QtCore import QObject, Signal, Slot
 
 from app.jobs.job import Job, OpenStream
-from app.jobs.lanes import Lanes
+from app.jobs.job_queue import JobQueues
 
 
 class Refresher(QObject):
@@ -20,10 +20,10 @@ class Refresher(QObject):
     failed = Signal(object)
 
     def __init__(
-        self, lanes: Lanes, lane: str, open_stream: OpenStream, parent: QObject | None = None
+        self, queues: JobQueues, queue: str, open_stream: OpenStream, parent: QObject | None = None
     ) -> None:
         super().__init__(parent)
-        self._lanes, self._lane, self._open_stream = lanes, lane, open_stream
+        self._queues, self._queue, self._open_stream = queues, queue, open_stream
         self._job: Job | None = None
         self._asked_again = False
 
@@ -33,7 +33,7 @@ class Refresher(QObject):
         if self._job is not None:
             self._asked_again = True
             return
-        self._job = self._lanes.start(self._lane, self._open_stream)
+        self._job = self._queues.start(self._queue, self._open_stream)
         self._job.ended.connect(self._end)
         self._job.failed.connect(self._fail)
 

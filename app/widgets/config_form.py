@@ -113,12 +113,12 @@ class Fields(QObject):
         ]
         return reasons[0] if reasons else ""
 
-    def blame(self, name: str, reason: str) -> None:
+    def show_error(self, name: str, reason: str) -> None:
         """Mark a field whose value fits its own model but not another one's, until `forgive`."""
         self._fields[name].show_reason(reason)
 
     def forgive(self) -> None:
-        """Take back what `blame` said."""
+        """Take back what `show_error` said."""
         for name, field in self._fields.items():
             field.show_reason(self._reasons.get(name, ""))
 
@@ -129,7 +129,7 @@ class Fields(QObject):
             try:
                 self._value = self._model(**values)
             except ValidationError as cause:
-                reasons = dict([self.blamed(cause)])
+                reasons = dict([self.error_of(cause)])
         self._reasons = reasons
         self.forgive()
         self.changed.emit()
@@ -143,8 +143,8 @@ class Fields(QObject):
                 reasons[name] = str(cause)
         return values, reasons
 
-    def blamed(self, cause: ValidationError) -> tuple[str, str]:
-        """The setting that a validator blames, and its reason in the words of the form."""
+    def error_of(self, cause: ValidationError) -> tuple[str, str]:
+        """The setting that a validator names, and its reason in the words of the form."""
         first = cause.errors(include_url=False)[0]
         where, _, reason = first["msg"].removeprefix("Value error, ").partition(": ")
         name = first["loc"][0] if first["loc"] else where

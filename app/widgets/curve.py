@@ -70,4 +70,4 @@ def _plain(value: float) -> str:
 
 def _leading_digit(exponent: float) -> int:
     """The first digit of ten to the power of `exponent`."""
-    return round(10 ** (exponent - np.floor(exponent + 1e-9)))
+    return round(float(10 ** (exponent - np.floor(exponent + 1e-9))))

@@ -204,7 +204,7 @@ def _stepped(number: float, steps: int, whole: bool) -> float:
     exponent = math.floor(math.log10(abs(number))) - 1 if number else -2
     if whole:
         return int(number) + steps * 10 ** max(exponent, 0)
-    return round(number + steps * 10.0**exponent, max(-exponent, 0))
+    return float(round(number + steps * 10.0**exponent, max(-exponent, 0)))
 
 
 def _escape(text: str) -> str:

@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QComboBox, QStyle, QStyleOptionComboBox, QStylePai
 
 
 class ElidedBox(QComboBox):
-    """As narrow as its place wants it; the list below, and the tool tips in it, tell the whole text."""
+    """As narrow as its place wants it; the list below, and the tool tips in it, show the whole text."""
 
     def __init__(self, name: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)

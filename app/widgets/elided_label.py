@@ -1,4 +1,4 @@
-"""A line of words that ends in "…" where there is no room for all of it; the tool tip tells the rest."""
+"""A line of words that ends in "…" where there is no room for all of it; the tool tip shows the whole."""
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent

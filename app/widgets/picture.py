@@ -15,7 +15,7 @@ class Picture(Label):
 
     def __init__(self, name: str, colour: str, size: int, parent: QWidget | None = None) -> None:
         """`colour` is a field of `Colours`, `size` an edge in device-independent pixels."""
-        super().__init__(parent)
+        super().__init__("", parent)
         self.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self._size = size
         self.choose(name, colour)

@@ -166,7 +166,7 @@ class CurvePlot(QFrame):
         self._plot.addItem(self._crosshair, ignoreBounds=True)
         self._plot.addItem(self._marker)
         self._view.scene().sigMouseMoved.connect(self._point_with_mouse)
-        self._plot.getViewBox().sigRangeChangedManually.connect(self._tell_range)
+        self._plot.getViewBox().sigRangeChangedManually.connect(self._emit_range)
 
     def _line(self, method: str, *, antialias: bool = False) -> pg.PlotDataItem:
         """A line that draws no more points than there are pixels, and none outside the view."""
@@ -270,12 +270,12 @@ class CurvePlot(QFrame):
             self.pointed_away.emit()
 
     @Slot(object)
-    def _tell_range(self, _moved_axes: object) -> None:
+    def _emit_range(self, _moved_axes: object) -> None:
         self.zoomed.emit(*self._plot.getViewBox().viewRange()[0])
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         low, high = self._plot.getViewBox().viewRange()[0]
-        moves = {Qt.Key.Key_Left: -0.01, Qt.Key.Key_Right: 0.01}
+        moves: dict[int, float] = {Qt.Key.Key_Left: -0.01, Qt.Key.Key_Right: 0.01}
         if event.key() in moves:
             start = self._pointed_at if self._pointed_at is not None else (low + high) / 2
             self.pointed.emit(min(max(start + moves[event.key()] * (high - low), low), high))

@@ -73,7 +73,7 @@ class Smoother:
         self.weight = weight  # of the past, in [0, 1); 0 leaves the values as they are
         self._mean = 0.0
         self._count = 0
-        self._settled_after = int(np.log(NEGLIGIBLE) / np.log(weight)) + 1 if weight else 0  # values
+        self._debiased_after = int(np.log(NEGLIGIBLE) / np.log(weight)) + 1 if weight else 0  # values
 
     def extend(self, values: Sequence[float] | Numbers) -> Numbers:
         """The smoothed values that belong to the next raw ones."""
@@ -83,7 +83,7 @@ class Smoother:
         means = self._means(np.asarray(values, dtype=np.float64))
         self._mean, first = float(means[-1]), self._count + 1
         self._count += count
-        young = np.arange(first, min(self._count, self._settled_after) + 1)
+        young = np.arange(first, min(self._count, self._debiased_after) + 1)
         means[: len(young)] /= 1 - np.power(self.weight, young)
         return means
 

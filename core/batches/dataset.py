@@ -88,7 +88,7 @@ class Dataset:
         }
 
     def to_json(self) -> str:
-        """Everything but the folder, which may move; with a SHA-256 of all that is told."""
+        """Everything but the folder, which may move; with a SHA-256 of all that is reported."""
         record = {"version": VERSION} | dataclasses.asdict(self)
         del record["folder"]
         return json.dumps(record | {"sha256": hash_record(record)}, indent=2) + "\n"

@@ -49,19 +49,19 @@ def verify_files(
         sha256 = hash_file(folder / name, stop)
         if (expected and sha256 != expected) or not (expected or is_sound(name)):
             return name
-        found[name] = {"sha256": sha256, "stamp": stamp if _is_settled(folder / name) else None}
+        found[name] = {"sha256": sha256, "stamp": stamp if _is_stable(folder / name) else None}
     if found != remembered:
         _remember(folder / REMEMBERED_FILE, found)
     return ""
 
 
 def _stamp(path: Path) -> Stamp:
-    """The inode tells a copy, and the time of the last change of any kind a file whose time was set back."""
+    """The inode distinguishes a copy, and the time of the last change of any kind a file whose time was set back."""
     status = path.stat()
     return [status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino]
 
 
-def _is_settled(path: Path) -> bool:
+def _is_stable(path: Path) -> bool:
     return abs(time.time() - path.stat().st_mtime) > CLOCK_SECONDS
 
 

@@ -107,7 +107,7 @@ def import_command(
     wanted = [*there, *(_paths_to_retry(context) if retry else ())]
     if not wanted:
         if not missing:
-            _tell(context, "Nothing failed, was locked or was cancelled: there is nothing to read again.")
+            _report(context, "Nothing failed, was locked or was cancelled: there is nothing to read again.")
         return int(bool(missing))
     code = _code(
         *perform(context, lambda stop: import_files(wanted, config, workspace, stop, again or retry))
@@ -204,7 +204,7 @@ def remove(context: typer.Context, ids: Ids) -> int:
     """Remove documents, and what was read from them, from the library; the files stay where they are."""
     with _library(context) as library:
         library.remove(ids)
-    _tell(context, f"{_documents(ids)} removed; `restore` brings them back, for a day at least.")
+    _report(context, f"{_documents(ids)} removed; `restore` brings them back, for a day at least.")
     return 0
 
 
@@ -213,14 +213,14 @@ def restore(context: typer.Context, ids: Ids) -> int:
     """Bring removed documents back."""
     with _library(context) as library:
         library.restore(ids)
-    _tell(context, f"{_documents(ids)} restored.")
+    _report(context, f"{_documents(ids)} restored.")
     return 0
 
 
 def _set_included(context: typer.Context, ids: list[int], included: bool) -> int:
     with _library(context) as library:
         library.set_included(ids, included)
-    _tell(context, f"{_documents(ids)} {'taken into' if included else 'left out of'} the corpus.")
+    _report(context, f"{_documents(ids)} {'taken into' if included else 'left out of'} the corpus.")
     return 0
 
 
@@ -228,7 +228,7 @@ def _documents(ids: list[int]) -> str:
     return f"{len(ids):,} document{'s' * (len(ids) != 1)}"
 
 
-def _tell(context: typer.Context, sentence: str) -> None:
+def _report(context: typer.Context, sentence: str) -> None:
     if not context.obj.as_json:
         print(sentence)
 

@@ -70,7 +70,7 @@ class CleaningConfig(Config):
     hyphenation: bool = setting(
         True, "Join broken words", "A word that was hyphenated at the end of a line becomes whole."
     )
-    page_furniture: bool = setting(
+    headers_footers: bool = setting(
         True,
         "Drop headers and footers",
         "Lines at the top or bottom of pages that repeat across the document go, and so do page numbers.",

@@ -56,7 +56,7 @@ class ModelConfig(Config):
         lt=1,
     )
     positions: Literal["sinusoidal", "learned", "rotary", "none"] = setting(
-        "sinusoidal", "Positions", "How the model is told where a token stands."
+        "sinusoidal", "Positions", "How the model knows where a token stands."
     )
     position_base: float = setting(
         10000.0, "Position base", "The base of the sinusoidal and rotary wavelengths.", gt=1, le=1e9
@@ -80,15 +80,15 @@ class ModelConfig(Config):
         "normal", "Initialisation", "How the weight matrices are drawn at first."
     )
     initial_std: float = setting(
-        0.02, "Initial spread", "Standard deviation of the normal initialisation.", gt=0, le=10
+        0.02, "Initial std", "Standard deviation of the normal initialisation.", gt=0, le=10
     )
     embedding_std: float = setting(
-        0.02, "Embedding spread", "Standard deviation of the embeddings at first.", gt=0, le=10
+        0.02, "Embedding std", "Standard deviation of the embeddings at first.", gt=0, le=10
     )
     scale_residual: bool = setting(
         False,
         "Scale residuals",
-        "Divide the initial spread of residual projections by sqrt(2 x layers), as GPT-2 does.",
+        "Divide the initial std of residual projections by sqrt(2 x layers), as GPT-2 does.",
     )
 
     @model_validator(mode="after")

@@ -26,7 +26,7 @@ class TokenizerConfig(Config):
     learn_mib: int = setting(
         100,
         "Learned from",
-        "The most text that a BPE or word vocabulary is learned from: of a larger corpus, pieces at even distances. "
+        "The most text that a BPE or word vocabulary is learned from: of a larger corpus, chunks at even distances. "
         "More takes longer, and about 3 MiB of memory for each MiB.",
         unit="MiB",
         ge=1,

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from core.config.corpus import CleaningConfig
 from core.config.model import d_ff_beside
 from core.config.presets import DEFAULT_PRESET, preset_run
+from core.config.renamed import with_new_names
 from core.config.run import RunConfig
 from core.config.setting import Config, TypedText
 from core.errors import BadConfigFileError, BadSettingError, UnknownSettingError
@@ -44,6 +45,7 @@ def read_run(path: Path, preset: str = "") -> RunConfig:
     except RecursionError as cause:
         raise BadConfigFileError(path, NESTED) from cause
     _take_over_normalize(table)
+    table = with_new_names(table)
     table["preset"] = preset or str(table.get("preset", DEFAULT_PRESET))
     return with_settings(preset_run(table["preset"]), dict(_flatten(table)))
 

@@ -7,8 +7,8 @@ kind of document: where lines and indentation carry meaning they stay, and nothi
 import re
 
 from core.config.corpus import CleaningConfig
+from core.corpus.headers_footers import drop_headers_footers, join_pages
 from core.corpus.hyphenation import join_soft_hyphens, join_words
-from core.corpus.page_furniture import drop_furniture, join_pages
 from core.corpus.unicode_forms import normalize
 from core.documents.document import PAGE_BREAK
 
@@ -108,8 +108,8 @@ def fold_blank_lines(text: str) -> str:
 
 def _clean_pages(text: str, config: CleaningConfig) -> str:
     pages = text.split(PAGE_BREAK)
-    if config.page_furniture:
-        pages = drop_furniture([unify_line_ends(page) for page in pages])
-    if config.page_furniture or config.blank_lines:
+    if config.headers_footers:
+        pages = drop_headers_footers([unify_line_ends(page) for page in pages])
+    if config.headers_footers or config.blank_lines:
         return join_pages(pages)
     return text

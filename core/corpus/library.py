@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import Literal, NamedTuple, Self
 
 from core.config.corpus import CleaningConfig, CorpusConfig, ImportConfig
+from core.config.renamed import first_json
 from core.control import StopToken
 from core.corpus import imports, ledger, near_flags, near_update, removal, rows, search_index
 from core.corpus.clean import clean
@@ -22,7 +23,7 @@ from core.corpus.ledger import Reading, Recorded
 from core.corpus.rows import DocumentRow
 from core.corpus.schema import MIGRATIONS, SCHEMA, SCHEMA_VERSION
 from core.corpus.search_index import SearchHit
-from core.corpus.split import DocumentSize, Split, pieces_of, validation_documents
+from core.corpus.split import DocumentSize, Split, chunks_of, validation_documents
 from core.corpus.texts import HAS_TEXT, text_with
 from core.documents.document import PageConfidence
 from core.events import QueuedFile
@@ -45,7 +46,7 @@ class CorpusTotals:
 
 
 class Passage(NamedTuple):
-    """One piece of text of the corpus.
+    """One chunk of text of the corpus.
 
     Without markers it is text and nothing else: who makes tokens of it ends it with `<eos>`. With markers,
     `<|user|>`, `<|assistant|>` and `<eos>` in it are tokens, and it ends with its own `<eos>`: nothing is added.
@@ -362,7 +363,7 @@ class Library:
 
     def fingerprint(self, config: CorpusConfig, cleaning: CleaningConfig) -> str:
         """SHA-256, in hexadecimal, of the included documents and the settings that make passages of them."""
-        digest = hashlib.sha256((config.model_dump_json() + cleaning.model_dump_json()).encode())
+        digest = hashlib.sha256((config.model_dump_json() + first_json("cleaning", cleaning)).encode())
         columns = "kind, sha256, fingerprint"
         for values in self._database.query(
             f"SELECT {columns} FROM documents WHERE {IN_CORPUS} {CORPUS_ORDER}"
@@ -388,8 +389,8 @@ class Library:
                 continue
             text = clean(read, kind, cleaning)
             share = config.validation_share if chosen is None else None
-            for piece in pieces_of(text, kind == "conversation", split, share, config.samples):
-                yield Passage(piece, has_markers=kind == "conversation")
+            for chunk in chunks_of(text, kind == "conversation", split, share, config.samples):
+                yield Passage(chunk, has_markers=kind == "conversation")
 
     def _validation_documents(self, config: CorpusConfig) -> frozenset[str] | None:
         found = self._database.query(f"SELECT sha256, characters FROM documents WHERE {IN_CORPUS}")

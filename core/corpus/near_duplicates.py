@@ -166,7 +166,7 @@ def _end_of_chunk(text: bytes, begin: int) -> int:
 
 
 def _hash_words(folded: bytes) -> Hashes:
-    """Words of up to 16 bytes are told apart whole, longer ones by their ends and their length: (W,)"""
+    """Words of up to 16 bytes are distinguished whole, longer ones by their ends and their length: (W,)"""
     padded = b" " * _WORD_BYTES + folded + b" " * _WORD_BYTES
     begins, ends = _word_edges(np.frombuffer(padded, np.uint8))
     loads: Hashes = np.ndarray((len(padded) - _WORD_BYTES + 1,), "<u8", padded, strides=(1,))

@@ -39,7 +39,7 @@ def update_near_duplicates(database: Database, threshold: float, stop: StopToken
     if not touched:
         return count_flagged(database)
     update = _Update(database, threshold) if len(touched) <= FEW and _are_signed(database, touched) else None
-    if update is None or not update.settle(touched, stop):
+    if update is None or not update.apply(touched, stop):
         return find_near_duplicates(database, threshold, stop)
     if not stop.asked:
         keep_flags(database, update.changes())
@@ -91,23 +91,23 @@ class _Update:
         for number, original in flagged:
             self._repeated_by[original].add(number)
 
-    def settle(self, touched: list[int], stop: StopToken) -> bool:
+    def apply(self, touched: list[int], stop: StopToken) -> bool:
         """Find the flags of these texts, and of all that they bear on; False where that turns out to be much."""
         self._learn(touched)
         # Another instance may have removed one in the meantime.
         queue = [(self._texts[number].order, number) for number in touched if self._texts[number].is_live]
         heapq.heapify(queue)
-        settled = 0
+        decided = 0
         last = None
         while queue and not stop.asked:
             _, number = heapq.heappop(queue)
             if number == last:
                 continue
             last = number
-            settled += 1
-            if settled > FEW:
+            decided += 1
+            if decided > FEW:
                 return False
-            for other in self._settle(number):
+            for other in self._decide(number):
                 heapq.heappush(queue, (self._texts[other].order, other))
         return True
 
@@ -119,8 +119,8 @@ class _Update:
             if (text := self._texts[number]).is_live and near != (text.near, text.similarity)
         ]
 
-    def _settle(self, number: int) -> list[int]:
-        """Flag a text or not, now that all before it are settled. Gives the texts that lose their original by it."""
+    def _decide(self, number: int) -> list[int]:
+        """Flag a text or not, now that all before it are decided. Gives the texts that lose their original by it."""
         order = self._texts[number].order
         similar = self._similar(number)
         originals = [

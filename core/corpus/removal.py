@@ -40,8 +40,8 @@ def restore(database: Database, document_ids: Sequence[int]) -> None:
     chosen = dumps(list(document_ids))
     with database.transaction():
         database.query(f"UPDATE documents SET removed = 0 WHERE id {CHOSEN} AND removed", (chosen,))
-        _settle_equals(database, chosen)
-        _settle_orphans(database, chosen)
+        _promote_equals(database, chosen)
+        _reassign_orphans(database, chosen)
 
 
 def purge_removed(database: Database, older_than_seconds: float) -> int:
@@ -63,7 +63,7 @@ def purge_removed(database: Database, older_than_seconds: float) -> int:
     return len(removed)
 
 
-def _settle_equals(database: Database, chosen: str) -> None:
+def _promote_equals(database: Database, chosen: str) -> None:
     """What came back repeats a document that meanwhile holds the same text."""
     pairs = database.query(
         "SELECT back.id, other.id FROM documents AS back JOIN documents AS other"
@@ -77,7 +77,7 @@ def _settle_equals(database: Database, chosen: str) -> None:
             become_duplicate(database, back, other)
 
 
-def _settle_orphans(database: Database, chosen: str) -> None:
+def _reassign_orphans(database: Database, chosen: str) -> None:
     """What came back as a duplicate of something that is still removed takes its text over."""
     copies = database.query(
         f"SELECT id FROM documents WHERE id {CHOSEN} AND repeats != 0 ORDER BY import_id, path", (chosen,)
@@ -89,10 +89,10 @@ def _settle_orphans(database: Database, chosen: str) -> None:
             (copy,),
         )
         if lost:
-            _settle_orphan(database, copy, *lost[0])
+            _reassign_orphan(database, copy, *lost[0])
 
 
-def _settle_orphan(database: Database, copy: int, original: int, fingerprint: str) -> None:
+def _reassign_orphan(database: Database, copy: int, original: int, fingerprint: str) -> None:
     equal = database.query(
         f"SELECT id FROM documents WHERE fingerprint = ? AND {HAS_TEXT} AND NOT removed", (fingerprint,)
     )

@@ -8,7 +8,7 @@ from core.documents.conversation import END
 Split = Literal["train", "val"]
 
 FEWEST_DOCUMENTS = 20  # below, one document more or less would move the share too far
-LARGEST_ERROR = 2.0  # how far from the wish the validation share may be, as a factor
+LARGEST_ERROR = 2.0  # how far from the share asked for the validation share may be, as a factor
 LONG_ENOUGH = 64  # characters of validation text, for which a text without spaces is cut anywhere
 CONVERSATION_END = END + "\n"
 
@@ -47,7 +47,7 @@ def part_of(text: str, split: Split, share: float) -> str:
     return text[:cut] if split == "train" else text[cut:]
 
 
-def pieces_of(
+def chunks_of(
     text: str,
     is_conversations: bool,
     split: Split,
@@ -63,15 +63,15 @@ def pieces_of(
         samples: "documents" for one passage, "lines" for one of each line or conversation that is not empty.
     """
     if is_conversations:
-        pieces = conversations_of(text)
+        chunks = conversations_of(text)
         if share is not None:
-            pieces = conversations_part(pieces, split, share)
+            chunks = conversations_part(chunks, split, share)
         if samples == "documents":
-            pieces = ["".join(pieces)]
+            chunks = ["".join(chunks)]
     else:
         part = text if share is None else part_of(text, split, share)
-        pieces = part.split("\n") if samples == "lines" else [part]
-    yield from (piece for piece in pieces if piece.strip())
+        chunks = part.split("\n") if samples == "lines" else [part]
+    yield from (chunk for chunk in chunks if chunk.strip())
 
 
 def conversations_of(text: str) -> list[str]:
@@ -94,17 +94,17 @@ def _lot(sha256: str) -> float:
 def _cut(text: str, share: float) -> int:
     """Where the validation part begins. Neither side is empty where the text has two words."""
     end = len(text.rstrip())
-    wish = round(end * (1 - share))
-    nearest = [_nearest_end(text, separator, wish, end) for separator in ("\n", " ")]
+    target = round(end * (1 - share))
+    nearest = [_nearest_end(text, separator, target, end) for separator in ("\n", " ")]
     for cut in nearest:
         if cut and share / LARGEST_ERROR <= (end - cut) / end <= share * LARGEST_ERROR:
             return cut
-    if end - wish >= LONG_ENOUGH:
-        return wish
+    if end - target >= LONG_ENOUGH:
+        return target
     return next((cut for cut in nearest if cut), len(text))
 
 
-def _nearest_end(text: str, separator: str, wish: int, end: int) -> int:
-    """The place just after the separator that is nearest to `wish`; 0 where there is none after some text."""
-    cuts = (text.rfind(separator, 0, wish) + 1, text.find(separator, wish, end) + 1)
-    return min((cut for cut in cuts if text[:cut].strip()), key=lambda cut: abs(cut - wish), default=0)
+def _nearest_end(text: str, separator: str, target: int, end: int) -> int:
+    """The place just after the separator that is nearest to `target`; 0 where there is none after some text."""
+    cuts = (text.rfind(separator, 0, target) + 1, text.find(separator, target, end) + 1)
+    return min((cut for cut in cuts if text[:cut].strip()), key=lambda cut: abs(cut - target), default=0)

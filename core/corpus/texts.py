@@ -1,7 +1,7 @@
 """The texts of documents: where each stands, and the one way in which it comes, goes and changes hands.
 
 Every function here belongs inside a transaction. A text leaves the search index before it changes, because the
-index forgets a text only when it is told the old one.
+index forgets a text only when it is given the old one.
 """
 
 from collections.abc import Sequence

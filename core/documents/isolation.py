@@ -30,7 +30,7 @@ from core.documents.folders import ledger_path
 from core.documents.ocr import PageNotReadError
 from core.documents.reader_process import KnownBytes, Recognizer, Reply, Request, serve
 from core.errors import UserFacingError
-from core.process import start_deaf
+from core.process import start_ignoring_interrupts
 
 GRACE_SECONDS = 5.0  # for a reader that keeps its own time to end by itself
 START_SECONDS = 120.0  # for a worker to import what it needs, on a cold and busy machine
@@ -117,8 +117,8 @@ class ReaderPool(Generic[Result]):
         answers: list[Answer[Result]] = []
         news = wait(list(busy), wait_seconds)
         for worker in [worker for connection, worker in busy.items() if connection in news]:
-            answers += self._hear(worker)
-        # Only those that said nothing can be late: what was heard has set the others' time anew.
+            answers += self._receive(worker)
+        # Only those that said nothing can be late: what was received has set the others' time anew.
         late = [
             worker for worker in self._workers if worker.requests and worker.seconds > self._limit(worker)
         ]
@@ -156,7 +156,7 @@ class ReaderPool(Generic[Result]):
         self._workers.append(_Worker(self._config, self._readers, self._scratch.name))
         return self._workers[-1]
 
-    def _hear(self, worker: "_Worker") -> list[Answer[Result]]:
+    def _receive(self, worker: "_Worker") -> list[Answer[Result]]:
         """What a worker has to say, which may be nothing but that it is ready to begin."""
         answers: list[Answer[Result]] = []
         try:
@@ -167,7 +167,7 @@ class ReaderPool(Generic[Result]):
                 else:
                     worker.begin()
         except (EOFError, OSError, pickle.UnpicklingError) as cause:  # it died, perhaps while it spoke
-            answers += self._bury(worker, cause)
+            answers += self._report_death(worker, cause)
         return answers
 
     def _answer(self, worker: "_Worker", reply: Reply) -> Answer[Result]:
@@ -180,7 +180,7 @@ class ReaderPool(Generic[Result]):
             self._defects.add(request.source)
         return Answer(request.source, request.page, reply.outcome, reply.seconds)
 
-    def _bury(self, worker: "_Worker", cause: Exception) -> list[Answer[Result]]:
+    def _report_death(self, worker: "_Worker", cause: Exception) -> list[Answer[Result]]:
         seconds, request = worker.seconds, worker.finish()
         self._end(worker, patience_seconds=1)
         if not worker.has_begun:
@@ -223,8 +223,8 @@ class _Worker:
         self._process: BaseProcess = context.Process(
             target=serve, args=(theirs, config, readers, scratch), name="reader", daemon=True
         )
-        start_deaf(self._process)
-        theirs.close()  # so that this end hears when the worker dies
+        start_ignoring_interrupts(self._process)
+        theirs.close()  # so that this end is notified when the worker dies
         self.requests: deque[Request] = deque()
         self.has_begun = False
         self._taken_up = time.monotonic()
@@ -263,7 +263,7 @@ class _Worker:
     def kill(self, patience_seconds: float = 0) -> None:
         """End the process and what it started, such as Tesseract.
 
-        A process that is dying by itself is waited for a moment, so that its exit code tells how it died. On
+        A process that is dying by itself is waited for a moment, so that its exit code says how it died. On
         Windows a Tesseract that it had started goes on to the end of its page.
         """
         self._process.join(patience_seconds)

@@ -13,8 +13,8 @@ from core.documents.document import Content, name_numbers
 from core.documents.plain_text import decode_text, encoding_of
 from core.documents.text_field import FieldStatistics, field_note, mark_prose
 
-SAMPLE_RECORDS = 200  # the first ones tell what kind of records they are
-HEAD_BYTES = 1024 * 1024  # tell the encoding
+SAMPLE_RECORDS = 200  # the first ones show what kind of records they are
+HEAD_BYTES = 1024 * 1024  # enough to detect the encoding
 MOST_DEPTH = 6
 MOST_FIELDS = 500  # records may have other keys in every line
 MOST_BROKEN = 0.5  # of a sample; with more, the lines are no JSON

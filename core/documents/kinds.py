@@ -44,7 +44,7 @@ _ROTATED_LOG = re.compile(r"\.log\.\d+$", re.IGNORECASE)
 
 
 def kind_of_name(name: str) -> str:
-    """One of `KINDS`, or "" where the name alone does not tell."""
+    """One of `KINDS`, or "" where the name alone does not say."""
     if is_name_of_code(name):
         return "code"
     kind = _KIND_OF_SUFFIX.get(PurePath(name).suffix.lower(), "")

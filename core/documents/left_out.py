@@ -77,7 +77,7 @@ class LeftOut:
 
 
 def identity_of(path: Path) -> Identity | None:
-    """What tells a file or folder from all others; None where there is none."""
+    """What distinguishes a file or folder from all others; None where there is none."""
     try:
         status = path.stat()
     except (OSError, ValueError):  # ValueError: no path of any system has a zero byte in it

@@ -48,7 +48,7 @@ def clean_layer(text: str) -> str:
 
 
 def is_garbled(text: str) -> bool:
-    """True where too many characters mean nothing, because a font does not tell which letters its shapes are."""
+    """True where too many characters mean nothing, because a font does not say which letters its shapes are."""
     letters = len(text) - sum(map(text.count, " \n\t"))
     return len(_MEANINGLESS.findall(text)) > GARBLED_SHARE * letters
 

@@ -33,7 +33,7 @@ OTHERS = [
 ]
 ENCODINGS = OF_WINDOWS + OTHERS
 JAPANESE_MAIL = "iso2022_jp"  # seven bits wide, as old mails and BibTeX files are
-DETECTION_BYTES = 64 * 1024  # detection is slow, and the first pages tell
+DETECTION_BYTES = 64 * 1024  # detection is slow, and the first pages are enough
 LEAD_BYTES = 256  # of ASCII before the first other letters, where those come late
 DAMAGE_BYTES = 1024 * 1024
 WINDOW_BYTES = 8192  # so much is looked at, at the beginning, in the middle and at the end of a file

@@ -28,7 +28,7 @@ OUT_OF_MEMORY = "it needs more memory than its reader may have"
 STDERR = 2
 MEBIBYTE = 1024 * 1024
 ORPHAN_SECONDS = 60  # beyond its limit, after which a request that nobody ends any more ends its worker
-LIBRARY_BYTES = 256 * MEBIBYTE  # of address space before the first file, where the system does not tell
+LIBRARY_BYTES = 256 * MEBIBYTE  # of address space before the first file, where the system does not say
 
 Reader = Callable[[Source, ImportConfig], Any]
 Recognizer = Callable[[Source, int, ImportConfig], PageText]
@@ -77,14 +77,14 @@ def serve(connection: Connection, config: ImportConfig, readers: bytes, scratch:
         readers: A `Reader` and a `Recognizer`, pickled; None as the second for `reading.recognize_page`.
         scratch: The folder for temporary files, which the other side sweeps while it lives.
     """
-    _settle_in(scratch)
+    _enter_folder(scratch)
     # Both here: what they import is for workers, and heeds the settings of this process.
     from core.documents.reading import recognize_page
 
     reader, recognizer = pickle.loads(readers)
     _limit_memory(config.memory_mib * MEBIBYTE)
     worker = _Worker(config, reader, recognizer or recognize_page)
-    os.dup2(os.open(os.devnull, os.O_WRONLY), STDERR)  # libraries in C tell every flaw of every file there
+    os.dup2(os.open(os.devnull, os.O_WRONLY), STDERR)  # libraries in C print every flaw of every file there
     try:
         connection.send(READY)
         is_last = False
@@ -95,7 +95,7 @@ def serve(connection: Connection, config: ImportConfig, readers: bytes, scratch:
         shutil.rmtree(scratch, ignore_errors=True)
 
 
-def _settle_in(scratch: str) -> None:
+def _enter_folder(scratch: str) -> None:
     """Make this process one that harms nobody."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Windows: Ctrl+C is for the program, which ends its workers
     os.environ["OMP_THREAD_LIMIT"] = "1"  # Tesseract's: there are as many workers as cores already
@@ -157,7 +157,9 @@ class _Worker:
             outcome = error
         except MemoryError:  # what it left behind would count against the next file
             outcome, is_last = request.failure(OUT_OF_MEMORY), True
-        except Exception as error:  # a library's own defect: told as this file's failure, its trace in a note
+        except (
+            Exception
+        ) as error:  # a library's own defect: reported as this file's failure, its trace in a note
             outcome = request.failure(f"its reader failed with {type(error).__name__}")
             outcome.add_note(traceback.format_exc())
         _limit_seconds(0)

@@ -29,8 +29,8 @@ def draw(logits: Tensor, config: SamplingConfig, generator: torch.Generator) -> 
     ranked, order = rank(above / config.temperature, config.top_k)  # 2 x (K,)
     ranked = keep_nucleus(ranked, config.top_p)  # (K,)
     ranked = keep_min_p(ranked, config.min_p)  # (K,)
-    chances = ranked.softmax(dim=-1).cpu()  # (K,)
-    return int(order[torch.multinomial(chances, 1, generator=generator)[0]])
+    probs = ranked.softmax(dim=-1).cpu()  # (K,)
+    return int(order[torch.multinomial(probs, 1, generator=generator)[0]])
 
 
 def rank(logits: Tensor, top_k: int) -> tuple[Tensor, Tensor]:
@@ -64,8 +64,8 @@ def keep_nucleus(ranked: Tensor, top_p: float) -> Tensor:
         raise ValueError(f"top_p must be in (0, 1], got {top_p}")
     if top_p == 1:
         return ranked  # the running sum below rounds, and would drop a long tail
-    chances = ranked.float().softmax(dim=-1)  # (K,)
-    mass_before = chances.cumsum(dim=-1) - chances  # (K,), 0 for the likeliest token
+    probs = ranked.float().softmax(dim=-1)  # (K,)
+    mass_before = probs.cumsum(dim=-1) - probs  # (K,), 0 for the likeliest token
     # a set that sums to top_p but for the last bit of a float32 is whole; before the likeliest there is nothing
     threshold = max(top_p - 1e-6, 1e-9)
     return ranked.masked_fill(mass_before >= threshold, -torch.inf)  # (K,)
@@ -79,8 +79,8 @@ def keep_min_p(ranked: Tensor, min_p: float) -> Tensor:
     """
     if min_p == 0:
         return ranked
-    chances = ranked.float().softmax(dim=-1)  # (K,)
-    return ranked.masked_fill(chances < min_p * chances[0], -torch.inf)  # (K,)
+    probs = ranked.float().softmax(dim=-1)  # (K,)
+    return ranked.masked_fill(probs < min_p * probs[0], -torch.inf)  # (K,)
 
 
 def penalise(logits: Tensor, seen: Tensor, penalty: float) -> Tensor:

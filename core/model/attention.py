@@ -27,8 +27,8 @@ class Attention(nn.Module):
         C, bias = config.d_model, config.attention_bias
         self.n_heads = config.n_heads
         self.dropout = config.dropout
-        self.to_qkv = nn.Linear(C, 3 * C, bias=bias)
-        self.to_out = nn.Linear(C, C, bias=bias) if config.output_projection else nn.Identity()
+        self.qkv_proj = nn.Linear(C, 3 * C, bias=bias)
+        self.out_proj = nn.Linear(C, C, bias=bias) if config.output_projection else nn.Identity()
 
     def forward(self, x: Tensor, cache: LayerCache | None = None, rotary: Tensor | None = None) -> Tensor:
         """Mix the positions of `x`.
@@ -41,13 +41,13 @@ class Attention(nn.Module):
         Returns:
             (B, T, C).
         """
-        q, k, v = (self._by_head(t) for t in self.to_qkv(x).chunk(3, dim=-1))  # 3 x (B, H, T, D)
+        q, k, v = (self._by_head(t) for t in self.qkv_proj(x).chunk(3, dim=-1))  # 3 x (B, H, T, D)
         if rotary is not None:
             q, k = rotate(q, rotary), rotate(k, rotary)  # 2 x (B, H, T, D)
         if cache is not None:
             k, v = cache.append(k, v)  # 2 x (B, H, S, D)
         mixed = self._attend(q, k, v)  # (B, H, T, D)
-        return self.to_out(mixed.transpose(1, 2).flatten(2))  # (B, T, C)
+        return self.out_proj(mixed.transpose(1, 2).flatten(2))  # (B, T, C)
 
     def _attend(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         T, S = q.shape[2], k.shape[2]

@@ -27,15 +27,15 @@ class FeedForward(nn.Module):
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         C, F, bias = config.d_model, config.d_ff, config.feed_forward_bias
-        self.widen = nn.Linear(C, F, bias=bias)
+        self.up_proj = nn.Linear(C, F, bias=bias)
         self.activation = ACTIVATIONS[config.activation]()
         self.dropout = nn.Dropout(config.dropout)
-        self.narrow = nn.Linear(F, C, bias=bias)
+        self.down_proj = nn.Linear(F, C, bias=bias)
 
     def forward(self, x: Tensor) -> Tensor:
         """(B, T, C) to (B, T, C)."""
-        bent = self.activation(self.widen(x))  # (B, T, F)
-        return self.narrow(self.dropout(bent))  # (B, T, C)
+        hidden = self.activation(self.up_proj(x))  # (B, T, F)
+        return self.down_proj(self.dropout(hidden))  # (B, T, C)
 
 
 class Block(nn.Module):

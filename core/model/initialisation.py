@@ -7,7 +7,7 @@ from torch import nn
 
 from core.config.model import ModelConfig
 
-RESIDUAL_ENDS = ("attention.to_out.weight", "feed_forward.narrow.weight")
+RESIDUAL_ENDS = ("attention.out_proj.weight", "feed_forward.down_proj.weight")
 
 
 @torch.no_grad()
@@ -40,13 +40,13 @@ def initialise(model: nn.Module, config: ModelConfig, seed: int) -> None:
 def matrix_std(shape: torch.Size, config: ModelConfig, name: str = "") -> float:
     """The standard deviation that a weight of this shape, (n_out, n_in), is drawn with."""
     n_out, n_in = shape
-    if name.endswith("to_qkv.weight"):
+    if name.endswith("qkv_proj.weight"):
         n_out //= 3  # three projections in one matrix: each counts for itself
-    spread = {
+    std = {
         "normal": config.initial_std,
         "kaiming": math.sqrt(2 / n_in),
         "xavier": math.sqrt(2 / (n_in + n_out)),
     }[config.initialisation]
     if config.scale_residual and name.endswith(RESIDUAL_ENDS):
-        spread /= math.sqrt(2 * config.n_layers)
-    return spread
+        std /= math.sqrt(2 * config.n_layers)
+    return std

@@ -75,6 +75,6 @@ def available_bytes(device: torch.device) -> int | None:
         return 1024 * (kib["MemAvailable:"] + kib["SwapFree:"])
     if "SC_PHYS_PAGES" in getattr(
         os, "sysconf_names", {}
-    ):  # macOS tells all that is built in, not what is free
+    ):  # macOS reports all that is built in, not what is free
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     return None

@@ -76,7 +76,7 @@ class Catalog:
         return read_config(self.folder(name))
 
     def events(self, name: str) -> Iterator[Event]:
-        """What the run reported so far, oldest first."""
+        """What the run kept so far, oldest first."""
         return read_events(self.folder(name).events)
 
     def summary(self, name: str) -> RunSummary:
@@ -163,12 +163,12 @@ def has_conversations(run: RunFolder, state: CheckpointState) -> bool:
     if state.has_conversations is not None:
         return state.has_conversations
     try:
-        told = json.loads(run.dataset.read_text(encoding="utf-8"))["has_conversations"]
+        kept = json.loads(run.dataset.read_text(encoding="utf-8"))["has_conversations"]
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as cause:
         raise DamagedRunError(run.name, f"its {run.dataset.name} cannot be read") from cause
-    if not isinstance(told, bool):
+    if not isinstance(kept, bool):
         raise DamagedRunError(run.name, f"its {run.dataset.name} is damaged")
-    return told
+    return kept
 
 
 def _config_or_none(folder: RunFolder) -> RunConfig | None:

@@ -13,7 +13,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from core.checksums import hash_file
-from core.runs.files import move_folder_into_place, sync, telling_disk_errors, write_whole
+from core.runs.files import move_folder_into_place, raising_disk_errors, sync, write_whole
 from core.runs.folder import RunFolder
 from core.runs.pointers import checkpoint_steps, point, pointed_step
 from core.runs.repair import clear_drafts, drop_set_aside
@@ -47,7 +47,7 @@ def save_checkpoint(
     draft = run.checkpoints / f".draft-{place.name}"
     if not run.checkpoints.is_dir():  # made when the run began: only somebody else can have removed it
         raise WorkspaceGoneError(run.root)
-    with telling_disk_errors(place):
+    with raising_disk_errors(place):
         try:
             clear_drafts(run)
             draft.mkdir()
@@ -69,7 +69,7 @@ def save_checkpoint(
 def _write_tensors(path: Path, tensors: dict[str, Tensor]) -> None:
     try:
         save_file({name: t.detach().contiguous() for name, t in tensors.items()}, path, {"format": "pt"})
-    except SafetensorError as cause:  # the library tells the system's error number in its text only
+    except SafetensorError as cause:  # the library gives the system's error number in its text only
         if any(f"os error {number}" in str(cause) for number in (errno.ENOSPC, errno.EDQUOT)):
             raise DiskFullError(path) from cause
         raise WorkspaceError(path, str(cause)) from cause
@@ -91,7 +91,7 @@ def _drop_oldest(run: RunFolder, keep: int) -> None:
 
 def _remove(run: RunFolder, place: Path) -> None:
     """Take the checkpoint's name away first, so that a kill leaves a draft and no half of a checkpoint."""
-    doomed = run.checkpoints / f".draft-{place.name}"
+    removed = run.checkpoints / f".draft-{place.name}"
     with suppress(OSError):  # on Windows, while somebody reads it: the next checkpoint tries again
-        place.rename(doomed)
-        shutil.rmtree(doomed, ignore_errors=True)
+        place.rename(removed)
+        shutil.rmtree(removed, ignore_errors=True)

@@ -15,7 +15,7 @@ DRAFT = ".draft"  # how the name of a file ends that is being written
 
 
 @contextmanager
-def telling_disk_errors(path: Path) -> Iterator[None]:
+def raising_disk_errors(path: Path) -> Iterator[None]:
     """Turn the system's failures to write `path` into sentences.
 
     Raises:
@@ -46,7 +46,7 @@ def writing_whole(path: Path) -> Iterator[BinaryIO]:
         DiskFullError, WorkspaceError: The old file stays.
     """
     draft = path.with_name(f".{path.name}.{os.getpid()}{DRAFT}")  # no second process writes into it
-    with telling_disk_errors(path):
+    with raising_disk_errors(path):
         try:
             with draft.open("wb") as file:
                 yield file

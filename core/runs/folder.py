@@ -1,4 +1,4 @@
-"""Where everything of ours lies on the disk. Paths only: no file is read or written here."""
+"""Where everything of ours lies on the disk. Paths only: no file's content is read or written here."""
 
 import os
 import re
@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.errors import BadRunNameError
-from core.runs.files import DRAFT, telling_disk_errors
+from core.runs.files import DRAFT, raising_disk_errors
+
+TOKENIZER_FILE, OLD_TOKENIZER_FILE = "tokenizer.sheepop.json", "tokenizer.json"
 
 _RUN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _DEVICE_NAME = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)  # no folders on Windows
@@ -55,7 +57,7 @@ class Workspace:
         Raises:
             WorkspaceError, DiskFullError: They cannot be made or written to.
         """
-        with telling_disk_errors(self.root):
+        with raising_disk_errors(self.root):
             for folder in (self.root, self.datasets, self.runs):
                 folder.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryFile(dir=self.root):  # under a name that no second instance tries, too
@@ -67,7 +69,7 @@ class Workspace:
         Raises:
             WorkspaceError: It cannot.
         """
-        with telling_disk_errors(self.root):
+        with raising_disk_errors(self.root):
             for folder in (self.root, self.runs):
                 with suppress(FileNotFoundError):
                     os.scandir(folder).close()
@@ -99,7 +101,9 @@ class RunFolder:
 
     @property
     def tokenizer(self) -> Path:
-        return self.root / "tokenizer.json"
+        """Not called tokenizer.json, which is Hugging Face's format; a run of version 0.1 has it under that name."""
+        path, old = self.root / TOKENIZER_FILE, self.root / OLD_TOKENIZER_FILE
+        return old if old.exists() and not path.exists() else path
 
     @property
     def dataset(self) -> Path:

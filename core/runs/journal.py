@@ -12,7 +12,7 @@ from typing import Any, Self
 from pydantic import TypeAdapter
 
 from core.events import CheckpointSaved, Evaluated, Event, RunEnded, SampleWritten, StepDone, event_name
-from core.runs.files import telling_disk_errors, writing_whole
+from core.runs.files import raising_disk_errors, writing_whole
 from core.system_errors import WorkspaceGoneError
 
 KINDS: dict[str, type[Event]] = {
@@ -25,7 +25,7 @@ class Journal:
     """Appends events to the file; what was written is on its way to the disk when `append` returns."""
 
     def __init__(self, path: Path) -> None:
-        with telling_disk_errors(path):
+        with raising_disk_errors(path):
             self._file = path.open("a", encoding="utf-8", buffering=1)
         self._path = path
 
@@ -35,7 +35,7 @@ class Journal:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        with telling_disk_errors(self._path):
+        with raising_disk_errors(self._path):
             self._file.close()
 
     def append(self, event: Event) -> None:
@@ -45,13 +45,13 @@ class Journal:
             DiskFullError, WorkspaceError: It could not be written.
             WorkspaceGoneError: It was written into a file that no longer has a name.
         """
-        with telling_disk_errors(self._path):
+        with raising_disk_errors(self._path):
             self._file.write(json.dumps(event.as_record()) + "\n")
         self._check_name()
 
     def sync(self) -> None:
         """Wait until every event so far is on the disk."""
-        with telling_disk_errors(self._path):
+        with raising_disk_errors(self._path):
             os.fsync(self._file.fileno())
 
     def _check_name(self) -> None:
@@ -72,7 +72,7 @@ def read_events(path: Path) -> Iterator[Event]:
 
 
 def has_ended(path: Path) -> bool:
-    """Whether the last that a journal tells is that the run has taken all its steps."""
+    """Whether a journal's last event says that the run has taken all its steps."""
     last = deque(read_events(path), maxlen=1)
     return bool(last) and isinstance(last[0], RunEnded) and last[0].reason == "finished"
 
@@ -98,7 +98,7 @@ def rewind(path: Path, step: int, evaluates_again: bool = False) -> None:
 def _lines(path: Path) -> Iterator[bytes]:
     if not path.exists():
         return
-    with telling_disk_errors(path), path.open("rb") as file:
+    with raising_disk_errors(path), path.open("rb") as file:
         while line := file.readline(LONGEST_LINE):
             yield line
 
@@ -113,7 +113,7 @@ def _is_after(line: bytes, step: int, evaluates_again: bool) -> bool:
 
 
 def _parse(line: bytes) -> Event | None:
-    """The event that a line tells of; fields that this version does not know are passed over."""
+    """The event of a line; fields that this version does not know are passed over."""
     try:
         record: Any = json.loads(line)
         if not isinstance(record, dict) or record.get("event") not in KINDS:

@@ -18,6 +18,7 @@ from core.model.memory import check_memory_to_open
 from core.model.transformer import Transformer
 from core.runs.catalog import read_config
 from core.runs.folder import RunFolder
+from core.runs.old_names import with_new_names
 from core.runs.pointers import find_checkpoint
 from core.runs.state import OPTIMIZER, TOKENIZER, WEIGHTS, CheckpointState, check_file, read_state
 from core.tokenizers.files import load_tokenizer
@@ -58,7 +59,7 @@ def check_settings(checkpoint: Path, config: RunConfig, state: CheckpointState) 
     """See that the model which the settings describe computes what the checkpoint's was trained to.
 
     Raises:
-        WrongShapeError: It would be another one; the first difference is told.
+        WrongShapeError: It would be another one; the message names the first difference.
     """
     trained: dict[str, Any] = state.settings.get("model", {})
     defaults = ModelConfig()
@@ -105,7 +106,7 @@ def read_optimizer(
 def read_tensors(
     checkpoint: Path, name: str, state: CheckpointState, stop: StopToken | None = None
 ) -> dict[str, Tensor]:
-    """The tensors of one file of a checkpoint, after comparing its SHA-256.
+    """The tensors of one file of a checkpoint under today's names, after comparing its SHA-256.
 
     Raises:
         DamagedCheckpointError: The file is missing, cut short or altered.
@@ -113,7 +114,7 @@ def read_tensors(
     """
     path = check_file(checkpoint, name, state, stop)
     try:
-        return load_file(path)
+        return with_new_names(load_file(path))
     except (OSError, SafetensorError) as cause:
         raise DamagedCheckpointError(checkpoint, f"{name} cannot be read") from cause
     except RuntimeError as cause:  # torch's, where the file went after it was compared
@@ -134,7 +135,7 @@ def restore_weights(model: Transformer, weights: dict[str, Tensor], checkpoint: 
     """Put saved weights into a model.
 
     Raises:
-        WrongShapeError: Names or shapes differ; the first difference is told.
+        WrongShapeError: Names or shapes differ; the message names the first difference.
     """
     wanted = {name: tuple(t.shape) for name, t in model_weights(model).items()}
     found = {name: tuple(t.shape) for name, t in weights.items()}

@@ -13,7 +13,7 @@ from core.errors import DamagedCheckpointError
 from core.events import CheckpointSaved
 from core.runs.catalog import is_run
 from core.runs.files import clear_drafts_in, write_whole
-from core.runs.folder import RunFolder, Workspace
+from core.runs.folder import OLD_TOKENIZER_FILE, TOKENIZER_FILE, RunFolder, Workspace
 from core.runs.pointers import (
     best_step_of,
     check_whole,
@@ -25,7 +25,7 @@ from core.runs.pointers import (
 )
 from core.runs.state import FORMAT, TOKENIZER, LaterVersionError, read_state
 
-STUB_FILES = {".lock", "checkpoints", "tokenizer.json", "dataset.json"}
+STUB_FILES = {".lock", "checkpoints", TOKENIZER_FILE, OLD_TOKENIZER_FILE, "dataset.json"}
 ASIDE = ".damaged-"  # how the folder of a damaged checkpoint is called, until the run has come past its step again
 
 
@@ -39,7 +39,7 @@ def repair_checkpoints(run: RunFolder, stop: StopToken) -> list[str]:
         A sentence for each damage that was put right.
 
     Raises:
-        DamagedCheckpointError: No checkpoint is whole; nothing was changed. What is wrong with the newest is told.
+        DamagedCheckpointError: No checkpoint is whole; nothing was changed. The message says what is wrong with the newest.
         LaterVersionError: The newest is of a later version of the program; nothing was changed.
         StopRequested: `stop` was set while files were compared; nothing was changed.
     """
@@ -111,11 +111,11 @@ def drop_set_aside(run: RunFolder, step: int) -> None:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def missing_saves(run: RunFolder, told: Collection[int], until: int) -> Iterator[CheckpointSaved]:
-    """What a kill kept a journal from telling: the checkpoints up to a step that stand and are not in `told`."""
+def missing_saves(run: RunFolder, reported: Collection[int], until: int) -> Iterator[CheckpointSaved]:
+    """What a kill kept out of a journal: the checkpoints up to a step that stand and are not in `reported`."""
     for step in checkpoint_steps(run):
         state = state_or_none(run, step)
-        if step <= until and step not in told and state is not None:
+        if step <= until and step not in reported and state is not None:
             place = run.checkpoint(step)
             size = sum(path.stat().st_size for path in place.iterdir())
             yield CheckpointSaved(step, str(place), state.best_step == step, size, seconds=0.0)

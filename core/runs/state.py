@@ -11,6 +11,7 @@ from typing import Any, Self
 from pydantic import BaseModel, ConfigDict
 
 from core.checksums import hash_file, hash_record
+from core.config.renamed import with_new_names
 from core.control import StopToken
 from core.errors import DamagedCheckpointError
 from core.runs.folder import checkpoint_name
@@ -95,6 +96,8 @@ class CheckpointState(BaseModel):
             raise _LaterFormatError
         if (kind > FIRST_FORMAT or written is not None) and written != hash_record(record):
             raise UnfitStateError("is not what was written")
+        if isinstance(settings := record.get("settings"), dict):
+            record["settings"] = with_new_names(settings)
         return cls.model_validate(record)
 
 

@@ -1,6 +1,6 @@
 """Training and decoding against `transformers`, which works in a process of its own, as its users run it.
 
-That process is told nothing about its allocator.
+That process is given no settings for its allocator.
 """
 
 import multiprocessing
@@ -119,13 +119,13 @@ def _shape(shape: str) -> tuple[ModelConfig, int, int, int]:
 def _our_steps(model: ModelConfig, vocab_size: int, batch_size: int, steps: int, precision: str) -> Subject:
     """Steps through the very loop that trains a run, on random tokens."""
     from core.model.transformer import Transformer
-    from core.training.loop import Learner, Plan, Progress, train
+    from core.training.loop import Plan, Progress, TrainState, train
     from core.training.optimizer import make_optimizer
     from core.training.precision import Precision
 
     config = TrainingConfig(batch_size=batch_size, max_steps=1_000_000)
     transformer = Transformer(model, vocab_size)
-    learner = Learner(
+    train_state = TrainState(
         transformer,
         make_optimizer(transformer, config),
         Precision(precision, transformer.device),  # type: ignore[arg-type]  # one of the two names above
@@ -136,7 +136,7 @@ def _our_steps(model: ModelConfig, vocab_size: int, batch_size: int, steps: int,
     def work() -> int:
         plan = Plan(progress.step + steps, 1.0)
         return sum(
-            batch[0].numel() for _ in train(learner, lambda _: batch, config, plan, progress, StopToken())
+            batch[0].numel() for _ in train(train_state, lambda _: batch, config, plan, progress, StopToken())
         )
 
     return work

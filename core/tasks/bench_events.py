@@ -1,4 +1,4 @@
-"""What the benchmarks and the fuzzers tell. No window and no journal hears of these."""
+"""What the benchmarks and the fuzzers report. They reach no window and no journal."""
 
 from dataclasses import dataclass
 
@@ -56,7 +56,7 @@ class FuzzFound(Event):
     file: str
     damage: str
     command: str
-    told: str
+    reported: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -162,7 +162,7 @@ def _large(files: Path, stop: StopToken) -> Generator[Event, None, None]:
 
 
 def _go_large(pipe: Connection, files: Path, megabytes: float) -> None:
-    """Import, search, build the data set; tell each figure as it is known."""
+    """Import, search, build the data set; report each figure as it is known."""
     from core.corpus.library import Library
     from core.tasks.build_tokenizer import build_dataset
 

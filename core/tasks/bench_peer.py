@@ -10,10 +10,10 @@ from core.model.transformer import Transformer
 from core.tasks.bench_errors import MissingPeerError
 
 LINEAR = {
-    "attention.to_qkv": "attn.c_attn",
-    "attention.to_out": "attn.c_proj",
-    "feed_forward.widen": "mlp.c_fc",
-    "feed_forward.narrow": "mlp.c_proj",
+    "attention.qkv_proj": "attn.c_attn",
+    "attention.out_proj": "attn.c_proj",
+    "feed_forward.up_proj": "mlp.c_fc",
+    "feed_forward.down_proj": "mlp.c_proj",
 }
 NORMS = {"norm_1": "ln_1", "norm_2": "ln_2"}
 OUTSIDE = {

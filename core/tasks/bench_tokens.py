@@ -29,14 +29,14 @@ def bench_tokens(rounds: int, stop: StopToken) -> Stream:
     results: list[BenchMeasured] = []
     if stop.asked:
         return results
-    characters = CharTokenizer.learn(texts)
+    characters = CharTokenizer.train(texts)
     ids = {character: token_id for token_id, character in enumerate(characters.tokens)}
     subjects = {"a dictionary per character": _with_dictionary(ids, texts, size)}
     subjects["ours"] = _ours(characters, texts, size)
     results += yield from interleave("char", f"{size:.0f} MB", "MB/s", subjects, rounds, stop)
     if stop.asked:
         return results
-    bpe = BpeTokenizer.learn(_first(texts, LEARNED_FROM_MEGABYTES * MEGABYTE), VOCAB_SIZE)
+    bpe = BpeTokenizer.train(_first(texts, LEARNED_FROM_MEGABYTES * MEGABYTE), VOCAB_SIZE)
     exact = ExactEncoder(bpe.tokens[len(SPECIALS) : -len(ROLES)], bpe.merges)
     assert _same_ids(bpe, exact, texts)
     subjects = {

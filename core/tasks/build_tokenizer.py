@@ -28,13 +28,13 @@ from core.control import StopRequested, StopToken, until_stopped
 from core.corpus.library import Library, Passage
 from core.errors import DamagedDatasetError, DamagedRunError, EmptyCorpusError, UnknownDocumentError
 from core.events import DatasetBuilt, DatasetProgress, Event, LearningProgress, Notice, TokenizerBuilt
-from core.runs.files import clear_drafts_in, move_folder_into_place, telling_disk_errors, write_whole
+from core.runs.files import clear_drafts_in, move_folder_into_place, raising_disk_errors, write_whole
 from core.runs.folder import Workspace
 from core.tasks.unused_datasets import remove_unused, take_back
 from core.tokenizers.encoding import BATCH_CHARACTERS, Encoded, encode_passages
 from core.tokenizers.files import load_tokenizer, save_tokenizer
-from core.tokenizers.learning import learner_for, plain_texts
 from core.tokenizers.tokenizer import UNK, Tokenizer
+from core.tokenizers.trainers import plain_texts, trainer_for
 
 PROGRESS_EVENTS = 20
 LOCK_POLL_SECONDS = 0.2
@@ -70,7 +70,7 @@ def build_dataset(library: Library, config: RunConfig, workspace: Workspace, sto
     """Learn a tokenizer from the training text and write all text as tokens, unless an earlier run did.
 
     The data set appears under its name when it is whole. One process of a workspace builds at a time. Where the
-    library is changed meanwhile, the work begins again. Data sets that no run needs are removed at the end, and told.
+    library is changed meanwhile, the work begins again. Data sets that no run needs are removed at the end, with an event.
 
     Returns:
         The data set; None where `stop` was set before it was whole, and then nothing is left on the disk.
@@ -88,7 +88,7 @@ def build_dataset(library: Library, config: RunConfig, workspace: Workspace, sto
             "There are few documents, or very unequal ones, so the end of each is kept for validation."
         )
     lock = FileLock(workspace.datasets / ".building.lock", thread_local=False)
-    with telling_disk_errors(workspace.datasets):
+    with raising_disk_errors(workspace.datasets):
         if not (yield from _acquire(lock, stop)):
             return None
     try:
@@ -149,7 +149,7 @@ def dataset_name(library: Library, config: RunConfig) -> str:
 def _find(folder: Path, config: RunConfig, stop: StopToken) -> Stream:
     """The data set if it stands, with the events that say so.
 
-    None where it must be built, which is told if a damage is why, or where `stop` was set before that was known.
+    None where it must be built, with a notice where damage is why, or where `stop` was set before that was known.
     """
     started = time.perf_counter()
     take_back(folder)
@@ -174,7 +174,7 @@ def _build(library: Library, config: RunConfig, folder: Path, stop: StopToken) -
     started = time.perf_counter()
     building = folder.with_name(BUILDING + folder.name)
     try:
-        with telling_disk_errors(folder):
+        with raising_disk_errors(folder):
             building.mkdir()
             learned = yield from _learn(library, config, building, stop)
             if learned is None:
@@ -204,17 +204,17 @@ def _learn(
     """
     started = time.perf_counter()
     total = library.totals()
-    learner = learner_for(config.tokenizer, total.bytes, building / "learning.jsonl", stop)
-    with closing(learner):
+    trainer = trainer_for(config.tokenizer, total.bytes, building / "learning.jsonl", stop)
+    with closing(trainer):
         meter = Meter(total.characters)
         for text in plain_texts(_passages(library, config, "train", stop)):
-            learner.add(text)
+            trainer.add(text)
             if meter.advance(len(text)):
                 yield LearningProgress(meter.done, total.characters)
         if stop.asked:
             return None
         yield LearningProgress(total.characters, total.characters)
-        tokenizer = None if stop.asked else learner.finish()
+        tokenizer = None if stop.asked else trainer.finish()
     if tokenizer is None or stop.asked:
         return None
     learned = Learned(tokenizer, save_tokenizer(tokenizer, building / TOKENIZER_FILE))
@@ -243,7 +243,7 @@ def _encode(
 
 
 class Meter:
-    """Says when it is time to tell how far a work has come: about `PROGRESS_EVENTS` times.
+    """Says when a progress event is due: about `PROGRESS_EVENTS` times.
 
     Args:
         total: The work's size. It may turn out larger, or smaller: texts are cleaned on their way.

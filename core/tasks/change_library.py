@@ -1,4 +1,4 @@
-"""The wishes to change what the library holds. Each is one transaction, and returns what it changed."""
+"""The requests to change what the library holds. Each is one transaction, and returns what it changed."""
 
 from collections.abc import Generator, Sequence
 

@@ -52,7 +52,7 @@ def evaluate_sample(
 
 
 def _ask(model: OpenModel, question: str, stop: StopToken) -> str:
-    """The whole reply; its tokens are not told."""
+    """The whole reply; without an event for each token."""
     answer = ""
     for event in reply(model, [("user", question)], GREEDY, stop):
         if isinstance(event, ReplyEnded):

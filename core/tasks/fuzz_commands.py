@@ -1,6 +1,6 @@
 """What the fuzzer of workspaces asks of a workspace: the small finished one it damages, and a handful of commands.
 
-A command is the task behind it, with all that it tells reduced to what must be the same each time: no times, no sizes.
+A command is the task behind it, with all that it reports reduced to what must be the same each time: no times, no sizes.
 """
 
 import hashlib

@@ -7,10 +7,10 @@ checksum, and may change what they are about:
 - `library.sqlite`: another letter in a text is another text. Documents, search and new runs may differ.
 - `run.toml`: training and sampling settings are the user's to edit. How the run goes on may differ, and so may its
   line among the runs; what its model writes may not.
-- `events.jsonl`: a journal of what was told. What is read of it may differ; nothing else may.
+- `events.jsonl`: a journal of events. What is read of it may differ; nothing else may.
 
 A run whose files are damaged is listed as far as it can be read: its line may lack or step back, and no other may. Any
-other result is right only where a `Notice` that was not given before tells of it.
+other result is right only where a `Notice` that was not given before reports it.
 """
 
 import faulthandler
@@ -37,7 +37,7 @@ from core.tasks.workspace_damage import copy_for_a_look, damage_file
 SLOW_SECONDS = 10.0  # for a command that takes a part of one
 HANG_SECONDS = 100.0  # for a case; after these the process ends and says where it was
 MEMORY_BYTES = 4 * 2**30  # beyond what the program has taken: a changed number can ask for any amount
-TOLD_EVERY_SECONDS = 5.0
+REPORT_EVERY_SECONDS = 5.0
 STDERR = 2
 
 EQUAL, SENTENCE, NOTICED, MAY_DIFFER = "equal", "a sentence", "another with a notice", "another as it may"
@@ -65,7 +65,7 @@ def fuzz_workspace(
         kept: A folder for copies of damaged files that led to a finding.
 
     Returns:
-        How many cases there were, and how often the commands came to what. It is told now and then as well, and each
+        How many cases there were, and how often the commands came to what. It is yielded now and then as well, and each
         finding when it is made.
 
     Raises:
@@ -77,20 +77,22 @@ def fuzz_workspace(
     with tempfile.TemporaryDirectory(prefix="fuzz-") as folder, _limited_memory():
         whole = make_finished_workspace(Path(folder) / "whole")
         expected = _run_all(whole, Path(folder) / "expected", stop)
-        started = told = time.monotonic()
+        started = reported = time.monotonic()
         while time.monotonic() - started < seconds and not stop.asked:
             for finding in _case(whole, Path(folder) / "case", expected, number, seed, ends, stop):
                 findings.append(finding)
                 copy_for_a_look(Path(folder) / "case" / finding.file, kept / _kept_name(finding))
                 yield finding
             number += 1
-            if time.monotonic() - told > TOLD_EVERY_SECONDS:
-                told = time.monotonic()
+            if time.monotonic() - reported > REPORT_EVERY_SECONDS:
+                reported = time.monotonic()
                 yield _report(number - first, started, ends, findings)
     report = _report(number - first, started, ends, findings)
     yield report
     if findings:
-        raise FuzzFailedError(kept / _kept_name(findings[0]), f"{findings[0].command}: {findings[0].told}")
+        raise FuzzFailedError(
+            kept / _kept_name(findings[0]), f"{findings[0].command}: {findings[0].reported}"
+        )
     return report
 
 
@@ -160,10 +162,10 @@ def _outcome(command: Command, workspace: Workspace, stop: StopToken) -> Outcome
         outcome = Outcome(end.value, frozenset(notices))
     except UserFacingError as error:
         outcome = Outcome(sentence=error.message or type(error).__name__)
-    except Exception as error:  # the frame that looks for defects: it must hear of each
+    except Exception as error:  # the frame that looks for defects: it must learn of each
         where = traceback.extract_tb(error.__traceback__)[-1]
-        told = f"{type(error).__name__}: {error}"[:200]
-        outcome = Outcome(defect=f"{told} ({Path(where.filename).name}, line {where.lineno})")
+        reported = f"{type(error).__name__}: {error}"[:200]
+        outcome = Outcome(defect=f"{reported} ({Path(where.filename).name}, line {where.lineno})")
     seconds = time.monotonic() - started
     if seconds > SLOW_SECONDS:
         return Outcome(defect=f"it took {seconds:.0f} s")

@@ -1,4 +1,4 @@
-"""The wishes to see what the library holds: its rows, a document's text, and where words are found."""
+"""The requests to see what the library holds: its rows, a document's text, and where words are found."""
 
 from collections.abc import Generator
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The wish to see which runs there are."""
+"""The request to see which runs there are."""
 
 from collections.abc import Generator
 from dataclasses import dataclass

@@ -6,7 +6,7 @@ from pathlib import Path
 from core.config.corpus import ImportConfig
 from core.control import StopToken
 from core.events import Event, FileWritten, ImportFinished
-from core.runs.files import telling_disk_errors, write_whole
+from core.runs.files import raising_disk_errors, write_whole
 from core.runs.folder import Workspace
 from core.tasks.import_files import import_files
 
@@ -45,7 +45,7 @@ def _sample_files() -> Iterator[tuple[str, bytes]]:
 
 def _write(path: Path, content: bytes) -> None:
     """The file stands with this content afterwards; one that does already is left as it is."""
-    with telling_disk_errors(path):
+    with raising_disk_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.is_file() and path.read_bytes() == content:
             return

@@ -1,4 +1,4 @@
-"""The wish "open a model": a checkpoint of a run, in memory and ready to write."""
+"""The request "open a model": a checkpoint of a run, in memory and ready to write."""
 
 import time
 from collections.abc import Generator
@@ -71,13 +71,13 @@ def open_model(
     return model
 
 
-def _move(model: "Transformer", wish: str) -> None:
+def _move(model: "Transformer", requested: str) -> None:
     """Put a model that is on the processor where it writes fastest."""
     import torch
 
     from core.training.precision import choose_device
 
     try:
-        model.to(choose_device(wish) or "cpu")
+        model.to(choose_device(requested) or "cpu")
     except torch.OutOfMemoryError:  # a part of it can be there already
         model.to("cpu")

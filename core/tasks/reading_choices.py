@@ -12,7 +12,7 @@ from core.documents.ocr import installed_languages
 from core.documents.text_fields import TextField, list_text_fields
 from core.events import Event
 
-POLL_SECONDS = 0.1  # how soon a stop is heard
+POLL_SECONDS = 0.1  # how soon a stop is noticed
 KIND_TITLES: dict[str, str] = KINDS  # for the window, which sees documents through tasks only
 
 

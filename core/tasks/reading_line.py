@@ -38,7 +38,7 @@ from core.events import (
     QueuedFile,
 )
 
-POLL_SECONDS = 0.1  # how soon a stop is heard while all readers are busy
+POLL_SECONDS = 0.1  # how soon a stop is noticed while all readers are busy
 QUEUED_AT_ONCE = 1000  # files in one event
 MOST_HELD_CHARACTERS = 64_000_000  # of documents that wait for their scanned pages
 
@@ -294,7 +294,7 @@ def queued(file: FoundFile) -> QueuedFile:
 
 
 def queued_events(files: Sequence[FoundFile]) -> Iterator[FilesQueued]:
-    """The files that wait, told in events of no more than a thousand."""
+    """The files that wait, reported in events of no more than a thousand."""
     for first in range(0, len(files), QUEUED_AT_ONCE):
         yield FilesQueued(tuple(map(queued, files[first : first + QUEUED_AT_ONCE])))
 

@@ -1,4 +1,4 @@
-"""The wishes "go on with this text" and "answer me": a model's words as a stream of events."""
+"""The requests "go on with this text" and "answer me": a model's words as a stream of events."""
 
 from collections.abc import Generator, Sequence
 

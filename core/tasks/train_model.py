@@ -1,4 +1,4 @@
-"""The wish "train a model": from the library's documents to a run with checkpoints, as a stream of events.
+"""The request "train a model": from the library's documents to a run with checkpoints, as a stream of events.
 
 torch is imported only when the stream is asked for its first event, so that a window can import this file.
 """
@@ -28,7 +28,7 @@ from core.errors import (
 )
 from core.events import CheckpointSaved, Evaluated, Event, Notice, RunEnded
 from core.runs.catalog import Catalog, is_run, read_config
-from core.runs.files import telling_disk_errors, write_whole
+from core.runs.files import raising_disk_errors, write_whole
 from core.runs.folder import RunFolder, Workspace
 from core.runs.journal import Journal, has_ended, read_events, rewind
 from core.runs.pointers import POINTERS, pointed_step
@@ -101,7 +101,7 @@ def resume_run(workspace: Workspace, name: str, changes: dict[str, Any], stop: S
 def _held(folder: RunFolder) -> Iterator[None]:
     """Keep other processes from training this run."""
     lock = FileLock(folder.lock, thread_local=False)
-    with telling_disk_errors(folder.root):
+    with raising_disk_errors(folder.root):
         folder.root.mkdir(parents=True, exist_ok=True)
         try:
             lock.acquire(timeout=LOOK_SECONDS)
@@ -117,7 +117,7 @@ def _held(folder: RunFolder) -> Iterator[None]:
 
 def _lay_out(folder: RunFolder, dataset: Dataset) -> None:
     """Write what a run needs before it can begin; it is one from when `_train` adds its settings."""
-    with telling_disk_errors(folder.root):
+    with raising_disk_errors(folder.root):
         folder.checkpoints.mkdir(exist_ok=True)
     write_whole(folder.tokenizer, dataset.tokenizer.read_bytes())
     write_whole(folder.dataset, dataset.to_json())
@@ -212,7 +212,7 @@ def _train(
     from core.tasks.training_run import evaluation_was_missed, run_session  # here, because these import torch
     from core.tasks.training_session import open_session
 
-    with telling_memory_errors():
+    with raising_memory_errors():
         try:
             session = yield from open_session(workspace, folder, config, dataset, stop)
         except StopRequested:
@@ -220,7 +220,7 @@ def _train(
         except RunFinishedError:
             if has_ended(folder.events) or config != read_config(folder):
                 raise
-            return (yield from _finish_journal(folder))  # it was killed before it could tell of its end
+            return (yield from _finish_journal(folder))  # it was killed before its end was in the journal
         if session is None:
             return (yield from _stopped(folder))
         write_whole(folder.config, run_to_toml(config))  # only now: a choice that was refused leaves no trace
@@ -242,15 +242,15 @@ def _train(
 def _journal_until(folder: RunFolder, step: int, evaluates_again: bool = False) -> Iterator[Journal]:
     """The run's journal as it was after a step, or before that step's evaluation, open for what comes next."""
     rewind(folder.events, step, evaluates_again)
-    told = {event.step for event in read_events(folder.events) if isinstance(event, CheckpointSaved)}
+    reported = {event.step for event in read_events(folder.events) if isinstance(event, CheckpointSaved)}
     with Journal(folder.events) as journal:
-        for saved in missing_saves(folder, told, until=step - evaluates_again) if step else ():
+        for saved in missing_saves(folder, reported, until=step - evaluates_again) if step else ():
             journal.append(saved)
         yield journal
 
 
 def _finish_journal(folder: RunFolder) -> Stream:
-    """The end of a run that has taken all its steps, told late."""
+    """The end of a run that has taken all its steps, written late."""
     step = pointed_step(folder, "last") or 0
     state = read_state(folder.checkpoint(step))
     ended = RunEnded(folder.name, step, "finished", state.best_val_loss, state.seconds)
@@ -262,7 +262,7 @@ def _finish_journal(folder: RunFolder) -> Stream:
 
 
 def _check_kept(folder: RunFolder, step: int) -> None:
-    """See that what is told to be done is there.
+    """See that what was reported as saved is there.
 
     Raises:
         WorkspaceGoneError: Somebody removed it while the run was under way.
@@ -279,7 +279,7 @@ def _stopped(folder: RunFolder) -> Stream:
 
 
 @contextmanager
-def telling_memory_errors() -> Iterator[None]:
+def raising_memory_errors() -> Iterator[None]:
     """Turn torch's ways to say that memory is full into a sentence.
 
     Raises:

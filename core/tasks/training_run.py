@@ -29,7 +29,7 @@ def run_session(session: Session, stop: StopToken) -> Generator[Event, None, Non
     """Train to the plan's end or until `stop` is set; `RunEnded` comes last.
 
     A checkpoint follows every evaluation, and the step at which a run is stopped. An evaluation or sample that a
-    stop cuts off is not told; a run that is resumed makes up for it before it takes the next step.
+    stop cuts off yields no event; a run that is resumed makes up for it before it takes the next step.
     """
     started = time.perf_counter()
     yield _prepared(session)
@@ -38,7 +38,7 @@ def run_session(session: Session, stop: StopToken) -> Generator[Event, None, Non
         complete = yield from _look_and_save(session, stop)
     saved_step = session.progress.step
     for done in train(
-        session.learner, session.batch_at, session.training, session.plan, session.progress, stop
+        session.train_state, session.batch_at, session.training, session.plan, session.progress, stop
     ):
         yield done
         if _evaluation_is_due(session):
@@ -101,7 +101,7 @@ def _evaluated(session: Session, stop: StopToken) -> Evaluated | None:
         session.model,
         session.val_batches(),
         session.byte_lengths,
-        session.learner.precision,
+        session.train_state.precision,
         session.progress.step,
         stop,
     )
@@ -115,7 +115,7 @@ def _evaluated(session: Session, stop: StopToken) -> Evaluated | None:
 def _sample(session: Session, stop: StopToken) -> SampleWritten | None:
     """What the model writes now, after the run's fixed prompt and with its seed; None where `stop` was set meanwhile.
 
-    Half a sample is never told: a run that was stopped here should read like one that was not.
+    Half a sample yields no event: a run that was stopped here should read like one that was not.
     """
     prompt = _sample_prompt(session)
     config = session.config.sampling.model_copy(
@@ -145,7 +145,7 @@ def _sample_prompt(session: Session) -> list[int]:
 
 def _save(session: Session, val_loss: float | None) -> CheckpointSaved:
     started = time.perf_counter()
-    progress, precision = session.progress, session.learner.precision
+    progress, precision = session.progress, session.train_state.precision
     state = CheckpointState(
         step=progress.step,
         tokens=progress.tokens,
@@ -169,7 +169,7 @@ def _save(session: Session, val_loss: float | None) -> CheckpointSaved:
     place = save_checkpoint(
         session.folder,
         model_weights(session.model),
-        optimizer_tensors(session.learner.optimizer, session.model),
+        optimizer_tensors(session.train_state.optimizer, session.model),
         state,
         session.training.keep_checkpoints,
     )
@@ -190,6 +190,6 @@ def _prepared(session: Session) -> RunPrepared:
         steps_per_epoch=session.plan.windows_per_epoch / windows_per_step(training),
         tokens_per_step=windows_per_step(training) * session.config.model.context_length,
         device=session.device.type,
-        precision=session.learner.precision.name,
+        precision=session.train_state.precision.name,
         seed=training.seed,
     )

@@ -23,11 +23,11 @@ from core.runs.folder import RunFolder, Workspace
 from core.runs.loading import load_model, read_optimizer
 from core.runs.pointers import checkpoint_steps, pointed_step, state_or_none
 from core.runs.state import CheckpointState
+from core.tasks.choose_precision import choose_precision
 from core.tasks.run_plan import higher_limits, new_plan, plan_on, windows_of
-from core.tasks.settle_precision import settle_precision
 from core.tokenizers.files import load_tokenizer
 from core.tokenizers.tokenizer import Tokenizer, byte_lengths
-from core.training.loop import Batch, Learner, Plan, Progress, accumulate_gradients
+from core.training.loop import Batch, Plan, Progress, TrainState, accumulate_gradients
 from core.training.optimizer import make_optimizer, restore_optimizer
 from core.training.precision import Precision, PrecisionName, choose_device
 
@@ -41,7 +41,7 @@ class Session:
     dataset: Dataset
     tokenizer: Tokenizer
     model: Transformer
-    learner: Learner
+    train_state: TrainState
     plan: Plan
     progress: Progress
     best_val_loss: float | None = None
@@ -118,12 +118,12 @@ def open_session(
     if pointed_step(folder, "last") is None:
         plan = new_plan(config, dataset, Progress())
         model = Transformer(config.model, tokenizer.vocab_size, config.training.seed).to(device)
-        precision = yield from settle_precision(model, config, dataset, workspace, stop)
+        precision = yield from choose_precision(model, config, dataset, workspace, stop)
         if precision is None:
             return None
-        learner = _learner(model, config, precision)
+        train_state = _train_state(model, config, precision)
         session: Session | None = Session(
-            folder, config, dataset, tokenizer, model, learner, plan, Progress()
+            folder, config, dataset, tokenizer, model, train_state, plan, Progress()
         )
     else:
         session = yield from _restored(workspace, folder, config, dataset, device, stop)
@@ -134,7 +134,7 @@ def open_session(
             "longer: the learning rate only rises, and never reaches its height."
         )
     if session is not None and config.training.compile:
-        yield Notice("The model is being compiled, which can take minutes; a stop is heard after that.")
+        yield Notice("The model is being compiled, which can take minutes; a stop is noticed after that.")
         _compile(session)
     return session
 
@@ -149,7 +149,7 @@ def _compile(session: Session) -> None:
 
     session.model.train().compile()
     try:
-        accumulate_gradients(session.model, [session.batch_at(0)], session.learner.precision, StopToken())
+        accumulate_gradients(session.model, [session.batch_at(0)], session.train_state.precision, StopToken())
     except TorchDynamoException as cause:
         raise CompileFailedError(str(cause).partition("\n")[0]) from cause
     finally:
@@ -181,13 +181,15 @@ def _restored(
     if state.step == plan.steps and looked:
         raise RunFinishedError(folder.name, state.step, higher_limits(config.training, plan, progress))
     model = loaded.model.to(device)
-    precision = yield from settle_precision(model, config, dataset, workspace, stop, state.precision)
+    precision = yield from choose_precision(model, config, dataset, workspace, stop, state.precision)
     if precision is None:
         return None
-    learner = _learner(model, config, precision)
-    restore_optimizer(learner.optimizer, model, read_optimizer(folder.checkpoint(state.step), state, stop))
+    train_state = _train_state(model, config, precision)
+    restore_optimizer(
+        train_state.optimizer, model, read_optimizer(folder.checkpoint(state.step), state, stop)
+    )
     if state.scaler:  # empty where the run did not scale its loss until now
-        learner.precision.scaler.load_state_dict(state.scaler)
+        train_state.precision.scaler.load_state_dict(state.scaler)
     best_val_loss, best_step = _best(folder, state)
     return Session(
         folder,
@@ -195,7 +197,7 @@ def _restored(
         dataset,
         loaded.tokenizer,
         model,
-        learner,
+        train_state,
         plan,
         progress,
         best_val_loss,
@@ -214,5 +216,5 @@ def _best(folder: RunFolder, state: CheckpointState) -> tuple[float | None, int 
     return best_state.val_loss, best_state.step
 
 
-def _learner(model: Transformer, config: RunConfig, precision: PrecisionName) -> Learner:
-    return Learner(model, make_optimizer(model, config.training), Precision(precision, model.device))
+def _train_state(model: Transformer, config: RunConfig, precision: PrecisionName) -> TrainState:
+    return TrainState(model, make_optimizer(model, config.training), Precision(precision, model.device))

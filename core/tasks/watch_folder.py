@@ -1,4 +1,4 @@
-"""The wish "watch this folder": what is new or changed in it, told once it is no longer being written."""
+"""The request "watch this folder": what is new or changed in it, once it is no longer being written."""
 
 import tempfile
 import time
@@ -17,10 +17,10 @@ from core.runs.folder import Workspace
 from core.system_errors import absolute_path
 from core.tasks.import_files import OWN_FILES_LEFT_OUT, own_files
 
-POLL_MS = 200  # how soon a stop is heard, and how often files are asked whether they grow
+POLL_MS = 200  # how soon a stop is noticed, and how often files are asked whether they grow
 QUIET_SECONDS = 1.0  # a file that has not changed for so long is whole
 MOST_AT_ONCE = 500  # paths in one event
-STEP_MS = 50  # how long nothing may happen before changes are told
+STEP_MS = 50  # how long nothing may happen before changes are reported
 # Between two searches of the folder, where changes were lost. In a folder whose own name is no UTF-8, each search loses
 # some again.
 RESCAN_SECONDS = 5.0
@@ -30,7 +30,7 @@ DELETED = 3  # as watchfiles numbers changes
 def watch_folder(
     workspace: Workspace, folder: Path, stop: StopToken
 ) -> Generator[FilesChanged | Notice, None, None]:
-    """Tell of files below `folder` that the library lacks or has in an older form, until asked to stop.
+    """Report files below `folder` that the library lacks or has in an older form, until asked to stop.
 
     Begins with those that changed while nobody watched. Hidden files, and the workspace's own, are left alone, as in
     every import; a notice says so where the workspace lies there, or the folder is one of its own.
@@ -38,7 +38,7 @@ def watch_folder(
     Raises:
         MissingPathError: The folder is not there, or not any more.
     """
-    folder = absolute_path(folder)  # the watcher tells absolute paths
+    folder = absolute_path(folder)  # the watcher reports absolute paths
     if not folder.is_dir():
         raise MissingPathError(folder)
     growing = Growing()
@@ -75,15 +75,17 @@ class Growing:
 
     def __init__(self) -> None:
         self._seen: dict[Path, tuple[tuple[int, int], float]] = {}  # size and time, and since when
-        self._told: dict[Path, tuple[int, int]] = {}
+        self._reported: dict[Path, tuple[int, int]] = {}
 
     def add(self, paths: Iterable[Path]) -> None:
         for path in paths:
             self._seen[path] = ((-1, -1), 0.0)
 
     def untold(self, paths: Iterable[Path]) -> Iterator[Path]:
-        """Those that are not waited for, and were not told as they are now."""
-        return (path for path in paths if path not in self._seen and self._told.get(path, ()) != _stamp(path))
+        """Those that are not waited for, and were not reported as they are now."""
+        return (
+            path for path in paths if path not in self._seen and self._reported.get(path, ()) != _stamp(path)
+        )
 
     def take_still(self) -> list[str]:
         """The ledger paths of files that are whole now. Those that went away meanwhile are forgotten."""
@@ -96,7 +98,7 @@ class Growing:
                 self._seen[path] = (stamp, now)
             elif now - since >= QUIET_SECONDS:
                 del self._seen[path]
-                self._told[path] = stamp
+                self._reported[path] = stamp
                 still.append(ledger_path(Source(path)))
         return sorted(still)
 
@@ -104,7 +106,7 @@ class Growing:
 def _changes(folder: Path, left_out: LeftOut) -> Iterator[list[Path] | None]:
     """Files that were added or written since the last time this was asked, or nothing after `POLL_MS`.
 
-    None where changes were lost: a watcher that meets a name that is no UTF-8 tells nothing more, and the next one
+    None where changes were lost: a watcher that meets a name that is no UTF-8 reports nothing more, and the next one
     takes its place.
     """
     # Here: the window imports this module at its start.
@@ -123,22 +125,22 @@ def _changes(folder: Path, left_out: LeftOut) -> Iterator[list[Path] | None]:
             is_first = False
             try:
                 while True:
-                    told = watcher.watch(POLL_MS, STEP_MS, POLL_MS, None)
-                    if isinstance(told, set):
-                        inside = {_below(watched, path) for change, path in told if change != DELETED}
-                        yield _files_told(inside, folder, left_out)
+                    changes = watcher.watch(POLL_MS, STEP_MS, POLL_MS, None)
+                    if isinstance(changes, set):
+                        inside = {_below(watched, path) for change, path in changes if change != DELETED}
+                        yield _changed_files(inside, folder, left_out)
                     else:
                         yield []
             except WatchfilesRustInternalError:
                 continue
 
 
-def _below(watched: Path, told: str) -> Path:
-    """What a watcher tells, as a path from the watched folder on.
+def _below(watched: Path, changed: str) -> Path:
+    """What a watcher reports, as a path from the watched folder on.
 
-    Some systems tell it by another path to the same folder, without links: /private/tmp for /tmp.
+    Some systems report it by another path to the same folder, without links: /private/tmp for /tmp.
     """
-    path = Path(told)
+    path = Path(changed)
     return path.relative_to(watched if path.is_relative_to(watched) else watched.resolve())
 
 
@@ -154,7 +156,7 @@ def _path_in_utf_8(folder: Path) -> Iterator[Path]:
         yield link
 
 
-def _files_told(touched: set[Path], folder: Path, left_out: LeftOut) -> list[Path]:
+def _changed_files(touched: set[Path], folder: Path, left_out: LeftOut) -> list[Path]:
     visible = [path for path in sorted(touched) if not any(part.startswith(".") for part in path.parts)]
     return [file for path in visible for file in _files_at(folder / path, left_out)]
 

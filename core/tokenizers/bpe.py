@@ -1,7 +1,7 @@
 """Byte-level byte-pair encoding with GPT-2's pattern, learned with the `tokenizers` library: it can write any text.
 
 The library's own vocabulary holds the learned tokens only, so its ids are ours less the special tokens. It never
-hears of `<eos>` and its like; otherwise their strings in a plain text, or a merge that happens to spell one,
+knows of `<eos>` and its like; otherwise their strings in a plain text, or a merge that happens to spell one,
 would become a special token.
 """
 
@@ -15,7 +15,7 @@ from tokenizers import Tokenizer as Engine
 from tokenizers import models, pre_tokenizers, trainers
 
 from core.tokenizers.bpe_encoders import Encoder, ExactEncoder, FastEncoder, is_ranked
-from core.tokenizers.pieces import cut
+from core.tokenizers.chunks import cut
 from core.tokenizers.tokenizer import ROLES, SPECIALS, IdArray, Tokenizer
 
 LEAST_COUNT = 2  # a pair that occurs once is not worth a token
@@ -37,7 +37,7 @@ class BpeTokenizer(Tokenizer):
         self._bytes = [b""] * len(SPECIALS) + [_as_bytes(token) for token in learned] + [b""] * len(ROLES)
 
     @classmethod
-    def learn(cls, texts: Iterable[str], vocab_size: int) -> Self:
+    def train(cls, texts: Iterable[str], vocab_size: int) -> Self:
         """Merge the most frequent pair of tokens again and again.
 
         Args:
@@ -54,15 +54,15 @@ class BpeTokenizer(Tokenizer):
             initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
             show_progress=False,
         )
-        # the library gathers 256 texts before it counts: pieces keep that small
-        engine.train_from_iterator((piece for text in texts for piece in cut(_whole(text))), trainer)
+        # the library gathers 256 texts before it counts: chunks keep that small
+        engine.train_from_iterator((chunk for text in texts for chunk in cut(_whole(text))), trainer)
         return cls(*_learned(engine))
 
     def encode_all(self, texts: Sequence[str]) -> list[IdArray]:
-        pieces = [list(cut(_whole(text))) for text in texts]
-        flat = [piece for of_text in pieces for piece in of_text]
+        chunks = [list(cut(_whole(text))) for text in texts]
+        flat = [chunk for of_text in chunks for chunk in of_text]
         encoded = iter(self._encoder.encode(flat))
-        return [_joined([next(encoded) for _ in of_text]) for of_text in pieces]
+        return [_joined([next(encoded) for _ in of_text]) for of_text in chunks]
 
     def token_bytes(self, token_id: int) -> bytes:
         return self._bytes[token_id]

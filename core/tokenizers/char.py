@@ -27,7 +27,7 @@ class CharTokenizer(Tokenizer):
         self._ascii = _byte_table(self._ids[:ASCII])
 
     @classmethod
-    def learn(cls, texts: Iterable[str]) -> Self:
+    def train(cls, texts: Iterable[str]) -> Self:
         """The vocabulary of every character that occurs in `texts`."""
         characters = CharacterSet()
         for text in texts:

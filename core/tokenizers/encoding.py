@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from core.tokenizers.pieces import cut
+from core.tokenizers.chunks import cut
 from core.tokenizers.tokenizer import EOS, IdArray, Tokenizer, encode_parts, split_markers
 
 BATCH_CHARACTERS = 1_000_000

@@ -6,7 +6,7 @@ from core.tokenizers.tokenizer import Tokenizer
 
 
 class StreamingDecoder:
-    """What the pushed ids add to the text; all pieces together are `tokenizer.decode` of all ids.
+    """What the pushed ids add to the text; all chunks together are `tokenizer.decode` of all ids.
 
     Args:
         tokenizer: Whose ids are pushed.

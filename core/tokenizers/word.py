@@ -23,7 +23,7 @@ class WordTokenizer(Tokenizer):
         self._bytes = [b""] * len(SPECIALS) + [f" {word}".encode() for word in words] + [b""] * len(ROLES)
 
     @classmethod
-    def learn(cls, texts: Iterable[str], vocab_size: int) -> Self:
+    def train(cls, texts: Iterable[str], vocab_size: int) -> Self:
         """The most frequent words, most frequent first, those of equal number in code-point order.
 
         Args:
@@ -37,7 +37,7 @@ class WordTokenizer(Tokenizer):
 
     @classmethod
     def from_counts(cls, counts: Iterable[tuple[str, int]], vocab_size: int) -> Self:
-        """The vocabulary that `learn` makes of texts in which each word occurs so often."""
+        """The vocabulary that `train` makes of texts in which each word occurs so often."""
         room = vocab_size - len(SPECIALS) - len(ROLES)
         ranked = nsmallest(room, ((-count, word) for word, count in counts))
         return cls((*SPECIALS, *(word for _, word in ranked), *ROLES))

@@ -1,4 +1,4 @@
-"""How a stop is heard inside a forward or backward pass, which can take half a minute on a processor."""
+"""How a stop is noticed inside a forward or backward pass, which can take half a minute on a processor."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

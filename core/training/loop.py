@@ -32,7 +32,7 @@ LEAST_SCALE = 1.0  # a float16 loss that overflows unscaled will not get better 
 
 
 @dataclass(frozen=True, slots=True)
-class Learner:
+class TrainState:
     """What a step changes, and the number format in which it does."""
 
     model: nn.Module
@@ -61,7 +61,7 @@ class Progress:
 
 
 def train(
-    learner: Learner,
+    train_state: TrainState,
     batch_at: BatchAt,
     config: TrainingConfig,
     plan: Plan,
@@ -77,7 +77,7 @@ def train(
     Raises:
         TrainingDivergedError: A loss or gradient is not finite; the weights are those of the step before.
     """
-    model, optimizer = learner.model, learner.optimizer
+    model, optimizer = train_state.model, train_state.optimizer
     model.train()
     while progress.step < plan.steps and not stop.asked:
         started = time.perf_counter()
@@ -86,12 +86,12 @@ def train(
         set_learning_rate(optimizer, learning_rate)
         batches = [batch_at(progress.windows + number * config.batch_size) for number in range(passes)]
         try:
-            loss, grad_norm = finite_gradients(learner, batches, config, step, stop)
+            loss, grad_norm = finite_gradients(train_state, batches, config, step, stop)
         except StopRequested:
             optimizer.zero_grad(set_to_none=True)
             return
-        learner.precision.scaler.step(optimizer)
-        learner.precision.scaler.update()
+        train_state.precision.scaler.step(optimizer)
+        train_state.precision.scaler.update()
         optimizer.zero_grad(set_to_none=True)
         seconds = time.perf_counter() - started
         tokens = sum(counted_tokens(y) for _, y in batches)
@@ -112,7 +112,7 @@ def train(
 
 
 def finite_gradients(
-    learner: Learner, batches: Sequence[Batch], config: TrainingConfig, step: int, stop: StopToken
+    train_state: TrainState, batches: Sequence[Batch], config: TrainingConfig, step: int, stop: StopToken
 ) -> tuple[float, float]:
     """Leave clipped gradients in the model; give the loss and the gradient's norm before clipping.
 
@@ -123,7 +123,7 @@ def finite_gradients(
         TrainingDivergedError: The loss or the gradient is not finite, and no smaller scale would help.
         StopRequested: `stop` was set; gradients can be there in part.
     """
-    model, optimizer, precision = learner.model, learner.optimizer, learner.precision
+    model, optimizer, precision = train_state.model, train_state.optimizer, train_state.precision
     while True:
         seed_dropout(config.seed, step)
         loss = accumulate_gradients(model, batches, precision, stop)

@@ -49,7 +49,7 @@ def _logits_and_labels(model: nn.Module, x: Tensor, y: Tensor) -> Iterator[tuple
     """Logits (N, V) and labels (N,) of all positions; in chunks where all at once would be large.
 
     At a vocabulary of 50,257 the head and its loss are a third of a pass: in chunks they need less memory on the
-    way back, and a stop is heard between two of them.
+    way back, and a stop is noticed between two of them.
     """
     if is_compiled(model) or not isinstance(model, Transformer):
         yield model(x).flatten(0, 1), y.flatten()

@@ -89,9 +89,9 @@ def gpu_format(device: torch.device) -> PrecisionName:
     return "bfloat16" if torch.cuda.is_bf16_supported(including_emulation=False) else "float16"
 
 
-def choose_device(wish: str) -> torch.device | None:
+def choose_device(requested: str) -> torch.device | None:
     """The device of that name, or the best there is for "auto"; None where it is not to be had."""
     available = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
-    if wish == "auto":
-        wish = next(name for name in ("cuda", "mps", "cpu") if available[name])
-    return torch.device(wish) if available[wish] else None
+    if requested == "auto":
+        requested = next(name for name in ("cuda", "mps", "cpu") if available[name])
+    return torch.device(requested) if available[requested] else None

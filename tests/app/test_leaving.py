@@ -19,7 +19,7 @@ class Busy(MainWindow):
     def show(self):
         super().show()
         self.tabs.setCurrentIndex(1)
-        job = self.lanes.start("watch", task)
+        job = self.queues.start("watch", task)
         job.arrived.connect(self.go)
 
     def go(self, events):

@@ -46,8 +46,8 @@ def window(qtbot, workspace):
 
 def leave(qtbot, window):
     """Close a window for good, once the last job has told it of its end."""
-    window.lanes.close_down()
-    qtbot.waitUntil(window.lanes.at_rest)
+    window.queues.close_down()
+    qtbot.waitUntil(window.queues.at_rest)
     window.close()
     window.deleteLater()
     QCoreApplication.sendPostedEvents(window, QEvent.Type.DeferredDelete)
@@ -91,15 +91,15 @@ def test_it_opens_as_it_was_left(qtbot, window, workspace):
 
 
 def test_a_chosen_appearance_is_asked_for_and_remembered(qtbot, window, workspace):
-    with qtbot.waitSignal(window.appearance_wished) as wished:
-        window.menus.appearance_wished.emit("dark")
+    with qtbot.waitSignal(window.appearance_requested) as wished:
+        window.menus.appearance_requested.emit("dark")
     assert wished.args == ["dark"]
     assert WindowSettings(workspace.root).appearance == "dark"
 
 
 def test_reporting_a_problem_copies_versions_and_log(window, workspace):
     (workspace.root / "studio.log").write_text("the last words", encoding="utf-8")
-    window.menus.report_wished.emit()
+    window.menus.report_requested.emit()
     report = QGuiApplication.clipboard().text()
     assert "torch" in report
     assert "the last words" in report
@@ -168,7 +168,7 @@ def test_the_chosen_cleaning_reaches_the_form_of_a_run(window):
 
 
 def test_quiet_work_does_not_keep_the_window_from_closing(window):
-    window.lanes.start("watch", endless)
+    window.queues.start("watch", endless)
     assert window.close()
     assert window.question is None
 
@@ -179,7 +179,7 @@ def test_an_idle_window_closes_without_a_question(window):
 
 
 def test_closing_during_a_job_asks_once(qtbot, window):
-    window.lanes.start("training", endless)
+    window.queues.start("training", endless)
     assert not window.close()
     question = window.question
     assert "training" in question.text()
@@ -190,26 +190,26 @@ def test_closing_during_a_job_asks_once(qtbot, window):
 
 
 def test_keep_running_keeps_the_window_and_the_job(qtbot, window):
-    job = window.lanes.start("training", endless)
+    job = window.queues.start("training", endless)
     window.close()
     qtbot.mouseClick(button(window, "Keep"), Qt.MouseButton.LeftButton)
     assert window.isVisible()
-    assert window.lanes.active() == ["training"]
+    assert window.queues.active() == ["training"]
     assert window.question is None
-    with qtbot.waitSignal(window.lanes.idle):
+    with qtbot.waitSignal(window.queues.idle):
         job.stop()
     assert window.isVisible()
 
 
 def test_stop_and_close_waits_for_the_step_and_then_closes(qtbot, window):
     ended = []
-    window.lanes.start("training", endless).ended.connect(ended.append)
-    window.lanes.start("corpus", endless)
+    window.queues.start("training", endless).ended.connect(ended.append)
+    window.queues.start("corpus", endless)
     window.close()
     qtbot.mouseClick(button(window, "Stop"), Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: not window.isVisible())
     assert ended == [None]
-    assert window.lanes.active() == []
+    assert window.queues.active() == []
 
 
 @pytest.fixture
@@ -221,7 +221,7 @@ def stuck(window):
         yield 0
         may_end.wait(20)
 
-    window.lanes.start("training", hangs)
+    window.queues.start("training", hangs)
     window.stop_and_close()
     yield
     may_end.set()
@@ -233,7 +233,7 @@ def test_a_window_that_waits_for_a_step_can_be_closed_now(qtbot, window, stuck):
     assert "has not come to the end" in window.question.informativeText()
     qtbot.mouseClick(button(window, "now"), Qt.MouseButton.LeftButton)
     assert not window.isVisible()
-    assert "training" in window.lanes.at_work()  # `run` looks at it
+    assert "training" in window.queues.at_work()  # `run` looks at it
 
 
 def test_waiting_on_keeps_the_window_until_the_step_has_ended(qtbot, window, stuck):
@@ -244,9 +244,9 @@ def test_waiting_on_keeps_the_window_until_the_step_has_ended(qtbot, window, stu
 
 
 def test_a_job_that_ends_under_the_question_needs_no_stopping(qtbot, window):
-    job = window.lanes.start("training", endless)
+    job = window.queues.start("training", endless)
     window.close()
-    with qtbot.waitSignal(window.lanes.idle):
+    with qtbot.waitSignal(window.queues.idle):
         job.stop()
     qtbot.mouseClick(button(window, "Stop"), Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: not window.isVisible())
@@ -254,7 +254,7 @@ def test_a_job_that_ends_under_the_question_needs_no_stopping(qtbot, window):
 
 def test_asked_from_outside_it_stops_and_closes_without_a_question(qtbot, window):
     ended = []
-    window.lanes.start("training", endless).ended.connect(ended.append)
+    window.queues.start("training", endless).ended.connect(ended.append)
     window.stop_and_close()
     assert window.question is None
     qtbot.waitUntil(lambda: not window.isVisible())
@@ -262,7 +262,7 @@ def test_asked_from_outside_it_stops_and_closes_without_a_question(qtbot, window
 
 
 def test_asked_from_outside_the_standing_question_goes_away(qtbot, window):
-    window.lanes.start("training", endless)
+    window.queues.start("training", endless)
     window.close()
     window.stop_and_close()
     assert window.question is None
@@ -423,7 +423,7 @@ def test_a_tick_walks_over_no_runs(qtbot, window, workspace, monkeypatch):
         library.record("/docs/a.txt", Digested(document, digest_text("baa")), 3)
     window.corpus.library.refresh()
     qtbot.waitUntil(lambda: not window.train_tab.empty_corpus.isVisibleTo(window.train_tab))
-    qtbot.waitUntil(window.lanes.at_rest, timeout=15_000)
+    qtbot.waitUntil(window.queues.at_rest, timeout=15_000)
     walks = []
     monkeypatch.setattr(Catalog, "runs", walks.append)
     window.corpus.library.include([1], False)

@@ -83,7 +83,7 @@ def test_no_label_of_a_dialog_guesses_a_format(qtbot, window, tmp_path, hostile)
     fields = [field(hostile)]
     box = failure_box(WorkspaceError(hostile, hostile))
     qtbot.addWidget(box)
-    window.menus.about_wished.emit()
+    window.menus.about_requested.emit()
     window._ask(*STILL_AT_WORK)
     dialogs = [
         FieldsDialog(["/a"], fields, window),

@@ -1,10 +1,15 @@
-"""A workspace of version 0.1, as it was on somebody's disk: every later version opens it and goes on with it."""
+"""Workspaces as they were on somebody's disk: every later version opens them and goes on with them.
+
+`0.1` was written by that version. `0.1-format-2` has checkpoints of format 2, under the names that tensors, settings and
+files had then.
+"""
 
 import json
 import shutil
 from pathlib import Path
 
 import pytest
+from safetensors import safe_open
 
 from core.config.toml import with_settings
 from core.control import StopToken
@@ -14,7 +19,7 @@ from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
 from core.tasks.train_model import resume_run, train_model
 
-OLD = Path(__file__).parents[1] / "workspaces" / "0.1"
+WORKSPACES = Path(__file__).parents[1] / "workspaces"
 
 # What version 0.1 reported for steps 26 to 40 of the run "whole", which "stopped" would have taken too.
 LOSSES = [
@@ -25,7 +30,17 @@ LOSSES = [
 
 @pytest.fixture
 def old(tmp_path):
-    return Workspace(shutil.copytree(OLD, tmp_path / "workspace"))
+    return Workspace(shutil.copytree(WORKSPACES / "0.1", tmp_path / "workspace"))
+
+
+@pytest.fixture
+def format_2(tmp_path):
+    return Workspace(shutil.copytree(WORKSPACES / "0.1-format-2", tmp_path / "workspace"))
+
+
+@pytest.fixture(params=["0.1", "0.1-format-2"])
+def either(request, tmp_path):
+    return Workspace(shutil.copytree(WORKSPACES / request.param, tmp_path / "workspace"))
 
 
 def test_its_documents_are_there_with_their_states_and_texts(old):
@@ -70,27 +85,65 @@ def test_its_models_write(old, records, name, checkpoint):
     assert events[-1]["tokens"] > 0
 
 
-def test_its_stopped_run_goes_on_with_the_steps_that_it_would_have_taken(old):
-    steps = [event for event in resume_run(old, "stopped", {}, StopToken()) if isinstance(event, StepDone)]
+def test_its_stopped_run_goes_on_with_the_steps_that_it_would_have_taken(either):
+    steps = [event for event in resume_run(either, "stopped", {}, StopToken()) if isinstance(event, StepDone)]
     assert [event.step for event in steps] == list(range(26, 41))
     assert [event.loss for event in steps] == pytest.approx(LOSSES, abs=1e-4)
-    whole = [event for event in Catalog(old).events("whole") if isinstance(event, StepDone)]
+    whole = [event for event in Catalog(either).events("whole") if isinstance(event, StepDone)]
     assert [event.epoch for event in steps] == pytest.approx([event.epoch for event in whole[25:]])
     assert [event.learning_rate for event in steps] == [event.learning_rate for event in whole[25:]]
 
 
-def test_its_finished_run_goes_on_further(old):
-    events = list(resume_run(old, "whole", {"training.max_steps": 45}, StopToken()))
+def test_its_finished_run_goes_on_further(either):
+    events = list(resume_run(either, "whole", {"training.max_steps": 45}, StopToken()))
     assert [event.step for event in events if isinstance(event, CheckpointSaved)] == [45]
-    state = json.loads((old.run("whole").checkpoint(45) / "state.json").read_text())
+    state = json.loads((either.run("whole").checkpoint(45) / "state.json").read_text())
     assert (state["format"], state["windows"]) == (2, 45 * 4)
 
 
-def test_its_data_sets_are_used_again(old):
-    before = sorted(path.name for path in old.datasets.iterdir() if not path.name.startswith("."))
-    config = with_settings(Catalog(old).config("whole"), {"training.max_steps": 2})
+def test_its_data_sets_are_used_again(either):
+    before = sorted(path.name for path in either.datasets.iterdir() if not path.name.startswith("."))
+    config = with_settings(Catalog(either).config("whole"), {"training.max_steps": 2})
     [built] = [
-        event for event in train_model(old, "new", config, StopToken()) if isinstance(event, DatasetBuilt)
+        event for event in train_model(either, "new", config, StopToken()) if isinstance(event, DatasetBuilt)
     ]
     assert built.reused
-    assert sorted(path.name for path in old.datasets.iterdir() if not path.name.startswith(".")) == before
+    assert sorted(path.name for path in either.datasets.iterdir() if not path.name.startswith(".")) == before
+
+
+@pytest.mark.parametrize("name", ["stopped", "whole", "pairs"])
+@pytest.mark.parametrize("checkpoint", ["best", "last"])
+def test_models_of_format_2_write(format_2, records, name, checkpoint):
+    code, events = records(
+        *("--workspace", format_2.root, "generate", name, "--prompt", "the", "--greedy"),
+        *("--max-new-tokens", "5", "--checkpoint", checkpoint),
+    )
+    assert code == 0
+    assert events[-1]["event"] == "reply_ended"
+
+
+def test_a_run_of_format_2_that_goes_on_saves_under_the_names_of_today(format_2):
+    list(resume_run(format_2, "stopped", {}, StopToken()))
+    run = format_2.run("stopped")
+    for name in ("model.safetensors", "optimizer.safetensors"):
+        with safe_open(run.checkpoint(40) / name, "pt") as tensors:
+            assert any(".attention.qkv_proj." in key for key in tensors.keys())  # noqa: SIM118  # no mapping
+            assert not any(".to_qkv." in key or ".widen." in key for key in tensors.keys())  # noqa: SIM118
+    assert (run.root / "tokenizer.json").exists()  # a run keeps the one file that it has
+    assert not (run.root / "tokenizer.sheepop.json").exists()
+
+
+def test_a_setting_that_was_renamed_keeps_the_value_it_was_given(format_2):
+    run = format_2.run("stopped")
+    assert "page_furniture = false" in run.config.read_text()
+    assert not Catalog(format_2).config("stopped").cleaning.headers_footers
+    run.config.unlink()  # then the settings are read from the checkpoint's state
+    assert not Catalog(format_2).config("stopped").cleaning.headers_footers
+
+
+def test_a_new_run_calls_its_tokenizer_by_a_name_of_its_own(format_2):
+    config = with_settings(Catalog(format_2).config("whole"), {"training.max_steps": 1})
+    list(train_model(format_2, "new", config, StopToken()))
+    names = {path.name for path in format_2.run("new").root.iterdir()}
+    assert "tokenizer.sheepop.json" in names
+    assert "tokenizer.json" not in names

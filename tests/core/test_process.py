@@ -13,9 +13,9 @@ import pytest
 from core import process
 from core.process import (
     SPINS_BEFORE_SLEEP,
+    configure_streams,
     keep_large_blocks,
     prepare_process,
-    settle_streams,
     share_cores,
 )
 
@@ -52,7 +52,7 @@ def test_worker_processes_of_a_frozen_application_are_prepared_first(monkeypatch
 
 def test_without_a_console_what_is_printed_goes_nowhere(monkeypatch):
     monkeypatch.setattr(sys, "stdout", None)
-    settle_streams()
+    configure_streams()
     with sys.stdout:
         print("nobody reads this", flush=True)
 
@@ -60,7 +60,7 @@ def test_without_a_console_what_is_printed_goes_nowhere(monkeypatch):
 def test_a_sign_that_the_console_lacks_is_printed_as_a_question_mark(monkeypatch):
     written = io.BytesIO()
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding="cp1252"))
-    settle_streams()
+    configure_streams()
     print("≥ 1", flush=True)
     assert written.getvalue().split() == [b"?", b"1"]
 

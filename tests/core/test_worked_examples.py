@@ -67,7 +67,7 @@ def test_wavelengths():
 def attention_with(q, k, v, width, n_heads=1):
     """Attention without an output projection, whose queries, keys and values of unit vectors are these columns."""
     attention = Attention(ModelConfig(n_heads=n_heads, d_model=width, output_projection=False)).double()
-    attention.to_qkv.weight.data = torch.cat((q, k, v))  # (3 C, C)
+    attention.qkv_proj.weight.data = torch.cat((q, k, v))  # (3 C, C)
     return attention
 
 

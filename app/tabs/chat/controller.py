@@ -8,7 +8,7 @@ from PySide6.QtCore import QObject, Slot
 
 from app.errors import present
 from app.jobs.job import Job, Stream
-from app.jobs.lanes import Lanes
+from app.jobs.job_queue import JobQueues
 from app.jobs.refresher import Refresher
 from app.model_slot import ModelSlot
 from app.tabs.chat.conversation import Conversation, Turn
@@ -23,13 +23,13 @@ from core.tasks.reply import complete, reply
 
 
 class ChatController(QObject):
-    """Connects the tab, the lane "chat", and the one open model."""
+    """Connects the tab, the queue "chat", and the one open model."""
 
     def __init__(
         self,
         tab: ChatTab,
         workspace: Workspace,
-        lanes: Lanes,
+        queues: JobQueues,
         parent: QObject | None = None,
         *,
         open: Callable[..., Stream] = open_model,
@@ -37,10 +37,10 @@ class ChatController(QObject):
         complete: Callable[..., Stream] = complete,
     ) -> None:
         super().__init__(parent)
-        self._tab, self._workspace, self._lanes = tab, workspace, lanes
+        self._tab, self._workspace, self._queues = tab, workspace, queues
         self._open_model, self._reply, self._complete = open, reply, complete
         self.slot = ModelSlot(self)
-        self._runs = Refresher(lanes, "runs", partial(list_runs, workspace), self)
+        self._runs = Refresher(queues, "runs", partial(list_runs, workspace), self)
         self._conversation = Conversation()
         self._meter = ReplyMeter()
         self._job: Job | None = None
@@ -97,7 +97,7 @@ class ChatController(QObject):
         self._name, self._checkpoint, self._prompt = name, checkpoint, ""
         self.slot.release()
         self._tab.show_opening(name, checkpoint)
-        self._job = self._lanes.start("chat", partial(self._open_model, self._workspace, name, checkpoint))
+        self._job = self._queues.start("chat", partial(self._open_model, self._workspace, name, checkpoint))
         self._job.arrived.connect(self._show_notices)
         self._job.ended.connect(self._take_model)
         self._job.failed.connect(self._fail_to_open)
@@ -148,7 +148,7 @@ class ChatController(QObject):
             stream = partial(self._reply, model, self._conversation.messages(), sampling)
         self._meter = ReplyMeter()
         self._tab.show_sent(turn)
-        self._job = self._lanes.start("chat", stream)
+        self._job = self._queues.start("chat", stream)
         self._job.arrived.connect(self._take_events)
         self._job.ended.connect(self._end_reply)
         self._job.failed.connect(self._fail_reply)
@@ -182,7 +182,7 @@ class ChatController(QObject):
         self._tab.show_turns([])
 
     def _abandon(self) -> None:
-        """Ask the job to end, and hear nothing more of it."""
+        """Ask the job to end, and take no more events of it."""
         if self._job is not None:
             self._job.stop()
             self._job.disconnect(self)

@@ -13,10 +13,10 @@ class PromptEdit(QPlainTextEdit):
     """Grows with its text, up to a few lines.
 
     Signals:
-        send_wished: Enter was pressed.
+        send_requested: Enter was pressed.
     """
 
-    send_wished = Signal()
+    send_requested = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -31,7 +31,7 @@ class PromptEdit(QPlainTextEdit):
         enter = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
         held = event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier  # which marks the key, not a hand
         if enter and held == Qt.KeyboardModifier.NoModifier:
-            self.send_wished.emit()
+            self.send_requested.emit()
         else:
             super().keyPressEvent(event)
 

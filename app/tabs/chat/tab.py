@@ -58,7 +58,7 @@ class ChatTab(QWidget):
         self._model: OpenModel | None = None
         self._opening = self._replying = False
         self._turns = 0
-        self._settled_for = ""  # the run that mode and sampling were last set for
+        self._set_for = ""  # the run that mode and sampling were last set for
         self._make_widgets()
         self._make_buttons()
         self._make_pages()
@@ -89,8 +89,8 @@ class ChatTab(QWidget):
         """The model to talk with from now on, or that there is none."""
         self._opening, self._model = False, model
         if model is not None:
-            if model.name != self._settled_for:  # another checkpoint is compared under the same settings
-                self._settled_for = model.name
+            if model.name != self._set_for:  # another checkpoint is compared under the same settings
+                self._set_for = model.name
                 self.model_bar.show_mode(continues=not model.has_conversations)
                 self.sampling.set_value(model.sampling)
             self.prompt.setFocus()
@@ -246,7 +246,7 @@ class ChatTab(QWidget):
     def _connect(self) -> None:
         self.model_bar.open_requested.connect(self.open_requested)
         self.model_bar.mode_changed.connect(self._show_what_is_possible)
-        self.prompt.send_wished.connect(self._ask_to_send)
+        self.prompt.send_requested.connect(self._ask_to_send)
         self.prompt.textChanged.connect(self._show_what_is_possible)
         self.sampling.changed.connect(self._show_what_is_possible)
         self.send_button.clicked.connect(self._ask_to_send)

@@ -19,26 +19,26 @@ class ActionRow(QWidget):
     are icons alone, and their tool tips say the rest.
 
     Signals:
-        near_duplicates_wished: All near duplicates should be left out.
+        near_duplicates_requested: All near duplicates should be left out.
     """
 
-    near_duplicates_wished = Signal()
+    near_duplicates_requested = Signal()
 
     def __init__(self, actions: RowActions, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.told = Label(objectName="chosenLabel")
-        set_role(self.told, "muted")
+        self.count_label = Label(objectName="chosenLabel")
+        set_role(self.count_label, "muted")
         self.near_button = QToolButton(objectName="nearButton", autoRaise=True)
         self.near_button.setToolTip(
             "Leave out every document that nearly repeats another one. Undo takes them in again."
         )
         give_icon(self.near_button, "similar")
-        self.near_button.clicked.connect(self.near_duplicates_wished)
+        self.near_button.clicked.connect(self.near_duplicates_requested)
         self._buttons = [self.near_button, *(_ActionButton(action) for action in actions.buttons())]
         layout = QHBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(TINY)
-        layout.addWidget(self.told)
+        layout.addWidget(self.count_label)
         layout.addStretch()
         for button in self._buttons:
             button.setToolButtonStyle(_WITH_TEXT)
@@ -49,7 +49,7 @@ class ActionRow(QWidget):
         self.show_summary(Summary())
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(self.told.sizeHint().width(), self.height())
+        return QSize(self.count_label.sizeHint().width(), self.height())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -63,11 +63,11 @@ class ActionRow(QWidget):
     def show_counts(self, chosen: int, shown: int, files: int) -> None:
         """How many rows are chosen, and how many the filter shows of all files."""
         if chosen > 1:
-            self.told.setText(f"{chosen:,} of {shown:,} chosen")
+            self.count_label.setText(f"{chosen:,} of {shown:,} chosen")
         elif shown != files:
-            self.told.setText(f"{shown:,} of {files:,} files shown")
+            self.count_label.setText(f"{shown:,} of {files:,} files shown")
         else:
-            self.told.setText(f"{files:,} file{'' if files == 1 else 's'}")
+            self.count_label.setText(f"{files:,} file{'' if files == 1 else 's'}")
 
     def show_summary(self, summary: Summary) -> None:
         self.near_button.setText(f"Leave out &near duplicates ({summary.near_included:,})")
@@ -78,7 +78,7 @@ class ActionRow(QWidget):
         """Let the buttons have words if there is room for all of them."""
         there = [button for button in self._buttons if not button.isHidden()]
         words = sum(_width_with_words(button) + TINY for button in there)
-        style = _WITH_TEXT if self.told.sizeHint().width() + words <= self.width() else _ICON
+        style = _WITH_TEXT if self.count_label.sizeHint().width() + words <= self.width() else _ICON
         for button in self._buttons:
             if button.toolButtonStyle() != style:
                 button.setToolButtonStyle(style)

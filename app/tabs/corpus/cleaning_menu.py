@@ -1,6 +1,7 @@
 """What is cleaned out of texts: a button with a switch for each setting of the cleaning."""
 
-from pydantic import ValidationError
+import json
+
 from PySide6.QtCore import QSignalBlocker, Qt, Signal, Slot
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu, QToolButton, QWidget
@@ -8,6 +9,7 @@ from PySide6.QtWidgets import QMenu, QToolButton, QWidget
 from app.widgets.icons import give_icon
 from app.widgets.theme import set_role
 from core.config.corpus import CleaningConfig
+from core.config.renamed import with_new_names
 from core.config.setting import describe
 
 
@@ -37,7 +39,7 @@ class CleaningButton(QToolButton):
             switch.setToolTip(setting.help)
             switch.setCheckable(True)
             switch.setChecked(setting.default)
-            switch.toggled.connect(self._tell)
+            switch.toggled.connect(self._emit_config)
             self._switches[setting.name] = switch
         self.setMenu(menu)
 
@@ -54,13 +56,13 @@ class CleaningButton(QToolButton):
                 switch.setChecked(getattr(config, name))
 
     @Slot()
-    def _tell(self) -> None:
+    def _emit_config(self) -> None:
         self.changed.emit(self.config())
 
 
 def read_cleaning(stored: str) -> CleaningConfig:
     """The choice that an earlier start left, or the defaults where it is none any more."""
     try:
-        return CleaningConfig.model_validate_json(stored)
-    except ValidationError:
+        return CleaningConfig.model_validate(with_new_names({"cleaning": json.loads(stored)})["cleaning"])
+    except ValueError:  # JSON's and pydantic's
         return CleaningConfig()

@@ -1,4 +1,4 @@
-"""What the table of documents tells of each file: its columns, and how states and kinds are said and drawn."""
+"""What the table of documents shows of each file: its columns, and how states and kinds are said and drawn."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ NEAR = "near"  # no state of its own: a document that has text, and nearly that 
 
 @dataclass(frozen=True, slots=True)
 class StateLook:
-    """How a state is told and drawn. `colour` is a field of `Colours`."""
+    """How a state is named and drawn. `colour` is a field of `Colours`."""
 
     title: str
     picture: str

@@ -11,7 +11,7 @@ from PySide6.QtGui import QAction
 
 from app.errors import present
 from app.jobs.job import Job, OpenStream
-from app.jobs.lanes import Lanes
+from app.jobs.job_queue import JobQueues
 from app.settings import WindowSettings
 from app.tabs.corpus.event_pump import EventPump
 from app.tabs.corpus.library_controller import LibraryController
@@ -31,7 +31,7 @@ from core.tasks.look_at_library import find_interrupted
 from core.tasks.make_sample import make_sample
 from core.tasks.reading_choices import TextField, list_fields, list_languages
 
-LANE = "corpus"
+QUEUE = "corpus"
 
 Imports: TypeAlias = Callable[..., Generator[Event, None, ImportFinished]]
 
@@ -65,21 +65,21 @@ class CorpusController(QObject):
         self,
         tab: CorpusTab,
         workspace: Workspace,
-        lanes: Lanes,
+        queues: JobQueues,
         settings: WindowSettings,
         parent: QObject | None = None,
         tasks: ImportTasks = TASKS,
     ) -> None:
         super().__init__(parent)
-        self._tab, self._workspace, self._lanes, self._settings = tab, workspace, lanes, settings
+        self._tab, self._workspace, self._queues, self._settings = tab, workspace, queues, settings
         self._tasks = tasks
         self._jobs: list[Job] = []  # the import that runs, and those that wait behind it
         self._pump = EventPump(self)
         self._said: list[str] = []  # the sentences of this import, so that a later one hides no earlier one
-        self.library = LibraryController(tab, workspace, lanes, self)
-        self.preview = PreviewController(tab, workspace, lanes, settings, self)
-        self.search = SearchController(tab, workspace, lanes, self)
-        self.watch = WatchController(tab, workspace, lanes, settings, self)
+        self.library = LibraryController(tab, workspace, queues, self)
+        self.preview = PreviewController(tab, workspace, queues, settings, self)
+        self.search = SearchController(tab, workspace, queues, self)
+        self.watch = WatchController(tab, workspace, queues, settings, self)
         self._go_on_action = QAction("&Go on", self, toolTip="Read the files that are left")
         self._forget_action = QAction("&Forget", self, toolTip="Leave them; what was read stays")
         self._connect()
@@ -91,15 +91,15 @@ class CorpusController(QObject):
         reading.changed.connect(self._remember_reading)
         self.library.begin()
         self.library.start(partial(find_interrupted, self._workspace)).ended.connect(self._offer_to_go_on)
-        languages = self._lanes.start("library", list_languages)
+        languages = self._queues.start("library", list_languages)
         languages.ended.connect(reading.show_languages)
-        languages.failed.connect(self._tell_of_missing_ocr)
+        languages.failed.connect(self._report_missing_ocr)
         self.watch.begin()
 
     @property
     def active(self) -> bool:
         """True while files are being read."""
-        return self._lanes.busy(LANE)
+        return self._queues.busy(QUEUE)
 
     @property
     def cleaning(self) -> CleaningConfig:
@@ -109,7 +109,7 @@ class CorpusController(QObject):
     @Slot()
     def stop(self) -> None:
         """Ask the import, and those that wait, to end. What was read stays."""
-        self._lanes.stop(LANE)
+        self._queues.stop(QUEUE)
 
     @Slot(list)
     def add(self, paths: list[Path]) -> None:
@@ -128,7 +128,7 @@ class CorpusController(QObject):
         job.ended.connect(self.sample_imported)
 
     def _start(self, open_stream: OpenStream) -> Job:
-        job = self._lanes.start(LANE, open_stream)
+        job = self._queues.start(QUEUE, open_stream)
         self._jobs.append(job)
         job.arrived.connect(self._pump.put)
         job.ended.connect(self._finish)
@@ -201,7 +201,7 @@ class CorpusController(QObject):
         self.library.start(partial(forget_interrupted, self._workspace))
 
     @Slot(object)
-    def _tell_of_missing_ocr(self, error: Exception) -> None:
+    def _report_missing_ocr(self, error: Exception) -> None:
         if isinstance(error, UserFacingError):
             self._tab.ledger.filters.reading.show_missing_ocr(f"{error.message} {error.remedy}")
         else:
@@ -223,8 +223,8 @@ class CorpusController(QObject):
             self._tab.banner.show_notice("There are no fields of text to choose from in this file.")
 
     @Slot(str, bool)
-    def _follow_lane(self, lane: str, busy: bool) -> None:
-        if lane == LANE:
+    def _follow_queue(self, queue: str, busy: bool) -> None:
+        if queue == QUEUE:
             self._tab.show_busy(busy)
 
     def _connect(self) -> None:
@@ -236,7 +236,7 @@ class CorpusController(QObject):
         self._tab.cancel_requested.connect(self.stop)
         self._go_on_action.triggered.connect(self._go_on)
         self._forget_action.triggered.connect(self._forget)
-        self._lanes.busy_changed.connect(self._follow_lane)
+        self._queues.busy_changed.connect(self._follow_queue)
         self.library.changed.connect(self.changed)
         self.search.searched.connect(self.preview.search)
         self.watch.files_changed.connect(self.add)

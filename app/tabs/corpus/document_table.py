@@ -31,7 +31,7 @@ from core.corpus.library import DocumentRow
 ARRANGE_MS = 400  # how soon rows that came or changed take their places in a sorted or filtered table
 ROOT = QModelIndex()
 LAST = len(COLUMNS) - 1
-# Rows move as wholes: told so, a selection remembers a place for each row, and not for each cell.
+# Rows move as wholes: so a selection remembers a place for each row, and not for each cell.
 BY_ROWS = QAbstractItemModel.LayoutChangeHint.VerticalSortHint
 LAYOUT = ("QList<QPersistentModelIndex>", "QAbstractItemModel::LayoutChangeHint")  # the signal with a hint
 Index: TypeAlias = QModelIndex | QPersistentModelIndex
@@ -41,12 +41,12 @@ class DocumentTable(QAbstractTableModel):
     """A view of the library; the library stays the owner of its documents.
 
     Signals:
-        include_wished: Document numbers, and whether the user wants them in the corpus.
+        include_requested: Document numbers, and whether the user wants them in the corpus.
         summary_changed: `summary` counts other rows than before.
         arranged: Other rows are shown, or in another order.
     """
 
-    include_wished = Signal(list, bool)
+    include_requested = Signal(list, bool)
     summary_changed = Signal()
     arranged = Signal()
 
@@ -115,7 +115,7 @@ class DocumentTable(QAbstractTableModel):
 
     def show_ledger(self, rows: Iterable[DocumentRow]) -> None:
         """Take over what the ledger says of some files."""
-        self._put({row.path: row for row in rows if self._import.settle(row)})
+        self._put({row.path: row for row in rows if self._import.finish_row(row)})
 
     def keep_only(self, paths: Collection[str]) -> None:
         """Drop the rows of files that the ledger does not hold, unless they are being read now."""
@@ -191,7 +191,7 @@ class DocumentTable(QAbstractTableModel):
         """Pass on the wish to include or exclude a document; its tick follows when the library did."""
         if role != Qt.ItemDataRole.CheckStateRole or not index.isValid() or index.column() != USE:
             return False
-        self.include_wished.emit([self.row(index).id], Qt.CheckState(value) == Qt.CheckState.Checked)
+        self.include_requested.emit([self.row(index).id], Qt.CheckState(value) == Qt.CheckState.Checked)
         return True
 
     # How rows come, change and go
@@ -214,7 +214,7 @@ class DocumentTable(QAbstractTableModel):
         self._append(new)
         self._change(changed)
         if rows:
-            self._settle_soon()
+            self._finish_soon()
 
     def _drop(self, paths: Collection[str]) -> None:
         gone = [self._rows.pop(path) for path in list(paths)]
@@ -225,7 +225,7 @@ class DocumentTable(QAbstractTableModel):
             self.summary_changed.emit()
             self.arranged.emit()
 
-    def _settle_soon(self) -> None:
+    def _finish_soon(self) -> None:
         self.summary_changed.emit()
         if not self._filter.passes_all or self.sorted_by_user:
             if not self._soon.isActive():

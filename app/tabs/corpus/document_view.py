@@ -30,13 +30,13 @@ class DocumentView(QTableView):
         super().__init__(parent)
         self._table = table
         self._actions = actions
-        self._told: DocumentRow | None = None  # the row that `current_changed` told last
+        self._emitted: DocumentRow | None = None  # the row that `current_changed` was last emitted with
         table.rowsAboutToBeRemoved.connect(self._let_go)  # before Qt's own view of it, which moves the cursor
         self.setModel(table)
         self.setAccessibleName("Documents")
         self.setToolTip("Space includes or leaves out the chosen files")
         self._arrange()
-        table.dataChanged.connect(self._tell_of_change)
+        table.dataChanged.connect(self._follow_change)
         table.rowsAboutToBeInserted.connect(self._note_bottom)
         table.rowsInserted.connect(self._stay_at_bottom)
         table.arranged.connect(self.chosen_changed)
@@ -76,7 +76,7 @@ class DocumentView(QTableView):
 
     def currentChanged(self, current: QModelIndex, previous: QModelIndex) -> None:
         super().currentChanged(current, previous)
-        self._tell_current()
+        self._emit_current()
 
     def selectionChanged(self, selected: QItemSelection, deselected: QItemSelection) -> None:
         super().selectionChanged(selected, deselected)
@@ -133,15 +133,15 @@ class DocumentView(QTableView):
             self.setColumnWidth(place, column.width_px)
         self.setSortingEnabled(True)
 
-    def _tell_current(self) -> None:
-        self._told = self.current_row()
-        self.current_changed.emit(self._told)
+    def _emit_current(self) -> None:
+        self._emitted = self.current_row()
+        self.current_changed.emit(self._emitted)
 
     @Slot(QModelIndex, QModelIndex)
-    def _tell_of_change(self, first: QModelIndex, last: QModelIndex) -> None:
+    def _follow_change(self, first: QModelIndex, last: QModelIndex) -> None:
         """The file under the cursor may have come to its end while it was looked at."""
-        if first.row() <= self.currentIndex().row() <= last.row() and self.current_row() != self._told:
-            self._tell_current()
+        if first.row() <= self.currentIndex().row() <= last.row() and self.current_row() != self._emitted:
+            self._emit_current()
         self.chosen_changed.emit()
 
     @Slot(QModelIndex, int, int)

@@ -10,12 +10,12 @@ class FirstStart(EmptyState):
     """Asks whether to begin with the sample or with the user's own files.
 
     Signals:
-        sample_wished: "Try the sample" was chosen.
-        files_wished: "Add your documents" was chosen.
+        sample_requested: "Try the sample" was chosen.
+        files_requested: "Add your documents" was chosen.
     """
 
-    sample_wished = Signal()
-    files_wished = Signal()
+    sample_requested = Signal()
+    files_requested = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(
@@ -30,11 +30,11 @@ class FirstStart(EmptyState):
             "Write the sample corpus, train on it, talk with it",
             True,
         )
-        self.sample_button.clicked.connect(self.sample_wished)
+        self.sample_button.clicked.connect(self.sample_requested)
         self.files_button = door_button(
             "Add your documents", "addDoor", "add", "Choose files to learn from (Ctrl+O)", False
         )
-        self.files_button.clicked.connect(self.files_wished)
+        self.files_button.clicked.connect(self.files_requested)
         self.add_door(
             Door(
                 "sample",

@@ -13,10 +13,10 @@ class HitStepper(QWidget):
     """There only while something is searched.
 
     Signals:
-        step_wished: 1 for the next hit, -1 for the one before.
+        step_requested: 1 for the next hit, -1 for the one before.
     """
 
-    step_wished = Signal(int)
+    step_requested = Signal(int)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -42,10 +42,10 @@ class HitStepper(QWidget):
         self.on.setEnabled(hits > 0)
 
     def _step_on(self) -> None:
-        self.step_wished.emit(1)
+        self.step_requested.emit(1)
 
     def _step_back(self) -> None:
-        self.step_wished.emit(-1)
+        self.step_requested.emit(-1)
 
 
 def _arrow(name: str, picture: str, tip: str) -> QToolButton:

@@ -43,7 +43,7 @@ class ImportRows:
         """Whether a file is queued or being read."""
         return path in self._before
 
-    def settle(self, row: DocumentRow) -> bool:
+    def finish_row(self, row: DocumentRow) -> bool:
         """Take over what the ledger says of a file; False where it is being read now and shows that instead."""
         if row.path not in self._before:
             return True

@@ -111,11 +111,11 @@ class KindChart(QWidget):
         if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:
             place = self._place_at(event.pos().x())
             if place >= 0:
-                QToolTip.showText(event.globalPos(), self._told(place), self, self.cell(place))
+                QToolTip.showText(event.globalPos(), self._tool_tip(place), self, self.cell(place))
                 return True
         return super().event(event)
 
-    def _told(self, place: int) -> str:
+    def _tool_tip(self, place: int) -> str:
         bar = self.bars()[place]
         if bar.kind == OTHERS:
             return "\n".join(_sentence(each) for each in self._bars[place:])

@@ -93,7 +93,7 @@ class Ledger(QSplitter):
         self.filters.name_changed.connect(self._filter_name)
         self.documents.current_changed.connect(self.document_chosen)
         self.documents.chosen_changed.connect(self._follow_choice)
-        self.preview.hit_wished.connect(self._step)
+        self.preview.hit_requested.connect(self._step)
         self.filters.search_box.returnPressed.connect(self._next_hit)
         self._table.summary_changed.connect(self.show_summary)
 

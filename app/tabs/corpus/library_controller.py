@@ -9,7 +9,7 @@ from PySide6.QtGui import QUndoCommand, QUndoStack
 
 from app.errors import present
 from app.jobs.job import Job, OpenStream
-from app.jobs.lanes import Lanes
+from app.jobs.job_queue import JobQueues
 from app.tabs.corpus.tab import CorpusTab
 from core.errors import UnknownDocumentError
 from core.runs.folder import Workspace
@@ -23,7 +23,7 @@ from core.tasks.change_library import (
 from core.tasks.look_at_library import ROWS_AT_ONCE, DocumentsListed, list_documents
 
 UNDONE_WITHIN_SECONDS = 24 * 60 * 60.0  # another window of the workspace may still be open
-LANE = "library"
+QUEUE = "library"
 
 
 class LibraryController(QObject):
@@ -31,17 +31,17 @@ class LibraryController(QObject):
 
     Signals:
         changed: The corpus may hold other text than before.
-        told: A sentence on what was just done.
+        reported: A sentence on what was just done.
     """
 
     changed = Signal()
-    told = Signal(str)
+    reported = Signal(str)
 
     def __init__(
-        self, tab: CorpusTab, workspace: Workspace, lanes: Lanes, parent: QObject | None = None
+        self, tab: CorpusTab, workspace: Workspace, queues: JobQueues, parent: QObject | None = None
     ) -> None:
         super().__init__(parent)
-        self._tab, self._workspace, self._lanes = tab, workspace, lanes
+        self._tab, self._workspace, self._queues = tab, workspace, queues
         self.undo_stack = QUndoStack(self)
         self.undo_stack.indexChanged.connect(self._step_over_refused)
         self._listed: set[str] = set()
@@ -62,8 +62,8 @@ class LibraryController(QObject):
         job.ended.connect(self._end_listing)
 
     def start(self, open_stream: OpenStream) -> Job:
-        """A job on the lane of the library, whose failure is told."""
-        job = self._lanes.start(LANE, open_stream)
+        """A job in the library's queue, whose failure is shown."""
+        job = self._queues.start(QUEUE, open_stream)
         job.failed.connect(self._fail)
         return job
 
@@ -157,7 +157,7 @@ class LibraryController(QObject):
     @Slot(object)
     def _show_removed(self, document_ids: list[int]) -> None:
         self._tab.show_removed(document_ids)
-        self.told.emit(
+        self.reported.emit(
             f"Removed {_documents(document_ids)}; the files stay where they are. Undo with Ctrl+Z."
         )
         self.refresh()  # a duplicate may have taken the place of what it repeats

@@ -58,7 +58,7 @@ class MarkedText(QPlainTextEdit):
         self._mark()
 
     def go_to_hit(self, place: int) -> None:
-        """Show a hit, and tell it from the others."""
+        """Show a hit, and distinguish it from the others."""
         self._hit = place
         cursor = self.textCursor()
         cursor.setPosition(self._hits[place][0])

@@ -38,11 +38,11 @@ class PreviewCard(QFrame):
 
     Signals:
         cleaning_changed: The `CleaningConfig` that is chosen now.
-        hit_wished: 1 or -1 where the next hit, or the one before, is not in this document.
+        hit_requested: 1 or -1 where the next hit, or the one before, is not in this document.
     """
 
     cleaning_changed = Signal(object)
-    hit_wished = Signal(int)
+    hit_requested = Signal(int)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -66,7 +66,7 @@ class PreviewCard(QFrame):
         self.cleaning = CleaningButton()
         self.cleaning.changed.connect(self.cleaning_changed)
         self.stepper = HitStepper()
-        self.stepper.step_wished.connect(self.step)
+        self.stepper.step_requested.connect(self.step)
         self._sides = QButtonGroup(self)
         bar = self._make_bar()
         self._texts = QSplitter(Qt.Orientation.Vertical, childrenCollapsible=False)
@@ -132,7 +132,7 @@ class PreviewCard(QFrame):
             self._go_to(place)
         else:
             self._from_end = steps < 0
-            self.hit_wished.emit(steps)
+            self.hit_requested.emit(steps)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

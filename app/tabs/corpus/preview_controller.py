@@ -6,7 +6,7 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from app.errors import present
 from app.jobs.job import Job
-from app.jobs.lanes import Lanes
+from app.jobs.job_queue import JobQueues
 from app.settings import WindowSettings
 from app.tabs.corpus.cleaning_menu import read_cleaning
 from app.tabs.corpus.columns import has_text
@@ -16,7 +16,7 @@ from core.corpus.library import DocumentRow
 from core.runs.folder import Workspace
 from core.tasks.look_at_library import DocumentPreview, preview_document
 
-LANE = "preview"
+QUEUE = "preview"
 DEBOUNCE_MS = 60  # a cursor that is held down passes many documents
 
 
@@ -33,13 +33,13 @@ class PreviewController(QObject):
         self,
         tab: CorpusTab,
         workspace: Workspace,
-        lanes: Lanes,
+        queues: JobQueues,
         settings: WindowSettings,
         parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
         self._card = tab.ledger.preview
-        self._tab, self._workspace, self._lanes, self._settings = tab, workspace, lanes, settings
+        self._tab, self._workspace, self._queues, self._settings = tab, workspace, queues, settings
         self._row: DocumentRow | None = None
         self._query = ""
         self._cleaning = read_cleaning(settings.cleaning)
@@ -86,9 +86,9 @@ class PreviewController(QObject):
         if wanted == self._shown:
             return
         self._shown = wanted
-        self._lanes.stop(LANE)
-        self._job = self._lanes.start(
-            LANE, partial(preview_document, self._workspace, row.id, self._cleaning, self._query)
+        self._queues.stop(QUEUE)
+        self._job = self._queues.start(
+            QUEUE, partial(preview_document, self._workspace, row.id, self._cleaning, self._query)
         )
         self._job.ended.connect(self._show)
         self._job.failed.connect(self._fail)

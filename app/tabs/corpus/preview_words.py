@@ -20,17 +20,17 @@ REMEDIES = {
 
 def facts(row: DocumentRow) -> str:
     """A line on what the file is and what was read from it."""
-    told = [kind_title(row.kind)]
+    facts = [kind_title(row.kind)]
     if pages(row):
-        told.append(f"{pages(row):,} page{'s' if pages(row) > 1 else ''}")
+        facts.append(f"{pages(row):,} page{'s' if pages(row) > 1 else ''}")
     if row.characters:
-        told.append(f"{row.characters:,} characters")
-    told.append(file_size(row.bytes))
+        facts.append(f"{row.characters:,} characters")
+    facts.append(file_size(row.bytes))
     if row.confidence >= 0:
-        told.append(f"OCR {row.confidence:.0f} % sure")
+        facts.append(f"OCR {row.confidence:.0f} % sure")
     if row.state == "warning" or row.similarity:
-        told.append(note(row))
-    return " · ".join(fact for fact in told if fact)
+        facts.append(note(row))
+    return " · ".join(fact for fact in facts if fact)
 
 
 def explanation(row: DocumentRow) -> str:

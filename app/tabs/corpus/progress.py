@@ -1,4 +1,4 @@
-"""How far an import is: counted from its events, told in a line."""
+"""How far an import is: counted from its events, as one line."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -73,7 +73,7 @@ class ImportProgress:
         return " · ".join(parts)
 
     def _seconds_left(self) -> float:
-        """0 as long as too little is done to tell."""
+        """0 as long as too little is done to estimate."""
         elapsed = self._clock() - self._started
         if elapsed < 1 or not self._bytes_done or self.done >= self.files:
             return 0

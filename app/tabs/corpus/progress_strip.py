@@ -16,12 +16,12 @@ class ProgressStrip(QFrame):
     """Shows an `ImportProgress`.
 
     Signals:
-        pause_wished: True to hold the import back, False to let it go on.
-        cancel_wished: The import should end.
+        pause_requested: True to hold the import back, False to let it go on.
+        cancel_requested: The import should end.
     """
 
-    pause_wished = Signal(bool)
-    cancel_wished = Signal()
+    pause_requested = Signal(bool)
+    cancel_requested = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -78,11 +78,11 @@ class ProgressStrip(QFrame):
 
     @Slot()
     def _toggle_pause(self) -> None:
-        self.pause_wished.emit(not self._paused)
+        self.pause_requested.emit(not self._paused)
 
     @Slot()
     def _cancel(self) -> None:
         self.cancel_button.setEnabled(False)
         self.pause_button.setEnabled(False)
         self.label.setText("Stopping")
-        self.cancel_wished.emit()
+        self.cancel_requested.emit()

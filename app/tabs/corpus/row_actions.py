@@ -22,17 +22,17 @@ class RowActions(QObject):
     """The actions, enabled where they fit at least one of the chosen rows.
 
     Signals:
-        include_wished: Document numbers, and whether they should be part of the corpus.
-        remove_wished: Document numbers.
-        retry_wished, password_wished, ocr_wished, fields_wished: Ledger paths of the files to read again.
+        include_requested: Document numbers, and whether they should be part of the corpus.
+        remove_requested: Document numbers.
+        retry_requested, password_requested, ocr_requested, fields_requested: Ledger paths of the files to read again.
     """
 
-    include_wished = Signal(list, bool)
-    remove_wished = Signal(list)
-    retry_wished = Signal(list)
-    password_wished = Signal(list)
-    ocr_wished = Signal(list)
-    fields_wished = Signal(list)
+    include_requested = Signal(list, bool)
+    remove_requested = Signal(list)
+    retry_requested = Signal(list)
+    password_requested = Signal(list)
+    ocr_requested = Signal(list)
+    fields_requested = Signal(list)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -114,42 +114,42 @@ class RowActions(QObject):
     @Slot()
     def toggle(self) -> None:
         """Include what is chosen; leave all of it out where all is included."""
-        self._wish_included(not all(row.included for row in self._rows if has_text(row)))
+        self._request_included(not all(row.included for row in self._rows if has_text(row)))
 
     @Slot()
     def _include(self) -> None:
-        self._wish_included(True)
+        self._request_included(True)
 
     @Slot()
     def _leave_out(self) -> None:
-        self._wish_included(False)
+        self._request_included(False)
 
-    def _wish_included(self, included: bool) -> None:
+    def _request_included(self, included: bool) -> None:
         wanted = [row.id for row in self._rows if has_text(row) and row.included != included]
         if wanted:
-            self.include_wished.emit(wanted, included)
+            self.include_requested.emit(wanted, included)
 
     @Slot()
     def _remove(self) -> None:
-        self.remove_wished.emit([row.id for row in self._rows if row.id and row.state not in UNFINISHED])
+        self.remove_requested.emit([row.id for row in self._rows if row.id and row.state not in UNFINISHED])
 
     @Slot()
     def _retry(self) -> None:
-        self.retry_wished.emit([row.path for row in self._rows if _is_retriable(row)])
+        self.retry_requested.emit([row.path for row in self._rows if _is_retriable(row)])
 
     @Slot()
     def _give_password(self) -> None:
-        self.password_wished.emit([row.path for row in self._rows if row.state == "encrypted"])
+        self.password_requested.emit([row.path for row in self._rows if row.state == "encrypted"])
 
     @Slot()
     def _force_ocr(self) -> None:
-        self.ocr_wished.emit(
+        self.ocr_requested.emit(
             [row.path for row in self._rows if row.kind in WITH_PAGES and row.state not in UNFINISHED]
         )
 
     @Slot()
     def _choose_fields(self) -> None:
-        self.fields_wished.emit(
+        self.fields_requested.emit(
             [row.path for row in self._rows if row.kind in WITH_FIELDS and row.state not in UNFINISHED]
         )
 

@@ -6,13 +6,13 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from app.errors import present
 from app.jobs.job import Job
-from app.jobs.lanes import Lanes
+from app.jobs.job_queue import JobQueues
 from app.tabs.corpus.tab import CorpusTab
 from core.corpus.library import SearchHit
 from core.runs.folder import Workspace
 from core.tasks.look_at_library import search_library
 
-LANE = "search"
+QUEUE = "search"
 DEBOUNCE_MS = 200  # between two letters of one who types
 
 
@@ -26,10 +26,10 @@ class SearchController(QObject):
     searched = Signal(str)
 
     def __init__(
-        self, tab: CorpusTab, workspace: Workspace, lanes: Lanes, parent: QObject | None = None
+        self, tab: CorpusTab, workspace: Workspace, queues: JobQueues, parent: QObject | None = None
     ) -> None:
         super().__init__(parent)
-        self._tab, self._workspace, self._lanes = tab, workspace, lanes
+        self._tab, self._workspace, self._queues = tab, workspace, queues
         self._query = ""
         self._job: Job | None = None
         self._soon = QTimer(self, interval=DEBOUNCE_MS, singleShot=True)
@@ -41,8 +41,8 @@ class SearchController(QObject):
         """Search for the words that stand there: the texts may be others now."""
         if not self._query:
             return
-        self._lanes.stop(LANE)
-        self._job = self._lanes.start(LANE, partial(search_library, self._workspace, self._query))
+        self._queues.stop(QUEUE)
+        self._job = self._queues.start(QUEUE, partial(search_library, self._workspace, self._query))
         self._job.ended.connect(self._show)
         self._job.failed.connect(self._fail)
 

@@ -25,20 +25,20 @@ class ToolRow(QWidget):
     """Totals on the left, buttons on the right.
 
     Signals:
-        files_wished: The user wants to choose files.
-        folder_wished: The user wants to choose a folder.
-        watching_unwished: The folder that is watched should be watched no more.
+        files_requested: The user wants to choose files.
+        folder_requested: The user wants to choose a folder.
+        unwatch_requested: The folder that is watched should be watched no more.
     """
 
-    files_wished = Signal()
-    folder_wished = Signal()
-    watching_unwished = Signal()
+    files_requested = Signal()
+    folder_requested = Signal()
+    unwatch_requested = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.totals = ElidedLabel(objectName="totalsLabel")
         self.watch_chip = _watch_chip()
-        self.watch_chip.clicked.connect(self.watching_unwished)
+        self.watch_chip.clicked.connect(self.unwatch_requested)
         self.sample_button = QPushButton("&Try the sample", objectName="sampleButton")
         self.sample_button.setToolTip("Write the sample corpus, train a first model on it, and talk with it")
         give_icon(self.sample_button, "sample")
@@ -56,8 +56,8 @@ class ToolRow(QWidget):
         """What is in the corpus now."""
         noun = "document" if summary.documents == 1 else "documents"
         tokens = summary.characters // CHARACTERS_PER_TOKEN
-        told = f"{summary.documents:,} {noun} · {summary.characters:,} characters · ≈ {tokens:,} tokens (estimated)"
-        self.totals.setText(told if summary.documents else "No text to learn from yet")
+        totals = f"{summary.documents:,} {noun} · {summary.characters:,} characters · ≈ {tokens:,} tokens (estimated)"
+        self.totals.setText(totals if summary.documents else "No text to learn from yet")
         self.totals.setToolTip(f"{self.totals.text()}\n{_ESTIMATE}")
 
     def show_watched(self, folder: Path | None) -> None:
@@ -71,9 +71,9 @@ class ToolRow(QWidget):
     def _make_menu(self) -> QMenu:
         menu = QMenu(self)
         files = QAction("&Files…", self)
-        files.triggered.connect(self.files_wished)
+        files.triggered.connect(self.files_requested)
         folder = QAction("Fol&der…", self)
-        folder.triggered.connect(self.folder_wished)
+        folder.triggered.connect(self.folder_requested)
         for action, picture in ((files, "file"), (folder, "folder")):
             give_icon(action, picture)
             menu.addAction(action)

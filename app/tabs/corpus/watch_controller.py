@@ -8,7 +8,7 @@ from PySide6.QtGui import QAction
 
 from app.errors import present
 from app.jobs.job import Job
-from app.jobs.lanes import Lanes
+from app.jobs.job_queue import JobQueues
 from app.settings import WindowSettings
 from app.tabs.corpus.tab import CorpusTab
 from app.widgets.label import spelled_out
@@ -16,7 +16,7 @@ from core.events import FilesChanged, Notice
 from core.runs.folder import Workspace
 from core.tasks.watch_folder import files_there, watch_folder
 
-LANE = "watch"
+QUEUE = "watch"
 
 
 class WatchController(QObject):
@@ -32,12 +32,12 @@ class WatchController(QObject):
         self,
         tab: CorpusTab,
         workspace: Workspace,
-        lanes: Lanes,
+        queues: JobQueues,
         settings: WindowSettings,
         parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
-        self._tab, self._workspace, self._lanes, self._settings = tab, workspace, lanes, settings
+        self._tab, self._workspace, self._queues, self._settings = tab, workspace, queues, settings
         self._job: Job | None = None
         self._watch_action = QAction(
             "&Watch it", self, toolTip="Read its files now, and new ones as they come"
@@ -66,13 +66,13 @@ class WatchController(QObject):
     @Slot(object)
     def watch(self, folder: Path | None) -> None:
         """Watch this folder and no other one, or none."""
-        self._lanes.stop(LANE)
+        self._queues.stop(QUEUE)
         self._job = None
         self._tab.watch_offer.hide()  # answered by a choice of the user's own
         self._settings.watched = str(folder or "")
         self._tab.tools.show_watched(folder)
         if folder is not None:
-            self._job = self._lanes.start(LANE, partial(watch_folder, self._workspace, folder))
+            self._job = self._queues.start(QUEUE, partial(watch_folder, self._workspace, folder))
             self._job.arrived.connect(self._hand_on)
             self._job.failed.connect(self._fail)
 

@@ -8,7 +8,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from app.errors import present
 from app.jobs.job import Job, OpenStream, Stream
-from app.jobs.lanes import Lanes
+from app.jobs.job_queue import JobQueues
 from app.jobs.refresher import Refresher
 from app.tabs.train.tab import TrainTab
 from app.tabs.train.tokenizer_controller import TokenizerController
@@ -25,7 +25,7 @@ from core.tasks.train_model import resume_run, train_model
 
 
 class TrainController(QObject):
-    """Connects the tab, the lane "training", and the workspace.
+    """Connects the tab, the queue "training", and the workspace.
 
     Signals:
         run_ended: The run's name, and "finished", "stopped" or "failed".
@@ -37,26 +37,26 @@ class TrainController(QObject):
         self,
         tab: TrainTab,
         workspace: Workspace,
-        lanes: Lanes,
+        queues: JobQueues,
         parent: QObject | None = None,
         *,
         train: Callable[..., Stream] = train_model,
         resume: Callable[..., Stream] = resume_run,
     ) -> None:
         super().__init__(parent)
-        self._tab, self._workspace, self._lanes = tab, workspace, lanes
+        self._tab, self._workspace, self._queues = tab, workspace, queues
         self._train_model, self._resume_run = train, resume
         self._catalog = Catalog(workspace)
         self._job: Job | None = None
         self._history: Job | None = None
-        self.tokenizer = TokenizerController(tab, workspace, lanes, self)
-        self._totals = Refresher(lanes, "totals", partial(count_corpus, workspace), self)
-        self._runs = Refresher(lanes, "runs", partial(list_runs, workspace), self)
+        self.tokenizer = TokenizerController(tab, workspace, queues, self)
+        self._totals = Refresher(queues, "totals", partial(count_corpus, workspace), self)
+        self._runs = Refresher(queues, "runs", partial(list_runs, workspace), self)
         self._name = ""  # of the run that trains, or whose curves are shown
         self._totals.refreshed.connect(self._show_totals)
-        self._totals.failed.connect(self._tell)
+        self._totals.failed.connect(self._report)
         self._runs.refreshed.connect(self._show_runs)
-        self._runs.failed.connect(self._tell)
+        self._runs.failed.connect(self._report)
         tab.start_requested.connect(self.start)
         tab.resume_requested.connect(self.resume)
         tab.pause_requested.connect(self._pause)
@@ -113,7 +113,7 @@ class TrainController(QObject):
         self._tab.form.suggest_name(listed.unused_name)
 
     @Slot(object)
-    def _tell(self, error: Exception) -> None:
+    def _report(self, error: Exception) -> None:
         present(error, self._tab.banner)
 
     def _show_settings(self, name: str) -> None:
@@ -126,7 +126,7 @@ class TrainController(QObject):
         self._leave_history()
         self._name = name
         self._tab.show_started()
-        self._job = self._lanes.start("training", open_stream)
+        self._job = self._queues.start("training", open_stream)
         self._job.arrived.connect(self._tab.show_events)
         self._job.paused_changed.connect(self._tab.show_paused)
         self._job.ended.connect(self._end)

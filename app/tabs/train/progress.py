@@ -1,4 +1,4 @@
-"""Where a run stands, told by its events alone: the phase before the first step, then two lines of figures."""
+"""Where a run stands, known from its events alone: the phase before the first step, then two lines of figures."""
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
@@ -23,7 +23,7 @@ LOSS_SMOOTHING, SPEED_SMOOTHING = 0.6, 0.9
 
 TRAINING, FINISHED, STOPPED = "Training", "Finished", "Stopped"
 ENDED = (FINISHED, STOPPED)
-SETTLED = (TRAINING, *ENDED)
+PAST_FIRST_STEP = (TRAINING, *ENDED)
 
 _TIMED = (TokenizerBuilt, DatasetBuilt, Evaluated, CheckpointSaved)
 
@@ -87,7 +87,7 @@ class Progress:
         Args:
             live: False for a run that is only looked at: it has no time left.
         """
-        if self._last is None or (live and self._phase not in SETTLED):
+        if self._last is None or (live and self._phase not in PAST_FIRST_STEP):
             return self._phase
         stands = [
             self._where(),

@@ -38,11 +38,11 @@ class RunForm(QWidget):
 
     Signals:
         changed: The run, its name, or whether it can be trained is no longer what it was.
-        tokenizer_wished: The user wants to look at the tokenizer that these settings give.
+        tokenizer_requested: The user wants to look at the tokenizer that these settings give.
     """
 
     changed = Signal()
-    tokenizer_wished = Signal()
+    tokenizer_requested = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -120,7 +120,7 @@ class RunForm(QWidget):
             "Look at the to&kenizer", "tokenizerButton", "search", TOKENIZER_HELP
         )
         set_role(self.tokenizer_button, "quiet")
-        self.tokenizer_button.clicked.connect(self.tokenizer_wished)
+        self.tokenizer_button.clicked.connect(self.tokenizer_requested)
 
     def _lay_out(self) -> None:
         align([field for fields in self._groups.values() for field in fields.all()])
@@ -206,7 +206,7 @@ class RunForm(QWidget):
             titles = {
                 key: title for fields in self._groups.values() for key, title in fields.titles().items()
             }
-            self._groups[group].blame(name, f"does not fit: {in_titles(reason, titles)}")
+            self._groups[group].show_error(name, f"does not fit: {in_titles(reason, titles)}")
             return self._groups[group].problem()
         return ""
 

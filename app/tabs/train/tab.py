@@ -240,7 +240,7 @@ class TrainTab(QWidget):
 
     def _connect(self) -> None:
         self.form.changed.connect(self._show_what_is_possible)
-        self.form.tokenizer_wished.connect(self._ask_for_tokenizer)
+        self.form.tokenizer_requested.connect(self._ask_for_tokenizer)
         self.start_button.clicked.connect(self._ask_to_start)
         self.pause_button.clicked.connect(self._ask_to_pause)
         self.stop_button.clicked.connect(self.stop_requested)

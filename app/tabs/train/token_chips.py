@@ -121,7 +121,7 @@ class TokenChips(QWidget):
     def event(self, event: QEvent) -> bool:
         if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
             chip = self._at(QPointF(event.pos()))
-            self._tell(event.globalPos(), chip)
+            self._show_tool_tip(event.globalPos(), chip)
             return True
         return super().event(event)
 
@@ -184,7 +184,7 @@ class TokenChips(QWidget):
     def _at(self, position: QPointF) -> Chip | None:
         return next((chip for chip in self._chips if chip.place.contains(position)), None)
 
-    def _tell(self, where: QPoint, chip: Chip | None) -> None:
+    def _show_tool_tip(self, where: QPoint, chip: Chip | None) -> None:
         if chip is None:
             QToolTip.hideText()
             return

@@ -7,7 +7,7 @@ from PySide6.QtCore import QObject, Slot
 
 from app.errors import present
 from app.jobs.job import Job, Stream
-from app.jobs.lanes import Lanes
+from app.jobs.job_queue import JobQueues
 from app.tabs.train.tab import TrainTab
 from core.config.run import RunConfig
 from core.runs.folder import Workspace
@@ -15,19 +15,19 @@ from core.tasks.examine_tokenizer import TokenizerCard, examine_tokenizer
 
 
 class TokenizerController(QObject):
-    """Connects the tab, the lane "training" and the workspace. A run that is started meanwhile waits its turn."""
+    """Connects the tab, the queue "training" and the workspace. A run that is started meanwhile waits its turn."""
 
     def __init__(
         self,
         tab: TrainTab,
         workspace: Workspace,
-        lanes: Lanes,
+        queues: JobQueues,
         parent: QObject | None = None,
         *,
         examine: Callable[..., Stream] = examine_tokenizer,
     ) -> None:
         super().__init__(parent)
-        self._tab, self._workspace, self._lanes = tab, workspace, lanes
+        self._tab, self._workspace, self._queues = tab, workspace, queues
         self._examine = examine
         self._job: Job | None = None
         tab.tokenizer_requested.connect(self.start)
@@ -38,7 +38,7 @@ class TokenizerController(QObject):
         """Build what a run with these settings would be trained on, and show its tokenizer."""
         self.stop()
         self._tab.tokenizer_window.show_started()
-        self._job = self._lanes.start("training", partial(self._examine, config, self._workspace))
+        self._job = self._queues.start("training", partial(self._examine, config, self._workspace))
         self._job.arrived.connect(self._tab.tokenizer_window.show_events)
         self._job.ended.connect(self._end)
         self._job.failed.connect(self._fail)

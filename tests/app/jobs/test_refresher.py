@@ -4,19 +4,19 @@ import threading
 
 import pytest
 
-from app.jobs.lanes import Lanes
+from app.jobs.job_queue import JobQueues
 from app.jobs.refresher import Refresher
 
 
 @pytest.fixture
-def lanes(qtbot):
-    made = Lanes()
+def queues(qtbot):
+    made = JobQueues()
     yield made
     made.stop_all()
     qtbot.waitUntil(made.at_rest)
 
 
-def test_a_hundred_asks_while_it_reads_are_one_more_reading(qtbot, lanes):
+def test_a_hundred_asks_while_it_reads_are_one_more_reading(qtbot, queues):
     readings, may_end = [], threading.Event()
 
     def read(stop):
@@ -25,16 +25,16 @@ def test_a_hundred_asks_while_it_reads_are_one_more_reading(qtbot, lanes):
         yield from ()
         return len(readings)
 
-    refresher, results = Refresher(lanes, "runs", read), []
+    refresher, results = Refresher(queues, "runs", read), []
     refresher.refreshed.connect(results.append)
     for _ in range(100):
         refresher.refresh()
     may_end.set()
-    qtbot.waitUntil(lanes.at_rest)
+    qtbot.waitUntil(queues.at_rest)
     assert results == [1, 2]
 
 
-def test_after_a_failure_it_reads_again(qtbot, lanes):
+def test_after_a_failure_it_reads_again(qtbot, queues):
     answers = iter([ValueError("baa"), "rows"])
 
     def read(stop):
@@ -44,10 +44,10 @@ def test_after_a_failure_it_reads_again(qtbot, lanes):
             raise answer
         return answer
 
-    refresher = Refresher(lanes, "runs", read)
+    refresher = Refresher(queues, "runs", read)
     with qtbot.waitSignal(refresher.failed):
         refresher.refresh()
     with qtbot.waitSignal(refresher.refreshed) as refreshed:
         refresher.refresh()
     assert refreshed.args == ["rows"]
-    qtbot.waitUntil(lanes.at_rest)
+    qtbot.waitUntil(queues.at_rest)

@@ -56,7 +56,7 @@ def test_with_every_setting_off_a_text_stays_as_it_was_read(text, kind):
         ("unicode_nfc", "e\u0301", "é"),
         ("ligatures", "ﬁne", "fine"),
         ("hyphenation", "exam-\nple", "example"),
-        ("page_furniture", "T\nA\fT\nB\fT\nC", "A\n\nB\n\nC"),
+        ("headers_footers", "T\nA\fT\nB\fT\nC", "A\n\nB\n\nC"),
         ("control_characters", "a\x00b", "ab"),
         ("blank_lines", "a \r\n\n\nb", "a\n\nb"),
     ],

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.corpus.split import DocumentSize, part_of, pieces_of, validation_documents
+from core.corpus.split import DocumentSize, chunks_of, part_of, validation_documents
 
 LINES = "".join(f"line {number}\n" for number in range(100))
 
@@ -67,12 +67,12 @@ def test_a_word_alone_is_for_training():
 
 def test_conversations_are_never_cut_inside():
     text = "".join(f"<|user|>Q{n}\nmore<|assistant|>A{n}<eos>\n" for n in range(10))
-    (train,) = pieces_of(text, True, "train", 0.2, "documents")
-    (val,) = pieces_of(text, True, "val", 0.2, "documents")
+    (train,) = chunks_of(text, True, "train", 0.2, "documents")
+    (val,) = chunks_of(text, True, "val", 0.2, "documents")
     assert val == "<|user|>Q8\nmore<|assistant|>A8<eos><|user|>Q9\nmore<|assistant|>A9<eos>"
     assert train + val == text.replace("<eos>\n", "<eos>")
 
 
-@pytest.mark.parametrize(("samples", "pieces"), [("documents", ["a\n\nb\n"]), ("lines", ["a", "b"])])
-def test_a_sample_is_a_document_or_a_line(samples, pieces):
-    assert list(pieces_of("a\n\nb\n", False, "train", None, samples)) == pieces
+@pytest.mark.parametrize(("samples", "chunks"), [("documents", ["a\n\nb\n"]), ("lines", ["a", "b"])])
+def test_a_sample_is_a_document_or_a_line(samples, chunks):
+    assert list(chunks_of("a\n\nb\n", False, "train", None, samples)) == chunks

@@ -7,7 +7,7 @@ from core.tokenizers.tokenizer import EOS
 from core.tokenizers.word import WordTokenizer
 
 TEXT = "who is Pip? a sheep. <|user|> where?"
-TOKENIZERS = [CharTokenizer.learn([TEXT]), WordTokenizer.learn([TEXT], 300), BpeTokenizer.learn([TEXT], 300)]
+TOKENIZERS = [CharTokenizer.train([TEXT]), WordTokenizer.train([TEXT], 300), BpeTokenizer.train([TEXT], 300)]
 
 
 @pytest.mark.parametrize("tokenizer", TOKENIZERS, ids=lambda tokenizer: tokenizer.kind)

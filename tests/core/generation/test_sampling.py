@@ -62,9 +62,9 @@ def test_ranked_logits_keep_their_ids():
 @given(RANKED, st.floats(0.01, 0.99))
 def test_the_nucleus_is_the_smallest_set_that_reaches_p(ranked, top_p):
     logits = torch.tensor(ranked)
-    chances, size = logits.softmax(-1), kept(keep_nucleus(logits, top_p))
-    assert chances[:size].sum() >= top_p - 1e-5
-    assert chances[: size - 1].sum() < top_p + 1e-5
+    probs, size = logits.softmax(-1), kept(keep_nucleus(logits, top_p))
+    assert probs[:size].sum() >= top_p - 1e-5
+    assert probs[: size - 1].sum() < top_p + 1e-5
 
 
 @pytest.mark.parametrize("top_p", [1e-12, 1e-7, 1e-6, 1e-3])

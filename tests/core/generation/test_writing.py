@@ -15,9 +15,9 @@ from core.tokenizers.char import CharTokenizer
 from core.tokenizers.tokenizer import BOS, EOS, PAD, UNK
 from core.tokenizers.word import WordTokenizer
 
-CHAR = CharTokenizer.learn(["abcdefgh .!\n"])
-BPE = BpeTokenizer.learn([], 300)  # one token per byte
-WORD = WordTokenizer.learn(["a sheep grazes"], 300)
+CHAR = CharTokenizer.train(["abcdefgh .!\n"])
+BPE = BpeTokenizer.train([], 300)  # one token per byte
+WORD = WordTokenizer.train(["a sheep grazes"], 300)
 PROMPT = CHAR.encode("ab")
 
 

@@ -24,7 +24,7 @@ def test_without_a_past_the_mask_is_the_lower_triangle():
 def test_the_first_position_gathers_only_its_own_value():
     attention = make_attention(output_projection=False)
     x = torch.randn(1, 3, 8)
-    values = attention.to_qkv(x).chunk(3, dim=-1)[2]
+    values = attention.qkv_proj(x).chunk(3, dim=-1)[2]
     assert torch.allclose(attention(x)[:, 0], values[:, 0])
 
 
@@ -42,14 +42,14 @@ def test_several_new_positions_after_a_past_do_not_see_each_others_future():
 def test_one_matrix_makes_queries_keys_and_values():
     names = dict(make_attention().named_parameters())
     assert {name: tuple(p.shape) for name, p in names.items()} == {
-        "to_qkv.weight": (24, 8),
-        "to_out.weight": (8, 8),
+        "qkv_proj.weight": (24, 8),
+        "out_proj.weight": (8, 8),
     }
 
 
 def test_a_bias_is_there_where_it_is_asked_for():
     biased = make_attention(attention_bias=True)
-    assert (biased.to_qkv.bias.shape, biased.to_out.bias.shape) == ((24,), (8,))
+    assert (biased.qkv_proj.bias.shape, biased.out_proj.bias.shape) == ((24,), (8,))
 
 
 def test_heads_attend_apart():
@@ -57,7 +57,7 @@ def test_heads_attend_apart():
     x = torch.randn(1, 3, 8)
     before = attention(x)
     with torch.no_grad():
-        attention.to_qkv.weight[4:8] += 1  # the second head's queries
+        attention.qkv_proj.weight[4:8] += 1  # the second head's queries
     after = attention(x)
     assert torch.equal(before[..., :4], after[..., :4])
     assert not torch.allclose(before[:, 1:, 4:], after[:, 1:, 4:])

@@ -58,13 +58,13 @@ def test_a_fresh_post_norm_gives_every_position_mean_0_and_variance_1():
 )
 def test_each_activation_bends_as_its_name_says(activation, at_minus_one):
     feed_forward = FeedForward(ModelConfig(activation=activation))
-    bent = feed_forward.activation(torch.tensor([-1.0, 0.0]))
-    assert bent.tolist() == pytest.approx([at_minus_one, 0.0], abs=1e-6)
+    hidden = feed_forward.activation(torch.tensor([-1.0, 0.0]))
+    assert hidden.tolist() == pytest.approx([at_minus_one, 0.0], abs=1e-6)
 
 
 def test_the_feed_forward_biases_can_be_left_out():
     names = [name for name, _ in FeedForward(ModelConfig(feed_forward_bias=False)).named_parameters()]
-    assert names == ["widen.weight", "narrow.weight"]
+    assert names == ["up_proj.weight", "down_proj.weight"]
 
 
 def test_the_feed_forward_part_drops_some_of_what_it_widened():

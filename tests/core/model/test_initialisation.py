@@ -9,10 +9,10 @@ from core.model.transformer import Transformer
 C, F, L, V = 64, 160, 3, 96
 SIZES = {"n_layers": L, "n_heads": 4, "d_model": C, "d_ff": F, "context_length": 80}
 IN_BLOCK = {  # a matrix's inputs and outputs; the fused one is three of (C, C)
-    "attention.to_qkv": (C, C),
-    "attention.to_out": (C, C),
-    "feed_forward.widen": (C, F),
-    "feed_forward.narrow": (F, C),
+    "attention.qkv_proj": (C, C),
+    "attention.out_proj": (C, C),
+    "feed_forward.up_proj": (C, F),
+    "feed_forward.down_proj": (F, C),
 }
 
 
@@ -20,27 +20,25 @@ def make_model(seed=0, **options):
     return Transformer(ModelConfig(**SIZES | options), V, seed)
 
 
-def spread(model, matrix):
+def std(model, matrix):
     return model.get_parameter(f"blocks.1.{matrix}.weight").std().item()
 
 
 @pytest.mark.parametrize("matrix", IN_BLOCK)
-def test_normal_draws_with_the_spread_that_was_chosen(matrix):
+def test_normal_draws_with_the_std_that_was_chosen(matrix):
     model = make_model(initialisation="normal", initial_std=0.07)
-    assert spread(model, matrix) == pytest.approx(0.07, rel=0.04)
+    assert std(model, matrix) == pytest.approx(0.07, rel=0.04)
 
 
 @pytest.mark.parametrize(("matrix", "sizes"), IN_BLOCK.items())
 def test_kaiming_draws_by_the_number_of_inputs(matrix, sizes):
     n_in, _ = sizes
-    assert spread(make_model(initialisation="kaiming"), matrix) == pytest.approx(
-        math.sqrt(2 / n_in), rel=0.04
-    )
+    assert std(make_model(initialisation="kaiming"), matrix) == pytest.approx(math.sqrt(2 / n_in), rel=0.04)
 
 
 @pytest.mark.parametrize(("matrix", "sizes"), IN_BLOCK.items())
 def test_xavier_draws_by_inputs_and_outputs(matrix, sizes):
-    assert spread(make_model(initialisation="xavier"), matrix) == pytest.approx(
+    assert std(make_model(initialisation="xavier"), matrix) == pytest.approx(
         math.sqrt(2 / sum(sizes)), rel=0.04
     )
 
@@ -49,12 +47,12 @@ def test_xavier_draws_by_inputs_and_outputs(matrix, sizes):
 def test_only_the_ends_of_residual_branches_are_scaled_down(initialisation):
     plain = make_model(initialisation=initialisation)
     scaled = make_model(initialisation=initialisation, scale_residual=True)
-    ratios = {matrix: spread(scaled, matrix) / spread(plain, matrix) for matrix in IN_BLOCK}
+    ratios = {matrix: std(scaled, matrix) / std(plain, matrix) for matrix in IN_BLOCK}
     down = 1 / math.sqrt(2 * L)
     assert ratios == pytest.approx(dict(zip(IN_BLOCK, (1, down, 1, down), strict=True)))
 
 
-def test_embeddings_have_a_spread_of_their_own():
+def test_embeddings_have_a_std_of_their_own():
     model = make_model(positions="learned", embedding_std=0.5, initial_std=0.02)
     assert model.token_embedding.weight.std().item() == pytest.approx(0.5, rel=0.04)
     assert model.position_embedding.weight.std().item() == pytest.approx(0.5, rel=0.04)
@@ -94,5 +92,5 @@ def test_another_seed_means_another_model():
 
 def test_no_two_matrices_are_drawn_alike():
     model = make_model()
-    first, second = (block.attention.to_out.weight for block in model.blocks[:2])
+    first, second = (block.attention.out_proj.weight for block in model.blocks[:2])
     assert not torch.equal(first, second)

@@ -48,12 +48,12 @@ def test_attention_with_and_without_a_past():
     cache.append(torch.randn(B, H, S - T, D), torch.randn(B, H, S - T, D))
     x, rotary = torch.randn(B, T, C), rotary_table(T, D)
     assert attention(x).shape == attention(x, cache, rotary).shape == (B, T, C)
-    assert attention.to_qkv(x).shape == (B, T, 3 * C)
+    assert attention.qkv_proj(x).shape == (B, T, 3 * C)
 
 
 def test_the_feed_forward_part_widens_and_narrows():
     feed_forward = FeedForward(config())
-    assert feed_forward.widen(torch.randn(B, T, C)).shape == (B, T, F)
+    assert feed_forward.up_proj(torch.randn(B, T, C)).shape == (B, T, F)
     assert feed_forward(torch.randn(B, T, C)).shape == (B, T, C)
 
 

@@ -112,7 +112,7 @@ def test_the_teaching_model_has_one_head_and_nothing_else():
     model = Transformer(PRESETS["teaching"].run.model, vocab_size=5)
     assert {name: tuple(p.shape) for name, p in model.named_parameters()} == {
         "token_embedding.weight": (5, 2),
-        "blocks.0.attention.to_qkv.weight": (6, 2),
+        "blocks.0.attention.qkv_proj.weight": (6, 2),
         "head.weight": (5, 2),
         "head.bias": (5,),
     }
@@ -126,7 +126,7 @@ def test_the_teaching_model_computes_what_its_document_says():
     model.load_state_dict(
         {
             "token_embedding.weight": torch.tensor(embedding),
-            "blocks.0.attention.to_qkv.weight": torch.tensor(qkv),
+            "blocks.0.attention.qkv_proj.weight": torch.tensor(qkv),
             "head.weight": torch.tensor(head),
             "head.bias": torch.tensor(bias),
         }

@@ -5,23 +5,23 @@ import errno
 import pytest
 
 from core.runs import files
-from core.runs.files import move_folder_into_place, telling_disk_errors, write_whole
+from core.runs.files import move_folder_into_place, raising_disk_errors, write_whole
 from core.system_errors import DiskFullError, WorkspaceError
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])
 def test_no_room_is_a_full_disk(tmp_path, number):
-    with pytest.raises(DiskFullError), telling_disk_errors(tmp_path):
+    with pytest.raises(DiskFullError), raising_disk_errors(tmp_path):
         raise OSError(number, "no room")
 
 
 def test_any_other_refusal_is_told_in_the_system_s_words(tmp_path):
-    with pytest.raises(WorkspaceError, match="read-only file system"), telling_disk_errors(tmp_path):
+    with pytest.raises(WorkspaceError, match="read-only file system"), raising_disk_errors(tmp_path):
         raise OSError(errno.EROFS, "Read-only file system")
 
 
 def test_what_is_not_the_system_s_passes_through(tmp_path):
-    with pytest.raises(ValueError, match="ours"), telling_disk_errors(tmp_path):
+    with pytest.raises(ValueError, match="ours"), raising_disk_errors(tmp_path):
         raise ValueError("ours")
 
 

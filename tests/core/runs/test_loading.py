@@ -168,10 +168,10 @@ def test_an_earlier_checkpoint_opens_where_the_last_is_damaged(run):
         (
             "d_model = 16",
             "d_model = 32",
-            r"blocks\.0\.attention\.to_out\.weight is 16 x 16 in it and 32 x 32",
+            r"blocks\.0\.attention\.out_proj\.weight is 16 x 16 in it and 32 x 32",
         ),
-        ("n_layers = 2", "n_layers = 3", r"it has no blocks\.2\.attention\.to_out\.weight"),
-        ("n_layers = 2", "n_layers = 1", r"it has a blocks\.1\.attention\.to_out\.weight that they lack"),
+        ("n_layers = 2", "n_layers = 3", r"it has no blocks\.2\.attention\.out_proj\.weight"),
+        ("n_layers = 2", "n_layers = 1", r"it has a blocks\.1\.attention\.out_proj\.weight that they lack"),
         ("tied_embeddings = true", "tied_embeddings = false", r"it has no head\.weight"),
     ],
 )
@@ -207,7 +207,7 @@ def test_two_letters_swapped_in_the_tokenizer_are_noticed(run):
     record = json.loads(run.tokenizer.read_text())
     record["tokens"][7], record["tokens"][8] = record["tokens"][8], record["tokens"][7]
     run.tokenizer.write_text(json.dumps(record))
-    with pytest.raises(DamagedRunError, match=r"tokenizer\.json is not what was written"):
+    with pytest.raises(DamagedRunError, match=r"tokenizer\.sheepop\.json is not what was written"):
         load_model(run, "last")
 
 
@@ -261,7 +261,7 @@ def test_settings_that_cannot_be_read_are_a_damaged_run(run, text):
 
 def test_a_missing_tokenizer_is_a_damaged_run(run):
     run.tokenizer.unlink()
-    with pytest.raises(DamagedRunError, match=r"tokenizer\.json is missing"):
+    with pytest.raises(DamagedRunError, match=r"tokenizer\.sheepop\.json is missing"):
         load_model(run, "last")
 
 

@@ -136,11 +136,11 @@ def test_where_no_checkpoint_is_whole_nothing_is_changed(run):
 
 def test_checkpoints_that_a_journal_lacks_are_derived_from_what_stands(run, trained):
     told = [event for event in Catalog(trained).events("first") if isinstance(event, CheckpointSaved)]
-    derived = list(missing_saves(run, told={2}, until=6))
+    derived = list(missing_saves(run, reported={2}, until=6))
     assert [(event.step, event.is_best, event.bytes) for event in derived] == [
         (event.step, event.is_best, event.bytes) for event in told if event.step in (4, 6)
     ]
-    assert list(missing_saves(run, told={2}, until=3)) == []
+    assert list(missing_saves(run, reported={2}, until=3)) == []
 
 
 # Folders that never became runs

@@ -131,7 +131,7 @@ def test_an_exception_is_a_finding_and_a_sentence_is_none(asked, tmp_path):
 
     asked(looks)
     found = [event for event in fuzz_until_found(tmp_path, 12) if isinstance(event, FuzzFound)]
-    assert {event.told.partition(":")[0] for event in found} == {"ValueError", "FileNotFoundError"}
+    assert {event.reported.partition(":")[0] for event in found} == {"ValueError", "FileNotFoundError"}
 
 
 def fuzz_until_found(tmp_path, findings):

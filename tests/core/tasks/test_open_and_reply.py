@@ -23,7 +23,7 @@ from core.tokenizers.char import CharTokenizer
 from core.tokenizers.files import save_tokenizer
 from core.tokenizers.tokenizer import EOS
 
-CHAR = CharTokenizer.learn(["abcdefgh ?!"])
+CHAR = CharTokenizer.train(["abcdefgh ?!"])
 CONTEXT = 12
 SHAPE = {
     "model.n_layers": 2,

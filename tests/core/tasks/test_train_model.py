@@ -41,7 +41,7 @@ from core.model.transformer import Transformer
 from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
 from core.runs.loading import load_model
-from core.tasks import settle_precision, training_run, training_session
+from core.tasks import choose_precision, training_run, training_session
 from core.tasks.open_model import open_model
 from core.tasks.reply import complete
 from core.tasks.train_model import resume_run, train_model
@@ -424,7 +424,7 @@ def trials(monkeypatch):
         counted.append(device)
         return "bfloat16", 2.0
 
-    monkeypatch.setattr(settle_precision, "measured_choice", choice)
+    monkeypatch.setattr(choose_precision, "measured_choice", choice)
     return counted
 
 
@@ -450,11 +450,11 @@ def test_auto_measures_once_in_a_workspace_and_remembers(filled, tiny, trials):
 
 def test_a_trial_reads_few_tokens_whatever_the_batch_and_the_context(filled, tiny, monkeypatch):
     read = []
-    monkeypatch.setattr(settle_precision, "TRIAL_TOKENS", 20)
+    monkeypatch.setattr(choose_precision, "TRIAL_TOKENS", 20)
     monkeypatch.setattr(
-        settle_precision, "accumulate_gradients", lambda _model, batches, *_: read.append(batches[0][0].shape)
+        choose_precision, "accumulate_gradients", lambda _model, batches, *_: read.append(batches[0][0].shape)
     )
-    monkeypatch.setattr(settle_precision, "measured_choice", lambda _, step_in, __: step_in(None))
+    monkeypatch.setattr(choose_precision, "measured_choice", lambda _, step_in, __: step_in(None))
     for context_length, name in ((8, "a"), (32, "b")):
         train(filled, tiny({"training.precision": "auto", "model.context_length": context_length}), name)
     assert read == [(2, 8), (1, 20)]

@@ -3,7 +3,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from core.tokenizers.bpe import BpeTokenizer
-from core.tokenizers.pieces import cut
+from core.tokenizers.chunks import cut
 from core.tokenizers.tokenizer import EOS, ROLES, SPECIALS
 
 TEXT = "The sheep graze on the meadow. The shepherd sings, the sheep sleep.\n\n\tdef graze(sheep):\n" * 8
@@ -11,7 +11,7 @@ TEXT = "The sheep graze on the meadow. The shepherd sings, the sheep sleep.\n\n\
 
 @pytest.fixture(scope="module")
 def tokenizer() -> BpeTokenizer:
-    return BpeTokenizer.learn([TEXT], 400)
+    return BpeTokenizer.train([TEXT], 400)
 
 
 @given(st.text())
@@ -23,7 +23,7 @@ def test_decoding_gives_back_any_text(tokenizer, text):
 
 
 def test_special_strings_in_plain_text_are_ordinary_even_where_they_were_learned():
-    tokenizer = BpeTokenizer.learn(["<eos><|user|>" * 50], 400)
+    tokenizer = BpeTokenizer.train(["<eos><|user|>" * 50], 400)
     specials = {0, 1, 2, EOS, tokenizer.user_id, tokenizer.assistant_id}
     assert not specials & set(tokenizer.encode("<eos><|user|><|assistant|><pad>"))
     assert tokenizer.encode_marked("<eos><|user|><|assistant|>") == [
@@ -32,7 +32,7 @@ def test_special_strings_in_plain_text_are_ordinary_even_where_they_were_learned
 
 
 def test_a_merge_that_spells_a_special_token_keeps_its_own_id():
-    tokenizer = BpeTokenizer.learn(["eos", "<pad>"], 400)
+    tokenizer = BpeTokenizer.train(["eos", "<pad>"], 400)
     spelled = BpeTokenizer(
         [*tokenizer.tokens[:-2], "<e", "os", "os>", "<eos>", *ROLES],
         [*tokenizer.merges, ("<", "e"), ("o", "s"), ("os", ">"), ("<e", "os>")],
@@ -47,8 +47,8 @@ def test_specials_are_first_and_roles_last(tokenizer):
 
 
 def test_the_vocabulary_is_no_larger_than_asked_and_smaller_where_pairs_run_out(tokenizer):
-    assert BpeTokenizer.learn([TEXT], 300).vocab_size == 300
-    assert BpeTokenizer.learn(["ab ab"], 5000).vocab_size < 300
+    assert BpeTokenizer.train([TEXT], 300).vocab_size == 300
+    assert BpeTokenizer.train(["ab ab"], 5000).vocab_size < 300
 
 
 def test_frequent_words_become_one_token_with_the_space_before_them(tokenizer):
@@ -57,12 +57,12 @@ def test_frequent_words_become_one_token_with_the_space_before_them(tokenizer):
 
 
 def test_learning_twice_gives_the_same_vocabulary(tokenizer):
-    again = BpeTokenizer.learn([TEXT], 400)
+    again = BpeTokenizer.train([TEXT], 400)
     assert (again.tokens, again.merges) == (tokenizer.tokens, tokenizer.merges)
 
 
 def test_how_the_text_is_handed_over_does_not_change_what_is_learned(tokenizer):
-    again = BpeTokenizer.learn(cut(TEXT, 20), 400)
+    again = BpeTokenizer.train(cut(TEXT, 20), 400)
     assert (again.tokens, again.merges) == (tokenizer.tokens, tokenizer.merges)
 
 

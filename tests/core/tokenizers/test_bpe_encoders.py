@@ -30,7 +30,7 @@ def parts(tokenizer):
 
 @pytest.fixture(scope="module")
 def tokenizer():
-    return BpeTokenizer.learn([TEXT], 700)
+    return BpeTokenizer.train([TEXT], 700)
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +77,7 @@ def test_both_engines_take_each_character_for_the_same_class(probe, plane):
 
 @pytest.mark.parametrize("vocab_size", [300, 500, 5000])
 def test_what_was_learned_is_ranked(vocab_size):
-    assert is_ranked(*parts(BpeTokenizer.learn([TEXT], vocab_size)))
+    assert is_ranked(*parts(BpeTokenizer.train([TEXT], vocab_size)))
 
 
 def altered(tokenizer, tokens, merges):
@@ -120,7 +120,7 @@ def test_joining_by_rank_would_give_other_ids_for_altered_merges(tokenizer):
     text=st.text(alphabet="ab", max_size=40),
 )
 def test_overlapping_pairs_are_ranked_too(words, vocab_size, text):
-    learned = BpeTokenizer.learn(words * 2, vocab_size)
+    learned = BpeTokenizer.train(words * 2, vocab_size)
     assert is_ranked(*parts(learned))
     exact_ids = ExactEncoder(*parts(learned)).encode([text])[0]
     assert learned.encode(text) == [len(SPECIALS) + position for position in exact_ids]

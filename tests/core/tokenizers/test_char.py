@@ -14,50 +14,50 @@ ALPHABET = PRINTABLE + "\näöüß€漢字🐑"
 
 
 def test_the_printable_vocabulary_has_99_entries_before_the_roles_and_z_is_94():
-    tokenizer = CharTokenizer.learn([PRINTABLE])
+    tokenizer = CharTokenizer.train([PRINTABLE])
     assert tokenizer.vocab_size - len(ROLES) == 99
     assert tokenizer.encode("z") == [94]
 
 
 def test_specials_come_first_then_characters_in_code_point_order():
-    tokenizer = CharTokenizer.learn([PRINTABLE[::-1]])
+    tokenizer = CharTokenizer.train([PRINTABLE[::-1]])
     for token, token_id in EXAMPLES["char_vocabulary"]["first_ids"].items():
         assert tokenizer.tokens[token_id] == token
 
 
 def test_the_ascii_vocabulary_is_the_identity():
     ascii_text = "".join(map(chr, range(4, 128)))  # the specials take the places of 0 to 3
-    tokenizer = CharTokenizer.learn([ascii_text])
+    tokenizer = CharTokenizer.train([ascii_text])
     example = EXAMPLES["ascii_ids"]
     assert tokenizer.encode(example["text"]) == example["expected"]
 
 
 def test_roles_are_the_last_two_ids():
-    tokenizer = CharTokenizer.learn(["ba"])
+    tokenizer = CharTokenizer.train(["ba"])
     assert tokenizer.tokens == ("<pad>", "<unk>", "<bos>", "<eos>", "a", "b", "<|user|>", "<|assistant|>")
     assert (tokenizer.user_id, tokenizer.assistant_id) == (6, 7)
 
 
 @given(st.text(alphabet=ALPHABET))
 def test_decoding_gives_back_what_was_encoded(text):
-    tokenizer = CharTokenizer.learn([ALPHABET])
+    tokenizer = CharTokenizer.train([ALPHABET])
     assert tokenizer.decode(tokenizer.encode(text)) == text
 
 
 def test_a_character_that_was_never_seen_becomes_unk_and_is_named_once():
-    tokenizer = CharTokenizer.learn(["ab"])
+    tokenizer = CharTokenizer.train(["ab"])
     assert tokenizer.encode("aßbß") == [4, UNK, 5, UNK]
     assert tokenizer.unknown("aßb🐑ß") == ("ß", "🐑")
 
 
 def test_half_a_surrogate_pair_is_unknown_and_never_learned():
-    tokenizer = CharTokenizer.learn(["a\ud83d"])
+    tokenizer = CharTokenizer.train(["a\ud83d"])
     assert tokenizer.encode("a\ud83d") == [4, UNK]
 
 
 @given(st.text(alphabet=ALPHABET + "\x7f\x80\xff"))
 def test_ascii_and_other_texts_are_encoded_alike(text):
-    tokenizer = CharTokenizer.learn([ALPHABET[20:]])
+    tokenizer = CharTokenizer.train([ALPHABET[20:]])
     one_by_one = [tokenizer.tokens.index(c) if c in tokenizer.tokens else UNK for c in text]
     assert tokenizer.encode(text) == one_by_one
 
@@ -69,9 +69,9 @@ def test_a_vocabulary_in_another_order_is_encoded_by_its_ids():
 
 
 def test_special_strings_in_plain_text_are_spelled_out():
-    tokenizer = CharTokenizer.learn([string.printable])
+    tokenizer = CharTokenizer.train([string.printable])
     assert len(tokenizer.encode("<eos>")) == 5
 
 
 def test_nothing_to_learn_from_leaves_the_specials():
-    assert CharTokenizer.learn([]).vocab_size == 6
+    assert CharTokenizer.train([]).vocab_size == 6

@@ -11,7 +11,7 @@ CONVERSATION = "<|user|>who grazes?<|assistant|>the sheep.<eos>" * 30
 
 @pytest.fixture(scope="module")
 def tokenizer():
-    return BpeTokenizer.learn([STORY], 300)
+    return BpeTokenizer.train([STORY], 300)
 
 
 def test_texts_get_an_end_and_conversations_keep_their_own(tokenizer):

@@ -10,9 +10,9 @@ from core.tokenizers.files import load_tokenizer, save_tokenizer
 from core.tokenizers.word import WordTokenizer
 
 LEARN = {
-    "bpe": lambda text: BpeTokenizer.learn([text], 300),
-    "char": lambda text: CharTokenizer.learn([text]),
-    "word": lambda text: WordTokenizer.learn([text], 300),
+    "bpe": lambda text: BpeTokenizer.train([text], 300),
+    "char": lambda text: CharTokenizer.train([text]),
+    "word": lambda text: WordTokenizer.train([text], 300),
 }
 KINDS = tuple(LEARN)
 TEXT = 'the sheep "graze" on the\nmeadow: ß 🐑 \u2028 the sheep graze'

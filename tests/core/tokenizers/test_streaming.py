@@ -10,14 +10,14 @@ from core.tokenizers.word import WordTokenizer
 
 TEXT = "the sheep ß 🐑 graze " * 3
 TOKENIZERS = {
-    "char": CharTokenizer.learn([TEXT]),
-    "word": WordTokenizer.learn([TEXT], 300),
-    "bpe": BpeTokenizer.learn([TEXT], 300),
+    "char": CharTokenizer.train([TEXT]),
+    "word": WordTokenizer.train([TEXT], 300),
+    "bpe": BpeTokenizer.train([TEXT], 300),
 }
 BPE = TOKENIZERS["bpe"]
 
 
-def pieces(tokenizer, ids):
+def chunks(tokenizer, ids):
     decoder = StreamingDecoder(tokenizer)
     return [*(decoder.push(token_id) for token_id in ids), decoder.finish()]
 
@@ -27,26 +27,26 @@ def pieces(tokenizer, ids):
 def test_pieces_put_together_are_the_decoded_text_for_any_ids(kind, data):
     tokenizer = TOKENIZERS[kind]
     ids = data.draw(st.lists(st.integers(0, tokenizer.vocab_size - 1)))
-    assert "".join(pieces(tokenizer, ids)) == tokenizer.decode(ids)
+    assert "".join(chunks(tokenizer, ids)) == tokenizer.decode(ids)
 
 
 @given(st.text(min_size=1))
 def test_every_piece_of_a_whole_text_is_made_of_whole_characters(text):
-    assert not any("\ufffd" in piece for piece in pieces(BPE, BPE.encode(text.replace("\ufffd", ""))))
+    assert not any("\ufffd" in chunk for chunk in chunks(BPE, BPE.encode(text.replace("\ufffd", ""))))
 
 
 def test_a_character_comes_out_with_its_last_byte():
-    four_bytes = BpeTokenizer.learn(["a"], 300).encode("🐑")
-    assert pieces(BPE, four_bytes) == ["", "", "", "🐑", ""] or len(BPE.encode("🐑")) < 4
+    four_bytes = BpeTokenizer.train(["a"], 300).encode("🐑")
+    assert chunks(BPE, four_bytes) == ["", "", "", "🐑", ""] or len(BPE.encode("🐑")) < 4
 
 
 def test_a_special_token_says_nothing_and_breaks_no_character():
     first, *others = BPE.encode("é")
-    assert "".join(pieces(BPE, [first, EOS, *others])) == "é"
+    assert "".join(chunks(BPE, [first, EOS, *others])) == "é"
 
 
 def test_half_a_character_at_the_end_shows_as_replaced():
-    assert pieces(BPE, BPE.encode("é")[:1]) == ["", "\ufffd"]
+    assert chunks(BPE, BPE.encode("é")[:1]) == ["", "\ufffd"]
 
 
 def test_a_word_that_goes_on_after_a_prompt_keeps_its_space():

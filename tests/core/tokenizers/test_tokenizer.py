@@ -6,9 +6,9 @@ from core.tokenizers.tokenizer import EOS, byte_lengths
 from core.tokenizers.word import WordTokenizer
 
 LEARN = {
-    "bpe": lambda text: BpeTokenizer.learn([text], 300),
-    "char": lambda text: CharTokenizer.learn([text]),
-    "word": lambda text: WordTokenizer.learn([text], 300),
+    "bpe": lambda text: BpeTokenizer.train([text], 300),
+    "char": lambda text: CharTokenizer.train([text]),
+    "word": lambda text: WordTokenizer.train([text], 300),
 }
 KINDS = tuple(LEARN)
 CONVERSATION = "<|user|>who grazes?<|assistant|>the sheep graze.<eos>"

@@ -8,7 +8,7 @@ WORDS = ["what", "is", "sesso", "a", "sheep", "größe"]
 
 
 def learned(text: str, vocab_size: int = 300) -> WordTokenizer:
-    return WordTokenizer.learn([text], vocab_size)
+    return WordTokenizer.train([text], vocab_size)
 
 
 def test_frequent_words_come_first_and_ties_go_by_the_word():
@@ -24,7 +24,7 @@ def test_the_rarest_words_are_left_out_of_a_full_vocabulary():
 
 
 def test_counts_are_summed_over_all_texts():
-    assert WordTokenizer.learn(["a b", "b"], 300).tokens[4:-2] == ("b", "a")
+    assert WordTokenizer.train(["a b", "b"], 300).tokens[4:-2] == ("b", "a")
 
 
 @given(st.lists(st.sampled_from(WORDS)))

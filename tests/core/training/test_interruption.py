@@ -8,7 +8,7 @@ from core.config.training import TrainingConfig
 from core.control import StopRequested, StopToken
 from core.model.transformer import Transformer
 from core.training.interruption import interruptible
-from core.training.loop import Learner, Plan, Progress, train
+from core.training.loop import Plan, Progress, TrainState, train
 from core.training.optimizer import make_optimizer, optimizer_tensors
 from core.training.precision import Precision
 
@@ -20,7 +20,7 @@ PLAN = Plan(STEPS, 2.0)
 def make_learner():
     shape = ModelConfig(n_layers=2, n_heads=2, d_model=8, d_ff=16, context_length=T, dropout=0.2)
     model = Transformer(shape, V, seed=3)
-    return Learner(model, make_optimizer(model, CONFIG), Precision("float32", torch.device("cpu")))
+    return TrainState(model, make_optimizer(model, CONFIG), Precision("float32", torch.device("cpu")))
 
 
 def make_batch(number):
@@ -28,8 +28,8 @@ def make_batch(number):
     return ids[:, :-1], ids[:, 1:]
 
 
-def take(learner, progress, stop=None):
-    return list(train(learner, make_batch, CONFIG, PLAN, progress, stop or StopToken()))
+def take(train_state, progress, stop=None):
+    return list(train(train_state, make_batch, CONFIG, PLAN, progress, stop or StopToken()))
 
 
 def numbers(steps):
@@ -56,32 +56,32 @@ def stop_in_pass(model, stop, number, backward):
 def test_a_run_stopped_inside_a_step_and_resumed_equals_one_that_was_not(number, backward):
     whole = make_learner()
     expected = numbers(take(whole, Progress()))
-    learner, progress, stop = make_learner(), Progress(), StopToken()
-    handle = stop_in_pass(learner.model, stop, number, backward)
-    steps = take(learner, progress, stop)
+    train_state, progress, stop = make_learner(), Progress(), StopToken()
+    handle = stop_in_pass(train_state.model, stop, number, backward)
+    steps = take(train_state, progress, stop)
     handle.remove()
     assert progress.step == len(steps) == (number - 1) // PASSES
-    steps += take(learner, progress)
+    steps += take(train_state, progress)
     assert numbers(steps) == expected
-    for mine, other in zip(learner.model.parameters(), whole.model.parameters(), strict=True):
+    for mine, other in zip(train_state.model.parameters(), whole.model.parameters(), strict=True):
         assert torch.equal(mine, other)
-    state, other_state = (optimizer_tensors(side.optimizer, side.model) for side in (learner, whole))
+    state, other_state = (optimizer_tensors(side.optimizer, side.model) for side in (train_state, whole))
     assert all(torch.equal(state[name], other_state[name]) for name in other_state)
 
 
 @pytest.mark.parametrize("backward", [False, True])
 def test_a_step_that_a_stop_cuts_off_leaves_no_gradient(backward):
-    learner, stop = make_learner(), StopToken()
-    stop_in_pass(learner.model, stop, 2, backward)
-    assert take(learner, Progress(), stop) == []
-    assert all(parameter.grad is None for parameter in learner.model.parameters())
+    train_state, stop = make_learner(), StopToken()
+    stop_in_pass(train_state.model, stop, 2, backward)
+    assert take(train_state, Progress(), stop) == []
+    assert all(parameter.grad is None for parameter in train_state.model.parameters())
 
 
 def test_no_pass_follows_the_one_in_which_a_stop_was_set():
-    learner, stop, asked = make_learner(), StopToken(), []
-    stop_in_pass(learner.model, stop, 2, backward=False)
-    learner.model.blocks[1].register_forward_hook(lambda *_: asked.append(1))
-    take(learner, Progress(), stop)
+    train_state, stop, asked = make_learner(), StopToken(), []
+    stop_in_pass(train_state.model, stop, 2, backward=False)
+    train_state.model.blocks[1].register_forward_hook(lambda *_: asked.append(1))
+    take(train_state, Progress(), stop)
     assert len(asked) == 1  # the second block of the second pass was not reached
 
 

@@ -13,7 +13,7 @@ from core.errors import TrainingDivergedError
 from core.events import StepDone
 from core.model.transformer import Transformer
 from core.training import loop
-from core.training.loop import Learner, Plan, Progress, accumulate_gradients, finite_gradients, train
+from core.training.loop import Plan, Progress, TrainState, accumulate_gradients, finite_gradients, train
 from core.training.optimizer import make_optimizer
 from core.training.precision import Precision
 
@@ -38,12 +38,12 @@ def make_batch(number, rows=2, padding=()):
 
 
 def make_learner(model, config, precision=FLOAT32):
-    return Learner(model, make_optimizer(model, config), precision)
+    return TrainState(model, make_optimizer(model, config), precision)
 
 
-def take(learner, config, steps, progress=None, stop=None, batch_at=make_batch):
+def take(train_state, config, steps, progress=None, stop=None, batch_at=make_batch):
     progress = progress or Progress()
-    return list(train(learner, batch_at, config, Plan(steps, 128), progress, stop or StopToken()))
+    return list(train(train_state, batch_at, config, Plan(steps, 128), progress, stop or StopToken()))
 
 
 def gradients(model, batches, precision=FLOAT32):
@@ -194,16 +194,16 @@ def test_another_seed_drops_other_activations():
 def test_a_loop_entered_again_goes_on_as_if_it_had_not_stopped():
     config = TrainingConfig(warmup_steps=2)
     whole = take(make_learner(make_model(dropout=0.2), config), config, 6)
-    learner, progress, stop = make_learner(make_model(dropout=0.2), config), Progress(), StopToken()
+    train_state, progress, stop = make_learner(make_model(dropout=0.2), config), Progress(), StopToken()
     halves = []
-    for step in train(learner, make_batch, config, Plan(6, 128), progress, stop):
+    for step in train(train_state, make_batch, config, Plan(6, 128), progress, stop):
         halves.append(step)
         torch.rand(5)  # what happens between two steps has no bearing on them
-        learner.model.eval()
+        train_state.model.eval()
         if step.step == 3:
             stop.set()
     assert progress.step == 3
-    halves += take(learner, config, 6, progress)
+    halves += take(train_state, config, 6, progress)
     assert [(step.step, step.loss, step.tokens) for step in halves] == [
         (step.step, step.loss, step.tokens) for step in whole
     ]
@@ -220,12 +220,12 @@ def test_a_stop_set_before_takes_no_step():
 
 def test_a_loss_that_is_not_finite_ends_with_the_weights_of_the_step_before(loss_that_is):
     model, config = make_model(), TrainingConfig()
-    learner, progress = make_learner(model, config), Progress()
-    take(learner, config, 2, progress)
+    train_state, progress = make_learner(model, config), Progress()
+    take(train_state, config, 2, progress)
     before = [parameter.clone() for parameter in model.parameters()]
     loss_that_is(lambda _: math.nan)
     with pytest.raises(TrainingDivergedError, match="step 3"):
-        take(learner, config, 3, progress)
+        take(train_state, config, 3, progress)
     assert progress.step == 2
     assert all(torch.equal(now, then) for now, then in zip(model.parameters(), before, strict=True))
 

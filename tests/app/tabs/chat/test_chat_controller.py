@@ -4,7 +4,7 @@ import pytest
 from PySide6.QtCore import QCoreApplication, QEvent, Qt
 from PySide6.QtWidgets import QAbstractButton, QComboBox, QWidget
 
-from app.jobs.lanes import Lanes
+from app.jobs.job_queue import JobQueues
 from app.tabs.chat.controller import ChatController
 from app.tabs.chat.tab import ChatTab
 from core.config.sampling import SamplingConfig
@@ -16,33 +16,33 @@ CTRL = Qt.KeyboardModifier.ControlModifier
 
 
 @pytest.fixture
-def lanes(qtbot):
-    lanes = Lanes()
-    yield lanes
-    lanes.stop_all()
-    qtbot.waitUntil(lanes.at_rest)
+def queues(qtbot):
+    queues = JobQueues()
+    yield queues
+    queues.stop_all()
+    qtbot.waitUntil(queues.at_rest)
 
 
 @pytest.fixture
-def tab(qtbot, lanes):
+def tab(qtbot, queues):
     """Lives until the last job has told it of its end, which `qtbot.addWidget` would not wait for."""
     tab = ChatTab()
     tab.resize(1280, 800)
     tab.show()
     yield tab
-    lanes.close_down()
-    qtbot.waitUntil(lanes.at_rest)
+    queues.close_down()
+    qtbot.waitUntil(queues.at_rest)
     tab.close()
     tab.deleteLater()
     QCoreApplication.sendPostedEvents(tab, QEvent.Type.DeferredDelete)
 
 
 @pytest.fixture
-def controller(tab, workspace, lanes, models, qtbot):
+def controller(tab, workspace, queues, models, qtbot):
     fakes = {"open": models.open, "reply": models.reply, "complete": models.complete}
-    controller = ChatController(tab, workspace, lanes, tab, **fakes)
+    controller = ChatController(tab, workspace, queues, tab, **fakes)
     controller.refresh()
-    qtbot.waitUntil(lanes.at_rest)
+    qtbot.waitUntil(queues.at_rest)
     yield controller
     controller.stop()
     qtbot.waitUntil(lambda: not controller.active)
@@ -73,11 +73,11 @@ def shown(tab):
 # Opening a model
 
 
-def test_without_a_run_the_tab_leads_to_training(tab, lanes, tmp_path, qtbot):
+def test_without_a_run_the_tab_leads_to_training(tab, queues, tmp_path, qtbot):
     empty = Workspace(tmp_path / "empty")
     empty.prepare()
-    ChatController(tab, empty, lanes, tab).refresh()
-    qtbot.waitUntil(lanes.at_rest)
+    ChatController(tab, empty, queues, tab).refresh()
+    qtbot.waitUntil(queues.at_rest)
     assert tab.no_runs.isVisible()
     with qtbot.waitSignal(tab.train_requested):
         qtbot.mouseClick(tab.train_button, LEFT)

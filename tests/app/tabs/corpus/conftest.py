@@ -5,7 +5,7 @@ from pathlib import PurePath
 import pytest
 from PySide6.QtCore import QCoreApplication, QEvent, Qt
 
-from app.jobs.lanes import Lanes
+from app.jobs.job_queue import JobQueues
 from app.settings import WindowSettings
 from app.tabs.corpus.tab import CorpusTab
 from core.corpus.library import DocumentRow
@@ -67,22 +67,22 @@ def settings(workspace):
 
 
 @pytest.fixture
-def lanes(qtbot):
-    lanes = Lanes()
-    yield lanes
-    lanes.stop_all()
-    qtbot.waitUntil(lanes.at_rest)
+def queues(qtbot):
+    queues = JobQueues()
+    yield queues
+    queues.stop_all()
+    qtbot.waitUntil(queues.at_rest)
 
 
 @pytest.fixture
-def tab(qtbot, lanes):
+def tab(qtbot, queues):
     """Lives until the last job has told it of its end, which `qtbot.addWidget` would not wait for."""
     tab = CorpusTab()
     tab.resize(1200, 700)
     tab.show()
     yield tab
-    lanes.close_down()
-    qtbot.waitUntil(lanes.at_rest)
+    queues.close_down()
+    qtbot.waitUntil(queues.at_rest)
     tab.close()
     tab.deleteLater()
     QCoreApplication.sendPostedEvents(

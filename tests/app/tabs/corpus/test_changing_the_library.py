@@ -23,14 +23,14 @@ def asked():
 
 
 @pytest.fixture
-def controller(tab, workspace, lanes, settings, asked):
+def controller(tab, workspace, queues, settings, asked):
     def read(paths, config, workspace, stop, again=False):
         asked.append((paths, config, again))
         end = finished(0)
         yield end
         return end
 
-    return CorpusController(tab, workspace, lanes, settings, tab, tasks=ImportTasks(read=read))
+    return CorpusController(tab, workspace, queues, settings, tab, tasks=ImportTasks(read=read))
 
 
 def keep(library, name, text):
@@ -110,14 +110,14 @@ def test_del_removes_and_undo_brings_back(qtbot, three, workspace, controller, s
 
 @pytest.mark.parametrize(("seconds", "left"), [(0.0, 0), (3600.0, 1)])
 def test_what_was_removed_long_ago_is_forgotten_at_the_next_start(
-    qtbot, monkeypatch, workspace, controller, lanes, seconds, left
+    qtbot, monkeypatch, workspace, controller, queues, seconds, left
 ):
     monkeypatch.setattr(library_controller, "UNDONE_WITHIN_SECONDS", seconds)
     with Library(workspace.library) as library:
         keep(library, "a.txt", "its text")
         library.remove([1])
     controller.begin()
-    qtbot.waitUntil(lanes.at_rest)
+    qtbot.waitUntil(queues.at_rest)
     with Library(workspace.library) as library:
         assert library.purge_removed() == left
 
@@ -297,7 +297,7 @@ def test_a_refused_change_leaves_the_steps_before_it(qtbot, three, workspace, co
 
 
 def test_a_step_that_was_refused_below_another_one_goes_when_it_is_reached(
-    qtbot, three, controller, shown, monkeypatch, lanes
+    qtbot, three, controller, shown, monkeypatch, queues
 ):
     controller.library.remove([2])
     with monkeypatch.context() as patched:
@@ -310,7 +310,7 @@ def test_a_step_that_was_refused_below_another_one_goes_when_it_is_reached(
     assert undo_steps(controller) == ["remove 1 document", "remove 1 document"]
     controller.library.undo_stack.undo()
     qtbot.waitUntil(lambda: shown() == ["a.txt", "b.txt", "c.txt"])
-    qtbot.waitUntil(lanes.at_rest)
+    qtbot.waitUntil(queues.at_rest)
 
 
 def test_an_undo_of_what_the_library_has_no_more_takes_that_step_alone(
@@ -331,7 +331,7 @@ def test_an_undo_of_what_the_library_has_no_more_takes_that_step_alone(
 
 
 def test_an_undo_and_a_redo_that_are_refused_for_the_moment_can_be_asked_for_again(
-    qtbot, three, controller, shown, monkeypatch, lanes
+    qtbot, three, controller, shown, monkeypatch, queues
 ):
     stack = controller.library.undo_stack
     controller.library.include([1], False)
@@ -345,7 +345,7 @@ def test_an_undo_and_a_redo_that_are_refused_for_the_moment_can_be_asked_for_aga
     assert (stack.undoText(), stack.redoText()) == ("remove 1 document", "")
     stack.undo()
     qtbot.waitUntil(lambda: shown() == ["a.txt", "b.txt", "c.txt"])
-    qtbot.waitUntil(lanes.at_rest)
+    qtbot.waitUntil(queues.at_rest)
     three.banner.hide()
     with monkeypatch.context() as patched:
         patched.setattr(library_controller, "remove_documents", refuse)
@@ -354,25 +354,25 @@ def test_an_undo_and_a_redo_that_are_refused_for_the_moment_can_be_asked_for_aga
     assert (stack.undoText(), stack.redoText()) == ("leave out 1 document", "remove 1 document")
     stack.redo()
     qtbot.waitUntil(lambda: shown() == ["a.txt", "c.txt"])
-    qtbot.waitUntil(lanes.at_rest)
+    qtbot.waitUntil(queues.at_rest)
 
 
 @pytest.mark.parametrize("both", [True, False], ids=["both refused", "the later one refused"])
 def test_steps_that_are_refused_while_others_wait_are_still_those_of_the_library(
-    qtbot, three, controller, shown, monkeypatch, lanes, both
+    qtbot, three, controller, shown, monkeypatch, queues, both
 ):
     stack = controller.library.undo_stack
     controller.library.include([1], False)
     controller.library.remove([2])
     qtbot.waitUntil(lambda: shown() == ["a.txt", "c.txt"])
-    qtbot.waitUntil(lanes.at_rest)
+    qtbot.waitUntil(queues.at_rest)
     with monkeypatch.context() as patched:
         patched.setattr(library_controller, "restore_documents", refuse)
         if both:
             patched.setattr(library_controller, "set_included", refuse)
         stack.undo()
         stack.undo()
-        qtbot.waitUntil(lambda: three.banner.isVisible() and lanes.at_rest())
+        qtbot.waitUntil(lambda: three.banner.isVisible() and queues.at_rest())
     assert stack.index() == (2 if both else 0)
     if not both:
         stack.redo()  # of the earlier one, above which the later one was never undone
@@ -380,7 +380,7 @@ def test_steps_that_are_refused_while_others_wait_are_still_those_of_the_library
     assert stack.undoText() == "remove 1 document"
     stack.undo()
     qtbot.waitUntil(lambda: shown() == ["a.txt", "b.txt", "c.txt"])
-    qtbot.waitUntil(lanes.at_rest)
+    qtbot.waitUntil(queues.at_rest)
 
 
 def test_a_listing_that_fails_leaves_every_step(qtbot, three, controller, shown, monkeypatch):

@@ -21,13 +21,13 @@ NO_BUTTON, NO_KEY = Qt.MouseButton.NoButton, Qt.KeyboardModifier.NoModifier
 
 
 @pytest.fixture
-def begin(tab, workspace, lanes, settings):
+def begin(tab, workspace, queues, settings):
     """A controller whose imports are this stream."""
 
     def make(read=None, **tasks):
         if read is not None:
             tasks["read"] = read
-        return CorpusController(tab, workspace, lanes, settings, tab, tasks=ImportTasks(**tasks))
+        return CorpusController(tab, workspace, queues, settings, tab, tasks=ImportTasks(**tasks))
 
     return make
 

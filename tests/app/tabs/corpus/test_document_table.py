@@ -167,7 +167,7 @@ def test_the_summary_counts_files_by_state(table):
 def test_a_tick_is_a_wish_until_the_library_followed(qtbot, table):
     table.show_ledger([a_row(7)])
     box = table.index(0, USE)
-    with qtbot.waitSignal(table.include_wished) as wished:
+    with qtbot.waitSignal(table.include_requested) as wished:
         table.setData(box, Qt.CheckState.Unchecked, Qt.ItemDataRole.CheckStateRole)
     assert wished.args == [[7], False]
     assert box.data(Qt.ItemDataRole.CheckStateRole) == Qt.CheckState.Checked

@@ -39,7 +39,7 @@ def test_each_state_that_a_file_is_in_has_a_chip_with_its_count(five):
 def test_a_chip_shows_its_files_alone(five, click, shown):
     click(five.ledger.chips.chip("failed"))
     assert shown() == ["broken.pdf"]
-    assert five.ledger.action_row.told.text() == "1 of 5 files shown"
+    assert five.ledger.action_row.count_label.text() == "1 of 5 files shown"
     click(five.ledger.chips.chip(NEAR))
     assert shown() == ["brook.md"]
     click(five.ledger.chips.chip(""))
@@ -72,7 +72,7 @@ def test_the_boxes_have_their_keys(qtbot, five, keys, box):
 
 def test_many_chosen_files_are_counted(five):
     five.ledger.documents.selectAll()
-    assert five.ledger.action_row.told.text() == "5 of 5 chosen"
+    assert five.ledger.action_row.count_label.text() == "5 of 5 chosen"
 
 
 def test_the_totals_estimate_the_tokens(five):

@@ -27,14 +27,14 @@ def keep(library, name, text, kind="text", **facts):
 
 
 @pytest.fixture
-def reading(qtbot, tab, workspace, lanes, settings):
+def reading(qtbot, tab, workspace, queues, settings):
     """The tab, showing a library with three documents that can be searched."""
     with Library(workspace.library) as library:
         for name, text in TEXTS.items():
             keep(library, name, text, "code" if name.endswith(".py") else "text")
         for _ in library.index_texts():
             pass
-    tab.controller = CorpusController(tab, workspace, lanes, settings, tab)
+    tab.controller = CorpusController(tab, workspace, queues, settings, tab)
     tab.controller.begin()
     qtbot.waitUntil(lambda: tab.table.rowCount() == 3)
     return tab
@@ -101,11 +101,11 @@ def test_a_switch_of_the_cleaning_is_seen_at_once_and_remembered(
     assert CleaningConfig.model_validate_json(settings.cleaning) == CleaningConfig(blank_lines=False)
 
 
-def test_pages_that_ocr_was_unsure_of_are_named(qtbot, tab, workspace, lanes, settings):
+def test_pages_that_ocr_was_unsure_of_are_named(qtbot, tab, workspace, queues, settings):
     with Library(workspace.library) as library:
         pages = (PageConfidence(1, 95.0, 20), PageConfidence(2, 41.0, 10))
         keep(library, "scan.pdf", "one\ftwo", "pdf", pages=2, confidences=pages)
-    CorpusController(tab, workspace, lanes, settings, tab).begin()
+    CorpusController(tab, workspace, queues, settings, tab).begin()
     qtbot.waitUntil(lambda: tab.table.rowCount() == 1)
     tab.ledger.documents.go_to(0)
     qtbot.waitUntil(tab.ledger.preview.pages.isVisible)
@@ -120,10 +120,10 @@ def test_a_file_that_could_not_be_read_shows_why_and_what_to_do(tab):
     assert "another program" in text
 
 
-def test_a_text_that_goes_on_behind_its_preview_says_so(qtbot, tab, workspace, lanes, settings):
+def test_a_text_that_goes_on_behind_its_preview_says_so(qtbot, tab, workspace, queues, settings):
     with Library(workspace.library) as library:
         keep(library, "long.txt", "word\n" * (LONGEST_PREVIEW // 5 + 1))
-    CorpusController(tab, workspace, lanes, settings, tab).begin()
+    CorpusController(tab, workspace, queues, settings, tab).begin()
     qtbot.waitUntil(lambda: tab.table.rowCount() == 1)
     tab.ledger.documents.go_to(0)
     qtbot.waitUntil(lambda: "The preview ends here" in tab.ledger.preview.text.toPlainText())

@@ -73,9 +73,9 @@ def test_without_tesseract_the_dialog_says_how_to_install_it(reading):
     reading.dialog.reject()
 
 
-def test_the_choice_is_remembered_but_for_the_password(qtbot, tab, workspace, lanes, settings):
-    CorpusController(tab, workspace, lanes, settings, tab).begin()
-    qtbot.waitUntil(lanes.at_rest)
+def test_the_choice_is_remembered_but_for_the_password(qtbot, tab, workspace, queues, settings):
+    CorpusController(tab, workspace, queues, settings, tab).begin()
+    qtbot.waitUntil(queues.at_rest)
     tab.ledger.filters.reading.ocr_box.setCurrentText("force")
     tab.ledger.filters.reading.password_edit.setText("baa")
     assert read_config(settings.reading) == ImportConfig(ocr="force")

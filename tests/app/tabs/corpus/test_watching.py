@@ -25,14 +25,14 @@ def read():
 
 
 @pytest.fixture
-def controller(tab, workspace, lanes, settings, read):
+def controller(tab, workspace, queues, settings, read):
     def reads(paths, config, workspace, stop, again=False):
         read.extend(path.name for path in paths)
         end = finished(len(paths))
         yield end
         return end
 
-    return CorpusController(tab, workspace, lanes, settings, tab, tasks=ImportTasks(read=reads))
+    return CorpusController(tab, workspace, queues, settings, tab, tasks=ImportTasks(read=reads))
 
 
 @pytest.fixture
@@ -111,7 +111,7 @@ def unpacked(watching, workspace, personal_file, settings, begin_again):
 
 
 @pytest.fixture
-def begin_again(tab, workspace, lanes, read):
+def begin_again(tab, workspace, queues, read):
     """The next start on the workspace: a controller with what the disk holds."""
 
     def begin():
@@ -123,7 +123,7 @@ def begin_again(tab, workspace, lanes, read):
 
         gc.collect()  # Qt shares what settings of one file have read, as long as one of them lives
         again = WindowSettings(workspace.root)
-        controller = CorpusController(tab, workspace, lanes, again, tab, tasks=ImportTasks(read=reads))
+        controller = CorpusController(tab, workspace, queues, again, tab, tasks=ImportTasks(read=reads))
         controller.watch.begin()
         return controller
 
@@ -131,33 +131,33 @@ def begin_again(tab, workspace, lanes, read):
 
 
 def test_a_folder_that_somebody_else_chose_is_asked_about_before_anything_is_read(
-    tab, unpacked, watching, lanes, read
+    tab, unpacked, watching, queues, read
 ):
     assert tab.watch_offer.isVisible()
     assert str(watching) in tab.watch_offer.text()
     assert not tab.tools.watch_chip.isVisible()
-    assert not lanes.busy("watch")
+    assert not queues.busy("watch")
     assert read == []
 
 
 def test_once_allowed_it_is_watched_and_not_asked_about_again(
-    qtbot, tab, unpacked, read, click, begin_again, lanes
+    qtbot, tab, unpacked, read, click, begin_again, queues
 ):
     click(answer(tab, "Watch"))
     qtbot.waitUntil(lambda: read == ["new.txt"])
     assert not tab.watch_offer.isVisible()
     begin_again()
     assert not tab.watch_offer.isVisible()
-    assert lanes.busy("watch")
+    assert queues.busy("watch")
 
 
 def test_once_refused_it_is_left_alone_and_not_asked_about_again(
-    tab, unpacked, click, begin_again, lanes, read
+    tab, unpacked, click, begin_again, queues, read
 ):
     click(answer(tab, "not"))
     begin_again()
     assert not tab.watch_offer.isVisible()
-    assert not lanes.busy("watch")
+    assert not queues.busy("watch")
     assert read == []
 
 
@@ -173,18 +173,18 @@ def test_another_folder_in_the_file_is_asked_about_again(tab, workspace, watchin
     assert tab.watch_offer.isVisible()
 
 
-def test_a_choice_of_ones_own_answers_the_question(tab, unpacked, watching, lanes):
+def test_a_choice_of_ones_own_answers_the_question(tab, unpacked, watching, queues):
     unpacked.watch.watch(None)
     assert not tab.watch_offer.isVisible()
 
 
-def test_a_click_on_the_chip_ends_it(qtbot, tab, controller, watching, read, settings, lanes, click):
+def test_a_click_on_the_chip_ends_it(qtbot, tab, controller, watching, read, settings, queues, click):
     controller.watch.watch(watching)
     qtbot.waitUntil(lambda: bool(read))
     click(tab.tools.watch_chip)
     assert not tab.tools.watch_chip.isVisible()
     assert settings.watched == ""
-    qtbot.waitUntil(lanes.at_rest)
+    qtbot.waitUntil(queues.at_rest)
 
 
 def test_a_folder_that_vanished_is_told(qtbot, tab, controller, tmp_path):

@@ -6,7 +6,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 
-from app.jobs.lanes import Lanes
+from app.jobs.job_queue import JobQueues
 from app.tabs.train.sentence_panel import MOST_CHARACTERS, SENTENCE
 from app.tabs.train.tab import TrainTab
 from app.tabs.train.tokenizer_controller import TokenizerController
@@ -21,7 +21,7 @@ LEFT = Qt.MouseButton.LeftButton
 
 
 def make_card(kind="char", unknown_share=0.0234):
-    tokenizer = CharTokenizer.learn(["The quick brown fox jumps over the lazy dog."])
+    tokenizer = CharTokenizer.train(["The quick brown fox jumps over the lazy dog."])
     facts = TokenizerFacts(kind, tokenizer.vocab_size, 1.009, unknown_share, 1_234_567)
     return TokenizerCard(facts, tokenizer, range(tokenizer.vocab_size))
 
@@ -65,8 +65,8 @@ def window(tab):
 @pytest.fixture
 def examination(tab, tmp_path):
     fake = FakeExamination()
-    fake.lanes = Lanes(tab)
-    TokenizerController(tab, Workspace(tmp_path), fake.lanes, tab, examine=fake.examine)
+    fake.queues = JobQueues(tab)
+    TokenizerController(tab, Workspace(tmp_path), fake.queues, tab, examine=fake.examine)
     return fake
 
 
@@ -87,7 +87,7 @@ def test_the_button_leads_to_the_card_of_the_form(tab, window, examination, qtbo
     qtbot.waitUntil(lambda: window.pages.currentIndex() == 1)
     assert examination.asked == [tab.form.value()]
     assert window.vocabulary.table.rowCount() == make_card().facts.vocab_size
-    qtbot.waitUntil(lambda: not examination.lanes.active())
+    qtbot.waitUntil(lambda: not examination.queues.active())
 
 
 @pytest.mark.parametrize("way", ["button", "escape", "close"])
@@ -101,7 +101,7 @@ def test_cancel_closes_the_window_and_ends_the_work(tab, window, examination, qt
     else:
         window.close()
     assert not window.isVisible()
-    qtbot.waitUntil(lambda: not examination.lanes.active())
+    qtbot.waitUntil(lambda: not examination.queues.active())
     assert examination.stopped == 1
 
 
@@ -114,7 +114,7 @@ def test_a_second_wish_takes_the_place_of_one_that_was_cancelled(tab, window, ex
     assert window.isVisible()
     examination.allow()
     qtbot.waitUntil(lambda: window.pages.currentIndex() == 1)
-    qtbot.waitUntil(lambda: not examination.lanes.active())
+    qtbot.waitUntil(lambda: not examination.queues.active())
 
 
 def test_a_failure_is_told_in_the_tab(tab, window, tmp_path, qtbot):
@@ -122,13 +122,13 @@ def test_a_failure_is_told_in_the_tab(tab, window, tmp_path, qtbot):
         yield LearningProgress(1, 2)
         raise EmptyCorpusError
 
-    lanes = Lanes(tab)
-    TokenizerController(tab, Workspace(tmp_path), lanes, tab, examine=fails)
+    queues = JobQueues(tab)
+    TokenizerController(tab, Workspace(tmp_path), queues, tab, examine=fails)
     qtbot.mouseClick(tab.form.tokenizer_button, LEFT)
     qtbot.waitUntil(tab.banner.isVisible)
     assert EmptyCorpusError().message in tab.banner.text()
     assert not window.isVisible()
-    qtbot.waitUntil(lambda: not lanes.active())
+    qtbot.waitUntil(lambda: not queues.active())
 
 
 def test_while_nobody_knows_how_long_it_takes_the_bar_only_moves(window):

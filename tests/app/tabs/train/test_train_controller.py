@@ -3,7 +3,7 @@
 import pytest
 from PySide6.QtCore import QCoreApplication, QEvent, Qt
 
-from app.jobs.lanes import Lanes
+from app.jobs.job_queue import JobQueues
 from app.tabs.train.controller import TrainController
 from app.tabs.train.tab import TrainTab
 from core.config.presets import preset_run
@@ -15,32 +15,32 @@ LEFT = Qt.MouseButton.LeftButton
 
 
 @pytest.fixture
-def lanes(qtbot):
-    lanes = Lanes()
-    yield lanes
-    lanes.stop_all()
-    qtbot.waitUntil(lanes.at_rest)
+def queues(qtbot):
+    queues = JobQueues()
+    yield queues
+    queues.stop_all()
+    qtbot.waitUntil(queues.at_rest)
 
 
 @pytest.fixture
-def tab(qtbot, lanes):
+def tab(qtbot, queues):
     """Lives until the last job has told it of its end, which `qtbot.addWidget` would not wait for."""
     tab = TrainTab()
     tab.resize(1280, 800)
     tab.show()
     yield tab
-    lanes.close_down()
-    qtbot.waitUntil(lanes.at_rest)
+    queues.close_down()
+    qtbot.waitUntil(queues.at_rest)
     tab.close()
     tab.deleteLater()
     QCoreApplication.sendPostedEvents(tab, QEvent.Type.DeferredDelete)
 
 
 @pytest.fixture
-def controller(tab, workspace, lanes, training, qtbot):
-    controller = TrainController(tab, workspace, lanes, tab, train=training.train, resume=training.resume)
+def controller(tab, workspace, queues, training, qtbot):
+    controller = TrainController(tab, workspace, queues, tab, train=training.train, resume=training.resume)
     controller.refresh()
-    qtbot.waitUntil(lanes.at_rest)
+    qtbot.waitUntil(queues.at_rest)
     return controller
 
 
@@ -105,7 +105,7 @@ def test_stop_ends_a_paused_run(tab, controller, training, qtbot):
     assert not controller.active
 
 
-def test_a_run_that_fails_says_why_and_keeps_its_curves(tab, workspace, lanes, training, qtbot):
+def test_a_run_that_fails_says_why_and_keeps_its_curves(tab, workspace, queues, training, qtbot):
     class NoRoomError(UserFacingError):
         message, remedy = "The model does not fit.", "Choose a smaller model."
 
@@ -116,9 +116,9 @@ def test_a_run_that_fails_says_why_and_keeps_its_curves(tab, workspace, lanes, t
             yield next(events)
         raise NoRoomError
 
-    controller = TrainController(tab, workspace, lanes, tab, train=fails)
+    controller = TrainController(tab, workspace, queues, tab, train=fails)
     controller.refresh()
-    qtbot.waitUntil(lanes.at_rest)
+    qtbot.waitUntil(queues.at_rest)
     with qtbot.waitSignal(controller.run_ended) as ended:
         qtbot.mouseClick(tab.start_button, LEFT)
 
@@ -189,10 +189,10 @@ def test_a_run_started_from_elsewhere_shows_in_the_form(tab, controller, trainin
     qtbot.waitUntil(lambda: not controller.active)
 
 
-def test_an_empty_workspace_offers_no_start(tab, lanes, tmp_path, training, qtbot):
+def test_an_empty_workspace_offers_no_start(tab, queues, tmp_path, training, qtbot):
     empty = Workspace(tmp_path / "empty")
     empty.prepare()
-    TrainController(tab, empty, lanes, tab, train=training.train).refresh()
-    qtbot.waitUntil(lanes.at_rest)
+    TrainController(tab, empty, queues, tab, train=training.train).refresh()
+    qtbot.waitUntil(queues.at_rest)
     assert not tab.start_button.isEnabled()
     assert tab.empty_corpus.isVisible()

@@ -1,0 +1,119 @@
+"""What repeats at the top and bottom of pages: headers, footers and page numbers. Pure.
+
+Headers differ between left and right pages, and change from chapter to chapter; page numbers differ from page to page.
+So a line is a header or footer where it stands on several pages in a row, or on every other one, with numbers that stay the same
+or count with the pages.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+EDGE_LINES = 3  # that are looked at, at either end of a page
+FEWEST_PAGES = 3  # on which a line must stand
+WIDEST_GAP = 2  # from one such page to the next
+MOST_NUMBERS = 8  # in a line that are followed from page to page
+MOST_CHARACTERS = 200  # of a line that can be a header or footer
+
+_NUMBER = re.compile(r"\d+")
+_ROMAN_LINE = re.compile(r"\W*([ivxlcdm]+|[IVXLCDM]+)\W*")
+_ROMAN_DIGITS = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100, "d": 500, "m": 1000}
+_LETTER = re.compile(r"[^\W\d_]")
+_SENTENCE_END = re.compile(r"""[.!?:;…。！？]["'”’»)\]]*$""")
+
+Page = list[str]
+Mark = tuple[str, str, tuple[tuple[str, int], ...]]  # where it stands, its words, and what each number does
+
+
+def drop_headers_footers(pages: Sequence[str]) -> list[str]:
+    """Pages without the lines that repeat at their edges. No page loses all that it has."""
+    split = [page.split("\n") for page in pages]
+    if sum(bool(page.strip()) for page in pages) < FEWEST_PAGES:
+        return list(pages)
+    standing: dict[Mark, list[tuple[int, int]]] = defaultdict(list)
+    for number, lines in enumerate(split):
+        for place, edge in _edge_lines(lines):
+            for mark in _marks(lines[place], edge, number):
+                standing[mark].append((number, place))
+    gone: dict[int, set[int]] = defaultdict(set)
+    for places in standing.values():
+        for number, place in _in_a_row(places):
+            gone[number].add(place)
+    return ["\n".join(_without(lines, gone[number])) for number, lines in enumerate(split)]
+
+
+def join_pages(pages: Sequence[str]) -> str:
+    """Pages as one text, a blank line between two of them, but none where a sentence runs over the break."""
+    if len(pages) == 1:
+        return pages[0]
+    filled = [page.strip("\n") for page in pages if page.strip()]
+    joints = ["\n" if _runs_on(before, after) else "\n\n" for before, after in pairwise(filled)]
+    return "".join(part for pair in zip(filled, [*joints, ""], strict=False) for part in pair)
+
+
+def _runs_on(before: str, after: str) -> bool:
+    """True where a page begins in the middle of the sentence that the page before left open."""
+    return after.lstrip()[:1].islower() and not _SENTENCE_END.search(before.rstrip())
+
+
+def _edge_lines(lines: Page) -> Iterator[tuple[int, str]]:
+    """The first and last lines of a page that are not blank, and at which edge each stands."""
+    filled = [place for place, line in enumerate(lines) if line.strip()]
+    for place in filled[:EDGE_LINES]:
+        yield place, "top"
+    for place in filled[-EDGE_LINES:]:
+        yield place, "bottom"
+
+
+def _marks(line: str, edge: str, page: int) -> Iterator[Mark]:
+    """Everything that a line can have in common with headers and footers of other pages."""
+    words = " ".join(line.split())
+    if len(words) > MOST_CHARACTERS:
+        return
+    if roman := _ROMAN_LINE.fullmatch(words):
+        yield edge, "", (("counts", _value_of(roman[1].lower()) - page),)
+    numbers = [int(number) for number in _NUMBER.findall(words)]
+    shape = _NUMBER.sub("#", words)
+    is_bare = bool(numbers) and not _LETTER.search(shape)
+    if len(numbers) > MOST_NUMBERS:
+        yield edge, words, ()
+        return
+    for counting in _ways_of_counting(len(numbers)):
+        if not is_bare or counting:  # a number alone that stays the same numbers no page
+            doings = ("counts" if place in counting else "stays" for place in range(len(numbers)))
+            yield (
+                edge,
+                shape,
+                tuple((how, n - page * (how == "counts")) for how, n in zip(doings, numbers, strict=True)),
+            )
+
+
+def _ways_of_counting(numbers: int) -> Iterator[range]:
+    """Which of a line's numbers may count with the pages: none, one, or all of them."""
+    yield range(0)
+    for place in range(numbers):
+        yield range(place, place + 1)
+    if numbers > 1:
+        yield range(numbers)
+
+
+def _value_of(roman: str) -> int:
+    digits = [_ROMAN_DIGITS[letter] for letter in roman]
+    return sum(-one if one < following else one for one, following in pairwise([*digits, 0]))
+
+
+def _in_a_row(places: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Those places whose pages follow each other closely and are several."""
+    rows: list[list[tuple[int, int]]] = []
+    for page, place in places:
+        if rows and page - rows[-1][-1][0] <= WIDEST_GAP:
+            rows[-1].append((page, place))
+        else:
+            rows.append([(page, place)])
+    return [one for row in rows if len({page for page, _ in row}) >= FEWEST_PAGES for one in row]
+
+
+def _without(lines: Page, gone: set[int]) -> Page:
+    kept = [line for place, line in enumerate(lines) if place not in gone]
+    return kept if any(line.strip() for line in kept) else lines

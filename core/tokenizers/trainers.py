@@ -1,0 +1,132 @@
+"""A tokenizer from its settings and the corpus, whose texts are handed over one by one."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Protocol
+
+from core.config.tokenizer import TokenizerConfig
+from core.control import StopToken, until_stopped
+from core.tokenizers.bpe import BpeTokenizer
+from core.tokenizers.char import CharacterSet, CharTokenizer
+from core.tokenizers.chunks import cut
+from core.tokenizers.text_buffer import TextBuffer, read_texts
+from core.tokenizers.tokenizer import MARKERS, ROLES, SPECIALS, Tokenizer
+from core.tokenizers.training_process import train_in_process
+from core.tokenizers.word import WordTokenizer
+
+# Of texts on the disk: learned where we are, because even one endless word of so many takes no longer than the start
+# of a process (0.27 s; twice as long takes 1.3 s, and a megabyte half an hour).
+SMALL_BYTES = 16 * 1024
+SAMPLE_CHARACTERS = 4_096  # of one chunk of a thinned corpus: short, so that most documents have a part in it
+
+
+class TokenizerTrainer(Protocol):
+    """Takes texts, which it need not keep, and makes a tokenizer of them."""
+
+    def add(self, text: str) -> None:
+        """Learn from one more text, or from a part of it where a stop is asked for meanwhile."""
+        ...
+
+    def finish(self) -> Tokenizer | None:
+        """The tokenizer of the texts so far; None where a stop was asked for meanwhile."""
+        ...
+
+    def close(self) -> None:
+        """Leave nothing on the disk, finished or not."""
+        return
+
+
+def trainer_for(
+    config: TokenizerConfig, corpus_bytes: int, buffer: Path, stop: StopToken
+) -> TokenizerTrainer:
+    """What trains the tokenizer that these settings ask for.
+
+    Args:
+        config: Kind and size.
+        corpus_bytes: About how much text will be handed over. Where that is more than `config.learn_mib`, a BPE
+            or word vocabulary is learned from chunks at even distances.
+        buffer: A file to be, which may be used for texts on their way, until the trainer is closed.
+        stop: Ends `add` and `finish` early.
+    """
+    if config.kind == "char":
+        return CharTrainer(stop)  # every character counts, and counting them needs no room
+    thinning = Thinning(min(1.0, config.learn_mib * 2**20 / max(1, corpus_bytes)))
+    if config.kind == "word":
+        return WordTrainer(config.vocab_size, thinning, stop)
+    return BpeTrainer(config.vocab_size, thinning, buffer, stop)
+
+
+class Thinning:
+    """Pieces of texts, together about a given share of them, at even distances: the same ones each time."""
+
+    def __init__(self, share: float) -> None:
+        self._share = share
+        self._seen = self._kept = 0
+
+    def pick(self, text: str) -> Iterator[str]:
+        """What is kept of the next text; all of it where the share is 1."""
+        for chunk in cut(text, SAMPLE_CHARACTERS):
+            if self._kept <= self._seen * self._share:
+                self._kept += len(chunk)
+                yield chunk
+            self._seen += len(chunk)
+
+
+class CharTrainer(TokenizerTrainer):
+    def __init__(self, stop: StopToken) -> None:
+        self._stop = stop
+        self._characters = CharacterSet()
+
+    def add(self, text: str) -> None:
+        for chunk in until_stopped(cut(text), self._stop):
+            self._characters.add(chunk)
+
+    def finish(self) -> Tokenizer | None:
+        if self._stop.asked:
+            return None
+        return CharTokenizer((*SPECIALS, *self._characters.in_order(), *ROLES))
+
+
+class WordTrainer(TokenizerTrainer):
+    def __init__(self, vocab_size: int, thinning: Thinning, stop: StopToken) -> None:
+        self._vocab_size, self._thinning, self._stop = vocab_size, thinning, stop
+        self._counts: Counter[str] = Counter()
+
+    def add(self, text: str) -> None:
+        for chunk in until_stopped(self._thinning.pick(text), self._stop):
+            self._counts.update(chunk.split())
+
+    def finish(self) -> Tokenizer | None:
+        counted = until_stopped(self._counts.items(), self._stop)
+        tokenizer = WordTokenizer.from_counts(counted, self._vocab_size)
+        return None if self._stop.asked else tokenizer
+
+
+class BpeTrainer(TokenizerTrainer):
+    """Puts texts aside in a file: the library wants them all at once, and in a process that can be ended."""
+
+    def __init__(self, vocab_size: int, thinning: Thinning, buffer: Path, stop: StopToken) -> None:
+        self._vocab_size, self._thinning, self._stop = vocab_size, thinning, stop
+        self._buffer = TextBuffer(buffer)
+
+    def add(self, text: str) -> None:
+        for chunk in until_stopped(self._thinning.pick(text), self._stop):
+            self._buffer.append(chunk)
+
+    def finish(self) -> Tokenizer | None:
+        path = self._buffer.finish()
+        if self._stop.asked:
+            return None
+        if path.stat().st_size <= SMALL_BYTES:
+            return BpeTokenizer.train(read_texts(path), self._vocab_size)
+        return train_in_process(path, self._vocab_size, self._stop)
+
+    def close(self) -> None:
+        self._buffer.remove()
+
+
+def plain_texts(passages: Iterable[tuple[str, bool]]) -> Iterator[str]:
+    """What passages say, without the markers of those that are rendered conversations (True beside them)."""
+    for text, has_markers in passages:
+        yield from MARKERS.split(text)[::2] if has_markers else (text,)  # the markers are between the texts

@@ -1,0 +1,140 @@
+"""One job at a time in a queue, the next ones behind it; queues run beside each other."""
+
+import threading
+import time
+
+import pytest
+
+from app.jobs.job_queue import JobQueues
+
+
+def endless(stop):
+    while not stop.asked:
+        yield 0
+    return "stopped"
+
+
+def short(stop):
+    yield 1
+    return "done"
+
+
+@pytest.fixture
+def queues(qtbot):
+    made = JobQueues()
+    yield made
+    made.stop_all()
+    qtbot.waitUntil(made.at_rest)
+
+
+def test_a_queue_is_busy_from_start_to_end(qtbot, queues):
+    told = []
+    queues.busy_changed.connect(lambda queue, busy: told.append((queue, busy)))
+    with qtbot.waitSignal(queues.idle):
+        queues.start("corpus", short)
+        assert queues.active() == ["corpus"]
+    assert queues.active() == []
+    assert told == [("corpus", True), ("corpus", False)]
+
+
+def test_a_second_job_waits_for_the_first(qtbot, queues):
+    opened = []
+
+    def watched(stop):
+        opened.append("second")
+        yield 1
+
+    first = queues.start("corpus", endless)
+    second = queues.start("corpus", watched)
+    with qtbot.waitSignal(first.arrived):
+        pass
+    assert opened == []
+    with qtbot.waitSignals([first.ended, second.ended], order="strict"):
+        first.stop()
+    assert opened == ["second"]
+
+
+def test_a_queue_stays_busy_while_work_waits(qtbot, queues):
+    told = []
+    queues.busy_changed.connect(lambda _queue, busy: told.append(busy))
+    queues.start("corpus", short)
+    queues.start("corpus", short)
+    qtbot.waitUntil(lambda: not queues.active())
+    assert told == [True, False]
+
+
+def test_queue_do_not_wait_for_each_other(qtbot, queues):
+    queues.start("training", endless)
+    queues.start("chat", short)
+    qtbot.waitUntil(lambda: queues.active() == ["training"])
+
+
+def test_whoever_listens_to_a_job_hears_of_its_end_before_the_queue_is_idle(qtbot, queues):
+    heard = []
+    queues.idle.connect(lambda: heard.append("idle"))
+    job = queues.start("corpus", short)
+    job.ended.connect(heard.append)
+    qtbot.waitUntil(lambda: "idle" in heard)
+    assert heard == ["done", "idle"]
+
+
+def test_a_failed_job_lets_the_next_one_start(qtbot, queues):
+    def fails(stop):
+        yield 1
+        raise ValueError("no")
+
+    queues.start("corpus", fails)
+    with qtbot.waitSignal(queues.start("corpus", short).ended):
+        pass
+
+
+def test_stopping_a_queue_ends_those_that_wait_as_well(qtbot, queues):
+    first, second = queues.start("corpus", endless), queues.start("corpus", endless)
+    with qtbot.waitSignals([first.ended, second.ended]):
+        queues.stop("corpus")
+
+
+def test_what_is_begun_while_closing_down_ends_at_once(qtbot, queues):
+    queues.start("training", endless)
+    with qtbot.waitSignal(queues.idle):
+        queues.close_down()
+        queues.start("chat", endless)
+
+
+def test_waiting_for_all_leaves_no_thread(qtbot, queues):
+    job = queues.start("training", endless)
+    queues.stop_all()
+    assert queues.wait_all(5000)
+    with qtbot.waitSignal(job.ended):
+        pass
+
+
+def test_a_quiet_queue_keeps_nobody_busy(qtbot, queues):
+    job = queues.start("library", endless)
+    assert queues.active() == []
+    assert not queues.at_rest()
+    with qtbot.assertNotEmitted(queues.idle), qtbot.waitSignal(job.ended):
+        job.stop()
+    qtbot.waitUntil(queues.at_rest)
+
+
+def test_closing_down_ends_the_quiet_queue_too(qtbot, queues):
+    queues.start("watch", endless)
+    queues.close_down()
+    qtbot.waitUntil(queues.at_rest)
+
+
+def test_waiting_for_all_takes_one_time_out_however_many_do_not_end(qtbot, queues):
+    may_end = threading.Event()
+
+    def stubborn(stop):
+        yield 0
+        may_end.wait(10)
+
+    for queue in ("training", "chat", "watch", "library"):
+        queues.start(queue, stubborn)
+    began = time.monotonic()
+    assert not queues.wait_all(300)
+    assert time.monotonic() - began < 4 * 0.3
+    assert queues.at_work() == ["training", "chat", "library", "watch"]
+    may_end.set()

@@ -1,0 +1,102 @@
+import pytest
+
+from core.config.tokenizer import TokenizerConfig
+from core.control import StopToken
+from core.tokenizers import trainers
+from core.tokenizers.bpe import BpeTokenizer
+from core.tokenizers.char import CharTokenizer
+from core.tokenizers.chunks import cut
+from core.tokenizers.trainers import Thinning, plain_texts, trainer_for
+from core.tokenizers.word import WordTokenizer
+
+TEXTS = ["the sheep graze on the meadow. " * 400, "hens lay brown eggs. " * 400]
+KINDS = ("bpe", "char", "word")
+
+
+def trainer(kind, folder, stop=None, corpus_bytes=0, learn_mib=100):
+    config = TokenizerConfig(kind=kind, vocab_size=320, learn_mib=learn_mib)
+    return trainer_for(config, corpus_bytes, folder / "buffer", stop or StopToken())
+
+
+def learn(kind, folder, **wishes):
+    made = trainer(kind, folder, **wishes)
+    for text in TEXTS:
+        made.add(text)
+    tokenizer = made.finish()
+    made.close()
+    return tokenizer
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [
+        ("bpe", BpeTokenizer.train(TEXTS, 320)),
+        ("char", CharTokenizer.train(TEXTS)),
+        ("word", WordTokenizer.train(TEXTS, 320)),
+    ],
+)
+def test_texts_one_by_one_teach_what_they_teach_together(kind, expected, tmp_path):
+    learned = learn(kind, tmp_path)
+    assert (learned.tokens, learned.merges) == (expected.tokens, expected.merges)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_closing_leaves_nothing_on_the_disk(kind, tmp_path):
+    learn(kind, tmp_path)
+    trainer(kind, tmp_path).close()
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_stop_ends_the_learning_without_a_vocabulary(kind, tmp_path):
+    stop = StopToken()
+    stop.set()
+    assert learn(kind, tmp_path, stop=stop) is None
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_stop_is_heard_in_the_middle_of_a_long_text(kind, tmp_path, monkeypatch):
+    stop, chunks = StopToken(), []
+
+    def cut_and_stop(text, size=1000):
+        for chunk in cut(text, size):
+            chunks.append(chunk)
+            if len(chunks) == 2:
+                stop.set()
+            yield chunk
+
+    monkeypatch.setattr(trainers, "cut", cut_and_stop)
+    made = trainer(kind, tmp_path, stop=stop)
+    made.add("the sheep graze on the meadow. " * 40_000)
+    made.close()
+    assert len(chunks) == 2
+
+
+@pytest.mark.parametrize("kind", ["bpe", "word"])
+def test_of_a_large_corpus_a_part_is_learned_from(kind, tmp_path):
+    few = {"corpus_bytes": 2 * 2**20, "learn_mib": 1}
+    assert learn(kind, tmp_path, **few).tokens == learn(kind, tmp_path, **few).tokens
+    tokens = learn("word", tmp_path, corpus_bytes=1000 * 2**20, learn_mib=1).tokens
+    assert "hens" not in tokens
+
+
+def test_every_character_is_learned_however_large_the_corpus(tmp_path):
+    assert learn("char", tmp_path, corpus_bytes=2**40).tokens == CharTokenizer.train(TEXTS).tokens
+
+
+@pytest.mark.parametrize("share", [0.01, 0.3, 0.99])
+def test_thinning_keeps_its_share_of_every_part_of_the_corpus(share):
+    thinning = Thinning(share)
+    kept = [sum(len(chunk) for chunk in thinning.pick("ab " * 400)) for _ in range(1000)]
+    for part in (kept[:500], kept[500:]):
+        assert sum(part) == pytest.approx(share * 500 * 1200, rel=0.1)
+
+
+def test_nothing_is_thinned_where_all_of_it_fits():
+    thinning = Thinning(1.0)
+    assert ["".join(thinning.pick(text)) for text in TEXTS] == TEXTS
+
+
+def test_plain_texts_are_what_stands_between_the_markers():
+    passages = [("<|user|>a<|assistant|>b<eos>", True), ("<eos>", False)]
+    assert [text for text in plain_texts(passages) if text] == ["a", "b", "<eos>"]
