@@ -133,7 +133,7 @@ class MainWindow(QMainWindow):
             TABS,
             self._settings.appearance,
             self.corpus.library.undo_stack,
-            self.corpus_tab.ledger.actions.remove,
+            self.corpus_tab.documents.row_actions.remove,
         )
         self.menus.files_requested.connect(self._add_files)
         self.menus.folder_requested.connect(self._add_folder)
@@ -240,7 +240,7 @@ class MainWindow(QMainWindow):
         if isinstance(field, QLineEdit | QPlainTextEdit | QTextEdit):
             field.selectAll()
         elif self.tabs.currentWidget() is self.corpus_tab:
-            self.corpus_tab.ledger.documents.selectAll()
+            self.corpus_tab.documents.view.selectAll()
 
     @Slot()
     def _go_to_corpus(self) -> None:

@@ -80,8 +80,9 @@ def page_confidences(database: Database, document_id: int) -> tuple[PageConfiden
 def text_of(database: Database, document_id: int, most_characters: int | None) -> str:
     column, values = "text", [document_id]
     if most_characters is not None:
-        # As bytes: of a text, substr gives nothing behind the first NUL. A character has four at most.
-        column, values = "substr(CAST(text AS BLOB), 1, ?)", [4 * most_characters, document_id]
+        # As bytes: of a text, substr gives nothing behind the first NUL. A character has four at most. Of an empty
+        # text it gives NULL.
+        column, values = "coalesce(substr(CAST(text AS BLOB), 1, ?), '')", [4 * most_characters, document_id]
     found = database.query(
         f"SELECT {column} FROM texts JOIN documents ON id = document WHERE document = ? AND NOT removed",
         values,

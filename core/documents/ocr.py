@@ -8,6 +8,7 @@ the page beside it a core. pytesseract is imported when a page comes: the window
 import shutil
 import sys
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -133,6 +134,21 @@ def installed_languages() -> tuple[str, ...]:
     return tuple(language for language in _listed_languages() if language != ORIENTATION)
 
 
+def missing_languages(languages: str, installed: Sequence[str]) -> str:
+    """A sentence on the languages that are not installed, and how to install them; "" where all of them are.
+
+    Args:
+        languages: As Tesseract writes them, such as "eng+deu".
+        installed: What `installed_languages` has.
+    """
+    missing = [name for name in dict.fromkeys(languages.split("+")) if name and name not in installed]
+    if not missing:
+        return ""
+    told = f"Not installed for Tesseract: {', '.join(missing)}."
+    command = _install_command(missing)
+    return f"{told} Install with `{command}`." if command else told
+
+
 def read_table(table: str) -> PageText:
     """The text and the mean confidence of a page, from Tesseract's table of its words.
 
@@ -172,10 +188,19 @@ def _install_remedy() -> str:
 
 def _language_remedy(language: str, installed: list[str]) -> str:
     known = f"or choose from the installed ones: {', '.join(installed) or 'none'}."
-    command = LANGUAGE_PACKAGES.get(_package_manager(), "")
-    if not command or not language.replace("_", "").isalpha():
-        return f"Install the language for Tesseract, {known}"
-    return f"Install it with `{command.format(language.replace('_', '-'))}`, {known}"
+    command = _install_command([language])
+    return (
+        f"Install it with `{command}`, {known}" if command else f"Install the language for Tesseract, {known}"
+    )
+
+
+def _install_command(languages: Sequence[str]) -> str:
+    """What installs these languages on this system; "" where that is not known."""
+    command, _, package = LANGUAGE_PACKAGES.get(_package_manager(), "").rpartition(" ")
+    if not command or not all(name.replace("_", "").isalpha() for name in languages):
+        return ""
+    packages = dict.fromkeys(package.format(name.replace("_", "-")) for name in languages)
+    return " ".join((command, *packages))
 
 
 def _package_manager() -> str:

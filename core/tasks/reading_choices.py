@@ -8,9 +8,11 @@ from core.control import StopToken
 from core.documents.folders import source_of
 from core.documents.isolation import ReaderPool
 from core.documents.kinds import KINDS
-from core.documents.ocr import installed_languages
+from core.documents.ocr import installed_languages, missing_languages
 from core.documents.text_fields import TextField, list_text_fields
 from core.events import Event
+
+__all__ = ["KIND_TITLES", "TextField", "list_fields", "list_languages", "missing_languages"]
 
 POLL_SECONDS = 0.1  # how soon a stop is noticed
 KIND_TITLES: dict[str, str] = KINDS  # for the window, which sees documents through tasks only

@@ -142,7 +142,7 @@ def test_the_edit_menu_takes_back_what_was_done_to_documents(qtbot, window, work
 
 
 def test_select_all_selects_the_words_where_the_cursor_is_in_a_field(qtbot, window):
-    box = window.corpus_tab.ledger.filters.filter_box
+    box = window.corpus_tab.documents.filters.filter_box
     window.corpus_tab.show_events([FileReading("/docs/a.txt")])
     box.setText("olive")
     box.setFocus()
@@ -160,7 +160,7 @@ def test_a_folder_to_watch_is_asked_for_in_the_file_menu(window):
 
 
 def test_the_chosen_cleaning_reaches_the_form_of_a_run(window):
-    window.corpus_tab.ledger.preview.cleaning.switch("ligatures").setChecked(False)
+    window.corpus_tab.documents.preview.cleaning.switch("ligatures").setChecked(False)
     assert window.train_tab.form.value().cleaning == CleaningConfig(ligatures=False)
 
 

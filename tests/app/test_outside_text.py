@@ -89,7 +89,7 @@ def test_no_label_of_a_dialog_guesses_a_format(qtbot, window, tmp_path, hostile)
         FieldsDialog(["/a"], fields, window),
         PasswordDialog(["/a", "/b"], window),
         OpeningQuestion(risky_files([script]), window),
-        window.corpus_tab.ledger.filters.reading.dialog,
+        window.corpus_tab.tools.options.dialog,
         window.train_tab.tokenizer_window,
         box,
         window.findChild(QMessageBox),
@@ -124,7 +124,7 @@ def test_a_tool_tip_opens_no_file_that_its_text_names(window, hostile):
 
 def test_the_tip_of_a_row_with_a_hostile_name_is_plain(qtbot, window, hostile):
     table = window.corpus_tab.table
-    window.corpus_tab.show_listed([replace(a_row(1, path=hostile), name=hostile)])
+    window.corpus_tab.table.show_rows([replace(a_row(1, path=hostile), name=hostile)])
     QToolTip.showText(QPoint(9, 9), table.index(0, 1).data(Qt.ItemDataRole.ToolTipRole), window)
     assert shown_tip().textFormat() == Qt.TextFormat.PlainText
     assert table.index(0, 1).data() == hostile
@@ -133,8 +133,8 @@ def test_the_tip_of_a_row_with_a_hostile_name_is_plain(qtbot, window, hostile):
 
 def test_hostile_names_are_shown_as_they_are_in_every_tab(window, hostile):
     row = replace(a_row(1, path=f"/docs/{hostile}", state="warning", reason=hostile), name=hostile)
-    window.corpus_tab.show_listed([row])
-    window.corpus_tab.ledger.documents.go_to(0)
+    window.corpus_tab.table.show_rows([row])
+    window.corpus_tab.documents.view.go_to(0)
     window.train_tab.show_runs([_run(hostile)])
     window.train_tab.show_events([SampleWritten(1, hostile, hostile), Notice(hostile)])
     window.chat_tab.show_runs([_run(hostile)])
@@ -144,7 +144,7 @@ def test_hostile_names_are_shown_as_they_are_in_every_tab(window, hostile):
     for tab in (window.corpus_tab, window.train_tab, window.chat_tab):
         window.tabs.setCurrentWidget(tab)
         window.grab()
-    assert window.corpus_tab.ledger.preview.name.text() == hostile
+    assert window.corpus_tab.documents.preview.name.text() == hostile
     assert guessing(window) == []
     for view in window.findChildren(QTextEdit):
         assert "<img" not in view.toHtml()

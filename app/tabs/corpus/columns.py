@@ -1,11 +1,22 @@
-"""What the table of documents shows of each file: its columns, and how states and kinds are said and drawn."""
+"""What the table tells of each file: its columns, how states are named and drawn, and what each cell shows."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QColor, QIcon
+
+from app.widgets.icons import icon
+from app.widgets.theme import colours
 from core.corpus.library import DocumentRow
 from core.tasks.reading_choices import KIND_TITLES
+
+# Qt's own names. A painted page asks some thousand times, and to look one up in its enum takes longer than to compare.
+DisplayRole, DecorationRole = Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.DecorationRole
+CheckStateRole, ForegroundRole = Qt.ItemDataRole.CheckStateRole, Qt.ItemDataRole.ForegroundRole
+TextAlignmentRole, ToolTipRole = Qt.ItemDataRole.TextAlignmentRole, Qt.ItemDataRole.ToolTipRole
+AccessibleTextRole = Qt.ItemDataRole.AccessibleTextRole
 
 # The states that only the window knows: the ledger has rows for files that came to an end.
 QUEUED, READING, RECOGNIZING = "queued", "reading", "ocr"
@@ -52,7 +63,7 @@ class Column:
 
 def has_text(row: DocumentRow) -> bool:
     """Whether the library holds text of this file now; one that is read again keeps its old text until it is done."""
-    return row.state in WITH_TEXT or (row.state in UNFINISHED and row.characters > 0)
+    return row.characters > 0 and (row.state in WITH_TEXT or row.state in UNFINISHED)
 
 
 def is_near_duplicate(row: DocumentRow) -> bool:
@@ -135,3 +146,67 @@ COLUMNS = (
     ),
 )
 NOTE = len(COLUMNS) - 1
+
+
+class Cells:
+    """The looks of all cells. Icons and colours are made once for each theme."""
+
+    def __init__(self) -> None:
+        self._snippets: Mapping[int, str] = {}
+        self._icons: dict[tuple[str, str], QIcon] = {}
+        self._muted: dict[str, QColor] = {}
+
+    def show_snippets(self, snippets: Mapping[int, str]) -> None:
+        """Let notes say where a search found its words, by document number."""
+        self._snippets = snippets
+
+    def data(self, row: DocumentRow, column: int, role: int) -> Any:
+        """Qt's answer for one role of a cell, or None."""
+        if role == DisplayRole:
+            if column == NOTE and row.id in self._snippets:
+                return self._snippets[row.id]
+            return COLUMNS[column].text(row)
+        if role == CheckStateRole:
+            return _tick(row) if column == USE and has_text(row) else None
+        if role == DecorationRole:
+            return self._state_icon(row) if column == STATE else None
+        if role == ForegroundRole:
+            return None if row.included and has_text(row) else self._muted_colour()
+        if role == TextAlignmentRole:
+            return _ALIGNMENTS[column]
+        if role == ToolTipRole:
+            return self._tip(row, column)
+        if role == AccessibleTextRole and column == USE:
+            return "in the corpus" if row.included and has_text(row) else "not in the corpus"
+        return None
+
+    def _tip(self, row: DocumentRow, column: int) -> str:
+        if column == NOTE and row.id in self._snippets:
+            return self._snippets[row.id]
+        return note(row) or row.path
+
+    def _state_icon(self, row: DocumentRow) -> QIcon:
+        state = NEAR if is_near_duplicate(row) else row.state
+        colour = getattr(colours(), STATES[state].colour)
+        if (state, colour) not in self._icons:
+            self._icons[state, colour] = icon(STATES[state].picture, colour)
+        return self._icons[state, colour]
+
+    def _muted_colour(self) -> QColor:
+        name = colours().muted
+        if name not in self._muted:
+            self._muted[name] = QColor(name)
+        return self._muted[name]
+
+
+def alignment(column: Column) -> Qt.AlignmentFlag:
+    """Numbers stand to the right, so that their digits stand below each other."""
+    horizontal = Qt.AlignmentFlag.AlignRight if column.number else Qt.AlignmentFlag.AlignLeft
+    return horizontal | Qt.AlignmentFlag.AlignVCenter
+
+
+def _tick(row: DocumentRow) -> Qt.CheckState:
+    return Qt.CheckState.Checked if row.included else Qt.CheckState.Unchecked
+
+
+_ALIGNMENTS = tuple(alignment(column) for column in COLUMNS)

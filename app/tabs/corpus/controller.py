@@ -1,39 +1,41 @@
 """Between the Corpus tab and imports: asks become imports in a job, and their events become rows."""
 
-from collections.abc import Callable, Generator
+from collections import deque
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
-from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from PySide6.QtGui import QAction
 
 from app.errors import present
 from app.jobs.job import Job, OpenStream
 from app.jobs.job_queue import JobQueues
 from app.settings import WindowSettings
-from app.tabs.corpus.event_pump import EventPump
+from app.tabs.corpus.import_options import read_config
 from app.tabs.corpus.library_controller import LibraryController
-from app.tabs.corpus.preview_controller import PreviewController
-from app.tabs.corpus.reading_settings import read_config
-from app.tabs.corpus.search_controller import SearchController
+from app.tabs.corpus.preview_controller import PreviewController, SearchController
+from app.tabs.corpus.reread_controller import RereadController
 from app.tabs.corpus.tab import CorpusTab
 from app.tabs.corpus.watch_controller import WatchController
 from core.config.corpus import CleaningConfig, ImportConfig
 from core.corpus.library import Interrupted
 from core.errors import UserFacingError
-from core.events import Event, ImportFinished, Notice
+from core.events import Event, FilesQueued, ImportFinished, Notice
 from core.runs.folder import Workspace
 from core.tasks.change_library import forget_interrupted
 from core.tasks.import_files import continue_import, import_files
 from core.tasks.look_at_library import find_interrupted
 from core.tasks.make_sample import make_sample
-from core.tasks.reading_choices import TextField, list_fields, list_languages
+from core.tasks.reading_choices import list_languages
 
 QUEUE = "corpus"
 
 Imports: TypeAlias = Callable[..., Generator[Event, None, ImportFinished]]
+PORTION = 1_500  # rows that come or change in one frame
+REST_MS = 15  # for painting, and for whatever the user does
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +81,7 @@ class CorpusController(QObject):
         self.library = LibraryController(tab, workspace, queues, self)
         self.preview = PreviewController(tab, workspace, queues, settings, self)
         self.search = SearchController(tab, workspace, queues, self)
+        self._reread = RereadController(tab, self.library, self.read_again, self)
         self.watch = WatchController(tab, workspace, queues, settings, self)
         self._go_on_action = QAction("&Go on", self, toolTip="Read the files that are left")
         self._forget_action = QAction("&Forget", self, toolTip="Leave them; what was read stays")
@@ -86,13 +89,13 @@ class CorpusController(QObject):
 
     def begin(self) -> None:
         """Show the library, and go on where an earlier session was left."""
-        reading = self._tab.ledger.filters.reading
-        reading.show_config(read_config(self._settings.reading))
-        reading.changed.connect(self._remember_reading)
+        options = self._tab.tools.options
+        options.show_config(read_config(self._settings.reading))
+        options.changed.connect(self._remember_options)
         self.library.begin()
         self.library.start(partial(find_interrupted, self._workspace)).ended.connect(self._offer_to_go_on)
         languages = self._queues.start("library", list_languages)
-        languages.ended.connect(reading.show_languages)
+        languages.ended.connect(options.show_languages)
         languages.failed.connect(self._report_missing_ocr)
         self.watch.begin()
 
@@ -116,10 +119,10 @@ class CorpusController(QObject):
         """Read files and folders, now or after the import that runs."""
         self._start(partial(self._tasks.read, paths, self._tab.import_config(), self._workspace))
 
-    @Slot(list, object)
-    def read_again(self, paths: list[Path], config: ImportConfig) -> None:
-        """Read files that the ledger knows, whatever became of them before."""
-        self._start(partial(self._tasks.read, paths, config, self._workspace, again=True))
+    def read_again(self, paths: list[str], config: ImportConfig) -> Job:
+        """Read files that the library knows, whatever became of them before."""
+        files = [Path(path) for path in paths]
+        return self._start(partial(self._tasks.read, files, config, self._workspace, again=True))
 
     @Slot()
     def add_sample(self) -> None:
@@ -133,13 +136,13 @@ class CorpusController(QObject):
         job.arrived.connect(self._pump.put)
         job.ended.connect(self._finish)
         job.failed.connect(self._fail)
-        job.paused_changed.connect(self._tab.show_paused)
+        job.paused_changed.connect(self._tab.strip.show_paused)
         if len(self._jobs) > 1:
-            self._tab.show_waiting(len(self._jobs) - 1)
+            self._tab.strip.show_waiting(len(self._jobs) - 1)
         else:
             self._said.clear()
             self._tab.banner.hide()
-            self._tab.show_import_begun(0)
+            self._tab.strip.show_begun(0)
         return job
 
     @Slot(bool)
@@ -170,11 +173,11 @@ class CorpusController(QObject):
     def _end(self) -> None:
         self._pump.flush()
         self._jobs.pop(0)
-        self._tab.show_import_ended()
+        self._tab.table.end_import()
         self.library.refresh()
         self.search.again()
         if self._jobs:
-            self._tab.show_import_begun(len(self._jobs) - 1)
+            self._tab.strip.show_begun(len(self._jobs) - 1)
 
     def _say(self, sentence: str) -> None:
         if sentence and sentence not in self._said:
@@ -203,24 +206,13 @@ class CorpusController(QObject):
     @Slot(object)
     def _report_missing_ocr(self, error: Exception) -> None:
         if isinstance(error, UserFacingError):
-            self._tab.ledger.filters.reading.show_missing_ocr(f"{error.message} {error.remedy}")
+            self._tab.tools.options.show_missing_ocr(f"{error.message} {error.remedy}")
         else:
             present(error, self._tab.banner)
 
     @Slot()
-    def _remember_reading(self) -> None:
+    def _remember_options(self) -> None:
         self._settings.reading = self._tab.import_config().model_dump_json()
-
-    @Slot(list)
-    def _list_fields(self, paths: list[str]) -> None:
-        job = self.library.start(partial(list_fields, paths[0], self._tab.import_config()))
-        job.ended.connect(partial(self._ask_for_fields, paths))
-
-    def _ask_for_fields(self, paths: list[str], fields: tuple[TextField, ...]) -> None:
-        if fields:
-            self._tab.ask_for_fields(paths, fields)
-        else:
-            self._tab.banner.show_notice("There are no fields of text to choose from in this file.")
 
     @Slot(str, bool)
     def _follow_queue(self, queue: str, busy: bool) -> None:
@@ -230,8 +222,6 @@ class CorpusController(QObject):
     def _connect(self) -> None:
         self._pump.portion.connect(self._show_events)
         self._tab.add_requested.connect(self.add)
-        self._tab.read_again_requested.connect(self.read_again)
-        self._tab.fields_requested.connect(self._list_fields)
         self._tab.pause_requested.connect(self._pause)
         self._tab.cancel_requested.connect(self.stop)
         self._go_on_action.triggered.connect(self._go_on)
@@ -254,3 +244,47 @@ def summary_of(finished: ImportFinished) -> str:
     if not parts:
         return ""
     return f"{finished.done:,} read, {', '.join(parts)}. The Note column says why."
+
+
+class EventPump(QObject):
+    """Keeps the order, and drops nothing.
+
+    Signals:
+        portion: Some events, oldest first.
+    """
+
+    portion = Signal(list)
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._waiting: deque[Event] = deque()
+        self._rest = QTimer(self, interval=REST_MS, singleShot=True)
+        self._rest.timeout.connect(self._hand_on)
+
+    def put(self, events: Sequence[Event]) -> None:
+        """Hand these on, now if nothing waits before them."""
+        self._waiting.extend(events)
+        if not self._rest.isActive():
+            self._hand_on()
+
+    def flush(self) -> None:
+        """Hand on all that waits: nothing comes after it."""
+        self._rest.stop()
+        while self._waiting:
+            self.portion.emit(self._take())
+
+    @Slot()
+    def _hand_on(self) -> None:
+        if self._waiting:
+            portion = self._take()
+            self._rest.start()
+            self.portion.emit(portion)
+
+    def _take(self) -> list[Event]:
+        taken: list[Event] = []
+        rows = 0
+        while self._waiting and rows < PORTION:
+            event = self._waiting.popleft()
+            taken.append(event)
+            rows += len(event.files) if isinstance(event, FilesQueued) else 1
+        return taken

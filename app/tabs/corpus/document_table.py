@@ -21,11 +21,8 @@ from PySide6.QtCore import (
     Slot,
 )
 
-from app.tabs.corpus.cells import Cells, alignment
-from app.tabs.corpus.columns import COLUMNS, USE, has_text
-from app.tabs.corpus.import_rows import ImportRows
-from app.tabs.corpus.row_filter import RowFilter
-from app.tabs.corpus.summary import Summary
+from app.tabs.corpus.columns import COLUMNS, USE, Cells, alignment, has_text
+from app.tabs.corpus.rows import ImportRows, RowFilter, Summary
 from core.corpus.library import DocumentRow
 
 ARRANGE_MS = 400  # how soon rows that came or changed take their places in a sorted or filtered table
@@ -113,7 +110,7 @@ class DocumentTable(QAbstractTableModel):
 
     # What the ledger holds
 
-    def show_ledger(self, rows: Iterable[DocumentRow]) -> None:
+    def show_rows(self, rows: Iterable[DocumentRow]) -> None:
         """Take over what the ledger says of some files."""
         self._put({row.path: row for row in rows if self._import.finish_row(row)})
 

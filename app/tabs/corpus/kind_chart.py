@@ -7,7 +7,7 @@ from PySide6.QtGui import QColor, QHelpEvent, QKeyEvent, QMouseEvent, QPainter, 
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from app.tabs.corpus.columns import kind_title
-from app.tabs.corpus.summary import Summary
+from app.tabs.corpus.rows import Summary
 from app.widgets.theme import LARGE, SMALL, TINY, colours
 
 BAR_PX = 6

@@ -45,9 +45,11 @@ class LibraryController(QObject):
         self.undo_stack = QUndoStack(self)
         self.undo_stack.indexChanged.connect(self._step_over_refused)
         self._listed: set[str] = set()
-        tab.include_requested.connect(self.include)
-        tab.remove_requested.connect(self.remove)
-        tab.near_duplicates_requested.connect(self._find_near_duplicates)
+        actions = tab.documents.row_actions
+        actions.include_requested.connect(self.include)
+        actions.remove_requested.connect(self.remove)
+        tab.table.include_requested.connect(self.include)
+        tab.documents.action_row.near_duplicates_requested.connect(self._find_near_duplicates)
 
     def begin(self) -> None:
         """Show what the library holds, and forget what was removed so long ago that no window can undo it."""
@@ -130,13 +132,13 @@ class LibraryController(QObject):
     def _show_rows(self, events: list[DocumentsListed]) -> None:
         rows = [row for event in events for row in event.rows]
         self._listed.update(row.path for row in rows)
-        self._tab.show_listed(rows)
+        self._tab.table.show_rows(rows)
 
     @Slot(object)
     def _end_listing(self, whole: bool) -> None:
         listed, self._listed = self._listed, set()
         if whole:
-            self._tab.show_only(listed)
+            self._tab.table.keep_only(listed)
             self.changed.emit()
 
     @Slot(object)
@@ -156,7 +158,7 @@ class LibraryController(QObject):
 
     @Slot(object)
     def _show_removed(self, document_ids: list[int]) -> None:
-        self._tab.show_removed(document_ids)
+        self._tab.documents.remove(document_ids)
         self.reported.emit(
             f"Removed {_documents(document_ids)}; the files stay where they are. Undo with Ctrl+Z."
         )

@@ -1,14 +1,16 @@
-"""A text with marks on parts of it: what another text lacks, and the words that were searched for."""
+"""A text with marks on what another text lacks and on the words that were searched for, and steps between those."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
 
-from PySide6.QtCore import QEvent, Qt, Slot
-from PySide6.QtGui import QColor, QResizeEvent, QTextCharFormat, QTextCursor
-from PySide6.QtWidgets import QPlainTextEdit, QTextEdit, QWidget
+from PySide6.QtCore import QEvent, Qt, Signal, Slot
+from PySide6.QtGui import QColor, QKeySequence, QResizeEvent, QShortcut, QTextCharFormat, QTextCursor
+from PySide6.QtWidgets import QHBoxLayout, QPlainTextEdit, QTextEdit, QToolButton, QWidget
 
-from app.widgets.theme import colours, set_role
+from app.widgets.icons import give_icon
+from app.widgets.label import Label
+from app.widgets.theme import TINY, colours, set_role
 from core.tasks.look_at_library import Passage
 
 BASIC_PLANE = "\uffff"  # Qt counts a character behind it as two
@@ -130,3 +132,49 @@ def _in_qt(text: str, spans: Sequence[Span]) -> list[Span]:
     edges = [0, *(edge for span in spans for edge in span)]
     units = accumulate(len(text[a:b].encode("utf-16-le", "surrogatepass")) // 2 for a, b in pairwise(edges))
     return list(zip(units, units, strict=True))  # one iterator: two by two
+
+
+class HitStepper(QWidget):
+    """There only while something is searched.
+
+    Signals:
+        step_requested: 1 for the next hit, -1 for the one before.
+    """
+
+    step_requested = Signal(int)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.label = Label(objectName="hitLabel")
+        set_role(self.label, "muted")
+        self.back = _arrow("previousHitButton", "chevron-up", "The hit before (Shift+F3)")
+        self.on = _arrow("nextHitButton", "chevron-down", "The next hit (F3)")
+        self.back.clicked.connect(self._step_back)
+        self.on.clicked.connect(self._step_on)
+        QShortcut(QKeySequence("F3"), self).activated.connect(self._step_on)
+        QShortcut(QKeySequence("Shift+F3"), self).activated.connect(self._step_back)
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(TINY)
+        for widget in (self.label, self.back, self.on):
+            layout.addWidget(widget)
+        self.hide()
+
+    def show_hit(self, hit: int, hits: int) -> None:
+        """The place of the hit that is shown, of so many."""
+        self.label.setText(f"{hit + 1:,} of {hits:,}" if hits else "No hit here")
+        self.back.setEnabled(hits > 0)
+        self.on.setEnabled(hits > 0)
+
+    def _step_on(self) -> None:
+        self.step_requested.emit(1)
+
+    def _step_back(self) -> None:
+        self.step_requested.emit(-1)
+
+
+def _arrow(name: str, picture: str, tip: str) -> QToolButton:
+    arrow = QToolButton(objectName=name, autoRaise=True, toolTip=tip)
+    arrow.setAccessibleName(tip)
+    give_icon(arrow, picture)
+    return arrow

@@ -1,5 +1,7 @@
 """The document under the cursor: what is known of it, its text as it was read and as it is learned from."""
 
+from collections.abc import Sequence
+
 from PySide6.QtCore import QSignalBlocker, Qt, Signal, Slot
 from PySide6.QtGui import QFont, QResizeEvent
 from PySide6.QtWidgets import (
@@ -12,15 +14,22 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.tabs.corpus import preview_words as words
 from app.tabs.corpus.cleaning_menu import CleaningButton
-from app.tabs.corpus.columns import has_text
-from app.tabs.corpus.hit_stepper import HitStepper
-from app.tabs.corpus.marked_text import MarkedText
+from app.tabs.corpus.columns import (
+    QUEUED,
+    UNFINISHED,
+    WITH_TEXT,
+    file_size,
+    has_text,
+    kind_title,
+    note,
+    pages,
+)
+from app.tabs.corpus.marked_text import HitStepper, MarkedText
 from app.widgets.label import Label
 from app.widgets.theme import MEDIUM, SMALL, TINY, mono_font, set_role
 from core.corpus.library import DocumentRow
-from core.tasks.look_at_library import LONGEST_PREVIEW, DocumentPreview
+from core.tasks.look_at_library import LONGEST_PREVIEW, DocumentPreview, PageConfidence
 
 CLEANED, AS_READ, BOTH = "Cleaned", "As read", "Both"
 SIDES = {
@@ -31,6 +40,16 @@ SIDES = {
 MONO_KINDS = frozenset(("code", "csv", "log"))
 WIDE_PX = 720  # from here on, two texts stand beside each other
 CUT = f"\n\n[The preview ends here, after {LONGEST_PREVIEW:,} characters. The corpus has the whole text.]"
+WEAK_PERCENT = 60  # a page under it deserves a look
+MOST_NAMED = 8
+
+REMEDIES = {
+    "encrypted": "Give its password with the button below the table.",
+    "unsupported": "Convert it to text, PDF or an image, or leave it out.",
+    "failed": "Check that it opens in another program, then retry, or leave it out.",
+    "cancelled": "It was not read: the import was cancelled.\n\nRetry to have it read.",
+    "duplicate": "Nothing is lost: its text is in the corpus once.",
+}
 
 
 class PreviewCard(QFrame):
@@ -82,9 +101,7 @@ class PreviewCard(QFrame):
         self._row = row
         self.name.setText(row.name if row else "Preview")
         self.name.setToolTip(row.path if row else "")
-        self.facts.setText(
-            words.facts(row) if row else "Choose a document to see the text that was read from it."
-        )
+        self.facts.setText(facts(row) if row else "Choose a document to see the text that was read from it.")
         readable = row is not None and has_text(row)
         for button in self._sides.buttons():
             button.setEnabled(readable)
@@ -96,7 +113,7 @@ class PreviewCard(QFrame):
             self.difference.clear()
             self.as_read.show_text("")
             self.cleaned.setFont(QFont())
-            self.cleaned.show_text(words.explanation(row) if row else "")
+            self.cleaned.show_text(explanation(row) if row else "")
             self._show_side()
 
     def show_preview(self, preview: DocumentPreview, searching: bool) -> None:
@@ -106,10 +123,10 @@ class PreviewCard(QFrame):
         for edit, passage in ((self.as_read, preview.as_read), (self.cleaned, preview.cleaned)):
             edit.setFont(font)
             edit.show_passage(passage, ending)
-        self.difference.setText(words.difference(preview))
-        self.pages.setText(words.weak_pages(preview.pages))
+        self.difference.setText(difference(preview))
+        self.pages.setText(weak_pages(preview.pages))
         self.pages.setVisible(bool(self.pages.text()))
-        self.facts.setToolTip(words.page_list(preview.pages))
+        self.facts.setToolTip(page_list(preview.pages))
         self._show_side()
         self.stepper.setVisible(searching)
         if searching:
@@ -209,3 +226,70 @@ class PreviewCard(QFrame):
         layout.addLayout(below)
         layout.addSpacing(TINY)
         layout.addWidget(self._texts, stretch=1)
+
+
+def facts(row: DocumentRow) -> str:
+    """A line on what the file is and what was read from it."""
+    facts = [kind_title(row.kind)]
+    if pages(row):
+        facts.append(f"{pages(row):,} page{'s' if pages(row) > 1 else ''}")
+    if row.characters:
+        facts.append(f"{row.characters:,} characters")
+    facts.append(file_size(row.bytes))
+    if row.confidence >= 0:
+        facts.append(f"OCR {row.confidence:.0f} % sure")
+    if row.state == "warning" or row.similarity:
+        facts.append(note(row))
+    return " · ".join(fact for fact in facts if fact)
+
+
+def explanation(row: DocumentRow) -> str:
+    """Why there is no text, and what to do."""
+    if row.state in UNFINISHED:
+        waiting = "This file waits to be read." if row.state == QUEUED else "This file is being read."
+        return f"{waiting}\n\n{row.reason}".strip()
+    if row.state in WITH_TEXT:
+        return _emptiness(row)
+    return "\n\n".join(line for line in (row.reason, REMEDIES.get(row.state, "")) if line)
+
+
+def _emptiness(row: DocumentRow) -> str:
+    """Why a file that was read without a failure has no text."""
+    if row.kind == "archive":
+        return f"{row.reason}\n\nEach file in it has a row of its own."
+    if not row.bytes:
+        return "This file is empty."
+    if row.kind == "image":
+        return "OCR found no text in this image."
+    return "There is no text in this file."
+
+
+def weak_pages(confidences: Sequence[PageConfidence]) -> str:
+    """The pages that OCR was not sure of; "" where there are none."""
+    weak = [page for page in confidences if page.words and page.percent < WEAK_PERCENT]
+    if not weak:
+        return ""
+    named = ", ".join(f"{page.page:,} ({page.percent:.0f} %)" for page in weak[:MOST_NAMED])
+    more = f" and {len(weak) - MOST_NAMED:,} more" if len(weak) > MOST_NAMED else ""
+    return f"OCR was unsure of page{'s' if len(weak) > 1 else ''} {named}{more}."
+
+
+def page_list(confidences: Sequence[PageConfidence]) -> str:
+    """How sure OCR was of each page, a line each."""
+    lines = [f"Page {page.page:,}: {page.percent:.0f} %, {page.words:,} words" for page in confidences[:30]]
+    if len(confidences) > 30:
+        lines.append(f"… and {len(confidences) - 30:,} more pages")
+    return "\n".join(lines)
+
+
+def difference(preview: DocumentPreview) -> str:
+    """What cleaning did, in a few words."""
+    dropped, added = len(preview.as_read.marked), len(preview.cleaned.marked)
+    if not dropped and not added:
+        return "Cleaning changes nothing here."
+    parts = []
+    if dropped:
+        parts.append(f"{dropped:,} part{'s' if dropped > 1 else ''} dropped")
+    if added:
+        parts.append(f"{added:,} new")
+    return f"Cleaning: {', '.join(parts)}."

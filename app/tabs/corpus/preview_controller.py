@@ -1,4 +1,4 @@
-"""Brings the text of the document under the cursor into the preview, and lets go of what comes too late."""
+"""Brings the chosen document's text into the preview, and what a search finds into the table."""
 
 from functools import partial
 
@@ -12,12 +12,13 @@ from app.tabs.corpus.cleaning_menu import read_cleaning
 from app.tabs.corpus.columns import has_text
 from app.tabs.corpus.tab import CorpusTab
 from core.config.corpus import CleaningConfig
-from core.corpus.library import DocumentRow
+from core.corpus.library import DocumentRow, SearchHit
 from core.runs.folder import Workspace
-from core.tasks.look_at_library import DocumentPreview, preview_document
+from core.tasks.look_at_library import DocumentPreview, preview_document, search_library
 
-QUEUE = "preview"
-DEBOUNCE_MS = 60  # a cursor that is held down passes many documents
+PREVIEW_QUEUE, SEARCH_QUEUE = "preview", "search"
+PREVIEW_DEBOUNCE_MS = 60  # a cursor that is held down passes many documents
+SEARCH_DEBOUNCE_MS = 200  # between two letters of one who types
 
 
 class PreviewController(QObject):
@@ -38,18 +39,18 @@ class PreviewController(QObject):
         parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
-        self._card = tab.ledger.preview
+        self._card = tab.documents.preview
         self._tab, self._workspace, self._queues, self._settings = tab, workspace, queues, settings
         self._row: DocumentRow | None = None
         self._query = ""
         self._cleaning = read_cleaning(settings.cleaning)
         self._shown: tuple[object, ...] = ()  # what the preview was made of
         self._job: Job | None = None
-        self._soon = QTimer(self, interval=DEBOUNCE_MS, singleShot=True)
+        self._soon = QTimer(self, interval=PREVIEW_DEBOUNCE_MS, singleShot=True)
         self._soon.timeout.connect(self._read)
         self._card.cleaning.show_config(self._cleaning)
         self._card.cleaning_changed.connect(self._clean)
-        tab.document_chosen.connect(self._choose)
+        tab.documents.view.current_changed.connect(self._choose)
 
     @property
     def cleaning(self) -> CleaningConfig:
@@ -86,9 +87,9 @@ class PreviewController(QObject):
         if wanted == self._shown:
             return
         self._shown = wanted
-        self._queues.stop(QUEUE)
+        self._queues.stop(PREVIEW_QUEUE)
         self._job = self._queues.start(
-            QUEUE, partial(preview_document, self._workspace, row.id, self._cleaning, self._query)
+            PREVIEW_QUEUE, partial(preview_document, self._workspace, row.id, self._cleaning, self._query)
         )
         self._job.ended.connect(self._show)
         self._job.failed.connect(self._fail)
@@ -102,4 +103,57 @@ class PreviewController(QObject):
     def _fail(self, error: Exception) -> None:
         if self.sender() is self._job:
             self._shown = ()
+            present(error, self._tab.banner)
+
+
+class SearchController(QObject):
+    """Turns the words in the search box into a job, and its hits into rows.
+
+    Signals:
+        searched: The words that the rows on the screen were found by; "" where nothing is searched.
+    """
+
+    searched = Signal(str)
+
+    def __init__(
+        self, tab: CorpusTab, workspace: Workspace, queues: JobQueues, parent: QObject | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._tab, self._workspace, self._queues = tab, workspace, queues
+        self._query = ""
+        self._job: Job | None = None
+        self._soon = QTimer(self, interval=SEARCH_DEBOUNCE_MS, singleShot=True)
+        self._soon.timeout.connect(self.again)
+        tab.documents.filters.search_changed.connect(self._type)
+
+    @Slot()
+    def again(self) -> None:
+        """Search for the words that stand there: the texts may be others now."""
+        if not self._query:
+            return
+        self._queues.stop(SEARCH_QUEUE)
+        self._job = self._queues.start(SEARCH_QUEUE, partial(search_library, self._workspace, self._query))
+        self._job.ended.connect(self._show)
+        self._job.failed.connect(self._fail)
+
+    @Slot(str)
+    def _type(self, text: str) -> None:
+        self._query = text.strip()
+        if self._query:
+            self._soon.start()
+            return
+        self._soon.stop()
+        self._job = None
+        self._tab.documents.show_hits(None)
+        self.searched.emit("")
+
+    @Slot(object)
+    def _show(self, hits: list[SearchHit]) -> None:
+        if self.sender() is self._job:
+            self._tab.documents.show_hits(hits)
+            self.searched.emit(self._query)
+
+    @Slot(object)
+    def _fail(self, error: Exception) -> None:
+        if self.sender() is self._job:
             present(error, self._tab.banner)

@@ -1,4 +1,4 @@
-"""The top of the Corpus tab: what the corpus amounts to, and how to add to it."""
+"""The top of the Corpus tab: what the corpus amounts to and how to add to it; and the page before there is a document."""
 
 from pathlib import Path
 
@@ -6,8 +6,10 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QPushButton, QToolButton, QVBoxLayout, QWidget
 
-from app.tabs.corpus.summary import Summary
+from app.tabs.corpus.import_options import ImportOptions
+from app.tabs.corpus.rows import Summary
 from app.widgets.elided_label import ElidedLabel
+from app.widgets.empty_state import Door, EmptyState, door_button
 from app.widgets.icons import give_icon
 from app.widgets.label import Label, without_mnemonic
 from app.widgets.theme import SMALL, set_role
@@ -39,6 +41,7 @@ class ToolRow(QWidget):
         self.totals = ElidedLabel(objectName="totalsLabel")
         self.watch_chip = _watch_chip()
         self.watch_chip.clicked.connect(self.unwatch_requested)
+        self.options = ImportOptions()
         self.sample_button = QPushButton("&Try the sample", objectName="sampleButton")
         self.sample_button.setToolTip("Write the sample corpus, train a first model on it, and talk with it")
         give_icon(self.sample_button, "sample")
@@ -92,6 +95,7 @@ class ToolRow(QWidget):
         layout.setSpacing(SMALL)
         layout.addLayout(words, stretch=1)
         layout.addWidget(self.watch_chip)
+        layout.addWidget(self.options)
         layout.addWidget(self.sample_button)
         layout.addWidget(self.add_button)
 
@@ -113,3 +117,52 @@ def _watch_chip() -> QToolButton:
     give_icon(chip, "eye", "accent")
     chip.hide()
     return chip
+
+
+class FirstStart(EmptyState):
+    """Asks whether to begin with the sample or with the user's own files.
+
+    Signals:
+        sample_requested: "Try the sample" was chosen.
+        files_requested: "Add your documents" was chosen.
+    """
+
+    sample_requested = Signal()
+    files_requested = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(
+            "Make a language model of your own",
+            "It learns from documents. Begin with a small made-up world, or with your own files.",
+            parent,
+        )
+        self.sample_button = door_button(
+            "Try the sample",
+            "sampleDoor",
+            "sample",
+            "Write the sample corpus, train on it, talk with it",
+            True,
+        )
+        self.sample_button.clicked.connect(self.sample_requested)
+        self.files_button = door_button(
+            "Add your documents", "addDoor", "add", "Choose files to learn from (Ctrl+O)", False
+        )
+        self.files_button.clicked.connect(self.files_requested)
+        self.add_door(
+            Door(
+                "sample",
+                "The meadow",
+                "Stories, questions and answers about a small invented world. "
+                "A first model learns it in minutes, and then you talk with it.",
+                self.sample_button,
+            )
+        )
+        self.add_door(
+            Door(
+                "corpus",
+                "Your documents",
+                "Text, Markdown, source code, PDFs, and scans by OCR. "
+                "Choose files, or drop files and folders anywhere on this page.",
+                self.files_button,
+            )
+        )

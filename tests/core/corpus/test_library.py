@@ -54,6 +54,10 @@ def test_a_file_without_text_has_an_empty_beginning(library):
     assert library.text(library.rows()[0].id, most_characters=5) == ""
 
 
+def test_an_empty_file_has_an_empty_beginning(library, add):
+    assert library.text(add("/__init__.py", "").document_id, most_characters=5) == ""
+
+
 def test_what_is_kept_is_there_after_reopening(library, add, tmp_path):
     add("/a.txt", "sheep")
     with Library(tmp_path / "library.sqlite") as second:  # while the first is open

@@ -8,7 +8,13 @@ from PIL import Image
 
 from core.documents import ocr
 from core.documents.document import PageText
-from core.documents.ocr import PageNotReadError, installed_languages, open_recognizer, read_table
+from core.documents.ocr import (
+    PageNotReadError,
+    installed_languages,
+    missing_languages,
+    open_recognizer,
+    read_table,
+)
 from core.errors import OcrUnavailableError
 
 HEAD = "level\tpage_num\tblock_num\tpar_num\tline_num\tword_num\tleft\ttop\twidth\theight\tconf\ttext\n"
@@ -97,3 +103,26 @@ def test_without_tesseract_the_install_line_fits_the_system(monkeypatch, manager
         open_recognizer("eng")
     assert f"{manager} install" in caught.value.remedy or manager in ("", "pacman")
     assert "import again" in caught.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("manager", "command"),
+    [
+        ("apt-get", "sudo apt-get install tesseract-ocr-deu tesseract-ocr-chi-sim"),
+        ("brew", "brew install tesseract-lang"),
+    ],
+)
+def test_all_missing_languages_are_named_with_one_install_line(monkeypatch, manager, command):
+    monkeypatch.setattr(ocr, "_package_manager", lambda: manager)
+    told = missing_languages("deu+eng+chi_sim", ("eng",))
+    assert told == f"Not installed for Tesseract: deu, chi_sim. Install with `{command}`."
+
+
+@pytest.mark.parametrize("languages", ["deu;reboot", "$(reboot)"])
+def test_what_is_no_name_of_a_language_stands_in_no_install_line(monkeypatch, languages):
+    monkeypatch.setattr(ocr, "_package_manager", lambda: "apt-get")
+    assert "sudo" not in missing_languages(languages, ("eng",))
+
+
+def test_installed_languages_need_no_sentence():
+    assert missing_languages("eng+", ("deu", "eng")) == ""

@@ -65,7 +65,7 @@ def main() -> None:
         )
         for n in range(1, ROWS + 1)
     ]
-    later(lambda: tab.show_listed(rows[:1]))  # the first painting of the page is no frame of the table's
+    later(lambda: tab.table.show_rows(rows[:1]))  # the first painting of the page is no frame of the table's
     gc.collect()
     frames = Frames()
     for name, acts in deeds(tab, rows).items():
@@ -79,7 +79,7 @@ def main() -> None:
 
 def deeds(tab: CorpusTab, rows: list) -> dict[str, list[Callable[[], object]]]:
     """What is measured, by name: each a list of things that a user or an import does."""
-    view, filters, chips = tab.ledger.documents, tab.ledger.filters, tab.ledger.chips
+    view, filters, chips = tab.documents.view, tab.documents.filters, tab.documents.chips
     names = [f"/new/{n}.txt" for n in range(1000)]
     queued = FilesQueued(tuple(QueuedFile(name, "text", 10) for name in names))
     portions = [
@@ -88,7 +88,8 @@ def deeds(tab: CorpusTab, rows: list) -> dict[str, list[Callable[[], object]]]:
     ]
     return {
         "load, 2,000 rows at a time": [
-            lambda part=rows[first : first + PART]: tab.show_listed(part) for first in range(0, ROWS, PART)
+            lambda part=rows[first : first + PART]: tab.table.show_rows(part)
+            for first in range(0, ROWS, PART)
         ],
         "sort by each column, both ways": [
             lambda column=column, order=order: view.sortByColumn(column, order)

@@ -55,7 +55,7 @@ def included(workspace):
 
 
 def choose(tab, *names):
-    view = tab.ledger.documents
+    view = tab.documents.view
     view.clearSelection()
     for place in range(tab.table.rowCount()):
         if tab.table.index(place, 1).data() in names:
@@ -72,7 +72,7 @@ def test_the_next_start_shows_what_was_read(three, shown):
 
 def test_many_are_left_out_at_once_and_taken_in_again_by_undo(qtbot, three, workspace, controller):
     choose(three, "a.txt", "b.txt")
-    three.ledger.actions.leave_out.trigger()
+    three.documents.row_actions.leave_out.trigger()
     qtbot.waitUntil(lambda: three.table.summary.documents == 1)
     assert included(workspace) == ["c.txt"]
     controller.library.undo_stack.undo()
@@ -82,9 +82,9 @@ def test_many_are_left_out_at_once_and_taken_in_again_by_undo(qtbot, three, work
 
 def test_space_leaves_the_chosen_documents_out_and_takes_them_in_again(qtbot, three):
     choose(three, "a.txt", "b.txt")
-    qtbot.keyClick(three.ledger.documents, Qt.Key.Key_Space)
+    qtbot.keyClick(three.documents.view, Qt.Key.Key_Space)
     qtbot.waitUntil(lambda: three.table.summary.documents == 1)
-    qtbot.keyClick(three.ledger.documents, Qt.Key.Key_Space)
+    qtbot.keyClick(three.documents.view, Qt.Key.Key_Space)
     qtbot.waitUntil(lambda: three.table.summary.documents == 3)
 
 
@@ -97,10 +97,10 @@ def test_a_tick_that_is_taken_away_leaves_the_document_out(qtbot, three, workspa
 
 def test_del_removes_and_undo_brings_back(qtbot, three, workspace, controller, shown):
     choose(three, "b.txt")
-    three.ledger.documents.setFocus()
-    qtbot.keyClick(three.ledger.documents, Qt.Key.Key_Delete)
+    three.documents.view.setFocus()
+    qtbot.keyClick(three.documents.view, Qt.Key.Key_Delete)
     qtbot.waitUntil(lambda: shown() == ["a.txt", "c.txt"])
-    assert three.ledger.documents.current_row().name == "c.txt"
+    assert three.documents.view.current_row().name == "c.txt"
     with Library(workspace.library) as library:
         assert library.totals().documents == 2
     assert controller.library.undo_stack.undoText() == "remove 1 document"
@@ -130,11 +130,11 @@ def test_near_duplicates_are_left_out_in_one_action(qtbot, tab, workspace, contr
         keep(library, "report (1).txt", long)
         library.find_near_duplicates()
     controller.begin()
-    qtbot.waitUntil(tab.ledger.action_row.near_button.isVisible)
-    assert "(1)" in tab.ledger.action_row.near_button.text()
-    click(tab.ledger.action_row.near_button)
+    qtbot.waitUntil(tab.documents.action_row.near_button.isVisible)
+    assert "(1)" in tab.documents.action_row.near_button.text()
+    click(tab.documents.action_row.near_button)
     qtbot.waitUntil(lambda: included(workspace) == ["report.txt"])
-    qtbot.waitUntil(lambda: not tab.ledger.action_row.near_button.isVisible())
+    qtbot.waitUntil(lambda: not tab.documents.action_row.near_button.isVisible())
     controller.library.undo_stack.undo()
     qtbot.waitUntil(lambda: len(included(workspace)) == 2)
 
@@ -145,7 +145,7 @@ def test_near_duplicates_are_left_out_in_one_action(qtbot, tab, workspace, contr
 @pytest.fixture
 def mixed(tab, controller):
     """The tab, showing files that came to different ends."""
-    tab.show_listed(
+    tab.table.show_rows(
         [
             a_row(1, "good.txt"),
             a_row(2, "broken.pdf", state="failed", kind="pdf", characters=0),
@@ -153,12 +153,14 @@ def mixed(tab, controller):
             a_row(4, "posts.json", kind="json"),
         ]
     )
-    tab.ledger.documents.selectAll()
+    tab.documents.view.selectAll()
     return tab
 
 
 def buttons(tab):
-    return {button.text().replace("&", "") for button in tab.ledger.action_row.children() if _shown(button)}
+    return {
+        button.text().replace("&", "") for button in tab.documents.action_row.children() if _shown(button)
+    }
 
 
 def _shown(widget):
@@ -175,14 +177,14 @@ def test_only_what_fits_the_chosen_files_is_offered(mixed):
 
 def test_retry_reads_the_failed_ones_again(qtbot, mixed, asked, controller):
     with qtbot.waitSignal(controller.imported):
-        mixed.ledger.actions.retry.trigger()
+        mixed.documents.row_actions.retry.trigger()
     ((paths, _, again),) = asked
     assert [path.name for path in paths] == ["broken.pdf"]
     assert again
 
 
 def test_a_document_whose_file_could_not_be_read_since_can_be_read_again(tab, workspace, controller):
-    actions = tab.ledger.actions
+    actions = tab.documents.row_actions
     actions.follow([a_row(1, "hill.txt", state="warning")])
     assert not actions.retry.isEnabled()
     actions.follow([a_row(1, "hill.txt", state="warning", is_outdated=True)])
@@ -191,7 +193,7 @@ def test_a_document_whose_file_could_not_be_read_since_can_be_read_again(tab, wo
 
 def test_reading_with_ocr_forces_it_for_this_time(qtbot, mixed, asked, controller):
     with qtbot.waitSignal(controller.imported):
-        mixed.ledger.actions.ocr.trigger()
+        mixed.documents.row_actions.ocr.trigger()
     ((paths, config, _),) = asked
     assert [path.name for path in paths] == ["broken.pdf", "locked.pdf"]
     assert config.ocr == "force"
@@ -199,7 +201,7 @@ def test_reading_with_ocr_forces_it_for_this_time(qtbot, mixed, asked, controlle
 
 
 def test_a_password_is_given_to_the_locked_ones_and_not_kept(qtbot, mixed, asked, controller, settings):
-    mixed.ledger.actions.password.trigger()
+    mixed.documents.row_actions.password.trigger()
     dialog = mixed.findChild(object, "passwordDialog")
     assert dialog.edit.echoMode() == dialog.edit.EchoMode.Password
     qtbot.keyClicks(dialog.edit, "baa")
@@ -218,9 +220,9 @@ def test_text_fields_are_chosen_from_those_of_the_file(qtbot, tab, controller, a
         "".join(f'{{"id": {n}, "body": "Olive lives by the brook, and so do we."}}\n' for n in range(3)),
         encoding="utf-8",
     )
-    tab.show_listed([a_row(1, "posts.jsonl", path=str(posts), kind="json")])
-    tab.ledger.documents.selectAll()
-    tab.ledger.actions.fields.trigger()
+    tab.table.show_rows([a_row(1, "posts.jsonl", path=str(posts), kind="json")])
+    tab.documents.view.selectAll()
+    tab.documents.row_actions.fields.trigger()
     qtbot.waitUntil(lambda: tab.findChild(object, "fieldsDialog") is not None)
     dialog = tab.findChild(object, "fieldsDialog")
     body = next(box for box in dialog.boxes if box.text() == "body")
@@ -232,14 +234,14 @@ def test_text_fields_are_chosen_from_those_of_the_file(qtbot, tab, controller, a
 
 def test_paths_are_copied_one_a_line(mixed):
     choose(mixed, "good.txt", "posts.json")
-    mixed.ledger.actions.copy.trigger()
+    mixed.documents.row_actions.copy.trigger()
     assert QGuiApplication.clipboard().text() == "/docs/good.txt\n/docs/posts.json"
 
 
 @pytest.mark.qt_log_ignore("This plugin does not support")  # offscreen, menus cannot grab the keyboard
 def test_a_right_click_shows_what_can_be_done_with_the_chosen_rows(qtbot, three):
     choose(three, "a.txt", "b.txt")
-    view = three.ledger.documents
+    view = three.documents.view
     place = view.visualRect(three.table.index(0, 1)).center()
     event = QContextMenuEvent(QContextMenuEvent.Reason.Mouse, place, view.viewport().mapToGlobal(place))
     QCoreApplication.sendEvent(view.viewport(), event)
@@ -254,9 +256,9 @@ def test_the_folder_of_many_files_is_opened_once(three, monkeypatch):
     opened = []
     monkeypatch.setattr(QDesktopServices, "openUrl", opened.append)
     choose(three, "a.txt", "b.txt")
-    three.ledger.actions.open_folder.trigger()
+    three.documents.row_actions.open_folder.trigger()
     assert [url.toLocalFile() for url in opened] == ["/docs"]
-    three.ledger.actions.open_file.trigger()
+    three.documents.row_actions.open_file.trigger()
     assert [url.toLocalFile() for url in opened[1:]] == ["/docs/a.txt", "/docs/b.txt"]
 
 

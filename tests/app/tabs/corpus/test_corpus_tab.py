@@ -85,7 +85,7 @@ def reads_until_stopped(paths, config, workspace, stop, again=False):
 def test_the_first_start_offers_two_doors(tab):
     assert tab.first_start.sample_button.isVisible()
     assert tab.first_start.files_button.isVisible()
-    assert not tab.ledger.isVisible()
+    assert not tab.documents.isVisible()
 
 
 def test_the_sample_door_asks_for_the_sample(qtbot, tab, click):
@@ -150,17 +150,17 @@ def test_a_drop_becomes_rows(qtbot, tab, begin, shown, tmp_path):
 
 def test_new_files_are_scrolled_to_unless_the_user_is_busy_with_others(tab):
     def top():
-        return tab.ledger.documents.rowAt(0)
+        return tab.documents.view.rowAt(0)
 
     def begins(first):
-        tab.show_import_begun(0)
+        tab.strip.show_begun(0)
         rows = tuple(QueuedFile(f"/new/{n}.txt", "text", 1) for n in range(first, first + 60))
         tab.show_events([ImportStarted(60, 60), FilesQueued(rows)])
 
-    tab.show_listed([a_row(n, f"{n}.txt") for n in range(1, 90)])
+    tab.table.show_rows([a_row(n, f"{n}.txt") for n in range(1, 90)])
     begins(0)
     assert top() == 89
-    tab.ledger.documents.go_to(0)
+    tab.documents.view.go_to(0)
     begins(100)
     assert top() == 0
 
@@ -169,7 +169,7 @@ def test_the_strip_is_there_only_while_files_are_read(qtbot, tab, begin, click):
     controller = begin(reads_until_stopped)
     controller.add([Path("/docs/a.txt")])
     assert tab.strip.isVisible()
-    assert tab.ledger.isVisible()
+    assert tab.documents.isVisible()
     qtbot.waitUntil(lambda: tab.strip.label.text() == "0 of 1 files · 0 B of 100 B")
     click(tab.strip.cancel_button)
     qtbot.waitUntil(lambda: not tab.busy)

@@ -6,10 +6,10 @@ import pytest
 from PySide6.QtCore import QItemSelectionModel, QPersistentModelIndex, Qt
 
 from app.tabs.corpus.columns import COLUMNS, NAME, NEAR, NOTE, QUEUED, READING, STATE, USE, file_size
+from app.tabs.corpus.document_list import DocumentView
 from app.tabs.corpus.document_table import DocumentTable
-from app.tabs.corpus.document_view import DocumentView
 from app.tabs.corpus.row_actions import RowActions
-from app.tabs.corpus.row_filter import RowFilter
+from app.tabs.corpus.rows import RowFilter
 from core.events import FileReading, FilesQueued, PageRecognizing, QueuedFile
 from tests.app.tabs.corpus.conftest import a_row, imported
 
@@ -38,35 +38,35 @@ def queued(*names):
 
 def test_a_model_of_every_state_keeps_qts_rules(table):
     states = ["done", "warning", "duplicate", "encrypted", "unsupported", "failed", "cancelled"]
-    table.show_ledger([a_row(n, f"{state}.txt", state=state) for n, state in enumerate(states)])
+    table.show_rows([a_row(n, f"{state}.txt", state=state) for n, state in enumerate(states)])
     assert table.rowCount() == len(states)
 
 
 def test_the_ledger_comes_in_parts_below_each_other(qtbot, table):
     inserts = []
     table.rowsInserted.connect(lambda _parent, first, last: inserts.append((first, last)))
-    table.show_ledger([a_row(1, "a"), a_row(2, "b")])
-    table.show_ledger([a_row(3, "c")])
+    table.show_rows([a_row(1, "a"), a_row(2, "b")])
+    table.show_rows([a_row(3, "c")])
     assert inserts == [(0, 1), (2, 2)]
 
 
 def test_what_the_ledger_has_no_more_goes_and_the_others_stay(qtbot, table):
     rows = [a_row(n, f"{n}.txt") for n in range(6)]
-    table.show_ledger(rows)
+    table.show_rows(rows)
     with qtbot.assertNotEmitted(table.modelReset):
-        table.show_ledger([replace(rows[4], state="failed")])
+        table.show_rows([replace(rows[4], state="failed")])
         table.keep_only({rows[0].path, rows[3].path, rows[4].path})
     assert shown(table) == ["0.txt", "3.txt", "4.txt"]
     assert shown(table, STATE)[2] == "Failed"
 
 
 def test_a_near_duplicate_says_what_it_is_like(table):
-    table.show_ledger([a_row(similarity=0.92, near="report.pdf")])
+    table.show_rows([a_row(similarity=0.92, near="report.pdf")])
     assert shown(table, NOTE) == ["92 % like report.pdf."]
 
 
 def test_numbers_are_written_with_their_units(table):
-    table.show_ledger([a_row(characters=12_000, seconds=1.24, confidence=87.4)])
+    table.show_rows([a_row(characters=12_000, seconds=1.24, confidence=87.4)])
     assert shown(table, CHARACTERS) == ["12,000"]
     assert shown(table, TIME) == ["1.2 s"]
     assert shown(table, TITLES.index("OCR")) == ["87 %"]
@@ -105,14 +105,14 @@ def test_a_file_that_comes_to_its_end_changes_in_place(qtbot, table):
 
 
 def test_reading_a_file_again_keeps_its_place_and_its_tick(table):
-    table.show_ledger([a_row(1, "a.txt", included=False), a_row(2, "b.txt")])
+    table.show_rows([a_row(1, "a.txt", included=False), a_row(2, "b.txt")])
     table.show_events([FileReading("/docs/a.txt"), imported("/docs/a.txt")])
     assert shown(table) == ["a.txt", "b.txt"]
     assert table.index(0, USE).data(Qt.ItemDataRole.CheckStateRole) == Qt.CheckState.Unchecked
 
 
 def test_a_file_that_fails_when_it_is_read_again_keeps_its_text(table):
-    table.show_ledger([a_row(7, "a.txt", characters=99)])
+    table.show_rows([a_row(7, "a.txt", characters=99)])
     failed = imported("/docs/a.txt", "failed", reason="Gone.", document_id=7, kept_state="warning")
     table.show_events([queued("a.txt"), failed])
     assert shown(table, STATE) == ["Warning"]
@@ -122,7 +122,7 @@ def test_a_file_that_fails_when_it_is_read_again_keeps_its_text(table):
 
 def test_what_the_ledger_says_of_a_file_that_is_read_waits_for_its_end(table):
     table.show_events([queued("a.txt")])
-    table.show_ledger([a_row(1, "a.txt", state="cancelled")])
+    table.show_rows([a_row(1, "a.txt", state="cancelled")])
     table.keep_only({"/docs/other"})
     assert shown(table, STATE) == ["Queued"]
     table.end_import()
@@ -130,7 +130,7 @@ def test_what_the_ledger_says_of_a_file_that_is_read_waits_for_its_end(table):
 
 
 def test_files_that_an_import_never_came_to_go_with_it(table):
-    table.show_ledger([a_row(1, "old.txt")])
+    table.show_rows([a_row(1, "old.txt")])
     table.show_events([queued("old.txt", "new.txt")])
     table.end_import()
     assert shown(table) == ["old.txt"]
@@ -141,7 +141,7 @@ def test_files_that_an_import_never_came_to_go_with_it(table):
 
 
 def test_the_summary_counts_what_is_included_and_has_text(table):
-    table.show_ledger(
+    table.show_rows(
         [
             a_row(1, "a", characters=100),
             a_row(2, "b", characters=10, included=False),
@@ -154,7 +154,7 @@ def test_the_summary_counts_what_is_included_and_has_text(table):
 
 
 def test_the_summary_counts_files_by_state(table):
-    table.show_ledger([a_row(1, "a", similarity=0.9, near="b"), a_row(2, "b"), a_row(3, "c", state="failed")])
+    table.show_rows([a_row(1, "a", similarity=0.9, near="b"), a_row(2, "b"), a_row(3, "c", state="failed")])
     states = table.summary.states
     assert (states["done"], states[NEAR], states["failed"]) == (2, 1, 1)
     table.keep_only({"/docs/b"})
@@ -165,7 +165,7 @@ def test_the_summary_counts_files_by_state(table):
 
 
 def test_a_tick_is_a_wish_until_the_library_followed(qtbot, table):
-    table.show_ledger([a_row(7)])
+    table.show_rows([a_row(7)])
     box = table.index(0, USE)
     with qtbot.waitSignal(table.include_requested) as wished:
         table.setData(box, Qt.CheckState.Unchecked, Qt.ItemDataRole.CheckStateRole)
@@ -177,7 +177,7 @@ def test_a_tick_is_a_wish_until_the_library_followed(qtbot, table):
 
 @pytest.mark.parametrize("state", [QUEUED, READING, "duplicate", "failed", "unsupported"])
 def test_a_file_without_text_has_no_tick(table, state):
-    table.show_ledger([a_row(state=state, characters=0)])
+    table.show_rows([a_row(state=state, characters=0)])
     assert table.index(0, USE).data(Qt.ItemDataRole.CheckStateRole) is None
     assert not table.index(0, USE).flags() & Qt.ItemFlag.ItemIsUserCheckable
 
@@ -187,7 +187,7 @@ def test_a_file_without_text_has_no_tick(table, state):
 
 @pytest.fixture
 def three(table):
-    table.show_ledger(
+    table.show_rows(
         [
             a_row(1, "Olive.txt", characters=9),
             a_row(2, "brook.md", characters=1000, kind="markdown"),
@@ -242,14 +242,14 @@ def test_only_rows_that_fit_all_of_the_filter_are_shown(three, wanted, names):
 
 
 def test_near_duplicates_pass_as_if_that_were_a_state(table):
-    table.show_ledger([a_row(1, "a", similarity=0.9, near="b"), a_row(2, "b")])
+    table.show_rows([a_row(1, "a", similarity=0.9, near="b"), a_row(2, "b")])
     table.filter(RowFilter(state=NEAR))
     assert shown(table) == ["a"]
 
 
 def test_new_rows_take_their_places_in_a_sorted_table_soon(qtbot, three):
     three.sort(NAME, ASCENDING)
-    three.show_ledger([a_row(4, "meadow.txt")])
+    three.show_rows([a_row(4, "meadow.txt")])
     with qtbot.waitSignal(three.arranged):
         pass
     assert shown(three) == ["broken.pdf", "brook.md", "meadow.txt", "Olive.txt"]
@@ -296,10 +296,10 @@ def test_the_cursor_tells_which_document_it_is_on(qtbot, view):
 def test_the_cursor_tells_when_its_document_changes_and_not_when_another_does(qtbot, view, three):
     view.go_to(0)
     with qtbot.waitSignal(view.current_changed) as told:
-        three.show_ledger([a_row(1, "Olive.txt", characters=12)])
+        three.show_rows([a_row(1, "Olive.txt", characters=12)])
     assert told.args[0].characters == 12
     with qtbot.assertNotEmitted(view.current_changed):
-        three.show_ledger([a_row(2, "brook.md", characters=12)])
+        three.show_rows([a_row(2, "brook.md", characters=12)])
 
 
 def test_the_selection_stays_with_its_rows_when_they_are_sorted(view, three):
@@ -319,16 +319,16 @@ def test_a_cursor_whose_row_is_filtered_out_is_nowhere(view, three):
 
 
 def test_who_looks_at_the_newest_rows_goes_on_seeing_the_newest(view, three):
-    three.show_ledger([a_row(n, f"{n}.txt") for n in range(4, 60)])
+    three.show_rows([a_row(n, f"{n}.txt") for n in range(4, 60)])
     view.scrollToBottom()
-    three.show_ledger([a_row(n, f"{n}.txt") for n in range(60, 70)])
+    three.show_rows([a_row(n, f"{n}.txt") for n in range(60, 70)])
     bar = view.verticalScrollBar()
     assert bar.value() == bar.maximum()
 
 
 def test_who_looks_elsewhere_is_left_alone(qtbot, view, three):
-    three.show_ledger([a_row(n, f"{n}.txt") for n in range(4, 60)])
+    three.show_rows([a_row(n, f"{n}.txt") for n in range(4, 60)])
     qtbot.waitUntil(lambda: view.verticalScrollBar().maximum() > 3)
     view.verticalScrollBar().setValue(3)
-    three.show_ledger([a_row(n, f"{n}.txt") for n in range(60, 70)])
+    three.show_rows([a_row(n, f"{n}.txt") for n in range(60, 70)])
     assert view.verticalScrollBar().value() == 3

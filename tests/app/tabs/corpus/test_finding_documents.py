@@ -5,14 +5,14 @@ from PySide6.QtCore import QPoint, Qt
 
 from app.tabs.corpus.columns import NEAR
 from app.tabs.corpus.kind_chart import CELL_PX, KindChart, bars_of
-from app.tabs.corpus.summary import Summary
+from app.tabs.corpus.rows import Summary
 from tests.app.tabs.corpus.conftest import a_row
 
 
 @pytest.fixture
 def five(tab):
     """The tab, showing five files."""
-    tab.show_listed(
+    tab.table.show_rows(
         [
             a_row(1, "Olive.txt", characters=600),
             a_row(2, "brook.md", characters=300, kind="markdown", similarity=0.9, near="Olive.txt"),
@@ -25,7 +25,7 @@ def five(tab):
 
 
 def chips(tab):
-    return {chip.text() for chip in tab.ledger.chips.children() if _shown(chip)}
+    return {chip.text() for chip in tab.documents.chips.children() if _shown(chip)}
 
 
 def _shown(widget):
@@ -37,42 +37,42 @@ def test_each_state_that_a_file_is_in_has_a_chip_with_its_count(five):
 
 
 def test_a_chip_shows_its_files_alone(five, click, shown):
-    click(five.ledger.chips.chip("failed"))
+    click(five.documents.chips.chip("failed"))
     assert shown() == ["broken.pdf"]
-    assert five.ledger.action_row.count_label.text() == "1 of 5 files shown"
-    click(five.ledger.chips.chip(NEAR))
+    assert five.documents.action_row.count_label.text() == "1 of 5 files shown"
+    click(five.documents.chips.chip(NEAR))
     assert shown() == ["brook.md"]
-    click(five.ledger.chips.chip(""))
+    click(five.documents.chips.chip(""))
     assert len(shown()) == 5
 
 
 def test_when_no_file_is_left_in_the_chosen_state_all_are_shown(five, click, shown):
-    click(five.ledger.chips.chip("failed"))
-    five.show_listed([a_row(4, "broken.pdf", kind="pdf")])
+    click(five.documents.chips.chip("failed"))
+    five.table.show_rows([a_row(4, "broken.pdf", kind="pdf")])
     assert len(shown()) == 5
-    assert five.ledger.chips.chip("").isChecked()
+    assert five.documents.chips.chip("").isChecked()
 
 
 def test_the_name_filter_finds_names_in_any_case(five, shown):
-    five.ledger.filters.filter_box.setText("BRO")
+    five.documents.filters.filter_box.setText("BRO")
     assert shown() == ["brook.md", "broken.pdf"]
 
 
 def test_filters_add_up(five, shown):
-    five.ledger.filters.filter_box.setText("bro")
-    five.ledger.filter_kind("pdf")
+    five.documents.filters.filter_box.setText("bro")
+    five.documents.filter_kind("pdf")
     assert shown() == ["broken.pdf"]
 
 
 @pytest.mark.parametrize(("keys", "box"), [("Ctrl+F", "filter_box"), ("Ctrl+Shift+F", "search_box")])
 def test_the_boxes_have_their_keys(qtbot, five, keys, box):
     qtbot.keySequence(five, keys)
-    qtbot.waitUntil(getattr(five.ledger.filters, box).hasFocus)
+    qtbot.waitUntil(getattr(five.documents.filters, box).hasFocus)
 
 
 def test_many_chosen_files_are_counted(five):
-    five.ledger.documents.selectAll()
-    assert five.ledger.action_row.count_label.text() == "5 of 5 chosen"
+    five.documents.view.selectAll()
+    assert five.documents.action_row.count_label.text() == "5 of 5 chosen"
 
 
 def test_the_totals_estimate_the_tokens(five):
@@ -136,5 +136,5 @@ def test_assistive_tools_hear_the_shares(chart):
 
 
 def test_what_is_left_out_is_no_part_of_the_bars(tab):
-    tab.show_listed([a_row(1, "a", included=False), a_row(2, "b", kind="code")])
+    tab.table.show_rows([a_row(1, "a", included=False), a_row(2, "b", kind="code")])
     assert [(bar.kind, bar.share) for bar in bars_of(tab.table.summary)] == [("code", 1.0), ("text", 0.0)]

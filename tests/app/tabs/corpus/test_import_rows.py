@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.tabs.corpus.import_rows import ImportRows
+from app.tabs.corpus.rows import ImportRows
 from core.config.corpus import ImportConfig
 from core.control import StopToken
 from core.corpus.library import Library

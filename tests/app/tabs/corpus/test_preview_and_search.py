@@ -42,13 +42,13 @@ def reading(qtbot, tab, workspace, queues, settings):
 
 @pytest.fixture
 def card(reading):
-    return reading.ledger.preview
+    return reading.documents.preview
 
 
 @pytest.fixture
 def open_document(qtbot, reading, card):
     def choose(name):
-        reading.ledger.documents.go_to(reading.table.place_of(f"/docs/{name}"))
+        reading.documents.view.go_to(reading.table.place_of(f"/docs/{name}"))
         qtbot.waitUntil(lambda: card.as_read.toPlainText() == TEXTS[name])
 
     return choose
@@ -107,15 +107,15 @@ def test_pages_that_ocr_was_unsure_of_are_named(qtbot, tab, workspace, queues, s
         keep(library, "scan.pdf", "one\ftwo", "pdf", pages=2, confidences=pages)
     CorpusController(tab, workspace, queues, settings, tab).begin()
     qtbot.waitUntil(lambda: tab.table.rowCount() == 1)
-    tab.ledger.documents.go_to(0)
-    qtbot.waitUntil(tab.ledger.preview.pages.isVisible)
-    assert tab.ledger.preview.pages.text() == "OCR was unsure of page 2 (41 %)."
-    assert "Page 1: 95 %" in tab.ledger.preview.facts.toolTip()
+    tab.documents.view.go_to(0)
+    qtbot.waitUntil(tab.documents.preview.pages.isVisible)
+    assert tab.documents.preview.pages.text() == "OCR was unsure of page 2 (41 %)."
+    assert "Page 1: 95 %" in tab.documents.preview.facts.toolTip()
 
 
 def test_a_file_that_could_not_be_read_shows_why_and_what_to_do(tab):
-    tab.ledger.preview.show_row(a_row(state="failed", reason="It is damaged.", characters=0))
-    text = tab.ledger.preview.text.toPlainText()
+    tab.documents.preview.show_row(a_row(state="failed", reason="It is damaged.", characters=0))
+    text = tab.documents.preview.text.toPlainText()
     assert text.startswith("It is damaged.")
     assert "another program" in text
 
@@ -125,8 +125,8 @@ def test_a_text_that_goes_on_behind_its_preview_says_so(qtbot, tab, workspace, q
         keep(library, "long.txt", "word\n" * (LONGEST_PREVIEW // 5 + 1))
     CorpusController(tab, workspace, queues, settings, tab).begin()
     qtbot.waitUntil(lambda: tab.table.rowCount() == 1)
-    tab.ledger.documents.go_to(0)
-    qtbot.waitUntil(lambda: "The preview ends here" in tab.ledger.preview.text.toPlainText())
+    tab.documents.view.go_to(0)
+    qtbot.waitUntil(lambda: "The preview ends here" in tab.documents.preview.text.toPlainText())
 
 
 # Searching
@@ -135,7 +135,7 @@ def test_a_text_that_goes_on_behind_its_preview_says_so(qtbot, tab, workspace, q
 @pytest.fixture
 def search(qtbot, reading, shown):
     def look_for(words, names):
-        reading.ledger.filters.search_box.setText(words)
+        reading.documents.filters.search_box.setText(words)
         qtbot.waitUntil(lambda: sorted(shown()) == sorted(names))
 
     return look_for

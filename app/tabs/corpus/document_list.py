@@ -1,18 +1,116 @@
-"""The table of documents on the screen: sorted by its headers, ticked with the mouse or the space bar."""
+"""The working page of the Corpus tab: the table of documents with its filters, the preview beside it."""
+
+from collections.abc import Collection
+from dataclasses import replace
 
 from PySide6.QtCore import QItemSelection, QItemSelectionModel, QModelIndex, Qt, Signal, Slot
 from PySide6.QtGui import QColor, QContextMenuEvent, QKeyEvent, QPainter, QPaintEvent, QResizeEvent
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QSplitter, QTableView, QVBoxLayout, QWidget
 
 from app.tabs.corpus.columns import COLUMNS, NAME, NOTE, STATE
 from app.tabs.corpus.document_table import DocumentTable
-from app.tabs.corpus.row_actions import RowActions
-from app.widgets.theme import colours
-from core.corpus.library import DocumentRow
+from app.tabs.corpus.filters import FilterRow, StateChips
+from app.tabs.corpus.preview import PreviewCard
+from app.tabs.corpus.row_actions import ActionRow, RowActions
+from app.widgets.theme import LARGE, SMALL, colours
+from core.corpus.library import DocumentRow, SearchHit
 
 ROW_HEIGHT_PX = 30
 NOTHING_FITS = "No file fits what is searched and filtered for."
 _WHOLE_ROW = QItemSelectionModel.SelectionFlag.ClearAndSelect | QItemSelectionModel.SelectionFlag.Rows
+
+
+class DocumentList(QSplitter):
+    """Shows a `DocumentTable`, and the document under the cursor."""
+
+    def __init__(self, table: DocumentTable, parent: QWidget | None = None) -> None:
+        super().__init__(Qt.Orientation.Horizontal, parent)
+        self.setChildrenCollapsible(False)
+        self.setHandleWidth(LARGE)
+        self._table = table
+        self.row_actions = RowActions(self)
+        self.chips = StateChips()
+        self.filters = FilterRow()
+        self.view = DocumentView(table, self.row_actions)
+        self.view.setObjectName("documentTable")
+        self.action_row = ActionRow(self.row_actions)
+        self.preview = PreviewCard()
+        self.view.addAction(self.row_actions.remove)  # its key works while the table has the focus
+        self.row_actions.remove.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
+        self.addWidget(self._left_side())
+        self.addWidget(self.preview)
+        self.setStretchFactor(0, 3)
+        self.setStretchFactor(1, 1)
+        self.setSizes([870, 360])
+        self._connect()
+
+    def show_hits(self, hits: list[SearchHit] | None) -> None:
+        """Show only what a search found, best first, or everything again for None."""
+        ranks = None if hits is None else {hit.document_id: rank for rank, hit in enumerate(hits)}
+        snippets = {} if hits is None else {hit.document_id: hit.snippet for hit in hits}
+        self._table.filter(replace(self._table.row_filter, hits=ranks))
+        self._table.show_snippets(snippets)
+        if hits and not self.view.currentIndex().isValid():
+            self.view.go_to(0)
+
+    def remove(self, document_ids: Collection[int]) -> None:
+        """Show documents no more; the cursor goes to what stood below them."""
+        places = self.view.selected_places()
+        self._table.remove(document_ids)
+        if places:
+            self.view.go_to(places[0])
+
+    @Slot(str)
+    def filter_kind(self, kind: str) -> None:
+        """Show the files of one kind alone, or all for ""."""
+        self._table.filter(replace(self._table.row_filter, kind=kind))
+
+    @Slot()
+    def show_summary(self) -> None:
+        """Count anew."""
+        self.chips.show_summary(self._table.summary)
+        self.action_row.show_summary(self._table.summary)
+
+    @Slot()
+    def _follow_choice(self) -> None:
+        rows = self.view.selected_rows()
+        self.row_actions.follow(rows)
+        self.action_row.show_counts(len(rows), self._table.rowCount(), self._table.summary.files)
+
+    @Slot(str)
+    def _filter_name(self, name: str) -> None:
+        self._table.filter(replace(self._table.row_filter, name=name.strip()))
+
+    @Slot(str)
+    def _filter_state(self, state: str) -> None:
+        self._table.filter(replace(self._table.row_filter, state=state))
+
+    @Slot()
+    def _next_hit(self) -> None:
+        self.preview.step(1)
+
+    @Slot(int)
+    def _step(self, steps: int) -> None:
+        self.view.step(steps)
+
+    def _connect(self) -> None:
+        self.chips.chosen.connect(self._filter_state)
+        self.filters.name_changed.connect(self._filter_name)
+        self.view.chosen_changed.connect(self._follow_choice)
+        self.preview.hit_requested.connect(self._step)
+        self.filters.search_box.returnPressed.connect(self._next_hit)
+        self._table.summary_changed.connect(self.show_summary)
+
+    def _left_side(self) -> QWidget:
+        side = QWidget()
+        column = QVBoxLayout(side)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(SMALL)
+        column.addWidget(self.filters)
+        column.addWidget(self.chips)
+        column.addWidget(self.view, stretch=1)
+        column.addWidget(self.action_row)
+        return side
 
 
 class DocumentView(QTableView):

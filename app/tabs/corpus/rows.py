@@ -1,10 +1,11 @@
-"""What the events of an import make of the ledger's rows while it runs."""
+"""The rows of the table: what an import makes of them, which of them are shown, and what they amount to."""
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from app.tabs.corpus.columns import QUEUED, READING, RECOGNIZING, WITH_TEXT
+from app.tabs.corpus.columns import NEAR, QUEUED, READING, RECOGNIZING, WITH_TEXT, has_text, is_near_duplicate
 from core.corpus.library import DocumentRow
 from core.events import FileImported, FileReading, FileRestated, FilesQueued, PageRecognizing
 
@@ -123,3 +124,70 @@ def _restated(event: FileRestated, before: DocumentRow) -> DocumentRow:
 def _name_of(path: str) -> str:
     """The last part of a path, many times faster than by `PurePath`: a folder brings thousands of files at once."""
     return path[max(path.rfind("/"), path.rfind(os.sep)) + 1 :]
+
+
+@dataclass(frozen=True, slots=True)
+class RowFilter:
+    """Rows pass that fit all of it.
+
+    Args:
+        name: Part of the file's name, in any case; "" for all.
+        state: One state, or `NEAR`; "" for all.
+        kind: One kind; "" for all.
+        hits: The numbers of the documents that a search found, with their rank; None where nothing is searched.
+    """
+
+    name: str = ""
+    state: str = ""
+    kind: str = ""
+    hits: Mapping[int, int] | None = None
+
+    @property
+    def passes_all(self) -> bool:
+        return not (self.name or self.state or self.kind) and self.hits is None
+
+    def passes(self, row: DocumentRow) -> bool:
+        if self.state and row.state != self.state and not (self.state == NEAR and is_near_duplicate(row)):
+            return False
+        if self.kind and row.kind != self.kind:
+            return False
+        if self.hits is not None and row.id not in self.hits:
+            return False
+        return not self.name or self.name.casefold() in row.name.casefold()
+
+
+class Summary:
+    """Counts of rows that were added and not taken away again."""
+
+    def __init__(self) -> None:
+        self.files = 0
+        self.states: Counter[str] = (
+            Counter()
+        )  # files by state, and those that are near duplicates under `NEAR`
+        self.kinds: Counter[str] = Counter()  # files by kind
+        self.characters_of: Counter[str] = Counter()  # characters in the corpus, by kind
+        self.documents = 0  # files whose text is in the corpus
+        self.near_included = 0
+
+    @property
+    def characters(self) -> int:
+        """All characters in the corpus."""
+        return self.characters_of.total()
+
+    def add(self, row: DocumentRow) -> None:
+        self._count(row, 1)
+
+    def take_away(self, row: DocumentRow) -> None:
+        self._count(row, -1)
+
+    def _count(self, row: DocumentRow, sign: int) -> None:
+        self.files += sign
+        self.states[row.state] += sign
+        self.kinds[row.kind] += sign
+        in_corpus = row.included and has_text(row)
+        if in_corpus:
+            self.documents += sign
+            self.characters_of[row.kind] += sign * row.characters
+        if row.similarity and is_near_duplicate(row):
+            self.states[NEAR] += sign
+            self.near_included += sign * in_corpus

@@ -1,0 +1,203 @@
+"""How the next files are to be read: a button that says it in short, and the dialog behind it."""
+
+from collections.abc import Sequence
+
+from pydantic import ValidationError
+from PySide6.QtCore import QPoint, QSignalBlocker, Qt, Signal, Slot
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QDialog, QDialogButtonBox, QLineEdit, QMenu, QPushButton, QVBoxLayout, QWidget
+
+from app.widgets.config_form import Fields, align, rows_of
+from app.widgets.icons import give_icon
+from app.widgets.label import Label
+from app.widgets.theme import LARGE, MEDIUM, set_role
+from core.config.corpus import ImportConfig
+from core.tasks.reading_choices import missing_languages
+
+ELSEWHERE = frozenset(("text_fields",))  # chosen for the files that have some, in the table
+_WIDTH_PX = 460
+_HINT = (
+    "These hold for files that are added from now on. The password is tried on locked files and never kept."
+)
+_TIP = "Import options: OCR, languages, password and limits of the files that are added next"
+
+
+class ImportOptions(QPushButton):
+    """Opens the dialog. What is chosen there holds once it is accepted, and not before.
+
+    Signals:
+        changed: The settings are other ones now.
+    """
+
+    changed = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("importOptionsButton")
+        self._config = ImportConfig()
+        self.dialog = ImportOptionsDialog(self)
+        self.dialog.accepted.connect(self._take)
+        self.clicked.connect(self._open)
+        self._describe()
+
+    def config(self) -> ImportConfig:
+        """The settings for the next import."""
+        return self._config
+
+    def show_config(self, config: ImportConfig) -> None:
+        self._config = config
+        self._describe()
+
+    def show_languages(self, languages: Sequence[str]) -> None:
+        """Offer what Tesseract has here, and warn where what is chosen is not among it."""
+        self.dialog.show_languages(languages)
+        self._describe()
+
+    def show_missing_ocr(self, sentence: str) -> None:
+        """Say why no scan can be read here."""
+        self.dialog.show_missing_ocr(sentence)
+        self._describe()
+
+    @Slot()
+    def _open(self) -> None:
+        self.dialog.show_config(self._config)
+        self.dialog.open()
+
+    @Slot()
+    def _take(self) -> None:
+        self._config = self.dialog.config()
+        self._describe()
+        self.changed.emit()
+
+    def _describe(self) -> None:
+        ocr = self._config.ocr
+        told = (
+            f"Import options: OCR {ocr}"
+            if ocr == "off"
+            else f"Import options: OCR {ocr}, {self._config.languages}"
+        )
+        problem = "" if ocr == "off" else self.dialog.problem_of(self._config.languages)
+        self.setText(f"{told}…")
+        self.setAccessibleName(told)
+        self.setAccessibleDescription(problem)
+        self.setToolTip(f"{_TIP}\n{problem}".strip())
+        give_icon(self, "warning" if problem else "settings")
+
+
+class ImportOptionsDialog(QDialog):
+    """The settings of an import, with labels, help and choices as the config declares them."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent, objectName="importOptions")
+        self.setWindowTitle("Import options")
+        self.setMinimumWidth(_WIDTH_PX)
+        self._fields = Fields(ImportConfig, "import", self)
+        self.ocr_box = self._fields.editor("ocr")
+        self.ocr_box.setObjectName("ocrBox")
+        self.languages_edit = self._fields.editor("languages")
+        self.languages_edit.setObjectName("languagesEdit")
+        self.password_edit = self._fields.editor("password")
+        self.password_edit.setEchoMode(QLineEdit.EchoMode.Password)
+        self._installed: Sequence[str] | None = None  # None while it is not known
+        self._missing_ocr = ""
+        self._languages = QMenu(self)
+        self._open_languages = QAction(self, toolTip="Choose among the installed languages")
+        self._open_languages.triggered.connect(self._show_languages)
+        give_icon(self._open_languages, "chevron-down")
+        self.problem = Label(objectName="ocrProblem", wordWrap=True, visible=False)
+        self.problem.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        set_role(self.problem, "warning")
+        self.buttons = QDialogButtonBox()
+        self._lay_out()
+        self._fields.changed.connect(self._follow)
+        self._follow()
+
+    def config(self) -> ImportConfig:
+        """What the dialog says.
+
+        Raises:
+            BadSettingError: A value cannot be; then the dialog cannot be accepted.
+        """
+        return self._fields.value()
+
+    def show_config(self, config: ImportConfig) -> None:
+        self._fields.set_value(config)
+
+    def show_languages(self, languages: Sequence[str]) -> None:
+        """Offer what Tesseract has here."""
+        self._installed = languages
+        for language in languages:
+            action = self._languages.addAction(language)
+            action.setCheckable(True)
+            action.toggled.connect(self._take_languages)
+        self.languages_edit.addAction(self._open_languages, QLineEdit.ActionPosition.TrailingPosition)
+        self._follow()
+
+    def show_missing_ocr(self, sentence: str) -> None:
+        """Say why no scan can be read here."""
+        self._missing_ocr = sentence
+        self._follow()
+
+    def problem_of(self, languages: str) -> str:
+        """Why scans cannot be read in these languages, and what to install; "" where they can."""
+        if self._missing_ocr or self._installed is None:
+            return self._missing_ocr
+        return missing_languages(languages.replace(" ", ""), self._installed)
+
+    def language(self, name: str) -> QAction:
+        """The switch of an installed language."""
+        return next(action for action in self._languages.actions() if action.text() == name)
+
+    @Slot()
+    def _show_languages(self) -> None:
+        self._languages.popup(self.languages_edit.mapToGlobal(QPoint(0, self.languages_edit.height())))
+
+    @Slot()
+    def _take_languages(self) -> None:
+        chosen = [action.text() for action in self._languages.actions() if action.isChecked()]
+        known = {action.text() for action in self._languages.actions()}
+        kept = [name for name in self._typed() if name in chosen or name not in known]
+        self.languages_edit.setText("+".join([*kept, *(name for name in chosen if name not in kept)]))
+
+    @Slot()
+    def _follow(self) -> None:
+        for action in self._languages.actions():
+            with QSignalBlocker(action):
+                action.setChecked(action.text() in self._typed())
+        problem = "" if self.ocr_box.read() == "off" else self.problem_of(self.languages_edit.text())
+        self.problem.setText(problem)
+        self.problem.setVisible(bool(problem))
+        self.buttons.button(QDialogButtonBox.StandardButton.Ok).setEnabled(not self._fields.problem())
+
+    @Slot()
+    def _restore_defaults(self) -> None:
+        self._fields.set_value(ImportConfig())
+
+    def _typed(self) -> list[str]:
+        return [name for name in self.languages_edit.text().replace(" ", "").split("+") if name]
+
+    def _lay_out(self) -> None:
+        hint = Label(_HINT, wordWrap=True)
+        set_role(hint, "muted")
+        standard = QDialogButtonBox.StandardButton
+        self.buttons.setStandardButtons(standard.Ok | standard.Cancel | standard.RestoreDefaults)
+        self.buttons.accepted.connect(self.accept)
+        self.buttons.rejected.connect(self.reject)
+        self.buttons.button(standard.RestoreDefaults).clicked.connect(self._restore_defaults)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(LARGE, LARGE, LARGE, LARGE)
+        layout.setSpacing(MEDIUM)
+        shown = [field for field in self._fields.all() if field.setting.name not in ELSEWHERE]
+        align(shown)
+        for widget in (hint, rows_of(shown), self.problem):
+            layout.addWidget(widget)
+        layout.addStretch()
+        layout.addWidget(self.buttons)
+
+
+def read_config(stored: str) -> ImportConfig:
+    """The settings that an earlier start left, or the defaults where they are none any more."""
+    try:
+        return ImportConfig.model_validate_json(stored)
+    except ValidationError:
+        return ImportConfig()

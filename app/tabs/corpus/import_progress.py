@@ -1,0 +1,196 @@
+"""How far an import is: counted from its events, and shown in a strip with ways to hold it back or end it."""
+
+import time
+from collections.abc import Callable, Sequence
+
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QProgressBar, QVBoxLayout, QWidget
+
+from app.tabs.corpus.columns import file_size
+from app.widgets.controls import named_button
+from app.widgets.icons import give_icon
+from app.widgets.label import Label
+from app.widgets.theme import LARGE, MEDIUM, SMALL, set_role
+from core.events import (
+    ArchiveOpened,
+    FileImported,
+    FileWritten,
+    ImportStarted,
+    NearDuplicatesFound,
+    TextIndexed,
+)
+
+STEPS = 400  # of the bar: each new value paints it at once, so there are no more of them than can be seen
+
+
+class ImportProgress:
+    """Files and bytes done of all there are, and the time that the rest will take."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._started = clock()
+        self._paused_at: float | None = None
+        self.files = 0  # 0 until the files are known
+        self.done = 0
+        self._bytes = 0
+        self._bytes_done = 0
+        self._written = 0
+        self._after = ""  # what is done once all files are read
+
+    def show_events(self, events: Sequence[object]) -> None:
+        for event in events:
+            if isinstance(event, ImportStarted):
+                self.files, self._bytes = event.files, event.bytes
+                self._started = self._clock()
+            elif isinstance(event, ArchiveOpened):
+                self.files += event.files
+                self._bytes += event.bytes
+            elif isinstance(event, FileImported):
+                self.done += 1
+                self._bytes_done += event.bytes
+            elif isinstance(event, FileWritten):
+                self._written += 1
+            elif isinstance(event, TextIndexed):
+                self._after = f"Making texts searchable: {event.done:,} of {event.total:,}"
+            elif isinstance(event, NearDuplicatesFound):
+                self._after = f"Compared: {event.documents:,} near duplicates"
+
+    def pause(self) -> None:
+        """Time that passes from now on is no time of the import."""
+        self._paused_at = self._clock()
+
+    def resume(self) -> None:
+        if self._paused_at is not None:
+            self._started += self._clock() - self._paused_at
+            self._paused_at = None
+
+    def text(self) -> str:
+        """The line over the progress bar."""
+        if not self.files:
+            return (
+                f"Writing the sample corpus: {self._written} files" if self._written else "Looking for files"
+            )
+        if self._after and self.done >= self.files:
+            return self._after
+        parts = [f"{self.done:,} of {self.files:,} files"]
+        if self._bytes:
+            parts.append(f"{file_size(self._bytes_done)} of {file_size(self._bytes)}")
+        if self._paused_at is not None:
+            parts.append("paused")
+        elif left := self._seconds_left():
+            parts.append(f"{spoken_time(left)} left")
+        return " · ".join(parts)
+
+    def _seconds_left(self) -> float:
+        """0 as long as too little is done to estimate."""
+        elapsed = self._clock() - self._started
+        if elapsed < 1 or not self._bytes_done or self.done >= self.files:
+            return 0
+        return elapsed * max(self._bytes - self._bytes_done, 0) / self._bytes_done
+
+
+def spoken_time(seconds: float) -> str:
+    """A span of time as one would say it: "a few seconds", "about 40 s", "about 3 min", "about 2 h"."""
+    if seconds < 5:
+        return "a few seconds"
+    if seconds < 90:
+        return f"about {round(seconds / 5) * 5} s"
+    if seconds < 5400:
+        return f"about {round(seconds / 60)} min"
+    return f"about {round(seconds / 3600)} h"
+
+
+class ProgressStrip(QFrame):
+    """Shows an `ImportProgress`.
+
+    Signals:
+        pause_requested: True to hold the import back, False to let it go on.
+        cancel_requested: The import should end.
+    """
+
+    pause_requested = Signal(bool)
+    cancel_requested = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        set_role(self, "panel")
+        self.progress = ImportProgress()
+        self._waiting = ""
+        self._paused = False
+        self.bar = QProgressBar(objectName="importProgress", textVisible=False)
+        self.bar.setAccessibleName("Files read")
+        self.label = Label(objectName="importLabel")
+        self.pause_button = named_button(
+            "Pa&use", "pauseImportButton", "pause", "Hold the import back for a while"
+        )
+        self.pause_button.clicked.connect(self._toggle_pause)
+        self.cancel_button = named_button(
+            "&Cancel", "cancelImportButton", "close", "Stop reading (Esc). What was read stays."
+        )
+        self.cancel_button.setShortcut("Esc")
+        self.cancel_button.clicked.connect(self._cancel)
+        words = QVBoxLayout()
+        words.setSpacing(SMALL)
+        words.addWidget(self.label)
+        words.addWidget(self.bar)
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(LARGE, SMALL, MEDIUM, SMALL)
+        layout.setSpacing(SMALL)
+        layout.addLayout(words, stretch=1)
+        layout.addSpacing(LARGE - SMALL)
+        layout.addWidget(self.pause_button, alignment=Qt.AlignmentFlag.AlignVCenter)
+        layout.addWidget(self.cancel_button, alignment=Qt.AlignmentFlag.AlignVCenter)
+
+    def show_begun(self, waiting: int) -> None:
+        """Count anew; `waiting` imports stand behind this one."""
+        self.progress = ImportProgress()
+        self.show_busy(True)
+        self.show_paused(False)
+        self.show_waiting(waiting)
+
+    def show_events(self, events: Sequence[object]) -> None:
+        self.progress.show_events(events)
+        self._show_progress()
+
+    def show_waiting(self, imports: int) -> None:
+        """Say how many imports stand behind this one."""
+        self._waiting = f" · {imports} more waiting" if imports else ""
+        self._show_progress()
+
+    def show_busy(self, busy: bool) -> None:
+        """Whether there is an import that can be held back or ended."""
+        self.setVisible(busy)
+        self.cancel_button.setEnabled(busy)
+        self.pause_button.setEnabled(busy)
+
+    @Slot(bool)
+    def show_paused(self, paused: bool) -> None:
+        """Whether the import is held back."""
+        self._paused = paused
+        if paused:
+            self.progress.pause()
+        else:
+            self.progress.resume()
+        self.pause_button.setText("Res&ume" if paused else "Pa&use")
+        self.pause_button.setAccessibleName("Resume" if paused else "Pause")
+        self.pause_button.setToolTip("Go on reading" if paused else "Hold the import back for a while")
+        give_icon(self.pause_button, "resume" if paused else "pause")
+        self._show_progress()
+
+    def _show_progress(self) -> None:
+        """A bar that only moves to and fro says that the files are still being counted."""
+        self.bar.setRange(0, STEPS if self.progress.files else 0)
+        self.bar.setValue(STEPS * self.progress.done // max(self.progress.files, 1))
+        if self.cancel_button.isEnabled():
+            self.label.setText(self.progress.text() + self._waiting)
+
+    @Slot()
+    def _toggle_pause(self) -> None:
+        self.pause_requested.emit(not self._paused)
+
+    @Slot()
+    def _cancel(self) -> None:
+        self.cancel_button.setEnabled(False)
+        self.pause_button.setEnabled(False)
+        self.label.setText("Stopping")
+        self.cancel_requested.emit()

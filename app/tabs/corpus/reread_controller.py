@@ -1,0 +1,69 @@
+"""Reads files again that the user has chosen: once more, with OCR, with a password, or by other fields."""
+
+from collections.abc import Callable
+from functools import partial
+
+from PySide6.QtCore import QObject, Slot
+
+from app.jobs.job import Job
+from app.tabs.corpus.library_controller import LibraryController
+from app.tabs.corpus.tab import CorpusTab
+from core.config.corpus import ImportConfig
+from core.tasks.reading_choices import TextField, list_fields
+
+
+class RereadController(QObject):
+    """Asks what has to be known first, and begins the import.
+
+    Args:
+        read_again: Begins an import of files that the library knows.
+    """
+
+    def __init__(
+        self,
+        tab: CorpusTab,
+        library: LibraryController,
+        read_again: Callable[[list[str], ImportConfig], Job],
+        parent: QObject | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._tab, self._library, self._read_again = tab, library, read_again
+        actions = tab.documents.row_actions
+        actions.retry_requested.connect(self._retry)
+        actions.ocr_requested.connect(self._read_with_ocr)
+        actions.password_requested.connect(self._ask_for_password)
+        actions.fields_requested.connect(self._list_fields)
+
+    @Slot(list)
+    def _retry(self, paths: list[str]) -> None:
+        self._read_again(paths, self._tab.import_config())
+
+    @Slot(list)
+    def _read_with_ocr(self, paths: list[str]) -> None:
+        self._read_again(paths, self._config_with(ocr="force"))
+
+    @Slot(list)
+    def _ask_for_password(self, paths: list[str]) -> None:
+        self._tab.ask_for_password(paths).given.connect(self._read_with_password)
+
+    @Slot(list, str)
+    def _read_with_password(self, paths: list[str], password: str) -> None:
+        self._read_again(paths, self._config_with(password=password))
+
+    @Slot(list)
+    def _list_fields(self, paths: list[str]) -> None:
+        job = self._library.start(partial(list_fields, paths[0], self._tab.import_config()))
+        job.ended.connect(partial(self._ask_for_fields, paths))
+
+    def _ask_for_fields(self, paths: list[str], fields: tuple[TextField, ...]) -> None:
+        if fields:
+            self._tab.ask_for_fields(paths, fields).given.connect(self._read_with_fields)
+        else:
+            self._tab.banner.show_notice("There are no fields of text to choose from in this file.")
+
+    @Slot(list, list)
+    def _read_with_fields(self, paths: list[str], fields: list[str]) -> None:
+        self._read_again(paths, self._config_with(text_fields=tuple(fields)))
+
+    def _config_with(self, **changes: object) -> ImportConfig:
+        return self._tab.import_config().model_copy(update=changes)

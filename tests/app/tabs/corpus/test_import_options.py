@@ -1,0 +1,144 @@
+"""How files are to be read is chosen once, remembered, and never with a password."""
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QDialogButtonBox, QLineEdit
+
+from app.tabs.corpus.controller import CorpusController
+from app.tabs.corpus.import_options import ImportOptions, read_config
+from core.config.corpus import ImportConfig
+from core.documents import ocr
+
+OK, CANCEL = QDialogButtonBox.StandardButton.Ok, QDialogButtonBox.StandardButton.Cancel
+
+
+@pytest.fixture
+def options(qtbot):
+    options = ImportOptions()
+    qtbot.addWidget(options)
+    options.show()
+    return options
+
+
+@pytest.fixture
+def dialog(options):
+    options.click()
+    yield options.dialog
+    options.dialog.reject()
+
+
+@pytest.fixture
+def answer(qtbot, dialog):
+    """Press a button of the dialog."""
+
+    def press(button):
+        qtbot.mouseClick(dialog.buttons.button(button), Qt.MouseButton.LeftButton)
+        assert not dialog.isVisible()
+
+    return press
+
+
+def test_the_config_is_what_the_dialog_said_when_it_was_accepted(options, dialog, answer):
+    dialog.ocr_box.setCurrentText("off")
+    dialog.languages_edit.setText("eng+deu")
+    dialog.password_edit.setText("baa")
+    assert options.config() == ImportConfig()
+    answer(OK)
+    assert options.config() == ImportConfig(ocr="off", languages="eng+deu", password="baa")
+
+
+@pytest.mark.parametrize("way", ["cancel", "escape"])
+def test_cancel_and_escape_leave_the_options_as_they_were(qtbot, options, dialog, answer, way):
+    options.show_config(ImportConfig(languages="deu", password="baa"))
+    dialog.languages_edit.setText("fra")
+    dialog.password_edit.setText("moo")
+    if way == "cancel":
+        answer(CANCEL)
+    else:
+        qtbot.keyClick(dialog, Qt.Key.Key_Escape)
+    assert options.config() == ImportConfig(languages="deu", password="baa")
+    options.click()
+    assert (dialog.languages_edit.text(), dialog.password_edit.text()) == ("deu", "baa")
+
+
+def test_a_limit_that_cannot_be_leaves_ocr_and_password_alone(qtbot, options, dialog):
+    options.show_config(ImportConfig(ocr="force", password="baa"))
+    seconds = dialog.findChild(object, "import.file_seconds")
+    seconds.show_value(0)
+    assert not dialog.buttons.button(OK).isEnabled()
+    qtbot.keyClick(dialog, Qt.Key.Key_Escape)
+    assert options.config() == ImportConfig(ocr="force", password="baa")
+
+
+def test_a_limit_that_can_be_is_taken(options, dialog, answer):
+    seconds = dialog.findChild(object, "import.file_seconds")
+    seconds.show_value(0)
+    seconds.show_value(60)
+    answer(OK)
+    assert options.config().file_seconds == 60
+
+
+def test_the_button_says_what_it_opens_and_what_is_chosen(options):
+    options.show_config(ImportConfig(languages="deu"))
+    assert options.text() == "Import options: OCR auto, deu…"
+    assert options.accessibleName() == "Import options: OCR auto, deu"
+    assert options.toolTip().startswith("Import options")
+    options.show_config(ImportConfig(ocr="off"))
+    assert options.text() == "Import options: OCR off…"
+
+
+def test_the_password_is_hidden(dialog):
+    assert dialog.password_edit.echoMode() == QLineEdit.EchoMode.Password
+
+
+def test_installed_languages_are_switched_on_and_off(options, dialog):
+    options.show_languages(("deu", "eng", "fra"))
+    assert dialog.language("eng").isChecked()
+    dialog.language("fra").trigger()
+    assert dialog.config().languages == "eng+fra"
+    dialog.language("eng").trigger()
+    assert dialog.config().languages == "fra"
+
+
+def test_a_typed_language_that_is_not_installed_stays(options, dialog):
+    options.show_languages(("eng",))
+    dialog.languages_edit.setText("lat")
+    dialog.language("eng").trigger()
+    assert dialog.config().languages == "lat+eng"
+
+
+def test_languages_that_are_not_installed_come_with_their_install_line(monkeypatch, options, dialog, answer):
+    monkeypatch.setattr(ocr, "_package_manager", lambda: "apt-get")
+    options.show_languages(("eng",))
+    assert not dialog.problem.isVisible()
+    dialog.languages_edit.setText("eng+deu")
+    assert "deu" in dialog.problem.text()
+    assert "sudo apt-get install tesseract-ocr-deu" in dialog.problem.text()
+    dialog.ocr_box.setCurrentText("off")
+    assert not dialog.problem.isVisible()
+    dialog.ocr_box.setCurrentText("auto")
+    answer(OK)
+    assert "tesseract-ocr-deu" in options.toolTip()
+
+
+def test_without_tesseract_the_dialog_says_how_to_install_it(options, dialog):
+    options.show_missing_ocr("Tesseract is not installed. Run apt.")
+    assert dialog.problem.isVisible()
+    assert dialog.problem.text() == "Tesseract is not installed. Run apt."
+
+
+def test_the_choice_is_remembered_but_for_the_password(qtbot, tab, workspace, queues, settings):
+    CorpusController(tab, workspace, queues, settings, tab).begin()
+    qtbot.waitUntil(queues.at_rest)
+    dialog = tab.tools.options.dialog
+    tab.tools.options.click()
+    dialog.ocr_box.setCurrentText("force")
+    dialog.password_edit.setText("baa")
+    dialog.accept()
+    assert read_config(settings.reading) == ImportConfig(ocr="force")
+    assert "baa" not in settings.reading
+
+
+@pytest.mark.parametrize("stored", ["", "{", '{"ocr": "sometimes"}', '{"gone": 1}'])
+def test_a_choice_that_is_none_any_more_gives_the_defaults(stored):
+    assert read_config(stored) == ImportConfig()

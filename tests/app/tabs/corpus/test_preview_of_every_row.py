@@ -1,0 +1,81 @@
+"""Whatever row is chosen, the preview has its text or a sentence on why there is none."""
+
+import pytest
+
+from app.tabs.corpus import preview_controller
+from app.tabs.corpus.controller import CorpusController
+from core.corpus.duplicates import digest_text
+from core.corpus.library import Library
+from core.corpus.reading import Digested
+from core.documents.document import Document
+from core.events import QueuedFile
+from core.tasks.reading_choices import KIND_TITLES
+from tests.app.tabs.corpus.conftest import a_row
+
+TEXT = "Olive lives by the brook: {}."
+FAILURES = ("encrypted", "unsupported", "failed")
+
+
+def keep(library, path, kind, text, **facts):
+    document = Document(path, kind, sha256=path, text=text, **facts)
+    library.record(path, Digested(document, digest_text(text)), len(text))
+
+
+def fill(library):
+    """A row of every kind in every state that the library keeps."""
+    for kind in KIND_TITLES:
+        keep(library, f"/{kind}/done", kind, TEXT.format(kind))
+        keep(library, f"/{kind}/warning", kind, TEXT.format(f"{kind}, in part"), warnings=("In part.",))
+        keep(library, f"/{kind}/without text", kind, "")
+        keep(library, f"/{kind}/duplicate", kind, TEXT.format(kind))
+        for state in FAILURES:
+            library.record_failure(f"/{kind}/{state}", state, "This is why.", kind, 9)
+    library.record_cancelled([QueuedFile(f"/{kind}/cancelled", kind, 9) for kind in KIND_TITLES])
+
+
+@pytest.fixture
+def card(qtbot, tab, workspace, queues, settings, monkeypatch):
+    monkeypatch.setattr(preview_controller, "PREVIEW_DEBOUNCE_MS", 0)
+    with Library(workspace.library) as library:
+        fill(library)
+    CorpusController(tab, workspace, queues, settings, tab).begin()
+    qtbot.waitUntil(lambda: queues.at_rest() and tab.table.rowCount() == 8 * len(KIND_TITLES))
+    return tab.documents.preview
+
+
+def test_a_row_of_every_kind_in_every_state_can_be_chosen(qtbot, tab, card):
+    for place in range(tab.table.rowCount()):
+        row = tab.table.rows_at([place])[0]
+        card.cleaned.clear()
+        tab.documents.view.go_to(place)
+        qtbot.waitUntil(lambda: bool(card.cleaned.toPlainText()) or tab.banner.isVisible())
+        assert not tab.banner.isVisible(), row.path
+        wanted = {"done": TEXT.format(row.kind), "warning": TEXT.format(f"{row.kind}, in part")}.get(row.name)
+        assert wanted in (None, card.cleaned.toPlainText())
+
+
+@pytest.mark.parametrize(
+    ("row", "sentence"),
+    [
+        (
+            a_row(name="__init__.py", kind="code", state="warning", bytes=0, characters=0),
+            "This file is empty.",
+        ),
+        (
+            a_row(name="a.png", kind="image", state="warning", characters=0),
+            "OCR found no text in this image.",
+        ),
+        (a_row(name="a.zip", kind="archive", characters=0, reason="It holds 2 files."), "It holds 2 files."),
+        (a_row(name="a.txt", state="warning", characters=0), "There is no text in this file."),
+        (a_row(state="failed", reason="It is damaged.", characters=0), "It is damaged."),
+        (a_row(state="encrypted", reason="It is locked.", characters=0), "It is locked."),
+        (a_row(state="unsupported", reason="It is sound.", characters=0), "It is sound."),
+        (a_row(state="cancelled", characters=0), "It was not read: the import was cancelled."),
+        (a_row(state="queued", characters=0), "This file waits to be read."),
+        (a_row(state="reading", characters=0), "This file is being read."),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_row_without_text_says_why(tab, row, sentence):
+    tab.documents.preview.show_row(row)
+    assert tab.documents.preview.cleaned.toPlainText().startswith(sentence)

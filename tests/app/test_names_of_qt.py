@@ -1,0 +1,49 @@
+"""Nothing of ours takes a name away from Qt: who knows `QWidget.actions` gets the actions."""
+
+import ast
+import importlib
+import inspect
+import pkgutil
+
+import pytest
+from shiboken6 import Shiboken
+
+import app
+
+# What Qt calls itself, and is there to be overridden; in camel case, they are known by that.
+VIRTUAL = frozenset(("count", "data", "event", "flags", "redo", "reject", "sort", "undo"))
+
+
+def our_classes():
+    """The classes of `app` that Qt knows."""
+    for found in pkgutil.walk_packages(app.__path__, "app."):
+        module = importlib.import_module(found.name)
+        for _, kind in inspect.getmembers(module, inspect.isclass):
+            if kind.__module__ == module.__name__ and issubclass(kind, Shiboken.Object):
+                yield kind
+
+
+def names_of(kind):
+    """What the class itself and its methods give a name to: signals, methods, properties and attributes."""
+    tree = ast.parse(inspect.getsource(kind))
+    attributes = (
+        node.attr
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute)
+        and isinstance(node.ctx, ast.Store)
+        and isinstance(node.value, ast.Name)
+        and node.value.id == "self"
+    )
+    return {*vars(kind), *attributes} - {"staticMetaObject"}
+
+
+def is_override(kind, name):
+    return inspect.isfunction(vars(kind).get(name)) and (name in VIRTUAL or not name.islower())
+
+
+@pytest.mark.parametrize("kind", list(our_classes()), ids=lambda kind: kind.__name__)
+def test_no_name_of_qt_is_taken(kind):
+    qt = [base for base in kind.__mro__ if base.__module__.startswith("PySide6")]
+    of_qt = {name for base in qt for name in vars(base) if not name.startswith("__")}
+    taken = {name for name in names_of(kind) & of_qt if not is_override(kind, name)}
+    assert not taken
