@@ -38,8 +38,16 @@ class CurvePlot(QFrame):
     zoomed = Signal(float, float)
 
     def __init__(
-        self, title: str, unit: str, x_label: str, *, legend: bool = True, parent: QWidget | None = None
+        self,
+        title: str,
+        unit: str,
+        x_label: str,
+        *,
+        legend: bool = True,
+        controls: Sequence[QWidget] = (),
+        parent: QWidget | None = None,
     ) -> None:
+        """`controls` stand in the line above the plot."""
         super().__init__(parent)
         self._shows_legend = legend
         self._unit, self._x_label = unit, x_label
@@ -48,7 +56,7 @@ class CurvePlot(QFrame):
         self._pointed_at: float | None = None
         self._make_view(title)
         self._make_header(title)
-        self._lay_out()
+        self._lay_out(controls)
         self.setFocusProxy(self._view)
         self._frame = QTimer(self, singleShot=True)
         self._frame.timeout.connect(self._redraw)
@@ -141,10 +149,6 @@ class CurvePlot(QFrame):
         """Show this stretch of the x axis until `fit`."""
         self._plot.setXRange(low, high, padding=0)
 
-    def add_control(self, control: QWidget) -> None:
-        """Put a control into the line above the plot."""
-        self._header.insertWidget(self._header.indexOf(self.log_button), control)
-
     # Building
 
     def _make_view(self, title: str) -> None:
@@ -190,12 +194,13 @@ class CurvePlot(QFrame):
         self.log_button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.log_button.toggled.connect(self.set_log)
 
-    def _lay_out(self) -> None:
-        self._header = header = QHBoxLayout()
+    def _lay_out(self, controls: Sequence[QWidget]) -> None:
+        header = QHBoxLayout()
         header.setSpacing(SMALL)
         header.addWidget(self._title)
         header.addWidget(self._readout, stretch=1)
-        header.addWidget(self.log_button)
+        for control in (*controls, self.log_button):
+            header.addWidget(control)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(MEDIUM, TINY, SMALL, TINY)
         layout.setSpacing(TINY)

@@ -38,17 +38,17 @@ def corpus_empty():
 
 def corpus():
     tab = corpus_empty()
-    tab.show_listed(ROWS)
+    tab.table.show_rows(ROWS)
     return tab
 
 
 def corpus_chosen():
     """All files are chosen, so every button below the table is there, and the text of the first is shown."""
     tab = corpus()
-    tab.ledger.documents.selectAll()
-    tab.ledger.documents.setCurrentIndex(tab.table.index(0, 1))
-    tab.ledger.documents.selectAll()
-    preview = tab.ledger.preview
+    tab.documents.view.selectAll()
+    tab.documents.view.setCurrentIndex(tab.table.index(0, 1))
+    tab.documents.view.selectAll()
+    preview = tab.documents.preview
     preview.show_row(ROWS[0])
     preview.show_preview(
         DocumentPreview(1, Passage("a  b", ((1, 2),), ()), Passage("a b", (), ((0, 1),)), (), False), True
@@ -58,7 +58,7 @@ def corpus_chosen():
 
 def corpus_importing():
     tab = corpus_chosen()
-    tab.show_import_begun(waiting=0)
+    tab.strip.show_begun(waiting=0)
     tab.show_busy(True)
     return tab
 
@@ -140,7 +140,7 @@ def fields_dialog():
 
 def import_options():
     tab = corpus()
-    return _opened(tab.ledger.filters.reading.dialog, tab)
+    return _opened(tab.tools.options.dialog, tab)
 
 
 def question():

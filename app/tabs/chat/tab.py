@@ -19,7 +19,7 @@ from app.tabs.chat.conversation_view import ConversationView
 from app.tabs.chat.model_bar import ModelBar
 from app.tabs.chat.prompt_edit import PromptEdit
 from app.tabs.chat.reply_meter import ReplyMeter
-from app.widgets.banner import Banner
+from app.widgets.banner import Banner, BannerStack
 from app.widgets.config_form import ConfigForm
 from app.widgets.controls import named_button, scrolled
 from app.widgets.empty_state import Door, EmptyState, door_button
@@ -207,9 +207,11 @@ class ChatTab(QWidget):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(HUGE, LARGE, HUGE, LARGE)
         layout.setSpacing(MEDIUM)
-        layout.addWidget(self.banner)
         layout.addLayout(top)
         layout.addLayout(middle, stretch=1)
+        BannerStack(self, [self.banner], over=[self.pages])
+        self.banner.follow_in_tab_order(self.view)
+        QWidget.setTabOrder(self.banner, self.prompt)
 
     def _conversation_column(self) -> QVBoxLayout:
         figures = QHBoxLayout()

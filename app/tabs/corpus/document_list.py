@@ -4,7 +4,15 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from PySide6.QtCore import QItemSelection, QItemSelectionModel, QModelIndex, Qt, Signal, Slot
-from PySide6.QtGui import QColor, QContextMenuEvent, QKeyEvent, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtGui import (
+    QColor,
+    QContextMenuEvent,
+    QFocusEvent,
+    QKeyEvent,
+    QPainter,
+    QPaintEvent,
+    QResizeEvent,
+)
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QSplitter, QTableView, QVBoxLayout, QWidget
 
 from app.tabs.corpus.columns import COLUMNS, NAME, NOTE, STATE
@@ -179,6 +187,12 @@ class DocumentView(QTableView):
     def selectionChanged(self, selected: QItemSelection, deselected: QItemSelection) -> None:
         super().selectionChanged(selected, deselected)
         self.chosen_changed.emit()
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        """Whoever comes by a key is on a row that is marked; Qt alone would go to the first without marking it."""
+        if not self.currentIndex().isValid() and event.reason() != Qt.FocusReason.MouseFocusReason:
+            self.go_to(max(self.rowAt(0), 0))
+        super().focusInEvent(event)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """The notes, which are sentences, take the room that is left."""

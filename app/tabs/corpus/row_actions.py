@@ -43,7 +43,7 @@ class RowActions(QObject):
         super().__init__(parent)
         self._rows: Sequence[DocumentRow] = ()
         self.include = self._action(
-            "&Include", "tick", self._include, "Take the chosen files into the corpus (Space)"
+            "&Include", "check", self._include, "Take the chosen files into the corpus (Space)"
         )
         self.leave_out = self._action(
             "Lea&ve out", "exclude", self._leave_out, "Leave the chosen files out of the corpus (Space)"
@@ -219,12 +219,16 @@ class ActionRow(QWidget):
             button.setToolButtonStyle(_WITH_TEXT)
             button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
             layout.addWidget(button)
-        self.setFixedHeight(self.near_button.sizeHint().height() + TINY)
         self.show_counts(0, 0, 0)
         self.show_summary(Summary())
 
+    def sizeHint(self) -> QSize:
+        """As high as a button, whether one is there or not: the style sheet, which comes late, decides how high that is."""
+        self.near_button.ensurePolished()
+        return QSize(super().sizeHint().width(), self.near_button.sizeHint().height())
+
     def minimumSizeHint(self) -> QSize:
-        return QSize(self.count_label.sizeHint().width(), self.height())
+        return QSize(self.count_label.sizeHint().width(), self.sizeHint().height())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

@@ -20,7 +20,7 @@ from app.tabs.train.run_chooser import RunChooser
 from app.tabs.train.run_form import RunForm
 from app.tabs.train.samples import Samples
 from app.tabs.train.tokenizer_window import TokenizerWindow
-from app.widgets.banner import Banner
+from app.widgets.banner import Banner, BannerStack
 from app.widgets.controls import named_button, scrolled
 from app.widgets.empty_state import EmptyState
 from app.widgets.icons import give_icon
@@ -167,6 +167,9 @@ class TrainTab(QWidget):
             objectName="runProgress", textVisible=False, maximum=1000, visible=False
         )
         self.progress_bar.setAccessibleName("Part of the steps taken")
+        kept = self.progress_bar.sizePolicy()
+        kept.setRetainSizeWhenHidden(True)  # or the plots move when it comes
+        self.progress_bar.setSizePolicy(kept)
         self.curves = Curves()
         self.samples = Samples()
         self._make_empty_corpus()
@@ -193,8 +196,8 @@ class TrainTab(QWidget):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(HUGE, LARGE, HUGE, LARGE)
         layout.setSpacing(MEDIUM)
-        layout.addWidget(self.banner)
         layout.addWidget(split, stretch=1)
+        BannerStack(self, [self.banner], over=[self.pages])
 
     def _left(self) -> QWidget:
         inner = QWidget()
