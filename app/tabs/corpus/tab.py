@@ -53,6 +53,7 @@ class CorpusTab(DropArea):
         self._pages = QStackedWidget()
         self._lay_out()
         self._connect()
+        self._choose_page()
 
     @property
     def busy(self) -> bool:

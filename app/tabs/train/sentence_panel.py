@@ -1,6 +1,6 @@
 """The user's own sentence, and below it the tokens that it becomes."""
 
-from PySide6.QtCore import QRect, Signal, Slot
+from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QPlainTextEdit, QVBoxLayout, QWidget
 
 from app.tabs.train.token_chips import TokenChips
@@ -55,9 +55,9 @@ class SentencePanel(QWidget):
         for widget in (title, self.edit, self.summary, self._tokens):
             layout.addWidget(widget)
 
-    @Slot(QRect)
-    def _show_token(self, place: QRect) -> None:
-        self._tokens.ensureVisible(place.center().x(), place.center().y(), 0, place.height())
+    @Slot()
+    def _show_token(self) -> None:
+        self._tokens.ensureWidgetVisible(self.chips, 0, SMALL)
 
     @Slot()
     def _split(self) -> None:

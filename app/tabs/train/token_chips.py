@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from PySide6.QtCore import QEvent, QPoint, QPointF, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QColor,
     QFocusEvent,
@@ -46,11 +47,11 @@ class TokenChips(QWidget):
 
     Signals:
         chosen: The id of the token that was clicked.
-        cursor_moved: Where the token stands that the arrow keys came to.
+        cursor_moved: Another token is the one that the keys act on.
     """
 
     chosen = Signal(int)
-    cursor_moved = Signal(QRect)
+    cursor_moved = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -62,7 +63,7 @@ class TokenChips(QWidget):
         self.setMouseTracking(True)
         self._pieces: Sequence[TokenPiece] = ()
         self._chips: list[Chip] = []
-        self._cursor = 0  # the token that the keys speak of
+        self._cursor = 0  # the token that the keys act on
 
     @property
     def chips(self) -> list[Chip]:
@@ -125,6 +126,12 @@ class TokenChips(QWidget):
             return True
         return super().event(event)
 
+    def inputMethodQuery(self, query: Qt.InputMethodQuery) -> Any:
+        """Where the cursor stands, by which a scroll area finds what to show."""
+        if query == Qt.InputMethodQuery.ImCursorRectangle and self._chips:
+            return self._chips[self._cursor].place.toAlignedRect()
+        return super().inputMethodQuery(query)
+
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -161,7 +168,7 @@ class TokenChips(QWidget):
             f"{NAME}: {self._cursor + 1} of {len(self._chips)}, {visible(chip.piece.text)}, id {chip.piece.id}"
         )
         if self.hasFocus():
-            self.cursor_moved.emit(chip.place.toAlignedRect())
+            self.cursor_moved.emit()
 
     def _placed(self, width: int) -> list[Chip]:
         """The chips of all pieces, in lines of at most `width`."""
