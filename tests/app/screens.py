@@ -1,5 +1,6 @@
 """Every screen of the program: tabs and dialogs, each in the states that add something to it."""
 
+from PySide6.QtCore import QCoreApplication, QEvent
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMessageBox
 
@@ -179,6 +180,14 @@ def _shown(tab):
     tab.resize(*SIZE_PX)
     tab.show()
     return tab
+
+
+def close(top):
+    """Let go of a screen, and of the tab that a dialog stands before."""
+    owner = getattr(top, "tab", top)
+    owner.close()
+    owner.deleteLater()
+    QCoreApplication.sendPostedEvents(owner, QEvent.Type.DeferredDelete)
 
 
 def _opened(dialog, tab):

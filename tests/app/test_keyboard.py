@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QCoreApplication, QEvent, QPoint, QRect, Qt
+from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtGui import QAction, QImage, QUndoStack
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
@@ -20,24 +20,10 @@ from PySide6.QtWidgets import (
 )
 
 from app.menus import Menus
-from app.widgets.theme import Theme
 from tests.app import screens
 
 SEEN_PX = 40  # pixels that must change for a focus to be seen: more than a blinking caret
 SEEN_CHANGE = 40  # of 255, in a colour channel
-
-
-@pytest.fixture(scope="module")
-def theme(qapp):
-    palette, style = qapp.palette(), qapp.style().objectName()
-    made = Theme(qapp, "light")
-    made.put_on_style_sheet()
-    yield made
-    qapp.styleHints().colorSchemeChanged.disconnect(made._follow)
-    made.deleteLater()
-    qapp.setStyleSheet("")
-    qapp.setStyle(style)
-    qapp.setPalette(palette)
 
 
 @pytest.fixture(scope="module", params=screens.TABS + screens.DIALOGS)
@@ -47,10 +33,7 @@ def screen(request, theme):
     top.activateWindow()
     assert QTest.qWaitForWindowActive(top)
     yield top
-    owner = getattr(top, "tab", top)
-    owner.close()
-    owner.deleteLater()
-    QCoreApplication.sendPostedEvents(owner, QEvent.Type.DeferredDelete)
+    screens.close(top)
 
 
 def stops(top):

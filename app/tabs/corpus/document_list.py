@@ -8,19 +8,29 @@ from PySide6.QtGui import (
     QColor,
     QContextMenuEvent,
     QFocusEvent,
+    QFont,
+    QFontMetrics,
     QKeyEvent,
     QPainter,
     QPaintEvent,
     QResizeEvent,
 )
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QSplitter, QTableView, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QHeaderView,
+    QSplitter,
+    QStyle,
+    QTableView,
+    QVBoxLayout,
+    QWidget,
+)
 
 from app.tabs.corpus.columns import COLUMNS, NAME, NOTE, STATE
 from app.tabs.corpus.document_table import DocumentTable
 from app.tabs.corpus.filters import FilterRow, StateChips
 from app.tabs.corpus.preview import PreviewCard
 from app.tabs.corpus.row_actions import ActionRow, RowActions
-from app.widgets.theme import LARGE, SMALL, colours
+from app.widgets.theme import MEDIUM, SMALL, colours
 from core.corpus.library import DocumentRow, SearchHit
 
 ROW_HEIGHT_PX = 30
@@ -34,7 +44,7 @@ class DocumentList(QSplitter):
     def __init__(self, table: DocumentTable, parent: QWidget | None = None) -> None:
         super().__init__(Qt.Orientation.Horizontal, parent)
         self.setChildrenCollapsible(False)
-        self.setHandleWidth(LARGE)
+        self.setHandleWidth(MEDIUM)
         self._table = table
         self.row_actions = RowActions(self)
         self.chips = StateChips()
@@ -49,7 +59,7 @@ class DocumentList(QSplitter):
         self.addWidget(self.preview)
         self.setStretchFactor(0, 3)
         self.setStretchFactor(1, 1)
-        self.setSizes([870, 360])
+        self.setSizes([900, 330])
         self._connect()
 
     def show_hits(self, hits: list[SearchHit] | None) -> None:
@@ -198,7 +208,7 @@ class DocumentView(QTableView):
         """The notes, which are sentences, take the room that is left."""
         super().resizeEvent(event)
         others = sum(self.columnWidth(place) for place in range(len(COLUMNS)) if place != NOTE)
-        self.setColumnWidth(NOTE, max(self.viewport().width() - others, COLUMNS[NOTE].width_px))
+        self.setColumnWidth(NOTE, max(self.viewport().width() - others, self._first_width(NOTE)))
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Painted from Python, so that Python's lock is taken once and kept.
@@ -241,9 +251,20 @@ class DocumentView(QTableView):
         header.setSortIndicatorClearable(True)
         header.moveSection(NOTE, STATE + 1)  # why a file failed stands beside that it did
         header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
-        for place, column in enumerate(COLUMNS):
-            self.setColumnWidth(place, column.width_px)
+        for place in range(len(COLUMNS)):
+            self.setColumnWidth(place, self._first_width(place))
         self.setSortingEnabled(True)
+
+    def _first_width(self, place: int) -> int:
+        """Wide enough for the title in bold, and for the column's sample."""
+        bold = QFont(self.font())
+        bold.setBold(True)
+        title = QFontMetrics(bold).horizontalAdvance(COLUMNS[place].title)
+        cell = self.fontMetrics().horizontalAdvance(COLUMNS[place].sample)
+        cell += 2 * (self.style().pixelMetric(QStyle.PixelMetric.PM_FocusFrameHMargin) + 1)
+        if place == STATE:
+            cell += self.style().pixelMetric(QStyle.PixelMetric.PM_SmallIconSize) + SMALL
+        return max(title, cell) + 2 * SMALL + 1
 
     def _emit_current(self) -> None:
         self._emitted = self.current_row()

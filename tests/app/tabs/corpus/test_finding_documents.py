@@ -121,7 +121,8 @@ def test_the_keys_do_the_same(qtbot, chart):
     qtbot.keyClick(chart, Qt.Key.Key_Right)
     with qtbot.waitSignal(chart.chosen) as chosen:
         qtbot.keyClick(chart, Qt.Key.Key_Space)
-    assert chosen.args == ["text"]
+    assert chosen.args == ["markdown"]
+    assert "Markdown: " in chart.accessibleName()
 
 
 def test_a_kind_that_is_gone_is_chosen_no_more(qtbot, chart):
