@@ -119,7 +119,9 @@ def test_nothing_is_cut_off(show, screen, size):
     cut = [
         (part.objectName() or getattr(part, "text", str)(), part.size(), part.minimumSizeHint())
         for part in parts
-        if not isinstance(part.parentWidget(), QLineEdit) and not is_scrolled(part) and not is_whole(tab, part)
+        if not isinstance(part.parentWidget(), QLineEdit)
+        and not is_scrolled(part)
+        and not is_whole(tab, part)
     ]
     assert cut == []
 

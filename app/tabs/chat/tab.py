@@ -121,8 +121,11 @@ class ChatTab(QWidget):
         self.context_bar.setValue(meter.context_used)
 
     def show_reply_ended(self) -> None:
+        stopped_by_key = self.stop_button.hasFocus()
         self._replying = False
         self._show_what_is_possible()
+        if stopped_by_key:
+            self.prompt.setFocus()
 
     def show_prompt(self, text: str) -> None:
         """Put a prompt in, ready to be sent."""

@@ -1,9 +1,17 @@
 """The working page of the Corpus tab: the table of documents with its filters, the preview beside it."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from PySide6.QtCore import QItemSelection, QItemSelectionModel, QModelIndex, Qt, Signal, Slot
+from PySide6.QtCore import (
+    QItemSelection,
+    QItemSelectionModel,
+    QItemSelectionRange,
+    QModelIndex,
+    Qt,
+    Signal,
+    Slot,
+)
 from PySide6.QtGui import (
     QColor,
     QContextMenuEvent,
@@ -18,6 +26,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHeaderView,
+    QLineEdit,
     QSplitter,
     QStyle,
     QTableView,
@@ -35,6 +44,7 @@ from core.corpus.library import DocumentRow, SearchHit
 
 ROW_HEIGHT_PX = 30
 NOTHING_FITS = "No file fits what is searched and filtered for."
+BY_TAB = (Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReason)
 _WHOLE_ROW = QItemSelectionModel.SelectionFlag.ClearAndSelect | QItemSelectionModel.SelectionFlag.Rows
 
 
@@ -52,6 +62,7 @@ class DocumentList(QSplitter):
         self.view = DocumentView(table, self.row_actions)
         self.view.setObjectName("documentTable")
         self.action_row = ActionRow(self.row_actions)
+        self.action_row.setFocusProxy(self.view)  # which takes the focus of a button that goes
         self.preview = PreviewCard()
         self.view.addAction(self.row_actions.remove)  # its key works while the table has the focus
         self.row_actions.remove.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
@@ -77,6 +88,15 @@ class DocumentList(QSplitter):
         self._table.remove(document_ids)
         if places:
             self.view.go_to(places[0])
+
+    def restore(self, document_ids: Collection[int]) -> None:
+        """Show removed documents again, chosen as they were; the keys act on them, unless the user writes elsewhere."""
+        self._table.restore(document_ids)
+        wanted = set(document_ids)
+        rows = self._table.rows_at(range(self._table.rowCount()))
+        self.view.choose([place for place, row in enumerate(rows) if row.id in wanted])
+        if self.isVisible() and not isinstance(self.window().focusWidget(), QLineEdit):
+            self.view.setFocus()
 
     @Slot(str)
     def filter_kind(self, kind: str) -> None:
@@ -175,6 +195,17 @@ class DocumentView(QTableView):
         if place >= 0:
             self.selectionModel().setCurrentIndex(self._table.index(place, NAME), _WHOLE_ROW)
 
+    def choose(self, places: Sequence[int]) -> None:
+        """Select the rows at some places, the cursor on the first."""
+        if not places:
+            return
+        selection = QItemSelection()
+        for place in places:
+            first, last = (self._table.index(place, column) for column in (0, len(COLUMNS) - 1))
+            selection.append(QItemSelectionRange(first, last))
+        self.go_to(places[0])
+        self.selectionModel().select(selection, QItemSelectionModel.SelectionFlag.ClearAndSelect)
+
     def show_newest(self, first: int) -> None:
         """Scroll to the rows that were added from this place on, unless the user is busy with others."""
         busy = self.selectionModel().hasSelection() or self._table.sorted_by_user
@@ -199,8 +230,8 @@ class DocumentView(QTableView):
         self.chosen_changed.emit()
 
     def focusInEvent(self, event: QFocusEvent) -> None:
-        """Whoever comes by a key is on a row that is marked; Qt alone would go to the first without marking it."""
-        if not self.currentIndex().isValid() and event.reason() != Qt.FocusReason.MouseFocusReason:
+        """Whoever comes by the Tab key is on a row that is marked; Qt alone would go to the first without marking it."""
+        if not self.currentIndex().isValid() and event.reason() in BY_TAB:
             self.go_to(max(self.rowAt(0), 0))
         super().focusInEvent(event)
 

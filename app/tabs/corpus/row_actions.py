@@ -5,7 +5,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QAction, QGuiApplication, QKeySequence, QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QMenu, QToolButton, QWidget
+from PySide6.QtWidgets import QApplication, QHBoxLayout, QMenu, QToolButton, QWidget
 
 from app.tabs.corpus.columns import UNFINISHED, has_text
 from app.tabs.corpus.opening import hand_over, open_files
@@ -219,6 +219,7 @@ class ActionRow(QWidget):
             button.setToolButtonStyle(_WITH_TEXT)
             button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
             layout.addWidget(button)
+        QApplication.instance().focusChanged.connect(self._pass_focus_on)
         self.show_counts(0, 0, 0)
         self.show_summary(Summary())
 
@@ -251,7 +252,14 @@ class ActionRow(QWidget):
     def show_summary(self, summary: Summary) -> None:
         self.near_button.setText(f"Leave out &near duplicates ({summary.near_included:,})")
         self.near_button.setAccessibleName(self.near_button.text().replace("&", ""))
+        self.near_button.setEnabled(summary.near_included > 0)
         self.near_button.setVisible(summary.near_included > 0)
+
+    @Slot(QWidget, QWidget)
+    def _pass_focus_on(self, before: QWidget | None, _now: QWidget | None) -> None:
+        """The focus of a button that goes belongs to the rows it acted on; Qt would take any next widget."""
+        if before in self._buttons and not before.isEnabled():
+            self.setFocus()
 
     def _fit(self) -> None:
         """Let the buttons have words if there is room for all of them."""
