@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, QRect, Qt
-from PySide6.QtGui import QAction, QImage, QUndoStack
+from PySide6.QtGui import QImage, QUndoStack
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
     QAbstractButton,
@@ -16,10 +16,13 @@ from PySide6.QtWidgets import (
     QGraphicsView,
     QLabel,
     QMainWindow,
+    QMenu,
     QWidget,
 )
 
+from app.main_window import TABS
 from app.menus import Menus
+from app.tabs.corpus.row_actions import RowActions
 from tests.app import screens
 
 SEEN_PX = 40  # pixels that must change for a focus to be seen: more than a blinking caret
@@ -77,20 +80,28 @@ def letters(text):
     return [found.upper() for found in re.findall(r"(?<!&)&([^&\s])", text)]
 
 
-def menu_letters():
+@pytest.fixture
+def menu_bar(qtbot):
     window = QMainWindow()
-    Menus(window, {"Corpus": "corpus"}, "system", QUndoStack(window), QAction(window))
-    found = [letter for entry in window.menuBar().actions() for letter in letters(entry.text())]
-    window.deleteLater()
-    return found
+    qtbot.addWidget(window)
+    remove = RowActions(window).remove
+    Menus(window, TABS, "system", QUndoStack(window), remove)
+    return window.menuBar()
 
 
-def test_no_letter_of_alt_is_claimed_twice(screen):
+def test_no_letter_of_alt_is_claimed_twice(screen, menu_bar):
     claims = mnemonics(screen)
     if not isinstance(screen, QDialog):
-        for letter in menu_letters():
-            claims[letter].append("the menu bar")
+        for entry in menu_bar.actions():
+            claims[letters(entry.text())[0]].append("the menu bar")
     assert {letter: who for letter, who in claims.items() if len(who) > 1} == {}
+
+
+def test_no_letter_stands_twice_in_a_menu(menu_bar, screen):
+    menus = [menu_bar, *menu_bar.findChildren(QMenu), *screen.findChildren(QMenu)]
+    for menu in menus:
+        used = [letter for entry in menu.actions() for letter in letters(entry.text())]
+        assert sorted(used) == sorted(set(used)), [entry.text() for entry in menu.actions()]
 
 
 def test_every_underlined_letter_presses_its_button(screen):

@@ -62,7 +62,7 @@ class RowActions(QObject):
             "Choose which fields of the records are text",
         )
         self.remove = self._action(
-            "&Remove",
+            "Re&move",
             "trash",
             self._remove,
             "Take the chosen files out of the library (Del). Undo brings them back.",
