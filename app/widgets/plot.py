@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 import numpy as np
 import pyqtgraph as pg
-from PySide6.QtCore import QEvent, QPointF, Qt, QTimer, Signal, Slot
-from PySide6.QtGui import QColor, QFont, QKeyEvent, QResizeEvent, QShowEvent
+from PySide6.QtCore import QEvent, QObject, QPointF, QRectF, Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QColor, QFont, QKeyEvent, QPainter, QPaintEvent, QPen, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QToolButton, QVBoxLayout, QWidget
 
 from app.widgets.curve import Curve, NumberAxis, StepAxis
@@ -21,6 +21,7 @@ from app.widgets.theme import MEDIUM, SMALL, TINY, colours, set_role
 
 POINTS_MS, FRAME_MS = 500, 33  # until new points are drawn, and until the answer to a click is
 POINTS_PER_PIXEL = 0.5
+RADIUS_PX = 10  # of the card that the style sheet draws
 FAINT, FULL = 70, 255  # opacity of a raw line beside its smoothed one, and of any other
 
 
@@ -58,6 +59,7 @@ class CurvePlot(QFrame):
         self._make_header(title)
         self._lay_out(controls)
         self.setFocusProxy(self._view)
+        self._view.installEventFilter(self)
         self._frame = QTimer(self, singleShot=True)
         self._frame.timeout.connect(self._redraw)
         set_role(self, "card")
@@ -161,7 +163,8 @@ class CurvePlot(QFrame):
         self._plot.hideButtons()
         for side, text in (("left", self._unit), ("bottom", self._x_label)):
             self._plot.getAxis(side).enableAutoSIPrefix(False)
-            self._plot.setLabel(side, text)
+            if text:
+                self._plot.setLabel(side, text)
         self._crosshair = pg.InfiniteLine(angle=90, movable=False)
         self._crosshair.hide()
         self._marker = pg.ScatterPlotItem(size=10)
@@ -288,6 +291,21 @@ class CurvePlot(QFrame):
             self.fit()
         else:
             super().keyPressEvent(event)
+
+    def eventFilter(self, view: QObject, event: QEvent) -> bool:
+        if event.type() in (QEvent.Type.FocusIn, QEvent.Type.FocusOut):
+            self.update()
+        return super().eventFilter(view, event)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw the ring that tells that the keys act on this plot."""
+        super().paintEvent(event)
+        if self._view.hasFocus():
+            painter = QPainter(self)
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.setPen(QPen(QColor(colours().accent), 2))
+            painter.drawRoundedRect(QRectF(self.rect()).adjusted(1, 1, -1, -1), RADIUS_PX, RADIUS_PX)
+            painter.end()
 
     def leaveEvent(self, event: QEvent) -> None:
         self.pointed_away.emit()

@@ -29,9 +29,9 @@ class Curves(QWidget):
         super().__init__(parent)
         self.loss = CurvePlot("Loss", "nats/token", "step", controls=self._make_controls())
         self.loss.setObjectName("lossPlot")
-        self.learning_rate = CurvePlot("Learning rate", "step size", "step", legend=False)
+        self.learning_rate = CurvePlot("Learning rate", "", "step", legend=False)
         self.learning_rate.setObjectName("learningRatePlot")
-        self.perplexity = CurvePlot("Perplexity", "perplexity", "step", legend=False)
+        self.perplexity = CurvePlot("Perplexity", "", "step", legend=False)
         self.perplexity.setObjectName("perplexityPlot")
         self.plots = (self.loss, self.learning_rate, self.perplexity)
         for plot in (self.loss, self.perplexity):
