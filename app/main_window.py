@@ -13,7 +13,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.errors import present
-from app.first_run import FirstRun
+from app.first_run import STEPS, FirstRun
 from app.jobs.job_queue import JobQueues
 from app.menus import Menus
 from app.report import problem_report
@@ -26,6 +26,7 @@ from app.tabs.train.controller import TrainController
 from app.tabs.train.tab import TrainTab
 from app.widgets.icons import icon
 from app.widgets.label import Label, MessageBox
+from app.widgets.step_strip import StepStrip
 from app.widgets.theme import colours
 from core.runs.folder import Workspace
 
@@ -38,7 +39,8 @@ STILL_AT_WORK = (
     "&Keep running",
 )
 STILL_STOPPING = (
-    "It was asked to stop and has not come to the end of its step yet. Closing now keeps what it has saved so far.",
+    "It was asked to stop and has not come to the end of its step yet. Closing now loses nothing that is saved: "
+    "a run goes on from its last checkpoint, an import with the files that are left.",
     "Close &now",
     "&Wait",
 )
@@ -90,7 +92,7 @@ class MainWindow(QMainWindow):
             return
         event.ignore()
         if self.question is None:
-            self._ask(*(STILL_STOPPING if self._closing else STILL_AT_WORK))
+            self._ask(leaving=self._closing or bool(self.queues.overdue()))
 
     def remember(self) -> None:
         """Keep how the window stands, for the next start."""
@@ -109,6 +111,9 @@ class MainWindow(QMainWindow):
             place = self.tabs.addTab(tab, title)
             self.tabs.setTabToolTip(place, f"{title} (Ctrl+{place + 1})")
         self.tabs.currentChanged.connect(self._show_tab)
+        self.sample_steps = StepStrip(STEPS)
+        self.tabs.setCornerWidget(self.sample_steps)
+        self.tabs.currentChanged.connect(self._end_sample_steps)
         self.setCentralWidget(self.tabs)
 
     def _connect_tabs(self) -> None:
@@ -116,10 +121,15 @@ class MainWindow(QMainWindow):
         self.corpus_tab.sample_requested.connect(self.first_run.begin)
         self.first_run.training_begun.connect(self._go_to_training)
         self.first_run.model_ready.connect(self._go_to_chat)
+        self.first_run.step_reached.connect(self.sample_steps.show_step)
+        self.first_run.left.connect(self.sample_steps.hide)
+        self.first_run.refused.connect(self.corpus_tab.banner.show_notice)
         self.corpus.library.reported.connect(self._show_sentence)
         self.corpus.preview.cleaning_changed.connect(self.train_tab.show_cleaning)
         self.train_tab.show_cleaning(self.corpus.cleaning)
         self.train_tab.corpus_requested.connect(self._go_to_corpus)
+        self.train_tab.leave_requested.connect(self._ask_to_leave)
+        self.train_tab.chat_requested.connect(self._chat_with)
         self.chat_tab.train_requested.connect(self._go_to_training)
         self.corpus.changed.connect(self.train.refresh_totals)
         self.train.run_ended.connect(self.chat.refresh)
@@ -152,6 +162,7 @@ class MainWindow(QMainWindow):
         place.setToolTip("Where the library, data sets and runs are kept")
         self.statusBar().addWidget(place)
         self.queues.busy_changed.connect(self._show_doing)
+        self.queues.stop_overdue.connect(self._offer_to_leave)
 
     def _restore(self) -> None:
         self.resize(FIRST_SIZE_PX.boundedTo(self.screen().availableSize()))
@@ -162,8 +173,9 @@ class MainWindow(QMainWindow):
             self.tabs.setCurrentIndex(names.index(self._settings.tab))
         self._show_tab()
 
-    def _ask(self, more: str, yes: str, no: str) -> None:
-        """Ask whether to close; `yes` is answered by whatever comes next on the way out."""
+    def _ask(self, *, leaving: bool) -> None:
+        """Ask whether to stop and close; with `leaving`, whether to close under work that does not stop."""
+        more, yes, no = STILL_STOPPING if leaving else STILL_AT_WORK
         doing = " and ".join(DOING[queue].lower() for queue in self.queues.active())
         self.question = MessageBox(
             QMessageBox.Icon.Question,
@@ -176,7 +188,9 @@ class MainWindow(QMainWindow):
         keep = self.question.addButton(no, QMessageBox.ButtonRole.RejectRole)
         self.question.setDefaultButton(keep)
         self.question.setEscapeButton(keep)
-        stop.clicked.connect(self._leave if self._closing else self._stop_and_close)
+        stop.clicked.connect(self._leave if leaving else self._stop_and_close)
+        if leaving:
+            self.queues.idle.connect(self.question.reject)  # it has stopped after all
         self.question.finished.connect(self._forget_question)
         self.question.open()
 
@@ -193,9 +207,21 @@ class MainWindow(QMainWindow):
         self.tabs.setEnabled(False)
         self.statusBar().showMessage("Stopping at the next step and saving…")
         self.queues.idle.connect(self.close)
+        self.train.stop()  # which says so over its curves
         self.queues.close_down()
         if not self.queues.active():  # the work ended while the question stood
             self.close()
+
+    @Slot()
+    def _ask_to_leave(self) -> None:
+        if self.question is None:
+            self._ask(leaving=True)
+
+    @Slot(str)
+    def _offer_to_leave(self, _queue: str) -> None:
+        """A window that waits to close cannot do it; one that stays open says so where its Stop button is."""
+        if self._closing:
+            self._ask_to_leave()
 
     @Slot()
     def _leave(self) -> None:
@@ -209,6 +235,12 @@ class MainWindow(QMainWindow):
         for place, picture in enumerate(TABS.values()):
             chosen = place == self.tabs.currentIndex()
             self.tabs.setTabIcon(place, icon(picture, colours().accent if chosen else colours().muted))
+
+    @Slot()
+    def _end_sample_steps(self) -> None:
+        """Who leaves the chat at the end of the sample's way has seen all of its steps."""
+        if self.sample_steps.at_end:
+            self.sample_steps.hide()
 
     @Slot(str, bool)
     def _show_doing(self, _queue: str, _busy: bool) -> None:
@@ -253,6 +285,12 @@ class MainWindow(QMainWindow):
     @Slot()
     def _go_to_chat(self) -> None:
         self.tabs.setCurrentWidget(self.chat_tab)
+
+    @Slot(str)
+    def _chat_with(self, name: str) -> None:
+        """Open the model of a run, and show it."""
+        self.chat.open(name, "")
+        self._go_to_chat()
 
     @Slot(str)
     def _choose_appearance(self, appearance: str) -> None:

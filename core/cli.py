@@ -16,7 +16,7 @@ import platformdirs
 import typer
 
 from core.commands import bench, documents, tokenizer
-from core.commands.arguments import home_path, named, named_path, unicode_text
+from core.commands.arguments import home_path, named, named_path, unicode_text, with_absolute_folder
 from core.commands.password import refuse_typed_password
 from core.commands.place import Place, perform, print_rows
 from core.config.presets import DEFAULT_PRESET, PRESETS, preset_run
@@ -34,7 +34,8 @@ from core.system_errors import absolute_path, output_error, system_error
 from core.tasks.evaluate_sample import evaluate_sample
 from core.tasks.open_model import open_model
 from core.tasks.reply import complete, reply
-from core.tasks.train_model import resume_run, train_model
+from core.tasks.resume_run import resume_run
+from core.tasks.train_model import train_model
 from core.terminal import Stream, print_failure
 
 app = typer.Typer(
@@ -42,7 +43,7 @@ app = typer.Typer(
     no_args_is_help=False,
     pretty_exceptions_enable=False,
     help="From your own documents to your own language model. Without a command, the window opens.",
-    epilog="--workspace and --json may stand before or after the command.",
+    epilog="--workspace and --json can come before or after the command.",
 )
 app.add_typer(documents.app)
 app.add_typer(tokenizer.app)
@@ -128,13 +129,13 @@ def place(
     workspace: Annotated[
         Path | None,
         typer.Option(
-            help="The folder of library, data sets and runs.",
+            help="The folder with the library, data sets and runs.",
             envvar="SHEEPOP_WORKSPACE",
             parser=home_path,
             metavar="DIR",
         ),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="One JSON object per event and line.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")] = False,
 ) -> int:
     """Settle where to work; without a command, open the window there."""
     root = workspace or Path(platformdirs.user_data_dir("SheepOp Studio", False))
@@ -148,27 +149,33 @@ def train(
     context: typer.Context,
     run_file: Annotated[
         Path | None,
-        typer.Argument(metavar="[RUN.toml]", help="Settings to start from.", parser=named_path),
+        typer.Argument(
+            metavar="[RUN.toml]", help="A file with the settings to start from.", parser=named_path
+        ),
     ] = None,
     name: Annotated[
         str | None,
-        typer.Option(help="The run's name; by default a new one, or the last with --resume.", callback=named),
+        typer.Option(
+            help="The run's name; by default a new name, or with --resume the last run.", callback=named
+        ),
     ] = None,
-    preset: Annotated[str | None, typer.Option(help=f"One of {', '.join(PRESETS)}.", callback=named)] = None,
+    preset: Annotated[
+        str | None, typer.Option(help=f"The preset to start from: {', '.join(PRESETS)}.", callback=named)
+    ] = None,
     set_: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="training.max_steps=200; repeat for more."),
+        typer.Option(
+            "--set", metavar="NAME=VALUE", help="A setting, such as training.max_steps=200; repeat for more."
+        ),
     ] = None,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with a run from its last checkpoint.")
-    ] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Resume a run from its last checkpoint.")] = False,
 ) -> int:
     """Train a model on the library's documents."""
     workspace: Workspace = context.obj.workspace
-    changes = parse_assignments(set_ or [])
+    changes = with_absolute_folder(parse_assignments(set_ or []))
     if resume:
         if run_file or preset:
-            raise typer.BadParameter("a run goes on with its own settings; leave out RUN.toml and --preset")
+            raise typer.BadParameter("a run resumes with its own settings; leave out RUN.toml and --preset")
         resumed = name or _last_run(workspace)
         return perform(context, lambda stop: resume_run(workspace, resumed, changes, stop))[1]
     base = read_run(run_file, preset or "") if run_file else preset_run(preset or DEFAULT_PRESET)
@@ -184,7 +191,7 @@ def train(
 @app.command()
 def generate(
     context: typer.Context,
-    name: Annotated[str, typer.Argument(help="The run.")],
+    name: Annotated[str, typer.Argument(help="The run's name.")],
     prompt: Annotated[
         str, typer.Option(help="The text to continue, or the message to answer.", callback=unicode_text)
     ] = "",
@@ -198,16 +205,16 @@ def generate(
     ] = None,
     seed: Annotated[int | None, typer.Option(help=SAMPLING_HELP["seed"])] = None,
     stop_text: Annotated[list[str] | None, typer.Option("--stop", help=SAMPLING_HELP["stop"])] = None,
-    greedy: Annotated[
-        bool, typer.Option("--greedy", help="The likeliest token each time: temperature 0.")
-    ] = False,
+    greedy: Annotated[bool, typer.Option("--greedy", help="Greedy decoding: temperature 0.")] = False,
     chat: Annotated[
         bool | None,
-        typer.Option("--chat/--complete", help="Answer or continue; by default as the run was taught."),
+        typer.Option(
+            "--chat/--complete", help="Chat or text completion; by default what the run was trained for."
+        ),
     ] = None,
-    checkpoint: Annotated[str, typer.Option(help="best, last or a step.")] = "best",
+    checkpoint: Annotated[str, typer.Option(help="The checkpoint: best, last or a step number.")] = "best",
 ) -> int:
-    """Let a run's model write."""
+    """Generate text with a run's model."""
     workspace: Workspace = context.obj.workspace
     given: dict[str, Any] = {
         "max_new_tokens": max_new_tokens,
@@ -238,7 +245,7 @@ def generate(
 
 @app.command()
 def runs(context: typer.Context) -> int:
-    """List the runs, the last changed first."""
+    """List the runs, the most recently changed first."""
     context.obj.workspace.look()
     rows = [asdict(run) for run in Catalog(context.obj.workspace).runs()]
     columns = (
@@ -259,10 +266,10 @@ def runs(context: typer.Context) -> int:
 @app.command(name="evaluate-sample")
 def evaluate_sample_command(
     context: typer.Context,
-    name: Annotated[str, typer.Argument(help="The run.")],
-    checkpoint: Annotated[str, typer.Option(help="best, last or a step.")] = "best",
+    name: Annotated[str, typer.Argument(help="The run's name.")],
+    checkpoint: Annotated[str, typer.Option(help="The checkpoint: best, last or a step number.")] = "best",
 ) -> int:
-    """Ask a run the held-out questions about the sample corpus."""
+    """Evaluate a run on the held-out questions of the sample corpus."""
     workspace: Workspace = context.obj.workspace
     return perform(context, lambda stop: evaluate_sample(workspace, name, checkpoint, stop), writes=False)[1]
 
@@ -273,7 +280,7 @@ def settings(context: typer.Context) -> int:
     rows = [
         {
             "name": f"{group}.{setting.name}",
-            "default": setting.default,
+            "default": setting.default if context.obj.as_json else _default(setting),
             "limits": _limits(setting),
             "help": setting.help,
         }
@@ -302,13 +309,18 @@ def _last_run(workspace: Workspace) -> str:
     return runs[0].name
 
 
+def _default(setting: Setting) -> Any:
+    return setting.default if setting.default not in (None, "") else setting.empty
+
+
 def _limits(setting: Setting) -> str:
     if setting.choices:
         return " | ".join(setting.choices)
-    lowest = (
-        "" if setting.minimum is None else f"{'≥' if setting.minimum_allowed else '>'} {setting.minimum:g}"
-    )
-    highest = (
-        "" if setting.maximum is None else f"{'≤' if setting.maximum_allowed else '<'} {setting.maximum:g}"
-    )
-    return " ".join(part for part in (lowest, highest, setting.unit) if part)
+    number = "{:,.0f}" if setting.kind == "whole" else "{:g}"
+    marks = "≥" if setting.minimum_allowed else ">", "≤" if setting.maximum_allowed else "<"
+    limits = [
+        f"{mark} {number.format(limit)}"
+        for mark, limit in zip(marks, (setting.minimum, setting.maximum), strict=True)
+        if limit is not None
+    ]
+    return f"{', '.join(limits)} {setting.unit}".strip()

@@ -71,9 +71,9 @@ class PasswordOnCommandLineError(UsageError):
 
     def __init__(self) -> None:
         super().__init__()
-        self.message = "--password takes no value: what stands on a command line can be read by every user."
+        self.message = "--password takes no value: every user of this machine can read command lines."
         self.remedy = (
-            "Write --password alone to be asked for it, or put it into the variable SHEEPOP_PASSWORD."
+            "Give --password alone to be asked for it, or set the environment variable SHEEPOP_PASSWORD."
         )
 
 
@@ -82,8 +82,8 @@ class PasswordUnaskedError(UsageError):
 
     def __init__(self) -> None:
         super().__init__()
-        self.message = "There is no terminal to ask for the password on."
-        self.remedy = "Put it into the environment variable SHEEPOP_PASSWORD."
+        self.message = "There is no terminal to ask for the password."
+        self.remedy = "Set the environment variable SHEEPOP_PASSWORD."
 
 
 # Files and documents
@@ -149,12 +149,16 @@ class OcrUnavailableError(UserFacingError):
 
 
 class EmptyCorpusError(UserFacingError):
-    """Nothing to train on."""
+    """Nothing to train on: no text at all, or none in the folder that was chosen."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, folder: str = "") -> None:
+        super().__init__(folder)
+        if folder:
+            self.message = f"None of the included documents with text lies in {folder}."
+            self.remedy = "Include documents there, or choose another folder, or none, to take all documents."
+            return
         self.message = "There is no text to train on yet."
-        self.remedy = "Add documents in the Corpus tab (or `python main.py import PATH`), or make the sample corpus (`python main.py sample`)."
+        self.remedy = "Add documents in the Corpus tab (or `python main.py import PATH`), or add the sample corpus (`python main.py sample`)."
 
 
 class CorpusTooSmallError(UserFacingError):
@@ -162,8 +166,8 @@ class CorpusTooSmallError(UserFacingError):
 
     def __init__(self, split: str, tokens: int, needed: int) -> None:
         super().__init__(split, tokens, needed)
-        self.message = f"The {split} text has {tokens:,} tokens, and one window needs {needed:,}."
-        self.remedy = "Add more documents, or choose a smaller context_length."
+        self.message = f"The {split} text has {tokens:,} tokens; one training sequence needs {needed:,}."
+        self.remedy = "Add more documents, or choose a shorter context (model.context_length)."
 
 
 class UnknownDocumentError(UsageError):
@@ -180,15 +184,15 @@ class NothingInterruptedError(UserFacingError):
 
     def __init__(self) -> None:
         super().__init__()
-        self.message = "No import was interrupted: there is nothing to go on with."
+        self.message = "No import was interrupted: there is nothing to continue."
         self.remedy = "Import files with `python main.py import PATH`."
 
 
 class OnlyOwnFilesError(UserFacingError):
     """Nothing but the workspace's own files was named for an import."""
 
-    message = "The workspace's own files are left out, and nothing else was named."
-    remedy = "Name files or folders of your own."
+    message = "The workspace's own files are not imported, and no others were given."
+    remedy = "Choose other files or folders."
 
 
 class SampleMissingError(UserFacingError):
@@ -197,7 +201,7 @@ class SampleMissingError(UserFacingError):
     def __init__(self) -> None:
         super().__init__()
         self.message = "This workspace has no sample corpus, so there are no held-out questions to ask."
-        self.remedy = "Write it with `python main.py sample`, and train a run on it."
+        self.remedy = "Add it with `python main.py sample`, and train a run on it."
 
 
 class DamagedDatasetError(UserFacingError):
@@ -206,7 +210,7 @@ class DamagedDatasetError(UserFacingError):
     def __init__(self, name: str, reason: str) -> None:
         super().__init__(name, reason)
         self.message = f"The data set {name!r} cannot be used: {reason}."
-        self.remedy = "Start the training again: it builds the data set anew from the library."
+        self.remedy = "Start the training again: it rebuilds the data set from the library."
 
 
 class LearningEndedError(UserFacingError):
@@ -214,9 +218,9 @@ class LearningEndedError(UserFacingError):
 
     def __init__(self, how: str) -> None:
         super().__init__(how)
-        self.message = f"The vocabulary was not learned to its end: the system ended its process ({how})."
+        self.message = f"Training the tokenizer failed: the system ended its process ({how})."
         self.remedy = (
-            "Most often memory ran out. Close other programs or lower tokenizer.learn_mib, then try again."
+            "Usually memory ran out. Close other programs or lower tokenizer.learn_mib, then try again."
         )
 
 
@@ -226,7 +230,7 @@ class LostDatasetError(DamagedDatasetError):
     def __init__(self, name: str, reason: str) -> None:
         super().__init__(name, reason)
         self.remedy = (
-            "The library has changed since, so it can't be built again: put the folder back from a copy, or the "
+            "The library has changed since, so it can't be rebuilt: restore the folder from a backup, or the "
             "documents as they were, or train a new run."
         )
 
@@ -237,7 +241,7 @@ class DamagedLibraryError(UserFacingError):
     def __init__(self, path: Path, reason: str) -> None:
         super().__init__(path, reason)
         self.message = f"The library {path} cannot be opened: {reason}. Nothing in it was changed."
-        self.remedy = "Restore it from a copy, or move the file away and import the documents again."
+        self.remedy = "Restore it from a backup, or move the file away and import the documents again."
 
 
 # Runs and checkpoints
@@ -258,7 +262,7 @@ class RunExistsError(UserFacingError):
     def __init__(self, name: str) -> None:
         super().__init__(name)
         self.message = f"A run named {name!r} exists already, and nothing in it was changed."
-        self.remedy = "Choose another name, or go on with it (--resume, or Resume in the Train tab)."
+        self.remedy = "Choose another name, or resume it (--resume, or Resume in the Train tab)."
 
 
 class BadRunNameError(UsageError):
@@ -267,7 +271,7 @@ class BadRunNameError(UsageError):
     def __init__(self, name: str) -> None:
         super().__init__(name)
         self.message = f"{name!r} cannot be a run's name."
-        self.remedy = "Use letters, digits, '-', '_' and '.', starting with a letter or digit, 64 at most."
+        self.remedy = "Use at most 64 letters, digits, '-', '_' and '.', starting with a letter or digit."
 
 
 class RunBusyError(UserFacingError):
@@ -285,7 +289,7 @@ class RunFinishedError(UserFacingError):
     def __init__(self, name: str, steps: int, higher_limit: str) -> None:
         super().__init__(name, steps, higher_limit)
         self.message = f"The run {name!r} has taken all of its {steps:,} steps."
-        self.remedy = f"To go on, raise the limit: --resume --set {higher_limit}."
+        self.remedy = f"To train further, raise the limit: --resume --set {higher_limit}."
 
 
 class NoCheckpointError(UserFacingError):
@@ -316,7 +320,7 @@ class WrongShapeError(UserFacingError):
     def __init__(self, path: Path, reason: str) -> None:
         super().__init__(path, reason)
         self.message = f"The checkpoint {path.name} does not fit the run's settings: {reason}."
-        self.remedy = "Put back the run.toml that it was trained with, or choose another run."
+        self.remedy = "Restore the run.toml that it was trained with, or choose another run."
 
 
 class DamagedRunError(UserFacingError):
@@ -325,7 +329,7 @@ class DamagedRunError(UserFacingError):
     def __init__(self, name: str, reason: str) -> None:
         super().__init__(name, reason)
         self.message = f"The run {name!r} cannot be opened: {reason}."
-        self.remedy = "Restore the file from a copy, or delete the run's folder and train a new run."
+        self.remedy = "Restore the file from a backup, or delete the run's folder and train a new run."
 
 
 class TrainingDivergedError(UserFacingError):
@@ -334,9 +338,9 @@ class TrainingDivergedError(UserFacingError):
     def __init__(self, step: int) -> None:
         super().__init__(step)
         self.message = (
-            f"Training left the numbers behind at step {step:,}: the loss or its gradient is not finite."
+            f"Training diverged at step {step:,}: the loss or the gradient norm is NaN or infinite."
         )
-        self.remedy = "The last checkpoint is kept. Lower learning_rate, lengthen warmup_steps, or choose float32 precision."
+        self.remedy = "The last checkpoint is kept. Lower learning_rate, raise warmup_steps, or choose precision float32."
 
 
 class OutOfMemoryError(UserFacingError):

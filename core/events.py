@@ -26,9 +26,13 @@ def event_name(kind: type[Event]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Notice(Event):
-    """A sentence the user should see that is not a failure."""
+    """A sentence the user should see that is not a failure.
+
+    `is_detail` where it only explains what was chosen by itself: a window shows it to those who ask for details.
+    """
 
     text: str
+    is_detail: bool = False
 
 
 # file -> document -> text

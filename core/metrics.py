@@ -13,7 +13,7 @@ Floats = NDArray[np.float64]
 
 
 def perplexity(loss: float) -> float:
-    """Among how many equally likely tokens the model is as unsure as it is now.
+    """exp(loss): the model is as uncertain as if it chose uniformly among this many tokens.
 
     Args:
         loss: Mean cross-entropy, nats per token.

@@ -14,21 +14,21 @@ REMEDIES = {
     errno.EPERM: PERMISSION,
     errno.EROFS: "Make the file system writable.",
     errno.ENOTDIR: "Part of the path is a file: move that file away, or choose another path.",
-    errno.EISDIR: "A folder stands in the place of a file: move it away.",
+    errno.EISDIR: "There is a folder where a file should be: move it away.",
     errno.ENAMETOOLONG: "Choose a shorter name or path.",
     errno.ELOOP: "Links lead in a circle: choose the folder that they should lead to.",
-    errno.ENOENT: "Something that was there is gone: look whether the folder was moved or removed.",
-    errno.EEXIST: "Something of that name stands there already: move it away.",
-    errno.EIO: "The disk, or the network that it is reached by, fails: look after it, and keep a copy of your files.",
-    errno.EFBIG: "The file system, or a limit on files (ulimit -f), takes no file so large: work on another one.",
+    errno.ENOENT: "A file or folder is missing: check whether it was moved or removed.",
+    errno.EEXIST: "Something with that name exists already: move it away.",
+    errno.EIO: "The disk or its network connection fails: check it, and back up your files.",
+    errno.EFBIG: "The file is too large for this file system or for the limit on file size (ulimit -f): use another file system, or raise the limit.",
     errno.EMFILE: "Close other programs, or raise the limit on open files (ulimit -n).",
     errno.ENFILE: "Close other programs, or raise the limit on open files.",
     errno.ENOMEM: "Close other programs, to free memory.",
-    errno.EBUSY: "Close the program that uses it, and try again.",
+    errno.EBUSY: "Close the program that is using it, and try again.",
     errno.EAGAIN: "Close other programs: the system has no more processes or threads to give.",
 }
-CHANGE_FOLDER = "Change to a folder that exists, or give the whole path."
-NO_REMEDY = "Look after the disk or folder in question, and try again."
+CHANGE_FOLDER = "Change to a folder that exists, or give an absolute path."
+NO_REMEDY = "Check the disk or folder, and try again."
 
 
 class WorkspaceError(UserFacingError):
@@ -60,16 +60,16 @@ class DiskFullError(UserFacingError):
 
     def __init__(self, path: Path, by_quota: bool = False) -> None:
         super().__init__(path, by_quota)
-        full = "Your share of the disk (quota) is used up" if by_quota else "The disk is full"
+        full = "Your disk quota is used up" if by_quota else "The disk is full"
         self.message = f"{full}: {path} could not be written, and what was there before is kept."
-        self.remedy = "Free some space, then go on (a run continues with --resume)."
+        self.remedy = "Free some space, then try again (a run continues with --resume)."
 
 
 class FullOutputError(UserFacingError):
     """No room left for what a command prints, where that goes into a file."""
 
     message = "The disk is full: the output could not be written."
-    remedy = "Free some space, or write the output elsewhere, and give the command again."
+    remedy = "Free some space or write the output elsewhere, then run the command again."
 
 
 class SystemRefusalError(UserFacingError):

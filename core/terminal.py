@@ -59,7 +59,7 @@ NUMBERS = {
     *("vocab_size", "bytes_per_token", "unknown_share", "train_tokens"),
 }
 STDERR, STOPPING = 2, b"stopping at the next safe point ...\n"
-INDEXING, LEARNING, ENCODING = "Making texts searchable", "Learning a vocabulary", "Encoding characters"
+INDEXING, LEARNING, ENCODING = "Indexing texts", "Training the tokenizer", "Encoding text"
 LONGEST_LINE = 100_000  # characters, of a table that goes into a file or another program
 WORTH_A_LINE = {"warning", "encrypted", "failed"}  # a folder can hold thousands of files of no known kind
 
@@ -254,7 +254,7 @@ class Screen:
 
 
 def _prepared(event: RunPrepared) -> str:
-    begins = f"goes on after step {event.start_step:,}" if event.start_step else "begins"
+    begins = f"resumes after step {event.start_step:,}" if event.start_step else "starts"
     return (
         f"Run {event.name!r} {begins}: {event.parameters:,} parameters, vocabulary {event.vocab_size:,} tokens, "
         f"{event.max_steps:,} steps of {event.tokens_per_step:,} tokens, {event.device}, {event.precision}."
@@ -282,7 +282,7 @@ def _sentence(event: Event) -> str:
             verb = "repeats" if documents == 1 else "repeat"
             return f"{documents:,} document{'s' * (documents > 1)} nearly {verb} another; see `documents --near-duplicates`."
         case FilesChanged():
-            return f"{len(event.paths):,} new or changed."
+            return f"New or changed files: {len(event.paths):,}."
         case TokenizerBuilt():
             return f"Tokenizer {event.kind}: {event.vocab_size:,} tokens, in {event.seconds:.1f} s."
         case DatasetBuilt():
@@ -312,8 +312,12 @@ def _sentence_of_a_reply(event: Event) -> str:
         case PromptRead(unknown=unknown) if unknown:
             return f"[not in the vocabulary: {' '.join(map(repr, unknown))}]"
         case ContextMoved():
-            cut = "; the question is too long, only its end was read" if event.question_cut else ""
-            return f"[context full: {event.dropped:,} older tokens forgotten{cut}]"
+            cut = (
+                "; the question is longer than the context, only its end was read"
+                if event.question_cut
+                else ""
+            )
+            return f"[context full: {event.dropped:,} older tokens dropped{cut}]"
         case ReplyEnded():
             return (
                 f"\n[{event.reason}: {event.tokens:,} tokens, {event.tokens_per_second:.0f} tokens/s, "
@@ -322,7 +326,9 @@ def _sentence_of_a_reply(event: Event) -> str:
         case QuestionAnswered(right=False):
             return f"{event.question} → {event.answer!r}, not {event.expected!r}"
         case SampleEvaluated():
-            return f"{event.right:,} of {event.total:,} held-out questions right: {event.share:.1%}"
+            return (
+                f"{event.right:,} of {event.total:,} held-out questions answered correctly: {event.share:.1%}"
+            )
         case BenchMeasured():
             return (
                 f"{event.bench:<9}{event.shape:<14}{event.subject:<34}{event.rate:>10,.1f} {event.unit:<9}"

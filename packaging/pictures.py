@@ -26,7 +26,7 @@ from app.main_window import MainWindow  # noqa: E402
 from app.widgets.theme import apply_theme  # noqa: E402
 from core.runs.catalog import Catalog  # noqa: E402
 from core.runs.folder import Workspace  # noqa: E402
-from core.tasks.meadow import held_out_questions  # noqa: E402
+from core.sample.meadow import held_out_questions  # noqa: E402
 
 FOLDER = ROOT / "packaging" / "pictures"
 SIZE = QSize(1280, 800)

@@ -15,6 +15,7 @@ from core.errors import UserFacingError
 log = logging.getLogger(__name__)
 
 FRAME_MS = 33
+STOP_TIMEOUT_MS = 10_000  # a step of the largest model on a processor is cut off far earlier
 
 Stream: TypeAlias = Generator[Any, None, Any]
 OpenStream: TypeAlias = Callable[[StopToken], Stream]
@@ -65,12 +66,14 @@ class Job(QObject):
         paused_changed: Whether the stream is now held back.
         ended: The stream's result. Comes last, after every event.
         failed: The exception that ended the stream. Comes last, instead of `ended`.
+        stop_overdue: The stream was asked to end `STOP_TIMEOUT_MS` ago, and has not.
     """
 
     arrived = Signal(list)
     paused_changed = Signal(bool)
     ended = Signal(object)
     failed = Signal(object)
+    stop_overdue = Signal()
 
     running: ClassVar[set["Job"]] = set()  # a running QThread must not be collected
 
@@ -87,16 +90,25 @@ class Job(QObject):
         self._worker.done.connect(self._finish)  # queued: sender and receiver differ in thread
         self._frame = QTimer(self, interval=FRAME_MS)
         self._frame.timeout.connect(self._deliver)
+        self._stopping = QTimer(self, singleShot=True)
+        self._stopping.timeout.connect(self._report_overdue)
+        self._overdue = False
 
     @property
     def paused(self) -> bool:
         """True while the stream is held back."""
         return not self._gate.is_set()
 
+    @property
+    def overdue(self) -> bool:
+        """True where the stream was asked to end `STOP_TIMEOUT_MS` ago or earlier, and has not."""
+        return self._overdue
+
     def start(self) -> None:
         Job.running.add(self)
         self._frame.start()
         self._thread.start()
+        self._watch_stop()
 
     @Slot()
     def pause(self) -> None:
@@ -117,11 +129,22 @@ class Job(QObject):
         """Ask the stream to finish, paused or not; it still ends in its own time, through `ended`."""
         self._stop.set()  # a flag, not a slot: the busy thread serves no queued calls
         self.resume()
+        self._watch_stop()
 
     def wait(self, timeout_ms: int) -> bool:
         """Block until the thread is gone. Only for closing the window."""
         self._thread.quit()
         return self._thread.wait(timeout_ms)
+
+    def _watch_stop(self) -> None:
+        """Measure how long the stream takes to end, from when it runs and was asked to."""
+        if self._stop.asked and self in Job.running and not self._stopping.isActive() and not self._overdue:
+            self._stopping.start(STOP_TIMEOUT_MS)
+
+    @Slot()
+    def _report_overdue(self) -> None:
+        self._overdue = True
+        self.stop_overdue.emit()
 
     @Slot()
     def _deliver(self) -> None:
@@ -132,6 +155,8 @@ class Job(QObject):
     @Slot(object, object)
     def _finish(self, result: Any, error: Exception | None) -> None:
         self._frame.stop()
+        self._stopping.stop()
+        self._overdue = False
         self._deliver()
         self._thread.quit()
         self._thread.wait()

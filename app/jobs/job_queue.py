@@ -18,10 +18,12 @@ class JobQueues(QObject):
         busy_changed: A queue's name, and whether it now has work. A queue is idle only after everyone who
             listens to its last job was notified of the end.
         idle: No queue has work any more, but for the quiet ones.
+        stop_overdue: A queue's name, not one of the quiet ones: its job was asked to end and does not.
     """
 
     busy_changed = Signal(str, bool)
     idle = Signal()
+    stop_overdue = Signal(str)
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -29,6 +31,8 @@ class JobQueues(QObject):
         self._queues = {name: _JobQueue(name, self) for name in (*QUEUES, *BACKGROUND_QUEUES)}
         for queue in self._queues.values():
             queue.busy_changed.connect(self._pass_on)
+        for name in QUEUES:
+            self._queues[name].stop_overdue.connect(self.stop_overdue)
 
     def start(self, queue: str, open_stream: OpenStream) -> Job:
         """A job on `queue`: started now, or as soon as the work before it has ended."""
@@ -43,6 +47,10 @@ class JobQueues(QObject):
     def active(self) -> list[str]:
         """The queues that have work, but for the quiet ones."""
         return [name for name in QUEUES if self._queues[name].busy]
+
+    def overdue(self) -> list[str]:
+        """The queues whose job was asked to end and does not, but for the quiet ones."""
+        return [name for name in QUEUES if self._queues[name].overdue]
 
     def at_rest(self) -> bool:
         """True while no queue at all has work."""
@@ -86,6 +94,7 @@ class _JobQueue(QObject):
     """A queue of jobs of which the first one runs."""
 
     busy_changed = Signal(str, bool)
+    stop_overdue = Signal(str)
 
     def __init__(self, name: str, parent: QObject) -> None:
         super().__init__(parent)
@@ -96,11 +105,16 @@ class _JobQueue(QObject):
     def busy(self) -> bool:
         return bool(self._jobs)
 
+    @property
+    def overdue(self) -> bool:
+        return self.busy and self._jobs[0].overdue
+
     def start(self, open_stream: OpenStream) -> Job:
         job = Job(open_stream, self)
         # Queued: whoever listens to the job learns of its end before the queue goes on.
         job.ended.connect(self._advance, Qt.ConnectionType.QueuedConnection)
         job.failed.connect(self._advance, Qt.ConnectionType.QueuedConnection)
+        job.stop_overdue.connect(self._pass_on_overdue)
         self._jobs.append(job)
         if len(self._jobs) == 1:
             job.start()
@@ -110,6 +124,10 @@ class _JobQueue(QObject):
     def stop(self) -> None:
         for job in self._jobs:
             job.stop()
+
+    @Slot()
+    def _pass_on_overdue(self) -> None:
+        self.stop_overdue.emit(self._name)
 
     @Slot()
     def _advance(self) -> None:

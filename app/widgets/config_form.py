@@ -157,15 +157,16 @@ class Field:
     def __init__(self, setting: Setting, group: str) -> None:
         self.setting = setting
         self.reason = ""
+        unit = "" if setting.unit == setting.title.lower() else setting.unit  # else "Steps 700 steps"
         self.editor: Any = editor_for(setting)
         self.editor.setObjectName(f"{group}.{setting.name}" if group else setting.name)
         self.editor.setToolTip(setting.help)
-        self.editor.setAccessibleName(f"{setting.title} ({setting.unit})" if setting.unit else setting.title)
+        self.editor.setAccessibleName(f"{setting.title} ({unit})" if unit else setting.title)
         self.label = Label(setting.title, buddy=self.editor)
         self.label.setToolTip(setting.help)
         self.editor.ensurePolished()  # before its height is known
         self.label.setMinimumHeight(self.editor.sizeHint().height())
-        self.unit = Label(setting.unit)
+        self.unit = Label(unit)
         set_role(self.unit, "muted")
         self._problem = Label(wordWrap=True, visible=False)
         set_role(self._problem, "error")

@@ -8,18 +8,20 @@ import math
 from decimal import Decimal
 from typing import Any
 
-from PySide6.QtCore import Signal
-from PySide6.QtGui import QWheelEvent
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtGui import QAction, QWheelEvent
 from PySide6.QtWidgets import (
     QAbstractSpinBox,
     QCheckBox,
     QComboBox,
+    QFileDialog,
     QLineEdit,
     QPlainTextEdit,
     QSizePolicy,
     QWidget,
 )
 
+from app.widgets.icons import give_icon
 from app.widgets.theme import LARGE, SMALL
 from core.config.setting import Setting
 
@@ -34,6 +36,7 @@ def editor_for(setting: Setting) -> QWidget:
         "switch": SwitchEdit,
         "choice": ChoiceEdit,
         "text": TextEdit,
+        "folder": FolderEdit,
         "list": LinesEdit,
     }
     editor: QWidget = kinds[setting.kind](setting)
@@ -51,8 +54,7 @@ class NumberEdit(QAbstractSpinBox):
         self._setting = setting
         self.lineEdit().setTextMargins(SMALL, 0, 0, 0)  # a style sheet's padding does not reach inside
         self.lineEdit().textChanged.connect(self.changed)
-        if setting.optional:
-            self.lineEdit().setPlaceholderText("empty")
+        self.lineEdit().setPlaceholderText(setting.empty)
 
     def show_value(self, value: float | None) -> None:
         self.lineEdit().setText(number_text(value))
@@ -130,8 +132,9 @@ class TextEdit(QLineEdit):
 
     changed = Signal()
 
-    def __init__(self, _setting: Setting) -> None:
+    def __init__(self, setting: Setting) -> None:
         super().__init__()
+        self.setPlaceholderText(setting.empty)
         self.textChanged.connect(self.changed)
 
     def show_value(self, value: str) -> None:
@@ -139,6 +142,28 @@ class TextEdit(QLineEdit):
 
     def read(self) -> str:
         return self.text()
+
+
+class FolderEdit(TextEdit):
+    """The path of a folder: typed, or chosen in a dialog."""
+
+    def __init__(self, setting: Setting) -> None:
+        super().__init__(setting)
+        self.setClearButtonEnabled(True)
+        self.choose_action = QAction("Choose a folder", self, shortcut="F4")
+        self.choose_action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
+        self.choose_action.setToolTip("Choose a folder (F4)")
+        self.choose_action.triggered.connect(self._choose)
+        give_icon(self.choose_action, "folder")
+        self.addAction(self.choose_action, QLineEdit.ActionPosition.TrailingPosition)
+
+    @Slot()
+    def _choose(self) -> None:
+        dialog = QFileDialog(self, "Choose a folder", self.text())
+        dialog.setFileMode(QFileDialog.FileMode.Directory)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.fileSelected.connect(self.setText)
+        dialog.open()
 
 
 class LinesEdit(QPlainTextEdit):

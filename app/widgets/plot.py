@@ -51,6 +51,7 @@ class CurvePlot(QFrame):
         """`controls` stand in the line above the plot."""
         super().__init__(parent)
         self._shows_legend = legend
+        self._swatches: dict[str, Label] = {}  # of the legend, above the plot, where it covers no curve
         self._unit, self._x_label = unit, x_label
         self._curves: dict[str, Curve] = {}
         self._best: tuple[float, float] | None = None
@@ -76,7 +77,9 @@ class CurvePlot(QFrame):
         curve = Curve(name, colour, smoothed, self._line("peak"), self._line("mean", antialias=True))
         self._curves[name] = curve
         if self._shows_legend:
-            self._legend.addItem(curve.bold_line, name)
+            self._swatches[name] = Label("━")
+            for label in (self._swatches[name], Label(name)):
+                self._header.insertWidget(self._header.indexOf(self._readout), label)
         self._colour()
 
     def extend(self, name: str, x: Sequence[float] | Numbers, y: Sequence[float] | Numbers) -> None:
@@ -168,8 +171,6 @@ class CurvePlot(QFrame):
         self._crosshair = pg.InfiniteLine(angle=90, movable=False)
         self._crosshair.hide()
         self._marker = pg.ScatterPlotItem(size=10)
-        self._legend = pg.LegendItem(offset=(-SMALL, SMALL), verSpacing=-TINY)
-        self._legend.setParentItem(self._plot.getViewBox())
         self._plot.addItem(self._crosshair, ignoreBounds=True)
         self._plot.addItem(self._marker)
         self._view.scene().sigMouseMoved.connect(self._point_with_mouse)
@@ -198,7 +199,7 @@ class CurvePlot(QFrame):
         self.log_button.toggled.connect(self.set_log)
 
     def _lay_out(self, controls: Sequence[QWidget]) -> None:
-        header = QHBoxLayout()
+        self._header = header = QHBoxLayout()
         header.setSpacing(SMALL)
         header.addWidget(self._title)
         header.addWidget(self._readout, stretch=1)
@@ -339,8 +340,8 @@ class CurvePlot(QFrame):
             colour = getattr(theme, curve.colour)
             curve.raw_line.setPen(_pen(colour, 1, FAINT))
             curve.bold_line.setPen(_pen(colour, 2, FULL))
-        for _, label in self._legend.items:
-            label.setText(label.text, color=theme.text)
+            if curve.name in self._swatches:
+                self._swatches[curve.name].setStyleSheet(f"color: {colour}")
 
 
 def link(plots: Sequence[CurvePlot]) -> None:

@@ -4,7 +4,7 @@ A widget chooses a look by its role, never by a colour of its own: `set_role(lab
 
     buttons  primary, quiet, danger, toggle, filter
     labels   title, subtitle, muted, error, warning, mono, chip
-    frames   card, panel
+    frames   card, panel, problem, notice, caution
     texts    plain (no frame of their own)
 
 Whoever paints for himself (a plot, a delegate) reads `colours()` when he paints, and again in `changeEvent`

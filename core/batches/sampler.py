@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from core.batches.token_file import TokenFile
+from core.distributed import ONE_PROCESS, ProcessGroup
 
 PADDING = 0
 IGNORED = -100
@@ -33,15 +34,16 @@ class Windows:
     context_length: int
     overlap: int
     batch_size: int
-    world_size: int = 1
 
     @property
     def stride(self) -> int:
         return self.context_length - self.overlap
 
 
-def batch_at(tokens: TokenFile, seed: int, seen: int, rank: int, windows: Windows) -> Batch:
-    """The batch that one rank computes in one forward pass.
+def batch_at(
+    tokens: TokenFile, seed: int, seen: int, windows: Windows, group: ProcessGroup = ONE_PROCESS
+) -> Batch:
+    """The rows of a batch that one process computes in one forward pass; one process alone computes all of them.
 
     Every epoch goes through all windows once, in an order of its own and on a grid shifted by some tokens, so
     that windows are not cut at the same places each time. A batch may begin in one epoch and end in the next.
@@ -49,14 +51,13 @@ def batch_at(tokens: TokenFile, seed: int, seen: int, rank: int, windows: Window
     Args:
         tokens: At least two of them.
         seed: At least 0; with another one, every epoch has another order.
-        seen: How many windows all ranks together were given before. So a run may change its batch size on the way.
-        rank: Which of the `windows.world_size` processes asks.
+        seen: How many windows came before this batch. So a run may change its batch size on the way.
+        group: Which of how many processes asks. Together, their rows are the batch, in the order of their ranks.
 
     Returns:
         x and y, each (B, T) int64.
     """
-    first = seen + rank * windows.batch_size
-    shown = range(first, first + windows.batch_size)
+    shown = (seen + row for row in group.share_of(windows.batch_size))
     return _gather(tokens, [_span_shown(len(tokens), seed, index, windows) for index in shown], windows)
 
 

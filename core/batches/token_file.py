@@ -1,13 +1,14 @@
 """A file of token ids: written as a stream, read through memory mapping, so that neither grows with the corpus."""
 
 import hashlib
-import os
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from core.files import writing_whole
 
 
 def token_dtype(vocab_size: int) -> str:
@@ -26,8 +27,7 @@ class TokenFileWriter:
     def __init__(self, path: Path, dtype: str) -> None:
         self.count = 0
         self._digest = hashlib.sha256()
-        self._path = path
-        self._part = path.with_name(path.name + ".part")
+        self._writing = writing_whole(path)
         self._dtype = _on_disk(dtype)
 
     @property
@@ -36,7 +36,7 @@ class TokenFileWriter:
         return self._digest.hexdigest()
 
     def __enter__(self) -> Self:
-        self._file = self._part.open("wb")
+        self._file = self._writing.__enter__()
         return self
 
     def append(self, ids: ArrayLike) -> None:
@@ -51,15 +51,7 @@ class TokenFileWriter:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        try:
-            with self._file:
-                if kind is None:
-                    self._file.flush()
-                    os.fsync(self._file.fileno())
-            if kind is None:
-                self._part.replace(self._path)
-        finally:
-            self._part.unlink(missing_ok=True)
+        self._writing.__exit__(kind, error, trace)
 
 
 class TokenFile:

@@ -1,7 +1,6 @@
 """Whether files are still what was written: hashed once, and remembered until a file changes."""
 
 import json
-import os
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -10,6 +9,8 @@ from typing import Any, TypeAlias
 
 from core.checksums import hash_file
 from core.control import StopToken
+from core.errors import UserFacingError
+from core.files import write_whole
 
 REMEMBERED_FILE = "verified.json"
 CLOCK_SECONDS = 2.0  # a younger file can change again without a new time: FAT's clock is so coarse
@@ -75,11 +76,5 @@ def _read(path: Path) -> dict[str, dict[str, Any]]:
 
 
 def _remember(path: Path, found: dict[str, dict[str, Any]]) -> None:
-    draft = path.with_name(
-        f".{path.name}.{os.getpid()}.draft"
-    )  # half of it would only mean another comparison
-    with suppress(OSError):
-        draft.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
-        draft.replace(path)
-    with suppress(OSError):
-        draft.unlink(missing_ok=True)
+    with suppress(UserFacingError):  # where it cannot be written, files are compared again the next time
+        write_whole(path, json.dumps(found, indent=2) + "\n")

@@ -2,11 +2,13 @@
 
 import os
 from pathlib import Path
+from typing import Any
 
 import typer
 
 from core.config.setting import is_unicode
 from core.errors import UnknownDocumentError
+from core.system_errors import absolute_path
 
 LARGEST_ID = 2**63 - 1  # that SQLite can hold
 
@@ -30,6 +32,14 @@ def home_path(text: str | Path) -> Path:
         return named_path(text).expanduser()
     except RuntimeError as cause:  # the only way in which pathlib says so
         raise typer.BadParameter(f"there is no home folder for {Path(text).parts[0]!r}") from cause
+
+
+def with_absolute_folder(values: dict[str, Any]) -> dict[str, Any]:
+    """The same settings, with a folder to take documents from as the library knows it: from the root on."""
+    folder = values.get("corpus.folder")
+    if not folder or not isinstance(folder, str):  # what is no text is refused where all settings are checked
+        return values
+    return values | {"corpus.folder": str(absolute_path(home_path(folder)))}
 
 
 def named(text: str | None) -> str | None:

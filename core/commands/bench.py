@@ -8,16 +8,16 @@ import typer
 from core.commands.arguments import named_path
 from core.commands.place import perform
 
-app = typer.Typer(help="Measure this machine, against a peer, in interleaved rounds.")
+app = typer.Typer(help="Benchmark this machine against a reference, in interleaved rounds.")
 fuzz_app = typer.Typer()
 
-Rounds = Annotated[int, typer.Option(min=1, help="Interleaved rounds; the medians count.")]
-Shape = Annotated[str, typer.Option(help="S, M or L.")]
+Rounds = Annotated[int, typer.Option(min=1, help="Interleaved rounds; medians are reported.")]
+Shape = Annotated[str, typer.Option(help="The model size: S, M or L.")]
 
 
 @app.command(name="train")
 def train(context: typer.Context, shape: Shape = "L", rounds: Rounds = 5) -> int:
-    """Training steps of ours, against transformers' plain float32 loop."""
+    """Training speed, against a plain float32 loop with transformers."""
     from core.tasks.bench import bench_train
 
     return perform(context, lambda stop: bench_train(shape, rounds, stop))[1]
@@ -25,7 +25,7 @@ def train(context: typer.Context, shape: Shape = "L", rounds: Rounds = 5) -> int
 
 @app.command(name="generate")
 def generate(context: typer.Context, shape: Shape = "M", rounds: Rounds = 5) -> int:
-    """Cached decoding of ours, against transformers' cached generate on the same weights."""
+    """Decoding speed with a KV cache, against transformers' generate on the same weights."""
     from core.tasks.bench import bench_generate
 
     return perform(context, lambda stop: bench_generate(shape, rounds, stop))[1]
@@ -37,7 +37,7 @@ def import_command(
     part: Annotated[str, typer.Option(help="pdf, ocr, text, tokens, large or all.")] = "all",
     rounds: Rounds = 3,
 ) -> int:
-    """Files to text and text to tokens, on files made for it, against plain programs on the same files."""
+    """Speed of reading files and of tokenizing, on generated files, against plain programs."""
     from core.tasks.bench_import import bench_import
 
     return perform(context, lambda stop: bench_import(part, rounds, stop))[1]
@@ -46,14 +46,14 @@ def import_command(
 @fuzz_app.command(name="fuzz-import")
 def fuzz_import_command(
     context: typer.Context,
-    seconds: Annotated[float, typer.Option(min=1, help="How long.")] = 60,
+    seconds: Annotated[float, typer.Option(min=1, help="How long to run, in seconds.")] = 60,
     seed: Annotated[int, typer.Option(help="The same seed damages the same files in the same way.")] = 1,
     kept: Annotated[
         Path,
-        typer.Option(help="Where files that broke a reader are kept.", parser=named_path, metavar="DIR"),
+        typer.Option(help="Where files that crashed a reader are kept.", parser=named_path, metavar="DIR"),
     ] = Path("fuzz"),
 ) -> int:
-    """Import files damaged on purpose, and check that each ends in a state within its limits."""
+    """Fuzz the import: damaged files must each end in a state, within their limits."""
     from core.tasks.fuzz_import import fuzz_import
 
     return perform(context, lambda stop: fuzz_import(seconds, seed, kept, stop))[1]
@@ -62,9 +62,9 @@ def fuzz_import_command(
 @fuzz_app.command(name="fuzz-workspace")
 def fuzz_workspace_command(
     context: typer.Context,
-    seconds: Annotated[float, typer.Option(min=1, help="How long.")] = 60,
+    seconds: Annotated[float, typer.Option(min=1, help="How long to run, in seconds.")] = 60,
     seed: Annotated[int, typer.Option(help="The same seed damages the same files.")] = 1,
-    first: Annotated[int, typer.Option(min=0, help="The number of the first case, to see one again.")] = 0,
+    first: Annotated[int, typer.Option(min=0, help="The number of the first case, to repeat one.")] = 0,
     kept: Annotated[
         Path,
         typer.Option(
@@ -72,7 +72,7 @@ def fuzz_workspace_command(
         ),
     ] = Path("fuzz"),
 ) -> int:
-    """Damage one file of a finished workspace, and check that each command gives what it gave, or a sentence."""
+    """Fuzz a workspace: with one file damaged, each command must give the same result or a clear error."""
     from core.tasks.fuzz_workspace import fuzz_workspace
 
     return perform(context, lambda stop: fuzz_workspace(seconds, seed, first, kept, stop))[1]

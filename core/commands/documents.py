@@ -51,7 +51,7 @@ def import_command(
     paths: Annotated[
         list[Path] | None,
         typer.Argument(
-            help="Files and folders; folders with all that is in them.",
+            help="Files and folders; folders are read with all their subfolders.",
             parser=named_path,
             metavar="[PATH]...",
         ),
@@ -62,7 +62,7 @@ def import_command(
         bool,
         typer.Option(
             "--password",
-            help=f"Ask for a password. {HELP['password']} The environment variable {VARIABLE} has it otherwise.",
+            help=f"Ask for a password, unless the environment variable {VARIABLE} has one. {HELP['password']}",
         ),
     ] = False,
     field: Annotated[
@@ -70,14 +70,18 @@ def import_command(
     ] = None,
     set_: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="A limit, such as file_seconds=300."),
+        typer.Option(
+            "--set", metavar="NAME=VALUE", help="A limit, such as file_seconds=300; repeat for more."
+        ),
     ] = None,
-    again: Annotated[bool, typer.Option("--again", help="Read files whose bytes are known, too.")] = False,
+    again: Annotated[
+        bool, typer.Option("--again", help="Also read files that are already in the library unchanged.")
+    ] = False,
     retry: Annotated[
-        bool, typer.Option("--retry", help="Read what failed, was locked or was cancelled once more.")
+        bool, typer.Option("--retry", help="Read files again that failed, were encrypted or were cancelled.")
     ] = False,
     go_on: Annotated[
-        bool, typer.Option("--continue", help="Go on with an import that was interrupted.")
+        bool, typer.Option("--continue", help="Continue an import that was interrupted.")
     ] = False,
     watch: Annotated[
         bool, typer.Option("--watch", help="Wait for new and changed files in the folder, until Ctrl+C.")
@@ -107,7 +111,7 @@ def import_command(
     wanted = [*there, *(_paths_to_retry(context) if retry else ())]
     if not wanted:
         if not missing:
-            _report(context, "Nothing failed, was locked or was cancelled: there is nothing to read again.")
+            _report(context, "No file failed, was encrypted or was cancelled: there is nothing to retry.")
         return int(bool(missing))
     code = _code(
         *perform(context, lambda stop: import_files(wanted, config, workspace, stop, again or retry))
@@ -120,7 +124,7 @@ def documents(
     context: typer.Context,
     state: Annotated[list[str] | None, typer.Option(help="Only this state; repeat for more.")] = None,
     kind: Annotated[list[str] | None, typer.Option(help="Only this kind; repeat for more.")] = None,
-    name: Annotated[str, typer.Option(help="Only files whose name contains this.")] = "",
+    name: Annotated[str, typer.Option(help="Only files whose name contains this text.")] = "",
     near_duplicates: Annotated[
         bool, typer.Option("--near-duplicates", help="Only those that nearly repeat another document.")
     ] = False,
@@ -147,7 +151,7 @@ def text(
         typer.Argument(metavar="ID", help="Its number, as `documents` lists it.", callback=document_number),
     ],
     cleaned: Annotated[
-        bool, typer.Option("--cleaned", help="As training reads it, not as it was read.")
+        bool, typer.Option("--cleaned", help="Cleaned as for training, instead of as it was read.")
     ] = False,
 ) -> int:
     """Print the text of a document."""
@@ -162,8 +166,8 @@ def text(
 @app.command()
 def search(
     context: typer.Context,
-    query: Annotated[str, typer.Argument(help='Words that must all occur; "in quotes" side by side.')],
-    most: Annotated[int, typer.Option(min=1, help="No more documents than these.")] = 20,
+    query: Annotated[str, typer.Argument(help='Words that must all occur; "in quotes" as a phrase.')],
+    most: Annotated[int, typer.Option(min=1, help="The most documents to list.")] = 20,
 ) -> int:
     """Find documents by the words in them."""
     workspace = context.obj.workspace
@@ -179,7 +183,7 @@ def search(
 
 @app.command()
 def include(context: typer.Context, ids: Ids) -> int:
-    """Take documents into the corpus."""
+    """Include documents in the corpus."""
     return _set_included(context, ids, True)
 
 
@@ -191,7 +195,7 @@ def exclude(
         bool, typer.Option("--near-duplicates", help="All that nearly repeat another document.")
     ] = False,
 ) -> int:
-    """Leave documents out of the corpus; their text is kept."""
+    """Exclude documents from the corpus; their text is kept."""
     if not ids and not near_duplicates:
         raise typer.BadParameter("name documents, or use --near-duplicates", param_hint="ID")
     with _library(context) as library:
@@ -201,16 +205,16 @@ def exclude(
 
 @app.command()
 def remove(context: typer.Context, ids: Ids) -> int:
-    """Remove documents, and what was read from them, from the library; the files stay where they are."""
+    """Remove documents and their text from the library; the files themselves are kept."""
     with _library(context) as library:
         library.remove(ids)
-    _report(context, f"{_documents(ids)} removed; `restore` brings them back, for a day at least.")
+    _report(context, f"{_documents(ids)} removed; `restore` brings them back, for at least a day.")
     return 0
 
 
 @app.command()
 def restore(context: typer.Context, ids: Ids) -> int:
-    """Bring removed documents back."""
+    """Restore removed documents."""
     with _library(context) as library:
         library.restore(ids)
     _report(context, f"{_documents(ids)} restored.")
@@ -220,7 +224,7 @@ def restore(context: typer.Context, ids: Ids) -> int:
 def _set_included(context: typer.Context, ids: list[int], included: bool) -> int:
     with _library(context) as library:
         library.set_included(ids, included)
-    _report(context, f"{_documents(ids)} {'taken into' if included else 'left out of'} the corpus.")
+    _report(context, f"{_documents(ids)} {'included in' if included else 'excluded from'} the corpus.")
     return 0
 
 

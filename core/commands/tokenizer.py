@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from core.commands.arguments import named, named_path, unicode_text
+from core.commands.arguments import named, named_path, unicode_text, with_absolute_folder
 from core.commands.place import perform, print_rows
 from core.config.presets import DEFAULT_PRESET, preset_run
 from core.config.toml import parse_assignments, read_run, with_settings
@@ -24,20 +24,24 @@ def tokenizer(
     context: typer.Context,
     run_file: Annotated[
         Path | None,
-        typer.Argument(metavar="[RUN.toml]", help="Settings to start from.", parser=named_path),
+        typer.Argument(
+            metavar="[RUN.toml]", help="A file with the settings to start from.", parser=named_path
+        ),
     ] = None,
-    text: Annotated[str, typer.Option(help="A sentence to take apart.", callback=unicode_text)] = "",
+    text: Annotated[str, typer.Option(help="A text to tokenize.", callback=unicode_text)] = "",
     preset: Annotated[str | None, typer.Option(help="The preset to start from.", callback=named)] = None,
     set_: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="tokenizer.kind=char; repeat for more."),
+        typer.Option(
+            "--set", metavar="NAME=VALUE", help="A setting, such as tokenizer.kind=char; repeat for more."
+        ),
     ] = None,
-    most: Annotated[int, typer.Option(min=0, help="So many of the most frequent tokens.")] = 20,
+    most: Annotated[int, typer.Option(min=0, help="How many of the most frequent tokens to list.")] = 20,
 ) -> int:
-    """Learn a tokenizer from the library's documents and show what it makes of them; training then finds it."""
+    """Train a tokenizer on the library's documents and show its vocabulary; `train` reuses it."""
     workspace = context.obj.workspace
     base = read_run(run_file, preset or "") if run_file else preset_run(preset or DEFAULT_PRESET)
-    config = with_settings(base, parse_assignments(set_ or []))
+    config = with_settings(base, with_absolute_folder(parse_assignments(set_ or [])))
     card, code = perform(context, lambda stop: examine_tokenizer(config, workspace, stop))
     if card is None:
         return code

@@ -13,19 +13,18 @@ class ModelConfig(Config):
     n_layers: int = setting(
         4,
         "Layers",
-        "How many transformer blocks stand on each other.",
-        unit="layers",
+        "Number of transformer blocks.",
         advanced=False,
         ge=1,
         le=200,
     )
     n_heads: int = setting(
-        4, "Heads", "Attention heads in each layer; they divide the width evenly.", unit="heads", ge=1, le=256
+        4, "Heads", "Attention heads per layer; the width must be a multiple of them.", ge=1, le=256
     )
     d_model: int = setting(
         256,
         "Width",
-        "The length of the vector that stands for each token.",
+        "Embedding size: the length of each token's vector (d_model).",
         unit="dimensions",
         advanced=False,
         ge=1,
@@ -34,7 +33,7 @@ class ModelConfig(Config):
     d_ff: int = setting(
         1024,
         "Feed-forward width",
-        "Usually four times the width; where that is changed alone, this keeps its proportion to it.",
+        "Hidden size of the feed-forward layers, usually four times the width. Changing only the width keeps the ratio.",
         unit="dimensions",
         ge=1,
         le=131072,
@@ -42,7 +41,7 @@ class ModelConfig(Config):
     context_length: int = setting(
         128,
         "Context",
-        "How many tokens the model can look back on.",
+        "The most tokens that the model attends to.",
         unit="tokens",
         advanced=False,
         ge=2,
@@ -51,44 +50,52 @@ class ModelConfig(Config):
     dropout: float = setting(
         0.0,
         "Dropout",
-        "The part of the activations set to zero while training, against learning by heart.",
+        "Probability of zeroing an activation in training, against overfitting.",
         ge=0,
         lt=1,
     )
     positions: Literal["sinusoidal", "learned", "rotary", "none"] = setting(
-        "sinusoidal", "Positions", "How the model knows where a token stands."
+        "sinusoidal", "Positions", "How a token's position is encoded."
     )
     position_base: float = setting(
-        10000.0, "Position base", "The base of the sinusoidal and rotary wavelengths.", gt=1, le=1e9
+        10000.0, "Position base", "Base of the wavelengths of sinusoidal and rotary positions.", gt=1, le=1e9
     )
     norm: Literal["pre", "post", "none"] = setting(
-        "pre", "Layer norm", "Before each sub-layer (pre), after its residual sum (post), or nowhere (none)."
+        "pre",
+        "Layer norm",
+        "Before each sub-layer (pre), after its residual addition (post), or nowhere (none).",
     )
     norm_epsilon: float = setting(
-        1e-5, "Norm epsilon", "Added to the variance before its root.", gt=0, le=0.1
+        1e-5, "Norm epsilon", "Added to the variance before the square root.", gt=0, le=0.1
     )
     activation: Literal["gelu", "gelu_tanh", "relu"] = setting(
-        "gelu", "Activation", "The feed-forward non-linearity: exact GELU, its tanh form, or ReLU."
+        "gelu",
+        "Activation",
+        "Activation of the feed-forward layers: exact GELU, its tanh approximation, or ReLU.",
     )
-    feed_forward: bool = setting(True, "Feed-forward part", "Off leaves attention alone in each block.")
-    output_projection: bool = setting(True, "Output projection", "The matrix W_O after the heads are joined.")
-    attention_bias: bool = setting(False, "Attention bias", "Biases in the attention's projections.")
-    feed_forward_bias: bool = setting(True, "Feed-forward bias", "Biases in the feed-forward layers.")
-    head_bias: bool = setting(False, "Head bias", "A bias on the logits.")
-    tied_embeddings: bool = setting(True, "Tied head", "The head uses the token embedding's weights.")
+    feed_forward: bool = setting(True, "Feed-forward layers", "Off: blocks consist of attention only.")
+    output_projection: bool = setting(
+        True, "Output projection", "Linear layer (W_O) after the heads are concatenated."
+    )
+    attention_bias: bool = setting(False, "Attention bias", "Bias terms in the attention projections.")
+    feed_forward_bias: bool = setting(True, "Feed-forward bias", "Bias terms in the feed-forward layers.")
+    head_bias: bool = setting(False, "Head bias", "Bias term on the logits.")
+    tied_embeddings: bool = setting(
+        True, "Tied embeddings", "The output head shares the token embedding's weights."
+    )
     initialisation: Literal["normal", "kaiming", "xavier"] = setting(
-        "normal", "Initialisation", "How the weight matrices are drawn at first."
+        "normal", "Initialisation", "How weight matrices are initialised."
     )
     initial_std: float = setting(
         0.02, "Initial std", "Standard deviation of the normal initialisation.", gt=0, le=10
     )
     embedding_std: float = setting(
-        0.02, "Embedding std", "Standard deviation of the embeddings at first.", gt=0, le=10
+        0.02, "Embedding std", "Standard deviation of the initial embeddings.", gt=0, le=10
     )
     scale_residual: bool = setting(
         False,
         "Scale residuals",
-        "Divide the initial std of residual projections by sqrt(2 x layers), as GPT-2 does.",
+        "Divides the initial std of residual projections by sqrt(2 x layers), as GPT-2 does.",
     )
 
     @model_validator(mode="after")

@@ -1,8 +1,8 @@
 """The named starting points, each a whole run.
 
 `starter` is where a newcomer begins: it answers questions about the sample corpus after minutes on two cores.
-`tiny`, `small` and `gpt2` carry the figures that people compare with; `sheepop` has System A's defaults to the
-letter, and `teaching` is System B: one head, two dimensions, nothing else.
+`tiny`, `small` and `gpt2` have the sizes that are commonly compared; `sheepop` has SheepOp's own defaults, and
+`teaching` is the teaching transformer: one head, two dimensions, nothing else.
 """
 
 import difflib
@@ -31,7 +31,7 @@ class Preset:
 PRESETS: dict[str, Preset] = {
     "starter": Preset(
         "Starter",
-        "A first model in a few minutes on a laptop's processor: answers questions about the sample corpus.",
+        "A first model in a few minutes on a laptop's CPU: answers questions about the sample corpus.",
         RunConfig(
             preset="starter",
             model=ModelConfig(positions="learned"),
@@ -41,7 +41,7 @@ PRESETS: dict[str, Preset] = {
         ),
     ),
     "teaching": Preset(
-        "Teaching",
+        "Teaching transformer",
         "The smallest transformer there is: whole words, one head, two dimensions. Trains in seconds.",
         RunConfig(
             preset="teaching",
@@ -81,7 +81,7 @@ PRESETS: dict[str, Preset] = {
     ),
     "tiny": Preset(
         "Tiny",
-        "Characters, four layers, context 64: the small comparison model for a processor.",
+        "Characters, four layers, context 64: a small reference model for a CPU.",
         RunConfig(
             preset="tiny",
             tokenizer=TokenizerConfig(kind="char"),
@@ -93,7 +93,7 @@ PRESETS: dict[str, Preset] = {
     ),
     "small": Preset(
         "Small",
-        "System A scaled for a desktop: characters, six layers, width 384, context 256. Hours on a processor, minutes on a GPU.",
+        "SheepOp scaled for a desktop: characters, six layers, width 384, context 256. Hours on a CPU, minutes on a GPU.",
         RunConfig(
             preset="small",
             tokenizer=TokenizerConfig(kind="char"),
@@ -103,7 +103,7 @@ PRESETS: dict[str, Preset] = {
     ),
     "sheepop": Preset(
         "SheepOp",
-        "System A's own defaults: characters, six layers, width 512, eight heads. Best on a GPU.",
+        "SheepOp's own defaults: characters, six layers, width 512, eight heads. Best on a GPU.",
         RunConfig(
             preset="sheepop",
             corpus=CorpusConfig(samples="lines"),
@@ -124,7 +124,7 @@ PRESETS: dict[str, Preset] = {
     ),
     "gpt2": Preset(
         "GPT-2 small",
-        "The 124-million-parameter shape of GPT-2. Needs a large GPU and much text.",
+        "GPT-2 with 124 million parameters. Needs a large GPU and a lot of text.",
         RunConfig(
             preset="gpt2",
             tokenizer=TokenizerConfig(kind="bpe", vocab_size=50_257),

@@ -5,19 +5,19 @@ from typing import Any
 from core.config.run import RunConfig
 from core.errors import BadSettingError
 
-SCHEDULE = "The learning rate goes on from where it is, and the schedule from there to the run's end."
-ORDER = "The run goes on at the same place in the text."
-OTHER_TEXT = "Validation losses from here on are measured on another part of the text than those before."
-FROM_HERE = "It holds from the next step on."
-EXACT = "The losses are no longer those of an unchanged run to the last digit."
+SCHEDULE = "The learning rate continues from its current value, and the schedule from there to the run's end."
+ORDER = "The run continues at the same place in the text."
+OTHER_TEXT = "Later validation losses are measured on another part of the text than earlier ones."
+FROM_HERE = "Applies from the next step on."
+EXACT = "The losses are no longer bit-identical to those of an unchanged run."
 
 MAY_CHANGE = {
     "max_steps": SCHEDULE,
     "max_epochs": SCHEDULE,
-    "learning_rate": "The learning rate is multiplied by as much from here on, and falls from there to the run's end.",
+    "learning_rate": "The current learning rate is scaled by the same factor, and decays from there to the run's end.",
     "min_learning_rate": SCHEDULE,
     "schedule": SCHEDULE,
-    "warmup_steps": "Within the warm-up the new length holds at once; after it nothing changes.",
+    "warmup_steps": "During the warm-up the new length applies at once; after it nothing changes.",
     "batch_size": f"{ORDER} {OTHER_TEXT}",
     "gradient_accumulation_steps": ORDER,
     "weight_decay": FROM_HERE,
@@ -35,9 +35,9 @@ MAY_CHANGE = {
     "compile": EXACT,
 }
 MAY_NOT_CHANGE = {
-    "optimizer": "its running means are those of the other optimizer",
-    "seed": "it fixes the order of the text, and how far the run has come in it",
-    "window_overlap": "it fixes how the text is cut into windows, and how far the run has come in them",
+    "optimizer": "its state is the other optimizer's",
+    "seed": "it determines the order of the text, and the run's position in it",
+    "window_overlap": "it determines how the text is cut into sequences, and the run's position in them",
 }
 
 

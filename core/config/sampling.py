@@ -1,15 +1,15 @@
-"""What the user chooses about how the next token is drawn."""
+"""What the user chooses about how the next token is sampled."""
 
 from core.config.setting import Config, setting
 
 
 class SamplingConfig(Config):
-    """The sampler's knobs. 0 (or 1.0 for top-p and the penalty) turns a filter off."""
+    """How the next token is sampled. 0 (or 1.0 for top-p and the penalty) turns a filter off."""
 
     temperature: float = setting(
         0.8,
         "Temperature",
-        "Below 1 keeps to the likely, above 1 dares more; 0 always takes the likeliest.",
+        "Divides the logits: below 1 favours likely tokens, above 1 is more random; 0: greedy decoding.",
         advanced=False,
         ge=0,
         le=10,
@@ -17,7 +17,7 @@ class SamplingConfig(Config):
     top_k: int = setting(
         50,
         "Top-k",
-        "Only the k likeliest tokens may be drawn; 0 for all.",
+        "Samples from the k most likely tokens only; 0: from all.",
         unit="tokens",
         advanced=False,
         ge=0,
@@ -26,32 +26,43 @@ class SamplingConfig(Config):
     top_p: float = setting(
         0.95,
         "Top-p",
-        "Only the smallest set that holds this probability; 1 for all.",
+        "Nucleus sampling: from the smallest set of tokens with this total probability; 1: from all.",
         advanced=False,
         gt=0,
         le=1,
     )
     min_p: float = setting(
-        0.0, "Min-p", "Only tokens at least this part as likely as the likeliest; 0 for all.", ge=0, le=1
+        0.0,
+        "Min-p",
+        "Only tokens with at least this fraction of the highest probability; 0: all.",
+        ge=0,
+        le=1,
     )
     repetition_penalty: float = setting(
         1.0,
         "Repetition penalty",
-        "Above 1 makes tokens that occurred less likely, below 1 likelier.",
+        "Above 1 makes tokens that have occurred less likely, below 1 more likely; 1: off.",
         ge=0.1,
         le=10,
     )
     max_new_tokens: int = setting(
         200,
-        "Longest reply",
-        "A reply ends here at the latest.",
+        "Maximum length",
+        "The most new tokens in a reply.",
         unit="tokens",
         advanced=False,
         ge=1,
         le=1_000_000,
     )
-    seed: int | None = setting(None, "Seed", "Empty draws anew each time.", ge=0, le=2**32 - 1)
-    stop: tuple[str, ...] = setting((), "Stop texts", "A reply ends before any of these.")
+    seed: int | None = setting(
+        None,
+        "Seed",
+        "The same seed gives the same reply; without one, each reply is random.",
+        empty="random",
+        ge=0,
+        le=2**32 - 1,
+    )
+    stop: tuple[str, ...] = setting((), "Stop sequences", "A reply ends before any of these.")
     end_prompt: bool = setting(
-        False, "End the prompt", "Puts <eos> after the prompt, as the teaching model is asked."
+        False, "End the prompt", "Appends <eos> to the prompt, as the teaching transformer expects."
     )

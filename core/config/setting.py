@@ -15,7 +15,7 @@ from pydantic_core import PydanticCustomError, PydanticKnownError
 
 _HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 
-Kind = Literal["whole", "real", "switch", "choice", "text", "list"]
+Kind = Literal["whole", "real", "switch", "choice", "text", "folder", "list"]
 
 
 class TypedText(str):
@@ -52,6 +52,8 @@ def setting(
     unit: str = "",
     advanced: bool = True,
     secret: bool = False,
+    empty: str = "",
+    is_folder: bool = False,
     **limits: float,
 ) -> Any:
     """A field of a config model.
@@ -63,9 +65,11 @@ def setting(
         unit: What a number counts, such as "tokens" or "steps"; empty for a pure number.
         advanced: False for the few that a newcomer should see first.
         secret: True for what is never written anywhere: not into a file, not into a log.
+        empty: What an empty field means, such as "random".
+        is_folder: True for a text that is the path of a folder.
         limits: pydantic's ge, gt, le and lt.
     """
-    extra: dict[str, Any] = {"unit": unit, "advanced": advanced}
+    extra: dict[str, Any] = {"unit": unit, "advanced": advanced, "empty": empty, "is_folder": is_folder}
     shown: dict[str, Any] = {"exclude": secret or None, "repr": not secret}
     return Field(default, title=title, description=help, json_schema_extra=extra, **shown, **limits)  # type: ignore[call-overload]  # limits are checked by pydantic
 
@@ -92,6 +96,7 @@ class Setting:
     maximum_allowed: bool
     choices: tuple[str, ...]
     optional: bool  # True where "nothing" is a value, such as an empty seed
+    empty: str = ""  # what "nothing" means, such as "random"
 
 
 def describe(model: type[Config]) -> list[Setting]:
@@ -114,7 +119,7 @@ def _describe_field(name: str, field: FieldInfo) -> Setting:
         help=field.description or "",
         unit=str(extra.get("unit", "")),
         advanced=bool(extra.get("advanced", True)),
-        kind=_kind(annotation),
+        kind="folder" if extra.get("is_folder") else _kind(annotation),
         default=field.default,
         minimum=minimum,
         maximum=maximum,
@@ -122,6 +127,7 @@ def _describe_field(name: str, field: FieldInfo) -> Setting:
         maximum_allowed=maximum_allowed,
         choices=tuple(get_args(annotation)) if get_origin(annotation) is Literal else (),
         optional=optional,
+        empty=str(extra.get("empty", "")),
     )
 
 

@@ -11,13 +11,13 @@ class TokenizerConfig(Config):
     kind: Literal["bpe", "char", "word"] = setting(
         "bpe",
         "Tokenizer",
-        "bpe learns frequent byte sequences and can write any text; char has one token per character; word one per whitespace-separated word.",
+        "bpe: byte-level BPE, encodes any text; char: one token per character; word: one per whitespace-separated word.",
         advanced=False,
     )
     vocab_size: int = setting(
         2048,
         "Vocabulary",
-        "The most tokens a BPE or word vocabulary may have, special tokens included. A character vocabulary has as many as it needs.",
+        "Maximum size of a BPE or word vocabulary, special tokens included. A character vocabulary has as many as it needs.",
         unit="tokens",
         advanced=False,
         ge=300,
@@ -25,9 +25,9 @@ class TokenizerConfig(Config):
     )
     learn_mib: int = setting(
         100,
-        "Learned from",
-        "The most text that a BPE or word vocabulary is learned from: of a larger corpus, chunks at even distances. "
-        "More takes longer, and about 3 MiB of memory for each MiB.",
+        "Training text",
+        "The most text to train a BPE or word tokenizer on; of a larger corpus, chunks at even distances. "
+        "More takes longer, and about 3 MiB of memory per MiB.",
         unit="MiB",
         ge=1,
         le=100_000,

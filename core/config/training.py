@@ -13,8 +13,7 @@ class TrainingConfig(Config):
     max_steps: int = setting(
         1000,
         "Steps",
-        "How many optimizer steps the run takes.",
-        unit="steps",
+        "Number of optimizer steps.",
         advanced=False,
         ge=1,
         le=100_000_000,
@@ -22,18 +21,17 @@ class TrainingConfig(Config):
     max_epochs: float = setting(
         0,
         "Epochs",
-        "Ends the run earlier, after so many passes over the text; 0 for no such end.",
-        unit="epochs",
+        "Ends the run after so many passes over the text, if that comes first; 0: no limit.",
         ge=0,
         le=1e6,
     )
     batch_size: int = setting(
-        32, "Batch", "Windows of text in one forward pass.", unit="windows", advanced=False, ge=1, le=65536
+        32, "Batch size", "Sequences per forward pass.", unit="sequences", advanced=False, ge=1, le=65536
     )
     gradient_accumulation_steps: int = setting(
         1,
-        "Accumulation",
-        "Forward passes whose gradients are added before one step.",
+        "Gradient accumulation",
+        "Forward passes whose gradients are accumulated before each optimizer step.",
         unit="passes",
         ge=1,
         le=65536,
@@ -41,25 +39,27 @@ class TrainingConfig(Config):
     window_overlap: int = setting(
         0,
         "Window overlap",
-        "Tokens that neighbouring windows share; 0 lays them end to end.",
+        "Tokens that neighbouring training sequences share; 0: none.",
         unit="tokens",
         ge=0,
         le=131071,
     )
     optimizer: Literal["adamw", "adam"] = setting(
-        "adamw", "Optimizer", "AdamW decays weights apart from the gradient."
+        "adamw", "Optimizer", "AdamW has decoupled weight decay; Adam adds it to the gradient."
     )
     learning_rate: float = setting(
         1e-3,
         "Learning rate",
-        "The largest step size, reached after the warm-up.",
+        "The peak learning rate, reached after the warm-up.",
         advanced=False,
         gt=0,
         le=10,
     )
-    min_learning_rate: float = setting(1e-4, "Least learning rate", "Where the schedule ends.", ge=0, le=10)
+    min_learning_rate: float = setting(
+        1e-4, "Minimum learning rate", "The learning rate at the end of the schedule.", ge=0, le=10
+    )
     schedule: Literal["cosine", "linear", "constant"] = setting(
-        "cosine", "Schedule", "How the learning rate falls after the warm-up."
+        "cosine", "Schedule", "How the learning rate decays after the warm-up."
     )
     warmup_steps: int = setting(
         100,
@@ -70,20 +70,30 @@ class TrainingConfig(Config):
         le=10_000_000,
     )
     weight_decay: float = setting(
-        0.1, "Weight decay", "On matrices only; none on biases, norms and position embeddings.", ge=0, le=10
+        0.1,
+        "Weight decay",
+        "On weight matrices only, not on biases, norms and position embeddings.",
+        ge=0,
+        le=10,
     )
-    beta1: float = setting(0.9, "Beta 1", "How long the gradient's running mean remembers.", ge=0, lt=1)
+    beta1: float = setting(0.9, "Beta 1", "Decay rate of the gradient's running average.", ge=0, lt=1)
     beta2: float = setting(
-        0.99, "Beta 2", "How long the squared gradient's running mean remembers.", ge=0, lt=1
+        0.99, "Beta 2", "Decay rate of the squared gradient's running average.", ge=0, lt=1
     )
-    epsilon: float = setting(1e-8, "Epsilon", "Added to the root of the squared gradient's mean.", gt=0, le=1)
+    epsilon: float = setting(
+        1e-8, "Epsilon", "Added to the denominator of the update, for numerical stability.", gt=0, le=1
+    )
     max_grad_norm: float = setting(
-        1.0, "Gradient clip", "A longer gradient is scaled down to this length; 0 turns it off.", ge=0, le=1e6
+        1.0,
+        "Gradient clipping",
+        "A gradient with a larger norm is scaled down to this norm; 0: off.",
+        ge=0,
+        le=1e6,
     )
     eval_interval: int = setting(
         100,
         "Evaluate every",
-        "Steps between two evaluations; each is followed by a sample and a checkpoint.",
+        "Steps between evaluations; each is followed by a sample and a checkpoint.",
         unit="steps",
         ge=1,
         le=10_000_000,
@@ -91,36 +101,43 @@ class TrainingConfig(Config):
     eval_batches: int = setting(
         20,
         "Evaluation batches",
-        "The most batches of validation text that one evaluation reads.",
-        unit="batches",
+        "The most batches of validation text per evaluation.",
         ge=1,
         le=1_000_000,
     )
     keep_checkpoints: int = setting(
         3,
         "Checkpoints kept",
-        "The newest ones; the best is kept besides.",
-        unit="checkpoints",
+        "How many of the newest checkpoints to keep; the best is kept as well.",
         ge=1,
         le=10_000,
     )
-    sample_prompt: str = setting("", "Sample prompt", "Each evaluation shows what the model writes after it.")
+    sample_prompt: str = setting(
+        "",
+        "Sample prompt",
+        "The prompt of the sample at each evaluation. If empty, the start of the validation text.",
+    )
     sample_tokens: int = setting(
-        64, "Sample length", "The most tokens of that text; 0 for none.", unit="tokens", ge=0, le=4096
+        64,
+        "Sample length",
+        "Maximum length of the sample at each evaluation; 0: no samples.",
+        unit="tokens",
+        ge=0,
+        le=4096,
     )
     precision: Literal["auto", "float32", "bfloat16", "float16"] = setting(
         "auto",
         "Precision",
-        "auto measures a few steps and takes the fastest that is safe; float16 needs a GPU.",
+        "auto: times a few steps and takes the fastest that is safe; float16 needs a GPU.",
     )
     device: Literal["auto", "cpu", "cuda", "mps"] = setting(
-        "auto", "Device", "auto takes a GPU where there is one."
+        "auto", "Device", "auto: a GPU if there is one, else the CPU."
     )
     compile: bool = setting(
-        False, "torch.compile", "Compiles the model first; slow to start, sometimes faster after."
+        False, "torch.compile", "Compiles the model first: slower to start, often faster afterwards."
     )
     seed: int = setting(
-        42, "Seed", "One number fixes initial weights, data order, dropout and samples.", ge=0, le=2**32 - 1
+        42, "Seed", "Seeds initial weights, data order, dropout and samples.", ge=0, le=2**32 - 1
     )
 
     @model_validator(mode="after")

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Literal, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 
 from core.config.corpus import CleaningConfig, CorpusConfig, ImportConfig
 from core.config.renamed import first_json
@@ -23,16 +23,17 @@ from core.corpus.ledger import Reading, Recorded
 from core.corpus.rows import DocumentRow
 from core.corpus.schema import MIGRATIONS, SCHEMA, SCHEMA_VERSION
 from core.corpus.search_index import SearchHit
+from core.corpus.selection import select_documents
 from core.corpus.split import DocumentSize, Split, chunks_of, validation_documents
-from core.corpus.texts import HAS_TEXT, text_with
+from core.corpus.texts import text_with
 from core.documents.document import PageConfidence
 from core.events import QueuedFile
 
 __all__ = ["CorpusTotals", "DocumentRow", "Interrupted", "Library", "Passage", "Recorded", "SearchHit"]
 
-IN_CORPUS = f"included AND characters > 0 AND NOT removed AND {HAS_TEXT}"
 # A document's place in the corpus is its path's: the order in which workers ended is chance.
 CORPUS_ORDER = "ORDER BY path"
+ALL_DOCUMENTS = CorpusConfig()
 NEAR = 0.8  # the share of common word sequences from which on a document nearly repeats another
 
 
@@ -344,30 +345,24 @@ class Library:
 
     # The corpus
 
-    def totals(self) -> CorpusTotals:
-        """How much text the included documents hold."""
+    def totals(self, config: CorpusConfig = ALL_DOCUMENTS) -> CorpusTotals:
+        """How much text the included documents hold, of those that a run with these settings takes."""
         columns = "count(*), coalesce(sum(characters), 0), coalesce(sum(text_bytes), 0)"
-        return CorpusTotals(*self._database.query(f"SELECT {columns} FROM documents WHERE {IN_CORPUS}")[0])
+        return CorpusTotals(*self._select(columns, config)[0])
 
-    def has_conversations(self) -> bool:
-        """True where an included document holds conversations."""
-        return bool(
-            self._database.query(
-                f"SELECT 1 FROM documents WHERE {IN_CORPUS} AND kind = 'conversation' LIMIT 1"
-            )
-        )
+    def has_conversations(self, config: CorpusConfig = ALL_DOCUMENTS) -> bool:
+        """True where one of these documents holds conversations."""
+        return bool(self._select("1", config, "AND kind = 'conversation' LIMIT 1"))
 
     def split_by(self, config: CorpusConfig) -> Literal["documents", "blocks"]:
         """Whether whole documents are kept for validation, or the end of each one."""
         return "blocks" if self._validation_documents(config) is None else "documents"
 
     def fingerprint(self, config: CorpusConfig, cleaning: CleaningConfig) -> str:
-        """SHA-256, in hexadecimal, of the included documents and the settings that make passages of them."""
-        digest = hashlib.sha256((config.model_dump_json() + first_json("cleaning", cleaning)).encode())
-        columns = "kind, sha256, fingerprint"
-        for values in self._database.query(
-            f"SELECT {columns} FROM documents WHERE {IN_CORPUS} {CORPUS_ORDER}"
-        ):
+        """SHA-256, in hexadecimal, of a run's documents and the settings that make passages of them."""
+        settings = config.model_dump_json(exclude={"folder"})  # the documents themselves say what it chose
+        digest = hashlib.sha256((settings + first_json("cleaning", cleaning)).encode())
+        for values in self._select("kind, sha256, fingerprint", config, CORPUS_ORDER):
             digest.update("\n".join(values).encode())
         return digest.hexdigest()
 
@@ -379,9 +374,8 @@ class Library:
         `fingerprint` is another one then.
         """
         chosen = self._validation_documents(config)
-        for document_id, kind, sha256, fingerprint in self._database.query(
-            f"SELECT id, kind, sha256, fingerprint FROM documents WHERE {IN_CORPUS} {CORPUS_ORDER}"
-        ):
+        columns = "id, kind, sha256, fingerprint"
+        for document_id, kind, sha256, fingerprint in self._select(columns, config, CORPUS_ORDER):
             if chosen is not None and (sha256 in chosen) != (split == "val"):
                 continue
             read = text_with(self._database, document_id, fingerprint)
@@ -393,5 +387,11 @@ class Library:
                 yield Passage(chunk, has_markers=kind == "conversation")
 
     def _validation_documents(self, config: CorpusConfig) -> frozenset[str] | None:
-        found = self._database.query(f"SELECT sha256, characters FROM documents WHERE {IN_CORPUS}")
+        found = self._select("sha256, characters", config)
         return validation_documents([DocumentSize(*values) for values in found], config.validation_share)
+
+    def _select(self, columns: str, config: CorpusConfig, more: str = "") -> list[Any]:
+        """These columns of the documents that a run with these settings is trained on."""
+        chosen = select_documents(config.folder)
+        sql = f"SELECT {columns} FROM documents WHERE {chosen.condition} {more}"
+        return self._database.query(sql, chosen.values)

@@ -13,7 +13,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from core.checksums import hash_file
-from core.runs.files import move_folder_into_place, raising_disk_errors, sync, write_whole
+from core.files import move_folder_into_place, raising_disk_errors, sync, write_whole
 from core.runs.folder import RunFolder
 from core.runs.pointers import checkpoint_steps, point, pointed_step
 from core.runs.repair import clear_drafts, drop_set_aside

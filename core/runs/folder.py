@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.errors import BadRunNameError
-from core.runs.files import DRAFT, raising_disk_errors
+from core.files import DRAFT, raising_disk_errors
 
 TOKENIZER_FILE, OLD_TOKENIZER_FILE = "tokenizer.sheepop.json", "tokenizer.json"
 

@@ -12,7 +12,7 @@ from typing import Any, Self
 from pydantic import TypeAdapter
 
 from core.events import CheckpointSaved, Evaluated, Event, RunEnded, SampleWritten, StepDone, event_name
-from core.runs.files import raising_disk_errors, writing_whole
+from core.files import raising_disk_errors, writing_whole
 from core.system_errors import WorkspaceGoneError
 
 KINDS: dict[str, type[Event]] = {

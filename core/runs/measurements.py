@@ -3,7 +3,7 @@
 import json
 
 from core.errors import UserFacingError
-from core.runs.files import write_whole
+from core.files import write_whole
 from core.runs.folder import Workspace
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from core.control import StopToken
 from core.errors import DamagedCheckpointError, NoCheckpointError
-from core.runs.files import write_whole
+from core.files import write_whole
 from core.runs.folder import RunFolder, checkpoint_name
 from core.runs.state import OPTIMIZER, WEIGHTS, CheckpointState, check_file, read_state
 

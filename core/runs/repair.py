@@ -11,8 +11,8 @@ from core.config.run import RunConfig
 from core.control import StopToken
 from core.errors import DamagedCheckpointError
 from core.events import CheckpointSaved
+from core.files import clear_drafts_in, write_whole
 from core.runs.catalog import is_run
-from core.runs.files import clear_drafts_in, write_whole
 from core.runs.folder import OLD_TOKENIZER_FILE, TOKENIZER_FILE, RunFolder, Workspace
 from core.runs.pointers import (
     best_step_of,
@@ -53,12 +53,10 @@ def repair_checkpoints(run: RunFolder, stop: StopToken) -> list[str]:
     sentences = [f"The file that names the {which} checkpoint was damaged." for which in lost_pointers(run)]
     if newer:
         sentences.append(
-            f"The checkpoint of step {newer[-1]:,} is damaged, so the run goes on from step {sound:,}."
+            f"The checkpoint of step {newer[-1]:,} is damaged, so the run continues from step {sound:,}."
         )
     if read_pointer(run, "best") in newer + damaged:
-        sentences.append(
-            f"The best checkpoint is damaged; of those that are left, step {best:,} is the best."
-        )
+        sentences.append(f"The best checkpoint is damaged; the best one left is that of step {best:,}.")
     for step in newer + damaged:
         _set_aside(run, step)
     for which, step in (("best", best), ("last", sound)):

@@ -164,7 +164,7 @@ def _large(files: Path, stop: StopToken) -> Generator[Event, None, None]:
 def _go_large(pipe: Connection, files: Path, megabytes: float) -> None:
     """Import, search, build the data set; report each figure as it is known."""
     from core.corpus.library import Library
-    from core.tasks.build_tokenizer import build_dataset
+    from core.tasks.build_dataset import build_dataset
 
     config: RunConfig = with_settings(preset_run("starter"), {"tokenizer.vocab_size": 8192})
     with _new_workspace() as workspace:

@@ -6,22 +6,9 @@ Only shapes of GPT-2's kind have a twin there: pre-norm, learned positions, bias
 from typing import Any
 
 from core.config.model import ModelConfig
+from core.export.naming import gpt2_name
 from core.model.transformer import Transformer
 from core.tasks.bench_errors import MissingPeerError
-
-LINEAR = {
-    "attention.qkv_proj": "attn.c_attn",
-    "attention.out_proj": "attn.c_proj",
-    "feed_forward.up_proj": "mlp.c_fc",
-    "feed_forward.down_proj": "mlp.c_proj",
-}
-NORMS = {"norm_1": "ln_1", "norm_2": "ln_2"}
-OUTSIDE = {
-    "token_embedding": "transformer.wte",
-    "position_embedding": "transformer.wpe",
-    "final_norm": "transformer.ln_f",
-    "head": "lm_head",
-}
 
 
 def make_peer(config: ModelConfig, vocab_size: int) -> Any:
@@ -60,16 +47,5 @@ def copy_weights(ours: Transformer, peer: Any) -> None:
     twins = peer.state_dict()
     with torch.no_grad():
         for name, tensor in ours.state_dict().items():
-            twin, transposed = peer_name(name)
-            twins[twin].copy_(tensor.T if transposed else tensor)
-
-
-def peer_name(name: str) -> tuple[str, bool]:
-    """What one of our tensors is called there, and whether it is transposed."""
-    module, _, kind = name.rpartition(".")
-    if module in OUTSIDE:
-        return f"{OUTSIDE[module]}.{kind}", False
-    _, layer, inner = module.split(".", 2)
-    if inner in NORMS:
-        return f"transformer.h.{layer}.{NORMS[inner]}.{kind}", False
-    return f"transformer.h.{layer}.{LINEAR[inner]}.{kind}", kind == "weight"
+            twin = gpt2_name(name)
+            twins[twin.name].copy_(tensor.T if twin.is_transposed else tensor)

@@ -1,213 +1,47 @@
-"""From the library's text to a tokenizer and the token files of a data set, kept under a hash of what made them."""
+"""From the library's training text to a tokenizer."""
 
-import hashlib
-import shutil
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 from contextlib import closing
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
-from filelock import FileLock, Timeout
-
-from core.batches.dataset import (
-    DESCRIPTION_FILE,
-    SPLITS,
-    TOKENIZER_FILE,
-    VERSION,
-    Dataset,
-    Split,
-    read_dataset,
-    token_path,
-)
-from core.batches.token_file import TokenFileWriter, token_dtype
+from core.batches.dataset import TOKENIZER_FILE
 from core.config.run import RunConfig
-from core.control import StopRequested, StopToken, until_stopped
-from core.corpus.library import Library, Passage
-from core.errors import DamagedDatasetError, DamagedRunError, EmptyCorpusError, UnknownDocumentError
-from core.events import DatasetBuilt, DatasetProgress, Event, LearningProgress, Notice, TokenizerBuilt
-from core.runs.files import clear_drafts_in, move_folder_into_place, raising_disk_errors, write_whole
-from core.runs.folder import Workspace
-from core.tasks.unused_datasets import remove_unused, take_back
-from core.tokenizers.encoding import BATCH_CHARACTERS, Encoded, encode_passages
-from core.tokenizers.files import load_tokenizer, save_tokenizer
-from core.tokenizers.tokenizer import UNK, Tokenizer
+from core.control import StopToken, until_stopped
+from core.corpus.library import Library
+from core.events import Event, LearningProgress, TokenizerBuilt
+from core.tokenizers.files import save_tokenizer
+from core.tokenizers.tokenizer import Tokenizer
 from core.tokenizers.trainers import plain_texts, trainer_for
 
 PROGRESS_EVENTS = 20
-LOCK_POLL_SECONDS = 0.2
-BUILDING = ".building-"  # a folder's name begins so until it is whole
-
-Stream = Generator[Event, None, Dataset | None]
 
 
-class Learned(NamedTuple):
+class TrainedTokenizer(NamedTuple):
     """A tokenizer, and the SHA-256 of its file."""
 
     tokenizer: Tokenizer
     sha256: str
 
 
-@dataclass(slots=True)
-class Counts:
-    """What was encoded: tokens by split, the SHA-256 of their files, how many are `<unk>`, and the text they are of."""
+def build_tokenizer(
+    library: Library, config: RunConfig, folder: Path, stop: StopToken
+) -> Generator[Event, None, TrainedTokenizer | None]:
+    """Train a tokenizer and save it into `folder`.
 
-    tokens: dict[Split, int] = field(default_factory=dict)
-    sha256: dict[Split, str] = field(default_factory=dict)
-    unknown: int = 0
-    characters: int = 0
-    bytes: int = 0
-
-    def add(self, encoded: Encoded) -> None:
-        self.unknown += int(np.count_nonzero(encoded.ids == UNK))
-        self.characters += encoded.characters
-        self.bytes += encoded.bytes
-
-
-def build_dataset(library: Library, config: RunConfig, workspace: Workspace, stop: StopToken) -> Stream:
-    """Learn a tokenizer from the training text and write all text as tokens, unless an earlier run did.
-
-    The data set appears under its name when it is whole. One process of a workspace builds at a time. Where the
-    library is changed meanwhile, the work begins again. Data sets that no run needs are removed at the end, with an event.
+    It is trained on the training split alone, so that validation measures what the model never met.
 
     Returns:
-        The data set; None where `stop` was set before it was whole, and then nothing is left on the disk.
-
-    Raises:
-        EmptyCorpusError: No included document has text.
-        WorkspaceError: The workspace cannot be written.
-        DiskFullError: There is no room for the token files.
-    """
-    if library.totals().characters == 0:
-        raise EmptyCorpusError
-    workspace.prepare()
-    if library.split_by(config.corpus) == "blocks":
-        yield Notice(
-            "There are few documents, or very unequal ones, so the end of each is kept for validation."
-        )
-    lock = FileLock(workspace.datasets / ".building.lock", thread_local=False)
-    with raising_disk_errors(workspace.datasets):
-        if not (yield from _acquire(lock, stop)):
-            return None
-    try:
-        _remove_leftovers(workspace.datasets)
-        dataset = yield from _find_or_build(library, config, workspace, stop)
-        if dataset is not None and (removal := remove_unused(workspace)):
-            yield Notice(str(removal))
-        return dataset
-    finally:
-        lock.release()
-
-
-def _acquire(lock: FileLock, stop: StopToken) -> Generator[Event, None, bool]:
-    """Wait until no other process builds a data set here; False where `stop` was set before."""
-    waiting = False
-    while not stop.asked:
-        try:
-            lock.acquire(timeout=LOCK_POLL_SECONDS)
-        except Timeout:
-            if not waiting:
-                yield Notice(
-                    "Another run is building its data set in this workspace; this one comes after it."
-                )
-            waiting = True
-            continue
-        return True
-    return False
-
-
-def _remove_leftovers(datasets: Path) -> None:
-    """Remove what a process that was killed had begun. Only for the holder of the lock."""
-    for pattern in (f"{BUILDING}*", ".old-*"):
-        for folder in datasets.glob(pattern):
-            shutil.rmtree(folder, ignore_errors=True)
-    for folder in datasets.glob("*/"):
-        clear_drafts_in(folder)
-
-
-def _find_or_build(library: Library, config: RunConfig, workspace: Workspace, stop: StopToken) -> Stream:
-    dataset = None
-    while dataset is None and not stop.asked:
-        if library.totals().characters == 0:  # all of it can have been removed since the last round
-            raise EmptyCorpusError
-        folder = workspace.datasets / dataset_name(library, config)
-        dataset = yield from _find(folder, config, stop)
-        if dataset is None and not stop.asked:
-            dataset = yield from _build(library, config, folder, stop)
-    return dataset
-
-
-def dataset_name(library: Library, config: RunConfig) -> str:
-    """16 hex digits that differ wherever text, splitting, tokenizer or file format do."""
-    text = library.fingerprint(config.corpus, config.cleaning)
-    made_of = (text, config.tokenizer.model_dump_json(), str(VERSION))
-    return hashlib.sha256("\n".join(made_of).encode()).hexdigest()[:16]
-
-
-def _find(folder: Path, config: RunConfig, stop: StopToken) -> Stream:
-    """The data set if it stands, with the events that say so.
-
-    None where it must be built, with a notice where damage is why, or where `stop` was set before that was known.
+        The tokenizer; None where `stop` was set before it was trained.
     """
     started = time.perf_counter()
-    take_back(folder)
-    if not folder.exists():
-        return None
-    try:
-        dataset = read_dataset(folder, stop)
-        if load_tokenizer(dataset.tokenizer).vocab_size != dataset.vocab_size:
-            raise DamagedDatasetError(folder.name, "its tokenizer is another one's")
-    except StopRequested:
-        return None
-    except (DamagedDatasetError, DamagedRunError):
-        yield Notice(f"The data set {folder.name} was damaged and is built again.")
-        return None
-    yield TokenizerBuilt(config.tokenizer.kind, dataset.vocab_size, time.perf_counter() - started)
-    yield _built(dataset, reused=True, started=started)
-    return dataset
-
-
-def _build(library: Library, config: RunConfig, folder: Path, stop: StopToken) -> Stream:
-    """A new data set; None where `stop` was set, or the library is no longer the one that `folder` is named after."""
-    started = time.perf_counter()
-    building = folder.with_name(BUILDING + folder.name)
-    try:
-        with raising_disk_errors(folder):
-            building.mkdir()
-            learned = yield from _learn(library, config, building, stop)
-            if learned is None:
-                return None
-            counts = yield from _encode(library, config, learned.tokenizer, building, stop)
-            dataset = _describe(library, config, learned, counts, folder)
-            if stop.asked or dataset_name(library, config) != folder.name:
-                return None
-            write_whole(building / DESCRIPTION_FILE, dataset.to_json())
-            move_folder_into_place(building, folder)
-    except UnknownDocumentError:  # it was removed before its turn to be read came
-        if dataset_name(library, config) == folder.name:
-            raise
-        return None
-    finally:
-        shutil.rmtree(building, ignore_errors=True)
-    yield _built(dataset, reused=False, started=started)
-    return dataset
-
-
-def _learn(
-    library: Library, config: RunConfig, building: Path, stop: StopToken
-) -> Generator[Event, None, Learned | None]:
-    """Learn from the training text alone, so that validation measures what the model never met.
-
-    None where `stop` was set before the vocabulary was made.
-    """
-    started = time.perf_counter()
-    total = library.totals()
-    trainer = trainer_for(config.tokenizer, total.bytes, building / "learning.jsonl", stop)
+    total = library.totals(config.corpus)
+    trainer = trainer_for(config.tokenizer, total.bytes, folder / "learning.jsonl", stop)
     with closing(trainer):
         meter = Meter(total.characters)
-        for text in plain_texts(_passages(library, config, "train", stop)):
+        passages = until_stopped(library.passages("train", config.corpus, config.cleaning), stop)
+        for text in plain_texts(passages):
             trainer.add(text)
             if meter.advance(len(text)):
                 yield LearningProgress(meter.done, total.characters)
@@ -217,29 +51,9 @@ def _learn(
         tokenizer = None if stop.asked else trainer.finish()
     if tokenizer is None or stop.asked:
         return None
-    learned = Learned(tokenizer, save_tokenizer(tokenizer, building / TOKENIZER_FILE))
+    trained = TrainedTokenizer(tokenizer, save_tokenizer(tokenizer, folder / TOKENIZER_FILE))
     yield TokenizerBuilt(tokenizer.kind, tokenizer.vocab_size, time.perf_counter() - started)
-    return learned
-
-
-def _encode(
-    library: Library, config: RunConfig, tokenizer: Tokenizer, building: Path, stop: StopToken
-) -> Generator[Event, None, Counts]:
-    """Write the token file of each split, and count what is written."""
-    counts = Counts()
-    total = library.totals().characters
-    meter = Meter(total)
-    for split in SPLITS:
-        passages = _passages(library, config, split, stop)
-        with TokenFileWriter(token_path(building, split), token_dtype(tokenizer.vocab_size)) as writer:
-            batches = encode_passages(tokenizer, passages, min(BATCH_CHARACTERS, meter.stride))
-            for encoded in until_stopped(batches, stop):
-                writer.append(encoded.ids)
-                counts.add(encoded)
-                if meter.advance(encoded.characters) and not stop.asked:
-                    yield DatasetProgress(meter.done, total)
-        counts.tokens[split], counts.sha256[split] = writer.count, writer.sha256
-    return counts
+    return trained
 
 
 class Meter:
@@ -260,42 +74,3 @@ class Meter:
     def advance(self, size: int) -> bool:
         before, self._done = self._done, self._done + size
         return self._done // self.stride > before // self.stride
-
-
-def _passages(library: Library, config: RunConfig, split: Split, stop: StopToken) -> Iterator[Passage]:
-    return until_stopped(library.passages(split, config.corpus, config.cleaning), stop)
-
-
-def _describe(library: Library, config: RunConfig, learned: Learned, counts: Counts, folder: Path) -> Dataset:
-    return Dataset(
-        folder=folder,
-        train_tokens=counts.tokens["train"],
-        val_tokens=counts.tokens["val"],
-        vocab_size=learned.tokenizer.vocab_size,
-        dtype=token_dtype(learned.tokenizer.vocab_size),
-        has_conversations=library.has_conversations(),
-        documents=library.totals().documents,
-        characters=counts.characters,
-        bytes=counts.bytes,
-        split_by=library.split_by(config.corpus),
-        unknown_tokens=counts.unknown,
-        train_sha256=counts.sha256["train"],
-        val_sha256=counts.sha256["val"],
-        tokenizer_sha256=learned.sha256,
-    )
-
-
-def _built(dataset: Dataset, reused: bool, started: float) -> DatasetBuilt:
-    return DatasetBuilt(
-        dataset=dataset.name,
-        documents=dataset.documents,
-        train_tokens=dataset.train_tokens,
-        val_tokens=dataset.val_tokens,
-        vocab_size=dataset.vocab_size,
-        bytes_per_token=dataset.bytes_per_token,
-        unknown_share=dataset.unknown_share,
-        has_conversations=dataset.has_conversations,
-        split_by=dataset.split_by,
-        reused=reused,
-        seconds=time.perf_counter() - started,
-    )

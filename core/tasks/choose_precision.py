@@ -54,7 +54,7 @@ def choose_precision(
     context_length, training = config.model.context_length, config.training
     rows = min(training.batch_size, max(1, TRIAL_TOKENS // context_length))
     windows = Windows(context_length, training.window_overlap, rows)
-    x, y = batch_at(dataset.tokens("train"), training.seed, 0, 0, windows)
+    x, y = batch_at(dataset.tokens("train"), training.seed, 0, windows)
     batch = x[:, :TRIAL_TOKENS].to(device), y[:, :TRIAL_TOKENS].to(device)
 
     def step_in(precision: Precision) -> None:
@@ -68,7 +68,7 @@ def choose_precision(
         return None
     name, speed_up = measured
     remember(workspace, key, name)
-    yield Notice(_explanation(name, speed_up, device))
+    yield Notice(_explanation(name, speed_up, device), is_detail=True)
     return name
 
 

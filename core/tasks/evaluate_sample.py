@@ -7,7 +7,7 @@ from core.control import StopToken
 from core.errors import SampleMissingError
 from core.events import Event, QuestionAnswered, ReplyEnded, SampleEvaluated
 from core.runs.folder import Workspace
-from core.tasks.meadow import held_out_questions
+from core.sample.meadow import held_out_questions
 from core.tasks.open_model import OpenModel, open_model
 from core.tasks.reply import reply
 

@@ -14,7 +14,7 @@ from core.control import StopToken
 from core.corpus.library import Library
 from core.events import Event
 from core.runs.folder import Workspace
-from core.tasks.build_tokenizer import build_dataset
+from core.tasks.build_dataset import build_dataset
 from core.tokenizers.files import load_tokenizer
 from core.tokenizers.tokenizer import UNK, Tokenizer
 

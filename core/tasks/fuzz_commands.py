@@ -24,7 +24,8 @@ from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
 from core.tasks.open_model import open_model
 from core.tasks.reply import complete, reply
-from core.tasks.train_model import resume_run, train_model
+from core.tasks.resume_run import resume_run
+from core.tasks.train_model import train_model
 
 STORY, TALK, NEW = "story", "talk", "new"
 STEPS = 4

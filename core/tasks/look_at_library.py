@@ -3,7 +3,7 @@
 from collections.abc import Generator
 from dataclasses import dataclass
 
-from core.config.corpus import CleaningConfig
+from core.config.corpus import CleaningConfig, CorpusConfig
 from core.control import StopToken
 from core.corpus.clean import clean
 from core.corpus.difference import Span, differences
@@ -69,8 +69,10 @@ def list_documents(workspace: Workspace, stop: StopToken) -> Generator[Documents
     return False
 
 
-def count_corpus(workspace: Workspace, stop: StopToken) -> Generator[Event, None, CorpusTotals]:
-    """What the included documents amount to.
+def count_corpus(
+    workspace: Workspace, config: CorpusConfig, stop: StopToken
+) -> Generator[Event, None, CorpusTotals]:
+    """What the included documents amount to, of those that a run with these settings takes.
 
     Raises:
         WorkspaceError, DamagedLibraryError: The library cannot be used.
@@ -78,7 +80,7 @@ def count_corpus(workspace: Workspace, stop: StopToken) -> Generator[Event, None
     del stop  # one question
     yield from ()
     with Library(workspace.library) as library:
-        return library.totals()
+        return library.totals(config)
 
 
 def find_interrupted(workspace: Workspace, stop: StopToken) -> Generator[Event, None, Interrupted | None]:
@@ -133,8 +135,8 @@ def search_library(
         except (ReadOnlyWorkspaceError, DiskFullError):
             left = library.texts_to_index
             yield Notice(
-                f"Not searched, for nothing can be written here: {left:,} document{'s' * (left != 1)} "
-                "that an import left unindexed."
+                f"Nothing can be written here, so {left:,} document{'s' * (left != 1)} without an index "
+                f"{'was' if left == 1 else 'were'} not searched."
             )
         return [] if stop.asked else library.search(query)  # a later search is waiting
 

@@ -1,12 +1,12 @@
 """Writes the sample corpus into the workspace and imports it like any other files."""
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 from pathlib import Path
 
 from core.config.corpus import ImportConfig
 from core.control import StopToken
 from core.events import Event, FileWritten, ImportFinished
-from core.runs.files import raising_disk_errors, write_whole
+from core.files import raising_disk_errors, write_whole
 from core.runs.folder import Workspace
 from core.tasks.import_files import import_files
 
@@ -22,9 +22,11 @@ def make_sample(
         DiskFullError: There is no room for a file; those written before it stay.
         WorkspaceError: The folder cannot be made or written to.
     """
+    from core.sample.files import sample_files  # here: the window imports this module, not Pillow and PDFium
+
     workspace.prepare()
     paths: list[Path] = []
-    for name, content in _sample_files():
+    for name, content in sample_files():
         if stop.asked:
             break  # the import below ends at once, and says so
         path = workspace.sample / name
@@ -32,15 +34,6 @@ def make_sample(
         paths.append(path)
         yield FileWritten(path=str(path), bytes=len(content))
     return (yield from import_files(paths, config, workspace, stop))
-
-
-def _sample_files() -> Iterator[tuple[str, bytes]]:
-    from core.tasks.meadow import text_files  # written only when asked for: the window imports this module
-    from core.tasks.meadow_paper import paper_files  # at its start, and need not wait for Pillow and PDFium
-
-    for name, text in text_files():
-        yield name, text.encode()
-    yield from paper_files()
 
 
 def _write(path: Path, content: bytes) -> None:

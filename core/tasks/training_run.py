@@ -28,8 +28,9 @@ SAMPLE_SEARCH_TOKENS = 4096  # of the validation text, to find a question in
 def run_session(session: Session, stop: StopToken) -> Generator[Event, None, None]:
     """Train to the plan's end or until `stop` is set; `RunEnded` comes last.
 
-    A checkpoint follows every evaluation, and the step at which a run is stopped. An evaluation or sample that a
-    stop cuts off yields no event; a run that is resumed makes up for it before it takes the next step.
+    A checkpoint follows every evaluation, and the step at which a run is stopped; of several processes, the main one
+    alone evaluates and saves. An evaluation or sample that a stop cuts off yields no event; a run that is resumed makes
+    up for it before it takes the next step.
     """
     started = time.perf_counter()
     yield _prepared(session)
@@ -38,14 +39,20 @@ def run_session(session: Session, stop: StopToken) -> Generator[Event, None, Non
         complete = yield from _look_and_save(session, stop)
     saved_step = session.progress.step
     for done in train(
-        session.train_state, session.batch_at, session.training, session.plan, session.progress, stop
+        session.train_state,
+        session.batch_at,
+        session.training,
+        session.plan,
+        session.progress,
+        stop,
+        session.group,
     ):
         yield done
         if _evaluation_is_due(session):
             complete = yield from _look_and_save(session, stop)
             saved_step = done.step
     step = session.progress.step
-    if saved_step < step:
+    if saved_step < step and session.group.is_main:
         yield _save_unevaluated(session)
     reason = "finished" if complete and step >= session.plan.steps else "stopped"
     yield RunEnded(session.folder.name, step, reason, session.best_val_loss, time.perf_counter() - started)
@@ -70,6 +77,8 @@ def _look_and_save(session: Session, stop: StopToken) -> Generator[Event, None, 
     Returns:
         False where it was cut off.
     """
+    if not session.group.is_main:
+        return True
     evaluated = _evaluated(session, stop)
     sample = _sample(session, stop) if evaluated and session.training.sample_tokens else None
     if evaluated is None or (session.training.sample_tokens and sample is None):

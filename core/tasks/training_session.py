@@ -15,6 +15,7 @@ from core.config.run import RunConfig
 from core.config.toml import checked
 from core.config.training import TrainingConfig
 from core.control import StopToken
+from core.distributed import ONE_PROCESS, ProcessGroup
 from core.errors import BadSettingError, CompileFailedError, DeviceMissingError, RunFinishedError
 from core.events import Event, Notice
 from core.model.memory import check_memory_to_train
@@ -46,6 +47,7 @@ class Session:
     progress: Progress
     best_val_loss: float | None = None
     best_step: int | None = None
+    group: ProcessGroup = ONE_PROCESS
 
     def __post_init__(self) -> None:
         """Open what lies in other files now: a run that has begun finds nothing of it missing."""
@@ -81,8 +83,8 @@ class Session:
         return hash_file(self.folder.tokenizer)
 
     def batch_at(self, seen: int) -> Batch:
-        """The batch of the forward pass that comes after so many windows, on the model's device."""
-        x, y = batch_at(self.train_tokens, self.training.seed, seen, 0, self.windows)
+        """This process's part of the forward pass that comes after so many windows, on the model's device."""
+        x, y = batch_at(self.train_tokens, self.training.seed, seen, self.windows, self.group)
         return x.to(self.device), y.to(self.device)
 
     def val_batches(self) -> Iterator[Batch]:
@@ -92,9 +94,17 @@ class Session:
 
 
 def open_session(
-    workspace: Workspace, folder: RunFolder, config: RunConfig, dataset: Dataset, stop: StopToken
+    workspace: Workspace,
+    folder: RunFolder,
+    config: RunConfig,
+    dataset: Dataset,
+    stop: StopToken,
+    group: ProcessGroup = ONE_PROCESS,
 ) -> Generator[Event, None, Session | None]:
     """Put a run together, from its last checkpoint where it has one.
+
+    Args:
+        group: This process among those that train the run together.
 
     Returns:
         The run, or None where `stop` was set before it was known how to compute it.
@@ -106,37 +116,47 @@ def open_session(
     device = choose_device(config.training.device)
     if device is None:
         raise DeviceMissingError(config.training.device)
-    tokenizer = load_tokenizer(folder.tokenizer)
     training = config.training
     check_memory_to_train(
-        config.model, tokenizer.vocab_size, training.batch_size, training.precision != "float32", device
+        config.model, dataset.vocab_size, training.batch_size, training.precision != "float32", device
     )
     if dataset.val_tokens < 2:
         yield Notice(
-            "There is too little text to keep some apart: the run is measured on its own training text."
+            "There is too little text for a validation split: the run is evaluated on its training text."
         )
-    if pointed_step(folder, "last") is None:
-        plan = new_plan(config, dataset, Progress())
-        model = Transformer(config.model, tokenizer.vocab_size, config.training.seed).to(device)
-        precision = yield from choose_precision(model, config, dataset, workspace, stop)
-        if precision is None:
-            return None
-        train_state = _train_state(model, config, precision)
-        session: Session | None = Session(
-            folder, config, dataset, tokenizer, model, train_state, plan, Progress()
-        )
-    else:
-        session = yield from _restored(workspace, folder, config, dataset, device, stop)
-    warmup = training.warmup_steps
-    if session is not None and session.plan.start is None and session.plan.steps <= warmup:
+    put_together = _begun if pointed_step(folder, "last") is None else _restored
+    session = yield from put_together(workspace, folder, config, dataset, device, stop)
+    if session is None:
+        return None
+    session.group = group
+    if session.plan.start is None and session.plan.steps <= training.warmup_steps:
         yield Notice(
-            f"The warm-up of {warmup:,} steps is as long as the run of {session.plan.steps:,} or "
-            "longer: the learning rate only rises, and never reaches its height."
+            f"The warm-up of {training.warmup_steps:,} steps is as long as the run of {session.plan.steps:,} or "
+            "longer, so the learning rate never reaches its peak."
         )
-    if session is not None and config.training.compile:
-        yield Notice("The model is being compiled, which can take minutes; a stop is noticed after that.")
+    if training.compile:
+        yield Notice("Compiling the model, which can take minutes; a stop takes effect after that.")
         _compile(session)
     return session
+
+
+def _begun(
+    workspace: Workspace,
+    folder: RunFolder,
+    config: RunConfig,
+    dataset: Dataset,
+    device: torch.device,
+    stop: StopToken,
+) -> Generator[Event, None, Session | None]:
+    """A run before its first step, on this device."""
+    tokenizer = load_tokenizer(folder.tokenizer)
+    plan = new_plan(config, dataset, Progress())
+    model = Transformer(config.model, tokenizer.vocab_size, config.training.seed).to(device)
+    precision = yield from choose_precision(model, config, dataset, workspace, stop)
+    if precision is None:
+        return None
+    train_state = _train_state(model, config, precision)
+    return Session(folder, config, dataset, tokenizer, model, train_state, plan, Progress())
 
 
 def _compile(session: Session) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from core.batches.dataset import DESCRIPTION_FILE
-from core.runs.files import rename
+from core.files import rename
 from core.runs.folder import Workspace
 
 DAY_SECONDS = 86_400.0
@@ -33,11 +33,12 @@ class Removal:
 
     def __str__(self) -> str:
         several = len(self.names) > 1
+        sets, them, they_were, they_are = (
+            ("sets", "them", "they were", "They are") if several else ("set", "it", "it was", "It is")
+        )
         return (
-            f"The data {'sets' if several else 'set'} {', '.join(self.names)} ({_megabytes(self.bytes)})"
-            f" {'belong' if several else 'belongs'} to no run and {'were' if several else 'was'} not used for a day,"
-            f" and so {'were' if several else 'was'} removed. For another day"
-            f" {'each' if several else 'it'} comes back by itself where a run needs it."
+            f"Removed the data {sets} {', '.join(self.names)} ({_megabytes(self.bytes)}): no run uses {them}, and "
+            f"{they_were} not used for a day. {they_are} restored automatically if needed within another day."
         )
 
 

@@ -2,11 +2,11 @@
 
 import hashlib
 import json
-import os
 from pathlib import Path
 from typing import Any
 
 from core.errors import DamagedRunError
+from core.files import write_whole
 from core.tokenizers.bpe import BYTE_OF_LETTER, BpeTokenizer
 from core.tokenizers.char import CharTokenizer
 from core.tokenizers.tokenizer import ROLES, SPECIALS, Tokenizer
@@ -20,6 +20,9 @@ def save_tokenizer(tokenizer: Tokenizer, path: Path) -> str:
 
     Returns:
         The SHA-256 of what was written, in hexadecimal.
+
+    Raises:
+        DiskFullError, WorkspaceError: The old file stays.
     """
     record = {
         "format": FORMAT,
@@ -29,12 +32,7 @@ def save_tokenizer(tokenizer: Tokenizer, path: Path) -> str:
         "merges": tokenizer.merges,
     }
     content = json.dumps(record, ensure_ascii=False).encode()
-    part = path.with_name(path.name + ".part")
-    with part.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    part.replace(path)
+    write_whole(path, content)
     return hashlib.sha256(content).hexdigest()
 
 

@@ -4,8 +4,9 @@ A vocabulary is `<pad> <unk> <bos> <eos>` as ids 0 to 3, then what the tokenizer
 """
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +21,7 @@ MARKERS = re.compile(r"(<\|user\|>|<\|assistant\|>|<eos>)")
 IdArray = NDArray[np.int64]
 
 
-class Tokenizer(Protocol):
+class Tokenizer(ABC):
     """Text to ids and back. Ids are positions in `tokens`.
 
     In `encode`, strings such as `<eos>` are ordinary text; only `encode_marked` reads them as tokens.
@@ -31,17 +32,17 @@ class Tokenizer(Protocol):
     tokens: tuple[str, ...]  # as they are written in the file: specials, learned tokens, roles
     merges: tuple[tuple[str, str], ...] = ()
 
+    @abstractmethod
     def encode_all(self, texts: Sequence[str]) -> list[IdArray]:
         """The ids of many texts at once, which is faster than one after the other."""
-        ...
 
+    @abstractmethod
     def token_bytes(self, token_id: int) -> bytes:
         """The UTF-8 bytes that a token stands for, perhaps a part of a character; none for a special token."""
-        ...
 
+    @abstractmethod
     def unknown(self, text: str) -> tuple[str, ...]:
         """The characters or words of `text` that become `<unk>`, each once, in order of appearance."""
-        ...
 
     @property
     def vocab_size(self) -> int:

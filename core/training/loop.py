@@ -17,6 +17,7 @@ from torch.optim import Optimizer
 
 from core.config.training import TrainingConfig
 from core.control import StopRequested, StopToken
+from core.distributed import ONE_PROCESS, ProcessGroup
 from core.errors import TrainingDivergedError
 from core.events import StepDone
 from core.training.interruption import interruptible
@@ -67,26 +68,27 @@ def train(
     plan: Plan,
     progress: Progress,
     stop: StopToken,
+    group: ProcessGroup = ONE_PROCESS,
 ) -> Generator[StepDone, None, None]:
     """Take optimizer steps until `progress.step` is `plan.steps`, yielding an event after each.
 
-    Everything random in a step (its batch, its dropout) is a function of the seed and the step's number, so
-    a run that is stopped and resumed takes the very steps it would have taken. A step in which `stop` is set is
-    dropped whole: it changes no weight and is not counted.
+    Everything random in a step (its batch, its dropout) is a function of the seed, the step's number and the
+    process's rank, so a run that is stopped and resumed takes the very steps it would have taken. A step in which
+    `stop` is set is dropped whole: it changes no weight and is not counted.
 
     Raises:
         TrainingDivergedError: A loss or gradient is not finite; the weights are those of the step before.
     """
     model, optimizer = train_state.model, train_state.optimizer
     model.train()
-    while progress.step < plan.steps and not stop.asked:
+    while progress.step < plan.steps and not group.should_stop(stop):
         started = time.perf_counter()
         step, passes = progress.step, config.gradient_accumulation_steps
         learning_rate = learning_rate_at(step, config, plan.steps, plan.start)
         set_learning_rate(optimizer, learning_rate)
         batches = [batch_at(progress.windows + number * config.batch_size) for number in range(passes)]
         try:
-            loss, grad_norm = finite_gradients(train_state, batches, config, step, stop)
+            loss, grad_norm = finite_gradients(train_state, batches, config, step, stop, group)
         except StopRequested:
             optimizer.zero_grad(set_to_none=True)
             return
@@ -112,7 +114,12 @@ def train(
 
 
 def finite_gradients(
-    train_state: TrainState, batches: Sequence[Batch], config: TrainingConfig, step: int, stop: StopToken
+    train_state: TrainState,
+    batches: Sequence[Batch],
+    config: TrainingConfig,
+    step: int,
+    stop: StopToken,
+    group: ProcessGroup = ONE_PROCESS,
 ) -> tuple[float, float]:
     """Leave clipped gradients in the model; give the loss and the gradient's norm before clipping.
 
@@ -125,8 +132,8 @@ def finite_gradients(
     """
     model, optimizer, precision = train_state.model, train_state.optimizer, train_state.precision
     while True:
-        seed_dropout(config.seed, step)
-        loss = accumulate_gradients(model, batches, precision, stop)
+        seed_dropout(config.seed, step, group)
+        loss = accumulate_gradients(model, batches, precision, group.stop_within_step(stop))
         precision.scaler.unscale_(optimizer)
         grad_norm = clip_grad_norm_(model.parameters(), config.max_grad_norm or math.inf).item()
         if math.isfinite(loss) and math.isfinite(grad_norm):
@@ -159,6 +166,8 @@ def accumulate_gradients(
     return loss.item()
 
 
-def seed_dropout(seed: int, step: int, rank: int = 0) -> None:
-    """Set torch's random state for one step: what is dropped depends on nothing but these three numbers."""
-    torch.manual_seed(int(np.random.SeedSequence((seed, step, rank)).generate_state(1, np.uint64)[0] >> 1))
+def seed_dropout(seed: int, step: int, group: ProcessGroup = ONE_PROCESS) -> None:
+    """Set torch's random state for one step: what is dropped depends on nothing but seed, step and rank."""
+    torch.manual_seed(
+        int(np.random.SeedSequence((seed, step, group.rank)).generate_state(1, np.uint64)[0] >> 1)
+    )

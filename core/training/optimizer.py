@@ -1,4 +1,4 @@
-"""AdamW (System A) and Adam (System B), with their state as named tensors that safetensors can hold."""
+"""AdamW, and Adam for the teaching transformer, with their state as named tensors that safetensors can hold."""
 
 from torch import Tensor, nn
 from torch.optim import Adam, AdamW, Optimizer

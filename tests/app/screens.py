@@ -89,7 +89,7 @@ def train():
 
 def train_running():
     tab = train()
-    tab.show_started()
+    tab.show_started("second")
     tab.show_events([prepared(), evaluated(0), step(1), step(2), evaluated(2, 2.2)])
     return tab
 

@@ -90,7 +90,7 @@ def test_nothing_moves_when_files_are_read(show, size):
 def test_nothing_moves_when_a_run_starts(show):
     tab = show(screens.train)
     before = places(tab, tab.chooser)
-    tab.show_started()
+    tab.show_started("second")
     assert moved(before, places(tab, tab.chooser)) == []
 
 

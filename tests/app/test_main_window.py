@@ -12,21 +12,23 @@ from PySide6.QtWidgets import QComboBox, QFileDialog
 
 from app.application import CrashHook, failure_box, has_display, run
 from app.errors import DEFECT
-from app.first_run import FirstRun
+from app.first_run import STEPS, FirstRun
+from app.jobs import job as job_module
 from app.main_window import MainWindow
 from app.settings import WindowSettings
-from core.config.corpus import CleaningConfig
+from core.config.corpus import CleaningConfig, CorpusConfig
 from core.config.presets import DEFAULT_PRESET, preset_run
+from core.config.run import RunConfig
 from core.corpus.duplicates import digest_text
 from core.corpus.library import Library
 from core.corpus.reading import Digested
 from core.documents.document import Document
 from core.errors import NoDisplayError
-from core.events import FileReading, ImportFinished
+from core.events import FileReading, ImportFinished, RunEnded
 from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
+from core.sample.meadow import held_out_questions
 from core.system_errors import WorkspaceError
-from core.tasks.meadow import held_out_questions
 
 
 @pytest.fixture
@@ -227,6 +229,21 @@ def stuck(window):
     may_end.set()
 
 
+@pytest.fixture
+def stuck_in_open_window(window, monkeypatch):
+    """The same, where Stop was pressed in a window that stays open."""
+    monkeypatch.setattr(job_module, "STOP_TIMEOUT_MS", 20)
+    may_end = threading.Event()
+
+    def hangs(stop):
+        yield 0
+        may_end.wait(20)
+
+    window.queues.start("training", hangs).stop()
+    yield may_end
+    may_end.set()
+
+
 def test_a_window_that_waits_for_a_step_can_be_closed_now(qtbot, window, stuck):
     assert window.isVisible()
     assert not window.close()
@@ -234,6 +251,65 @@ def test_a_window_that_waits_for_a_step_can_be_closed_now(qtbot, window, stuck):
     qtbot.mouseClick(button(window, "now"), Qt.MouseButton.LeftButton)
     assert not window.isVisible()
     assert "training" in window.queues.at_work()  # `run` looks at it
+
+
+def test_a_run_that_is_stopped_for_closing_says_so(qtbot, workspace):
+    window, may_end = MainWindow(workspace), threading.Event()
+
+    def hangs(workspace, name, config, stop):
+        yield 0
+        may_end.wait(20)
+        return RunEnded(name, 0, "stopped", None, 0.0)
+
+    window.train._train_model = hangs
+    window.train.start("run", RunConfig())
+    window.stop_and_close()
+    assert window.train_tab.head.status.text().startswith("Stopping…")
+    may_end.set()
+    qtbot.waitUntil(lambda: not window.queues.active())
+    leave(qtbot, window)
+
+
+def test_closing_offers_to_close_now_where_a_step_does_not_end(qtbot, workspace, monkeypatch):
+    monkeypatch.setattr(job_module, "STOP_TIMEOUT_MS", 20)
+    window, may_end = MainWindow(workspace), threading.Event()
+    window.show()
+
+    def hangs(stop):
+        yield 0
+        may_end.wait(20)
+
+    window.queues.start("training", hangs)
+    window.stop_and_close()
+    qtbot.waitUntil(lambda: window.question is not None)
+    assert "loses nothing that is saved" in window.question.informativeText()
+    may_end.set()
+    qtbot.waitUntil(lambda: not window.isVisible())  # it has stopped after all
+    leave(qtbot, window)
+
+
+def test_a_run_that_did_not_stop_in_time_can_be_left_from_its_stop_button(
+    qtbot, window, stuck_in_open_window
+):
+    qtbot.waitUntil(lambda: window.queues.overdue() == ["training"])
+    assert window.question is None  # nobody asked to close
+    window.train_tab.leave_requested.emit()
+    qtbot.mouseClick(button(window, "now"), Qt.MouseButton.LeftButton)
+    assert not window.isVisible()
+
+
+def test_closing_while_a_run_does_not_stop_offers_to_close_now_at_once(qtbot, window, stuck_in_open_window):
+    qtbot.waitUntil(lambda: window.queues.overdue() == ["training"])
+    window.close()
+    assert button(window, "now")
+
+
+def test_the_offer_goes_when_the_run_has_stopped_after_all(qtbot, window, stuck_in_open_window):
+    qtbot.waitUntil(lambda: window.queues.overdue() == ["training"])
+    window.train_tab.leave_requested.emit()
+    stuck_in_open_window.set()
+    qtbot.waitUntil(lambda: window.question is None)
+    assert window.isVisible()
 
 
 def test_waiting_on_keeps_the_window_until_the_step_has_ended(qtbot, window, stuck):
@@ -280,6 +356,7 @@ def test_asked_from_outside_an_idle_window_closes_at_once(window):
 class FakeCorpus(QObject):
     cleaning = CleaningConfig(ligatures=False)
     sample_imported = Signal(object)
+    sample_failed = Signal()
 
     def add_sample(self):
         self.sample_imported.emit(ImportFinished(7, 0, 0, 0, 0, 1.0))
@@ -313,7 +390,52 @@ def test_the_sample_leads_to_training_with_the_default_preset(qtbot, tour):
         tour.first_run.begin()
     name, run = tour.train.started
     assert (name, run.cleaning) == ("first", CleaningConfig(ligatures=False))
-    assert run.model_copy(update={"cleaning": CleaningConfig()}) == preset_run(DEFAULT_PRESET)
+    defaults = {"cleaning": CleaningConfig(), "corpus": CorpusConfig()}
+    assert run.model_copy(update=defaults) == preset_run(DEFAULT_PRESET)
+
+
+def test_the_sample_is_trained_on_alone(tour, workspace):
+    tour.first_run.begin()
+    assert tour.train.started[1].corpus == CorpusConfig(folder=str(workspace.sample))
+
+
+def test_the_way_through_the_sample_has_three_named_steps(tour):
+    reached = []
+    tour.first_run.step_reached.connect(reached.append)
+    tour.first_run.begin()
+    tour.train.run_ended.emit("first", "finished")
+    assert [STEPS[place] for place in reached] == ["Read the documents", "Train", "Chat"]
+
+
+def test_another_run_that_trains_keeps_the_sample_waiting_and_says_so(qtbot, tour):
+    tour.train.active = True
+    with qtbot.waitSignals([tour.first_run.left, tour.first_run.refused]):
+        tour.first_run.begin()
+    assert not hasattr(tour.train, "started")
+
+
+@pytest.mark.parametrize("reason", ["stopped", "failed"])
+def test_the_steps_go_where_training_comes_to_no_good_end(qtbot, tour, reason):
+    tour.first_run.begin()
+    with qtbot.waitSignal(tour.first_run.left):
+        tour.train.run_ended.emit("first", reason)
+
+
+def test_the_steps_go_where_the_sample_cannot_be_read(qtbot, tour):
+    with qtbot.waitSignal(tour.first_run.left):
+        tour.corpus.sample_failed.emit()
+
+
+def test_the_steps_stand_beside_the_tabs_until_the_chat_is_left(window):
+    assert not window.sample_steps.isVisible()
+    window.first_run.step_reached.emit(1)
+    assert window.sample_steps.isVisible()
+    assert window.sample_steps.accessibleName() == "Step 2 of 3: Train"
+    window.tabs.setCurrentIndex(2)
+    window.first_run.step_reached.emit(2)
+    assert window.sample_steps.isVisible()
+    window.tabs.setCurrentIndex(0)
+    assert not window.sample_steps.isVisible()
 
 
 def test_a_finished_sample_run_leads_to_the_chat_with_a_question(qtbot, tour):
@@ -429,3 +551,12 @@ def test_a_tick_walks_over_no_runs(qtbot, window, workspace, monkeypatch):
     window.corpus.library.include([1], False)
     qtbot.waitUntil(lambda: window.train_tab.empty_corpus.isVisibleTo(window.train_tab))
     assert walks == []
+
+
+def test_the_button_where_training_ends_opens_that_model_in_the_chat(qtbot, window, monkeypatch):
+    opened = []
+    monkeypatch.setattr(window.chat, "open", lambda name, prompt: opened.append((name, prompt)))
+    window.tabs.setCurrentIndex(1)
+    window.train_tab.chat_requested.emit("meadow")
+    assert opened == [("meadow", "")]
+    assert window.tabs.currentWidget() is window.chat_tab

@@ -11,7 +11,7 @@ from PySide6.QtGui import Qt
 from PySide6.QtWidgets import QApplication, QLabel, QMessageBox, QTextEdit, QToolTip
 
 from app.application import failure_box
-from app.main_window import STILL_AT_WORK, MainWindow
+from app.main_window import MainWindow
 from app.tabs.chat.conversation import Turn
 from app.tabs.corpus.dialogs import FieldsDialog, PasswordDialog
 from app.tabs.corpus.opening import OpeningQuestion, risky_files
@@ -84,7 +84,7 @@ def test_no_label_of_a_dialog_guesses_a_format(qtbot, window, tmp_path, hostile)
     box = failure_box(WorkspaceError(hostile, hostile))
     qtbot.addWidget(box)
     window.menus.about_requested.emit()
-    window._ask(*STILL_AT_WORK)
+    window._ask(leaving=False)
     dialogs = [
         FieldsDialog(["/a"], fields, window),
         PasswordDialog(["/a", "/b"], window),

@@ -10,7 +10,7 @@ from core.config.toml import with_settings
 from core.corpus.library import Library
 from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
-from core.tasks.meadow import held_out_questions
+from core.sample.meadow import held_out_questions
 from tests.app.test_main_window import leave
 
 STEPS = 4

@@ -7,7 +7,7 @@ import sys
 import core
 
 MODULES = sorted(module.name for module in pkgutil.walk_packages(core.__path__, "core."))
-LIGHT_ROOMS = ("core.config", "core.documents", "core.corpus", "core.tokenizers")
+LIGHT_ROOMS = ("core.config", "core.documents", "core.corpus", "core.tokenizers", "core.sample")
 LIGHT_FILES = (
     "core.events",
     "core.errors",

@@ -133,7 +133,7 @@ def test_a_preset_is_chosen_by_name(filled, records):
 def test_people_read_sentences_in_place_of_json(filled, run_file, command):
     code, out, _ = command("train", run_file, "--name", "a", "--workspace", filled.root)
     assert code == 0
-    assert "Run 'a' begins: 4,832 parameters" in out
+    assert "Run 'a' starts: 4,832 parameters" in out
     assert "Run 'a' finished at step 6" in out
     assert "{" not in out
 
@@ -204,9 +204,16 @@ def test_every_setting_is_listed_with_its_default_and_limits(records):
     assert code == 0
     by_name = {row["name"]: row for row in rows}
     assert by_name["training.max_steps"]["default"] == 1000
-    assert by_name["training.max_steps"]["limits"] == "≥ 1 ≤ 1e+08 steps"
-    assert by_name["model.dropout"]["limits"] == "≥ 0 < 1"
+    assert by_name["training.max_steps"]["limits"] == "≥ 1, ≤ 100,000,000"
+    assert by_name["model.dropout"]["limits"] == "≥ 0, < 1"
     assert by_name["model.norm"]["limits"] == "pre | post | none"
+    assert by_name["sampling.seed"]["default"] is None
+
+
+def test_people_read_that_a_seed_is_random(command):
+    _, out, _ = command("settings")
+    [line] = [line for line in out.splitlines() if line.startswith("sampling.seed")]
+    assert line.split()[1] == "random"
 
 
 def test_a_run_writes_as_a_stream_of_tokens(trained, records):

@@ -17,7 +17,8 @@ from core.corpus.library import Library
 from core.events import CheckpointSaved, DatasetBuilt, StepDone
 from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
-from core.tasks.train_model import resume_run, train_model
+from core.tasks.resume_run import resume_run
+from core.tasks.train_model import train_model
 
 WORKSPACES = Path(__file__).parents[1] / "workspaces"
 

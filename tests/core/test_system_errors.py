@@ -34,7 +34,7 @@ def test_only_a_question_of_permissions_is_answered_with_permissions(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("number", "told"), [(errno.ENOSPC, "The disk is full"), (errno.EDQUOT, "Your share of the disk (quota)")]
+    ("number", "told"), [(errno.ENOSPC, "The disk is full"), (errno.EDQUOT, "Your disk quota")]
 )
 def test_no_room_and_a_used_up_quota_are_told_as_such(tmp_path, number, told):
     for error in (workspace_error(tmp_path, refusal(number)), system_error(refusal(number, "a.txt"))):

@@ -18,7 +18,7 @@ CheckStateRole, ForegroundRole = Qt.ItemDataRole.CheckStateRole, Qt.ItemDataRole
 TextAlignmentRole, ToolTipRole = Qt.ItemDataRole.TextAlignmentRole, Qt.ItemDataRole.ToolTipRole
 AccessibleTextRole = Qt.ItemDataRole.AccessibleTextRole
 
-# The states that only the window knows: the ledger has rows for files that came to an end.
+# The states that only the window knows: the library has rows for files that came to an end.
 QUEUED, READING, RECOGNIZING = "queued", "reading", "ocr"
 UNFINISHED = frozenset((QUEUED, READING, RECOGNIZING))
 WITH_TEXT = frozenset(("done", "warning"))

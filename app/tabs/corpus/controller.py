@@ -15,6 +15,7 @@ from app.jobs.job import Job, OpenStream
 from app.jobs.job_queue import JobQueues
 from app.settings import WindowSettings
 from app.tabs.corpus.import_options import read_config
+from app.tabs.corpus.import_progress import ImportReport
 from app.tabs.corpus.library_controller import LibraryController
 from app.tabs.corpus.preview_controller import PreviewController, SearchController
 from app.tabs.corpus.reread_controller import RereadController
@@ -56,11 +57,13 @@ class CorpusController(QObject):
     Signals:
         imported: An import came to its end (`ImportFinished`), whole or cancelled.
         sample_imported: The same, for the sample corpus alone.
+        sample_failed: The sample corpus could not be written or read; why is said in the tab.
         changed: The corpus may hold other text than before.
     """
 
     imported = Signal(object)
     sample_imported = Signal(object)
+    sample_failed = Signal()
     changed = Signal()
 
     def __init__(
@@ -77,12 +80,13 @@ class CorpusController(QObject):
         self._tasks = tasks
         self._jobs: list[Job] = []  # the import that runs, and those that wait behind it
         self._pump = EventPump(self)
-        self._said: list[str] = []  # the sentences of this import, so that a later one hides no earlier one
+        self._report = ImportReport()  # of the imports since none was under way
         self.library = LibraryController(tab, workspace, queues, self)
         self.preview = PreviewController(tab, workspace, queues, settings, self)
         self.search = SearchController(tab, workspace, queues, self)
         self._reread = RereadController(tab, self.library, self.read_again, self)
         self.watch = WatchController(tab, workspace, queues, settings, self)
+        self._show_action = QAction("&Show them", self, toolTip="Show only these files in the table")
         self._go_on_action = QAction("&Go on", self, toolTip="Read the files that are left")
         self._forget_action = QAction("&Forget", self, toolTip="Leave them; what was read stays")
         self._connect()
@@ -129,6 +133,7 @@ class CorpusController(QObject):
         """Write the sample corpus and read it."""
         job = self._start(partial(self._tasks.sample, self._workspace, self._tab.import_config()))
         job.ended.connect(self.sample_imported)
+        job.failed.connect(self.sample_failed)
 
     def _start(self, open_stream: OpenStream) -> Job:
         job = self._queues.start(QUEUE, open_stream)
@@ -140,7 +145,7 @@ class CorpusController(QObject):
         if len(self._jobs) > 1:
             self._tab.strip.show_waiting(len(self._jobs) - 1)
         else:
-            self._said.clear()
+            self._report = ImportReport()
             self._tab.banner.hide()
             self._tab.strip.show_begun(0)
         return job
@@ -155,14 +160,15 @@ class CorpusController(QObject):
     @Slot(list)
     def _show_events(self, events: list[Event]) -> None:
         self._tab.show_events(events)
-        for event in events:
-            if isinstance(event, Notice):
-                self._say(event.text)
+        self._report.show_events(events)
+        if any(isinstance(event, Notice) for event in events):
+            self._show_report()
 
     @Slot(object)
     def _finish(self, finished: ImportFinished) -> None:
         self._end()
-        self._say(summary_of(finished))
+        self._report.count(finished)
+        self._show_report()
         self.imported.emit(finished)
 
     @Slot(object)
@@ -179,10 +185,17 @@ class CorpusController(QObject):
         if self._jobs:
             self._tab.strip.show_begun(len(self._jobs) - 1)
 
-    def _say(self, sentence: str) -> None:
-        if sentence and sentence not in self._said:
-            self._said.append(sentence)
-            self._tab.banner.show_notice(" ".join(self._said))
+    def _show_report(self) -> None:
+        if not self._report.text or self._reread.is_asking:
+            return
+        if self._report.paths and not self._jobs:
+            self._tab.banner.show_offer(self._report.text, [self._show_action])
+        else:
+            self._tab.banner.show_notice(self._report.text)
+
+    @Slot()
+    def _show_reported(self) -> None:
+        self._tab.documents.show_last_import(self._report.paths)
 
     @Slot(object)
     def _offer_to_go_on(self, found: Interrupted | None) -> None:
@@ -224,26 +237,13 @@ class CorpusController(QObject):
         self._tab.add_requested.connect(self.add)
         self._tab.pause_requested.connect(self._pause)
         self._tab.cancel_requested.connect(self.stop)
+        self._show_action.triggered.connect(self._show_reported)
         self._go_on_action.triggered.connect(self._go_on)
         self._forget_action.triggered.connect(self._forget)
         self._queues.busy_changed.connect(self._follow_queue)
         self.library.changed.connect(self.changed)
         self.search.searched.connect(self.preview.search)
         self.watch.files_changed.connect(self.add)
-
-
-def summary_of(finished: ImportFinished) -> str:
-    """What a user should look at after an import; nothing if every file went in."""
-    counts: tuple[tuple[int, str], ...] = (
-        (finished.failed, "could not be read"),
-        (finished.unsupported, "not supported"),
-        (finished.duplicates, "already there"),
-        (finished.cancelled, "cancelled"),
-    )
-    parts = [f"{count:,} {what}" for count, what in counts if count]
-    if not parts:
-        return ""
-    return f"{finished.done:,} read, {', '.join(parts)}. The Note column says why."
 
 
 class EventPump(QObject):

@@ -1,6 +1,7 @@
 """What is asked before files are read again: their password, or which of their fields are text."""
 
 from collections.abc import Sequence
+from pathlib import PurePath
 
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QCheckBox, QDialog, QDialogButtonBox, QLineEdit, QVBoxLayout, QWidget
@@ -8,17 +9,19 @@ from PySide6.QtWidgets import QCheckBox, QDialog, QDialogButtonBox, QLineEdit, Q
 from app.widgets.controls import scrolled
 from app.widgets.label import Label, without_mnemonic
 from app.widgets.theme import LARGE, MEDIUM, SMALL, TINY, set_role
+from core.events import FileImported
 from core.tasks.reading_choices import TextField
 
 _WIDTH_PX = 460
 _LONGEST_EXAMPLE = 120
+_MOST_NAMED = 5  # files
 
 
 class PasswordDialog(QDialog):
-    """Asks for the password of some files.
+    """Asks for the password of some files, until all of them are open or the user gives up.
 
     Signals:
-        given: The paths, and the password.
+        given: The paths of the files that are still locked, and the password to try.
     """
 
     given = Signal(list, str)
@@ -28,27 +31,66 @@ class PasswordDialog(QDialog):
         self._paths = list(paths)
         self.setWindowTitle("Give password")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        files = f"{len(paths):,} locked files" if len(paths) > 1 else "the locked file"
+        self._locked: list[str] = []  # as far as the reading that is under way has come
+        self.question = Label(objectName="passwordQuestion", wordWrap=True)
+        self.answer = Label(objectName="passwordAnswer", wordWrap=True, visible=False)
         self.edit = QLineEdit(objectName="passwordEdit", echoMode=QLineEdit.EchoMode.Password)
         self.edit.setAccessibleName("Password")
         self.edit.setToolTip("Used for this reading only, and never kept")
         self.edit.textChanged.connect(self._allow)
         self.buttons = _buttons(self, "Read")
         layout = _column(self)
-        layout.addWidget(Label(f"Password for {files}:", buddy=self.edit))
+        self.question.setBuddy(self.edit)
+        layout.addWidget(self.question)
         layout.addWidget(self.edit)
+        layout.addWidget(self.answer)
         layout.addWidget(_muted("It is used for this reading only, and never kept."))
         layout.addWidget(self.buttons)
-        self.accepted.connect(self._give)
+        self._ask()
+
+    @Slot()
+    def accept(self) -> None:
+        """Have the password tried. The dialog closes once every file is open."""
+        if not self.edit.text() or not self.edit.isEnabled():
+            return
+        self._locked = []
+        self.edit.setEnabled(False)
+        self._say(f"Reading {_named(self._paths)}…", "muted")
         self._allow()
+        self.given.emit(self._paths, self.edit.text())
+
+    @Slot(list)
+    def show_events(self, events: Sequence[object]) -> None:
+        """Follow the import that tries the password."""
+        ended = [event for event in events if isinstance(event, FileImported)]
+        self._locked += [event.path for event in ended if event.state == "encrypted"]
+
+    @Slot()
+    def show_end(self) -> None:
+        """The password was tried on every file."""
+        if not self._locked:
+            super().accept()
+            return
+        self._paths = self._locked
+        self.edit.setEnabled(True)
+        self._ask()
+        self._say(f"The password is wrong for {_named(self._paths)}.", "error")
+        self.edit.selectAll()
+        self.edit.setFocus()
+
+    def _ask(self) -> None:
+        self.question.setText(f"Password for {_named(self._paths)}:")
+        self._allow()
+
+    def _say(self, sentence: str, role: str) -> None:
+        set_role(self.answer, role)
+        self.answer.setText(sentence)
+        self.answer.show()
 
     @Slot()
     def _allow(self) -> None:
-        self.buttons.button(QDialogButtonBox.StandardButton.Ok).setEnabled(bool(self.edit.text()))
-
-    @Slot()
-    def _give(self) -> None:
-        self.given.emit(self._paths, self.edit.text())
+        may = bool(self.edit.text()) and self.edit.isEnabled()
+        self.buttons.button(QDialogButtonBox.StandardButton.Ok).setEnabled(may)
 
 
 class FieldsDialog(QDialog):
@@ -102,6 +144,14 @@ class FieldsDialog(QDialog):
     def _give(self) -> None:
         chosen = [name for name, box in zip(self._names, self.boxes, strict=True) if box.isChecked()]
         self.given.emit(self._paths, chosen)
+
+
+def _named(paths: Sequence[str]) -> str:
+    """Files by their names, as far as there is room for them."""
+    names = [PurePath(path).name for path in paths]
+    if len(names) > _MOST_NAMED:
+        names[_MOST_NAMED - 1 :] = [f"{len(names) - _MOST_NAMED + 1:,} more files"]
+    return " and ".join(part for part in (", ".join(names[:-1]), names[-1]) if part)
 
 
 def _field_box(field: TextField) -> QCheckBox:

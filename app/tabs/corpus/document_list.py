@@ -13,13 +13,11 @@ from PySide6.QtCore import (
     Slot,
 )
 from PySide6.QtGui import (
-    QColor,
     QContextMenuEvent,
     QFocusEvent,
     QFont,
     QFontMetrics,
     QKeyEvent,
-    QPainter,
     QPaintEvent,
     QResizeEvent,
 )
@@ -36,31 +34,38 @@ from PySide6.QtWidgets import (
 
 from app.tabs.corpus.columns import COLUMNS, NAME, NOTE, STATE
 from app.tabs.corpus.document_table import DocumentTable
-from app.tabs.corpus.filters import FilterRow, StateChips
+from app.tabs.corpus.filters import ALL, LAST_IMPORT, FilterRow, NoMatches, StateChips
 from app.tabs.corpus.preview import PreviewCard
 from app.tabs.corpus.row_actions import ActionRow, RowActions
-from app.widgets.theme import MEDIUM, SMALL, colours
+from app.widgets.theme import MEDIUM, SMALL
 from core.corpus.library import DocumentRow, SearchHit
 
 ROW_HEIGHT_PX = 30
-NOTHING_FITS = "No file fits what is searched and filtered for."
 BY_TAB = (Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReason)
 _WHOLE_ROW = QItemSelectionModel.SelectionFlag.ClearAndSelect | QItemSelectionModel.SelectionFlag.Rows
 
 
 class DocumentList(QSplitter):
-    """Shows a `DocumentTable`, and the document under the cursor."""
+    """Shows a `DocumentTable`, and the document under the cursor.
+
+    Signals:
+        filters_cleared: All files are shown again, of whatever kind.
+    """
+
+    filters_cleared = Signal()
 
     def __init__(self, table: DocumentTable, parent: QWidget | None = None) -> None:
         super().__init__(Qt.Orientation.Horizontal, parent)
         self.setChildrenCollapsible(False)
         self.setHandleWidth(MEDIUM)
         self._table = table
+        self._last_import: frozenset[str] = frozenset()
         self.row_actions = RowActions(self)
         self.chips = StateChips()
         self.filters = FilterRow()
         self.view = DocumentView(table, self.row_actions)
         self.view.setObjectName("documentTable")
+        self.no_matches = NoMatches(self.view)
         self.action_row = ActionRow(self.row_actions)
         self.action_row.setFocusProxy(self.view)  # which takes the focus of a button that goes
         self.preview = PreviewCard()
@@ -81,6 +86,30 @@ class DocumentList(QSplitter):
         self._table.show_snippets(snippets)
         if hits and not self.view.currentIndex().isValid():
             self.view.go_to(0)
+
+    def show_last_import(self, paths: Collection[str]) -> None:
+        """Show these of its files alone, whatever was searched and filtered for."""
+        self.clear_filters()
+        self._last_import = frozenset(paths)
+        self.chips.choose_last_import(len(self._last_import))
+        self.view.go_to(0)
+        self.view.setFocus()
+
+    @Slot()
+    def clear_filters(self) -> None:
+        """Show all files again, and no search."""
+        self.filters.clear()
+        self._clear_other_filters()
+
+    @Slot()
+    def show_hidden(self) -> None:
+        """Show what the filters hide: all that was searched for, or everything where the search found nothing."""
+        if self._table.row_filter.hits:
+            self.filters.filter_box.clear()
+            self._clear_other_filters()
+        else:
+            self.clear_filters()
+        self.view.setFocus()
 
     def remove(self, document_ids: Collection[int]) -> None:
         """Show documents no more; the cursor goes to what stood below them."""
@@ -121,7 +150,20 @@ class DocumentList(QSplitter):
 
     @Slot(str)
     def _filter_state(self, state: str) -> None:
-        self._table.filter(replace(self._table.row_filter, state=state))
+        paths = self._last_import if state == LAST_IMPORT else None
+        state = "" if state == LAST_IMPORT else state
+        self._table.filter(replace(self._table.row_filter, state=state, paths=paths))
+
+    def _clear_other_filters(self) -> None:
+        self.chips.choose(ALL)
+        self.filters_cleared.emit()
+
+    @Slot()
+    def _explain_no_matches(self) -> None:
+        nothing = self._table.rowCount() == 0 and not self._table.row_filter.passes_all
+        self.no_matches.setVisible(nothing)
+        if nothing:
+            self.no_matches.show_reason(self._table.row_filter, self.filters.search_box.text().strip())
 
     @Slot()
     def _next_hit(self) -> None:
@@ -137,7 +179,9 @@ class DocumentList(QSplitter):
         self.view.chosen_changed.connect(self._follow_choice)
         self.preview.hit_requested.connect(self._step)
         self.filters.search_box.returnPressed.connect(self._next_hit)
+        self.no_matches.button.clicked.connect(self.show_hidden)
         self._table.summary_changed.connect(self.show_summary)
+        self._table.arranged.connect(self._explain_no_matches)
 
     def _left_side(self) -> QWidget:
         side = QWidget()
@@ -247,11 +291,6 @@ class DocumentView(QTableView):
         Else each of the some thousand questions to the model takes it anew, and waits for a busy job each time.
         """
         super().paintEvent(event)
-        if self._table.rowCount() == 0 and not self._table.row_filter.passes_all:
-            painter = QPainter(self.viewport())
-            painter.setPen(QColor(colours().muted))
-            painter.drawText(self.viewport().rect(), Qt.AlignmentFlag.AlignCenter, NOTHING_FITS)
-            painter.end()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_Space:

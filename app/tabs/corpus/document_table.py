@@ -1,4 +1,4 @@
-"""The ledger of files as an item model that sorts and filters itself.
+"""The files of the library as an item model that sorts and filters itself.
 
 A proxy model would ask Python for each comparison; here a list is sorted by keys that were made once. However many
 rows come, go or change places, it takes one removal, one insertion and one change of layout, so that cursor,
@@ -50,7 +50,7 @@ class DocumentTable(QAbstractTableModel):
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.summary = Summary()
-        self._rows: dict[str, DocumentRow] = {}  # path -> row, in the ledger's order
+        self._rows: dict[str, DocumentRow] = {}  # path -> row, in the library's order
         self._shown: list[DocumentRow] = []
         self._place: dict[str, int] = {}  # path -> where it is shown
         self._removed: dict[str, DocumentRow] = {}  # what an undo brings back
@@ -108,14 +108,14 @@ class DocumentTable(QAbstractTableModel):
         self._reorder(wanted)
         self.arranged.emit()
 
-    # What the ledger holds
+    # What the library holds
 
     def show_rows(self, rows: Iterable[DocumentRow]) -> None:
-        """Take over what the ledger says of some files."""
+        """Take over what the library says of some files."""
         self._put({row.path: row for row in rows if self._import.finish_row(row)})
 
     def keep_only(self, paths: Collection[str]) -> None:
-        """Drop the rows of files that the ledger does not hold, unless they are being read now."""
+        """Drop the rows of files that the library does not have, unless they are being read now."""
         self._drop([path for path in self._rows if path not in paths and not self._import.holds(path)])
 
     def show_events(self, events: Sequence[object]) -> None:
@@ -203,7 +203,7 @@ class DocumentTable(QAbstractTableModel):
             if known is not None:
                 self.summary.take_away(known)
                 changed.append(row)
-            elif self._filter.passes(row):
+            elif self._passes(row):
                 new.append(row)
             self.summary.add(row)
             self._rows[path] = row
@@ -238,10 +238,15 @@ class DocumentTable(QAbstractTableModel):
         if places:
             self.dataChanged.emit(self.index(min(places), 0), self.index(max(places), LAST))
 
+    def _passes(self, row: DocumentRow) -> bool:
+        """A file that is being read passes as it stood before, too: it stays where the user looks at it."""
+        before = self._import.before(row.path)
+        return self._filter.passes(row) or (before is not None and self._filter.passes(before))
+
     def _wanted(self) -> list[DocumentRow]:
         rows: Iterable[DocumentRow] = self._rows.values()
         if not self._filter.passes_all:
-            rows = filter(self._filter.passes, rows)
+            rows = filter(self._passes, rows)
         if self.sorted_by_user:
             key = COLUMNS[self._sort_column].sort_key
             return sorted(rows, key=key, reverse=self._descending)
@@ -289,5 +294,5 @@ class DocumentTable(QAbstractTableModel):
 
 
 def _age(row: DocumentRow) -> tuple[bool, int]:
-    """Where a row stands in the ledger; files that have no number yet come last, as they came."""
+    """Where a row stands in the library; files that have no number yet come last, as they came."""
     return (row.id == 0, row.id)

@@ -1,16 +1,29 @@
 """What filters the table: part of a name, words in a text, and the state of a file."""
 
-from PySide6.QtCore import QEvent, Qt, Signal, Slot
+from PySide6.QtCore import QEvent, QObject, Qt, Signal, Slot
 from PySide6.QtGui import QColor, QFontMetrics, QKeySequence, QShortcut
-from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QLineEdit, QSizePolicy, QToolButton, QWidget
+from PySide6.QtWidgets import (
+    QAbstractScrollArea,
+    QButtonGroup,
+    QHBoxLayout,
+    QLineEdit,
+    QPushButton,
+    QSizePolicy,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
 
-from app.tabs.corpus.columns import STATES
-from app.tabs.corpus.rows import Summary
+from app.tabs.corpus.columns import STATES, StateLook
+from app.tabs.corpus.rows import RowFilter, Summary
 from app.widgets.flow_layout import FlowLayout
 from app.widgets.icons import icon
+from app.widgets.label import Label
 from app.widgets.theme import HUGE, SMALL, TINY, colours, set_role
 
 ALL = ""
+LAST_IMPORT = "last import"  # no state: the files that the last import left something to say about
+LOOKS = {**STATES, LAST_IMPORT: StateLook("Last import", "clock", "muted")}
 
 
 class FilterRow(QWidget):
@@ -78,10 +91,10 @@ def _box(name: str, title: str, tip: str) -> QLineEdit:
 
 
 class StateChips(QWidget):
-    """All · Done · Warning ...; a state that no file is in is not there.
+    """All · Done · Warning ...; a state that no file is in is not there, unless it is the chosen one.
 
     Signals:
-        chosen: The state to be shown alone, or "" for all.
+        chosen: The state to be shown alone, "" for all, or `LAST_IMPORT`.
     """
 
     chosen = Signal(str)
@@ -90,7 +103,9 @@ class StateChips(QWidget):
         super().__init__(parent)
         self._flow = FlowLayout(self, TINY)
         self._group = QButtonGroup(self)
-        self._chips = {state: self._chip(state) for state in (ALL, *STATES)}
+        self._chips = {state: self._chip(state) for state in (ALL, *LOOKS)}
+        self._summary = Summary()
+        self._last_import = 0  # files
         self._chips[ALL].setChecked(True)
         self._group.buttonClicked.connect(self._choose)
         policy = QSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Minimum)
@@ -103,18 +118,26 @@ class StateChips(QWidget):
         return self._chips[state]
 
     def show_summary(self, summary: Summary) -> None:
-        """Count anew. Where no file is left in the chosen state, all are shown again."""
+        """Count anew."""
+        self._summary = summary
         for state, chip in self._chips.items():
-            count = summary.states[state] if state else summary.files
-            title = STATES[state].title if state else "All"
+            count = self._count(state)
+            title = LOOKS[state].title if state else "All"
             if chip.text() != f"{title} {count:,}":
                 chip.setText(f"{title} {count:,}")
                 chip.setFixedWidth(_width(chip))
                 chip.setAccessibleName(f"{title}: {count:,} files")
-            chip.setVisible(count > 0)
-        checked = self._group.checkedButton()
-        if checked is not None and not checked.isVisibleTo(self) and summary.files:
-            self._chips[ALL].click()
+            chip.setVisible(chip.isChecked() or (count > 0 and state != LAST_IMPORT))
+
+    def choose(self, state: str) -> None:
+        """Choose as a click would."""
+        self._chips[state].setChecked(True)
+        self._choose()
+
+    def choose_last_import(self, files: int) -> None:
+        """Choose the files of the last import; their chip goes when another one is chosen."""
+        self._last_import = files
+        self.choose(LAST_IMPORT)
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
@@ -123,7 +146,13 @@ class StateChips(QWidget):
 
     @Slot()
     def _choose(self) -> None:
+        self.show_summary(self._summary)
         self.chosen.emit(self._group.checkedButton().property("state"))
+
+    def _count(self, state: str) -> int:
+        if state == LAST_IMPORT:
+            return self._last_import
+        return self._summary.states[state] if state else self._summary.files
 
     def _chip(self, state: str) -> QToolButton:
         chip = QToolButton(objectName=f"{state or 'all'}Chip", checkable=True)
@@ -131,9 +160,7 @@ class StateChips(QWidget):
         chip.setProperty("state", state)
         chip.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         chip.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        chip.setToolTip(
-            f"Show only files in the state “{STATES[state].title}”" if state else "Show all files"
-        )
+        chip.setToolTip(_tool_tip(state))
         chip.hide()
         self._group.addButton(chip)
         self._flow.addWidget(chip)
@@ -142,8 +169,14 @@ class StateChips(QWidget):
     def _draw(self) -> None:
         for state, chip in self._chips.items():
             if state:
-                look = STATES[state]
+                look = LOOKS[state]
                 chip.setIcon(icon(look.picture, QColor(getattr(colours(), look.colour))))
+
+
+def _tool_tip(state: str) -> str:
+    if state == LAST_IMPORT:
+        return "Show only the files of the last import that were not read, or were there already"
+    return f"Show only files in the state “{LOOKS[state].title}”" if state else "Show all files"
 
 
 def _width(chip: QToolButton) -> int:
@@ -152,3 +185,57 @@ def _width(chip: QToolButton) -> int:
     font.setBold(True)
     icon = 0 if chip.icon().isNull() else chip.iconSize().width() + TINY
     return QFontMetrics(font).horizontalAdvance(chip.text()) + icon + HUGE
+
+
+class NoMatches(QWidget):
+    """Lies over a table that search and filters leave empty: why, and a button that shows what they hide."""
+
+    def __init__(self, table: QAbstractScrollArea) -> None:
+        super().__init__(table.viewport())
+        self.setObjectName("noMatches")
+        self.title = Label(objectName="noMatchesTitle", wordWrap=True, alignment=Qt.AlignmentFlag.AlignCenter)
+        set_role(self.title, "subtitle")
+        self.detail = Label(
+            objectName="noMatchesDetail", wordWrap=True, alignment=Qt.AlignmentFlag.AlignCenter
+        )
+        set_role(self.detail, "muted")
+        self.button = QPushButton(objectName="clearFiltersButton")
+        layout = QVBoxLayout(self)
+        layout.setSpacing(SMALL)
+        layout.addStretch()
+        layout.addWidget(self.title)
+        layout.addWidget(self.detail)
+        layout.addSpacing(SMALL)
+        layout.addWidget(self.button, alignment=Qt.AlignmentFlag.AlignHCenter)
+        layout.addStretch()
+        table.viewport().installEventFilter(self)
+        self.hide()
+
+    def show_reason(self, row_filter: RowFilter, query: str) -> None:
+        """Say what is searched for, and which filters are on."""
+        filters = row_filter.names()
+        if row_filter.hits is None:
+            self.title.setText(
+                "No file passes the filters." if len(filters) > 1 else "No file passes the filter."
+            )
+            self._offer("Clear filters", "Show all files")
+        elif row_filter.hits:
+            self.title.setText(f"The filters hide every document that contains “{query}”.")
+            self._offer("Clear filters", "Show all documents that the search found")
+        else:
+            self.title.setText(f"No document contains “{query}”.")
+            self._offer("Clear search and filters" if filters else "Clear search", "Show all files")
+        verb = "filter is" if len(filters) == 1 else "filters are"
+        self.detail.setText(f"{len(filters)} {verb} on: {', '.join(filters)}." if filters else "")
+        self.detail.setVisible(bool(filters))
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Stay as large as the table's inside."""
+        if event.type() == QEvent.Type.Resize:
+            self.setGeometry(self.parentWidget().rect())
+        return super().eventFilter(watched, event)
+
+    def _offer(self, text: str, tip: str) -> None:
+        self.button.setText(text)
+        self.button.setAccessibleName(text)
+        self.button.setToolTip(tip)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from pydantic import ValidationError
 from PySide6.QtCore import QPoint, QSignalBlocker, Qt, Signal, Slot
-from PySide6.QtGui import QAction
+from PySide6.QtGui import QAction, QIcon
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QLineEdit, QMenu, QPushButton, QVBoxLayout, QWidget
 
 from app.widgets.config_form import Fields, align, rows_of
@@ -77,7 +77,7 @@ class ImportOptions(QPushButton):
             else f"Import options: OCR {ocr}, {self._config.languages}"
         )
         problem = "" if ocr == "off" else self.dialog.problem_of(self._config.languages)
-        self.setText(f"{told}…")
+        self.setText(told)
         self.setAccessibleName(told)
         self.setAccessibleDescription(problem)
         self.setToolTip(f"{_TIP}\n{problem}".strip())
@@ -167,6 +167,7 @@ class ImportOptionsDialog(QDialog):
         problem = "" if self.ocr_box.read() == "off" else self.problem_of(self.languages_edit.text())
         self.problem.setText(problem)
         self.problem.setVisible(bool(problem))
+        self.resize(self.width(), max(self.height(), self.layout().totalHeightForWidth(self.width())))
         self.buttons.button(QDialogButtonBox.StandardButton.Ok).setEnabled(not self._fields.problem())
 
     @Slot()
@@ -181,6 +182,8 @@ class ImportOptionsDialog(QDialog):
         set_role(hint, "muted")
         standard = QDialogButtonBox.StandardButton
         self.buttons.setStandardButtons(standard.Ok | standard.Cancel | standard.RestoreDefaults)
+        for button in self.buttons.buttons():
+            button.setIcon(QIcon())  # as in dialogs that are made once the style sheet is there
         self.buttons.accepted.connect(self.accept)
         self.buttons.rejected.connect(self.reject)
         self.buttons.button(standard.RestoreDefaults).clicked.connect(self._restore_defaults)

@@ -1,4 +1,4 @@
-"""How far an import is: counted from its events, and shown in a strip with ways to hold it back or end it."""
+"""How far an import is, in a strip with ways to hold it back or end it; and what it leaves to look at."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -7,7 +7,7 @@ from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QProgressBar, QVBoxLayout, QWidget
 
-from app.tabs.corpus.columns import file_size
+from app.tabs.corpus.columns import WITH_TEXT, file_size
 from app.widgets.controls import named_button
 from app.widgets.elided_label import ElidedLabel
 from app.widgets.icons import give_icon
@@ -15,9 +15,12 @@ from app.widgets.theme import SMALL, TINY
 from core.events import (
     ArchiveOpened,
     FileImported,
+    FileRestated,
     FileWritten,
+    ImportFinished,
     ImportStarted,
     NearDuplicatesFound,
+    Notice,
     TextIndexed,
 )
 
@@ -88,6 +91,52 @@ class ImportProgress:
         if elapsed < 1 or not self._bytes_done or self.done >= self.files:
             return 0
         return elapsed * max(self._bytes - self._bytes_done, 0) / self._bytes_done
+
+
+class ImportReport:
+    """What a user should look at after an import: its sentences, and the files that they are about."""
+
+    def __init__(self) -> None:
+        self._sentences: dict[str, None] = {}
+        self._paths: dict[str, None] = {}
+
+    @property
+    def text(self) -> str:
+        return " ".join(self._sentences)
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The files that were not read, or were there already."""
+        return tuple(self._paths)
+
+    def show_events(self, events: Sequence[object]) -> None:
+        for event in events:
+            if isinstance(event, Notice):
+                self._sentences[event.text] = None
+            elif isinstance(event, FileImported | FileRestated):
+                if event.state in WITH_TEXT:
+                    self._paths.pop(event.path, None)
+                else:
+                    self._paths[event.path] = None
+
+    def count(self, finished: ImportFinished) -> None:
+        """Say how many files came to which end."""
+        if summary := summary_of(finished):
+            self._sentences[summary] = None
+
+
+def summary_of(finished: ImportFinished) -> str:
+    """What a user should look at after an import; nothing if every file went in."""
+    counts: tuple[tuple[int, str], ...] = (
+        (finished.failed, "could not be read"),
+        (finished.unsupported, "not supported"),
+        (finished.duplicates, "already there"),
+        (finished.cancelled, "cancelled"),
+    )
+    parts = [f"{count:,} {what}" for count, what in counts if count]
+    if not parts:
+        return ""
+    return f"{finished.done:,} read, {', '.join(parts)}. The Note column says why."
 
 
 def spoken_time(seconds: float) -> str:

@@ -2,12 +2,13 @@
 
 from dataclasses import dataclass
 
-from PySide6.QtCore import QEvent, QRect, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QHelpEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
+from PySide6.QtCore import QEvent, QRect, QRectF, QSize, Qt, Signal, Slot
+from PySide6.QtGui import QAction, QColor, QHelpEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QMenu, QSizePolicy, QToolTip, QWidget
 
 from app.tabs.corpus.columns import kind_title
 from app.tabs.corpus.rows import Summary
+from app.widgets.label import without_mnemonic
 from app.widgets.theme import LARGE, SMALL, TINY, colours
 
 BAR_PX = 6
@@ -50,13 +51,21 @@ class KindChart(QWidget):
     def show_summary(self, summary: Summary) -> None:
         """Draw the kinds anew."""
         bars = bars_of(summary)
+        if self._kind and not summary.kinds[self._kind]:
+            bars.append(
+                KindBar(self._kind, kind_title(self._kind), 0, 0, 0)
+            )  # chosen, though no file is left
         if bars != self._bars:
             self._bars = bars
             self.setFocusPolicy(Qt.FocusPolicy.TabFocus if bars else Qt.FocusPolicy.NoFocus)
             self.setAccessibleDescription(", ".join(f"{bar.title} {bar.share:.0%}" for bar in bars))
             self.updateGeometry()
             self.update()
-        if self._kind and not summary.kinds[self._kind]:
+
+    @Slot()
+    def show_all(self) -> None:
+        """Choose no kind."""
+        if self._kind:
             self._choose("")
 
     def bars(self) -> list[KindBar]:
@@ -65,10 +74,14 @@ class KindChart(QWidget):
         if len(self._bars) <= room:
             return self._bars
         first, rest = self._bars[: room - 1], self._bars[room - 1 :]
+        chosen = next((bar for bar in rest if bar.kind == self._kind), None)
+        if chosen and first:
+            rest = [first[-1], *(bar for bar in rest if bar is not chosen)]
+            first = [*first[:-1], chosen]
         files, characters = sum(bar.files for bar in rest), sum(bar.characters for bar in rest)
         return [
             *first,
-            KindBar(OTHERS, f"{len(rest)} more", files, characters, sum(bar.share for bar in rest)),
+            KindBar(OTHERS, f"{len(rest)} more…", files, characters, sum(bar.share for bar in rest)),
         ]
 
     def cell(self, place: int) -> QRect:
@@ -120,7 +133,7 @@ class KindChart(QWidget):
     def _tool_tip(self, place: int) -> str:
         bar = self.bars()[place]
         if bar.kind == OTHERS:
-            return "\n".join(_sentence(each) for each in self._bars[place:])
+            return "\n".join([*map(_sentence, self._others()), "Click to choose one of them"])
         return f"{_sentence(bar)}\nClick to show only these files"
 
     def _paint(self, painter: QPainter, place: int, bar: KindBar) -> None:
@@ -159,11 +172,31 @@ class KindChart(QWidget):
             self.update()
 
     def _toggle(self, place: int) -> None:
-        """Choose a kind; once more, and all are shown again. "others" is no kind."""
-        if 0 <= place < len(self.bars()):
-            kind = self.bars()[place].kind
-            if kind != OTHERS:
-                self._choose("" if kind == self._kind else kind)
+        """Choose a kind; once more, and all are shown again. Behind the last cell is a menu of the other kinds."""
+        if not 0 <= place < len(self.bars()):
+            return
+        kind = self.bars()[place].kind
+        if kind == OTHERS:
+            self.menu().popup(self.mapToGlobal(self.cell(place).bottomLeft()))
+        else:
+            self._choose("" if kind == self._kind else kind)
+
+    def menu(self) -> QMenu:
+        """The kinds that have no cell of their own."""
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        for bar in self._others():
+            menu.addAction(without_mnemonic(f"{bar.title} · {_files(bar)}")).setData(bar.kind)
+        menu.triggered.connect(self._take)
+        return menu
+
+    @Slot(QAction)
+    def _take(self, action: QAction) -> None:
+        self._choose(action.data())
+
+    def _others(self) -> list[KindBar]:
+        shown = {bar.kind for bar in self.bars()}
+        return [bar for bar in self._bars if bar.kind not in shown]
 
     def _choose(self, kind: str) -> None:
         self._kind = kind
@@ -188,5 +221,9 @@ def _percent(bar: KindBar) -> str:
     return "< 1 %" if 0 < bar.share < 0.01 else f"{bar.share:.0%}".replace("%", " %")
 
 
+def _files(bar: KindBar) -> str:
+    return f"{bar.files:,} file{'' if bar.files == 1 else 's'}"
+
+
 def _sentence(bar: KindBar) -> str:
-    return f"{bar.title}: {bar.files:,} files, {bar.characters:,} characters, {_percent(bar)}"
+    return f"{bar.title}: {_files(bar)}, {bar.characters:,} characters, {_percent(bar)}"

@@ -43,6 +43,7 @@ CUT = f"\n\n[The preview ends here, after {LONGEST_PREVIEW:,} characters. The co
 WEAK_PERCENT = 60  # a page under it deserves a look
 MOST_NAMED = 8
 
+OCR_REMEDY = "Read it with OCR, with the button below the table, or leave it out."
 REMEDIES = {
     "encrypted": "Give its password with the button below the table.",
     "unsupported": "Convert it to text, PDF or an image, or leave it out.",
@@ -53,7 +54,7 @@ REMEDIES = {
 
 
 class PreviewCard(QFrame):
-    """Shows a row of the ledger at once, and its text as soon as it is there.
+    """Shows a row of the table at once, and its text as soon as it is there.
 
     Signals:
         cleaning_changed: The `CleaningConfig` that is chosen now.
@@ -91,33 +92,30 @@ class PreviewCard(QFrame):
         self._texts = QSplitter(Qt.Orientation.Vertical, childrenCollapsible=False)
         self._lay_out(bar)
         self._row: DocumentRow | None = None
-        self._from_end = False
+        self._readable = self._from_end = False
         self.choose_side(CLEANED)
         self.show_row(None)
 
     def show_row(self, row: DocumentRow | None) -> None:
-        """Show what the ledger knows of a file; its text follows if it has one."""
+        """Show what the library knows of a file; its text follows if it has one."""
         same = self._row is not None and row is not None and self._row.path == row.path
         self._row = row
         self.name.setText(row.name if row else "Preview")
         self.name.setToolTip(row.path if row else "")
         self.facts.setText(facts(row) if row else "Choose a document to see the text that was read from it.")
-        readable = row is not None and has_text(row)
-        for button in self._sides.buttons():
-            button.setEnabled(readable)
         if not same:
             self.pages.hide()
             self.facts.setToolTip("")
-        if not readable:
-            self.pages.hide()
-            self.difference.clear()
-            self.as_read.show_text("")
-            self.cleaned.setFont(QFont())
-            self.cleaned.show_text(explanation(row) if row else "")
-            self._show_side()
+        if row is not None and has_text(row):
+            self._allow_sides(True)
+        else:
+            self._explain()
 
     def show_preview(self, preview: DocumentPreview, searching: bool) -> None:
         """Show the text of the row that is shown."""
+        if not preview.as_read.text.strip():
+            self._explain()
+            return
         font = mono_font() if self._row and self._row.kind in MONO_KINDS else QFont()
         ending = CUT if preview.is_cut else ""
         for edit, passage in ((self.as_read, preview.as_read), (self.cleaned, preview.cleaned)):
@@ -156,6 +154,21 @@ class PreviewCard(QFrame):
         wide = self.width() >= WIDE_PX
         self._texts.setOrientation(Qt.Orientation.Horizontal if wide else Qt.Orientation.Vertical)
 
+    def _explain(self) -> None:
+        """Say in the place of the text why there is none."""
+        self.pages.hide()
+        self.difference.clear()
+        self.as_read.show_text("")
+        self.cleaned.setFont(QFont())
+        self.cleaned.show_text(explanation(self._row) if self._row else "")
+        self._allow_sides(False)
+
+    def _allow_sides(self, readable: bool) -> None:
+        self._readable = readable
+        for button in self._sides.buttons():
+            button.setEnabled(readable)
+        self._show_side()
+
     def _go_to(self, place: int) -> None:
         for edit in (self.as_read, self.cleaned):
             if 0 <= place < edit.hits:
@@ -165,12 +178,11 @@ class PreviewCard(QFrame):
     @Slot()
     def _show_side(self) -> None:
         side = self._sides.checkedButton().text() if self._sides.checkedButton() else CLEANED
-        readable = self._row is not None and has_text(self._row)
-        self.text = self.as_read if side == AS_READ and readable else self.cleaned
-        self._boxes[CLEANED].setVisible(side != AS_READ or not readable)
-        self._boxes[AS_READ].setVisible(side != CLEANED and readable)
+        self.text = self.as_read if side == AS_READ and self._readable else self.cleaned
+        self._boxes[CLEANED].setVisible(side != AS_READ or not self._readable)
+        self._boxes[AS_READ].setVisible(side != CLEANED and self._readable)
         for caption in self._captions.values():
-            caption.setVisible(side == BOTH and readable)
+            caption.setVisible(side == BOTH and self._readable)
 
     def _captioned(self, title: str, edit: MarkedText) -> QWidget:
         """The text under its name, which is shown where both texts are."""
@@ -238,7 +250,9 @@ def facts(row: DocumentRow) -> str:
     facts.append(file_size(row.bytes))
     if row.confidence >= 0:
         facts.append(f"OCR {row.confidence:.0f} % sure")
-    if row.state == "warning" or row.similarity:
+    if row.similarity or (
+        row.state == "warning" and has_text(row)
+    ):  # else it stands in the place of the text
         facts.append(note(row))
     return " · ".join(fact for fact in facts if fact)
 
@@ -250,7 +264,8 @@ def explanation(row: DocumentRow) -> str:
         return f"{waiting}\n\n{row.reason}".strip()
     if row.state in WITH_TEXT:
         return _emptiness(row)
-    return "\n\n".join(line for line in (row.reason, REMEDIES.get(row.state, "")) if line)
+    remedy = OCR_REMEDY if row.state == "unsupported" and row.kind == "image" else REMEDIES.get(row.state, "")
+    return "\n\n".join(line for line in (row.reason, remedy) if line)
 
 
 def _emptiness(row: DocumentRow) -> str:
@@ -259,9 +274,7 @@ def _emptiness(row: DocumentRow) -> str:
         return f"{row.reason}\n\nEach file in it has a row of its own."
     if not row.bytes:
         return "This file is empty."
-    if row.kind == "image":
-        return "OCR found no text in this image."
-    return "There is no text in this file."
+    return row.reason or "There is no text in this file."
 
 
 def weak_pages(confidences: Sequence[PageConfidence]) -> str:

@@ -3,9 +3,11 @@
 from collections.abc import Callable
 from functools import partial
 
+import shiboken6
 from PySide6.QtCore import QObject, Slot
 
 from app.jobs.job import Job
+from app.tabs.corpus.dialogs import PasswordDialog
 from app.tabs.corpus.library_controller import LibraryController
 from app.tabs.corpus.tab import CorpusTab
 from core.config.corpus import ImportConfig
@@ -27,6 +29,7 @@ class RereadController(QObject):
         parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
+        self._password_dialog: PasswordDialog | None = None
         self._tab, self._library, self._read_again = tab, library, read_again
         actions = tab.documents.row_actions
         actions.retry_requested.connect(self._retry)
@@ -42,13 +45,22 @@ class RereadController(QObject):
     def _read_with_ocr(self, paths: list[str]) -> None:
         self._read_again(paths, self._config_with(ocr="force"))
 
+    @property
+    def is_asking(self) -> bool:
+        """True while a dialog waits for the end of an import, and says itself what came of it."""
+        return self._password_dialog is not None and shiboken6.isValid(self._password_dialog)
+
     @Slot(list)
     def _ask_for_password(self, paths: list[str]) -> None:
-        self._tab.ask_for_password(paths).given.connect(self._read_with_password)
+        self._password_dialog = self._tab.ask_for_password(paths)
+        self._password_dialog.given.connect(self._read_with_password)
 
     @Slot(list, str)
     def _read_with_password(self, paths: list[str], password: str) -> None:
-        self._read_again(paths, self._config_with(password=password))
+        job = self._read_again(paths, self._config_with(password=password))
+        job.arrived.connect(self._password_dialog.show_events)
+        job.ended.connect(self._password_dialog.show_end)
+        job.failed.connect(self._password_dialog.reject)
 
     @Slot(list)
     def _list_fields(self, paths: list[str]) -> None:

@@ -29,7 +29,7 @@ class RowActions(QObject):
     Signals:
         include_requested: Document numbers, and whether they should be part of the corpus.
         remove_requested: Document numbers.
-        retry_requested, password_requested, ocr_requested, fields_requested: Ledger paths of the files to read again.
+        retry_requested, password_requested, ocr_requested, fields_requested: Paths of the files to read again.
     """
 
     include_requested = Signal(list, bool)

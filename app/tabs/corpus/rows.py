@@ -5,7 +5,17 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from app.tabs.corpus.columns import NEAR, QUEUED, READING, RECOGNIZING, WITH_TEXT, has_text, is_near_duplicate
+from app.tabs.corpus.columns import (
+    NEAR,
+    QUEUED,
+    READING,
+    RECOGNIZING,
+    STATES,
+    WITH_TEXT,
+    has_text,
+    is_near_duplicate,
+    kind_title,
+)
 from core.corpus.library import DocumentRow
 from core.events import FileImported, FileReading, FileRestated, FilesQueued, PageRecognizing
 
@@ -44,8 +54,12 @@ class ImportRows:
         """Whether a file is queued or being read."""
         return path in self._before
 
+    def before(self, path: str) -> DocumentRow | None:
+        """How the row of a file stood that is queued or being read; None for any other file, and for a new one."""
+        return self._before.get(path)
+
     def finish_row(self, row: DocumentRow) -> bool:
-        """Take over what the ledger says of a file; False where it is being read now and shows that instead."""
+        """Take over what the library says of a file; False where it is being read now and shows that instead."""
         if row.path not in self._before:
             return True
         self._before[row.path] = row
@@ -134,22 +148,36 @@ class RowFilter:
         name: Part of the file's name, in any case; "" for all.
         state: One state, or `NEAR`; "" for all.
         kind: One kind; "" for all.
+        paths: The files that the last import left something to say about; None for all.
         hits: The numbers of the documents that a search found, with their rank; None where nothing is searched.
     """
 
     name: str = ""
     state: str = ""
     kind: str = ""
+    paths: frozenset[str] | None = None
     hits: Mapping[int, int] | None = None
 
     @property
     def passes_all(self) -> bool:
-        return not (self.name or self.state or self.kind) and self.hits is None
+        return not self.names() and self.hits is None
+
+    def names(self) -> list[str]:
+        """What each filter that is on asks for, the search left out."""
+        asked = {
+            f"the name contains “{self.name}”": self.name,
+            f"the state is “{STATES[self.state].title}”" if self.state else "": self.state,
+            f"the kind is “{kind_title(self.kind)}”": self.kind,
+            "the last import": self.paths is not None,
+        }
+        return [name for name, is_on in asked.items() if is_on]
 
     def passes(self, row: DocumentRow) -> bool:
         if self.state and row.state != self.state and not (self.state == NEAR and is_near_duplicate(row)):
             return False
         if self.kind and row.kind != self.kind:
+            return False
+        if self.paths is not None and row.path not in self.paths:
             return False
         if self.hits is not None and row.id not in self.hits:
             return False

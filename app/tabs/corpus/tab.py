@@ -133,6 +133,8 @@ class CorpusTab(DropArea):
     def _show_summary(self) -> None:
         self.tools.show_summary(self.table.summary)
         self.chart.show_summary(self.table.summary)
+        if not self.table.summary.files and not self.table.row_filter.passes_all:
+            self.documents.clear_filters()
         self._choose_page()
 
     def _choose_page(self) -> None:
@@ -172,3 +174,4 @@ class CorpusTab(DropArea):
         self.strip.cancel_requested.connect(self.cancel_requested)
         self.table.summary_changed.connect(self._show_summary)
         self.chart.chosen.connect(self.documents.filter_kind)
+        self.documents.filters_cleared.connect(self.chart.show_all)

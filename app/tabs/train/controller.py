@@ -12,6 +12,7 @@ from app.jobs.job_queue import JobQueues
 from app.jobs.refresher import Refresher
 from app.tabs.train.tab import TrainTab
 from app.tabs.train.tokenizer_controller import TokenizerController
+from core.config.corpus import CorpusConfig
 from core.config.run import RunConfig
 from core.control import StopToken
 from core.corpus.library import CorpusTotals
@@ -21,7 +22,8 @@ from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
 from core.tasks.look_at_library import count_corpus
 from core.tasks.look_at_runs import RunsListed, list_runs
-from core.tasks.train_model import resume_run, train_model
+from core.tasks.resume_run import resume_run
+from core.tasks.train_model import train_model
 
 
 class TrainController(QObject):
@@ -50,8 +52,9 @@ class TrainController(QObject):
         self._job: Job | None = None
         self._history: Job | None = None
         self.tokenizer = TokenizerController(tab, workspace, queues, self)
-        self._totals = Refresher(queues, "totals", partial(count_corpus, workspace), self)
+        self._totals = Refresher(queues, "totals", self._count, self)
         self._runs = Refresher(queues, "runs", partial(list_runs, workspace), self)
+        self._documents = CorpusConfig()  # which of them the form takes
         self._name = ""  # of the run that trains, or whose curves are shown
         self._totals.refreshed.connect(self._show_totals)
         self._totals.failed.connect(self._report)
@@ -63,6 +66,7 @@ class TrainController(QObject):
         tab.go_on_requested.connect(self._go_on)
         tab.stop_requested.connect(self.stop)
         tab.run_chosen.connect(self._show_history)
+        tab.documents_chosen.connect(self._count_documents)
 
     @property
     def active(self) -> bool:
@@ -104,13 +108,23 @@ class TrainController(QObject):
         self._totals.refresh()
 
     @Slot(object)
+    def _count_documents(self, config: CorpusConfig) -> None:
+        self._documents = config
+        self.refresh_totals()
+
+    def _count(self, stop: StopToken) -> Stream:
+        """Asked for in the job's thread, whenever the totals are read."""
+        return count_corpus(self._workspace, self._documents, stop)
+
+    @Slot(object)
     def _show_totals(self, totals: CorpusTotals) -> None:
         self._tab.show_totals(totals)
 
     @Slot(object)
     def _show_runs(self, listed: RunsListed) -> None:
         self._tab.show_runs(listed.runs, self._name)
-        self._tab.form.suggest_name(listed.unused_name)
+        if not self.active:  # else the form has the name of the run that trains
+            self._tab.form.suggest_name(listed.unused_name)
 
     @Slot(object)
     def _report(self, error: Exception) -> None:
@@ -125,10 +139,11 @@ class TrainController(QObject):
     def _run(self, name: str, open_stream: OpenStream) -> None:
         self._leave_history()
         self._name = name
-        self._tab.show_started()
+        self._tab.show_started(name)
         self._job = self._queues.start("training", open_stream)
         self._job.arrived.connect(self._tab.show_events)
         self._job.paused_changed.connect(self._tab.show_paused)
+        self._job.stop_overdue.connect(self._tab.show_stop_overdue)
         self._job.ended.connect(self._end)
         self._job.failed.connect(self._fail)
 
@@ -153,7 +168,7 @@ class TrainController(QObject):
 
     def _finish(self, reason: str) -> None:
         self._job = None
-        self._tab.show_ended()
+        self._tab.show_ended(failed=reason == "failed")
         self.refresh()
         self.run_ended.emit(self._name, reason)
 
@@ -162,7 +177,7 @@ class TrainController(QObject):
         """Draw the curves that a run has so far, read in a thread of its own: a long journal takes a while."""
         self._leave_history()
         self._name = name
-        self._tab.clear_run()
+        self._tab.clear_run(name)
         self._history = Job(partial(_read, self._catalog, name), self)
         self._history.arrived.connect(self._tab.show_events)
         self._history.ended.connect(self._end_history)

@@ -1,48 +1,32 @@
 """What can be said about a run before it starts: its parameters, the corpus in tokens, and the epochs.
 
-Estimates are marked with ≈; the exact figures stand in the run's own events once the tokenizer is learned.
+Estimates are marked with ≈.
 """
+
+from pathlib import PurePath
 
 from core.config.model import count_parameters
 from core.config.run import RunConfig
 from core.corpus.library import CorpusTotals
-
-BYTES_PER_TOKEN = {"bpe": 4, "word": 6}  # of English text; a character tokenizer has a token per character
-CHARACTERS_IN_USE = 100  # what a character vocabulary of English text comes to
+from core.tasks.plan_warnings import rounded
+from core.tasks.run_estimate import estimate_run
 
 
 def parameters(run: RunConfig) -> str:
     """The weights that training would change, such as "up to 3,674,624 parameters": a vocabulary can come out smaller."""
     if run.tokenizer.kind == "char":
-        return f"≈ {_rounded(count_parameters(run.model, CHARACTERS_IN_USE))} parameters"
+        return f"≈ {rounded(estimate_run(run, CorpusTotals(0, 0, 0)).parameters)} parameters"
     return f"up to {count_parameters(run.model, run.tokenizer.vocab_size):,} parameters"
-
-
-def tokens(run: RunConfig, totals: CorpusTotals) -> int:
-    """About how many tokens the corpus has."""
-    if run.tokenizer.kind == "char":
-        return totals.characters
-    return totals.bytes // BYTES_PER_TOKEN[run.tokenizer.kind]
 
 
 def corpus(run: RunConfig, totals: CorpusTotals) -> str:
     """The corpus in tokens, and how often the run would read it."""
-    training_tokens = tokens(run, totals) * (1 - run.corpus.validation_share)
-    if not training_tokens:
-        return "no text yet"
-    training = run.training
-    tokens_per_step = training.batch_size * training.gradient_accumulation_steps * run.model.context_length
-    epochs = training.max_steps * tokens_per_step / training_tokens
-    if training.max_epochs:
-        epochs = min(epochs, training.max_epochs)
-    return f"≈ {_rounded(tokens(run, totals))} tokens of text, read ≈ {_epochs(epochs)}"
-
-
-def _rounded(count: int) -> str:
-    """Two significant digits, because an estimate has no more."""
-    digits = max(len(str(count)) - 2, 0)
-    return f"{round(count, -digits):,}"
+    estimate = estimate_run(run, totals)
+    place = f" in {PurePath(run.corpus.folder).name or run.corpus.folder}" if run.corpus.folder else ""
+    if not estimate.training_tokens:
+        return f"no text{place} yet"
+    return f"≈ {rounded(estimate.tokens)} tokens of text{place}, read ≈ {_epochs(estimate.epochs)}"
 
 
 def _epochs(epochs: float) -> str:
-    return f"{epochs:,.0f} epochs" if epochs >= 10 else f"{epochs:.2g} epochs"
+    return f"{rounded(round(epochs))} epochs" if epochs >= 10 else f"{epochs:.2g} epochs"

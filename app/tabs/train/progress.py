@@ -21,8 +21,8 @@ from core.events import (
 WARM_UP_STEPS = 10  # left out of the time left: the first steps allocate and measure
 LOSS_SMOOTHING, SPEED_SMOOTHING = 0.6, 0.9
 
-TRAINING, FINISHED, STOPPED = "Training", "Finished", "Stopped"
-ENDED = (FINISHED, STOPPED)
+TRAINING, FINISHED, STOPPED, FAILED = "Training", "Finished", "Stopped", "Failed"
+ENDED = (FINISHED, STOPPED, FAILED)
 PAST_FIRST_STEP = (TRAINING, *ENDED)
 
 _TIMED = (TokenizerBuilt, DatasetBuilt, Evaluated, CheckpointSaved)
@@ -34,6 +34,7 @@ class Progress:
     def __init__(self) -> None:
         self.max_steps = 0  # 0: not known yet
         self.step = 0
+        self.has_checkpoint = False
         self._phase = "Learning the tokenizer…"
         self._prepared = 0.0
         self._elapsed_seconds = 0.0
@@ -58,6 +59,7 @@ class Progress:
     def _take_other(self, event: Event) -> None:
         if isinstance(event, _TIMED):
             self._elapsed_seconds += event.seconds
+        self.has_checkpoint |= isinstance(event, CheckpointSaved)
         match event:
             case Evaluated() | CheckpointSaved() if self._session_steps >= WARM_UP_STEPS:
                 self._measured_seconds += event.seconds
@@ -80,6 +82,10 @@ class Progress:
             case RunEnded():
                 self.step = event.step
                 self._phase = FINISHED if event.reason == "finished" else STOPPED
+
+    def fail(self) -> None:
+        """The run ended by a failure, which no event tells."""
+        self._phase, self._prepared = FAILED, 0.0
 
     def text(self, *, live: bool = True) -> str:
         """Two lines of figures, each with its unit; before the first step, what is being done.
@@ -110,6 +116,10 @@ class Progress:
     def share(self) -> float:
         """The part of the steps that is taken, from 0 to 1."""
         return min(self.step / self.max_steps, 1.0) if self.max_steps else 0.0
+
+    def shown_share(self) -> float:
+        """The part that the text speaks of: of what is done before the first step, else of the steps."""
+        return self._prepared or self.share()
 
     def prepared_share(self) -> float:
         """The part of the present phase before the first step that is done; 0 where nobody knows."""

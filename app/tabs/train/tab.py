@@ -6,24 +6,24 @@ from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
-    QProgressBar,
     QSplitter,
     QStackedWidget,
     QVBoxLayout,
     QWidget,
 )
 
-from app.tabs.train import facts
 from app.tabs.train.curves import Curves
+from app.tabs.train.plan_facts import PlanFacts
 from app.tabs.train.progress import Progress, alike_in_a_row
+from app.tabs.train.run_buttons import RunButtons, RunState
 from app.tabs.train.run_chooser import RunChooser
 from app.tabs.train.run_form import RunForm
+from app.tabs.train.run_head import RunHead
 from app.tabs.train.samples import Samples
 from app.tabs.train.tokenizer_window import TokenizerWindow
 from app.widgets.banner import Banner, BannerStack
 from app.widgets.controls import named_button, scrolled
 from app.widgets.empty_state import EmptyState
-from app.widgets.icons import give_icon
 from app.widgets.label import Label
 from app.widgets.theme import HUGE, LARGE, MEDIUM, SMALL, set_role
 from core.config.corpus import CleaningConfig
@@ -34,6 +34,13 @@ from core.runs.catalog import RunSummary
 
 FORM_WIDTH_PX = 380
 NO_RUN = "Choose a preset and press Start, or look at an earlier run."
+NO_TEXT = "There is no text to train on yet: add documents in the Corpus tab."
+NO_TEXT_IN_FOLDER = "None of the included documents with text lies in the chosen folder."
+PREFIXES = {  # to the line that says where the run stands
+    RunState.PAUSED: "Paused",
+    RunState.STOPPING: "Stopping…",
+    RunState.OVERDUE: "Stopping takes long: the computation under way cannot be cut off",
+}
 
 
 class TrainTab(QWidget):
@@ -42,6 +49,9 @@ class TrainTab(QWidget):
     Signals:
         start_requested: A new run's name and its `RunConfig`.
         pause_requested, go_on_requested, stop_requested: For the run that trains.
+        leave_requested: The program should close under a run that does not stop.
+        chat_requested: The name of the run whose model the user wants to talk with.
+        documents_chosen: The `CorpusConfig` whose documents should be counted.
         resume_requested: The name of an earlier run that should go on.
         run_chosen: The name of an earlier run whose curves should be shown.
         corpus_requested: The way to where documents are added.
@@ -52,6 +62,9 @@ class TrainTab(QWidget):
     pause_requested = Signal()
     go_on_requested = Signal()
     stop_requested = Signal()
+    leave_requested = Signal()
+    chat_requested = Signal(str)
+    documents_chosen = Signal(object)
     resume_requested = Signal(str)
     run_chosen = Signal(str)
     corpus_requested = Signal()
@@ -62,7 +75,9 @@ class TrainTab(QWidget):
         self.setObjectName("trainTab")
         self.setAccessibleName("Train")
         self._totals = CorpusTotals(documents=0, characters=0, bytes=0)
-        self._training = self._paused = self._stopping = False
+        self._folder = ""  # the one that `_totals` are of
+        self._state = RunState.IDLE
+        self._own_run: RunConfig | None = None  # what the user had in the form before a run from elsewhere
         self._progress: Progress | None = None
         self._make_widgets()
         self._lay_out()
@@ -72,7 +87,8 @@ class TrainTab(QWidget):
     # What the controller shows
 
     def show_run(self, name: str, run: RunConfig) -> None:
-        """Put a run that was asked for elsewhere into the form."""
+        """Put a run that was asked for elsewhere into the form, until it has ended."""
+        self._own_run = self.form.value()
         self.form.show_run(run)
         self.form.show_name(name)
 
@@ -90,19 +106,20 @@ class TrainTab(QWidget):
         """The runs there are; `chosen` is the one whose curves are shown, if any."""
         self.chooser.show_runs(runs, chosen)
 
-    def clear_run(self) -> None:
+    def clear_run(self, name: str) -> None:
         """Make room for the curves of another run."""
         self._progress = Progress()
+        self.head.show_name(name)
         self.curves.clear()
         self.samples.forget()
         self._show_progress()
 
-    @Slot()
-    def show_started(self) -> None:
+    @Slot(str)
+    def show_started(self, name: str) -> None:
         """A run trains from now on: the form waits, the buttons work."""
-        self._training, self._paused, self._stopping = True, False, False
+        self._state = RunState.TRAINING
         self.banner.hide()
-        self.clear_run()
+        self.clear_run(name)
         self._show_what_is_possible()
 
     @Slot(list)
@@ -115,28 +132,45 @@ class TrainTab(QWidget):
             if kind is SampleWritten:
                 self.samples.add_all(alike)
             elif kind is Notice:
-                self.banner.show_notice(alike[-1].text)
+                self._show_notices(alike)
         self.curves.show_events(events)
         self._show_progress()
 
     @Slot(bool)
     def show_paused(self, paused: bool) -> None:
-        self._paused = paused
-        self._show_what_is_possible()
-        self._show_progress()
+        if not self._state.is_stopping:  # a run that is asked to stop is no longer held back
+            self._show_state(RunState.PAUSED if paused else RunState.TRAINING)
 
     @Slot()
     def show_stopping(self) -> None:
-        self._stopping = True
+        """The run was asked to end."""
+        self._show_state(RunState.STOPPING)
+
+    @Slot()
+    def show_stop_overdue(self) -> None:
+        """The run was asked to end long ago: offer what can still be done."""
+        self._show_state(RunState.OVERDUE)
+
+    def show_ended(self, *, failed: bool = False) -> None:
+        """The form is the user's again; the curves stay."""
+        if failed and self._progress is not None:
+            self._progress.fail()
+        if self._own_run is not None:
+            self.form.show_run(self._own_run)
+            self._own_run = None
+        self._show_state(RunState.IDLE)
+
+    def _show_state(self, state: RunState) -> None:
+        self._state = state
         self._show_what_is_possible()
         self._show_progress()
 
-    @Slot()
-    def show_ended(self) -> None:
-        """The form is the user's again; the curves stay."""
-        self._training = self._paused = self._stopping = False
-        self._show_what_is_possible()
-        self._show_progress()
+    def _show_notices(self, notices: Sequence[Notice]) -> None:
+        for notice in notices:
+            if notice.is_detail:
+                self.head.add_detail(notice.text)
+            else:
+                self.banner.show_notice(notice.text)
 
     # Building
 
@@ -144,32 +178,10 @@ class TrainTab(QWidget):
         self.banner = Banner()
         self.form = RunForm()
         self.tokenizer_window = TokenizerWindow(self)
-        self.parameters = Label(wordWrap=True)
-        self.corpus_facts = Label(wordWrap=True)
-        self.corpus_facts.setToolTip("Estimates; the exact figures follow once the tokenizer is learned")
-        set_role(self.corpus_facts, "muted")
-        self.start_button = named_button(
-            "&Start", "startButton", "play", "Train the run that the form describes", "on_accent"
-        )
-        set_role(self.start_button, "primary")
-        self.pause_button = named_button("Pa&use", "pauseButton", "pause", "Hold the run between two steps")
-        self.stop_button = named_button(
-            "S&top", "stopButton", "stop", "End the run at the next step and save it"
-        )
-        self._run_buttons = (self.start_button, self.pause_button, self.stop_button)
+        self.plan = PlanFacts()
+        self.buttons = RunButtons()
         self.chooser = RunChooser()
-        self.status = Label(objectName="statusLabel", wordWrap=True)
-        self.status.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        self.status.setAccessibleName("Progress of the run")
-        self.status.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignBottom)
-        self.status.setMinimumHeight(2 * self.status.fontMetrics().lineSpacing())  # or the plots jump
-        self.progress_bar = QProgressBar(
-            objectName="runProgress", textVisible=False, maximum=1000, visible=False
-        )
-        self.progress_bar.setAccessibleName("Part of the steps taken")
-        kept = self.progress_bar.sizePolicy()
-        kept.setRetainSizeWhenHidden(True)  # or the plots move when it comes
-        self.progress_bar.setSizePolicy(kept)
+        self.head = RunHead()
         self.curves = Curves()
         self.samples = Samples()
         self._make_empty_corpus()
@@ -205,10 +217,6 @@ class TrainTab(QWidget):
         inner_layout.setContentsMargins(0, 0, MEDIUM, 0)
         inner_layout.addWidget(self.form)
         scroll = scrolled(inner)
-        buttons = QHBoxLayout()
-        buttons.setSpacing(SMALL)
-        for button in self._run_buttons:
-            buttons.addWidget(button, stretch=1)
         left = QWidget()
         left.setMinimumWidth(FORM_WIDTH_PX - HUGE)
         layout = QVBoxLayout(left)
@@ -216,9 +224,8 @@ class TrainTab(QWidget):
         layout.setSpacing(SMALL)
         layout.addWidget(self.empty_corpus)
         layout.addWidget(scroll, stretch=1)
-        layout.addWidget(self.parameters)
-        layout.addWidget(self.corpus_facts)
-        layout.addLayout(buttons)
+        layout.addWidget(self.plan)
+        layout.addWidget(self.buttons)
         layout.addSpacing(SMALL)
         layout.addWidget(self.chooser)
         return left
@@ -236,17 +243,20 @@ class TrainTab(QWidget):
         layout = QVBoxLayout(right)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(SMALL)
-        layout.addWidget(self.status)
-        layout.addWidget(self.progress_bar)
+        layout.addWidget(self.head)
         layout.addWidget(self.pages, stretch=1)
         return right
 
     def _connect(self) -> None:
         self.form.changed.connect(self._show_what_is_possible)
         self.form.tokenizer_requested.connect(self._ask_for_tokenizer)
-        self.start_button.clicked.connect(self._ask_to_start)
-        self.pause_button.clicked.connect(self._ask_to_pause)
-        self.stop_button.clicked.connect(self.stop_requested)
+        self.plan.proposal_accepted.connect(self.form.show_run)
+        self.buttons.start_requested.connect(self._ask_to_start)
+        self.buttons.pause_requested.connect(self.pause_requested)
+        self.buttons.go_on_requested.connect(self.go_on_requested)
+        self.buttons.stop_requested.connect(self.stop_requested)
+        self.buttons.leave_requested.connect(self.leave_requested)
+        self.head.chat_requested.connect(self.chat_requested)
         self.corpus_button.clicked.connect(self.corpus_requested)
         self.chooser.chosen.connect(self.run_chosen)
         self.chooser.resume_requested.connect(self.resume_requested)
@@ -262,60 +272,41 @@ class TrainTab(QWidget):
         self.banner.hide()
         self.tokenizer_requested.emit(self.form.value())
 
-    @Slot()
-    def _ask_to_pause(self) -> None:
-        (self.go_on_requested if self._paused else self.pause_requested).emit()
-
     # What is shown of itself
 
     @Slot()
     def _show_what_is_possible(self) -> None:
-        obstacle = self._obstacle()
-        had_focus = any(button.hasFocus() for button in self._run_buttons)
-        self.start_button.setEnabled(not obstacle)
-        self.start_button.setToolTip(obstacle or "Train the run that the form describes")
-        self.form.setEnabled(not self._training)
+        self._follow_documents()
+        had_focus = self.buttons.has_focus()
+        self.buttons.show_state(self._state, self._obstacle())
+        self.form.setEnabled(not self._state.is_active)
         self.form.tokenizer_button.setEnabled(bool(self._totals.characters) and not self.form.value_problem())
-        self.chooser.set_idle(not self._training)
-        self.pause_button.setEnabled(self._training and not self._stopping)
-        self.stop_button.setEnabled(self._training and not self._stopping)
-        self.pause_button.setText("Res&ume" if self._paused else "Pa&use")
-        self.pause_button.setToolTip(
-            "Go on with the run" if self._paused else "Hold the run between two steps"
-        )
-        give_icon(self.pause_button, "resume" if self._paused else "pause")
-        self.empty_corpus.setVisible(not self._totals.characters)
-        if had_focus and not any(button.hasFocus() for button in self._run_buttons):
+        self.chooser.set_idle(not self._state.is_active)
+        self.empty_corpus.setVisible(not self._totals.characters and not self._folder)
+        if had_focus and not self.buttons.has_focus():
             self.curves.loss.setFocus()  # where the arrow keys do something; Qt would take any next widget
-        self._show_facts()
+        if problem := self.form.problem():
+            self.plan.show_problem(problem)
+        else:
+            self.plan.show_run(self.form.value(), self._totals, warns=not self._state.is_active)
+
+    def _follow_documents(self) -> None:
+        """Let those be counted that the form takes."""
+        if not self.form.value_problem() and self.form.value().corpus.folder != self._folder:
+            self._folder = self.form.value().corpus.folder
+            self.documents_chosen.emit(self.form.value().corpus)
 
     def _obstacle(self) -> str:
         """Why Start is not possible now; empty where it is."""
-        if self._training:
+        if self._state.is_active:
             return "A run is training."
         if not self._totals.characters:
-            return "There is no text to train on yet: add documents in the Corpus tab."
+            return NO_TEXT_IN_FOLDER if self._folder else NO_TEXT
         return self.form.problem()
 
-    def _show_facts(self) -> None:
-        problem = self.form.problem()
-        set_role(self.parameters, "error" if problem else "")
-        if problem:
-            self.parameters.setText(problem)
-            self.corpus_facts.clear()
-        else:
-            self.parameters.setText(facts.parameters(self.form.value()))
-            self.corpus_facts.setText(facts.corpus(self.form.value(), self._totals))
-
     def _show_progress(self) -> None:
-        if self._progress is None:
-            return
-        self.pages.setCurrentIndex(1)
-        self.progress_bar.show()
-        text = self._progress.text(live=self._training)
-        if self._stopping:
-            text = f"Stopping at the next step… · {text}"
-        elif self._paused:
-            text = f"Paused · {text}"
-        self.status.setText(text)
-        self.progress_bar.setValue(round(1000 * self._progress.share()))
+        if self._progress is not None:
+            self.pages.setCurrentIndex(1)
+            self.head.show_progress(
+                self._progress, live=self._state.is_active, prefix=PREFIXES.get(self._state, "")
+            )

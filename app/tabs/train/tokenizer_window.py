@@ -105,7 +105,7 @@ class TokenizerWindow(QDialog):
 
     def _phase_after(self, event: Event) -> str:
         match event:
-            case Notice():
+            case Notice(is_detail=False):
                 return event.text
             case DatasetBuilt():
                 return "Counting tokens…"

@@ -3,11 +3,12 @@
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QWheelEvent
-from PySide6.QtWidgets import QApplication, QLabel, QWidget
+from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QWidget
 
 from app.widgets.config_form import ConfigForm
 from app.widgets.editors import number_text
 from app.widgets.section import Section
+from core.config.corpus import CorpusConfig
 from core.config.model import ModelConfig
 from core.config.sampling import SamplingConfig
 from core.config.setting import describe
@@ -60,7 +61,7 @@ def test_every_setting_has_an_editor_with_name_help_label_and_unit(training):
         field = editor(training, setting.name)
         assert field.toolTip() == setting.help
         assert setting.title in field.accessibleName()
-        assert setting.unit in field.accessibleName()
+        assert setting.unit in field.accessibleName().lower()
     labels = {label.text(): label.buddy() for label in training.findChildren(QLabel) if label.buddy()}
     assert labels["Steps"] is editor(training, "max_steps")
 
@@ -84,6 +85,11 @@ def test_a_typed_value_changes_the_form(training, qtbot):
     assert training.value().max_steps == 1200
 
 
+def test_an_empty_seed_shows_that_it_is_random(sampling):
+    assert editor(sampling, "seed").lineEdit().text() == ""
+    assert editor(sampling, "seed").lineEdit().placeholderText() == "random"
+
+
 def test_an_empty_seed_is_no_seed(sampling, qtbot):
     editor(sampling, "seed").show_value(7)
     editor(sampling, "seed").selectAll()
@@ -97,7 +103,7 @@ def test_an_empty_seed_is_no_seed(sampling, qtbot):
         ("max_steps", "0", "Steps must be at least 1."),
         ("max_steps", "many", "Steps must be a whole number."),
         ("max_steps", "", "Steps must be a whole number."),
-        ("batch_size", "65537", "Batch must be at most 65,536."),
+        ("batch_size", "65537", "Batch size must be at most 65,536."),
         ("learning_rate", "0", "Learning rate must be above 0."),
         ("learning_rate", "nan", "Learning rate must be a number, such as 0.95 or 1e-3."),
         ("beta1", "1", "Beta 1 must be below 1."),
@@ -190,3 +196,29 @@ def test_setting_a_whole_config_is_told_once(training, qtbot):
     training.changed.connect(lambda: told.append(True))
     training.set_value(TrainingConfig(max_steps=5, batch_size=6, learning_rate=1e-2))
     assert len(told) == 1
+
+
+def test_a_unit_that_the_title_says_already_is_not_said_twice(training):
+    fields = {field.setting.name: field for field in training.fields.all()}
+    assert fields["max_steps"].unit.text() == ""
+    assert fields["max_steps"].editor.accessibleName() == "Steps"
+    assert fields["warmup_steps"].unit.text() == "steps"
+
+
+def test_an_empty_field_says_what_that_means(sampling, qtbot):
+    assert editor(sampling, "seed").lineEdit().placeholderText() == "random"
+
+
+def test_a_folder_is_chosen_in_a_dialog_and_can_be_taken_back(qtbot, tmp_path):
+    form = open_form(qtbot, CorpusConfig)
+    field = editor(form, "folder")
+    field.setFocus()
+    qtbot.waitUntil(field.hasFocus)
+    qtbot.keyClick(field, Qt.Key.Key_F4)
+    dialog = field.findChild(QFileDialog)
+    dialog.fileSelected.emit(str(tmp_path))
+    dialog.close()
+    assert form.value().folder == str(tmp_path)
+    field.clear()
+    assert form.value().folder == ""
+    assert field.placeholderText() == "everywhere"

@@ -7,6 +7,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QWidget
 
+from app.widgets.label import Label
 from app.widgets.plot import CurvePlot, link
 
 
@@ -186,3 +187,11 @@ def test_the_titles_of_the_axes_are_inside_of_a_small_plot(qtbot, theme):
     title = view.getPlotItem().getAxis("bottom").label
     bottom = view.mapFromScene(title.sceneBoundingRect()).boundingRect().bottom()
     assert bottom - title.document().documentMargin() <= view.viewport().height()
+
+
+def test_the_legend_stands_above_the_plot_and_covers_no_curve(plot, qtbot):
+    plot.resize(300, 120)
+    plot.show()
+    legend = [label for label in plot.findChildren(Label) if label.text() in ("━", "training", "validation")]
+    assert len(legend) == 4
+    assert all(label.geometry().bottom() < plot._view.geometry().top() for label in legend)

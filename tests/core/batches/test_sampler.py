@@ -1,5 +1,4 @@
 import json
-from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +9,7 @@ from hypothesis import strategies as st
 
 from core.batches import sampler
 from core.batches.sampler import IGNORED, PADDING, Windows, chunk, eval_batches, windows_per_epoch
+from core.distributed import ONE_PROCESS, ProcessGroup
 
 EXAMPLES = json.loads((Path(__file__).parents[2] / "worked_examples.json").read_text())
 
@@ -27,14 +27,13 @@ class Text:
         return self.tokens[part]
 
 
-def batch_at(tokens, seed, step, rank, windows):
+def batch_at(tokens, seed, step, windows, group=ONE_PROCESS):
     """The batch of a step, counted from 0, where all steps before it were as large."""
-    seen = step * windows.world_size * windows.batch_size
-    return sampler.batch_at(tokens, seed, seen, rank, windows)
+    return sampler.batch_at(tokens, seed, step * windows.batch_size, windows, group)
 
 
 def steps_per_epoch(n_tokens, windows):
-    return windows_per_epoch(n_tokens, windows) / (windows.world_size * windows.batch_size)
+    return windows_per_epoch(n_tokens, windows) / windows.batch_size
 
 
 def numbered(n_tokens):
@@ -44,7 +43,7 @@ def numbered(n_tokens):
 def epoch_batches(tokens, windows, epoch=0, seed=0):
     """The batches of one epoch, for a batch size of 1 on one rank."""
     n_steps = round(steps_per_epoch(len(tokens), windows))
-    return [batch_at(tokens, seed, epoch * n_steps + step, 0, windows) for step in range(n_steps)]
+    return [batch_at(tokens, seed, epoch * n_steps + step, windows) for step in range(n_steps)]
 
 
 def targets(batches):
@@ -78,7 +77,7 @@ def test_padded_labels_do_not_count():
 
 
 def test_x_and_y_are_whole_numbers_of_batch_by_context():
-    x, y = batch_at(numbered(50), 0, 0, 0, Windows(context_length=7, overlap=2, batch_size=3))
+    x, y = batch_at(numbered(50), 0, 0, Windows(context_length=7, overlap=2, batch_size=3))
     assert x.shape == y.shape == (3, 7)
     assert x.dtype == y.dtype == torch.int64
 
@@ -98,7 +97,7 @@ def test_an_epoch_with_overlap_leaves_nothing_out(n_tokens, context_length, data
 
 @given(st.integers(2, 60), st.integers(1, 12), st.integers(0, 20))
 def test_each_target_follows_its_input_and_padding_stands_at_the_end(n_tokens, context_length, step):
-    x, y = batch_at(numbered(n_tokens), 7, step, 0, Windows(context_length, 0, 2))
+    x, y = batch_at(numbered(n_tokens), 7, step, Windows(context_length, 0, 2))
     real = y != IGNORED
     assert torch.equal(y[real], x[real] + 1)
     assert (x[~real] == PADDING).all()
@@ -107,47 +106,45 @@ def test_each_target_follows_its_input_and_padding_stands_at_the_end(n_tokens, c
 
 
 def test_a_batch_depends_on_seed_step_and_rank_alone():
-    tokens, windows = numbered(200), Windows(8, 0, 4, world_size=2)
-    batch_at(tokens, 3, 5, 1, windows)
-    before = batch_at(tokens, 3, 5, 1, windows)[0]
+    tokens, windows, second = numbered(200), Windows(8, 0, 8), ProcessGroup(1, 2)
+    before = batch_at(tokens, 3, 5, windows, second)[0]
     for step in (90, 0, 31):
-        batch_at(tokens, 4, step, 0, windows)
-    assert torch.equal(batch_at(tokens, 3, 5, 1, windows)[0], before)
-    assert not torch.equal(batch_at(tokens, 4, 5, 1, windows)[0], before)
-    assert not torch.equal(batch_at(tokens, 3, 6, 1, windows)[0], before)
-    assert not torch.equal(batch_at(tokens, 3, 5, 0, windows)[0], before)
+        batch_at(tokens, 4, step, windows)
+    assert torch.equal(batch_at(tokens, 3, 5, windows, second)[0], before)
+    assert not torch.equal(batch_at(tokens, 4, 5, windows, second)[0], before)
+    assert not torch.equal(batch_at(tokens, 3, 6, windows, second)[0], before)
+    assert not torch.equal(batch_at(tokens, 3, 5, windows, ProcessGroup(0, 2))[0], before)
 
 
 def test_torch_and_numpy_seeds_change_nothing():
     tokens, windows = numbered(200), Windows(8, 0, 4)
     torch.manual_seed(1)
-    before = batch_at(tokens, 3, 5, 0, windows)[0]
+    before = batch_at(tokens, 3, 5, windows)[0]
     torch.manual_seed(2)
-    assert torch.equal(batch_at(tokens, 3, 5, 0, windows)[0], before)
+    assert torch.equal(batch_at(tokens, 3, 5, windows)[0], before)
 
 
-def test_ranks_share_an_epoch_between_them():
-    tokens = numbered(97)  # 96 targets, in 12 windows of 8: three steps of two windows on two ranks
-    windows = Windows(8, 0, 2, world_size=2)
-    n_steps = steps_per_epoch(len(tokens), windows)
-    n_windows = round(n_steps * 4)
-    shown = [batch_at(tokens, 0, step, rank, windows) for step in range(4) for rank in (0, 1)]
-    rows = [y_row for _, y in shown for y_row in y][:n_windows]
-    assert Counter(int(token) for row in rows for token in row if token != IGNORED) == Counter(range(2, 98))
+@given(st.integers(1, 9), st.integers(1, 5), st.integers(0, 30))
+def test_the_rows_of_all_ranks_in_order_are_the_batch_of_one_process(batch_size, world_size, step):
+    tokens, windows = numbered(100), Windows(8, 0, batch_size)
+    whole = batch_at(tokens, 0, step, windows)
+    shares = [
+        batch_at(tokens, 0, step, windows, ProcessGroup(rank, world_size)) for rank in range(world_size)
+    ]
+    for one, parts in zip(whole, zip(*shares, strict=True), strict=True):
+        assert torch.equal(torch.cat(parts), one)
 
 
-def test_two_ranks_see_what_one_sees_with_twice_the_batch():
-    tokens = numbered(100)
-    whole = batch_at(tokens, 0, 3, 0, Windows(8, 0, 4))[0]
-    halves = [batch_at(tokens, 0, 3, rank, Windows(8, 0, 2, world_size=2))[0] for rank in (0, 1)]
-    assert torch.equal(torch.cat(halves), whole)
+def test_each_of_two_ranks_computes_half_of_an_even_batch():
+    shares = [batch_at(numbered(100), 0, 3, Windows(8, 0, 6), ProcessGroup(rank, 2)) for rank in (0, 1)]
+    assert [tuple(x.shape) for x, _ in shares] == [(3, 8), (3, 8)]
 
 
 def test_a_batch_goes_on_into_the_next_epoch():
     tokens, windows = numbered(41), Windows(8, 0, 1)
     n_windows = round(steps_per_epoch(len(tokens), windows))
-    singles = [batch_at(tokens, 0, step, 0, windows)[0] for step in range(2 * n_windows)]
-    wide = batch_at(tokens, 0, 0, 0, Windows(8, 0, 2 * n_windows))[0]
+    singles = [batch_at(tokens, 0, step, windows)[0] for step in range(2 * n_windows)]
+    wide = batch_at(tokens, 0, 0, Windows(8, 0, 2 * n_windows))[0]
     assert torch.equal(wide, torch.cat(singles))
 
 
@@ -162,7 +159,7 @@ def test_epochs_cut_the_text_at_different_places(n_tokens):
 
 
 def test_a_text_shorter_than_a_window_is_one_padded_window():
-    x, y = batch_at(numbered(4), 0, 0, 0, Windows(8, 0, 1))
+    x, y = batch_at(numbered(4), 0, 0, Windows(8, 0, 1))
     assert x.tolist() == [[1, 2, 3, 0, 0, 0, 0, 0]]
     assert y.tolist() == [[2, 3, 4, *[IGNORED] * 5]]
     assert steps_per_epoch(4, Windows(8, 0, 1)) == 1
@@ -192,7 +189,7 @@ def test_evaluation_is_the_same_every_time():
 
 def test_a_batch_of_another_size_goes_on_at_the_same_place_in_the_text():
     tokens = numbered(100)
-    singles = [batch_at(tokens, 5, step, 0, Windows(8, 0, 1))[0] for step in range(9)]
-    small = [sampler.batch_at(tokens, 5, seen, 0, Windows(8, 0, 2))[0] for seen in (0, 2)]
-    large = sampler.batch_at(tokens, 5, 4, 0, Windows(8, 0, 5))[0]
+    singles = [batch_at(tokens, 5, step, Windows(8, 0, 1))[0] for step in range(9)]
+    small = [sampler.batch_at(tokens, 5, seen, Windows(8, 0, 2))[0] for seen in (0, 2)]
+    large = sampler.batch_at(tokens, 5, 4, Windows(8, 0, 5))[0]
     assert torch.equal(torch.cat([*small, large]), torch.cat(singles))

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from core.batches.token_file import TokenFile, TokenFileWriter, token_dtype
+from core.system_errors import DiskFullError
 
 
 def written(path, arrays, dtype="uint16"):
@@ -54,7 +55,7 @@ def test_the_file_appears_when_it_is_whole(tmp_path):
 def test_a_failure_while_writing_keeps_the_old_file_and_nothing_else(tmp_path):
     path = tmp_path / "train.bin"
     written(path, [[7]])
-    with pytest.raises(OSError, match="full"), TokenFileWriter(path, "uint16") as writer:
+    with pytest.raises(DiskFullError), TokenFileWriter(path, "uint16") as writer:
         writer.append([1, 2])
         raise OSError(errno.ENOSPC, "full")
     assert TokenFile(path, "uint16")[0:9].tolist() == [7]

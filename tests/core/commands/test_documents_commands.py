@@ -80,7 +80,7 @@ def test_documents_are_left_out_and_taken_in(here, command):
     river = number(here, "river.md")
     assert command("exclude", river, "--workspace", here.root)[:2] == (
         0,
-        "1 document left out of the corpus.\n",
+        "1 document excluded from the corpus.\n",
     )
     assert command("exclude", "--near-duplicates", "--workspace", here.root)[0] == 0
     with Library(here.library) as library:
@@ -93,7 +93,7 @@ def test_documents_are_left_out_and_taken_in(here, command):
 def test_documents_are_removed_and_restored(here, command):
     river = number(here, "river.md")
     code, said, _ = command("remove", river, "--workspace", here.root)
-    assert (code, said) == (0, "1 document removed; `restore` brings them back, for a day at least.\n")
+    assert (code, said) == (0, "1 document removed; `restore` brings them back, for at least a day.\n")
     with Library(here.library) as library:
         assert library.row_of(str(here.root.parent / "files" / "river.md")) is None
     assert command("restore", river, "--workspace", here.root)[0] == 0
@@ -141,7 +141,7 @@ def test_a_retry_of_nothing_says_so(tmp_path, command):
     code, said, _ = command("import", "--retry", "--workspace", tmp_path)
     assert (code, said) == (
         0,
-        "Nothing failed, was locked or was cancelled: there is nothing to read again.\n",
+        "No file failed, was encrypted or was cancelled: there is nothing to retry.\n",
     )
 
 
@@ -193,7 +193,7 @@ def test_limits_are_set_on_the_line_and_checked(folder, tmp_path, records, comma
 
 def test_an_interrupted_import_is_gone_on_with(folder, tmp_path, records, command):
     workspace = Workspace(tmp_path / "w")
-    assert "nothing to go on with" in command("import", "--continue", "--workspace", workspace.root)[2]
+    assert "nothing to continue" in command("import", "--continue", "--workspace", workspace.root)[2]
     events = import_files([folder], ImportConfig(), workspace, StopToken())
     next(events)
     events.close()

@@ -119,7 +119,7 @@ def test_a_search_says_what_it_cannot_make_searchable(filled):
     ended = bound(filled.root, "search", "heron")
     set_modes(filled.root, 0o755, 0o644)
     assert ended.returncode == 0
-    assert "Not searched, for nothing can be written here: 3 documents" in ended.stdout
+    assert "Nothing can be written here, so 3 documents" in ended.stdout
 
 
 def test_a_search_after_a_kill_says_what_it_cannot_make_searchable(filled, fill, tmp_path):
@@ -136,7 +136,7 @@ def test_a_search_after_a_kill_says_what_it_cannot_make_searchable(filled, fill,
     listed = bound(killed.root, "documents")
     set_modes(killed.root, 0o755, 0o644)
     assert (ended.returncode, ended.stderr) == (0, "")
-    assert "Not searched, for nothing can be written here: 4 documents" in ended.stdout
+    assert "Nothing can be written here, so 4 documents" in ended.stdout
     assert "pond.txt" in listed.stdout
 
 

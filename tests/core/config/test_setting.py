@@ -28,6 +28,16 @@ def test_every_setting_has_a_title_and_a_sentence_of_help(group, setting):
     assert setting.help.endswith(".")
 
 
+@pytest.mark.parametrize(("group", "setting"), SETTINGS)
+def test_no_unit_repeats_a_word_of_its_title(group, setting):
+    assert setting.unit not in setting.title.casefold().split()
+
+
+@pytest.mark.parametrize(("group", "setting"), SETTINGS)
+def test_a_setting_that_may_be_empty_says_what_that_means(group, setting):
+    assert setting.empty or not setting.optional
+
+
 @pytest.mark.parametrize("group", GROUPS.values(), ids=GROUPS)
 def test_no_two_settings_of_a_group_share_a_title(group):
     titles = [setting.title for setting in describe(group)]
@@ -96,8 +106,8 @@ def test_a_limit_that_is_not_reached_is_told_from_one_that_is():
 
 
 def test_units_and_defaults_are_told():
-    layers = described(ModelConfig, "n_layers")
-    assert (layers.unit, layers.default, layers.advanced) == ("layers", 4, False)
+    context = described(ModelConfig, "context_length")
+    assert (context.unit, context.default, context.advanced) == ("tokens", 128, False)
 
 
 def test_a_newcomer_sees_few_settings_first():

@@ -163,7 +163,7 @@ def test_every_failure_of_the_library_has_a_remedy(tmp_path):
         (errno.EDQUOT, "quota", "Free some space"),
         (errno.EROFS, "read-only file system", "Make the file system writable"),
         (errno.EACCES, "permission denied", "Change the permissions"),
-        (errno.EIO, "input/output error", "look after it"),
+        (errno.EIO, "input/output error", "check it"),
     ],
 )
 def test_what_the_system_refused_sqlite_is_found_out_and_told(
@@ -192,7 +192,7 @@ def test_a_folder_in_the_library_s_place_is_told_as_one(tmp_path):
     (tmp_path / "library.sqlite").mkdir()
     with pytest.raises(WorkspaceError, match="is a directory") as caught:
         Library(tmp_path / "library.sqlite")
-    assert "A folder stands in the place" in caught.value.remedy
+    assert "There is a folder where a file should be" in caught.value.remedy
 
 
 def test_a_library_that_does_not_exist_is_read_as_empty_and_not_made(tmp_path):

@@ -7,8 +7,9 @@ import torch.nn.functional as F
 from core.config.model import ModelConfig, count_parameters
 from core.config.presets import PRESETS
 from core.config.training import TrainingConfig
+from core.export.naming import gpt2_name
 from core.model.transformer import Transformer
-from core.tasks.bench_peer import copy_weights, make_peer, peer_name
+from core.tasks.bench_peer import copy_weights, make_peer
 from core.training.loss import summed_loss
 from core.training.optimizer import make_optimizer
 
@@ -85,6 +86,6 @@ def plain_adamw(peer, config):
 def assert_same_weights(ours, peer):
     theirs = dict(peer.named_parameters())
     for name, parameter in ours.named_parameters():
-        twin, transposed = peer_name(name)
+        twin, transposed = gpt2_name(name)
         expected = theirs[twin].T if transposed else theirs[twin]
         assert torch.allclose(parameter, expected, atol=1e-6, rtol=0), name

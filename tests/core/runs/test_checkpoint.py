@@ -9,7 +9,8 @@ import pytest
 import torch
 from safetensors import SafetensorError
 
-from core.runs import checkpoint, files
+from core import files
+from core.runs import checkpoint
 from core.runs.checkpoint import save_checkpoint
 from core.runs.folder import RunFolder
 from core.runs.pointers import checkpoint_steps, pointed_step

@@ -6,7 +6,7 @@ import pytest
 from filelock import FileLock
 
 from core.errors import BadRunNameError
-from core.runs.files import writing_whole
+from core.files import writing_whole
 from core.runs.folder import Workspace
 from core.system_errors import WorkspaceError
 

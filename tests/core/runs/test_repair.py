@@ -43,8 +43,8 @@ def test_last_and_best_both_leave_a_damaged_checkpoint(run):
     told = repair_checkpoints(run, StopToken())
     assert pointers(run) == (4, 2)
     assert told == [
-        "The checkpoint of step 6 is damaged, so the run goes on from step 4.",
-        "The best checkpoint is damaged; of those that are left, step 2 is the best.",
+        "The checkpoint of step 6 is damaged, so the run continues from step 4.",
+        "The best checkpoint is damaged; the best one left is that of step 2.",
     ]
 
 
@@ -63,7 +63,7 @@ def test_the_next_best_must_be_whole_too(run):
     point(run, "best", 4)
     spoil(run, 2, 4)
     assert repair_checkpoints(run, StopToken()) == [
-        "The best checkpoint is damaged; of those that are left, step 6 is the best."
+        "The best checkpoint is damaged; the best one left is that of step 6."
     ]
     assert pointers(run) == (6, 6)
     assert checkpoint_steps(run) == (6,)

@@ -20,8 +20,8 @@ from core.events import DatasetBuilt, DatasetProgress, LearningProgress, Notice,
 from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
 from core.system_errors import DiskFullError
-from core.tasks import build_tokenizer
-from core.tasks.build_tokenizer import build_dataset
+from core.tasks import build_dataset as task
+from core.tasks.build_dataset import build_dataset
 from core.tokenizers.files import load_tokenizer
 from core.tokenizers.tokenizer import EOS, UNK
 
@@ -39,7 +39,7 @@ class FakeLibrary:
         texts = [passage.text for passage in (*train, *val)]
         self.sizes = CorpusTotals(len(texts), sum(map(len, texts)), len("".join(texts).encode()))
 
-    def totals(self):
+    def totals(self, config=None):
         return self.sizes
 
     def passages(self, split, config, cleaning):
@@ -52,7 +52,7 @@ class FakeLibrary:
     def fingerprint(self, config, cleaning):
         return f"{self.mark} {cleaning.ligatures}"
 
-    def has_conversations(self):
+    def has_conversations(self, config=None):
         return any(passage.has_markers for passage in self.train)
 
 
@@ -233,7 +233,7 @@ def assert_built_again(workspace, name, damage):
     _, first = build(library, workspace)
     damage(first.folder / name)
     events, again = build(library, workspace)
-    assert events[0] == Notice(f"The data set {first.name} was damaged and is built again.")
+    assert events[0] == Notice(f"The data set {first.name} was damaged and is being rebuilt.")
     assert not events[-1].reused
     assert read_dataset(again.folder) == first
     assert left_in(workspace) == [first.name]
@@ -322,7 +322,7 @@ def test_waiting_for_another_build_ends_when_asked(workspace):
 
 
 def test_waiting_for_another_build_is_said_once_and_ends_with_it(workspace, monkeypatch):
-    monkeypatch.setattr(build_tokenizer, "LOCK_POLL_SECONDS", 0.001)
+    monkeypatch.setattr(task, "LOCK_POLL_SECONDS", 0.001)
     workspace.prepare()
     other = FileLock(workspace.datasets / ".building.lock")
     other.acquire()
@@ -333,7 +333,7 @@ def test_waiting_for_another_build_is_said_once_and_ends_with_it(workspace, monk
 
 
 def test_a_stop_while_waiting_is_heard_after_the_notice(workspace, monkeypatch):
-    monkeypatch.setattr(build_tokenizer, "LOCK_POLL_SECONDS", 0.001)
+    monkeypatch.setattr(task, "LOCK_POLL_SECONDS", 0.001)
     workspace.prepare()
     stop = StopToken()
     with FileLock(workspace.datasets / ".building.lock"):
@@ -385,7 +385,7 @@ def peak_bytes(library, workspace):
 
 
 def test_memory_does_not_grow_with_the_corpus(tmp_path, monkeypatch):
-    monkeypatch.setattr(build_tokenizer, "BATCH_CHARACTERS", 50_000)
+    monkeypatch.setattr(task, "BATCH_CHARACTERS", 50_000)
     short = peak_bytes(LongLibrary(25), Workspace(tmp_path / "short"))
     long = peak_bytes(LongLibrary(200), Workspace(tmp_path / "long"))
     assert long < 1.2 * short

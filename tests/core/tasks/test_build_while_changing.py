@@ -3,7 +3,7 @@
 from core.control import StopToken
 from core.corpus.library import Library
 from core.events import DatasetBuilt, LearningProgress
-from core.tasks.build_tokenizer import build_dataset
+from core.tasks.build_dataset import build_dataset
 
 
 def test_a_document_that_is_removed_while_a_data_set_is_built_makes_the_build_begin_again(filled, tiny):

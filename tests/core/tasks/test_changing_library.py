@@ -8,7 +8,7 @@ from core.corpus.library import Library
 from core.errors import EmptyCorpusError
 from core.events import DatasetBuilt, DatasetProgress, LearningProgress, TokenizerBuilt
 from core.runs.folder import Workspace
-from core.tasks.build_tokenizer import build_dataset
+from core.tasks.build_dataset import build_dataset
 from core.tokenizers.files import load_tokenizer
 from tests.core.conftest import record_texts
 

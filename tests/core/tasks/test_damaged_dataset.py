@@ -8,7 +8,8 @@ from core.control import StopToken
 from core.errors import DamagedDatasetError
 from core.events import Notice, StepDone
 from core.runs.folder import Workspace
-from core.tasks.train_model import resume_run, train_model
+from core.tasks.resume_run import resume_run
+from core.tasks.train_model import train_model
 
 MORE = {"training.max_steps": 8}
 
@@ -34,7 +35,7 @@ def test_a_resumed_run_never_sees_damaged_tokens(trained, damaged):
     events = resumed(damaged)
     assert losses(events) == losses(resumed(trained))
     assert any(
-        isinstance(event, Notice) and "was damaged and is built again" in event.text for event in events
+        isinstance(event, Notice) and "was damaged and is being rebuilt" in event.text for event in events
     )
 
 

@@ -28,10 +28,10 @@ from core.events import (
     PageRecognizing,
 )
 from core.runs.folder import Workspace
+from core.sample.papers import make_text_pdf
 from core.system_errors import DiskFullError, WorkspaceError
 from core.tasks import import_files as task
 from core.tasks.import_files import continue_import, forget_import, import_files, interrupted_import
-from core.tasks.meadow_paper import make_text_pdf
 
 HOSTILE_READERS = Path(__file__).parent.parent / "documents"
 
@@ -402,7 +402,7 @@ def test_an_interrupted_import_can_be_forgotten(folder, workspace):
     events.close()
     forget_import(workspace)
     assert interrupted_import(workspace) is None
-    with pytest.raises(NothingInterruptedError, match="nothing to go on with"):
+    with pytest.raises(NothingInterruptedError, match="nothing to continue"):
         list(continue_import(workspace, "", StopToken()))
 
 

@@ -180,4 +180,4 @@ def test_an_import_of_nothing_but_the_workspace_s_own_files_fails(tmp_path, comm
     for path in (workspace.root, workspace.runs):
         code, out, err = command("--workspace", workspace.root, "import", path)
         assert (code, out) == (1, "")
-        assert err.startswith("error: The workspace's own files are left out, and nothing else was named.")
+        assert err.startswith("error: The workspace's own files are not imported, and no others were given.")

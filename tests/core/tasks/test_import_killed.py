@@ -16,8 +16,8 @@ import pytest
 
 from core.corpus.library import Library
 from core.runs.folder import Workspace
+from core.sample.papers import make_text_pdf
 from core.tasks.import_files import interrupted_import
-from core.tasks.meadow_paper import make_text_pdf
 
 ROOT = Path(__file__).parents[3]
 

@@ -1,5 +1,6 @@
 """The runs there are, as a stream."""
 
+from core.config.corpus import CorpusConfig
 from core.config.run import RunConfig
 from core.config.toml import run_to_toml
 from core.control import StopToken
@@ -37,5 +38,5 @@ def test_the_corpus_is_counted(tmp_path):
     with Library(workspace.library) as library:
         document = Document("/docs/a.txt", "text", sha256="a", text="baa")
         library.record("/docs/a.txt", Digested(document, digest_text("baa")), 3)
-    totals = result(count_corpus(workspace, StopToken()))
+    totals = result(count_corpus(workspace, CorpusConfig(), StopToken()))
     assert (totals.documents, totals.characters) == (1, 3)

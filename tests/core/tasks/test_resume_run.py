@@ -36,7 +36,8 @@ from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
 from core.system_errors import DiskFullError, WorkspaceGoneError
 from core.tasks import training_run
-from core.tasks.train_model import resume_run, train_model
+from core.tasks.resume_run import resume_run
+from core.tasks.train_model import train_model
 from core.training.schedule import learning_rate_at
 from tests.core.runs.altered import alter_state, make_first_format
 
@@ -420,7 +421,7 @@ def test_a_data_set_that_can_t_be_built_again_is_not_built_for_nothing(stopped, 
     fill(stopped, {"new.txt": "a new text. " * 20})
     with pytest.raises(LostDatasetError) as refused:
         resume(stopped)
-    assert "put the folder back" in refused.value.remedy
+    assert "restore the folder" in refused.value.remedy
     assert not stopped.datasets.exists() or not list(stopped.datasets.iterdir())
 
 
@@ -569,7 +570,7 @@ def test_a_damaged_last_checkpoint_is_told_and_the_run_goes_on_from_the_one_befo
     cut_short(stopped.run("a").checkpoint(3) / "optimizer.safetensors")
     events = resume(stopped)
     notices = [event.text for event in events if isinstance(event, Notice)]
-    assert notices == ["The checkpoint of step 3 is damaged, so the run goes on from step 2."]
+    assert notices == ["The checkpoint of step 3 is damaged, so the run continues from step 2."]
     assert [event.step for event in events if isinstance(event, StepDone)] == [3, 4, 5, 6]
 
 

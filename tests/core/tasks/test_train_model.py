@@ -44,7 +44,8 @@ from core.runs.loading import load_model
 from core.tasks import choose_precision, training_run, training_session
 from core.tasks.open_model import open_model
 from core.tasks.reply import complete
-from core.tasks.train_model import resume_run, train_model
+from core.tasks.resume_run import resume_run
+from core.tasks.train_model import train_model
 from core.training import loop
 
 TEACHING_LINES = "what is sesso\nsesso is a village\nwho lives in sesso\nmira lives in sesso\n"
@@ -242,7 +243,7 @@ def test_an_empty_library_is_nothing_to_train_on(empty, tiny):
 
 def test_a_corpus_below_one_window_says_how_much_is_needed(empty, tiny, fill):
     fill(empty, {"a.txt": "few words"})
-    with pytest.raises(CorpusTooSmallError, match="one window needs 65"):
+    with pytest.raises(CorpusTooSmallError, match="one training sequence needs 65"):
         train(empty, tiny({"model.context_length": 64}))
     assert files_below(empty.runs) == []
 
@@ -250,7 +251,7 @@ def test_a_corpus_below_one_window_says_how_much_is_needed(empty, tiny, fill):
 def test_a_text_too_short_to_keep_some_apart_is_measured_on_itself_and_says_so(empty, tiny, fill):
     fill(empty, {"a.txt": "just-a-few-letters"})
     events = train(empty, tiny())
-    assert any("measured on its own training text" in notice.text for notice in of_kind(events, Notice))
+    assert any("evaluated on its training text" in notice.text for notice in of_kind(events, Notice))
     assert events[-1].reason == "finished"
     assert events[-1].best_val_loss > 0
 
@@ -473,7 +474,7 @@ def test_a_trial_changes_no_weight_and_no_random_number(filled, tiny):
     assert losses(measured) == losses(train(filled, tiny({"training.precision": chosen}), "b"))
 
 
-# System B
+# The teaching transformer
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from core.corpus.library import Library
 from core.events import DatasetBuilt, Notice
 from core.runs.folder import Workspace
 from core.tasks import unused_datasets as task
-from core.tasks.build_tokenizer import build_dataset
+from core.tasks.build_dataset import build_dataset
 from core.tasks.unused_datasets import DAY_SECONDS, remove_unused, unused_datasets
 
 OLD = "0123456789abcdef"
@@ -66,15 +66,15 @@ def test_what_no_run_names_is_moved_aside_and_told(workspace, dataset):
     removal = remove_unused(workspace, NOW)
     assert names(workspace) == [f".removed-{OLD}"]
     assert str(removal) == (
-        f"The data set {OLD} (1.5 MB) belongs to no run and was not used for a day, and so was removed. "
-        "For another day it comes back by itself where a run needs it."
+        f"Removed the data set {OLD} (1.5 MB): no run uses it, and it was not used for a day. "
+        "It is restored automatically if needed within another day."
     )
 
 
 def test_several_are_told_in_one_sentence(workspace, dataset):
     make_dataset(workspace, "fedcba9876543210")
     assert str(remove_unused(workspace, NOW)).startswith(
-        f"The data sets {OLD}, fedcba9876543210 (3.0 MB) belong to no run"
+        f"Removed the data sets {OLD}, fedcba9876543210 (3.0 MB): no run uses them, and they were"
     )
 
 

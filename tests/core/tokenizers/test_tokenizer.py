@@ -2,7 +2,7 @@ import pytest
 
 from core.tokenizers.bpe import BpeTokenizer
 from core.tokenizers.char import CharTokenizer
-from core.tokenizers.tokenizer import EOS, byte_lengths
+from core.tokenizers.tokenizer import EOS, Tokenizer, byte_lengths
 from core.tokenizers.word import WordTokenizer
 
 LEARN = {
@@ -53,3 +53,10 @@ def test_byte_lengths_add_up_to_the_text_and_specials_have_none(kind):
 def test_no_text_is_no_token(kind):
     tokenizer = learned(kind)
     assert (tokenizer.encode(""), tokenizer.encode_marked(""), tokenizer.decode([])) == ([], [], "")
+
+
+@pytest.mark.parametrize("missing", ["encode_all", "token_bytes", "unknown"])
+def test_a_tokenizer_that_lacks_a_method_cannot_be_made(missing):
+    methods = {name: None for name in ("encode_all", "token_bytes", "unknown") if name != missing}
+    with pytest.raises(TypeError, match=missing):
+        type("Half", (Tokenizer,), methods)()

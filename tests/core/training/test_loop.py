@@ -9,6 +9,7 @@ from torch import nn
 from core.config.model import ModelConfig
 from core.config.training import TrainingConfig
 from core.control import StopToken
+from core.distributed import ProcessGroup
 from core.errors import TrainingDivergedError
 from core.events import StepDone
 from core.model.transformer import Transformer
@@ -213,6 +214,53 @@ def test_a_stop_set_before_takes_no_step():
     stop, config = StopToken(), TrainingConfig()
     stop.set()
     assert take(make_learner(make_model(), config), config, 5, stop=stop) == []
+
+
+# Several processes
+
+
+class Pair(ProcessGroup):
+    """The second of two processes; the first was asked to stop where `first_asked` is set."""
+
+    first_asked = StopToken()
+
+    def should_stop(self, stop):
+        return stop.asked or self.first_asked.asked
+
+
+def steps_of(group, config=None, stop=None, batch_at=make_batch):
+    config = config or TrainingConfig()
+    learner, stop = make_learner(make_model(dropout=0.5), config), stop or StopToken()
+    return train(learner, batch_at, config, Plan(3, 128), Progress(), stop, group)
+
+
+def test_the_main_process_takes_the_steps_of_one_process_alone():
+    losses = [[step.loss for step in steps_of(group)] for group in (ProcessGroup(), ProcessGroup(0, 2))]
+    assert losses[0] == losses[1]
+
+
+def test_each_process_drops_other_activations():
+    losses = [next(steps_of(ProcessGroup(rank, 2))).loss for rank in (0, 1)]
+    assert losses[0] != losses[1]
+
+
+def test_every_process_stops_where_one_was_asked_to(monkeypatch):
+    monkeypatch.setattr(Pair, "first_asked", StopToken())
+    steps = steps_of(Pair(1, 2))
+    assert next(steps).step == 1
+    Pair.first_asked.set()
+    assert list(steps) == []
+
+
+@pytest.mark.parametrize(("world_size", "taken"), [(1, 0), (2, 1)])
+def test_a_stop_within_a_step_waits_for_its_end_where_others_wait_for_the_gradients(world_size, taken):
+    stop = StopToken()
+
+    def batch_at(number):
+        stop.set()
+        return make_batch(number)
+
+    assert len(list(steps_of(ProcessGroup(0, world_size), stop=stop, batch_at=batch_at))) == taken
 
 
 # Numbers that are none

@@ -7,7 +7,7 @@ from PySide6.QtCore import QCoreApplication, QEvent, Qt
 
 from app.jobs.job_queue import JobQueues
 from app.settings import WindowSettings
-from app.tabs.corpus.controller import CorpusController, ImportTasks
+from app.tabs.corpus.controller import CorpusController
 from app.tabs.corpus.tab import CorpusTab
 from core.corpus.duplicates import digest_text
 from core.corpus.library import DocumentRow, Library
@@ -113,20 +113,8 @@ def click(qtbot):
 
 
 @pytest.fixture
-def asked():
-    """What the imports of these tests were asked for."""
-    return []
-
-
-@pytest.fixture
-def controller(tab, workspace, queues, settings, asked):
-    def read(paths, config, workspace, stop, again=False):
-        asked.append((paths, config, again))
-        end = finished(0)
-        yield end
-        return end
-
-    return CorpusController(tab, workspace, queues, settings, tab, tasks=ImportTasks(read=read))
+def controller(tab, workspace, queues, settings):
+    return CorpusController(tab, workspace, queues, settings, tab)
 
 
 def keep(library, name, text):

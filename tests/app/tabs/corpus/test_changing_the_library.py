@@ -6,7 +6,6 @@ from PySide6.QtGui import QContextMenuEvent, QDesktopServices, QGuiApplication
 from PySide6.QtWidgets import QApplication, QMenu
 
 from app.tabs.corpus import library_controller
-from core.config.corpus import ImportConfig
 from core.corpus.library import Library
 from core.errors import UnknownDocumentError, UserFacingError
 from tests.app.tabs.corpus.conftest import a_row, keep
@@ -67,7 +66,9 @@ def test_del_removes_and_undo_brings_back(qtbot, three, workspace, controller, s
     with Library(workspace.library) as library:
         assert library.totals().documents == 2
     assert controller.library.undo_stack.undoText() == "remove 1 document"
-    controller.library.undo_stack.undo()
+    with qtbot.waitSignal(controller.library.reported) as reported:
+        controller.library.undo_stack.undo()
+    assert reported.args == ["Restored 1 document."]
     qtbot.waitUntil(lambda: shown() == ["a.txt", "b.txt", "c.txt"])
 
 
@@ -102,7 +103,7 @@ def test_near_duplicates_are_left_out_in_one_action(qtbot, tab, workspace, contr
     qtbot.waitUntil(lambda: len(included(workspace)) == 2)
 
 
-# Reading again
+# Actions
 
 
 @pytest.fixture
@@ -136,63 +137,6 @@ def test_only_what_fits_the_chosen_files_is_offered(mixed):
     }  # fmt: skip
     choose(mixed, "good.txt")
     assert buttons(mixed) == {"Leave out", "Remove"}
-
-
-def test_retry_reads_the_failed_ones_again(qtbot, mixed, asked, controller):
-    with qtbot.waitSignal(controller.imported):
-        mixed.documents.row_actions.retry.trigger()
-    ((paths, _, again),) = asked
-    assert [path.name for path in paths] == ["broken.pdf"]
-    assert again
-
-
-def test_a_document_whose_file_could_not_be_read_since_can_be_read_again(tab, workspace, controller):
-    actions = tab.documents.row_actions
-    actions.follow([a_row(1, "hill.txt", state="warning")])
-    assert not actions.retry.isEnabled()
-    actions.follow([a_row(1, "hill.txt", state="warning", is_outdated=True)])
-    assert actions.retry.isEnabled()
-
-
-def test_reading_with_ocr_forces_it_for_this_time(qtbot, mixed, asked, controller):
-    with qtbot.waitSignal(controller.imported):
-        mixed.documents.row_actions.ocr.trigger()
-    ((paths, config, _),) = asked
-    assert [path.name for path in paths] == ["broken.pdf", "locked.pdf"]
-    assert config.ocr == "force"
-    assert mixed.import_config().ocr == "auto"
-
-
-def test_a_password_is_given_to_the_locked_ones_and_not_kept(qtbot, mixed, asked, controller, settings):
-    mixed.documents.row_actions.password.trigger()
-    dialog = mixed.findChild(object, "passwordDialog")
-    assert dialog.edit.echoMode() == dialog.edit.EchoMode.Password
-    qtbot.keyClicks(dialog.edit, "baa")
-    with qtbot.waitSignal(controller.imported):
-        dialog.accept()
-    ((paths, config, _),) = asked
-    assert [path.name for path in paths] == ["locked.pdf"]
-    assert config.password == "baa"
-    assert mixed.import_config().password == ""
-    assert "baa" not in settings.reading
-
-
-def test_text_fields_are_chosen_from_those_of_the_file(qtbot, tab, controller, asked, tmp_path):
-    posts = tmp_path / "posts.jsonl"
-    posts.write_text(
-        "".join(f'{{"id": {n}, "body": "Olive lives by the brook, and so do we."}}\n' for n in range(3)),
-        encoding="utf-8",
-    )
-    tab.table.show_rows([a_row(1, "posts.jsonl", path=str(posts), kind="json")])
-    tab.documents.view.selectAll()
-    tab.documents.row_actions.fields.trigger()
-    qtbot.waitUntil(lambda: tab.findChild(object, "fieldsDialog") is not None)
-    dialog = tab.findChild(object, "fieldsDialog")
-    body = next(box for box in dialog.boxes if box.text() == "body")
-    body.setChecked(True)
-    with qtbot.waitSignal(controller.imported):
-        dialog.accept()
-    assert asked[0][1] == ImportConfig(text_fields=("body",))
 
 
 def test_paths_are_copied_one_a_line(mixed):

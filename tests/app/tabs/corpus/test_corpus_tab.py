@@ -14,6 +14,7 @@ from core.config.corpus import ImportConfig
 from core.corpus.library import Library
 from core.errors import MissingPathError
 from core.events import FileReading, FilesQueued, FileWritten, ImportStarted, Notice, QueuedFile
+from core.system_errors import WorkspaceError
 from core.tasks.import_files import interrupted_import
 from tests.app.tabs.corpus.conftest import a_row, finished, imported
 
@@ -246,6 +247,17 @@ def test_notices_and_the_summary_stand_beside_each_other(qtbot, tab, begin):
         "Tesseract is not installed. 0 read, 1 could not be read. The Note column says why."
     )
     qtbot.waitUntil(lambda: not tab.busy)
+
+
+def test_a_sample_that_cannot_be_written_is_reported_where_somebody_waits_for_it(qtbot, tab, begin):
+    def sample(workspace, config, stop):
+        yield from ()
+        raise WorkspaceError("/meadow", "it is read-only")
+
+    controller = begin(sample=sample)
+    with qtbot.waitSignal(controller.sample_failed):
+        controller.add_sample()
+    assert tab.banner.isVisible()
 
 
 def test_the_sample_is_written_and_told_apart(qtbot, tab, begin):

@@ -2,11 +2,13 @@
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
+from PySide6.QtWidgets import QApplication, QMenu
 
 from app.tabs.corpus.columns import NEAR
 from app.tabs.corpus.kind_chart import CELL_PX, KindChart, bars_of
 from app.tabs.corpus.rows import Summary
-from tests.app.tabs.corpus.conftest import a_row
+from core.events import FileReading
+from tests.app.tabs.corpus.conftest import a_row, imported
 
 
 @pytest.fixture
@@ -46,11 +48,50 @@ def test_a_chip_shows_its_files_alone(five, click, shown):
     assert len(shown()) == 5
 
 
-def test_when_no_file_is_left_in_the_chosen_state_all_are_shown(five, click, shown):
+def test_a_filter_stays_when_its_last_file_is_gone_and_says_so(five, click, shown):
     click(five.documents.chips.chip("failed"))
     five.table.show_rows([a_row(4, "broken.pdf", kind="pdf")])
+    five.table.arrange()
+    assert shown() == []
+    assert five.documents.chips.chip("failed").isChecked()
+    assert five.documents.no_matches.title.text() == "No file passes the filter."
+    assert five.documents.no_matches.detail.text() == "1 filter is on: the state is “Failed”."
+    click(five.documents.no_matches.button)
     assert len(shown()) == 5
-    assert five.documents.chips.chip("").isChecked()
+    assert not five.documents.no_matches.isVisible()
+
+
+def test_a_file_that_is_read_again_stays_in_the_filter_that_it_passed(five, click, shown):
+    click(five.documents.chips.chip("failed"))
+    five.documents.view.go_to(0)
+    five.table.show_events([FileReading("/docs/broken.pdf")])
+    five.table.arrange()
+    assert shown() == ["broken.pdf"]
+    assert five.documents.view.current_row().state == "reading"
+    five.table.show_events([imported("/docs/broken.pdf", document_id=4)])
+    five.table.arrange()
+    assert shown() == []
+
+
+def test_filters_are_cleared_together(qtbot, five, click, shown):
+    five.documents.filters.filter_box.setText("bro")
+    qtbot.mouseClick(five.chart, Qt.MouseButton.LeftButton, pos=five.chart.cell(2).center())
+    click(five.documents.chips.chip("failed"))
+    assert five.documents.no_matches.isVisible()
+    assert five.documents.no_matches.detail.text() == (
+        "3 filters are on: the name contains “bro”, the state is “Failed”, the kind is “Source code”."
+    )
+    five.documents.no_matches.button.setFocus()
+    click(five.documents.no_matches.button)
+    assert len(shown()) == 5
+    assert five.documents.filters.filter_box.text() == ""
+    assert five.documents.view.hasFocus()
+
+
+def test_no_filter_is_left_when_the_library_is_empty(five):
+    five.documents.filters.filter_box.setText("bro")
+    five.table.keep_only([])
+    assert five.table.row_filter.passes_all
 
 
 def test_the_name_filter_finds_names_in_any_case(five, shown):
@@ -104,7 +145,10 @@ def test_bars_are_as_long_as_their_share_of_the_characters(chart):
 
 def test_kinds_without_room_are_drawn_as_one(chart):
     chart.resize(2 * CELL_PX, 30)
-    assert [(bar.title, round(bar.share, 3)) for bar in chart.bars()] == [("Text", 0.6), ("3 more", 0.4)]
+    assert [(bar.title, round(bar.share, 3)) for bar in chart.bars()] == [
+        ("Text", 0.6),
+        ("3 more…", 0.4),
+    ]
 
 
 def test_a_click_on_a_bar_chooses_its_kind_and_another_one_all(qtbot, chart):
@@ -125,10 +169,41 @@ def test_the_keys_do_the_same(qtbot, chart):
     assert "Markdown: " in chart.accessibleName()
 
 
-def test_a_kind_that_is_gone_is_chosen_no_more(qtbot, chart):
-    qtbot.mouseClick(chart, Qt.MouseButton.LeftButton, pos=QPoint(10, 10))
+def test_kinds_without_room_are_chosen_from_a_menu(qtbot, chart):
+    chart.resize(2 * CELL_PX, 30)
+    menu = chart.menu()
+    assert [action.text() for action in menu.actions()] == [
+        "Markdown · 1 file",
+        "Source code · 1 file",
+        "PDF · 1 file",
+    ]
     with qtbot.waitSignal(chart.chosen) as chosen:
-        chart.show_summary(Summary())
+        menu.actions()[1].trigger()
+    assert chosen.args == ["code"]
+    menu.close()
+
+
+@pytest.mark.qt_log_ignore("This plugin does not support")  # offscreen, menus cannot grab the keyboard
+def test_a_click_on_the_last_cell_opens_the_menu(qtbot, chart):
+    chart.resize(2 * CELL_PX, 30)
+    qtbot.mouseClick(chart, Qt.MouseButton.LeftButton, pos=QPoint(CELL_PX + 10, 10))
+    menu = QApplication.activePopupWidget()
+    assert isinstance(menu, QMenu)
+    menu.close()
+
+
+def test_a_chosen_kind_has_a_cell_of_its_own(chart):
+    chart.resize(2 * CELL_PX, 30)
+    chart.menu().actions()[2].trigger()
+    assert [bar.title for bar in chart.bars()] == ["PDF", "3 more…"]
+
+
+def test_a_chosen_kind_stays_chosen_when_its_last_file_is_gone(qtbot, chart):
+    qtbot.mouseClick(chart, Qt.MouseButton.LeftButton, pos=QPoint(10, 10))
+    chart.show_summary(Summary())
+    assert [(bar.kind, bar.files) for bar in chart.bars()] == [("text", 0)]
+    with qtbot.waitSignal(chart.chosen) as chosen:
+        chart.show_all()
     assert chosen.args == [""]
 
 

@@ -120,6 +120,15 @@ def test_a_file_that_could_not_be_read_shows_why_and_what_to_do(tab):
     assert "another program" in text
 
 
+def test_a_text_of_blank_lines_is_no_text(qtbot, tab, workspace, queues, settings):
+    with Library(workspace.library) as library:
+        keep(library, "blank.txt", " \n\n\f\n")
+    CorpusController(tab, workspace, queues, settings, tab).begin()
+    qtbot.waitUntil(lambda: tab.table.rowCount() == 1)
+    tab.documents.view.go_to(0)
+    qtbot.waitUntil(lambda: tab.documents.preview.text.toPlainText() == "There is no text in it.")
+
+
 def test_a_text_that_goes_on_behind_its_preview_says_so(qtbot, tab, workspace, queues, settings):
     with Library(workspace.library) as library:
         keep(library, "long.txt", "word\n" * (LONGEST_PREVIEW // 5 + 1))
@@ -168,8 +177,26 @@ def test_behind_the_last_hit_comes_the_next_document(qtbot, search, card, readin
     qtbot.waitUntil(lambda: card.name.text() != first)
 
 
-def test_words_that_no_text_holds_leave_an_empty_table(search):
+def test_words_that_no_text_holds_are_named_over_the_empty_table(search, reading, click, shown):
     search("wolf", [])
+    empty = reading.documents.no_matches
+    assert empty.isVisible()
+    assert empty.title.text() == "No document contains “wolf”."
+    assert not empty.detail.isVisible()
+    click(empty.button)
+    assert sorted(shown()) == sorted(TEXTS)
+    assert reading.documents.filters.search_box.text() == ""
+
+
+def test_hits_that_a_filter_hides_are_shown_by_a_click(search, reading, click, shown):
+    reading.documents.filters.filter_box.setText(".py")
+    search("brook", [])
+    empty = reading.documents.no_matches
+    assert empty.title.text() == "The filters hide every document that contains “brook”."
+    assert empty.detail.text() == "1 filter is on: the name contains “.py”."
+    click(empty.button)
+    assert sorted(shown()) == ["meadow.txt", "olive.txt"]
+    assert reading.documents.filters.search_box.text() == "brook"
 
 
 # The text field

@@ -61,10 +61,7 @@ def test_a_row_of_every_kind_in_every_state_can_be_chosen(qtbot, tab, card):
             a_row(name="__init__.py", kind="code", state="warning", bytes=0, characters=0),
             "This file is empty.",
         ),
-        (
-            a_row(name="a.png", kind="image", state="warning", characters=0),
-            "OCR found no text in this image.",
-        ),
+        (a_row(kind="image", state="warning", characters=0, reason="Page 1 is faint."), "Page 1 is faint."),
         (a_row(name="a.zip", kind="archive", characters=0, reason="It holds 2 files."), "It holds 2 files."),
         (a_row(name="a.txt", state="warning", characters=0), "There is no text in this file."),
         (a_row(state="failed", reason="It is damaged.", characters=0), "It is damaged."),

@@ -21,12 +21,7 @@ def test_a_character_vocabulary_is_marked_as_an_estimate():
     assert text.startswith("≈ ")
 
 
-def test_tokens_are_estimated_by_the_kind_of_tokenizer():
-    assert facts.tokens(RunConfig(), TOTALS) == 2000
-    assert facts.tokens(RunConfig(tokenizer=TokenizerConfig(kind="char")), TOTALS) == 4000
-
-
-def test_epochs_are_steps_times_tokens_per_step_by_training_tokens():
+def test_the_corpus_is_told_in_tokens_and_epochs():
     run = RunConfig(
         corpus=CorpusConfig(validation_share=0.5),  # 1,000 of 2,000 tokens are trained on
         model=ModelConfig(context_length=10),
@@ -38,6 +33,11 @@ def test_epochs_are_steps_times_tokens_per_step_by_training_tokens():
 def test_a_limit_in_epochs_ends_the_count():
     run = RunConfig(training=TrainingConfig(max_steps=100_000, max_epochs=3))
     assert facts.corpus(run, TOTALS).endswith("read ≈ 3 epochs")
+
+
+def test_the_folder_that_documents_come_from_is_named():
+    run = RunConfig(corpus=CorpusConfig(folder="/home/meadow/sample"))
+    assert facts.corpus(run, TOTALS).startswith("≈ 2,000 tokens of text in sample")
 
 
 def test_without_text_there_is_nothing_to_count():

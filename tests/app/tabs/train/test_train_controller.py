@@ -50,11 +50,11 @@ def curve(tab):
 
 def stop(tab, qtbot, controller):
     with qtbot.waitSignal(controller.run_ended):
-        qtbot.mouseClick(tab.stop_button, LEFT)
+        qtbot.mouseClick(tab.buttons.stop_button, LEFT)
 
 
 def test_start_trains_the_run_of_the_form_and_its_curve_grows(tab, controller, training, qtbot):
-    qtbot.mouseClick(tab.start_button, LEFT)
+    qtbot.mouseClick(tab.buttons.start_button, LEFT)
     training.allow(3)
     qtbot.waitUntil(lambda: curve(tab) == [1, 2, 3])
     assert training.asked == [("run", tab.form.value())]
@@ -64,43 +64,43 @@ def test_start_trains_the_run_of_the_form_and_its_curve_grows(tab, controller, t
 
 
 def test_pause_holds_the_stream_and_resume_lets_it_go_on(tab, controller, training, qtbot):
-    qtbot.mouseClick(tab.start_button, LEFT)
+    qtbot.mouseClick(tab.buttons.start_button, LEFT)
     training.allow(2)
     qtbot.waitUntil(lambda: curve(tab) == [1, 2])
 
-    qtbot.mouseClick(tab.pause_button, LEFT)
+    qtbot.mouseClick(tab.buttons.pause_button, LEFT)
     training.allow(5)
     qtbot.waitUntil(lambda: curve(tab) == [1, 2, 3])  # the step that was being taken
     assert training.taken == 3
-    assert tab.status.text().startswith("Paused")
+    assert tab.head.status.text().startswith("Paused")
 
-    qtbot.mouseClick(tab.pause_button, LEFT)
+    qtbot.mouseClick(tab.buttons.pause_button, LEFT)
     qtbot.waitUntil(lambda: curve(tab) == [1, 2, 3, 4, 5, 6, 7])
     stop(tab, qtbot, controller)
 
 
 def test_stop_ends_the_run_and_gives_the_form_back(tab, controller, training, qtbot):
-    qtbot.mouseClick(tab.start_button, LEFT)
+    qtbot.mouseClick(tab.buttons.start_button, LEFT)
     training.allow(1)
     qtbot.waitUntil(lambda: curve(tab) == [1])
 
     with qtbot.waitSignal(controller.run_ended) as ended:
-        qtbot.mouseClick(tab.stop_button, LEFT)
+        qtbot.mouseClick(tab.buttons.stop_button, LEFT)
 
     assert ended.args == ["run", "stopped"]
     qtbot.waitUntil(lambda: tab.form.name() == "run-2")  # free for the next one
     assert not controller.active
     assert tab.form.isEnabled()
-    assert tab.start_button.isEnabled()
-    assert not tab.stop_button.isEnabled()
-    assert tab.status.text().startswith("Stopped · step 1")
+    assert tab.buttons.start_button.isEnabled()
+    assert not tab.buttons.stop_button.isEnabled()
+    assert tab.head.status.text().startswith("Stopped · step 1")
 
 
 def test_stop_ends_a_paused_run(tab, controller, training, qtbot):
-    qtbot.mouseClick(tab.start_button, LEFT)
+    qtbot.mouseClick(tab.buttons.start_button, LEFT)
     training.allow(1)
     qtbot.waitUntil(lambda: curve(tab) == [1])
-    qtbot.mouseClick(tab.pause_button, LEFT)
+    qtbot.mouseClick(tab.buttons.pause_button, LEFT)
     stop(tab, qtbot, controller)
     assert not controller.active
 
@@ -120,13 +120,13 @@ def test_a_run_that_fails_says_why_and_keeps_its_curves(tab, workspace, queues, 
     controller.refresh()
     qtbot.waitUntil(queues.at_rest)
     with qtbot.waitSignal(controller.run_ended) as ended:
-        qtbot.mouseClick(tab.start_button, LEFT)
+        qtbot.mouseClick(tab.buttons.start_button, LEFT)
 
     assert ended.args == ["run", "failed"]
     assert tab.banner.isVisible()
     assert tab.banner.text() == "The model does not fit. Choose a smaller model."
     assert curve(tab) == [1]
-    assert tab.start_button.isEnabled()
+    assert tab.buttons.start_button.isEnabled()
 
 
 def test_choosing_an_earlier_run_draws_its_curves(tab, earlier_run, controller, qtbot):
@@ -157,8 +157,8 @@ def test_resuming_shows_the_settings_of_that_run(tab, workspace, controller, tra
 
 
 def test_the_focus_goes_from_start_to_the_curves(tab, controller, training, qtbot):
-    tab.start_button.setFocus()
-    qtbot.keyClick(tab.start_button, Qt.Key.Key_Space)
+    tab.buttons.start_button.setFocus()
+    qtbot.keyClick(tab.buttons.start_button, Qt.Key.Key_Space)
     assert tab.curves.loss.isAncestorOf(tab.focusWidget())
     assert not tab.curves.loss.log_button.hasFocus()
     stop(tab, qtbot, controller)
@@ -167,7 +167,7 @@ def test_the_focus_goes_from_start_to_the_curves(tab, controller, training, qtbo
 def test_another_run_leaves_no_point_of_the_one_before(tab, earlier_run, controller, training, qtbot):
     tab.chooser.box.setCurrentIndex(0)
     tab.chooser.box.activated.emit(0)
-    qtbot.mouseClick(tab.start_button, LEFT)
+    qtbot.mouseClick(tab.buttons.start_button, LEFT)
     training.allow(1)
     qtbot.waitUntil(lambda: curve(tab) == [1])
     stop(tab, qtbot, controller)
@@ -189,10 +189,27 @@ def test_a_run_started_from_elsewhere_shows_in_the_form(tab, controller, trainin
     qtbot.waitUntil(lambda: not controller.active)
 
 
+@pytest.mark.parametrize("begin", ["start", "resume"])
+def test_the_form_keeps_the_name_of_the_run_that_trains(
+    tab, earlier_run, controller, queues, training, qtbot, begin
+):
+    if begin == "start":
+        controller.start("mine", tab.form.value())
+    else:
+        controller.resume("first")
+    name = tab.form.name()
+    listed = []
+    controller._runs.refreshed.connect(listed.append)
+    controller.refresh()  # which finds another name that is free
+    qtbot.waitUntil(lambda: listed != [])
+    assert tab.form.name() == name == tab.head.title.text()
+    stop(tab, qtbot, controller)
+
+
 def test_an_empty_workspace_offers_no_start(tab, queues, tmp_path, training, qtbot):
     empty = Workspace(tmp_path / "empty")
     empty.prepare()
     TrainController(tab, empty, queues, tab, train=training.train).refresh()
     qtbot.waitUntil(queues.at_rest)
-    assert not tab.start_button.isEnabled()
+    assert not tab.buttons.start_button.isEnabled()
     assert tab.empty_corpus.isVisible()

@@ -39,7 +39,7 @@ def test_start_asks_for_the_run_the_form_describes(tab, qtbot):
     editor(tab, "training.max_steps").show_value(12)
     tab.form.show_name("mine")
     with qtbot.waitSignal(tab.start_requested) as asked:
-        qtbot.mouseClick(tab.start_button, Qt.MouseButton.LeftButton)
+        qtbot.mouseClick(tab.buttons.start_button, Qt.MouseButton.LeftButton)
     name, run = asked.args
     assert name == "mine"
     assert run.training.max_steps == 12
@@ -57,11 +57,11 @@ def test_a_preset_changes_the_whole_form(tab, key):
 
 def test_a_value_that_cannot_be_disables_start_with_the_reason(tab):
     editor(tab, "model.d_model").lineEdit().setText("250")
-    assert not tab.start_button.isEnabled()
-    assert tab.start_button.toolTip() == "Width does not fit: 250 must be a multiple of Heads, 4."
+    assert not tab.buttons.start_button.isEnabled()
+    assert tab.buttons.start_button.toolTip() == "Width does not fit: 250 must be a multiple of Heads, 4."
 
     editor(tab, "model.d_model").show_value(256)
-    assert tab.start_button.isEnabled()
+    assert tab.buttons.start_button.isEnabled()
 
 
 def test_a_width_that_is_typed_takes_the_feed_forward_width_along(tab):
@@ -78,26 +78,26 @@ def test_a_feed_forward_width_that_was_chosen_stays_where_the_width_changes(tab)
 
 def test_settings_of_two_groups_are_checked_against_each_other(tab):
     editor(tab, "training.window_overlap").show_value(128)
-    assert tab.start_button.toolTip().startswith("Window overlap does not fit: 128 must be below")
+    assert tab.buttons.start_button.toolTip().startswith("Window overlap does not fit: 128 must be below")
     assert editor(tab, "training.window_overlap").property("valid") is False
 
     editor(tab, "model.context_length").show_value(256)
-    assert tab.start_button.isEnabled()
+    assert tab.buttons.start_button.isEnabled()
     assert editor(tab, "training.window_overlap").property("valid") is True
 
 
 @pytest.mark.parametrize("name", ["", "..", "a/b", "two words"])
 def test_a_name_that_no_folder_can_have_disables_start(tab, name):
     tab.form.show_name(name)
-    assert not tab.start_button.isEnabled()
+    assert not tab.buttons.start_button.isEnabled()
 
 
 def test_an_empty_corpus_is_said_and_leads_to_the_corpus_tab(tab, qtbot):
     assert not tab.empty_corpus.isVisible()
     tab.show_totals(CorpusTotals(0, 0, 0))
     assert tab.empty_corpus.isVisible()
-    assert not tab.start_button.isEnabled()
-    assert "Corpus tab" in tab.start_button.toolTip()
+    assert not tab.buttons.start_button.isEnabled()
+    assert "Corpus tab" in tab.buttons.start_button.toolTip()
     with qtbot.waitSignal(tab.corpus_requested):
         qtbot.mouseClick(tab.corpus_button, Qt.MouseButton.LeftButton)
 
@@ -136,15 +136,15 @@ def test_a_suggested_name_gives_way_to_a_typed_one(tab, qtbot):
 
 
 def test_the_facts_follow_the_form(tab):
-    before = tab.parameters.text()
+    before = tab.plan.parameters.text()
     editor(tab, "model.n_layers").show_value(8)
-    assert tab.parameters.text() != before
-    assert "parameters" in tab.parameters.text()
-    assert tab.corpus_facts.text().startswith("≈ 400,000 tokens of text")
+    assert tab.plan.parameters.text() != before
+    assert "parameters" in tab.plan.parameters.text()
+    assert tab.plan.corpus_facts.text().startswith("≈ 400,000 tokens of text")
 
 
 def test_curves_samples_and_figures_follow_the_events(tab):
-    tab.show_started()
+    tab.show_started("run")
     tab.show_events([prepared(), Evaluated(0, 7.0, 1096.6, 3.0, 0.1), SampleWritten(0, "Mila ", "xqz")])
     tab.show_events(steps(1, 20))
 
@@ -153,7 +153,7 @@ def test_curves_samples_and_figures_follow_the_events(tab):
     assert tab.curves.perplexity.points("training")[1][0] == pytest.approx(12.18, abs=0.01)
     assert tab.curves.learning_rate.points("rate")[1][0] == 1e-3
     assert tab.samples.toPlainText() == "step 0  Mila → xqz"
-    assert "step 20 of 1,000 (2 %) · loss 2.500" in tab.status.text()
+    assert "step 20 of 1,000 (2 %) · loss 2.500" in tab.head.status.text()
 
 
 def test_the_best_validation_point_is_marked(tab):
@@ -193,17 +193,17 @@ def test_a_notice_becomes_a_banner(tab):
 
 
 def test_pause_and_stop_ask_for_the_run_that_trains(tab, qtbot):
-    assert not tab.pause_button.isEnabled()
-    assert not tab.stop_button.isEnabled()
-    tab.show_started()
+    assert not tab.buttons.pause_button.isEnabled()
+    assert not tab.buttons.stop_button.isEnabled()
+    tab.show_started("run")
     with qtbot.waitSignal(tab.pause_requested):
-        qtbot.mouseClick(tab.pause_button, Qt.MouseButton.LeftButton)
+        qtbot.mouseClick(tab.buttons.pause_button, Qt.MouseButton.LeftButton)
     tab.show_paused(True)
-    assert tab.pause_button.text() == "Res&ume"
+    assert tab.buttons.pause_button.text() == "Res&ume"
     with qtbot.waitSignal(tab.go_on_requested):
-        qtbot.mouseClick(tab.pause_button, Qt.MouseButton.LeftButton)
+        qtbot.mouseClick(tab.buttons.pause_button, Qt.MouseButton.LeftButton)
     with qtbot.waitSignal(tab.stop_requested):
-        qtbot.mouseClick(tab.stop_button, Qt.MouseButton.LeftButton)
+        qtbot.mouseClick(tab.buttons.stop_button, Qt.MouseButton.LeftButton)
 
 
 @pytest.mark.parametrize(
@@ -247,4 +247,4 @@ def test_twenty_thousand_steps_are_taken_in_by_a_handful_of_operations(tab, monk
         20_000
     ] * 5  # loss, time and speed in figures; loss and perplexity as curves
     assert len(tab.curves.loss.points("training")[0]) == 20_000
-    assert tab.status.text().startswith("step 20,000")
+    assert tab.head.status.text().startswith("step 20,000")

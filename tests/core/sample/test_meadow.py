@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from core.tasks import meadow_phrases as phrases
-from core.tasks.meadow import held_out_questions, make_world, text_files
-from core.tasks.meadow_phrases import FACT_KINDS
+from core.sample import phrases
+from core.sample.meadow import held_out_questions, make_world, text_files
+from core.sample.phrases import FACT_KINDS
 
 WORLD = {creature.name: creature for creature in make_world()}
 FILES = dict(text_files())

@@ -16,9 +16,9 @@ import pypdfium2
 import pypdfium2.raw as pdfium
 from PIL import Image, ImageDraw, ImageFont
 
-from core.tasks import meadow_phrases as phrases
-from core.tasks.meadow import SEED, Creature, World, make_world
-from core.tasks.meadow_phrases import FACT_KINDS, FactKind
+from core.sample import phrases
+from core.sample.meadow import SEED, Creature, World, make_world
+from core.sample.phrases import FACT_KINDS, FactKind
 
 A4_POINTS = (595, 842)
 MARGIN_POINTS = 72

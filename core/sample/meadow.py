@@ -10,8 +10,8 @@ import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from core.tasks import meadow_phrases as phrases
-from core.tasks.meadow_phrases import FACT_KINDS, FactKind
+from core.sample import phrases
+from core.sample.phrases import FACT_KINDS, FactKind
 
 SEED = 2026
 STORY_FILES = 10

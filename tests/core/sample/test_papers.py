@@ -9,9 +9,9 @@ import pytesseract
 import pytest
 from PIL import Image
 
-from core.tasks.meadow import held_out_questions, make_world
-from core.tasks.meadow_paper import paper_files
-from core.tasks.meadow_phrases import FOOD
+from core.sample.meadow import held_out_questions, make_world
+from core.sample.papers import paper_files
+from core.sample.phrases import FOOD
 
 PAPERS = dict(paper_files())
 

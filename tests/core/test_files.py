@@ -4,8 +4,8 @@ import errno
 
 import pytest
 
-from core.runs import files
-from core.runs.files import move_folder_into_place, raising_disk_errors, write_whole
+from core import files
+from core.files import move_folder_into_place, raising_disk_errors, write_whole
 from core.system_errors import DiskFullError, WorkspaceError
 
 

@@ -1,0 +1,98 @@
+"""Over the curves: which run they are of, where it stands, and the way from there to a chat with its model."""
+
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QVBoxLayout, QWidget
+
+from app.tabs.train.progress import Progress
+from app.widgets.controls import named_button
+from app.widgets.elided_label import ElidedLabel
+from app.widgets.label import Label
+from app.widgets.theme import SMALL, set_role
+
+BAR_STEPS = 1000
+
+
+class RunHead(QWidget):
+    """Shows a `Progress`.
+
+    Signals:
+        chat_requested: The user wants to talk with the model of this run, by its name.
+    """
+
+    chat_requested = Signal(str)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._name = ""
+        self._details: list[str] = []
+        self._make_widgets()
+        self._lay_out()
+        self.show_name("")
+
+    def show_name(self, name: str) -> None:
+        """Begin anew with another run."""
+        self._name = name
+        self._details.clear()
+        self.title.setText(name)
+        self.status.setToolTip("")
+        self.chat_button.hide()
+
+    def add_detail(self, sentence: str) -> None:
+        """Something that explains the run, for those who ask for it with the mouse."""
+        if sentence not in self._details:
+            self._details.append(sentence)
+            self.status.setToolTip("\n".join(self._details))
+
+    def show_progress(self, progress: Progress, *, live: bool, prefix: str = "") -> None:
+        """Show where the run stands.
+
+        Args:
+            live: True for a run that trains now.
+            prefix: What is said before it, such as "Paused".
+        """
+        text = progress.text(live=live)
+        self.status.setText(f"{prefix} · {text}" if prefix else text)
+        self.bar.setValue(round(BAR_STEPS * progress.shown_share()))
+        self.bar.show()
+        self.chat_button.setVisible(bool(self._name) and not live and progress.has_checkpoint)
+
+    def _make_widgets(self) -> None:
+        self.title = ElidedLabel(objectName="runTitle")
+        self.title.setAccessibleName("Run")
+        set_role(self.title, "subtitle")
+        self.chat_button = named_button(
+            "Chat &with this model",
+            "chatButton",
+            "chat",
+            "Open the best checkpoint of this run in the Chat tab",
+        )
+        policy = self.chat_button.sizePolicy()
+        policy.setRetainSizeWhenHidden(True)  # nothing below moves when it comes
+        self.chat_button.setSizePolicy(policy)
+        self.chat_button.clicked.connect(self._ask_to_chat)
+        self.status = Label(objectName="statusLabel", wordWrap=True)
+        self.status.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self.status.setAccessibleName("Progress of the run")
+        self.status.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignBottom)
+        self.status.setMinimumHeight(2 * self.status.fontMetrics().lineSpacing())  # or the plots jump
+        self.bar = QProgressBar(objectName="runProgress", textVisible=False, maximum=BAR_STEPS, visible=False)
+        self.bar.setAccessibleName("Part of the steps taken")
+        kept = self.bar.sizePolicy()
+        kept.setRetainSizeWhenHidden(True)  # or the plots move when it comes
+        self.bar.setSizePolicy(kept)
+
+    def _lay_out(self) -> None:
+        first = QHBoxLayout()
+        first.setSpacing(SMALL)
+        first.addWidget(self.title, stretch=1)
+        first.addWidget(self.chat_button)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(SMALL)
+        layout.addLayout(first)
+        layout.addWidget(self.status)
+        layout.addWidget(self.bar)
+
+    @Slot()
+    def _ask_to_chat(self) -> None:
+        self.chat_requested.emit(self._name)

@@ -1,0 +1,137 @@
+"""A run that trains, with each of its events in the run's journal before anybody else sees it."""
+
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing, contextmanager
+
+from core.batches.dataset import Dataset
+from core.config.run import RunConfig
+from core.config.toml import run_to_toml
+from core.control import StopRequested, StopToken
+from core.distributed import ONE_PROCESS, ProcessGroup
+from core.errors import OutOfMemoryError, RunFinishedError
+from core.events import CheckpointSaved, Evaluated, Event, Notice, RunEnded
+from core.files import write_whole
+from core.runs.catalog import read_config
+from core.runs.folder import RunFolder, Workspace
+from core.runs.journal import Journal, has_ended, read_events, rewind
+from core.runs.pointers import pointed_step
+from core.runs.repair import missing_saves
+from core.runs.state import read_state
+from core.system_errors import WorkspaceGoneError
+
+Stream = Generator[Event, None, RunEnded]
+
+
+def train_run(
+    workspace: Workspace,
+    folder: RunFolder,
+    config: RunConfig,
+    dataset: Dataset | None,
+    stop: StopToken,
+    changed: Sequence[str] = (),
+    group: ProcessGroup = ONE_PROCESS,
+) -> Stream:
+    """Train, and write every event into the run's journal before anybody else sees it.
+
+    Args:
+        changed: What changed settings do to the run, to be said once it is certain that they hold.
+        group: This process among those that train the run; the main one alone writes its settings and its journal.
+    """
+    if dataset is None:
+        return (yield from _stopped(folder))
+    from core.tasks.training_run import evaluation_was_missed, run_session  # here, because these import torch
+    from core.tasks.training_session import open_session
+
+    with raising_memory_errors():
+        try:
+            session = yield from open_session(workspace, folder, config, dataset, stop, group)
+        except StopRequested:
+            return (yield from _stopped(folder))
+        except RunFinishedError:
+            if has_ended(folder.events) or config != read_config(folder):
+                raise
+            return (yield from _finish_journal(folder))  # it was killed before it could report its end
+        if session is None:
+            return (yield from _stopped(folder))
+        events = run_session(session, stop)
+        if group.is_main:
+            write_whole(folder.config, run_to_toml(config))  # not before: a refused choice leaves no trace
+            events = _journaled(events, folder, session.progress.step, evaluation_was_missed(session))
+        for sentence in changed:
+            yield Notice(sentence)
+        with closing(events):
+            for event in events:
+                yield event
+    assert isinstance(event, RunEnded)
+    return event
+
+
+def _journaled(
+    events: Generator[Event, None, None], folder: RunFolder, step: int, evaluates_again: bool
+) -> Generator[Event, None, None]:
+    """The events, each written into the journal before it is passed on. `step` is the one they begin after."""
+    with _journal_until(folder, step, evaluates_again) as journal:
+        for event in events:
+            if isinstance(event, RunEnded):
+                _check_kept(folder, event.step)
+            journal.append(event)
+            if isinstance(event, Evaluated | CheckpointSaved | RunEnded):
+                journal.sync()  # before a checkpoint too: a power cut must not leave it without its past
+            yield event
+
+
+@contextmanager
+def _journal_until(folder: RunFolder, step: int, evaluates_again: bool = False) -> Iterator[Journal]:
+    """The run's journal as it was after a step, or before that step's evaluation, open for what comes next."""
+    rewind(folder.events, step, evaluates_again)
+    reported = {event.step for event in read_events(folder.events) if isinstance(event, CheckpointSaved)}
+    with Journal(folder.events) as journal:
+        for saved in missing_saves(folder, reported, until=step - evaluates_again) if step else ():
+            journal.append(saved)
+        yield journal
+
+
+def _finish_journal(folder: RunFolder) -> Stream:
+    """The end of a run that has taken all its steps, written late."""
+    step = pointed_step(folder, "last") or 0
+    state = read_state(folder.checkpoint(step))
+    ended = RunEnded(folder.name, step, "finished", state.best_val_loss, state.seconds)
+    with _journal_until(folder, step) as journal:
+        journal.append(ended)
+        journal.sync()
+    yield ended
+    return ended
+
+
+def _check_kept(folder: RunFolder, step: int) -> None:
+    """See that what was reported as saved is there.
+
+    Raises:
+        WorkspaceGoneError: Somebody removed it while the run was under way.
+    """
+    if not (folder.config.exists() and folder.checkpoint(step).is_dir()):
+        raise WorkspaceGoneError(folder.root)
+
+
+def _stopped(folder: RunFolder) -> Stream:
+    """The end of a run that was stopped before its next step could begin."""
+    ended = RunEnded(folder.name, pointed_step(folder, "last") or 0, "stopped", None, 0.0)
+    yield ended
+    return ended
+
+
+@contextmanager
+def raising_memory_errors() -> Iterator[None]:
+    """Turn torch's ways to say that memory is full into a sentence.
+
+    Raises:
+        OutOfMemoryError: Anything inside needed more memory than there is.
+    """
+    try:
+        yield
+    except MemoryError as cause:
+        raise OutOfMemoryError from cause
+    except RuntimeError as cause:  # torch.OutOfMemoryError is one, and the CPU allocator's has no class
+        if "out of memory" in str(cause) or "DefaultCPUAllocator" in str(cause):
+            raise OutOfMemoryError from cause
+        raise

@@ -1,0 +1,66 @@
+"""What a run comes to, before it starts: estimates from its settings and the size of the corpus alone.
+
+The exact figures stand in the run's own events once the tokenizer is learned.
+"""
+
+import math
+from dataclasses import dataclass
+
+from core.config.model import count_parameters
+from core.config.run import RunConfig
+from core.config.tokenizer import TokenizerConfig
+from core.corpus.library import CorpusTotals
+
+BYTES_PER_TOKEN = {"bpe": 4, "word": 6}  # of English text; a character tokenizer has a token per character
+CHARACTERS_IN_USE = 100  # what a character vocabulary of English text comes to
+BEFORE_LEARNING = {
+    "bpe": 260,
+    "word": 4,
+}  # tokens that a vocabulary has whatever the text: bytes, special tokens
+
+
+@dataclass(frozen=True, slots=True)
+class RunEstimate:
+    """The size of a run.
+
+    `tokens` are those of the corpus, `training_tokens` what is left of them without the validation text. `steps` is
+    where the run ends: at `max_steps`, or earlier at `max_epochs`. `epochs` is 0 where there is no text.
+    """
+
+    parameters: int
+    tokens: int
+    training_tokens: int
+    tokens_per_step: int
+    steps: int
+    epochs: float
+
+
+def estimate_run(run: RunConfig, totals: CorpusTotals) -> RunEstimate:
+    """The size of a run on a corpus of this size."""
+    tokens = estimate_tokens(run.tokenizer, totals)
+    training_tokens = round(tokens * (1 - run.corpus.validation_share))
+    training = run.training
+    tokens_per_step = training.batch_size * training.gradient_accumulation_steps * run.model.context_length
+    steps = training.max_steps
+    if training.max_epochs and training_tokens:
+        steps = min(steps, max(1, math.ceil(training.max_epochs * training_tokens / tokens_per_step)))
+    epochs = training.max_steps * tokens_per_step / training_tokens if training_tokens else 0.0
+    if training.max_epochs:
+        epochs = min(epochs, training.max_epochs)
+    vocab_size = estimate_vocab_size(run.tokenizer, training_tokens)
+    parameters = count_parameters(run.model, vocab_size)
+    return RunEstimate(parameters, tokens, training_tokens, tokens_per_step, steps, epochs)
+
+
+def estimate_tokens(tokenizer: TokenizerConfig, totals: CorpusTotals) -> int:
+    """About how many tokens the corpus has."""
+    if tokenizer.kind == "char":
+        return totals.characters
+    return totals.bytes // BYTES_PER_TOKEN[tokenizer.kind]
+
+
+def estimate_vocab_size(tokenizer: TokenizerConfig, training_tokens: int) -> int:
+    """About how many tokens the vocabulary has: short texts do not fill a large one."""
+    if tokenizer.kind == "char":
+        return CHARACTERS_IN_USE
+    return min(tokenizer.vocab_size, BEFORE_LEARNING[tokenizer.kind] + training_tokens)

@@ -1,0 +1,72 @@
+"""A job that was asked to end and does not is told of, once its time is over."""
+
+import threading
+
+import pytest
+
+from app.jobs import job as job_module
+from app.jobs.job import Job
+
+
+@pytest.fixture
+def may_end():
+    """What a stuck stream waits for; set at the test's end."""
+    event = threading.Event()
+    yield event
+    event.set()
+
+
+@pytest.fixture
+def stuck(may_end, qtbot):
+    """A job whose stream does not look at its stop token, as in a computation that cannot be cut off."""
+
+    def hangs(stop):
+        yield 0
+        may_end.wait(20)
+
+    job = Job(hangs)
+    yield job
+    may_end.set()
+    qtbot.waitUntil(lambda: job not in Job.running)
+
+
+@pytest.fixture
+def short_timeout(monkeypatch):
+    monkeypatch.setattr(job_module, "STOP_TIMEOUT_MS", 20)
+
+
+def test_a_stream_that_does_not_end_is_overdue_after_the_timeout(qtbot, stuck, short_timeout):
+    stuck.start()
+    assert not stuck.overdue
+    with qtbot.waitSignal(stuck.stop_overdue):
+        stuck.stop()
+    assert stuck.overdue
+
+
+def test_the_time_begins_where_a_job_that_was_stopped_earlier_starts(qtbot, stuck, short_timeout):
+    stuck.stop()
+    with qtbot.waitSignal(stuck.stop_overdue):
+        stuck.start()
+
+
+def test_a_job_that_ends_is_not_overdue(qtbot, stuck, may_end, short_timeout):
+    stuck.start()
+    with qtbot.waitSignal(stuck.stop_overdue):
+        stuck.stop()
+    with qtbot.waitSignal(stuck.ended):
+        may_end.set()
+    assert not stuck.overdue
+
+
+def test_nothing_is_told_of_a_job_that_ends_in_time(qtbot, monkeypatch):
+    monkeypatch.setattr(job_module, "STOP_TIMEOUT_MS", 60_000)
+
+    def ends(stop):
+        while not stop.asked:
+            yield 0
+
+    job = Job(ends)
+    job.start()
+    with qtbot.waitSignal(job.ended):
+        job.stop()
+    assert not job._stopping.isActive()

@@ -1,0 +1,84 @@
+"""What stands over the table after an import, and the way from there to the files that it is about."""
+
+import pytest
+from PySide6.QtWidgets import QPushButton
+
+from app.tabs.corpus.controller import CorpusController, ImportTasks
+from app.tabs.corpus.filters import LAST_IMPORT
+from core.events import FileRestated, Notice
+from tests.app.tabs.corpus.conftest import a_row, finished, imported
+
+
+@pytest.fixture
+def run(qtbot, tab, workspace, queues, settings):
+    """An import with these events, to its end."""
+    events = []
+
+    def read(_paths, _config, _workspace, _stop, again=False):
+        yield from events
+        return events[-1]
+
+    controller = CorpusController(tab, workspace, queues, settings, tab, tasks=ImportTasks(read=read))
+
+    def run_to_its_end(*given):
+        events[:] = given
+        with qtbot.waitSignal(controller.imported):
+            controller.add([])
+        qtbot.waitUntil(queues.at_rest)
+
+    return run_to_its_end
+
+
+def button(tab):
+    return next((found for found in tab.banner.findChildren(QPushButton) if found.isVisible()), None)
+
+
+def test_a_click_shows_the_files_that_an_import_did_not_read(tab, run, click, shown):
+    run(
+        imported("/docs/good.txt"),
+        imported("/docs/broken.pdf", "failed", document_id=2),
+        imported("/docs/copy.txt", "duplicate", document_id=3),
+        finished(1, failed=1, duplicates=1),
+    )
+    rows = [
+        a_row(1, "good.txt"),
+        a_row(2, "broken.pdf", state="failed"),
+        a_row(3, "copy.txt", state="duplicate"),
+    ]
+    tab.table.show_rows(rows)
+    tab.documents.filters.filter_box.setText("good")
+    assert tab.banner.text().startswith("1 read, 1 could not be read, 1 already there.")
+    assert button(tab).text() == "&Show them"
+    click(button(tab))
+    assert shown() == ["broken.pdf", "copy.txt"]
+    assert tab.documents.filters.filter_box.text() == ""
+    assert tab.documents.chips.chip(LAST_IMPORT).text() == "Last import 2"
+    assert not tab.banner.isVisible()
+
+
+def test_another_chip_takes_the_place_of_the_last_import(tab, run, click, shown):
+    run(imported("/docs/broken.pdf", "failed", document_id=2), finished(0, failed=1))
+    tab.table.show_rows([a_row(1, "good.txt"), a_row(2, "broken.pdf", state="failed")])
+    click(button(tab))
+    assert tab.documents.chips.chip(LAST_IMPORT).isVisible()
+    click(tab.documents.chips.chip(""))
+    assert shown() == ["good.txt", "broken.pdf"]
+    assert not tab.documents.chips.chip(LAST_IMPORT).isVisible()
+
+
+def test_a_file_that_came_to_be_a_duplicate_belongs_to_them(tab, run, click, shown):
+    run(
+        imported("/docs/a.txt"),
+        imported("/docs/b.txt", document_id=2),
+        FileRestated("/docs/b.txt", "duplicate", "It repeats a.txt.", 0, 2),
+        finished(1, duplicates=1),
+    )
+    tab.table.show_rows([a_row(1, "a.txt"), a_row(2, "b.txt", state="duplicate")])
+    click(button(tab))
+    assert shown() == ["b.txt"]
+
+
+def test_where_every_file_was_read_there_is_nothing_to_show(tab, run):
+    run(imported("/docs/good.txt"), Notice("Tesseract is not installed."), finished(1))
+    assert tab.banner.text() == "Tesseract is not installed."
+    assert button(tab) is None

@@ -1,0 +1,153 @@
+"""Files that are read again: after a failure, with OCR, with a password, by other fields."""
+
+import pytest
+from PySide6.QtCore import Qt
+
+from app.tabs.corpus.controller import CorpusController, ImportTasks
+from core.config.corpus import ImportConfig
+from core.corpus.library import Library
+from tests.app.tabs.corpus.conftest import a_row, finished, imported
+
+PASSWORDS = {"/docs/locked.pdf": "baa", "/docs/sealed.pdf": "moo"}
+
+
+@pytest.fixture
+def asked():
+    """What the imports of these tests were asked for."""
+    return []
+
+
+@pytest.fixture
+def controller(tab, workspace, queues, settings, asked):
+    def read(paths, config, workspace, stop, again=False):
+        asked.append((paths, config, again))
+        for path in map(str, paths):
+            is_open = PASSWORDS.get(path, config.password) == config.password
+            yield imported(path, "done" if is_open else "encrypted", kind="pdf", document_id=is_open)
+        end = finished(0)
+        yield end
+        return end
+
+    return CorpusController(tab, workspace, queues, settings, tab, tasks=ImportTasks(read=read))
+
+
+@pytest.fixture
+def mixed(tab, controller):
+    """The tab, showing files that came to different ends."""
+    tab.table.show_rows(
+        [
+            a_row(1, "good.txt"),
+            a_row(2, "broken.pdf", state="failed", kind="pdf", characters=0),
+            a_row(3, "locked.pdf", state="encrypted", kind="pdf", characters=0),
+            a_row(4, "posts.json", kind="json"),
+        ]
+    )
+    tab.documents.view.selectAll()
+    return tab
+
+
+@pytest.fixture
+def dialog(mixed):
+    mixed.table.show_rows([a_row(5, "sealed.pdf", state="encrypted", kind="pdf", characters=0)])
+    mixed.documents.view.selectAll()
+    mixed.documents.row_actions.password.trigger()
+    return mixed.findChild(object, "passwordDialog")
+
+
+@pytest.fixture
+def give(qtbot, dialog, queues):
+    """Type a password, press Enter, and wait until it was tried."""
+
+    def type_in(password):
+        dialog.edit.clear()
+        qtbot.keyClicks(dialog.edit, password)
+        qtbot.keyClick(dialog.edit, Qt.Key.Key_Return)
+        qtbot.waitUntil(queues.at_rest)
+
+    return type_in
+
+
+def test_retry_reads_the_failed_ones_again(qtbot, mixed, asked, controller):
+    with qtbot.waitSignal(controller.imported):
+        mixed.documents.row_actions.retry.trigger()
+    ((paths, _, again),) = asked
+    assert [path.name for path in paths] == ["broken.pdf"]
+    assert again
+
+
+def test_a_document_whose_file_could_not_be_read_since_can_be_read_again(tab, workspace, controller):
+    actions = tab.documents.row_actions
+    actions.follow([a_row(1, "hill.txt", state="warning")])
+    assert not actions.retry.isEnabled()
+    actions.follow([a_row(1, "hill.txt", state="warning", is_outdated=True)])
+    assert actions.retry.isEnabled()
+
+
+def test_reading_with_ocr_forces_it_for_this_time(qtbot, mixed, asked, controller):
+    with qtbot.waitSignal(controller.imported):
+        mixed.documents.row_actions.ocr.trigger()
+    ((paths, config, _),) = asked
+    assert [path.name for path in paths] == ["broken.pdf", "locked.pdf"]
+    assert config.ocr == "force"
+    assert mixed.import_config().ocr == "auto"
+
+
+def test_a_password_is_given_to_the_locked_ones_and_not_kept(qtbot, mixed, dialog, give, asked, settings):
+    assert dialog.edit.echoMode() == dialog.edit.EchoMode.Password
+    give("baa")
+    ((paths, config, _),) = asked
+    assert [path.name for path in paths] == ["locked.pdf", "sealed.pdf"]
+    assert config.password == "baa"
+    assert mixed.import_config().password == ""
+    assert "baa" not in settings.reading
+
+
+def test_a_wrong_password_keeps_the_dialog_and_names_the_file(dialog, give, mixed):
+    give("baa")
+    assert dialog.isVisible()
+    assert dialog.answer.text() == "The password is wrong for sealed.pdf."
+    assert dialog.edit.hasSelectedText()
+    assert not mixed.banner.isVisible()
+
+
+def test_another_password_is_tried_on_what_is_still_locked_and_the_last_one_closes_the_dialog(
+    mixed, give, asked
+):
+    give("baa")
+    give("moo")
+    assert [path.name for path in asked[1][0]] == ["sealed.pdf"]
+    assert mixed.findChild(object, "passwordDialog") is None
+
+
+def test_a_wrong_password_leaves_the_filter(give, mixed, workspace, shown, click):
+    with Library(workspace.library) as library:
+        for path in PASSWORDS:
+            library.record_failure(path, "encrypted", "It is locked.", "pdf", 10)
+    click(mixed.documents.chips.chip("encrypted"))
+    give("oink")
+    mixed.table.arrange()
+    assert shown() == ["locked.pdf", "sealed.pdf"]
+    assert mixed.documents.chips.chip("encrypted").isChecked()
+
+
+def test_without_a_password_there_is_nothing_to_try(qtbot, dialog, give, asked):
+    give("")
+    assert not asked
+
+
+def test_text_fields_are_chosen_from_those_of_the_file(qtbot, tab, controller, asked, tmp_path):
+    posts = tmp_path / "posts.jsonl"
+    posts.write_text(
+        "".join(f'{{"id": {n}, "body": "Olive lives by the brook, and so do we."}}\n' for n in range(3)),
+        encoding="utf-8",
+    )
+    tab.table.show_rows([a_row(1, "posts.jsonl", path=str(posts), kind="json")])
+    tab.documents.view.selectAll()
+    tab.documents.row_actions.fields.trigger()
+    qtbot.waitUntil(lambda: tab.findChild(object, "fieldsDialog") is not None)
+    dialog = tab.findChild(object, "fieldsDialog")
+    body = next(box for box in dialog.boxes if box.text() == "body")
+    body.setChecked(True)
+    with qtbot.waitSignal(controller.imported):
+        dialog.accept()
+    assert asked[0][1] == ImportConfig(text_fields=("body",))

@@ -1,0 +1,129 @@
+"""What stands over the curves: the run's name, where it stands, and the way to its chat."""
+
+import pytest
+from PySide6.QtCore import Qt
+
+from app.tabs.train.tab import TrainTab
+from core.config.corpus import CorpusConfig
+from core.config.presets import preset_run
+from core.config.toml import with_settings
+from core.corpus.library import CorpusTotals
+from core.events import CheckpointSaved, DatasetBuilt, DatasetProgress, LearningProgress, Notice, RunEnded
+from tests.app.tabs.train.test_train_tab import prepared, steps
+
+SAVED = CheckpointSaved(1, "checkpoints/step-000001", True, 10, 0.1)
+BUILT = DatasetBuilt("x", 1, 9, 1, 300, 3.5, False, "blocks", False, 1.0)
+
+
+@pytest.fixture
+def tab(qtbot):
+    tab = TrainTab()
+    qtbot.addWidget(tab)
+    tab.resize(1280, 800)
+    tab.show()
+    tab.show_totals(CorpusTotals(documents=8, characters=1_600_000, bytes=1_610_000))
+    return tab
+
+
+def bar(tab):
+    return tab.head.bar.value() / tab.head.bar.maximum()
+
+
+def test_the_run_that_trains_is_named(tab):
+    tab.show_started("meadow")
+    assert tab.head.title.text() == "meadow"
+
+
+@pytest.mark.parametrize("event", [LearningProgress(77, 100), DatasetProgress(77, 100)])
+def test_the_bar_stands_where_the_text_says(tab, event):
+    tab.show_started("run")
+    tab.show_events([event])
+    assert "77 %" in tab.head.status.text()
+    assert bar(tab) == 0.77
+
+
+def test_the_bar_begins_anew_with_the_steps(tab):
+    tab.show_started("run")
+    tab.show_events([DatasetProgress(100, 100), BUILT])
+    assert bar(tab) == 0
+    tab.show_events([prepared(), *steps(1, 250)])
+    assert bar(tab) == 0.25
+
+
+def test_after_a_failure_nothing_is_said_to_be_under_way(tab):
+    tab.show_started("run")
+    tab.show_events([BUILT])
+    assert tab.head.status.text() == "Measuring precision…"
+    tab.show_ended(failed=True)
+    assert tab.head.status.text() == "Failed"
+
+
+def test_a_run_that_failed_keeps_its_figures(tab):
+    tab.show_started("run")
+    tab.show_events([prepared(), *steps(1, 3)])
+    tab.show_ended(failed=True)
+    assert tab.head.status.text().startswith("Failed · step 3 of 1,000")
+
+
+def test_the_chat_is_offered_where_training_ends(tab, qtbot):
+    tab.show_started("meadow")
+    tab.show_events([prepared(), *steps(1, 1), SAVED, RunEnded("meadow", 1, "finished", 2.0, 1.0)])
+    assert not tab.head.chat_button.isVisible()
+    tab.show_ended()
+    with qtbot.waitSignal(tab.chat_requested) as asked:
+        qtbot.mouseClick(tab.head.chat_button, Qt.MouseButton.LeftButton)
+    assert asked.args == ["meadow"]
+
+
+def test_there_is_no_chat_with_a_run_that_saved_nothing(tab):
+    tab.show_started("meadow")
+    tab.show_events([BUILT])
+    tab.show_ended()
+    assert not tab.head.chat_button.isVisible()
+
+
+def test_an_earlier_run_that_is_looked_at_offers_its_chat(tab):
+    tab.clear_run("earlier")
+    tab.show_events([prepared(), *steps(1, 1), SAVED])
+    assert tab.head.chat_button.isVisible()
+    tab.clear_run("without checkpoints")
+    assert not tab.head.chat_button.isVisible()
+
+
+def test_a_detail_waits_in_the_tool_tip(tab):
+    tab.show_started("run")
+    tab.show_events(
+        [Notice("Precision: bfloat16.", is_detail=True), Notice("Something else.", is_detail=True)]
+    )
+    assert not tab.banner.isVisible()
+    assert tab.head.status.toolTip() == "Precision: bfloat16.\nSomething else."
+    tab.show_started("next")
+    assert tab.head.status.toolTip() == ""
+
+
+# The form meanwhile
+
+
+def test_a_run_from_elsewhere_gives_the_form_back_as_it_was(tab):
+    own = with_settings(preset_run("tiny"), {"training.seed": 7})
+    tab.form.show_run(own)
+    tab.show_run("first", preset_run("starter").model_copy(update={"corpus": CorpusConfig(folder="/sample")}))
+    tab.show_started("first")
+    assert tab.form.value().corpus.folder == "/sample"
+    tab.show_ended()
+    assert tab.form.value() == own
+
+
+def test_the_documents_that_the_form_takes_are_asked_for(tab, qtbot):
+    with qtbot.waitSignal(tab.documents_chosen) as asked:
+        tab.findChild(object, "corpus.folder").show_value("/meadow")
+    assert asked.args == [CorpusConfig(folder="/meadow")]
+
+
+def test_a_folder_without_text_is_the_reason_why_nothing_starts(tab):
+    tab.findChild(object, "corpus.folder").show_value("/nowhere")
+    tab.show_totals(CorpusTotals(0, 0, 0))
+    tab.form.suggest_name("run")
+    assert not tab.buttons.start_button.isEnabled()
+    assert "chosen folder" in tab.buttons.start_button.toolTip()
+    assert not tab.empty_corpus.isVisible()

@@ -1,0 +1,91 @@
+"""Stop says that it was asked, and what can be done where the run does not answer."""
+
+import threading
+
+import pytest
+from PySide6.QtCore import QCoreApplication, QEvent, Qt
+
+from app.jobs import job as job_module
+from app.jobs.job_queue import JobQueues
+from app.tabs.train.controller import TrainController
+from app.tabs.train.tab import TrainTab
+from core.events import DatasetBuilt, RunEnded
+
+LEFT = Qt.MouseButton.LeftButton
+
+
+class StuckTraining:
+    """Measures precision and does not look at its stop token until it may."""
+
+    def __init__(self):
+        self.may_end = threading.Event()
+
+    def train(self, workspace, name, config, stop):
+        yield DatasetBuilt("x", 1, 9, 1, 300, 3.5, False, "blocks", False, 1.0)
+        self.may_end.wait(20)
+        ended = RunEnded(name, 0, "stopped", None, 0.0)
+        yield ended
+        return ended
+
+
+@pytest.fixture
+def stuck():
+    training = StuckTraining()
+    yield training
+    training.may_end.set()
+
+
+@pytest.fixture
+def tab(qtbot, workspace, stuck, monkeypatch):
+    """A tab whose run measures precision."""
+    monkeypatch.setattr(job_module, "STOP_TIMEOUT_MS", 20)
+    queues, tab = JobQueues(), TrainTab()
+    tab.show()
+    controller = TrainController(tab, workspace, queues, tab, train=stuck.train)
+    controller.refresh()
+    qtbot.waitUntil(queues.at_rest)
+    qtbot.mouseClick(tab.buttons.start_button, LEFT)
+    qtbot.waitUntil(lambda: tab.head.status.text() == "Measuring precision…")
+    yield tab
+    stuck.may_end.set()
+    queues.close_down()
+    qtbot.waitUntil(queues.at_rest)
+    tab.close()
+    tab.deleteLater()
+    QCoreApplication.sendPostedEvents(tab, QEvent.Type.DeferredDelete)
+
+
+def test_stop_shows_that_it_was_asked(tab, qtbot, monkeypatch):
+    monkeypatch.setattr(job_module, "STOP_TIMEOUT_MS", 60_000)
+    qtbot.mouseClick(tab.buttons.stop_button, LEFT)
+    assert tab.buttons.stop_button.text() == "Stopping…"
+    assert tab.buttons.stop_button.accessibleName() == "Stopping…"
+    assert not tab.buttons.stop_button.isEnabled()
+    assert not tab.buttons.pause_button.isEnabled()
+    assert tab.head.status.text() == "Stopping… · Measuring precision…"
+
+
+def test_a_run_that_does_not_stop_offers_to_close_the_program(tab, qtbot):
+    qtbot.mouseClick(tab.buttons.stop_button, LEFT)
+    qtbot.waitUntil(tab.buttons.stop_button.isEnabled)
+    assert tab.buttons.stop_button.text() == "Close &now…"
+    assert tab.head.status.text().startswith("Stopping takes long")
+    with qtbot.waitSignal(tab.leave_requested):
+        qtbot.mouseClick(tab.buttons.stop_button, LEFT)
+
+
+def test_a_run_that_stops_late_gives_the_buttons_back(tab, qtbot, stuck):
+    qtbot.mouseClick(tab.buttons.stop_button, LEFT)
+    qtbot.waitUntil(tab.buttons.stop_button.isEnabled)
+    stuck.may_end.set()
+    qtbot.waitUntil(tab.buttons.start_button.isEnabled)
+    assert tab.buttons.stop_button.text() == "S&top"
+    assert not tab.buttons.stop_button.isEnabled()
+    assert tab.head.status.text() == "Stopped"
+
+
+def test_a_paused_run_that_is_stopped_does_not_look_paused_or_training(tab, qtbot):
+    qtbot.mouseClick(tab.buttons.pause_button, LEFT)
+    qtbot.mouseClick(tab.buttons.stop_button, LEFT)
+    assert tab.head.status.text().startswith("Stopping")
+    assert tab.buttons.pause_button.text() == "&Pause"

@@ -1,0 +1,97 @@
+"""A run may take only the documents of one folder; then nothing of the others counts anywhere."""
+
+import hashlib
+
+import pytest
+
+from core.config.corpus import CleaningConfig, CorpusConfig
+from core.config.renamed import first_json
+from core.corpus.library import CorpusTotals
+from tests.core.corpus.test_library import many, texts
+
+ALL, CLEANING = CorpusConfig(), CleaningConfig()
+MEADOW = CorpusConfig(folder="/meadow", samples="lines")
+
+
+@pytest.fixture
+def two_folders(add):
+    add("/meadow/hill.txt", "sheep graze")
+    add("/meadow/by/the/river.txt", "fish swim here")
+    add("/town/street.txt", "people walk")
+
+
+def test_without_a_folder_all_included_documents_are_taken(two_folders, library):
+    assert library.totals(ALL) == library.totals() == CorpusTotals(3, 36, 36)
+
+
+@pytest.mark.parametrize("folder", ["/meadow", "/meadow/"])
+def test_with_a_folder_those_in_it_and_below_it_are_taken(two_folders, library, folder):
+    config = CorpusConfig(folder=folder)
+    assert library.totals(config) == CorpusTotals(2, 25, 25)
+    assert "".join([*texts(library, "train", config), *texts(library, "val", config)]).count("walk") == 0
+
+
+def test_a_folder_is_no_other_folder_whose_name_begins_alike(add, library):
+    add("/meadow-2/a.txt", "not here")
+    add("/meado_/b.txt", "nor here")
+    add("/m%/c.txt", "nor there")
+    assert library.totals(CorpusConfig(folder="/meadow")).documents == 0
+    assert library.totals(CorpusConfig(folder="/m%")).documents == 1
+
+
+def test_an_archive_or_a_single_file_is_as_good_as_a_folder(add, library):
+    add("/texts.zip/a.txt", "in the archive")
+    add("/texts.txt", "beside it")
+    assert library.totals(CorpusConfig(folder="/texts.zip")).documents == 1
+    assert library.totals(CorpusConfig(folder="/texts.txt")).documents == 1
+
+
+def test_a_document_that_is_left_out_is_left_out_of_its_folder_too(two_folders, library):
+    library.set_included([1], False)
+    assert library.totals(CorpusConfig(folder="/meadow")).documents == 1
+
+
+def test_a_file_in_the_folder_brings_the_document_along_that_it_repeats(add, library):
+    add("/town/copy.txt", "sheep graze", import_id=1)
+    add("/meadow/hill.txt", "sheep graze", import_id=2)
+    assert [row.state for row in library.rows()] == ["done", "duplicate"]
+    assert library.totals(CorpusConfig(folder="/meadow")) == CorpusTotals(1, 11, 11)
+    library.remove([2])
+    assert library.totals(CorpusConfig(folder="/meadow")).documents == 0
+
+
+def test_whether_there_are_conversations_is_a_question_to_the_folder(add, library):
+    add("/meadow/a.txt", "sheep")
+    add("/town/talk.jsonl", "<|user|>hello<|assistant|>hello<eos>\n", kind="conversation")
+    assert library.has_conversations()
+    assert not library.has_conversations(MEADOW)
+
+
+def test_documents_elsewhere_do_not_change_how_a_folder_is_split(add, library):
+    many(add)  # of "/meadow"
+    before = [texts(library, split, MEADOW) for split in ("train", "val")]
+    add("/town/long.txt", "a very long street " * 10_000)
+    assert library.split_by(ALL) == "blocks"
+    assert library.split_by(MEADOW) == "documents"
+    assert [texts(library, split, MEADOW) for split in ("train", "val")] == before
+
+
+def test_documents_elsewhere_do_not_change_a_folders_fingerprint(two_folders, add, library):
+    before = library.fingerprint(MEADOW, CLEANING)
+    assert before != library.fingerprint(ALL, CLEANING)
+    add("/town/square.txt", "people talk")
+    assert library.fingerprint(MEADOW, CLEANING) == before
+    add("/meadow/tree.txt", "owls sleep")
+    assert library.fingerprint(MEADOW, CLEANING) != before
+
+
+def test_a_folder_of_all_documents_gives_the_data_set_of_all_documents(two_folders, library):
+    assert library.fingerprint(CorpusConfig(folder="/"), CLEANING) == library.fingerprint(ALL, CLEANING)
+
+
+def test_without_a_folder_the_fingerprint_is_that_of_versions_that_knew_none(add, library):
+    add("/a.txt", "sheep")
+    sha256 = hashlib.sha256(b"sheep").hexdigest()
+    settings = '{"validation_share":0.1,"samples":"documents"}' + first_json("cleaning", CLEANING)
+    row = f"text\n{sha256}\n{library._database.query('SELECT fingerprint FROM documents')[0][0]}"
+    assert library.fingerprint(ALL, CLEANING) == hashlib.sha256((settings + row).encode()).hexdigest()

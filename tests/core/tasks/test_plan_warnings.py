@@ -1,0 +1,108 @@
+"""What is said of a run that is likely to go wrong, before it starts."""
+
+import pytest
+
+from core.config.corpus import CorpusConfig
+from core.config.presets import PRESETS, preset_run
+from core.config.toml import with_settings
+from core.corpus.library import CorpusTotals
+from core.tasks.plan_warnings import plan_warnings
+from core.tasks.run_estimate import estimate_run
+
+SAMPLE = CorpusTotals(documents=8, characters=1_600_000, bytes=1_610_000)
+OWN = CorpusTotals(documents=10, characters=90_000, bytes=90_000)  # a few pages of somebody's notes
+SENTENCE = CorpusTotals(documents=1, characters=27, bytes=27)
+LINES = CorpusTotals(documents=1, characters=120, bytes=120)  # what the teaching preset is for
+
+
+def test_the_sample_with_the_preset_for_newcomers_needs_no_warning():
+    assert plan_warnings(preset_run("starter"), SAMPLE) == []
+
+
+def test_a_few_lines_with_the_teaching_preset_need_no_warning():
+    assert plan_warnings(preset_run("teaching"), LINES) == []
+
+
+def test_without_text_there_is_nothing_to_warn_of():
+    assert plan_warnings(preset_run("gpt2"), CorpusTotals(0, 0, 0)) == []
+
+
+def test_a_text_shorter_than_a_window_is_said_with_both_numbers():
+    [warning] = plan_warnings(preset_run("starter"), SENTENCE)
+    assert warning.message.startswith("The training text has ≈ 5 tokens, and one training sequence needs 129")
+    assert warning.remedy == "Add documents."
+    assert warning.proposal is None
+
+
+def test_a_shorter_context_is_proposed_where_the_text_has_two_windows_of_it():
+    [warning] = plan_warnings(preset_run("starter"), CorpusTotals(1, 440, 440))  # 99 tokens to train on
+    assert warning.proposal.title == "Set the context to 32 tokens"
+    assert warning.proposal.run.model.context_length == 32
+
+
+def test_a_model_that_is_hopelessly_large_is_said_with_the_numbers_and_a_smaller_preset():
+    warning, *_ = plan_warnings(preset_run("gpt2"), OWN)
+    assert warning.message == (
+        "≈ 100,000,000 parameters for ≈ 20,000 tokens of training text are ≈ 5,000 for each token: "
+        "the model will memorize the text."
+    )
+    assert warning.proposal.title == "Use the preset Tiny"
+    assert warning.proposal.run == PRESETS["tiny"].run
+
+
+def test_a_proposed_preset_keeps_the_documents_that_were_chosen():
+    corpus = CorpusConfig(validation_share=0.2)
+    run = preset_run("gpt2").model_copy(update={"corpus": corpus})
+    assert plan_warnings(run, OWN)[0].proposal.run.corpus == corpus
+
+
+def test_a_text_that_is_read_too_often_is_said_with_fewer_steps():
+    run = with_settings(preset_run("tiny"), {"training.max_steps": 50_000})
+    [warning] = plan_warnings(run, OWN)
+    assert warning.message == (
+        "The run reads the text ≈ 470 times. From 40 times on it learns nothing more from it."
+    )
+    assert warning.proposal.title == "Take 4,200 steps"
+    assert warning.proposal.run == with_settings(run, {"training.max_steps": 4200})
+
+
+def test_fewer_steps_take_the_warmup_along():
+    run = with_settings(
+        preset_run("tiny"), {"training.max_steps": 50_000, "training.warmup_steps": 5000, "training.seed": 7}
+    )
+    proposed = plan_warnings(run, OWN)[0].proposal.run
+    assert (proposed.training.max_steps, proposed.training.warmup_steps) == (4200, 420)
+    assert proposed.training.seed == 7
+
+
+def test_no_steps_are_proposed_where_too_few_are_left():
+    changes = {"training.batch_size": 16_384, "training.max_steps": 50, "training.warmup_steps": 5}
+    [warning] = plan_warnings(with_settings(preset_run("tiny"), changes), OWN)
+    assert warning.message.startswith("The run reads the text ≈ 650 times.")
+    assert warning.proposal is None
+
+
+def test_a_limit_in_epochs_that_is_low_enough_needs_no_warning():
+    run = with_settings(preset_run("tiny"), {"training.max_steps": 50_000, "training.max_epochs": 10})
+    assert plan_warnings(run, OWN) == []
+
+
+def test_a_warmup_as_long_as_the_run_is_said():
+    run = with_settings(preset_run("starter"), {"training.max_steps": 40})
+    [warning] = plan_warnings(run, SAMPLE)
+    assert warning.message.startswith("The warm-up of 50 steps is as long as the run of 40 or longer")
+    assert warning.proposal.run.training.warmup_steps == 4
+
+
+@pytest.mark.parametrize("name", PRESETS)
+@pytest.mark.parametrize("characters", [27, 500, 3_000, 20_000, 90_000, 400_000, 1_600_000])
+def test_what_is_proposed_leads_to_a_run_without_a_warning(name, characters):
+    totals = CorpusTotals(1, characters, characters)
+    run = preset_run(name)
+    for _ in range(4):
+        proposals = [warning.proposal for warning in plan_warnings(run, totals) if warning.proposal]
+        if not proposals:
+            break
+        run = proposals[0].run
+    assert not proposals
+    assert estimate_run(run, totals).steps >= 1

@@ -1,0 +1,49 @@
+"""What a run comes to before it starts."""
+
+import pytest
+
+from core.config.corpus import CorpusConfig
+from core.config.model import ModelConfig, count_parameters
+from core.config.run import RunConfig
+from core.config.tokenizer import TokenizerConfig
+from core.config.training import TrainingConfig
+from core.corpus.library import CorpusTotals
+from core.tasks.run_estimate import estimate_run
+
+TOTALS = CorpusTotals(documents=2, characters=4000, bytes=8000)
+
+
+@pytest.mark.parametrize(("kind", "tokens"), [("bpe", 2000), ("word", 1333), ("char", 4000)])
+def test_tokens_are_estimated_by_the_kind_of_tokenizer(kind, tokens):
+    assert estimate_run(RunConfig(tokenizer=TokenizerConfig(kind=kind)), TOTALS).tokens == tokens
+
+
+def test_epochs_are_steps_times_tokens_per_step_by_training_tokens():
+    run = RunConfig(
+        corpus=CorpusConfig(validation_share=0.5),  # 1,000 of 2,000 tokens are trained on
+        model=ModelConfig(context_length=10),
+        training=TrainingConfig(max_steps=100, batch_size=5, gradient_accumulation_steps=4),
+    )
+    estimate = estimate_run(run, TOTALS)
+    assert (estimate.training_tokens, estimate.tokens_per_step) == (1000, 200)
+    assert (estimate.steps, estimate.epochs) == (100, 20)
+
+
+def test_a_limit_in_epochs_ends_the_run():
+    run = RunConfig(
+        corpus=CorpusConfig(validation_share=0.5),
+        model=ModelConfig(context_length=10),
+        training=TrainingConfig(max_steps=100_000, max_epochs=3, batch_size=10),
+    )
+    estimate = estimate_run(run, TOTALS)
+    assert (estimate.steps, estimate.epochs) == (30, 3)
+
+
+def test_a_short_text_does_not_fill_a_large_vocabulary():
+    run = RunConfig(tokenizer=TokenizerConfig(vocab_size=50_257))
+    assert estimate_run(run, TOTALS).parameters == count_parameters(run.model, 260 + 1800)
+
+
+def test_without_text_there_are_no_epochs():
+    estimate = estimate_run(RunConfig(), CorpusTotals(0, 0, 0))
+    assert (estimate.tokens, estimate.epochs) == (0, 0)
