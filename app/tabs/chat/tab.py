@@ -29,6 +29,7 @@ from app.widgets.theme import HUGE, LARGE, MEDIUM, SMALL, set_role
 from core.config.sampling import SamplingConfig
 from core.runs.catalog import RunSummary
 from core.tasks.open_model import OpenModel
+from core.wording import counted
 
 SAMPLER_WIDTH_PX = 300
 
@@ -315,8 +316,8 @@ class ChatTab(QWidget):
         self.context_bar.setValue(0)
         if self._model is not None:
             self.status.setText(
-                f"{self._model.name} at step {self._model.step:,} · {self._model.parameters:,} parameters · "
-                f"context {self._model.context_length:,} tokens"
+                f"{self._model.name} at step {self._model.step:,} · {counted(self._model.parameters, 'parameter')} · "
+                f"context {counted(self._model.context_length, 'token')}"
             )
 
     @Slot()

@@ -20,6 +20,7 @@ from app.widgets.flow_layout import FlowLayout
 from app.widgets.icons import icon
 from app.widgets.label import Label
 from app.widgets.theme import HUGE, SMALL, TINY, colours, set_role
+from core.wording import counted, listed, noun_for
 
 ALL = ""
 LAST_IMPORT = "last import"  # no state: the files that the last import left something to say about
@@ -126,7 +127,7 @@ class StateChips(QWidget):
             if chip.text() != f"{title} {count:,}":
                 chip.setText(f"{title} {count:,}")
                 chip.setFixedWidth(_width(chip))
-                chip.setAccessibleName(f"{title}: {count:,} files")
+                chip.setAccessibleName(f"{title}: {counted(count, 'file')}")
             chip.setVisible(chip.isChecked() or (count > 0 and state != LAST_IMPORT))
 
     def choose(self, state: str) -> None:
@@ -215,9 +216,7 @@ class NoMatches(QWidget):
         """Say what is searched for, and which filters are on."""
         filters = row_filter.names()
         if row_filter.hits is None:
-            self.title.setText(
-                "No file passes the filters." if len(filters) > 1 else "No file passes the filter."
-            )
+            self.title.setText(f"No file passes the {noun_for(len(filters), 'filter')}.")
             self._offer("Clear filters", "Show all files")
         elif row_filter.hits:
             self.title.setText(f"The filters hide every document that contains “{query}”.")
@@ -225,8 +224,8 @@ class NoMatches(QWidget):
         else:
             self.title.setText(f"No document contains “{query}”.")
             self._offer("Clear search and filters" if filters else "Clear search", "Show all files")
-        verb = "filter is" if len(filters) == 1 else "filters are"
-        self.detail.setText(f"{len(filters)} {verb} on: {', '.join(filters)}." if filters else "")
+        count = counted(len(filters), "filter is", "filters are")
+        self.detail.setText(f"{count} on: {listed(filters)}." if filters else "")
         self.detail.setVisible(bool(filters))
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
