@@ -93,9 +93,12 @@ class Menus(QObject):
 
     def _add_view_menu(self, tabs: dict[str, str], appearance: str) -> None:
         menu = self._window.menuBar().addMenu("&View")
+        letters = {"A"}  # Appearance
         for place, (title, picture) in enumerate(tabs.items()):
-            action = self._add(menu, f"&{title}", f"Ctrl+{place + 1}", picture, self._request_tab)
-            action.setData(place)
+            at = next(at for at, letter in enumerate(title) if letter.upper() not in letters)
+            letters.add(title[at].upper())
+            text = f"{title[:at]}&{title[at:]}"
+            self._add(menu, text, f"Ctrl+{place + 1}", picture, self._request_tab).setData(place)
         menu.addSeparator()
         group = QActionGroup(self)
         looks = menu.addMenu("&Appearance")

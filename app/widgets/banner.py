@@ -1,18 +1,29 @@
-"""One line at the top of a tab that says what went wrong and what to do, or what is good to know."""
+"""What went wrong and what to do, or what is good to know: messages that lie over a page and move nothing on it."""
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import Qt, Slot
+from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QSize, Qt, Slot
 from PySide6.QtGui import QAccessible, QAccessibleEvent, QAction
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QSizePolicy, QToolButton, QWidget
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QLayout,
+    QPushButton,
+    QSizePolicy,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
 
 from app.widgets.icons import give_icon
 from app.widgets.label import Label
 from app.widgets.picture import Picture
-from app.widgets.theme import LARGE, MEDIUM, SMALL, set_role
+from app.widgets.theme import MEDIUM, SMALL, set_role
 
 _PICTURES = {"problem": ("warning", "danger"), "notice": ("info", "notice")}
 _PICTURE_PX = 20
+_WIDEST_PX = 460
+_ROOM_MAY_CHANGE = (QEvent.Type.Resize, QEvent.Type.Move, QEvent.Type.Show, QEvent.Type.Hide)
 
 
 class Banner(QFrame):
@@ -32,18 +43,15 @@ class Banner(QFrame):
         )
         self._label.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.MinimumExpanding)
         self._close = QToolButton(objectName="bannerCloseButton", autoRaise=True)
+        self._close.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self._close.setToolTip("Close this message")
         self._close.setAccessibleName("Close this message")
         give_icon(self._close, "close")
         self._close.clicked.connect(self.hide)
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(LARGE, SMALL, SMALL, SMALL)
-        layout.setSpacing(MEDIUM)
-        layout.addWidget(self._picture, alignment=Qt.AlignmentFlag.AlignVCenter)
-        layout.addWidget(self._label, stretch=1)
         self._buttons = QHBoxLayout()
-        layout.addLayout(self._buttons)
-        layout.addWidget(self._close, alignment=Qt.AlignmentFlag.AlignVCenter)
+        self._buttons.setSpacing(SMALL)
+        self._buttons.setAlignment(Qt.AlignmentFlag.AlignRight)
+        self._lay_out()
         self.hide()
 
     def text(self) -> str:
@@ -63,12 +71,32 @@ class Banner(QFrame):
     def show_offer(self, text: str, actions: Sequence[QAction]) -> None:
         """Say something that can be answered: a button for each action, which also closes the banner."""
         self._show("notice", text)
+        before: QWidget = self._close
         for action in actions:
             button = QPushButton(action.text(), toolTip=action.toolTip())
             button.setAccessibleName(action.text().replace("&", ""))
             button.clicked.connect(self.hide)
             button.clicked.connect(action.trigger)
             self._buttons.addWidget(button)
+            self.setTabOrder(before, button)
+            before = button
+
+    def follow_in_tab_order(self, widget: QWidget) -> None:
+        """Let the Tab key come from a widget to this banner."""
+        self.setTabOrder(widget, self._label)
+        self.setTabOrder(self._label, self._close)
+
+    def _lay_out(self) -> None:
+        words = QHBoxLayout()
+        words.setSpacing(MEDIUM)
+        words.addWidget(self._picture, alignment=Qt.AlignmentFlag.AlignTop)
+        words.addWidget(self._label, stretch=1)
+        words.addWidget(self._close, alignment=Qt.AlignmentFlag.AlignTop)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(MEDIUM, SMALL, SMALL, SMALL)
+        layout.setSpacing(SMALL)
+        layout.addLayout(words)
+        layout.addLayout(self._buttons)
 
     def _show(self, kind: str, text: str) -> None:
         while answer := self._buttons.takeAt(0):
@@ -79,3 +107,41 @@ class Banner(QFrame):
         self._label.setAccessibleName(text)
         self.show()
         QAccessible.updateAccessibility(QAccessibleEvent(self._label, QAccessible.Event.Alert))
+
+
+class BannerStack(QWidget):
+    """Lays banners over the lower right corner of a page, one above the other: whatever comes, the page stays still."""
+
+    def __init__(self, page: QWidget, banners: Sequence[Banner], over: Sequence[QWidget]) -> None:
+        """`over` are parts of the page whose corner takes the banners; the first that can be seen does."""
+        super().__init__(page)
+        self._over = list(over)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(SMALL)
+        layout.setSizeConstraint(QLayout.SizeConstraint.SetNoConstraint)
+        for banner in banners:
+            layout.addWidget(banner)
+        for part in self._over:
+            part.installEventFilter(self)
+
+    def event(self, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.LayoutRequest:  # a banner came, went, or has another text
+            self._place()
+        return super().event(event)
+
+    def eventFilter(self, part: QObject, event: QEvent) -> bool:
+        if event.type() in _ROOM_MAY_CHANGE:
+            self._place()
+        return super().eventFilter(part, event)
+
+    def _place(self) -> None:
+        page = self.parentWidget()
+        part = next((part for part in self._over if part.isVisibleTo(page)), page)
+        room = QRect(part.mapTo(page, QPoint()), part.size()).adjusted(SMALL, SMALL, -SMALL, -SMALL)
+        size = QSize(min(room.width(), _WIDEST_PX), 0)
+        size.setHeight(max(self.layout().heightForWidth(size.width()), 0))
+        place = QRect(QPoint(), size)
+        place.moveBottomRight(room.bottomRight())
+        self.setGeometry(place)
+        self.raise_()

@@ -1,9 +1,13 @@
 """Small controls that several tabs are made of, each set up the same way."""
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFrame, QPushButton, QScrollArea, QWidget
+from typing import Any
+
+from PySide6.QtCore import Qt, Slot
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QApplication, QFrame, QPushButton, QScrollArea, QWidget
 
 from app.widgets.icons import give_icon
+from app.widgets.theme import SMALL
 
 
 def named_button(text: str, name: str, picture: str, tooltip: str, colour: str = "") -> QPushButton:
@@ -22,8 +26,24 @@ def named_button(text: str, name: str, picture: str, tooltip: str, colour: str =
 
 def scrolled(widget: QWidget) -> QScrollArea:
     """`widget` in an area that scrolls up and down only, and is no stop on the way of the Tab key."""
-    area = QScrollArea(widgetResizable=True, frameShape=QFrame.Shape.NoFrame)
+    area = _ScrollArea(widgetResizable=True, frameShape=QFrame.Shape.NoFrame)
     area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
     area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
     area.setWidget(widget)
     return area
+
+
+class _ScrollArea(QScrollArea):
+    """Scrolls to whatever gets the focus, also from outside: Qt does so only on the way within the area."""
+
+    def __init__(self, **properties: Any) -> None:
+        super().__init__(**properties)
+        QApplication.instance().focusChanged.connect(self._show_focus)
+
+    @Slot(QWidget, QWidget)
+    def _show_focus(self, _before: QWidget | None, now: QWidget | None) -> None:
+        clicked = (
+            QGuiApplication.mouseButtons() != Qt.MouseButton.NoButton
+        )  # what is clicked stays where it is
+        if now is not None and self.isAncestorOf(now) and not clicked:
+            self.ensureWidgetVisible(now, 0, SMALL)

@@ -1,4 +1,7 @@
-"""Icons drawn as SVG outlines, tinted to the palette, and drawn again when the palette changes."""
+"""Icons drawn as SVG outlines, tinted to the palette, and drawn again when the palette changes.
+
+Each size is drawn for the ratio of every screen, because Qt scales a picture whose size does not fit, and that blurs.
+"""
 
 from PySide6.QtCore import QByteArray, QRectF, Qt
 from PySide6.QtGui import QAction, QColor, QIcon, QPainter, QPalette, QPixmap
@@ -7,7 +10,7 @@ from PySide6.QtWidgets import QAbstractButton, QApplication
 
 from app.widgets.resources import resource
 
-SIZES_PX = (16, 24, 48, 96)  # up to three times the largest button's icon, for dense screens
+SIZES_PX = (16, 20, 24, 40, 64)  # that the program shows, in device-independent pixels
 
 _NAME, _COLOUR = "iconName", "iconColour"
 
@@ -42,7 +45,7 @@ def icon(name: str, colour: QColor | str | None = None) -> QIcon:
         (disabled, (QIcon.Mode.Disabled,)),
     ):
         renderer = QSvgRenderer(QByteArray(drawing.replace("currentColor", ink.name()).encode()))
-        for size in SIZES_PX:
+        for size in _device_sizes():
             pixmap = _draw(renderer, size)
             for mode in modes:
                 made.addPixmap(pixmap, mode)
@@ -56,6 +59,12 @@ def refresh_icons(app: QApplication) -> None:
             name = target.property(_NAME)
             if name:
                 target.setIcon(icon(name, _named_colour(target.property(_COLOUR))))
+
+
+def _device_sizes() -> list[int]:
+    """`SIZES_PX` in the pixels of each screen there is."""
+    ratios = {screen.devicePixelRatio() for screen in QApplication.screens()}
+    return sorted({round(size * ratio) for size in SIZES_PX for ratio in ratios})
 
 
 def _named_colour(name: str) -> QColor | None:

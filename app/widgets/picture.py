@@ -1,6 +1,6 @@
 """An icon that stands for itself, in a colour of the theme, and follows when the theme changes."""
 
-from PySide6.QtCore import QEvent, Qt
+from PySide6.QtCore import QEvent, QSize, Qt
 from PySide6.QtWidgets import QWidget
 
 from app.widgets.icons import icon
@@ -33,4 +33,4 @@ class Picture(Label):
     def _draw(self) -> None:
         if self._name:
             tinted = icon(self._name, getattr(colours(), self._colour))
-            self.setPixmap(tinted.pixmap(self._size, self._size))
+            self.setPixmap(tinted.pixmap(QSize(self._size, self._size), self.devicePixelRatio()))

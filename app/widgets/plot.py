@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 import numpy as np
 import pyqtgraph as pg
-from PySide6.QtCore import QEvent, QPointF, Qt, QTimer, Signal, Slot
-from PySide6.QtGui import QColor, QFont, QKeyEvent, QResizeEvent, QShowEvent
+from PySide6.QtCore import QEvent, QObject, QPointF, QRectF, Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QColor, QFont, QKeyEvent, QPainter, QPaintEvent, QPen, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QToolButton, QVBoxLayout, QWidget
 
 from app.widgets.curve import Curve, NumberAxis, StepAxis
@@ -21,6 +21,7 @@ from app.widgets.theme import MEDIUM, SMALL, TINY, colours, set_role
 
 POINTS_MS, FRAME_MS = 500, 33  # until new points are drawn, and until the answer to a click is
 POINTS_PER_PIXEL = 0.5
+RADIUS_PX = 10  # of the card that the style sheet draws
 FAINT, FULL = 70, 255  # opacity of a raw line beside its smoothed one, and of any other
 
 
@@ -38,8 +39,16 @@ class CurvePlot(QFrame):
     zoomed = Signal(float, float)
 
     def __init__(
-        self, title: str, unit: str, x_label: str, *, legend: bool = True, parent: QWidget | None = None
+        self,
+        title: str,
+        unit: str,
+        x_label: str,
+        *,
+        legend: bool = True,
+        controls: Sequence[QWidget] = (),
+        parent: QWidget | None = None,
     ) -> None:
+        """`controls` stand in the line above the plot."""
         super().__init__(parent)
         self._shows_legend = legend
         self._swatches: dict[str, Label] = {}  # of the legend, above the plot, where it covers no curve
@@ -49,8 +58,9 @@ class CurvePlot(QFrame):
         self._pointed_at: float | None = None
         self._make_view(title)
         self._make_header(title)
-        self._lay_out()
+        self._lay_out(controls)
         self.setFocusProxy(self._view)
+        self._view.installEventFilter(self)
         self._frame = QTimer(self, singleShot=True)
         self._frame.timeout.connect(self._redraw)
         set_role(self, "card")
@@ -144,10 +154,6 @@ class CurvePlot(QFrame):
         """Show this stretch of the x axis until `fit`."""
         self._plot.setXRange(low, high, padding=0)
 
-    def add_control(self, control: QWidget) -> None:
-        """Put a control into the line above the plot."""
-        self._header.insertWidget(self._header.indexOf(self.log_button), control)
-
     # Building
 
     def _make_view(self, title: str) -> None:
@@ -160,7 +166,8 @@ class CurvePlot(QFrame):
         self._plot.hideButtons()
         for side, text in (("left", self._unit), ("bottom", self._x_label)):
             self._plot.getAxis(side).enableAutoSIPrefix(False)
-            self._plot.setLabel(side, text)
+            if text:
+                self._plot.setLabel(side, text)
         self._crosshair = pg.InfiniteLine(angle=90, movable=False)
         self._crosshair.hide()
         self._marker = pg.ScatterPlotItem(size=10)
@@ -191,12 +198,13 @@ class CurvePlot(QFrame):
         self.log_button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.log_button.toggled.connect(self.set_log)
 
-    def _lay_out(self) -> None:
+    def _lay_out(self, controls: Sequence[QWidget]) -> None:
         self._header = header = QHBoxLayout()
         header.setSpacing(SMALL)
         header.addWidget(self._title)
         header.addWidget(self._readout, stretch=1)
-        header.addWidget(self.log_button)
+        for control in (*controls, self.log_button):
+            header.addWidget(control)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(MEDIUM, TINY, SMALL, TINY)
         layout.setSpacing(TINY)
@@ -249,7 +257,7 @@ class CurvePlot(QFrame):
         room = self._readout.width()
         self._readout.setText(self._readout.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, room))
         self._readout.setToolTip(text)
-        self._view.setAccessibleDescription(text)
+        self._view.setAccessibleDescription(text or self._values_near(np.inf) or "Nothing is measured yet")
 
     def _values_near(self, x: float) -> str:
         near = {name: curve.shown().nearest(x) for name, curve in self._curves.items()}
@@ -284,6 +292,21 @@ class CurvePlot(QFrame):
             self.fit()
         else:
             super().keyPressEvent(event)
+
+    def eventFilter(self, view: QObject, event: QEvent) -> bool:
+        if event.type() in (QEvent.Type.FocusIn, QEvent.Type.FocusOut):
+            self.update()
+        return super().eventFilter(view, event)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw the ring that tells that the keys act on this plot."""
+        super().paintEvent(event)
+        if self._view.hasFocus():
+            painter = QPainter(self)
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.setPen(QPen(QColor(colours().accent), 2))
+            painter.drawRoundedRect(QRectF(self.rect()).adjusted(1, 1, -1, -1), RADIUS_PX, RADIUS_PX)
+            painter.end()
 
     def leaveEvent(self, event: QEvent) -> None:
         self.pointed_away.emit()

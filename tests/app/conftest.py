@@ -11,6 +11,7 @@ import pytest
 
 from app import settings
 from app.jobs.job import Job
+from app.widgets.theme import Theme
 
 
 def pytest_configure(config):
@@ -45,3 +46,17 @@ def no_thread_left_behind():
         job.wait(5000)
     Job.running.clear()
     assert not left, "the test ended while a job was running"
+
+
+@pytest.fixture(scope="module")
+def theme(qapp):
+    """The program's dress, style sheet and all, taken off again behind the last test of a file."""
+    palette, style = qapp.palette(), qapp.style().objectName()
+    made = Theme(qapp, "light")
+    made.put_on_style_sheet()
+    yield made
+    qapp.styleHints().colorSchemeChanged.disconnect(made._follow)
+    made.deleteLater()
+    qapp.setStyleSheet("")
+    qapp.setStyle(style)
+    qapp.setPalette(palette)

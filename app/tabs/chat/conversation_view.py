@@ -20,7 +20,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QTextEdit, QWidget
 
 from app.tabs.chat.conversation import Turn
-from app.widgets.theme import HUGE, MEDIUM, SMALL, TINY, colours
+from app.widgets.theme import HUGE, MEDIUM, SMALL, TINY, colours, set_role
 
 ROLE = QTextFormat.Property.UserProperty.value + 1
 USER, REPLY, CARD, NOTE = range(1, 5)
@@ -45,7 +45,7 @@ class ConversationView(QTextEdit):
         self.setTextInteractionFlags(
             Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
         )
-        self.setStyleSheet("#conversationView { background: transparent; border: none; padding: 0; }")
+        set_role(self, "plain")
         self.show_turns([])
 
     def show_turns(self, turns: list[Turn]) -> None:

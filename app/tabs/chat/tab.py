@@ -20,7 +20,7 @@ from app.tabs.chat.earlier_button import EarlierButton
 from app.tabs.chat.model_bar import ModelBar
 from app.tabs.chat.prompt_edit import PromptEdit
 from app.tabs.chat.reply_meter import ReplyMeter
-from app.widgets.banner import Banner
+from app.widgets.banner import Banner, BannerStack
 from app.widgets.config_form import ConfigForm
 from app.widgets.controls import named_button, scrolled
 from app.widgets.empty_state import Door, EmptyState, door_button
@@ -147,8 +147,11 @@ class ChatTab(QWidget):
         self.context_bar.setValue(meter.context_used)
 
     def show_reply_ended(self) -> None:
+        stopped_by_key = self.stop_button.hasFocus()
         self._replying = False
         self._show_what_is_possible()
+        if stopped_by_key:
+            self.prompt.setFocus()
 
     def show_prompt(self, text: str) -> None:
         """Put a prompt in, ready to be sent."""
@@ -175,7 +178,7 @@ class ChatTab(QWidget):
         self.context_bar.setAccessibleName("Context used")
 
     def _make_buttons(self) -> None:
-        self.send_button = named_button("S&end", "sendButton", "send", "Send the prompt (Enter)", "on_accent")
+        self.send_button = named_button("&Send", "sendButton", "send", "Send the prompt (Enter)", "on_accent")
         set_role(self.send_button, "primary")
         self.stop_button = named_button("S&top", "stopReplyButton", "stop", "End the reply here (Esc)")
         self.regenerate_button = named_button(
@@ -245,9 +248,11 @@ class ChatTab(QWidget):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(HUGE, LARGE, HUGE, LARGE)
         layout.setSpacing(MEDIUM)
-        layout.addWidget(self.banner)
         layout.addLayout(top)
         layout.addLayout(middle, stretch=1)
+        BannerStack(self, [self.banner], over=[self.pages])
+        self.banner.follow_in_tab_order(self.view)
+        QWidget.setTabOrder(self.banner, self.prompt)
 
     def _conversation_column(self) -> QVBoxLayout:
         figures = QHBoxLayout()

@@ -6,7 +6,6 @@ from PySide6.QtCore import QSignalBlocker, Qt, Signal, Slot
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu, QToolButton, QWidget
 
-from app.widgets.icons import give_icon
 from app.widgets.theme import set_role
 from core.config.corpus import CleaningConfig
 from core.config.renamed import with_new_names
@@ -27,11 +26,9 @@ class CleaningButton(QToolButton):
         self.setObjectName("cleaningButton")
         self.setText("Cleaning")
         self.setToolTip("What is cleaned out of every text before a model learns from it")
-        self.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         self.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         set_role(self, "filter")
-        give_icon(self, "settings")
         menu = QMenu(self, toolTipsVisible=True)
         self._switches: dict[str, QAction] = {}
         for setting in describe(CleaningConfig):

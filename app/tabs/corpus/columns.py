@@ -50,11 +50,12 @@ STATES = {
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column: its title, what a cell shows, what sorting compares, its first width, and whether it is a number."""
+    """One column: its title, a text that fits into its first width, what a cell shows, what sorting compares, and
+    whether it is a number."""
 
     title: str
     tip: str
-    width_px: int
+    sample: str
     text: Callable[[DocumentRow], str]
     sort_key: Callable[[DocumentRow], Any]
     number: bool = False
@@ -108,30 +109,47 @@ def _size(row: DocumentRow) -> str:
 
 USE, NAME, STATE = 0, 1, 2
 COLUMNS = (
-    Column("Use", "Ticked: part of the corpus", 44, lambda _row: "", lambda row: row.included),
-    Column("Name", "The file's name", 176, lambda row: row.name, lambda row: natural_key(row.name)),
-    Column("State", "What became of the file", 140, state_title, state_title),
+    Column("Use", "Ticked: part of the corpus", "", lambda _row: "", lambda row: row.included),
+    Column(
+        "Name",
+        "The file's name",
+        "meeting-notes.txt",
+        lambda row: row.name,
+        lambda row: natural_key(row.name),
+    ),
+    Column("State", "What became of the file", "Not supported", state_title, state_title),
     Column(
         "Kind",
         "What the file holds",
-        112,
+        "Source code",
         lambda row: kind_title(row.kind),
         lambda row: kind_title(row.kind).casefold(),
     ),
-    Column("Pages", "Pages of a PDF or image", 62, lambda row: _count(pages(row)), pages, True),
+    Column("Pages", "Pages of a PDF or image", "1,234", lambda row: _count(pages(row)), pages, True),
     Column(
         "Characters",
         "Characters of text",
-        98,
+        "1,234,567",
         lambda row: _count(row.characters),
         lambda row: row.characters,
         True,
     ),
-    Column("OCR", "Mean confidence of OCR in its words", 58, _percent, lambda row: row.confidence, True),
-    Column("Time", "How long it took to read", 62, _seconds, lambda row: row.seconds, True),
-    Column("Size", "The file's size", 80, _size, lambda row: row.bytes, True),
     Column(
-        "Note", "Why it is so, or where the words were found", 180, note, lambda row: note(row).casefold()
+        "OCR",
+        "Mean confidence of OCR in its words",
+        "100 %",
+        _percent,
+        lambda row: row.confidence,
+        True,
+    ),
+    Column("Time", "How long it took to read", "12.3 s", _seconds, lambda row: row.seconds, True),
+    Column("Size", "The file's size", "12.3 MB", _size, lambda row: row.bytes, True),
+    Column(
+        "Note",
+        "Why it is so, or where the words were found",
+        "it repeats a.txt",
+        note,
+        lambda row: note(row).casefold(),
     ),
 )
 NOTE = len(COLUMNS) - 1

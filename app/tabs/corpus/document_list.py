@@ -1,21 +1,47 @@
 """The working page of the Corpus tab: the table of documents with its filters, the preview beside it."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from PySide6.QtCore import QItemSelection, QItemSelectionModel, QModelIndex, Qt, Signal, Slot
-from PySide6.QtGui import QContextMenuEvent, QKeyEvent, QPaintEvent, QResizeEvent
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QSplitter, QTableView, QVBoxLayout, QWidget
+from PySide6.QtCore import (
+    QItemSelection,
+    QItemSelectionModel,
+    QItemSelectionRange,
+    QModelIndex,
+    Qt,
+    Signal,
+    Slot,
+)
+from PySide6.QtGui import (
+    QContextMenuEvent,
+    QFocusEvent,
+    QFont,
+    QFontMetrics,
+    QKeyEvent,
+    QPaintEvent,
+    QResizeEvent,
+)
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QHeaderView,
+    QLineEdit,
+    QSplitter,
+    QStyle,
+    QTableView,
+    QVBoxLayout,
+    QWidget,
+)
 
 from app.tabs.corpus.columns import COLUMNS, NAME, NOTE, STATE
 from app.tabs.corpus.document_table import DocumentTable
 from app.tabs.corpus.filters import ALL, LAST_IMPORT, FilterRow, NoMatches, StateChips
 from app.tabs.corpus.preview import PreviewCard
 from app.tabs.corpus.row_actions import ActionRow, RowActions
-from app.widgets.theme import LARGE, SMALL
+from app.widgets.theme import MEDIUM, SMALL
 from core.corpus.library import DocumentRow, SearchHit
 
 ROW_HEIGHT_PX = 30
+BY_TAB = (Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReason)
 _WHOLE_ROW = QItemSelectionModel.SelectionFlag.ClearAndSelect | QItemSelectionModel.SelectionFlag.Rows
 
 
@@ -31,7 +57,7 @@ class DocumentList(QSplitter):
     def __init__(self, table: DocumentTable, parent: QWidget | None = None) -> None:
         super().__init__(Qt.Orientation.Horizontal, parent)
         self.setChildrenCollapsible(False)
-        self.setHandleWidth(LARGE)
+        self.setHandleWidth(MEDIUM)
         self._table = table
         self._last_import: frozenset[str] = frozenset()
         self.row_actions = RowActions(self)
@@ -41,6 +67,7 @@ class DocumentList(QSplitter):
         self.view.setObjectName("documentTable")
         self.no_matches = NoMatches(self.view)
         self.action_row = ActionRow(self.row_actions)
+        self.action_row.setFocusProxy(self.view)  # which takes the focus of a button that goes
         self.preview = PreviewCard()
         self.view.addAction(self.row_actions.remove)  # its key works while the table has the focus
         self.row_actions.remove.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
@@ -48,7 +75,7 @@ class DocumentList(QSplitter):
         self.addWidget(self.preview)
         self.setStretchFactor(0, 3)
         self.setStretchFactor(1, 1)
-        self.setSizes([870, 360])
+        self.setSizes([900, 330])
         self._connect()
 
     def show_hits(self, hits: list[SearchHit] | None) -> None:
@@ -90,6 +117,15 @@ class DocumentList(QSplitter):
         self._table.remove(document_ids)
         if places:
             self.view.go_to(places[0])
+
+    def restore(self, document_ids: Collection[int]) -> None:
+        """Show removed documents again, chosen as they were; the keys act on them, unless the user writes elsewhere."""
+        self._table.restore(document_ids)
+        wanted = set(document_ids)
+        rows = self._table.rows_at(range(self._table.rowCount()))
+        self.view.choose([place for place, row in enumerate(rows) if row.id in wanted])
+        if self.isVisible() and not isinstance(self.window().focusWidget(), QLineEdit):
+            self.view.setFocus()
 
     @Slot(str)
     def filter_kind(self, kind: str) -> None:
@@ -203,6 +239,17 @@ class DocumentView(QTableView):
         if place >= 0:
             self.selectionModel().setCurrentIndex(self._table.index(place, NAME), _WHOLE_ROW)
 
+    def choose(self, places: Sequence[int]) -> None:
+        """Select the rows at some places, the cursor on the first."""
+        if not places:
+            return
+        selection = QItemSelection()
+        for place in places:
+            first, last = (self._table.index(place, column) for column in (0, len(COLUMNS) - 1))
+            selection.append(QItemSelectionRange(first, last))
+        self.go_to(places[0])
+        self.selectionModel().select(selection, QItemSelectionModel.SelectionFlag.ClearAndSelect)
+
     def show_newest(self, first: int) -> None:
         """Scroll to the rows that were added from this place on, unless the user is busy with others."""
         busy = self.selectionModel().hasSelection() or self._table.sorted_by_user
@@ -226,11 +273,17 @@ class DocumentView(QTableView):
         super().selectionChanged(selected, deselected)
         self.chosen_changed.emit()
 
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        """Whoever comes by the Tab key is on a row that is marked; Qt alone would go to the first without marking it."""
+        if not self.currentIndex().isValid() and event.reason() in BY_TAB:
+            self.go_to(max(self.rowAt(0), 0))
+        super().focusInEvent(event)
+
     def resizeEvent(self, event: QResizeEvent) -> None:
         """The notes, which are sentences, take the room that is left."""
         super().resizeEvent(event)
         others = sum(self.columnWidth(place) for place in range(len(COLUMNS)) if place != NOTE)
-        self.setColumnWidth(NOTE, max(self.viewport().width() - others, COLUMNS[NOTE].width_px))
+        self.setColumnWidth(NOTE, max(self.viewport().width() - others, self._first_width(NOTE)))
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Painted from Python, so that Python's lock is taken once and kept.
@@ -268,9 +321,20 @@ class DocumentView(QTableView):
         header.setSortIndicatorClearable(True)
         header.moveSection(NOTE, STATE + 1)  # why a file failed stands beside that it did
         header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
-        for place, column in enumerate(COLUMNS):
-            self.setColumnWidth(place, column.width_px)
+        for place in range(len(COLUMNS)):
+            self.setColumnWidth(place, self._first_width(place))
         self.setSortingEnabled(True)
+
+    def _first_width(self, place: int) -> int:
+        """Wide enough for the title in bold, and for the column's sample."""
+        bold = QFont(self.font())
+        bold.setBold(True)
+        title = QFontMetrics(bold).horizontalAdvance(COLUMNS[place].title)
+        cell = self.fontMetrics().horizontalAdvance(COLUMNS[place].sample)
+        cell += 2 * (self.style().pixelMetric(QStyle.PixelMetric.PM_FocusFrameHMargin) + 1)
+        if place == STATE:
+            cell += self.style().pixelMetric(QStyle.PixelMetric.PM_SmallIconSize) + SMALL
+        return max(title, cell) + 2 * SMALL + 1
 
     def _emit_current(self) -> None:
         self._emitted = self.current_row()

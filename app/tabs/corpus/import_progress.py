@@ -4,12 +4,13 @@ import time
 from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QProgressBar, QVBoxLayout, QWidget
 
 from app.widgets.controls import named_button
+from app.widgets.elided_label import ElidedLabel
 from app.widgets.icons import give_icon
-from app.widgets.label import Label
-from app.widgets.theme import LARGE, MEDIUM, SMALL, set_role
+from app.widgets.theme import SMALL, TINY
 from core.document_state import WITH_TEXT
 from core.events import (
     ArchiveOpened,
@@ -165,13 +166,12 @@ class ProgressStrip(QFrame):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        set_role(self, "panel")
         self.progress = ImportProgress()
         self._waiting = ""
         self._paused = False
         self.bar = QProgressBar(objectName="importProgress", textVisible=False)
         self.bar.setAccessibleName("Files read")
-        self.label = Label(objectName="importLabel")
+        self.label = ElidedLabel(objectName="importLabel")
         self.pause_button = named_button(
             "Pa&use", "pauseImportButton", "pause", "Hold the import back for a while"
         )
@@ -179,17 +179,17 @@ class ProgressStrip(QFrame):
         self.cancel_button = named_button(
             "&Cancel", "cancelImportButton", "close", "Stop reading (Esc). What was read stays."
         )
-        self.cancel_button.setShortcut("Esc")
+        QShortcut(QKeySequence("Esc"), self.cancel_button).activated.connect(self.cancel_button.click)
         self.cancel_button.clicked.connect(self._cancel)
         words = QVBoxLayout()
-        words.setSpacing(SMALL)
+        words.setSpacing(TINY)
         words.addWidget(self.label)
         words.addWidget(self.bar)
         layout = QHBoxLayout(self)
-        layout.setContentsMargins(LARGE, SMALL, MEDIUM, SMALL)
+        layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(SMALL)
         layout.addLayout(words, stretch=1)
-        layout.addSpacing(LARGE - SMALL)
+        layout.addSpacing(TINY)
         layout.addWidget(self.pause_button, alignment=Qt.AlignmentFlag.AlignVCenter)
         layout.addWidget(self.cancel_button, alignment=Qt.AlignmentFlag.AlignVCenter)
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from PySide6.QtCore import QEvent, QRect, QRectF, QSize, Qt, Signal, Slot
-from PySide6.QtGui import QAction, QColor, QHelpEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
+from PySide6.QtGui import QAction, QColor, QHelpEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QMenu, QSizePolicy, QToolTip, QWidget
 
 from app.tabs.corpus.columns import kind_title
@@ -14,6 +14,7 @@ from core.wording import counted, percent
 
 BAR_PX = 6
 CELL_PX = 132
+NAME = "Kinds of files, by characters"
 OTHERS = "others"  # the last cell, where there is no room for all kinds
 
 
@@ -40,14 +41,13 @@ class KindChart(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("kindChart")
-        self.setAccessibleName("Kinds of files, by characters")
+        self.setAccessibleName(NAME)
         self.setToolTip("Click a kind to show only its files")
         self.setMouseTracking(True)
-        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self._bars: list[KindBar] = []
         self._kind = ""
-        self._under_mouse = self._under_cursor = -1
+        self._under_mouse, self._under_cursor = -1, 0
 
     def show_summary(self, summary: Summary) -> None:
         """Draw the kinds anew."""
@@ -58,6 +58,7 @@ class KindChart(QWidget):
             )  # chosen, though no file is left
         if bars != self._bars:
             self._bars = bars
+            self.setFocusPolicy(Qt.FocusPolicy.TabFocus if bars else Qt.FocusPolicy.NoFocus)
             self.setAccessibleDescription(", ".join(f"{bar.title} {percent(bar.share)}" for bar in bars))
             self.updateGeometry()
             self.update()
@@ -115,6 +116,7 @@ class KindChart(QWidget):
         steps = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1}
         if event.key() in steps and self._bars:
             self._under_cursor = (self._under_cursor + steps[event.key()]) % len(self.bars())
+            self.setAccessibleName(f"{NAME}: {_sentence(self.bars()[self._under_cursor])}")
             self.update()
         elif event.key() == Qt.Key.Key_Space:
             self._toggle(self._under_cursor)
@@ -138,10 +140,12 @@ class KindChart(QWidget):
     def _paint(self, painter: QPainter, place: int, bar: KindBar) -> None:
         cell, palette = self.cell(place), colours()
         chosen = bar.kind == self._kind
-        if chosen or place == self._under_mouse or (self.hasFocus() and place == self._under_cursor):
-            painter.setPen(QColor(palette.accent) if chosen else Qt.PenStyle.NoPen)
+        focused = self.hasFocus() and place == min(self._under_cursor, len(self.bars()) - 1)
+        if chosen or focused or place == self._under_mouse:
+            ring = QPen(QColor(palette.accent), 2 if focused else 1)
+            painter.setPen(ring if chosen or focused else Qt.PenStyle.NoPen)
             painter.setBrush(QColor(palette.accent_soft))
-            painter.drawRoundedRect(QRectF(cell).adjusted(0.5, 0.5, SMALL - 0.5, -0.5), TINY, TINY)
+            painter.drawRoundedRect(QRectF(cell).adjusted(1, 1, SMALL - 1, -1), TINY, TINY)
         words = cell.adjusted(TINY, 1, -TINY, 0)
         share = percent(bar.share)
         painter.setPen(QColor(palette.muted))

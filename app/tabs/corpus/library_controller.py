@@ -197,7 +197,7 @@ class LibraryController(QObject):
 
     @Slot(object)
     def _show_restored(self, document_ids: list[int]) -> None:
-        self._tab.table.restore(document_ids)
+        self._tab.documents.restore(document_ids)
         self.reported.emit(f"Restored {_documents(document_ids)}.")
         self.refresh()
 

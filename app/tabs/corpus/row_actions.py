@@ -5,7 +5,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QAction, QGuiApplication, QKeySequence, QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QMenu, QToolButton, QWidget
+from PySide6.QtWidgets import QApplication, QHBoxLayout, QMenu, QToolButton, QWidget
 
 from app.tabs.corpus.columns import has_text
 from app.tabs.corpus.opening import hand_over, open_files
@@ -43,7 +43,7 @@ class RowActions(QObject):
         super().__init__(parent)
         self._rows: Sequence[DocumentRow] = ()
         self.include = self._action(
-            "&Include", "tick", self._include, "Take the chosen files into the corpus (Space)"
+            "&Include", "check", self._include, "Take the chosen files into the corpus (Space)"
         )
         self.leave_out = self._action(
             "Lea&ve out", "exclude", self._leave_out, "Leave the chosen files out of the corpus (Space)"
@@ -62,7 +62,7 @@ class RowActions(QObject):
             "Choose which fields of the records are text",
         )
         self.remove = self._action(
-            "&Remove",
+            "Re&move",
             "trash",
             self._remove,
             "Take the chosen files out of the library (Del). Undo brings them back.",
@@ -223,12 +223,17 @@ class ActionRow(QWidget):
             button.setToolButtonStyle(_WITH_TEXT)
             button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
             layout.addWidget(button)
-        self.setFixedHeight(self.near_button.sizeHint().height() + TINY)
+        QApplication.instance().focusChanged.connect(self._pass_focus_on)
         self.show_counts(0, 0, 0)
         self.show_summary(Summary())
 
+    def sizeHint(self) -> QSize:
+        """As high as a button, whether one is there or not: the style sheet, which comes late, decides how high that is."""
+        self.near_button.ensurePolished()
+        return QSize(super().sizeHint().width(), self.near_button.sizeHint().height())
+
     def minimumSizeHint(self) -> QSize:
-        return QSize(self.count_label.sizeHint().width(), self.height())
+        return QSize(self.count_label.sizeHint().width(), self.sizeHint().height())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -251,7 +256,14 @@ class ActionRow(QWidget):
     def show_summary(self, summary: Summary) -> None:
         self.near_button.setText(f"Leave out &near duplicates ({summary.near_included:,})")
         self.near_button.setAccessibleName(self.near_button.text().replace("&", ""))
+        self.near_button.setEnabled(summary.near_included > 0)
         self.near_button.setVisible(summary.near_included > 0)
+
+    @Slot(QWidget, QWidget)
+    def _pass_focus_on(self, before: QWidget | None, _now: QWidget | None) -> None:
+        """The focus of a button that goes belongs to the rows it acted on; Qt would take any next widget."""
+        if before in self._buttons and not before.isEnabled():
+            self.setFocus()
 
     def _fit(self) -> None:
         """Let the buttons have words if there is room for all of them."""

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QFileDialog, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from app.tabs.corpus.dialogs import FieldsDialog, PasswordDialog
 from app.tabs.corpus.document_list import DocumentList
@@ -13,13 +12,11 @@ from app.tabs.corpus.document_table import DocumentTable
 from app.tabs.corpus.import_progress import ProgressStrip
 from app.tabs.corpus.kind_chart import KindChart
 from app.tabs.corpus.tool_row import FirstStart, ToolRow
-from app.widgets.banner import Banner
+from app.widgets.banner import Banner, BannerStack
 from app.widgets.drop_area import DropArea
 from app.widgets.theme import HUGE, LARGE, SMALL
 from core.config.corpus import ImportConfig
 from core.tasks.reading_choices import TextField
-
-LOW_PX = 640  # below this height the table needs the room that the chart takes
 
 
 class CorpusTab(DropArea):
@@ -58,6 +55,7 @@ class CorpusTab(DropArea):
         self._pages = QStackedWidget()
         self._lay_out()
         self._connect()
+        self._choose_page()
 
     @property
     def busy(self) -> bool:
@@ -119,10 +117,6 @@ class CorpusTab(DropArea):
         """Ask which folder to watch."""
         self._open_dialog("Watch a folder", QFileDialog.FileMode.Directory).fileSelected.connect(self._watch)
 
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self._choose_page()
-
     def _open_dialog(self, title: str, mode: QFileDialog.FileMode) -> QFileDialog:
         dialog = QFileDialog(self, title)
         dialog.setFileMode(mode)
@@ -153,7 +147,7 @@ class CorpusTab(DropArea):
     def _choose_page(self) -> None:
         has_rows = bool(self.table.summary.files or self._busy)
         self._pages.setCurrentWidget(self.documents if has_rows else self.first_start)
-        self.chart.setVisible(has_rows and self.height() >= LOW_PX)
+        self.chart.setVisible(has_rows)
 
     def _lay_out(self) -> None:
         self._pages.addWidget(self.first_start)
@@ -161,17 +155,19 @@ class CorpusTab(DropArea):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(HUGE, LARGE, HUGE, LARGE)
         layout.setSpacing(SMALL)
-        for widget in (
-            self.banner,
-            self.unfinished_offer,
-            self.watch_offer,
-            self.tools,
-            self.chart,
-            self.strip,
-        ):
-            layout.addWidget(widget)
+        overview = QHBoxLayout()
+        overview.setSpacing(LARGE)
+        overview.addWidget(self.chart, stretch=1)  # the higher of the two, so the row keeps its height
+        overview.addWidget(self.strip, stretch=1)
+        layout.addWidget(self.tools)
+        layout.addLayout(overview)
         layout.addWidget(self._pages, stretch=1)
         self.strip.hide()
+        BannerStack(
+            self,
+            [self.banner, self.unfinished_offer, self.watch_offer],
+            over=[self.documents.preview, self.first_start],
+        )
 
     def _connect(self) -> None:
         self.dropped.connect(self.add_requested)

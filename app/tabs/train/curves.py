@@ -27,11 +27,11 @@ class Curves(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.loss = CurvePlot("Loss", "nats/token", "step")
+        self.loss = CurvePlot("Loss", "nats/token", "step", controls=self._make_controls())
         self.loss.setObjectName("lossPlot")
-        self.learning_rate = CurvePlot("Learning rate", "step size", "step", legend=False)
+        self.learning_rate = CurvePlot("Learning rate", "", "step", legend=False)
         self.learning_rate.setObjectName("learningRatePlot")
-        self.perplexity = CurvePlot("Perplexity", "perplexity", "step", legend=False)
+        self.perplexity = CurvePlot("Perplexity", "", "step", legend=False)
         self.perplexity.setObjectName("perplexityPlot")
         self.plots = (self.loss, self.learning_rate, self.perplexity)
         for plot in (self.loss, self.perplexity):
@@ -41,7 +41,6 @@ class Curves(QWidget):
         self.learning_rate.add_curve("rate", "plot_other")
         self.perplexity.set_log(True)
         link(self.plots)
-        self._make_controls()
         self._lay_out()
 
     def show_events(self, events: Sequence[Event]) -> None:
@@ -87,7 +86,7 @@ class Curves(QWidget):
                 best = int(values.argmin())
                 plot.mark_best(float(steps[best]), float(values[best]))
 
-    def _make_controls(self) -> None:
+    def _make_controls(self) -> tuple[QWidget, ...]:
         self.smoothing = QSlider(Qt.Orientation.Horizontal, objectName="smoothingSlider")
         self.smoothing.setRange(0, 99)
         self.smoothing.setValue(round(100 * DEFAULT_SMOOTHING))
@@ -102,11 +101,9 @@ class Curves(QWidget):
         self.fit_button.setToolTip("Show all steps again after zooming with the mouse wheel")
         self.fit_button.setAccessibleName("Show all steps")
         self.fit_button.clicked.connect(self._fit)
+        return Label("S&moothing", buddy=self.smoothing), self.smoothing, self._weight, self.fit_button
 
     def _lay_out(self) -> None:
-        label = Label("S&moothing", buddy=self.smoothing)
-        for control in (label, self.smoothing, self._weight, self.fit_button):
-            self.loss.add_control(control)
         below = QSplitter(Qt.Orientation.Horizontal, childrenCollapsible=False)
         below.addWidget(self.perplexity)
         below.addWidget(self.learning_rate)

@@ -61,7 +61,7 @@ class RunButtons(QWidget):
         self._state = RunState.IDLE
         self.start_button = named_button("&Start", "startButton", "play", START_HELP, "on_accent")
         set_role(self.start_button, "primary")
-        self.pause_button = named_button("&Pause", "pauseButton", "pause", PAUSE_HELP)
+        self.pause_button = named_button("Pa&use", "pauseButton", "pause", PAUSE_HELP)
         text, picture, tip = NO_STOP
         self.stop_button = named_button(text, "stopButton", picture, tip)
         layout = QHBoxLayout(self)
@@ -86,7 +86,7 @@ class RunButtons(QWidget):
         self.pause_button.setEnabled(state.is_active and not state.is_stopping)
         _relabel(
             self.pause_button,
-            *(("&Resume", "resume", RESUME_HELP) if paused else ("&Pause", "pause", PAUSE_HELP)),
+            *(("Res&ume", "resume", RESUME_HELP) if paused else ("Pa&use", "pause", PAUSE_HELP)),
         )
         self.stop_button.setEnabled(state.is_active and state is not RunState.STOPPING)
         _relabel(self.stop_button, *STOP.get(state, NO_STOP))

@@ -36,7 +36,7 @@ class RunChooser(QWidget):
         self.box.setToolTip("Show the curves of an earlier run")
         self.box.setModel(self._runs)
         self.box.activated.connect(self._choose)
-        self.resume_button = QPushButton("R&esume", objectName="resumeButton")
+        self.resume_button = QPushButton("&Resume", objectName="resumeButton")
         self.resume_button.setAccessibleName("Resume the chosen run")
         give_icon(self.resume_button, "resume")
         self.resume_button.clicked.connect(self._resume)
@@ -58,7 +58,7 @@ class RunChooser(QWidget):
         self._show_what_is_possible()
 
     def _lay_out(self) -> None:
-        title = Label("Earlier r&uns", buddy=self.box)
+        title = Label("Ear&lier runs", buddy=self.box)
         set_role(title, "subtitle")
         row = QHBoxLayout()
         row.setSpacing(SMALL)

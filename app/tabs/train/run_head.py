@@ -77,6 +77,9 @@ class RunHead(QWidget):
         self.status.setMinimumHeight(2 * self.status.fontMetrics().lineSpacing())  # or the plots jump
         self.bar = QProgressBar(objectName="runProgress", textVisible=False, maximum=BAR_STEPS, visible=False)
         self.bar.setAccessibleName("Part of the steps taken")
+        kept = self.bar.sizePolicy()
+        kept.setRetainSizeWhenHidden(True)  # or the plots move when it comes
+        self.bar.setSizePolicy(kept)
 
     def _lay_out(self) -> None:
         first = QHBoxLayout()

@@ -47,13 +47,18 @@ class SentencePanel(QWidget):
     def _lay_out(self) -> None:
         title = Label("Your &sentence", buddy=self.edit)
         set_role(title, "subtitle")
-        tokens = scrolled(self.chips)
-        tokens.setFixedHeight(CHIPS_HEIGHT_PX)
+        self._tokens = scrolled(self.chips)
+        self._tokens.setFixedHeight(CHIPS_HEIGHT_PX)
+        self.chips.cursor_moved.connect(self._show_token)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(SMALL)
-        for widget in (title, self.edit, self.summary, tokens):
+        for widget in (title, self.edit, self.summary, self._tokens):
             layout.addWidget(widget)
+
+    @Slot()
+    def _show_token(self) -> None:
+        self._tokens.ensureWidgetVisible(self.chips, 0, SMALL)
 
     @Slot()
     def _split(self) -> None:

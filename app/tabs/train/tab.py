@@ -21,7 +21,7 @@ from app.tabs.train.run_form import RunForm
 from app.tabs.train.run_head import RunHead
 from app.tabs.train.samples import Samples
 from app.tabs.train.tokenizer_window import TokenizerWindow
-from app.widgets.banner import Banner
+from app.widgets.banner import Banner, BannerStack
 from app.widgets.controls import named_button, scrolled
 from app.widgets.empty_state import EmptyState
 from app.widgets.label import Label
@@ -218,8 +218,8 @@ class TrainTab(QWidget):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(HUGE, LARGE, HUGE, LARGE)
         layout.setSpacing(MEDIUM)
-        layout.addWidget(self.banner)
         layout.addWidget(split, stretch=1)
+        BannerStack(self, [self.banner], over=[self.pages])
 
     def _left(self) -> QWidget:
         inner = QWidget()

@@ -2,9 +2,21 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QFontMetricsF, QHelpEvent, QMouseEvent, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtGui import (
+    QColor,
+    QFocusEvent,
+    QFontMetricsF,
+    QHelpEvent,
+    QKeyEvent,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QPen,
+    QResizeEvent,
+)
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from app.tabs.train.token_text import visible
@@ -12,6 +24,9 @@ from app.widgets.theme import SMALL, TINY, colours, mono_font
 from core.tasks.examine_tokenizer import TokenPiece
 
 ROUND_PX = 5
+NAME = "The sentence in tokens"
+STEPS = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1, Qt.Key.Key_Home: -(10**6), Qt.Key.Key_End: 10**6}
+CHOOSING = (Qt.Key.Key_Space, Qt.Key.Key_Return, Qt.Key.Key_Enter)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,24 +43,27 @@ class Chip:
 
 
 class TokenChips(QWidget):
-    """Tokens side by side, in as many lines as the width asks for.
+    """Tokens side by side, in as many lines as the width asks for. Left and Right move among them, Space chooses one.
 
     Signals:
         chosen: The id of the token that was clicked.
+        cursor_moved: Another token is the one that the keys act on.
     """
 
     chosen = Signal(int)
+    cursor_moved = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("tokenChips")
-        self.setAccessibleName("The sentence in tokens")
+        self.setAccessibleName(NAME)
         policy = QSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.MinimumExpanding)
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
         self.setMouseTracking(True)
         self._pieces: Sequence[TokenPiece] = ()
         self._chips: list[Chip] = []
+        self._cursor = 0  # the token that the keys act on
 
     @property
     def chips(self) -> list[Chip]:
@@ -55,8 +73,9 @@ class TokenChips(QWidget):
         self._pieces = pieces
         self.setAccessibleDescription(", ".join(f"{visible(piece.text)} {piece.id}" for piece in pieces))
         self._chips = self._placed(self.width())
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus if pieces else Qt.FocusPolicy.NoFocus)
+        self._move_cursor(0)
         self.updateGeometry()
-        self.update()
 
     def hasHeightForWidth(self) -> bool:
         return True
@@ -85,7 +104,20 @@ class TokenChips(QWidget):
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         chip = self._at(event.position())
         if chip is not None and event.button() == Qt.MouseButton.LeftButton:
+            self._move_cursor(self._chips.index(chip))
             self.chosen.emit(chip.piece.id)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in STEPS:
+            self._move_cursor(self._cursor + STEPS[event.key()])
+        elif event.key() in CHOOSING and self._chips:
+            self.chosen.emit(self._chips[self._cursor].piece.id)
+        else:
+            super().keyPressEvent(event)
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        super().focusInEvent(event)
+        self._move_cursor(self._cursor)
 
     def event(self, event: QEvent) -> bool:
         if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
@@ -94,6 +126,12 @@ class TokenChips(QWidget):
             return True
         return super().event(event)
 
+    def inputMethodQuery(self, query: Qt.InputMethodQuery) -> Any:
+        """Where the cursor stands, by which a scroll area finds what to show."""
+        if query == Qt.InputMethodQuery.ImCursorRectangle and self._chips:
+            return self._chips[self._cursor].place.toAlignedRect()
+        return super().inputMethodQuery(query)
+
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -101,6 +139,10 @@ class TokenChips(QWidget):
         for number, chip in enumerate(self._chips):
             if chip.place.intersects(QRectF(event.rect())):
                 self._paint(painter, chip, fills[number % len(fills)])
+                if self.hasFocus() and number == self._cursor:
+                    painter.setPen(QPen(QColor(colours().accent), 2))
+                    painter.setBrush(Qt.BrushStyle.NoBrush)
+                    painter.drawRoundedRect(chip.frame.adjusted(0.5, 0.5, -0.5, -0.5), ROUND_PX, ROUND_PX)
 
     def _paint(self, painter: QPainter, chip: Chip, fill: str) -> None:
         known = chip.piece.known
@@ -113,6 +155,20 @@ class TokenChips(QWidget):
         painter.setPen(QColor(colours().muted))
         painter.setFont(self.font())
         painter.drawText(chip.below, Qt.AlignmentFlag.AlignCenter, str(chip.piece.id))
+
+    def _move_cursor(self, place: int) -> None:
+        """Put the cursor on the token at a place, or on the last one before or behind it."""
+        self._cursor = max(min(place, len(self._chips) - 1), 0)
+        self.update()
+        if not self._chips:
+            self.setAccessibleName(NAME)
+            return
+        chip = self._chips[self._cursor]
+        self.setAccessibleName(
+            f"{NAME}: {self._cursor + 1} of {len(self._chips)}, {visible(chip.piece.text)}, id {chip.piece.id}"
+        )
+        if self.hasFocus():
+            self.cursor_moved.emit()
 
     def _placed(self, width: int) -> list[Chip]:
         """The chips of all pieces, in lines of at most `width`."""

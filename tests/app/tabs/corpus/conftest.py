@@ -7,8 +7,12 @@ from PySide6.QtCore import QCoreApplication, QEvent, Qt
 
 from app.jobs.job_queue import JobQueues
 from app.settings import WindowSettings
+from app.tabs.corpus.controller import CorpusController
 from app.tabs.corpus.tab import CorpusTab
-from core.corpus.library import DocumentRow
+from core.corpus.duplicates import digest_text
+from core.corpus.library import DocumentRow, Library
+from core.corpus.reading import Digested
+from core.documents.document import Document
 from core.events import FileImported, ImportFinished
 from core.runs.folder import Workspace
 
@@ -106,3 +110,24 @@ def click(qtbot):
         qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
 
     return press
+
+
+@pytest.fixture
+def controller(tab, workspace, queues, settings):
+    return CorpusController(tab, workspace, queues, settings, tab)
+
+
+def keep(library, name, text):
+    document = Document(f"/docs/{name}", "text", sha256=name, text=text)
+    library.record(document.path, Digested(document, digest_text(text)), len(text))
+
+
+@pytest.fixture
+def three(qtbot, tab, workspace, controller):
+    """The tab, showing a library with three documents."""
+    with Library(workspace.library) as library:
+        for name in ("a.txt", "b.txt", "c.txt"):
+            keep(library, name, f"the text of {name}")
+    controller.begin()
+    qtbot.waitUntil(lambda: tab.table.rowCount() == 3)
+    return tab

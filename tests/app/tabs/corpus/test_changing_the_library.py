@@ -6,34 +6,9 @@ from PySide6.QtGui import QContextMenuEvent, QDesktopServices, QGuiApplication
 from PySide6.QtWidgets import QApplication, QMenu
 
 from app.tabs.corpus import library_controller
-from app.tabs.corpus.controller import CorpusController
-from core.corpus.duplicates import digest_text
 from core.corpus.library import Library
-from core.corpus.reading import Digested
-from core.documents.document import Document
 from core.errors import UnknownDocumentError, UserFacingError
-from tests.app.tabs.corpus.conftest import a_row
-
-
-@pytest.fixture
-def controller(tab, workspace, queues, settings):
-    return CorpusController(tab, workspace, queues, settings, tab)
-
-
-def keep(library, name, text):
-    document = Document(f"/docs/{name}", "text", sha256=name, text=text)
-    library.record(document.path, Digested(document, digest_text(text)), len(text))
-
-
-@pytest.fixture
-def three(qtbot, tab, workspace, controller):
-    """The tab, showing a library with three documents."""
-    with Library(workspace.library) as library:
-        for name in ("a.txt", "b.txt", "c.txt"):
-            keep(library, name, f"the text of {name}")
-    controller.begin()
-    qtbot.waitUntil(lambda: tab.table.rowCount() == 3)
-    return tab
+from tests.app.tabs.corpus.conftest import a_row, keep
 
 
 def included(workspace):

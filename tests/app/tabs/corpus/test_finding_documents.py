@@ -165,7 +165,8 @@ def test_the_keys_do_the_same(qtbot, chart):
     qtbot.keyClick(chart, Qt.Key.Key_Right)
     with qtbot.waitSignal(chart.chosen) as chosen:
         qtbot.keyClick(chart, Qt.Key.Key_Space)
-    assert chosen.args == ["text"]
+    assert chosen.args == ["markdown"]
+    assert "Markdown: " in chart.accessibleName()
 
 
 def test_kinds_without_room_are_chosen_from_a_menu(qtbot, chart):

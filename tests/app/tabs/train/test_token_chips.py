@@ -47,3 +47,22 @@ def test_the_tokens_are_told_to_those_who_do_not_see_them(chips):
 
 def test_tokens_are_painted_in_every_theme(chips):
     assert chips.grab().toImage().pixelColor(chips.chips[0].frame.center().toPoint()).isValid()
+
+
+def test_the_arrow_keys_move_among_tokens_and_space_chooses_one(chips, qtbot):
+    chips.setFocus()
+    qtbot.keyClick(chips, Qt.Key.Key_Right)
+    qtbot.keyClick(chips, Qt.Key.Key_Right)
+    with qtbot.waitSignal(chips.chosen) as chosen:
+        qtbot.keyClick(chips, Qt.Key.Key_Space)
+    assert chosen.args == [4711]
+
+
+def test_the_token_under_the_cursor_is_told_to_assistive_tools(chips, qtbot):
+    qtbot.keyClick(chips, Qt.Key.Key_End)
+    assert chips.accessibleName().endswith("3 of 3, ␣sheep, id 4711")
+
+
+def test_a_sentence_without_tokens_is_no_stop_of_the_tab_key(chips):
+    chips.show_pieces(())
+    assert chips.focusPolicy() == Qt.FocusPolicy.NoFocus

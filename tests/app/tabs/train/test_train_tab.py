@@ -199,7 +199,7 @@ def test_pause_and_stop_ask_for_the_run_that_trains(tab, qtbot):
     with qtbot.waitSignal(tab.pause_requested):
         qtbot.mouseClick(tab.buttons.pause_button, Qt.MouseButton.LeftButton)
     tab.show_paused(True)
-    assert tab.buttons.pause_button.text() == "&Resume"
+    assert tab.buttons.pause_button.text() == "Res&ume"
     with qtbot.waitSignal(tab.go_on_requested):
         qtbot.mouseClick(tab.buttons.pause_button, Qt.MouseButton.LeftButton)
     with qtbot.waitSignal(tab.stop_requested):

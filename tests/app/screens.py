@@ -1,0 +1,196 @@
+"""Every screen of the program: tabs and dialogs, each in the states that add something to it."""
+
+from PySide6.QtCore import QCoreApplication, QEvent
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QMessageBox
+
+from app.main_window import STILL_AT_WORK
+from app.tabs.chat.conversation import Turn
+from app.tabs.chat.tab import ChatTab
+from app.tabs.corpus.dialogs import FieldsDialog, PasswordDialog
+from app.tabs.corpus.tab import CorpusTab
+from app.tabs.train.tab import TrainTab
+from app.widgets.label import MessageBox
+from core.corpus.library import CorpusTotals
+from core.runs.catalog import RunSummary
+from core.tasks.look_at_library import DocumentPreview, Passage
+from core.tasks.reading_choices import TextField
+from tests.app.tabs.chat.conftest import FakeModel
+from tests.app.tabs.corpus.conftest import a_row
+from tests.app.tabs.train.conftest import evaluated, prepared, step
+from tests.app.tabs.train.test_tokenizer_window import make_card
+
+SIZE_PX = (1280, 712)  # what a window of 1280 x 800 leaves for a tab
+ROWS = [
+    a_row(1, "story.txt", characters=120_000, bytes=120_000),
+    a_row(2, "paper.pdf", kind="pdf", pages=12, characters=40_000, bytes=1_250_000, confidence=92.0),
+    a_row(3, "copy.txt", similarity=0.97, near="story.txt"),
+    a_row(4, "left-out.txt", included=False),
+    a_row(5, "locked.pdf", kind="pdf", state="encrypted", characters=0, reason="it has a password"),
+    a_row(6, "broken.json", kind="json", state="failed", characters=0, reason="it is damaged"),
+    a_row(7, "blob.bin", kind="", state="unsupported", characters=0, reason="it is no text"),
+]
+RUN = RunSummary("first", "starter", 40, 100, 2.5, 2.5, 3_000_000, 10, 0.0, (20, 40), 40, 40, True)
+
+
+def corpus_empty():
+    return _shown(CorpusTab())
+
+
+def corpus():
+    tab = corpus_empty()
+    tab.table.show_rows(ROWS)
+    return tab
+
+
+def corpus_chosen():
+    """All files are chosen, so every button below the table is there, and the text of the first is shown."""
+    tab = corpus()
+    tab.documents.view.selectAll()
+    tab.documents.view.setCurrentIndex(tab.table.index(0, 1))
+    tab.documents.view.selectAll()
+    preview = tab.documents.preview
+    preview.show_row(ROWS[0])
+    preview.show_preview(
+        DocumentPreview(1, Passage("a  b", ((1, 2),), ()), Passage("a b", (), ((0, 1),)), (), False), True
+    )
+    return tab
+
+
+def corpus_importing():
+    tab = corpus_chosen()
+    tab.strip.show_begun(waiting=0)
+    tab.show_busy(True)
+    return tab
+
+
+def corpus_told():
+    """Whatever can be told stands there at once."""
+    tab = corpus_chosen()
+    tab.banner.show_notice("A sentence.")
+    tab.unfinished_offer.show_offer("An import was interrupted.", [QAction("&Go on", tab)])
+    tab.watch_offer.show_offer("A folder was watched.", [QAction("&Watch it", tab), QAction("Don't", tab)])
+    return tab
+
+
+def train_empty():
+    return _shown(TrainTab())
+
+
+def train():
+    """A form that can be started, and the curves of an earlier run."""
+    tab = train_empty()
+    tab.show_totals(CorpusTotals(documents=8, characters=1_600_000, bytes=1_610_000))
+    tab.show_runs([RUN], "first")
+    tab.show_events([prepared(), evaluated(0), step(1), step(2), evaluated(2, 2.2)])
+    tab.form.advanced.open()
+    return tab
+
+
+def train_running():
+    tab = train()
+    tab.show_started("second")
+    tab.show_events([prepared(), evaluated(0), step(1), step(2), evaluated(2, 2.2)])
+    return tab
+
+
+def chat_empty():
+    return _shown(ChatTab())
+
+
+def chat():
+    tab = chat_empty()
+    tab.show_runs([RUN])
+    tab.show_model(FakeModel())
+    tab.show_turns([Turn("Who lives here?", False, "A goat.")])
+    tab.prompt.setPlainText("And who else?")
+    return tab
+
+
+def chat_replying():
+    tab = chat()
+    tab.show_sent(Turn("And who else?", False))
+    return tab
+
+
+def tokenizer_window():
+    tab = train()
+    tab.tokenizer_window.show_started()
+    tab.tokenizer_window.show_ended(make_card())
+    return _opened(tab.tokenizer_window, tab)
+
+
+def tokenizer_waiting():
+    tab = train()
+    tab.tokenizer_window.show_started()
+    return _opened(tab.tokenizer_window, tab)
+
+
+def password_dialog():
+    tab = corpus()
+    dialog = PasswordDialog(["/docs/locked.pdf"], tab)
+    dialog.edit.setText("secret")
+    return _opened(dialog, tab)
+
+
+def fields_dialog():
+    fields = [TextField("title", 2, 6.0, "A goat", True), TextField("body", 2, 12.0, "It lives here", False)]
+    tab = corpus()
+    return _opened(FieldsDialog(["/docs/a.json"], fields, tab), tab)
+
+
+def import_options():
+    tab = corpus()
+    return _opened(tab.tools.options.dialog, tab)
+
+
+def question():
+    more, yes, no = STILL_AT_WORK
+    tab = corpus()
+    box = MessageBox(QMessageBox.Icon.Question, "SheepOp Studio", "It is still training.", more, tab)
+    box.addButton(yes, QMessageBox.ButtonRole.AcceptRole)
+    box.addButton(no, QMessageBox.ButtonRole.RejectRole)
+    return _opened(box, tab)
+
+
+TABS = (
+    corpus_empty,
+    corpus,
+    corpus_chosen,
+    corpus_importing,
+    corpus_told,
+    train_empty,
+    train,
+    train_running,
+    chat_empty,
+    chat,
+    chat_replying,
+)
+DIALOGS = (
+    tokenizer_window,
+    tokenizer_waiting,
+    password_dialog,
+    fields_dialog,
+    import_options,
+    question,
+)
+
+
+def _shown(tab):
+    tab.resize(*SIZE_PX)
+    tab.show()
+    return tab
+
+
+def close(top):
+    """Let go of a screen, and of the tab that a dialog stands before."""
+    owner = getattr(top, "tab", top)
+    owner.close()
+    owner.deleteLater()
+    QCoreApplication.sendPostedEvents(owner, QEvent.Type.DeferredDelete)
+
+
+def _opened(dialog, tab):
+    dialog.tab = tab  # else it is collected, and takes its dialog along
+    dialog.show()
+    return dialog

@@ -1,0 +1,67 @@
+"""The keyboard in the Corpus tab: what a key does there, and where the focus is afterwards."""
+
+import pytest
+from PySide6.QtCore import QEvent, Qt
+from PySide6.QtGui import QFocusEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QToolButton
+
+ALT = Qt.KeyboardModifier.AltModifier
+
+
+@pytest.fixture
+def rows(three, qtbot):
+    """The tab with three documents, in the active window, the focus in the table."""
+    three.activateWindow()
+    assert QTest.qWaitForWindowActive(three)
+    three.documents.view.setFocus()
+    return three
+
+
+def action_button(tab, name):
+    return tab.documents.action_row.findChild(QToolButton, name)
+
+
+@pytest.mark.parametrize(("key", "held"), [(Qt.Key.Key_C, ALT), (Qt.Key.Key_Escape, Qt.KeyboardModifier(0))])
+def test_alt_c_and_escape_both_end_an_import(rows, qtbot, key, held):
+    rows.strip.show_begun(waiting=0)
+    with qtbot.waitSignal(rows.cancel_requested):
+        qtbot.keyClick(rows, key, held)
+
+
+def test_the_row_that_the_tab_key_comes_to_is_marked(rows):
+    view = rows.documents.view
+    view.clearSelection()
+    view.setCurrentIndex(rows.table.index(-1, -1))
+    view.focusInEvent(QFocusEvent(QEvent.Type.FocusIn, Qt.FocusReason.TabFocusReason))
+    assert view.currentIndex().row() == 0
+    assert view.selected_places() == [0]
+
+
+def test_what_an_undo_brings_back_is_chosen_and_the_keys_act_on_it(rows, qtbot, controller):
+    rows.documents.view.choose([0, 2])
+    rows.documents.row_actions.remove.trigger()
+    qtbot.waitUntil(lambda: rows.table.rowCount() == 1)
+    rows.tools.add_button.setFocus()
+    controller.library.undo_stack.undo()
+    qtbot.waitUntil(lambda: rows.table.rowCount() == 3)
+    assert rows.documents.view.selected_places() == [0, 2]
+    assert rows.documents.view.hasFocus()
+
+
+def test_whoever_writes_meanwhile_goes_on_writing(rows, qtbot, controller):
+    rows.documents.view.go_to(0)
+    rows.documents.row_actions.remove.trigger()
+    qtbot.waitUntil(lambda: rows.table.rowCount() == 2)
+    rows.documents.filters.search_box.setFocus()
+    controller.library.undo_stack.undo()
+    qtbot.waitUntil(lambda: rows.table.rowCount() == 3)
+    assert rows.documents.filters.search_box.hasFocus()
+
+
+@pytest.mark.parametrize(("button", "left"), [("RemoveButton", 2), ("LeaveoutButton", 3)])
+def test_the_focus_of_a_button_that_goes_is_in_the_table(rows, qtbot, button, left):
+    rows.documents.view.go_to(1)
+    action_button(rows, button).setFocus()
+    qtbot.keyClick(action_button(rows, button), Qt.Key.Key_Space)
+    qtbot.waitUntil(lambda: rows.table.rowCount() == left and rows.documents.view.hasFocus())

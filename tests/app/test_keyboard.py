@@ -1,0 +1,192 @@
+"""Whoever has no mouse reaches everything, in the order that the eye expects, and sees where he is."""
+
+import re
+from collections import defaultdict
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPoint, QRect, Qt
+from PySide6.QtGui import QImage, QUndoStack
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QApplication,
+    QDialog,
+    QGraphicsView,
+    QLabel,
+    QMainWindow,
+    QMenu,
+    QWidget,
+)
+
+from app.menus import Menus
+from app.tabs.chat.tab import ChatTab
+from app.tabs.corpus.row_actions import RowActions
+from app.tabs.corpus.tab import CorpusTab
+from app.tabs.train.tab import TrainTab
+from tests.app import screens
+
+SEEN_PX = 40  # pixels that must change for a focus to be seen: more than a blinking caret
+SEEN_CHANGE = 40  # of 255, in a colour channel
+
+
+@pytest.fixture(scope="module", params=screens.TABS + screens.DIALOGS)
+def screen(request, theme):
+    """One of the screens after the other, each as the active window, for all tests of this file."""
+    top = request.param()
+    top.activateWindow()
+    assert QTest.qWaitForWindowActive(top)
+    yield top
+    screens.close(top)
+
+
+def stops(top):
+    """The widgets that the Tab key leads to, from the first one on, each while it has the focus."""
+    found = []
+    top.setFocus()
+    for _ in range(200):
+        QTest.keyClick(top.focusWidget() or top, Qt.Key.Key_Tab)
+        now = top.focusWidget()
+        if now is None or now in found:
+            assert found
+            return
+        found.append(now)
+        yield now
+    raise AssertionError("the Tab key never comes round")
+
+
+def name(widget):
+    said = widget.objectName() or widget.accessibleName() or getattr(widget, "text", str)()
+    return f"{type(widget).__name__} {said}".strip()
+
+
+# Keys
+
+
+def mnemonics(widget):
+    """The letters of Alt in a screen, each with those that claim it."""
+    claims = defaultdict(list)
+    for child in widget.findChildren(QWidget):
+        text = getattr(child, "text", None)
+        if not isinstance(child, QAbstractButton | QLabel) or not child.isVisibleTo(widget):
+            continue
+        if isinstance(child, QLabel) and child.buddy() is None:
+            continue
+        for letter in letters(text()):
+            claims[letter].append(name(child))
+    return claims
+
+
+def letters(text):
+    return [found.upper() for found in re.findall(r"(?<!&)&([^&\s])", text)]
+
+
+@pytest.fixture
+def menu_bar(qtbot, tmp_path):
+    window = QMainWindow()
+    qtbot.addWidget(window)
+    remove = RowActions(window).remove
+    titles = {page.title: page.icon_name for page in (CorpusTab, TrainTab, ChatTab)}
+    Menus(window, tmp_path, titles, "system", QUndoStack(window), remove)
+    return window.menuBar()
+
+
+def test_no_letter_of_alt_is_claimed_twice(screen, menu_bar):
+    claims = mnemonics(screen)
+    if not isinstance(screen, QDialog):
+        for entry in menu_bar.actions():
+            claims[letters(entry.text())[0]].append("the menu bar")
+    assert {letter: who for letter, who in claims.items() if len(who) > 1} == {}
+
+
+def test_no_letter_stands_twice_in_a_menu(menu_bar, screen):
+    menus = [menu_bar, *menu_bar.findChildren(QMenu), *screen.findChildren(QMenu)]
+    for menu in menus:
+        used = [letter for entry in menu.actions() for letter in letters(entry.text())]
+        assert sorted(used) == sorted(set(used)), [entry.text() for entry in menu.actions()]
+
+
+def test_every_underlined_letter_presses_its_button(screen):
+    """A shortcut that is set beside the letter takes its place without a word."""
+    dead = [
+        name(button)
+        for button in screen.findChildren(QAbstractButton)
+        if letters(button.text()) and button.shortcut().toString() != f"Alt+{letters(button.text())[0]}"
+    ]
+    assert dead == []
+
+
+# Where the focus is
+
+
+@pytest.mark.parametrize("appearance", ["light", "dark"])
+def test_the_focus_can_be_seen_wherever_it_goes(screen, theme, appearance):
+    theme.choose(appearance)
+    unseen = [name(stop) for stop in stops(screen) if not shows_focus(screen, stop)]
+    assert unseen == []
+
+
+def shows_focus(top, widget):
+    """Whether the place of a widget looks different without the focus that it has now."""
+    place = QRect(widget.mapTo(top, QPoint()), widget.size()).adjusted(-4, -4, 4, 4) & top.rect()
+    focused = picture(top, place)
+    widget.clearFocus()
+    bare = picture(top, place)
+    widget.setFocus(Qt.FocusReason.TabFocusReason)
+    return changed_pixels(focused, bare) >= SEEN_PX
+
+
+def picture(top, place):
+    QApplication.processEvents()
+    return top.grab(place).toImage().convertToFormat(QImage.Format.Format_RGB32)
+
+
+def changed_pixels(one, other):
+    parts = [np.frombuffer(image.constBits(), np.uint8).astype(int) for image in (one, other)]
+    return int((np.abs(parts[0] - parts[1]).reshape(-1, 4).max(axis=1) >= SEEN_CHANGE).sum())
+
+
+# The way
+
+
+def test_the_tab_key_goes_down_and_to_the_right(screen):
+    back = [f"{name(a)} -> {name(b)}" for a, b in pairwise(stops(screen)) if goes_back(a, b)]
+    assert back == []
+
+
+def goes_back(one, other):
+    """Whether the second of two stops stands above or to the left: they, or the parts of the page that they are in."""
+    if one.isAncestorOf(other) or other.isAncestorOf(one):
+        return False
+    common = one.parentWidget()
+    while not common.isAncestorOf(other):
+        common = common.parentWidget()
+    a, b = place_below(common, one), place_below(common, other)
+    above = b.bottom() < a.top()
+    left_of = b.right() < a.left() and b.top() <= a.bottom()
+    return above or left_of
+
+
+def place_below(common, widget):
+    """The geometry of the child of `common` that holds a widget."""
+    while widget.parentWidget() is not common:
+        widget = widget.parentWidget()
+    return widget.geometry()
+
+
+# What is painted
+
+
+def test_what_is_painted_is_told_in_words(screen):
+    painted = [w for w in screen.findChildren(QWidget) if is_painted(w) and w.isVisibleTo(screen)]
+    mute = [name(w) for w in painted if not (w.accessibleName() and w.accessibleDescription())]
+    assert mute == []
+
+
+def is_painted(widget):
+    """A widget that draws what Qt cannot read out: a chart, or a `paintEvent` of our own on a bare widget."""
+    own = any(
+        "paintEvent" in kind.__dict__ for kind in type(widget).__mro__ if kind.__module__.startswith("app")
+    )
+    return isinstance(widget, QGraphicsView) or (own and type(widget).__mro__[1] is QWidget)

@@ -1,0 +1,169 @@
+"""Everything has its room in a small window, and stays in its place whatever comes."""
+
+import pytest
+from PySide6.QtCore import QPoint, QRect, Qt
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QAbstractSpinBox,
+    QApplication,
+    QComboBox,
+    QLabel,
+    QLineEdit,
+    QScrollArea,
+    QWidget,
+)
+
+from app.tabs.corpus.columns import COLUMNS
+from app.widgets.banner import Banner, BannerStack
+from app.widgets.elided_label import ElidedLabel
+from tests.app import screens
+
+LARGE, SMALL = (1280, 712), (1050, 540)  # a tab in a window of 1280 x 800, and of 1600 x 1000 at 150 %
+SIZE_COLUMN = next(place for place, column in enumerate(COLUMNS) if column.title == "Size")
+
+
+@pytest.fixture
+def show(qtbot, theme):
+    """Shows one of the screens in a size."""
+    shown = []
+
+    def make(screen, size=LARGE):
+        top = screen()
+        shown.append(top)
+        top.resize(*size)
+        settle()
+        return top
+
+    yield make
+    for top in shown:
+        screens.close(top)
+
+
+def settle():
+    """Let every layout come to its end: one may ask for another."""
+    for _ in range(5):
+        QApplication.processEvents()
+
+
+def places(top, *without):
+    """Where everything stands that can be seen."""
+    settle()
+    return {
+        id(widget): (widget.objectName() or type(widget).__name__, place(top, widget))
+        for widget in top.findChildren(QWidget)
+        if widget.isVisibleTo(top)
+        and not any(part is widget or part.isAncestorOf(widget) for part in without)
+    }
+
+
+def place(top, widget):
+    return QRect(widget.mapTo(top, QPoint()), widget.size()).getRect()
+
+
+def moved(before, after):
+    return [(before[key], after.get(key)) for key in before if before[key] != after.get(key)]
+
+
+# What comes
+
+
+@pytest.mark.parametrize("size", [LARGE, SMALL])
+@pytest.mark.parametrize("screen", [screens.corpus_chosen, screens.train, screens.chat])
+def test_nothing_moves_when_a_message_comes(show, screen, size):
+    tab = show(screen, size)
+    stack = tab.findChild(BannerStack)
+    before = places(tab, stack)
+    tab.banner.show_problem("The disk is full.", "Free some space, then press Resume. " * 3)
+    assert moved(before, places(tab, stack)) == []
+    assert tab.banner.height() > 0
+
+
+@pytest.mark.parametrize("size", [LARGE, SMALL])
+def test_nothing_moves_when_files_are_read(show, size):
+    tab = show(screens.corpus_chosen, size)
+    before = places(tab, tab.chart, tab.strip)
+    tab.strip.show_begun(waiting=2)
+    tab.show_busy(True)
+    assert moved(before, places(tab, tab.chart, tab.strip)) == []
+
+
+def test_nothing_moves_when_a_run_starts(show):
+    tab = show(screens.train)
+    before = places(tab, tab.chooser)
+    tab.show_started("second")
+    assert moved(before, places(tab, tab.chooser)) == []
+
+
+@pytest.mark.parametrize("screen", [screens.corpus_told, screens.train, screens.chat])
+def test_messages_cover_no_button(show, screen):
+    tab = show(screen)
+    for banner in tab.findChildren(Banner):
+        banner.show_notice("Something that is good to know.")
+    settle()
+    stack = tab.findChild(BannerStack)
+    covered = QRect(*place(tab, stack))
+    assert covered.height() >= stack.layout().minimumSize().height() > 0
+    buttons = [button for button in tab.findChildren(QAbstractButton) if not stack.isAncestorOf(button)]
+    assert [b for b in buttons if b.isVisibleTo(tab) and covered.intersects(QRect(*place(tab, b)))] == []
+
+
+# Room
+
+
+@pytest.mark.parametrize("size", [LARGE, SMALL])
+@pytest.mark.parametrize("screen", screens.TABS)
+def test_nothing_is_cut_off(show, screen, size):
+    tab = show(screen, size)
+    kinds = QAbstractButton | QLabel | QLineEdit | QAbstractSpinBox | QComboBox
+    parts = [part for part in tab.findChildren(QWidget) if isinstance(part, kinds) and part.isVisibleTo(tab)]
+    cut = [
+        (part.objectName() or getattr(part, "text", str)(), part.size(), part.minimumSizeHint())
+        for part in parts
+        if not isinstance(part.parentWidget(), QLineEdit)
+        and not is_scrolled(part)
+        and not is_whole(tab, part)
+    ]
+    assert cut == []
+
+
+def is_scrolled(widget):
+    while widget is not None and not isinstance(widget, QScrollArea):
+        widget = widget.parentWidget()
+    return widget is not None
+
+
+def is_whole(tab, widget):
+    """Whether a widget has the room that it needs, within all that it stands in."""
+    needed = widget.minimumSizeHint()
+    if widget.minimumWidth() in (1, widget.maximumWidth()):  # gives way, or has a width of its own
+        needed.setWidth(0)
+    whole = widget.width() >= needed.width() and widget.height() >= needed.height()
+    inside = QRect(*place(tab, widget))
+    while widget is not tab:
+        widget = widget.parentWidget()
+        whole = whole and QRect(*place(tab, widget)).contains(inside)
+    return whole
+
+
+def test_all_columns_have_room_in_a_small_window(show):
+    tab = show(screens.corpus)
+    assert tab.documents.view.horizontalScrollBar().maximum() == 0
+
+
+def test_the_arrow_of_a_sorted_column_leaves_its_title_alone(show):
+    view = show(screens.corpus).documents.view
+    title = titles(view)
+    view.sortByColumn(SIZE_COLUMN, Qt.SortOrder.AscendingOrder)
+    assert titles(view) == title
+
+
+def titles(view):
+    """The header below the line that the arrow stands in."""
+    settle()
+    header = view.horizontalHeader()
+    return header.grab(header.rect().adjusted(0, header.height() // 3, 0, 0)).toImage()
+
+
+def test_words_that_have_no_room_end_in_three_dots(show):
+    tab = show(screens.corpus_importing, SMALL)
+    assert isinstance(tab.strip.label, ElidedLabel)
