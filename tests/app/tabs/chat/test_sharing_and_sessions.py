@@ -129,6 +129,14 @@ def test_the_newest_run_opens_when_the_tab_is_first_looked_at(tab, controller, m
     assert not tab.banner.isVisible()
 
 
+def test_while_a_model_is_on_its_way_the_tab_says_so(tab, controller, slot, qtbot):
+    controller.activate()
+    assert tab.status.text() == "Opening first…"
+    assert tab.opening.isVisible()
+    qtbot.waitUntil(lambda: slot.model is not None)
+    assert not tab.opening.isVisible()
+
+
 def test_the_newest_run_opens_once_the_runs_are_listed(tab, slot, workspace, queues, qtbot):
     controller = ChatController(tab, slot, workspace, queues, tab)
     controller.activate()
