@@ -6,7 +6,7 @@ import threading
 
 import pytest
 import shiboken6
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QApplication, QFileDialog, QWidget
 
@@ -34,8 +34,7 @@ def studio(qtbot, monkeypatch, tmp_path):
     monkeypatch.setattr(application, "qInstallMessageHandler", lambda _handler: None)  # pytest-qt has its own
     monkeypatch.setattr(sys, "excepthook", sys.excepthook)
     handlers = list(logging.getLogger().handlers)
-    studio = Studio(QApplication.instance())
-    studio.open(made(tmp_path / "one"))
+    studio = Studio(QApplication.instance(), made(tmp_path / "one"))
     studio.window.show()
     yield studio
     leave(qtbot, studio.window)
@@ -141,6 +140,17 @@ def test_an_end_that_the_system_asks_for_opens_no_other_workspace(qtbot, studio,
     studio.stop_and_close()
     qtbot.waitUntil(lambda: not first.isVisible())
     assert studio.window is first
+
+
+def test_an_end_that_comes_between_two_windows_opens_no_other_one(qtbot, studio, tmp_path):
+    first = studio.window
+    first.workspaces.choose(str(made(tmp_path / "two").root))
+    studio.stop_and_close()
+    another_look = QTimer(studio, interval=2 * application.WAITING_MS, singleShot=True)
+    with qtbot.waitSignal(another_look.timeout):
+        another_look.start()
+    assert studio.window is first
+    assert shiboken6.isValid(first)  # whoever runs the program still asks it for its work
 
 
 # Choosing a folder
