@@ -148,7 +148,7 @@ class StateChips(QWidget):
     @Slot()
     def _choose(self) -> None:
         self.show_summary(self._summary)
-        self.chosen.emit(self._group.checkedButton().property("state"))
+        self.chosen.emit(next(state for state, chip in self._chips.items() if chip.isChecked()))
 
     def _count(self, state: str) -> int:
         if state == LAST_IMPORT:
@@ -158,7 +158,6 @@ class StateChips(QWidget):
     def _chip(self, state: str) -> QToolButton:
         chip = QToolButton(objectName=f"{state or 'all'}Chip", checkable=True)
         set_role(chip, "filter")
-        chip.setProperty("state", state)
         chip.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         chip.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         chip.setToolTip(_tool_tip(state))
@@ -230,8 +229,8 @@ class NoMatches(QWidget):
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Stay as large as the table's inside."""
-        if event.type() == QEvent.Type.Resize:
-            self.setGeometry(self.parentWidget().rect())
+        if event.type() == QEvent.Type.Resize and isinstance(watched, QWidget):
+            self.setGeometry(watched.rect())
         return super().eventFilter(watched, event)
 
     def _offer(self, text: str, tip: str) -> None:
