@@ -12,6 +12,7 @@ from app.tabs.corpus.tab import CorpusTab
 from app.tabs.train.tab import TrainTab
 from app.widgets.label import MessageBox
 from core.corpus.library import CorpusTotals
+from core.events import CheckpointSaved
 from core.runs.catalog import RunSummary
 from core.tasks.look_at_library import DocumentPreview, Passage
 from core.tasks.reading_choices import TextField
@@ -82,7 +83,10 @@ def train():
     tab = train_empty()
     tab.show_totals(CorpusTotals(documents=8, characters=1_600_000, bytes=1_610_000))
     tab.show_runs([RUN], "first")
-    tab.show_events([prepared(), evaluated(0), step(1), step(2), evaluated(2, 2.2)])
+    tab.clear_run("first")
+    tab.show_events(
+        [prepared(), evaluated(0), step(1), step(2), evaluated(2, 2.2), CheckpointSaved(2, "", True, 10, 0.1)]
+    )
     tab.form.advanced.open()
     return tab
 

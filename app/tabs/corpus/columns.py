@@ -120,7 +120,7 @@ USE, NAME, STATE = 0, 1, 2
 COLUMNS = (
     Column("Use", "Ticked: part of the corpus", "", lambda _row: "", lambda row: row.included),
     Column(
-        "Name", "The file's name", "meeting-notes.txt", lambda row: row.name, lambda row: row.name.casefold()
+        "Name", "The file's name", "chapter-01.txt", lambda row: row.name, lambda row: row.name.casefold()
     ),
     Column("State", "What became of the file", "Not supported", state_title, state_title),
     Column(
@@ -152,7 +152,7 @@ COLUMNS = (
     Column(
         "Note",
         "Why it is so, or where the words were found",
-        "it repeats a.txt",
+        "it is damaged",
         note,
         lambda row: note(row).casefold(),
     ),

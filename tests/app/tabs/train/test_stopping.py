@@ -68,7 +68,7 @@ def test_stop_shows_that_it_was_asked(tab, qtbot, monkeypatch):
 def test_a_run_that_does_not_stop_offers_to_close_the_program(tab, qtbot):
     qtbot.mouseClick(tab.buttons.stop_button, LEFT)
     qtbot.waitUntil(tab.buttons.stop_button.isEnabled)
-    assert tab.buttons.stop_button.text() == "Close &now…"
+    assert tab.buttons.stop_button.text() == "Cl&ose now…"
     assert tab.head.status.text().startswith("Stopping takes long")
     with qtbot.waitSignal(tab.leave_requested):
         qtbot.mouseClick(tab.buttons.stop_button, LEFT)
@@ -88,4 +88,4 @@ def test_a_paused_run_that_is_stopped_does_not_look_paused_or_training(tab, qtbo
     qtbot.mouseClick(tab.buttons.pause_button, LEFT)
     qtbot.mouseClick(tab.buttons.stop_button, LEFT)
     assert tab.head.status.text().startswith("Stopping")
-    assert tab.buttons.pause_button.text() == "&Pause"
+    assert tab.buttons.pause_button.text() == "Pa&use"
