@@ -9,12 +9,23 @@ import sys
 from types import TracebackType
 from typing import NoReturn
 
-from PySide6.QtCore import QMessageLogContext, QtMsgType, qInstallMessageHandler
+import shiboken6
+from PySide6.QtCore import (
+    QDeadlineTimer,
+    QMessageLogContext,
+    QObject,
+    QTimer,
+    QtMsgType,
+    Slot,
+    qInstallMessageHandler,
+)
 from PySide6.QtWidgets import QApplication, QMessageBox
 
 from app.ending import EndingSignals
 from app.jobs.garbage import GarbageCollector
+from app.jobs.job import Job
 from app.main_window import MainWindow
+from app.recent_workspaces import RecentWorkspaces
 from app.report import LOG_NAME
 from app.settings import APPLICATION, WindowSettings
 from app.widgets.icons import icon
@@ -27,6 +38,7 @@ log = logging.getLogger(__name__)
 
 LOG_BYTES = 1_000_000
 LAST_WAIT_MS = 10_000
+WAITING_MS, LONGEST_CHANGE_MS = 30, 3_000  # between the windows of two workspaces
 # Training asks for Python's lock at every tensor operation; while the window paints, it waits this long at most
 # each time. Python's own 5 ms made a step 14 % slower under an open window, this 8 %.
 SWITCH_SECONDS = 0.0002
@@ -50,22 +62,115 @@ def run(workspace: Workspace) -> int:
     sys.setswitchinterval(SWITCH_SECONDS)
     app = _application()
     try:
-        window = _window(app, workspace)
+        workspace.prepare()
     except UserFacingError as error:
         if not _has_reader():
             failure_box(error).exec()
         raise
     collector = GarbageCollector(app)
+    studio = Studio(app)
     ending = EndingSignals(app)
-    ending.asked.connect(window.stop_and_close)
-    window.show()
+    ending.asked.connect(studio.stop_and_close)
+    studio.open(workspace)
+    studio.window.show()
     code = app.exec()
+    window = studio.window
     window.queues.close_down()  # closing did so and waited, unless the system ended the session
     if not window.queues.wait_all(LAST_WAIT_MS):
         _leave_at_once(window, code)
     ending.release()
     collector.release()
     return code
+
+
+class Studio(QObject):
+    """The one window that is open, and what changes with its workspace: the log and the appearance."""
+
+    def __init__(self, app: QApplication) -> None:
+        super().__init__(app)
+        self.window: MainWindow | None = None
+        self._theme = Theme(app)
+        self._log_file: logging.Handler | None = None
+        self._next: Workspace | None = None  # to be opened when the window that has closed is at rest
+        self._stuck: list[
+            MainWindow
+        ] = []  # closed over work that does not end: Qt aborts where they are deleted
+        self._patience = QDeadlineTimer()
+        self._waiting = QTimer(self, interval=WAITING_MS)
+        self._waiting.timeout.connect(self._replace_when_at_rest)
+        qInstallMessageHandler(_log_qt)
+
+    def open(self, workspace: Workspace) -> None:
+        """Show a window on a workspace that is prepared."""
+        self._keep_log(workspace)
+        self._theme.take_off_style_sheet()
+        settings = WindowSettings(workspace.root)
+        if not settings.is_new:  # else it looks like the window before
+            self._theme.choose(settings.appearance)
+        settings.appearance = self._theme.appearance
+        settings.save()
+        self.window = MainWindow(workspace)
+        self._theme.put_on_style_sheet()
+        self.window.appearance_requested.connect(self._theme.choose)
+        self.window.workspace_requested.connect(self._replace)
+        sys.excepthook = CrashHook(self.window)
+        RecentWorkspaces().add(workspace.root.absolute())
+
+    @Slot()
+    def stop_and_close(self) -> None:
+        """Close the window as soon as its work has stopped."""
+        if self._next is None:
+            self.window.stop_and_close()
+        else:  # between two windows
+            self._next = None
+            QApplication.quit()
+
+    @Slot(object)
+    def _replace(self, workspace: Workspace) -> None:
+        """The window has closed to make room for another one."""
+        self._next = workspace
+        self._patience.setRemainingTime(LONGEST_CHANGE_MS)
+        QApplication.setQuitOnLastWindowClosed(False)
+        self._waiting.start()
+
+    @Slot()
+    def _replace_when_at_rest(self) -> None:
+        at_work = _at_work(self.window)
+        if at_work and not self._patience.hasExpired():
+            return
+        self._waiting.stop()
+        before, geometry = self.window, self.window.saveGeometry()
+        if at_work:
+            self._stuck.append(before)
+        else:
+            shiboken6.delete(before)  # now: widgets that are gone need no new style sheet
+        workspace, self._next = self._next, None
+        self.open(workspace)
+        self.window.take_place(geometry)
+        self.window.show()
+        QApplication.setQuitOnLastWindowClosed(True)
+
+    def _keep_log(self, workspace: Workspace) -> None:
+        root = logging.getLogger()
+        if self._log_file is not None:
+            root.removeHandler(self._log_file)
+            self._log_file.close()
+        self._log_file = logging.handlers.RotatingFileHandler(
+            workspace.root / LOG_NAME, maxBytes=LOG_BYTES, backupCount=1, encoding="utf-8", delay=True
+        )
+        self._log_file.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+        root.addHandler(self._log_file)
+
+
+def _at_work(window: MainWindow) -> bool:
+    return not window.queues.at_rest() or any(_window_of(job) is window for job in Job.running)
+
+
+def _window_of(job: QObject) -> QObject:
+    top = job
+    while (parent := top.parent()) is not None:
+        top = parent
+    return top
 
 
 def _leave_at_once(window: MainWindow, code: int) -> NoReturn:
@@ -104,18 +209,6 @@ def _application() -> QApplication:
     return app
 
 
-def _window(app: QApplication, workspace: Workspace) -> MainWindow:
-    """The window, dressed and ready to be shown."""
-    workspace.prepare()
-    _keep_log(workspace)
-    theme = Theme(app, WindowSettings(workspace.root).appearance)
-    window = MainWindow(workspace)
-    theme.put_on_style_sheet()
-    window.appearance_requested.connect(theme.choose)
-    sys.excepthook = CrashHook(window)
-    return window
-
-
 def has_display() -> bool:
     """Whether Qt could open a window: asked before it tries, because without a screen it aborts."""
     if not sys.platform.startswith("linux") or os.environ.get("QT_QPA_PLATFORM"):
@@ -147,15 +240,6 @@ class CrashHook:
     def __call__(self, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         log.critical("a slot failed", exc_info=(kind, error, trace))
         self._window.show_failure(error)
-
-
-def _keep_log(workspace: Workspace) -> None:
-    handler = logging.handlers.RotatingFileHandler(
-        workspace.root / LOG_NAME, maxBytes=LOG_BYTES, backupCount=1, encoding="utf-8", delay=True
-    )
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
-    logging.getLogger().addHandler(handler)
-    qInstallMessageHandler(_log_qt)
 
 
 def _log_qt(kind: QtMsgType, _context: QMessageLogContext, message: str) -> None:

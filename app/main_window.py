@@ -1,49 +1,36 @@
-"""The window: three tabs on one workspace, and a way to close that leaves nothing half done."""
+"""The window: tabs on one workspace, and a way to close that leaves nothing half done."""
 
-from PySide6.QtCore import QSize, Signal, Slot
-from PySide6.QtGui import QCloseEvent, QGuiApplication
-from PySide6.QtWidgets import (
-    QLineEdit,
-    QMainWindow,
-    QMessageBox,
-    QPlainTextEdit,
-    QTabWidget,
-    QTextEdit,
-    QWidget,
-)
+from PySide6.QtCore import QByteArray, QSize, QTimer, Signal, Slot
+from PySide6.QtGui import QCloseEvent, QShowEvent
+from PySide6.QtWidgets import QLineEdit, QMainWindow, QPlainTextEdit, QTextEdit, QWidget
 
+from app.about import AboutDialog
+from app.close_question import BEFORE_ANOTHER, STILL_AT_WORK, STILL_STOPPING, CloseQuestion
 from app.errors import present
 from app.first_run import STEPS, FirstRun
+from app.geometry import BoundedTabs, bring_inside
+from app.help_window import HelpWindow
 from app.jobs.job_queue import JobQueues
 from app.menus import Menus
+from app.model_slot import ModelSlot
 from app.report import problem_report
+from app.report_dialog import ReportDialog
 from app.settings import APPLICATION, WindowSettings
 from app.tabs.chat.controller import ChatController
 from app.tabs.chat.tab import ChatTab
 from app.tabs.corpus.controller import CorpusController
 from app.tabs.corpus.tab import CorpusTab
+from app.tabs.tab import TabController
 from app.tabs.train.controller import TrainController
 from app.tabs.train.tab import TrainTab
 from app.widgets.icons import icon
-from app.widgets.label import Label, MessageBox
+from app.widgets.label import Label
 from app.widgets.step_strip import StepStrip
 from app.widgets.theme import colours
+from app.workspace_chooser import WorkspaceChooser
 from core.runs.folder import Workspace
 
-TABS = {"Corpus": "corpus", "Train": "train", "Chat": "chat"}  # title -> icon
 DOING = {"corpus": "Reading files", "training": "Training", "chat": "Writing"}
-# What is added to "still training", and the two answers.
-STILL_AT_WORK = (
-    "It can stop at the next step and save what it has, then close.",
-    "&Stop and close",
-    "&Keep running",
-)
-STILL_STOPPING = (
-    "It was asked to stop and has not come to the end of its step yet. Closing now loses nothing that is saved: "
-    "a run goes on from its last checkpoint, an import with the files that are left.",
-    "Close &now",
-    "&Wait",
-)
 TELLING_MS = 8_000
 FIRST_SIZE_PX = QSize(1240, 760)
 
@@ -53,18 +40,25 @@ class MainWindow(QMainWindow):
 
     Signals:
         appearance_requested: The user chose "system", "light" or "dark".
+        workspace_requested: This window closes, and another `Workspace` should be opened in its place.
     """
 
     appearance_requested = Signal(str)
+    workspace_requested = Signal(object)
 
     def __init__(self, workspace: Workspace, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setWindowTitle(APPLICATION)
+        self.setWindowTitle(window_title(workspace))
         self._workspace = workspace
+        self._next: Workspace | None = None  # to be opened when this window has closed
         self._settings = WindowSettings(workspace.root)
         self._closing = self._leaving = False
-        self.question: QMessageBox | None = None  # while it is asked whether to stop and close
+        self.question: CloseQuestion | None = None  # while it is asked whether to stop and close
         self.queues = JobQueues(self)
+        self.slot = ModelSlot(workspace, self.queues, self)
+        self.help = HelpWindow(self)
+        self.workspaces = WorkspaceChooser(workspace, self)
+        self._controllers: list[TabController] = []
         self._make_tabs()
         self._connect_tabs()
         self._make_menus()
@@ -73,26 +67,39 @@ class MainWindow(QMainWindow):
 
     def show_failure(self, error: BaseException) -> None:
         """Report a failure in the tab that the user looks at."""
-        present(error, self.tabs.currentWidget().banner)
+        present(error, self._front.tab.banner)
 
     @Slot()
     def stop_and_close(self) -> None:
         """Close without a question as soon as all work has stopped at a step and is saved."""
         if self.question is not None:
             self.question.reject()
+        self._next = None
         if not self._closing:
             self._stop_and_close()
 
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        QTimer.singleShot(0, self._stand)
+
     def closeEvent(self, event: QCloseEvent) -> None:
         if self._leaving or not self.queues.active():
-            self.train.stop()  # it may still be reading the journal of an earlier run
+            for controller in self._controllers:
+                controller.stop()  # also what is in no queue, such as a journal that is being read
             self.queues.close_down()  # the quiet ones: whoever runs the program waits for them
             self.remember()
             event.accept()
+            if self._next is not None:
+                self.workspace_requested.emit(self._next)
             return
         event.ignore()
         if self.question is None:
             self._ask(leaving=self._closing or bool(self.queues.overdue()))
+
+    def take_place(self, geometry: QByteArray) -> None:
+        """Stand where another window stood, unless this workspace remembers a place of its own."""
+        if self._settings.geometry.isEmpty():
+            self.restoreGeometry(geometry)
 
     def remember(self) -> None:
         """Keep how the window stands, for the next start."""
@@ -100,21 +107,32 @@ class MainWindow(QMainWindow):
         self._settings.tab = self.tabs.currentWidget().objectName()
         self._settings.save()
 
+    @property
+    def _front(self) -> TabController:
+        """Of the tab that the user looks at."""
+        return self._controllers[self.tabs.currentIndex()]
+
     def _make_tabs(self) -> None:
         self.corpus_tab, self.train_tab, self.chat_tab = CorpusTab(), TrainTab(), ChatTab()
         self.corpus = CorpusController(self.corpus_tab, self._workspace, self.queues, self._settings, self)
         self.train = TrainController(self.train_tab, self._workspace, self.queues, self)
-        self.chat = ChatController(self.chat_tab, self._workspace, self.queues, self)
+        self.chat = ChatController(self.chat_tab, self.slot, self._workspace, self.queues, self)
         self.first_run = FirstRun(self._workspace, self.corpus, self.train, self.chat, self)
-        self.tabs = QTabWidget(objectName="tabs", documentMode=True)
-        for tab, title in zip((self.corpus_tab, self.train_tab, self.chat_tab), TABS, strict=True):
-            place = self.tabs.addTab(tab, title)
-            self.tabs.setTabToolTip(place, f"{title} (Ctrl+{place + 1})")
+        self.tabs = BoundedTabs(self)
+        self._add_tab(self.corpus_tab, self.corpus)
+        self._add_tab(self.train_tab, self.train)
+        self._add_tab(self.chat_tab, self.chat)
         self.tabs.currentChanged.connect(self._show_tab)
         self.sample_steps = StepStrip(STEPS)
         self.tabs.setCornerWidget(self.sample_steps)
         self.tabs.currentChanged.connect(self._end_sample_steps)
         self.setCentralWidget(self.tabs)
+
+    def _add_tab(self, page: QWidget, controller: TabController) -> None:
+        """`page` is the controller's tab."""
+        self._controllers.append(controller)
+        place = self.tabs.addTab(page, controller.tab.title)
+        self.tabs.setTabToolTip(place, f"{controller.tab.title} (Ctrl+{place + 1})")
 
     def _connect_tabs(self) -> None:
         """The ways between the tabs, which do not know each other."""
@@ -133,14 +151,14 @@ class MainWindow(QMainWindow):
         self.chat_tab.train_requested.connect(self._go_to_training)
         self.corpus.changed.connect(self.train.refresh_totals)
         self.train.run_ended.connect(self.chat.refresh)
-        self.corpus.begin()
-        self.train.refresh()
-        self.chat.refresh()
+        for controller in self._controllers:
+            controller.begin()
 
     def _make_menus(self) -> None:
         self.menus = Menus(
             self,
-            TABS,
+            self._workspace.root.absolute(),
+            {controller.tab.title: controller.tab.icon_name for controller in self._controllers},
             self._settings.appearance,
             self.corpus.library.undo_stack,
             self.corpus_tab.documents.row_actions.remove,
@@ -149,8 +167,14 @@ class MainWindow(QMainWindow):
         self.menus.folder_requested.connect(self._add_folder)
         self.menus.watch_requested.connect(self._watch_folder)
         self.menus.select_all_requested.connect(self._select_all)
-        self.menus.tab_requested.connect(self.tabs.setCurrentIndex)
+        self.menus.tab_requested.connect(self._go_to)
         self.menus.appearance_requested.connect(self._choose_appearance)
+        self.menus.workspace_requested.connect(self.workspaces.ask)
+        self.menus.recent_requested.connect(self.workspaces.choose)
+        self.workspaces.chosen.connect(self._change_workspace)
+        self.workspaces.refused.connect(self._show_refusal)
+        self.menus.help_requested.connect(self._show_help)
+        self.menus.page_requested.connect(self.help.show_page)
         self.menus.report_requested.connect(self._report)
         self.menus.about_requested.connect(self._show_about)
 
@@ -171,28 +195,32 @@ class MainWindow(QMainWindow):
         names = [self.tabs.widget(place).objectName() for place in range(self.tabs.count())]
         if self._settings.tab in names:
             self.tabs.setCurrentIndex(names.index(self._settings.tab))
+        bring_inside(self)
         self._show_tab()
+
+    @Slot()
+    def _stand(self) -> None:
+        """The window is shown: its frame is known now, and work may begin that is for what is in front."""
+        bring_inside(self)
+        self._front.tab.first_focus().setFocus()
+        self._front.activate()
 
     def _ask(self, *, leaving: bool) -> None:
         """Ask whether to stop and close; with `leaving`, whether to close under work that does not stop."""
-        more, yes, no = STILL_STOPPING if leaving else STILL_AT_WORK
+        at_work = STILL_AT_WORK if self._next is None else BEFORE_ANOTHER
         doing = " and ".join(DOING[queue].lower() for queue in self.queues.active())
-        self.question = MessageBox(
-            QMessageBox.Icon.Question,
-            APPLICATION,
-            f"SheepOp Studio is still {doing}.",
-            more,
-            self,
-        )
-        stop = self.question.addButton(yes, QMessageBox.ButtonRole.AcceptRole)
-        keep = self.question.addButton(no, QMessageBox.ButtonRole.RejectRole)
-        self.question.setDefaultButton(keep)
-        self.question.setEscapeButton(keep)
-        stop.clicked.connect(self._leave if leaving else self._stop_and_close)
+        self.question = CloseQuestion(doing, STILL_STOPPING if leaving else at_work, self)
+        self.question.agreed.connect(self._leave if leaving else self._stop_and_close)
         if leaving:
             self.queues.idle.connect(self.question.reject)  # it has stopped after all
+        self.question.rejected.connect(self._stay)
         self.question.finished.connect(self._forget_question)
         self.question.open()
+
+    @Slot()
+    def _stay(self) -> None:
+        if not self._closing:
+            self._next = None
 
     @Slot()
     def _forget_question(self) -> None:
@@ -231,10 +259,20 @@ class MainWindow(QMainWindow):
 
     @Slot()
     def _show_tab(self) -> None:
-        """Colour the icon of the tab in front."""
-        for place, picture in enumerate(TABS.values()):
+        """Colour the icon of the tab in front, and let it have the keyboard, unless the row of tabs has it."""
+        for place, controller in enumerate(self._controllers):
             chosen = place == self.tabs.currentIndex()
-            self.tabs.setTabIcon(place, icon(picture, colours().accent if chosen else colours().muted))
+            colour = colours().accent if chosen else colours().muted
+            self.tabs.setTabIcon(place, icon(controller.tab.icon_name, colour))
+        if self.isVisible():
+            if not self.tabs.tabBar().hasFocus():
+                self._front.tab.first_focus().setFocus()
+            self._front.activate()
+
+    @Slot(int)
+    def _go_to(self, place: int) -> None:
+        self.tabs.setCurrentIndex(place)
+        self._front.tab.first_focus().setFocus()
 
     @Slot()
     def _end_sample_steps(self) -> None:
@@ -269,7 +307,7 @@ class MainWindow(QMainWindow):
     def _select_all(self) -> None:
         """In the field that has the cursor, if it has text to select, else among the documents."""
         field = self.focusWidget()
-        if isinstance(field, QLineEdit | QPlainTextEdit | QTextEdit):
+        if _holds_text(field):
             field.selectAll()
         elif self.tabs.currentWidget() is self.corpus_tab:
             self.corpus_tab.documents.view.selectAll()
@@ -298,22 +336,35 @@ class MainWindow(QMainWindow):
         self.appearance_requested.emit(appearance)
         self._show_tab()
 
+    @Slot(object)
+    def _change_workspace(self, workspace: Workspace) -> None:
+        self._next = workspace
+        self.close()
+
+    @Slot(str, str)
+    def _show_refusal(self, message: str, remedy: str) -> None:
+        self._front.tab.banner.show_problem(message, remedy)
+
+    @Slot()
+    def _show_help(self) -> None:
+        self.help.show_page(self._front.tab.help_page)
+
     @Slot()
     def _report(self) -> None:
-        QGuiApplication.clipboard().setText(problem_report(self._workspace.root))
-        self.tabs.currentWidget().banner.show_notice(
-            "The versions of this program's parts and the end of its log are on the clipboard now. "
-            "Paste them into your report, and say what you did before the problem came."
-        )
+        ReportDialog(problem_report(self._workspace.root), self).open()
 
     @Slot()
     def _show_about(self) -> None:
-        box = MessageBox(
-            QMessageBox.Icon.NoIcon,
-            f"About {APPLICATION}",
-            APPLICATION,
-            "From your own documents to your own language model. Everything happens on this machine.",
-            self,
-        )
-        box.setIconPixmap(icon("app").pixmap(64, 64))
-        box.open()
+        AboutDialog(self._workspace.root, self).open()
+
+
+def window_title(workspace: Workspace) -> str:
+    """The workspace's name and the program's, once where they are the same."""
+    name = workspace.root.name
+    return APPLICATION if name in ("", APPLICATION) else f"{name} — {APPLICATION}"
+
+
+def _holds_text(field: QWidget | None) -> bool:
+    if isinstance(field, QLineEdit):
+        return bool(field.text())
+    return isinstance(field, QPlainTextEdit | QTextEdit) and bool(field.toPlainText())

@@ -1,13 +1,22 @@
 """The menu bar: everything that the window can be asked for, with its keys."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal, SignalInstance, Slot
 from PySide6.QtGui import QAction, QActionGroup, QKeySequence, QUndoStack
 from PySide6.QtWidgets import QMainWindow, QMenu
 
+from app.recent_workspaces import RecentWorkspaces
 from app.widgets.icons import give_icon
+from app.widgets.label import without_mnemonic
 
+HELP_PAGES = (
+    ("&Contents", "", "index"),
+    ("&Terms", "", "terms"),
+    ("&Keyboard", "Ctrl+/", "keys"),
+    ("&Workspaces and files", "", "workspace"),
+)
 APPEARANCES = {"system": "As the &system", "light": "&Light", "dark": "&Dark"}
 
 
@@ -17,31 +26,40 @@ class Menus(QObject):
     Signals:
         files_requested, folder_requested: The user wants to add files, or a folder.
         watch_requested: The user wants a folder to be watched.
+        workspace_requested: The user wants to choose another workspace.
+        recent_requested: The workspace at this path should be opened.
         select_all_requested: Everything where the user is should be selected.
         tab_requested: The tab at this position should come to the front.
         appearance_requested: "system", "light" or "dark".
-        report_requested, about_requested: The entries of the Help menu.
+        help_requested: The page of help on what is in front.
+        page_requested: The page of help with this name.
+        report_requested, about_requested: The other entries of the Help menu.
     """
 
     files_requested = Signal()
     folder_requested = Signal()
     watch_requested = Signal()
+    workspace_requested = Signal()
+    recent_requested = Signal(str)
     select_all_requested = Signal()
     tab_requested = Signal(int)
     appearance_requested = Signal(str)
+    help_requested = Signal()
+    page_requested = Signal(str)
     report_requested = Signal()
     about_requested = Signal()
 
     def __init__(
         self,
         window: QMainWindow,
+        workspace: Path,
         tabs: dict[str, str],
         appearance: str,
         undo_stack: QUndoStack,
         remove: QAction,
     ) -> None:
         super().__init__(window)
-        self._window = window
+        self._window, self._workspace = window, workspace
         self._add_file_menu()
         self._add_edit_menu(undo_stack, remove)
         self._add_view_menu(tabs, appearance)
@@ -52,6 +70,10 @@ class Menus(QObject):
         self._add(menu, "Add &files…", "Ctrl+O", "file", self.files_requested)
         self._add(menu, "Add f&older…", "Ctrl+Shift+O", "folder", self.folder_requested)
         self._add(menu, "&Watch a folder…", "", "eye", self.watch_requested)
+        menu.addSeparator()
+        self._add(menu, "Open wor&kspace…", "", "folder", self.workspace_requested)
+        self.recent = menu.addMenu("&Recent workspaces")
+        self.recent.aboutToShow.connect(self._fill_recent)
         menu.addSeparator()
         self._add(menu, "&Quit", "Ctrl+Q", "", self._window.close)
 
@@ -89,8 +111,12 @@ class Menus(QObject):
 
     def _add_help_menu(self) -> None:
         menu = self._window.menuBar().addMenu("&Help")
+        self._add(menu, "&Help on this tab", "F1", "info", self.help_requested)
+        for title, keys, page in HELP_PAGES:
+            self._add(menu, title, keys, "", self._request_page).setData(page)
+        menu.addSeparator()
         self._add(menu, "&Report a problem…", "", "bug", self.report_requested)
-        self._add(menu, "&About SheepOp Studio", "F1", "info", self.about_requested)
+        self._add(menu, "&About SheepOp Studio", "", "", self.about_requested)
 
     def _add(
         self, menu: QMenu, title: str, keys: str, picture: str, wish: Callable[[], object] | SignalInstance
@@ -109,3 +135,20 @@ class Menus(QObject):
     @Slot()
     def _request_appearance(self) -> None:
         self.appearance_requested.emit(self.sender().data())
+
+    @Slot()
+    def _request_page(self) -> None:
+        self.page_requested.emit(self.sender().data())
+
+    @Slot()
+    def _request_recent(self) -> None:
+        self.recent_requested.emit(self.sender().data())
+
+    @Slot()
+    def _fill_recent(self) -> None:
+        self.recent.clear()
+        for path in (path for path in RecentWorkspaces().paths() if path != self._workspace):
+            entry = self._add(self.recent, without_mnemonic(str(path)), "", "", self._request_recent)
+            entry.setData(str(path))
+        if self.recent.isEmpty():
+            self.recent.addAction("No other yet").setEnabled(False)

@@ -1,34 +1,165 @@
-"""The one open model, passed through the window as a closed box: only core's tasks look inside."""
+"""The window's one open model, and who works with it: a closed box that only core's tasks look into."""
 
-from PySide6.QtCore import QObject, Signal
+from collections.abc import Callable, Sequence
+from functools import partial
 
-from core.tasks.open_model import OpenModel
+from PySide6.QtCore import QObject, Signal, Slot
+
+from app.jobs.job import Job, Stream
+from app.jobs.job_queue import JobQueues
+from core.errors import UserFacingError
+from core.events import Event, Notice
+from core.runs.folder import Workspace
+from core.tasks.open_model import OpenModel, open_model
+
+QUEUE = "model"
+
+
+class ModelInUseError(UserFacingError):
+    """Another model was asked for while one tab works with the open one."""
+
+    def __init__(self, user: str, work: str) -> None:
+        super().__init__(user, work)
+        self.message = f"The open model is in use: {user} is {work}."
+        self.remedy = "Stop that first, or wait until it has ended."
 
 
 class ModelSlot(QObject):
-    """Holds at most one model, so that two never fill the memory at once.
+    """Opens models, one at a time, so that two never fill the memory at once. All tabs share it.
 
     Signals:
+        opening: A run's name and a checkpoint, whose model is on its way; until it is there, none is open.
+        noticed: What there is to say of that model, such as of a damaged pointer.
         changed: Another model is open now, or none.
+        failed: The tab that had asked for a model, and the exception that kept it from being opened.
     """
 
+    opening = Signal(str, str)
+    noticed = Signal(str)
     changed = Signal()
+    failed = Signal(str, object)
 
-    def __init__(self, parent: QObject | None = None) -> None:
+    def __init__(
+        self,
+        workspace: Workspace,
+        queues: JobQueues,
+        parent: QObject | None = None,
+        *,
+        open: Callable[..., Stream] = open_model,
+    ) -> None:
         super().__init__(parent)
+        self._workspace, self._queues, self._open_model = workspace, queues, open
         self._model: OpenModel | None = None
+        self._leases: set[ModelLease] = set()
+        self._requested: tuple[str, str, str] | None = (
+            None  # name, checkpoint and tab; while it is on its way
+        )
+        self._job: Job | None = None
 
     @property
     def model(self) -> OpenModel | None:
+        """The open model; None while there is none, or another one is on its way."""
         return self._model
 
-    def put(self, model: OpenModel) -> None:
-        """Hold `model` in the place of whatever was held."""
-        self._model = model
+    @property
+    def is_opening(self) -> bool:
+        return self._requested is not None
+
+    def open(self, name: str, checkpoint: str, user: str) -> None:
+        """Close the open model and open another: now, or when the leases that `user` itself holds have ended.
+
+        Args:
+            name: Of a run.
+            checkpoint: "best", "last" or a step.
+            user: The title of the tab that asks.
+
+        Raises:
+            ModelInUseError: Another tab holds a lease.
+        """
+        for lease in self._leases:
+            if lease.user != user:
+                raise ModelInUseError(lease.user, lease.work)
+        self._forget_job()
+        self._model, self._requested = None, (name, checkpoint, user)
+        self.opening.emit(name, checkpoint)
+        self._start_when_free()
+
+    def lease(self, user: str, work: str) -> "ModelLease":
+        """A claim on the open model: no other one takes its place before the claim is released.
+
+        Args:
+            user: The title of a tab.
+            work: What it does with the model, such as "writing a reply".
+        """
+        assert self._model is not None, "there is no model to work with"
+        lease = ModelLease(self._model, user, work, self)
+        lease.released.connect(self._end_lease)
+        self._leases.add(lease)
+        return lease
+
+    @Slot(object)
+    def _end_lease(self, lease: "ModelLease") -> None:
+        self._leases.discard(lease)
+        lease.deleteLater()
+        self._start_when_free()
+
+    def _start_when_free(self) -> None:
+        if self._requested is None or self._leases or self._job is not None:
+            return
+        name, checkpoint, _user = self._requested
+        self._job = self._queues.start(QUEUE, partial(self._open_model, self._workspace, name, checkpoint))
+        self._job.arrived.connect(self._pass_on)
+        self._job.ended.connect(self._take)
+        self._job.failed.connect(self._fail)
+
+    def _forget_job(self) -> None:
+        """Take nothing more of a model that nobody waits for now."""
+        if self._job is not None:
+            self._job.stop()
+            self._job.disconnect(self)
+            self._job = None
+
+    @Slot(list)
+    def _pass_on(self, events: Sequence[Event]) -> None:
+        for event in events:
+            if isinstance(event, Notice):
+                self.noticed.emit(event.text)
+
+    @Slot(object)
+    def _take(self, model: OpenModel) -> None:
+        self._job, self._requested, self._model = None, None, model
         self.changed.emit()
 
+    @Slot(object)
+    def _fail(self, error: Exception) -> None:
+        _name, _checkpoint, user = self._requested
+        self._job, self._requested = None, None
+        self.changed.emit()
+        self.failed.emit(user, error)
+
+
+class ModelLease(QObject):
+    """A claim on a model, from `ModelSlot.lease` until `release`.
+
+    Signals:
+        released: The lease itself, once.
+    """
+
+    released = Signal(object)
+
+    def __init__(self, model: OpenModel, user: str, work: str, parent: QObject) -> None:
+        super().__init__(parent)
+        self.model, self.user, self.work = model, user, work
+        self._held = True
+
+    def hold_for(self, job: Job) -> None:
+        """Release the claim when the job has ended, however it ends."""
+        job.ended.connect(self.release)
+        job.failed.connect(self.release)
+
+    @Slot()
     def release(self) -> None:
-        """Let go of the model, so that its memory is free as soon as no job uses it."""
-        if self._model is not None:
-            self._model = None
-            self.changed.emit()
+        """Give the model free. A second time does nothing."""
+        if self._held:
+            self._held = False
+            self.released.emit(self)

@@ -4,15 +4,17 @@ import importlib.metadata
 import platform
 from pathlib import Path
 
-PACKAGES = ("sheepop-studio", "PySide6_Essentials", "torch", "pydantic", "tokenizers", "pypdf", "pypdfium2")
+PACKAGE = "sheepop-studio"
+PACKAGES = (PACKAGE, "PySide6_Essentials", "torch", "pydantic", "tokenizers", "pypdf", "pypdfium2")
 LOG_TAIL = 8_000  # characters
 
 LOG_NAME = "studio.log"
+UNKNOWN = "unknown"  # a program without the record of a package; nothing is imported to ask it
 
 
 def problem_report(workspace: Path) -> str:
     """A text to paste into a report. It holds no document and no reply of a model."""
-    lines = [f"{name} {_version(name)}" for name in PACKAGES]
+    lines = [f"{name} {version(name)}" for name in PACKAGES]
     lines += [
         f"Python {platform.python_version()}",
         platform.platform(),
@@ -23,11 +25,29 @@ def problem_report(workspace: Path) -> str:
     return "\n".join(lines)
 
 
-def _version(package: str) -> str:
+def version(package: str) -> str:
+    """The installed version of a package, read off its record."""
     try:
         return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:
-        return "unknown"  # a frozen program carries few of these records
+        return UNKNOWN
+
+
+def licence() -> str:
+    """The program's own licence, as an SPDX identifier."""
+    return next(iter(_record("License-Expression")), UNKNOWN)
+
+
+def project_page() -> str:
+    """The first address that the project gives of itself; "" where it gives none."""
+    return next((line.partition(",")[2].strip() for line in _record("Project-URL")), "")
+
+
+def _record(field: str) -> list[str]:
+    try:
+        return importlib.metadata.metadata(PACKAGE).get_all(field) or []
+    except importlib.metadata.PackageNotFoundError:
+        return []
 
 
 def _log_tail(path: Path) -> str:

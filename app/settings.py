@@ -37,6 +37,11 @@ class WindowSettings:
         self._group = hashlib.sha256(str(workspace.resolve()).encode("utf-8", "surrogateescape")).hexdigest()
 
     @property
+    def is_new(self) -> bool:
+        """True where no window was ever open on this workspace."""
+        return not self._store.allKeys()
+
+    @property
     def geometry(self) -> QByteArray:
         """Size and place of the window; empty at the first start."""
         stored = self._store.value("window/geometry")

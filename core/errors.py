@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import ClassVar
 
+from core.wording import counted
+
 
 class UserFacingError(Exception):
     """A failure in the user's words.
@@ -117,16 +119,6 @@ class EncryptedDocumentError(UnreadableDocumentError):
         self.remedy = "Give its password in the Corpus tab (or --password), or import a copy without one."
 
 
-class SealedDocumentError(EncryptedDocumentError):
-    """A locked document of a kind that no password opens here, such as an office document."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(path)
-        self.args = (path,)
-        self.message = f"{path.name} could not be read: it is locked, and only its own program can open it."
-        self.remedy = "Save a copy without the password and import that."
-
-
 class UnsupportedDocumentError(UnreadableDocumentError):
     """A file of a kind that the program has no reader for."""
 
@@ -134,6 +126,15 @@ class UnsupportedDocumentError(UnreadableDocumentError):
         super().__init__(path, reason)
         self.message = f"{path.name} is not supported: {reason}."
         self.remedy = "Convert it to text, PDF or an image, or leave it out."
+
+
+class SealedDocumentError(UnsupportedDocumentError):
+    """A document that is encrypted in a way that no password opens here, such as an office document."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, "it is encrypted; save a copy without a password, and import that")
+        self.args = (path,)
+        self.remedy = "Word removes the password under File > Info > Protect Document."
 
 
 class OcrUnavailableError(UserFacingError):
@@ -166,7 +167,8 @@ class CorpusTooSmallError(UserFacingError):
 
     def __init__(self, split: str, tokens: int, needed: int) -> None:
         super().__init__(split, tokens, needed)
-        self.message = f"The {split} text has {tokens:,} tokens; one training sequence needs {needed:,}."
+        text = counted(tokens, "token")
+        self.message = f"The {split} text has {text}; one training sequence needs {needed:,}."
         self.remedy = "Add more documents, or choose a shorter context (model.context_length)."
 
 
@@ -288,7 +290,7 @@ class RunFinishedError(UserFacingError):
 
     def __init__(self, name: str, steps: int, higher_limit: str) -> None:
         super().__init__(name, steps, higher_limit)
-        self.message = f"The run {name!r} has taken all of its {steps:,} steps."
+        self.message = f"The run {name!r} has taken all of its {counted(steps, 'step')}."
         self.remedy = f"To train further, raise the limit: --resume --set {higher_limit}."
 
 

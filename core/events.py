@@ -9,6 +9,8 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from core.document_state import DocumentState
+
 
 @dataclass(frozen=True, slots=True)
 class Event:
@@ -92,15 +94,14 @@ class PageRecognizing(Event):
 class FileImported(Event):
     """A file has come to its end, good or bad.
 
-    `state` is one of done, warning, duplicate, encrypted, unsupported, failed, cancelled; `reason` is a
-    sentence, empty when there is nothing to say. `document_id` is 0 where no document was kept.
+    `reason` is a sentence, empty when there is nothing to say. `document_id` is 0 where no document was kept.
     `confidence` is Tesseract's mean word confidence in percent, -1 where no OCR ran. `bytes` is the file's size,
     `seconds` the time that readers spent on it. Where it cannot be read any more and the text of an earlier import is
-    kept, `kept_state` is the state of that in the ledger; else it is "".
+    kept, `kept_state` is the state of that in the ledger; else it is None.
     """
 
     path: str
-    state: str
+    state: DocumentState
     reason: str
     kind: str
     pages: int
@@ -109,7 +110,7 @@ class FileImported(Event):
     confidence: float
     bytes: int
     seconds: float
-    kept_state: str = ""
+    kept_state: DocumentState | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +122,7 @@ class FileRestated(Event):
     """
 
     path: str
-    state: str
+    state: DocumentState
     reason: str
     characters: int
     document_id: int
@@ -146,6 +147,13 @@ class NearDuplicatesFound(Event):
 @dataclass(frozen=True, slots=True)
 class FilesChanged(Event):
     """Files in a watched folder are new or were changed, and are no longer being written."""
+
+    paths: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FilesMissing(Event):
+    """Files in a watched folder, known to the library, were deleted or moved."""
 
     paths: tuple[str, ...]
 

@@ -17,6 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from core.control import StopToken
+from core.document_state import DocumentState
 from core.errors import UserFacingError
 from core.events import (
     ArchiveOpened,
@@ -48,6 +49,7 @@ from core.events import (
 )
 from core.signals import ENDING, exit_at_once
 from core.tasks.bench_events import BenchFact, BenchMeasured, FuzzChecked, FuzzFound, WorkspaceFuzzChecked
+from core.wording import counted, noun_for, number, percent
 
 Result = TypeVar("Result")
 Stream = Generator[Event, None, Result]
@@ -61,7 +63,11 @@ NUMBERS = {
 STDERR, STOPPING = 2, b"stopping at the next safe point ...\n"
 INDEXING, LEARNING, ENCODING = "Indexing texts", "Training the tokenizer", "Encoding text"
 LONGEST_LINE = 100_000  # characters, of a table that goes into a file or another program
-WORTH_A_LINE = {"warning", "encrypted", "failed"}  # a folder can hold thousands of files of no known kind
+WORTH_A_LINE = {
+    DocumentState.WARNING,
+    DocumentState.ENCRYPTED,
+    DocumentState.FAILED,
+}  # a folder can hold thousands of files of no known kind
 
 
 def follow(open_stream: OpenStream[Result], as_json: bool) -> tuple[Result, bool]:
@@ -210,7 +216,7 @@ class Screen:
             case FileImported():
                 self._advance(1)
                 if event.state in WORTH_A_LINE:
-                    self._line(f"{event.state}: {event.path}. {event.reason}")
+                    self._line(f"{event.state}: {event.path}: {event.reason}")
             case TextIndexed(done=done, total=total) if done < total:
                 if self._bar_title != INDEXING:
                     self._start_bar(INDEXING, total)
@@ -256,8 +262,9 @@ class Screen:
 def _prepared(event: RunPrepared) -> str:
     begins = f"resumes after step {event.start_step:,}" if event.start_step else "starts"
     return (
-        f"Run {event.name!r} {begins}: {event.parameters:,} parameters, vocabulary {event.vocab_size:,} tokens, "
-        f"{event.max_steps:,} steps of {event.tokens_per_step:,} tokens, {event.device}, {event.precision}."
+        f"Run {event.name!r} {begins}: {counted(event.parameters, 'parameter')}, "
+        f"vocabulary {counted(event.vocab_size, 'token')}, "
+        f"{counted(event.max_steps, 'step')} of {counted(event.tokens_per_step, 'token')}, {event.device}, {event.precision}."
     )
 
 
@@ -275,22 +282,24 @@ def _sentence(event: Event) -> str:
             return event.text
         case ImportFinished():
             return (
-                f"{event.done:,} read, {event.duplicates:,} duplicates, {event.unsupported:,} not supported, "
+                f"{event.done:,} read, {counted(event.duplicates, 'duplicate')}, {event.unsupported:,} not supported, "
                 f"{event.failed:,} failed, {event.cancelled:,} cancelled, in {event.seconds:.1f} s."
             )
         case NearDuplicatesFound(documents=documents) if documents:
-            verb = "repeats" if documents == 1 else "repeat"
-            return f"{documents:,} document{'s' * (documents > 1)} nearly {verb} another; see `documents --near-duplicates`."
+            verb = noun_for(documents, "repeats", "repeat")
+            return (
+                f"{counted(documents, 'document')} nearly {verb} another; see `documents --near-duplicates`."
+            )
         case FilesChanged():
-            return f"New or changed files: {len(event.paths):,}."
+            return f"{counted(len(event.paths), 'new or changed file')}."
         case TokenizerBuilt():
-            return f"Tokenizer {event.kind}: {event.vocab_size:,} tokens, in {event.seconds:.1f} s."
+            return f"Tokenizer {event.kind}: {counted(event.vocab_size, 'token')}, in {event.seconds:.1f} s."
         case DatasetBuilt():
             reused = ", reused" if event.reused else ""
-            unknown = f", {event.unknown_share:.2%} of them unknown" if event.unknown_share else ""
+            unknown = f", {percent(event.unknown_share, 2)} of them unknown" if event.unknown_share else ""
             return (
-                f"Data set {event.dataset}: {event.train_tokens:,} training and {event.val_tokens:,} validation "
-                f"tokens{unknown}, {event.bytes_per_token:.2f} bytes per token, split by {event.split_by}{reused}."
+                f"Data set {event.dataset}: {counted(event.train_tokens, 'training token')} and "
+                f"{counted(event.val_tokens, 'validation token')}{unknown}, {event.bytes_per_token:.2f} bytes per token, split by {event.split_by}{reused}."
             )
         case Evaluated():
             return (
@@ -308,7 +317,7 @@ def _sentence(event: Event) -> str:
 def _sentence_of_a_reply(event: Event) -> str:
     match event:
         case ModelOpened():
-            return f"[{event.name}, step {event.step:,}, {event.parameters:,} parameters]"
+            return f"[{event.name}, step {event.step:,}, {counted(event.parameters, 'parameter')}]"
         case PromptRead(unknown=unknown) if unknown:
             return f"[not in the vocabulary: {' '.join(map(repr, unknown))}]"
         case ContextMoved():
@@ -317,18 +326,17 @@ def _sentence_of_a_reply(event: Event) -> str:
                 if event.question_cut
                 else ""
             )
-            return f"[context full: {event.dropped:,} older tokens dropped{cut}]"
+            return f"[context full: {counted(event.dropped, 'older token')} dropped{cut}]"
         case ReplyEnded():
             return (
-                f"\n[{event.reason}: {event.tokens:,} tokens, {event.tokens_per_second:.0f} tokens/s, "
+                f"\n[{event.reason}: {counted(event.tokens, 'token')}, {event.tokens_per_second:.0f} tokens/s, "
                 f"first after {event.first_token_seconds * 1000:.0f} ms]"
             )
         case QuestionAnswered(right=False):
             return f"{event.question} → {event.answer!r}, not {event.expected!r}"
         case SampleEvaluated():
-            return (
-                f"{event.right:,} of {event.total:,} held-out questions answered correctly: {event.share:.1%}"
-            )
+            right, total = number(event.right), counted(event.total, "held-out question")
+            return f"{right} of {total} answered correctly: {percent(event.share, 1)}"
         case BenchMeasured():
             return (
                 f"{event.bench:<9}{event.shape:<14}{event.subject:<34}{event.rate:>10,.1f} {event.unit:<9}"
@@ -343,7 +351,7 @@ def _sentence_of_a_reply(event: Event) -> str:
             )
         case WorkspaceFuzzChecked():
             ends = ", ".join(f"{count:,} {end}" for end, count in event.ends)
-            return f"{event.cases:,} workspaces in {event.seconds:.0f} s, {event.findings:,} findings: {ends}"
+            return f"{counted(event.cases, 'workspace')} in {event.seconds:.0f} s, {counted(event.findings, 'finding')}: {ends}"
         case BenchFact():
             return f"{event.bench:<9}{event.shape:<14}{event.subject:<34}{event.value:>10,.1f} {event.unit}"
         case _:
@@ -353,7 +361,7 @@ def _sentence_of_a_reply(event: Event) -> str:
 def _fuzz_report(event: FuzzChecked) -> str:
     states = ", ".join(f"{count:,} {state}" for state, count in event.states)
     broken = f"; {len(event.broken):,} broke a reader: {', '.join(event.broken[-3:])}" if event.broken else ""
-    return f"{event.files:,} files in {event.seconds:.0f} s: {states}{broken}"
+    return f"{counted(event.files, 'file')} in {event.seconds:.0f} s: {states}{broken}"
 
 
 def _short(text: str, length: int = 100) -> str:

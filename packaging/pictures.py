@@ -66,11 +66,11 @@ def take_the_tour(window: MainWindow, workspace: Workspace) -> None:
     if runs:
         window.train_tab.run_chosen.emit(runs[0])
         window.chat.open(runs[0], held_out_questions()[0].question)
-        wait_for(window.queues.idle)
+        wait_for(window.slot.changed)
         return
     window.first_run.begin()
     wait_for(window.first_run.model_ready)
-    wait_for(window.queues.idle)
+    wait_for(window.slot.changed)
 
 
 def choose_a_document(window: MainWindow) -> None:

@@ -6,6 +6,7 @@ from typing import Any, TypeAlias
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QPersistentModelIndex, Qt
 
 from core.runs.catalog import RunSummary
+from core.wording import counted
 
 ROOT = QModelIndex()
 
@@ -48,7 +49,7 @@ class RunList(QAbstractListModel):
         if role == Qt.ItemDataRole.DisplayRole:
             return _line(run)
         if role == Qt.ItemDataRole.ToolTipRole:
-            return f"{_line(run)}, {run.parameters:,} parameters, preset {run.preset}"
+            return f"{_line(run)}, {counted(run.parameters, 'parameter')}, preset {run.preset}"
         return None
 
 

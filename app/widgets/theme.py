@@ -156,6 +156,11 @@ class Theme(QObject):
         self._has_sheet = True
         self._dress()
 
+    def take_off_style_sheet(self) -> None:
+        """Make ready for another first window."""
+        self._has_sheet = False
+        self._app.setStyleSheet("")
+
     @Slot()
     def _follow(self) -> None:
         self._dress()

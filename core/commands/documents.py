@@ -16,6 +16,7 @@ from core.config.setting import describe
 from core.config.toml import checked, parse_assignments, secret_names
 from core.corpus.clean import clean
 from core.corpus.library import DocumentRow, Library
+from core.document_state import NOT_READ, DocumentState
 from core.documents.folders import is_there
 from core.errors import MissingPathError, PasswordOnCommandLineError
 from core.events import ImportFinished
@@ -25,12 +26,13 @@ from core.tasks.look_at_library import search_library
 from core.tasks.make_sample import make_sample
 from core.tasks.watch_and_import import watch_and_import
 from core.terminal import print_failure
+from core.wording import counted
 
 app = typer.Typer()
 
 HELP = {setting.name: setting.help for setting in describe(ImportConfig)}
 COLUMNS = ("id", "path", "kind", "state", "reason", "pages", "characters")
-AGAIN = ("failed", "cancelled", "encrypted")  # what a retry reads again
+AGAIN = (*NOT_READ, DocumentState.ENCRYPTED)  # what a retry reads again
 
 Ids = Annotated[
     list[int],
@@ -229,7 +231,7 @@ def _set_included(context: typer.Context, ids: list[int], included: bool) -> int
 
 
 def _documents(ids: list[int]) -> str:
-    return f"{len(ids):,} document{'s' * (len(ids) != 1)}"
+    return counted(len(ids), "document")
 
 
 def _report(context: typer.Context, sentence: str) -> None:

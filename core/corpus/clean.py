@@ -11,11 +11,7 @@ from core.corpus.headers_footers import drop_headers_footers, join_pages
 from core.corpus.hyphenation import join_soft_hyphens, join_words
 from core.corpus.unicode_forms import normalize
 from core.documents.document import PAGE_BREAK
-
-LINES_HAVE_MEANING = frozenset({"code", "csv", "json", "log"})
-HOLDS_CODE = frozenset({"markdown", "rst"})  # between the prose, where a hyphen is a minus
-KEEPS_TRAILING_SPACES = frozenset({"markdown", "conversation"})  # in Markdown, two of them end a line
-HAS_PAGES = frozenset({"pdf", "image"})
+from core.documents.kinds import kind_named
 
 ASCII_CONTROL = bytes([*range(0x09), *range(0x0E, 0x20), 0x7F])
 LIGATURES = {
@@ -39,29 +35,29 @@ _LINE_END = re.compile(r"\r\n?|[\v\f\x85\u2028\u2029]")
 _BLANK_LINES = re.compile(r"(?m)^(?:[ \t]*\n){2,}")
 
 
-def clean(text: str, kind: str, config: CleaningConfig) -> str:
+def clean(text: str, kind_name: str, config: CleaningConfig) -> str:
     """The clean form of a document's text.
 
     Args:
-        kind: The document's, such as "code" or "pdf".
+        kind_name: The document's kind, such as "code" or "pdf".
     """
-    is_prose = kind not in LINES_HAVE_MEANING and kind != "conversation"
+    kind = kind_named(kind_name)
     if config.control_characters:
         text = drop_control_characters(text)
-    if config.ligatures and is_prose:
+    if config.ligatures and kind.is_prose:
         text = split_ligatures(text)
-    if kind in HAS_PAGES:
+    if kind.has_pages:
         text = _clean_pages(text, config)
     if config.blank_lines:
-        text = unify_returns(text) if kind in LINES_HAVE_MEANING else unify_line_ends(text)
-    if config.hyphenation and is_prose:
+        text = unify_returns(text) if kind.lines_have_meaning else unify_line_ends(text)
+    if config.hyphenation and kind.is_prose:
         text = join_soft_hyphens(text)
     if config.unicode_nfc:
         text = compose(text)
-    if config.hyphenation and is_prose and kind not in HOLDS_CODE:
+    if config.hyphenation and kind.is_prose and not kind.holds_code:
         text = join_words(text)
-    if config.blank_lines and kind not in LINES_HAVE_MEANING:
-        text = fold_blank_lines(text if kind in KEEPS_TRAILING_SPACES else drop_trailing_spaces(text))
+    if config.blank_lines and not kind.lines_have_meaning:
+        text = fold_blank_lines(text if kind.keeps_trailing_spaces else drop_trailing_spaces(text))
     return text
 
 

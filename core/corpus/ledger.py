@@ -11,15 +11,29 @@ from typing import Any, NamedTuple
 from core.corpus.database import Database
 from core.corpus.duplicates import Digested
 from core.corpus.rows import repetition
-from core.corpus.texts import HAS_TEXT, NOT_COMPARED, OUTDATED, become_duplicate, drop_text, put_text, release
+from core.corpus.texts import (
+    HAS_TEXT,
+    NOT_COMPARED,
+    OUTDATED,
+    become_duplicate,
+    drop_text,
+    leave_out_like,
+    put_text,
+    release,
+)
+from core.document_state import WITH_TEXT, DocumentState, states_in_sql
 from core.documents.document import NO_OCR, Document
+from core.documents.kinds import kind_named
 from core.events import QueuedFile
 
 MOST_HASHES = 100  # a file that repeats one beyond these is read, and found to repeat it afterwards
 CANCELLED = "The import was stopped before it was read."
 NO_TEXT = "There is no text in it."
+OF_BYTES = "bytes:"  # before the fingerprint of a file without text
 KNOWN = "It is already in the library."
 EARLIER_TEXT = "The text of an earlier import is kept."
+# As it is, such a file need not be read again.
+SETTLED = (*WITH_TEXT, DocumentState.DUPLICATE, DocumentState.UNSUPPORTED)
 
 
 class Recorded(NamedTuple):
@@ -27,15 +41,15 @@ class Recorded(NamedTuple):
 
     `document_id` is 0 where no document was kept for it. `changed` has the documents elsewhere that became
     duplicates of it, and the duplicates that became documents, because of it. `kept_state` is that of the row where it
-    keeps the text of an earlier import, else "".
+    keeps the text of an earlier import, else None.
     """
 
-    state: str
+    state: DocumentState
     reason: str
     kind: str
     document_id: int = 0
     changed: tuple[int, ...] = ()
-    kept_state: str = ""
+    kept_state: DocumentState | None = None
 
 
 class Reading(NamedTuple):
@@ -57,11 +71,12 @@ class _Original(NamedTuple):
     kind: str
     import_id: int
     fingerprint: str
+    is_outdated: bool
 
 
 def hashes_of_size(database: Database, file_bytes: int, path: str, import_id: int) -> frozenset[str]:
     found = database.query(
-        "SELECT sha256 FROM documents WHERE bytes = ? AND state = 'done' AND NOT removed"
+        f"SELECT sha256 FROM documents WHERE bytes = ? AND state = '{DocumentState.DONE}' AND NOT removed"
         " AND NOT (import_id = ? AND import_id != 0 AND path > ?) LIMIT ?",
         (file_bytes, import_id, path, MOST_HASHES),
     )
@@ -71,11 +86,11 @@ def hashes_of_size(database: Database, file_bytes: int, path: str, import_id: in
 def record(database: Database, reading: Reading, digested: Digested) -> Recorded:
     document, digest = digested
     state, reason = _state_of(document, digest.fingerprint)
-    said = {"fingerprint": digest.fingerprint, "state": state, "reason": reason}
+    said = {"fingerprint": _fingerprint(reading, digested), "state": state, "reason": reason}
     with database.transaction():
         _end_waiting(database, reading.path)
         if known := _find_unchanged(database, reading, document.sha256, **said):
-            return Recorded("duplicate", KNOWN, document.kind, known)
+            return Recorded(DocumentState.DUPLICATE, KNOWN, document.kind, known)
         original = _find_original(database, reading.path, document.sha256, digest.fingerprint)
         if original and not _comes_first(reading, original):
             return _record_duplicate(database, reading, original, document.kind, document.sha256)
@@ -87,7 +102,7 @@ def record_known(database: Database, reading: Reading, sha256: str) -> Recorded 
         if known := _find_unchanged(database, reading, sha256):
             _end_waiting(database, reading.path)
             kind = database.query("SELECT kind FROM documents WHERE id = ?", (known,))[0][0]
-            return Recorded("duplicate", KNOWN, kind, known)
+            return Recorded(DocumentState.DUPLICATE, KNOWN, kind, known)
         original = _find_original(database, reading.path, sha256, "")
         if not original or _comes_first(reading, original):
             return None
@@ -95,18 +110,19 @@ def record_known(database: Database, reading: Reading, sha256: str) -> Recorded 
         return _record_duplicate(database, reading, original, original.kind, sha256)
 
 
-def record_failure(database: Database, reading: Reading, state: str, reason: str, kind: str) -> Recorded:
+def record_failure(
+    database: Database, reading: Reading, state: DocumentState, reason: str, kind: str
+) -> Recorded:
     with database.transaction():
         _end_waiting(database, reading.path)
         kept_reason = f"{reason} {EARLIER_TEXT}"
         kept = database.query(
-            f"UPDATE documents SET state = 'warning', reason = ?, modified_ns = {OUTDATED}"
-            f" WHERE path = ? AND {HAS_TEXT} AND characters > 0 AND NOT removed RETURNING id, state",
+            f"UPDATE documents SET state = '{DocumentState.WARNING}', reason = ?, modified_ns = {OUTDATED}"
+            f" WHERE path = ? AND {HAS_TEXT} AND characters > 0 AND NOT removed RETURNING id",
             (kept_reason, reading.path),
         )
         if kept:
-            document_id, kept_state = kept[0]
-            return Recorded(state, kept_reason, kind, document_id, kept_state=kept_state)
+            return Recorded(state, kept_reason, kind, kept[0][0], kept_state=DocumentState.WARNING)
         _write_without_text(database, reading, kind=kind, state=state, reason=reason)
     return Recorded(state, reason, kind)
 
@@ -120,7 +136,9 @@ def record_cancelled(database: Database, files: Iterable[QueuedFile], import_id:
             )
             if not here:
                 reading = Reading(file.path, file.bytes, import_id)
-                _write_without_text(database, reading, kind=file.kind, state="cancelled", reason=CANCELLED)
+                _write_without_text(
+                    database, reading, kind=file.kind, state=DocumentState.CANCELLED, reason=CANCELLED
+                )
 
 
 def fields_of(database: Database, path: str) -> tuple[str, ...]:
@@ -132,7 +150,7 @@ def is_unchanged(database: Database, path: str, file_bytes: int, modified_ns: in
     return bool(
         database.query(
             "SELECT 1 FROM documents WHERE path = ? AND bytes = ? AND modified_ns = ?"
-            " AND state IN ('done', 'warning', 'duplicate', 'unsupported')",
+            f" AND state IN {states_in_sql(SETTLED)}",
             (path, file_bytes, modified_ns),
         )
     )
@@ -143,7 +161,8 @@ def _record_document(
 ) -> Recorded:
     document, digest = digested
     state, reason = _state_of(document, digest.fingerprint)
-    promoted = _release(database, reading.path, document.sha256, digest.fingerprint)
+    fingerprint = _fingerprint(reading, digested)
+    promoted = _release(database, reading.path, document.sha256, fingerprint)
     document_id = _write_row(
         database,
         reading,
@@ -151,7 +170,7 @@ def _record_document(
         state=state,
         reason=reason,
         sha256=document.sha256,
-        fingerprint=digest.fingerprint,
+        fingerprint=fingerprint,
         pages=document.pages,
         characters=len(document.text),
         text_bytes=digest.bytes,
@@ -161,17 +180,28 @@ def _record_document(
     )
     put_text(database, document_id, document.text, digest.signature)
     if displaced:
+        leave_out_like(database, document_id, displaced.id)
         become_duplicate(database, displaced.id, document_id)
         promoted.append(displaced.id)
     return Recorded(state, reason, document.kind, document_id, tuple(promoted))
 
 
-def _state_of(document: Document, fingerprint: str) -> tuple[str, str]:
+def _fingerprint(reading: Reading, digested: Digested) -> str:
+    """What tells whether another file is the same document: its text, or its bytes where there is no text in it.
+
+    "" of files that are never the same: empty ones, and archives, whose files are looked at one by one.
+    """
+    document, digest = digested
+    is_comparable = reading.bytes and not kind_named(document.kind).has_members
+    return digest.fingerprint or (OF_BYTES + document.sha256 if is_comparable else "")
+
+
+def _state_of(document: Document, fingerprint: str) -> tuple[DocumentState, str]:
     if document.warnings:
-        return "warning", " ".join(document.warnings)
-    if not fingerprint and document.kind != "archive":
-        return "warning", NO_TEXT
-    return "done", document.note
+        return DocumentState.WARNING, " ".join(document.warnings)
+    if not fingerprint and not kind_named(document.kind).has_members:
+        return DocumentState.WARNING, NO_TEXT
+    return DocumentState.DONE, document.note
 
 
 def _record_duplicate(
@@ -181,14 +211,16 @@ def _record_duplicate(
         database,
         reading,
         kind=kind,
-        state="duplicate",
+        state=DocumentState.DUPLICATE,
         reason="",
         sha256=sha256,
         fingerprint=original.fingerprint,
         repeats=original.id,
         text_fields=dumps(reading.fields),
     )
-    return Recorded("duplicate", repetition(original.id, original.path), kind, changed=tuple(promoted))
+    return Recorded(
+        DocumentState.DUPLICATE, repetition(original.id, original.path), kind, changed=tuple(promoted)
+    )
 
 
 def _write_without_text(database: Database, reading: Reading, **columns: Any) -> list[int]:
@@ -220,15 +252,18 @@ def _find_unchanged(database: Database, reading: Reading, sha256: str, **said: s
 def _find_original(database: Database, path: str, sha256: str, fingerprint: str) -> _Original | None:
     """The document of another path with the same bytes, else with the same text.
 
+    A document without text is repeated by files without text only: what was read from the same bytes now is kept.
+
     Args:
         fingerprint: That of the text; "" where the file has not been read, or holds no text.
     """
     for column, value in (("sha256", sha256), ("fingerprint", fingerprint)):
         found = database.query(
-            "SELECT id, path, kind, import_id, fingerprint FROM documents"
+            f"SELECT id, path, kind, import_id, fingerprint, modified_ns = {OUTDATED} FROM documents"
             f" WHERE {column} = ? AND path != ? AND fingerprint != '' AND {HAS_TEXT} AND NOT removed"
+            f" AND (fingerprint != '{OF_BYTES}' || sha256 OR ? = '')"
             " ORDER BY +path LIMIT 1",  # the plus sign keeps SQLite from walking all paths in order
-            (value, path),
+            (value, path, fingerprint),
         )
         if found:
             return _Original(*found[0])
@@ -236,6 +271,9 @@ def _find_original(database: Database, path: str, sha256: str, fingerprint: str)
 
 
 def _comes_first(reading: Reading, original: _Original) -> bool:
+    """True where the file takes the original's place, whose own file is gone or comes later in the same import."""
+    if original.is_outdated:
+        return True
     return 0 != reading.import_id == original.import_id and reading.path < original.path
 
 
@@ -248,7 +286,7 @@ def _write_row(
     reading: Reading,
     *,
     kind: str,
-    state: str,
+    state: DocumentState,
     reason: str,
     sha256: str = "",
     fingerprint: str = "",

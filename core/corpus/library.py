@@ -4,57 +4,51 @@ Text is stored as it was read and cleaned on its way out. Every change is one tr
 undone. Removed documents are in none of the answers.
 """
 
-import hashlib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, NamedTuple, Self
+from typing import Literal, Self
 
 from core.config.corpus import CleaningConfig, CorpusConfig, ImportConfig
-from core.config.renamed import first_json
 from core.control import StopToken
-from core.corpus import imports, ledger, near_flags, near_update, removal, rows, search_index
-from core.corpus.clean import clean
+from core.corpus import (
+    imports,
+    ledger,
+    missing,
+    near_flags,
+    near_update,
+    passages,
+    removal,
+    rows,
+    search_index,
+)
 from core.corpus.database import Database
 from core.corpus.duplicates import Digested
 from core.corpus.imports import Interrupted
 from core.corpus.ledger import Reading, Recorded
+from core.corpus.missing import Missing
+from core.corpus.passages import CorpusTotals, Passage
 from core.corpus.rows import DocumentRow
 from core.corpus.schema import MIGRATIONS, SCHEMA, SCHEMA_VERSION
 from core.corpus.search_index import SearchHit
-from core.corpus.selection import select_documents
-from core.corpus.split import DocumentSize, Split, chunks_of, validation_documents
-from core.corpus.texts import text_with
+from core.corpus.split import Split
+from core.document_state import DocumentState
 from core.documents.document import PageConfidence
 from core.events import QueuedFile
 
-__all__ = ["CorpusTotals", "DocumentRow", "Interrupted", "Library", "Passage", "Recorded", "SearchHit"]
+__all__ = [
+    "CorpusTotals",
+    "DocumentRow",
+    "Interrupted",
+    "Library",
+    "Missing",
+    "Passage",
+    "Recorded",
+    "SearchHit",
+]
 
-# A document's place in the corpus is its path's: the order in which workers ended is chance.
-CORPUS_ORDER = "ORDER BY path"
 ALL_DOCUMENTS = CorpusConfig()
 NEAR = 0.8  # the share of common word sequences from which on a document nearly repeats another
-
-
-@dataclass(frozen=True, slots=True)
-class CorpusTotals:
-    """What the included documents amount to. `bytes` counts their text in UTF-8."""
-
-    documents: int
-    characters: int
-    bytes: int
-
-
-class Passage(NamedTuple):
-    """One chunk of text of the corpus.
-
-    Without markers it is text and nothing else: who makes tokens of it ends it with `<eos>`. With markers,
-    `<|user|>`, `<|assistant|>` and `<eos>` in it are tokens, and it ends with its own `<eos>`: nothing is added.
-    """
-
-    text: str
-    has_markers: bool
 
 
 class Library:
@@ -151,6 +145,22 @@ class Library:
         """Bring removed documents back as they were. One whose text another document holds now is its duplicate."""
         removal.restore(self._database, document_ids)
 
+    def paths_below(self, folder: str) -> list[str]:
+        """The files below a folder, but for documents that are known to be missing or unreadable.
+
+        Args:
+            folder: Its path, as a ledger path.
+        """
+        return missing.paths_below(self._database, folder)
+
+    def mark_missing(self, paths: Sequence[str]) -> Missing:
+        """Note that these files were deleted.
+
+        A text that has no other copy stays, and its row says so. Rows without text are removed, until they are
+        restored or purged. A duplicate whose file is there becomes the document.
+        """
+        return missing.mark_missing(self._database, paths)
+
     def purge_removed(self, older_than_seconds: float = 0) -> int:
         """Forget for good what was removed so long ago or longer, and say how many files that were."""
         return removal.purge_removed(self._database, older_than_seconds)
@@ -188,7 +198,7 @@ class Library:
             fields: The text fields that the user chose for it.
 
         Returns:
-            Its state: "done", "warning", or "duplicate" with the name of what it repeats.
+            Its state: done, warning, or duplicate with the name of what it repeats.
         """
         reading = Reading(path, file_bytes, import_id, seconds, modified_ns, fields)
         return ledger.record(self._database, reading, digested)
@@ -213,7 +223,7 @@ class Library:
     def record_failure(
         self,
         path: str,
-        state: str,
+        state: DocumentState,
         reason: str,
         kind: str,
         file_bytes: int,
@@ -227,7 +237,7 @@ class Library:
         again by the next import, whatever its size and time.
 
         Args:
-            state: "encrypted", "unsupported" or "failed".
+            state: Why it has no text: encrypted, unsupported or failed.
             reason: A sentence.
             kind: What the file's name says that it is, or "".
         """
@@ -347,24 +357,19 @@ class Library:
 
     def totals(self, config: CorpusConfig = ALL_DOCUMENTS) -> CorpusTotals:
         """How much text the included documents hold, of those that a run with these settings takes."""
-        columns = "count(*), coalesce(sum(characters), 0), coalesce(sum(text_bytes), 0)"
-        return CorpusTotals(*self._select(columns, config)[0])
+        return passages.totals(self._database, config)
 
     def has_conversations(self, config: CorpusConfig = ALL_DOCUMENTS) -> bool:
         """True where one of these documents holds conversations."""
-        return bool(self._select("1", config, "AND kind = 'conversation' LIMIT 1"))
+        return passages.has_conversations(self._database, config)
 
     def split_by(self, config: CorpusConfig) -> Literal["documents", "blocks"]:
         """Whether whole documents are kept for validation, or the end of each one."""
-        return "blocks" if self._validation_documents(config) is None else "documents"
+        return passages.split_by(self._database, config)
 
     def fingerprint(self, config: CorpusConfig, cleaning: CleaningConfig) -> str:
         """SHA-256, in hexadecimal, of a run's documents and the settings that make passages of them."""
-        settings = config.model_dump_json(exclude={"folder"})  # the documents themselves say what it chose
-        digest = hashlib.sha256((settings + first_json("cleaning", cleaning)).encode())
-        for values in self._select("kind, sha256, fingerprint", config, CORPUS_ORDER):
-            digest.update("\n".join(values).encode())
-        return digest.hexdigest()
+        return passages.fingerprint(self._database, config, cleaning)
 
     def passages(self, split: Split, config: CorpusConfig, cleaning: CleaningConfig) -> Iterator[Passage]:
         """The clean text of one side of the split, document by document. One document is in memory at a time.
@@ -373,25 +378,4 @@ class Library:
         they are read is still among them; one whose text is replaced or purged meanwhile is left out, and
         `fingerprint` is another one then.
         """
-        chosen = self._validation_documents(config)
-        columns = "id, kind, sha256, fingerprint"
-        for document_id, kind, sha256, fingerprint in self._select(columns, config, CORPUS_ORDER):
-            if chosen is not None and (sha256 in chosen) != (split == "val"):
-                continue
-            read = text_with(self._database, document_id, fingerprint)
-            if read is None:
-                continue
-            text = clean(read, kind, cleaning)
-            share = config.validation_share if chosen is None else None
-            for chunk in chunks_of(text, kind == "conversation", split, share, config.samples):
-                yield Passage(chunk, has_markers=kind == "conversation")
-
-    def _validation_documents(self, config: CorpusConfig) -> frozenset[str] | None:
-        found = self._select("sha256, characters", config)
-        return validation_documents([DocumentSize(*values) for values in found], config.validation_share)
-
-    def _select(self, columns: str, config: CorpusConfig, more: str = "") -> list[Any]:
-        """These columns of the documents that a run with these settings is trained on."""
-        chosen = select_documents(config.folder)
-        sql = f"SELECT {columns} FROM documents WHERE {chosen.condition} {more}"
-        return self._database.query(sql, chosen.values)
+        return passages.passages(self._database, split, config, cleaning)

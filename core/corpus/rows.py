@@ -8,6 +8,7 @@ from typing import Any
 
 from core.corpus.database import Database
 from core.corpus.texts import HAS_TEXT, OUTDATED
+from core.document_state import DocumentState
 from core.documents.document import PageConfidence
 from core.errors import UnknownDocumentError
 
@@ -27,7 +28,7 @@ class DocumentRow:
     path: str
     name: str
     kind: str
-    state: str
+    state: DocumentState
     reason: str
     pages: int
     characters: int
@@ -43,13 +44,13 @@ class DocumentRow:
 ROW = (
     "documents.id, documents.path, documents.kind, documents.state, documents.reason, documents.pages,"
     " documents.characters, documents.bytes, documents.confidence, documents.included, documents.seconds,"
-    f" documents.similarity, documents.state = 'warning' AND documents.modified_ns = {OUTDATED},"
+    f" documents.similarity, documents.state = '{DocumentState.WARNING}' AND documents.modified_ns = {OUTDATED},"
     " other.id, other.path"
 )
 # A document is compared with documents, and a duplicate repeats one: so a row names one other at most.
 FROM_ROWS = (
     "FROM documents LEFT JOIN documents AS other"
-    " ON other.id = CASE documents.state WHEN 'duplicate' THEN documents.repeats ELSE documents.near END"
+    f" ON other.id = CASE documents.state WHEN '{DocumentState.DUPLICATE}' THEN documents.repeats ELSE documents.near END"
     f" AND NOT other.removed AND other.{HAS_TEXT}"
 )
 
@@ -146,7 +147,7 @@ def _row(
     near = ""
     if other_path is None or other_id is None:
         similarity = 0.0
-    elif state == "duplicate":
+    elif state == DocumentState.DUPLICATE:
         reason = repetition(other_id, other_path)
     else:
         near = _name(other_path)
@@ -155,7 +156,7 @@ def _row(
         path,
         _name(path),
         kind,
-        state,
+        DocumentState(state),
         reason,
         pages,
         characters,

@@ -5,6 +5,7 @@ SQL on these tables stands in the rooms beside this one, and nowhere else.
 
 SCHEMA_VERSION = 2
 
+# `fingerprint` is that of the text, or of the file's bytes where there is no text in it.
 # `repeats` is the document that a duplicate repeats. `near` is the document that another nearly repeats, -1 until
 # it was compared. A `modified_ns` of -1 says that the file could not be read since.
 # Rows with a time in `removed`, in seconds since 1970, are hidden until they are restored, or purged with their

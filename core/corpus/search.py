@@ -6,13 +6,14 @@ the beginning of one. Scripts that put no spaces between words are looked for si
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 MOST_TERMS = 32
 MOST_CHARACTERS = 1000  # of a query
 PREFIX_CHARACTERS = 2  # fewer would be the beginning of half of all words
 BEFORE, AFTER = 60, 140  # characters of a snippet around the first hit
+MOST_BEFORE = 12  # of an excerpt
 
 _QUOTED_OR_WORD = re.compile(r'"([^"]*)"?|([^\s"]+)')
 _TOKEN = re.compile(r"[^\W_]+")
@@ -78,6 +79,15 @@ def snippet_of(text: str, spans: list[Span]) -> str:
     if end + AFTER < len(text):
         after = (after[: after.rfind(" ")] if " " in after else after) + "…"
     return " ".join((before + text[begin:end] + after).split())
+
+
+def excerpt_of(snippet: str, spans: Sequence[Span]) -> str:
+    """A snippet from one word before its first hit on, so that a narrow column shows the word that was found."""
+    begin = spans[0][0] if spans else 0
+    start = snippet.rfind(" ", 0, max(begin - 1, 0)) + 1
+    if begin - start > MOST_BEFORE:
+        start = begin
+    return snippet if not start else f"…{snippet[start:]}"
 
 
 def fold(text: str) -> str:

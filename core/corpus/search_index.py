@@ -9,6 +9,7 @@ from core.corpus.rows import text_of
 from core.corpus.search import (
     AFTER,
     Span,
+    excerpt_of,
     highlight_spans,
     needs_substrings,
     parse_query,
@@ -30,6 +31,11 @@ class SearchHit(NamedTuple):
     document_id: int
     snippet: str
     spans: tuple[Span, ...]
+
+    @property
+    def excerpt(self) -> str:
+        """The snippet from shortly before its first hit on."""
+        return excerpt_of(self.snippet, self.spans)
 
 
 def texts_to_index(database: Database) -> int:

@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from json import dumps
 
 from core.corpus.database import Database
+from core.document_state import WITH_TEXT, DocumentState, states_in_sql
 from core.documents.document import NO_OCR
 
 OUTDATED = -1  # as `modified_ns`: the file could not be read since, and what stands here is its earlier text
 NOT_COMPARED = -1  # as `near`: the text came since documents were compared for near duplicates the last time
-HAS_TEXT = "state IN ('done', 'warning')"
+HAS_TEXT = f"state IN {states_in_sql(WITH_TEXT)}"
 READING = "kind, state, reason, fingerprint, pages, characters, text_bytes, confidence, confidences"
 
 
@@ -82,7 +83,7 @@ def hand_on(database: Database, giver: int, receiver: int, others: Sequence[int]
         (giver, receiver),
     )
     database.query(  # that the giver's file cannot be read any more says nothing of the receiver's
-        "UPDATE documents SET state = 'done', reason = ''"
+        f"UPDATE documents SET state = '{DocumentState.DONE}', reason = ''"
         f" WHERE id = ? AND (SELECT modified_ns FROM documents WHERE id = ?) = {OUTDATED}",
         (receiver, giver),
     )
@@ -97,9 +98,17 @@ def become_duplicate(database: Database, document_id: int, original: int) -> Non
     mark_as_duplicate(database, document_id, original)
 
 
+def leave_out_like(database: Database, document_id: int, other: int) -> None:
+    """Leave a document out of the corpus where the one whose place it takes was left out."""
+    database.query(
+        "UPDATE documents SET included = min(included, (SELECT included FROM documents WHERE id = ?)) WHERE id = ?",
+        (other, document_id),
+    )
+
+
 def mark_as_duplicate(database: Database, document_id: int, original: int) -> None:
     database.query(
-        "UPDATE documents SET state = 'duplicate', reason = '', repeats = ?, pages = 0, characters = 0,"
+        f"UPDATE documents SET state = '{DocumentState.DUPLICATE}', reason = '', repeats = ?, pages = 0, characters = 0,"
         f" text_bytes = 0, confidence = {NO_OCR}, confidences = '[]', near = 0, similarity = 0 WHERE id = ?",
         (original, document_id),
     )

@@ -14,6 +14,7 @@ from core.documents.document import Content, Member, Source
 from core.documents.last_opened import LastOpened
 from core.documents.zip_file import DAMAGE, refuse_bomb, unpack
 from core.errors import UnreadableDocumentError
+from core.wording import counted
 
 MAC_FOLDER = "__MACOSX"
 UTF8_NAME = 0x800  # in an entry's flags
@@ -21,7 +22,7 @@ UTF8_NAME = 0x800  # in an entry's flags
 _ORDINARY_SUFFIX = re.compile(r"\.\w{1,16}", re.ASCII)
 
 
-def read_archive(path: Path, config: ImportConfig) -> Content:
+def read_archive(path: Path, config: ImportConfig, _ends_at: float = 0.0) -> Content:
     """An archive's members, each still to be read. Hidden files, folders and links are left out, as in a folder.
 
     Raises:
@@ -31,7 +32,7 @@ def read_archive(path: Path, config: ImportConfig) -> Content:
     archive = _last_opened.get(path)
     refuse_bomb(path, archive.file.infolist(), config)
     members = tuple(Member(name, entry.file_size) for name, entry in archive.entries.items())
-    note = "It holds 1 file." if len(members) == 1 else f"It holds {len(members):,} files."
+    note = f"It holds {counted(len(members), 'file')}."
     return Content("", kind="archive", note=note, members=members)
 
 

@@ -15,6 +15,7 @@ from core.config.corpus import ImportConfig
 from core.documents.document import Content
 from core.documents.text_field import FieldStatistics, field_note
 from core.errors import UnreadableDocumentError, UnsupportedDocumentError
+from core.wording import counted
 
 SAMPLE_ROWS = 1000
 STEPS_BETWEEN_LOOKS = 10_000  # of SQLite's machine, about a millisecond
@@ -90,7 +91,7 @@ def _opened(path: Path, config: ImportConfig, ends_at: float) -> Iterator[sqlite
             yield connection
     except (sqlite3.Error, UnicodeDecodeError) as cause:  # the latter from its own words on a damaged name
         late = time.monotonic() > ends_at
-        problem = f"it took longer than {config.file_seconds:,} seconds" if late else "it is damaged"
+        problem = f"it took longer than {counted(config.file_seconds, 'second')}" if late else "it is damaged"
         raise UnreadableDocumentError(path, problem) from cause
 
 

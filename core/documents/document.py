@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from core.wording import counted, listed, noun_for
+
 NO_OCR = -1.0
 MOST_SPANS = 50  # of numbers that a sentence names
 PAGE_BREAK = "\f"  # stands between two pages of a text, and nowhere else in it
@@ -114,7 +116,5 @@ def name_numbers(noun: str, numbers: Sequence[int]) -> str:
             spans.append([number, number])
     parts = [str(first) if first == last else f"{first}-{last}" for first, last in spans[:MOST_SPANS]]
     if more := sum(last - first + 1 for first, last in spans[MOST_SPANS:]):
-        parts.append(f"{more:,} other{'s' * (more != 1)}")
-    if len(parts) > 1:
-        parts[-2:] = [f"{parts[-2]} and {parts[-1]}"]
-    return f"{noun if len(numbers) == 1 else noun + 's'} {', '.join(parts)}"
+        parts.append(counted(more, "other"))
+    return f"{noun_for(len(numbers), noun)} {listed(parts)}"

@@ -14,7 +14,8 @@ from core.documents.document import Content
 from core.documents.markup import children, parse_xml
 from core.documents.web_page import decode_page, visible_text
 from core.documents.zip_file import package, part
-from core.errors import SealedDocumentError, UnreadableDocumentError
+from core.errors import UnreadableDocumentError, UnsupportedDocumentError
+from core.wording import counted, noun_for, number
 
 CONTAINER = "META-INF/container.xml"
 ENCRYPTION = "META-INF/encryption.xml"
@@ -23,24 +24,23 @@ NOT_READ = frozenset({"cover", "toc"})  # as a guide calls pages
 NAVIGATION = frozenset({"nav", "cover-image"})
 
 
-def read_epub(path: Path, config: ImportConfig) -> Content:
+def read_epub(path: Path, config: ImportConfig, _ends_at: float = 0.0) -> Content:
     """The text of an e-book, each chapter apart from the next by an empty line; cover and contents are left out.
 
     Raises:
-        SealedDocumentError: Its pages are locked.
         UnreadableDocumentError: It is damaged.
-        UnsupportedDocumentError: It unpacks to more than it may.
+        UnsupportedDocumentError: Its pages are encrypted, or it unpacks to more than it may.
     """
     with package(path, config) as file:
         names = _pages(path, file, config)
         if _locked(path, file, config) & set(names):
-            raise SealedDocumentError(path)
+            raise UnsupportedDocumentError(path, "it is a book with copy protection (DRM)")
         found = {name: decode_page(data) for name in names if (data := part(path, file, name, config))}
     if not found:
         raise UnreadableDocumentError(path, "it is damaged: none of its pages is there")
     missing = len(names) - len(found)
-    verb = "is" if missing == 1 else "are"
-    warnings = [f"{missing:,} of its {len(names):,} pages {verb} missing."] if missing else []
+    are = noun_for(missing, "is", "are")
+    warnings = [f"{number(missing)} of its {counted(len(names), 'page')} {are} missing."] if missing else []
     chapters = []
     for source, more_warnings in found.values():
         text, too_deep = visible_text(source)

@@ -11,9 +11,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from core.document_state import DocumentState
 from core.documents.document import Source
 from core.documents.left_out import Identity, LeftOut
+from core.natural_order import natural_key
 from core.system_errors import absolute_path
+
+NOT_THERE = "File not found."
 
 _SPELLED_OUT = re.compile(rb"\\x([89a-f][0-9a-f])")
 
@@ -23,12 +27,12 @@ class FoundFile:
     """A file to read; or, where `problem` says why not, one that cannot be read.
 
     The path in `source` is absolute. `bytes` is the file's size, 0 for a file in an archive, which only its reader
-    opens. `state` is "" for a file to read, else "unsupported" or "failed".
+    opens. `state` is None for a file to read.
     """
 
     source: Source
     bytes: int
-    state: str = ""
+    state: DocumentState | None = None
     problem: str = ""
 
 
@@ -84,7 +88,7 @@ def find_files(paths: Sequence[Path], left_out: LeftOut | None = None) -> Iterat
                 if not (left_out and left_out.is_at(identity)):
                     waiting.extend(_visible_entries(path, identity, left_out))
         except OSError as cause:
-            yield FoundFile(Source(path), 0, "failed", _sentence(path, cause))
+            yield FoundFile(Source(path), 0, DocumentState.FAILED, _reason(cause))
             continue
         if not stat.S_ISDIR(status.st_mode) and path not in files:
             files.add(path)
@@ -113,7 +117,8 @@ def _visible_entries(folder: Path, identity: Identity, left_out: LeftOut | None)
     """What is in the folder, last name first: the caller takes from the end."""
     with os.scandir(folder) as entries:
         visible = [(entry.name, entry.is_symlink()) for entry in entries if not entry.name.startswith(".")]
-    paths = [(folder / name, is_link) for name, is_link in sorted(visible, reverse=True)]
+    visible.sort(key=lambda entry: (natural_key(entry[0]), entry[0]), reverse=True)
+    paths = [(folder / name, is_link) for name, is_link in visible]
     if left_out:
         paths = [
             (path, is_link)
@@ -126,14 +131,10 @@ def _visible_entries(folder: Path, identity: Identity, left_out: LeftOut | None)
 def _found(path: Path, status: os.stat_result) -> FoundFile:
     if stat.S_ISREG(status.st_mode):
         return FoundFile(Source(path), status.st_size)
-    problem = f"{_printable(path)} is not supported: it is a pipe or a device, not a file."
-    return FoundFile(Source(path), 0, "unsupported", problem)
+    return FoundFile(Source(path), 0, DocumentState.UNSUPPORTED, "It is a pipe or a device, not a file.")
 
 
-def _sentence(path: Path, cause: OSError) -> str:
-    return f"{_printable(path)} could not be opened: {(cause.strerror or 'unknown reason').lower()}."
-
-
-def _printable(path: Path) -> str:
-    """The file's name, its bytes that are no UTF-8 spelled out."""
-    return os.fsencode(path.name).decode("utf-8", "backslashreplace")
+def _reason(cause: OSError) -> str:
+    if isinstance(cause, FileNotFoundError):
+        return NOT_THERE
+    return f"It could not be opened: {(cause.strerror or 'unknown reason').lower()}."

@@ -13,6 +13,7 @@ from core.documents.document import PAGE_BREAK, Content, PageText, name_numbers
 from core.documents.last_opened import LastOpened
 from core.documents.ocr import MOST_PIXELS_ASIDE, PageNotReadError, open_recognizer
 from core.errors import UnreadableDocumentError, UnsupportedDocumentError
+from core.wording import counted
 
 MEGAPIXEL = 1_000_000
 PLAIN_FORMATS = ("PNG", "BMP")
@@ -22,7 +23,7 @@ DAMAGE = (OSError, SyntaxError, ValueError, ArithmeticError, LookupError, struct
 PARTS = ((273, 279), (324, 325))  # TIFF's tags for where strips and tiles lie, and how long they are
 
 
-def read_image(path: Path, config: ImportConfig) -> Content:
+def read_image(path: Path, config: ImportConfig, _ends_at: float = 0.0) -> Content:
     """The frames of an image, all to be recognised; there is no text in it yet.
 
     Raises:
@@ -162,5 +163,6 @@ def _refuse_bomb(path: Path, image: Image.Image, config: ImportConfig) -> None:
     megapixels = image.width * image.height / MEGAPIXEL
     if megapixels > config.image_megapixels:
         raise UnsupportedDocumentError(
-            path, f"it has {megapixels:,.0f} megapixels, and {config.image_megapixels:,} is the limit"
+            path,
+            f"it has {counted(round(megapixels), 'megapixel')}, and {config.image_megapixels:,} is the limit",
         )

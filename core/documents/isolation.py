@@ -31,6 +31,7 @@ from core.documents.ocr import PageNotReadError
 from core.documents.reader_process import KnownBytes, Recognizer, Reply, Request, serve
 from core.errors import UserFacingError
 from core.process import start_ignoring_interrupts
+from core.wording import counted
 
 GRACE_SECONDS = 5.0  # for a reader that keeps its own time to end by itself
 START_SECONDS = 120.0  # for a worker to import what it needs, on a cold and busy machine
@@ -195,7 +196,7 @@ class ReaderPool(Generic[Result]):
         if not worker.has_begun:
             raise RuntimeError(f"a reader could not be started in {START_SECONDS:.0f} seconds")
         most = self._most_seconds(request)
-        outcome = request.failure(f"it took longer than {most:,} second{'s' * (most != 1)}")
+        outcome = request.failure(f"it took longer than {counted(most, 'second')}")
         return Answer(request.source, request.page, outcome, seconds)
 
     def _end(self, worker: "_Worker", patience_seconds: float = 0) -> None:

@@ -32,12 +32,12 @@ class Record(NamedTuple):
     value: Any
 
 
-def read_json(path: Path, suffix: str, config: ImportConfig) -> Content:
+def read_json(path: Path, config: ImportConfig, _ends_at: float = 0.0) -> Content:
     """The text of a JSON file; of a file without records that is its source.
 
-    Args:
-        suffix: That of the file's name. Only `.jsonl` and `.ndjson` are read line by line.
+    Only `.jsonl` and `.ndjson` are read line by line.
     """
+    suffix = path.suffix.lower()
     if suffix in LINE_SUFFIXES and (content := _read_records("line", _lines(path), config)):
         return content
     text, warnings = decode_text(path.read_bytes())
@@ -46,7 +46,7 @@ def read_json(path: Path, suffix: str, config: ImportConfig) -> Content:
     return _read_whole(path, text, warnings, config)
 
 
-def is_json(text: str) -> bool:
+def is_json_text(text: str) -> bool:
     """True where the text is one JSON list or object."""
     if text.lstrip()[:1] not in ("[", "{"):
         return False
@@ -57,10 +57,10 @@ def is_json(text: str) -> bool:
     return True
 
 
-def field_statistics(path: Path, suffix: str) -> list[FieldStatistics]:
+def field_statistics(path: Path, _config: ImportConfig, _ends_at: float = 0.0) -> list[FieldStatistics]:
     """The fields with text in the first records of a JSON file, in the order of the file."""
     records = _lines(path)
-    if suffix not in LINE_SUFFIXES:
+    if path.suffix.lower() not in LINE_SUFFIXES:
         with suppress(ValueError, RecursionError):  # JSON lines under another name
             records, _ = _records_in(json.loads(decode_text(path.read_bytes())[0]))
     return _statistics(_values(islice(records, SAMPLE_RECORDS)))

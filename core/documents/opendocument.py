@@ -31,7 +31,7 @@ OPENDOCUMENT = Format(
 LOCKED = b"encryption-data"  # an element of the manifest
 
 
-def read_opendocument(path: Path, config: ImportConfig) -> Content:
+def read_opendocument(path: Path, config: ImportConfig, _ends_at: float = 0.0) -> Content:
     """The text of an OpenDocument text; headers, footers, comments and deleted words are left out.
 
     Raises:

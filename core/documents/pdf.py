@@ -20,6 +20,7 @@ from core.documents.ocr import PageNotReadError, open_recognizer
 from core.documents.pdf_page import FAR_MORE, draws_far_more, is_garbled, is_scan, picture, text_layer
 from core.documents.pdf_repair import ENCRYPTION, read_with_pypdf, with_new_table
 from core.errors import EncryptedDocumentError, UnreadableDocumentError
+from core.wording import counted
 
 
 def read_pdf(path: Path, config: ImportConfig, ends_at: float) -> Content:
@@ -164,7 +165,7 @@ class _Reading:
     def _reason(self) -> str:
         if self._lost:
             return "none of its pages could be read"
-        return f"it took longer than {self._config.file_seconds:,} seconds"
+        return f"it took longer than {counted(self._config.file_seconds, 'second')}"
 
     def _warnings(self) -> tuple[str, ...]:
         sentences = []
@@ -177,7 +178,7 @@ class _Reading:
         sentences += _sentence(
             self._doubted, "shows more text than could be read", "show more text than could be read"
         )
-        over = f"left out: the file's {self._config.file_seconds:,} seconds were over"
+        over = f"left out: the file's {counted(self._config.file_seconds, 'second was', 'seconds were')} over"
         sentences += _sentence(self._left_out, f"was {over}", f"were {over}")
         if self._config.ocr == "off":
             without = [number for number in self._scans if not self._texts[number]]
@@ -212,4 +213,4 @@ def _sentence(pages: Sequence[int], one: str, many: str) -> tuple[str, ...]:
 def _name_attachments(count: int) -> str:
     if not count:
         return ""
-    return f"{count:,} attached {'files were' if count > 1 else 'file was'} not read."
+    return f"{counted(count, 'attached file was', 'attached files were')} not read."

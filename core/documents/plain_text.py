@@ -5,6 +5,8 @@ import re
 import unicodedata
 from typing import TYPE_CHECKING
 
+from core.wording import counted
+
 if TYPE_CHECKING:
     from charset_normalizer import CharsetMatch
 
@@ -155,8 +157,7 @@ def _decode(data: bytes, encoding: str) -> tuple[str, tuple[str, ...]]:
     replaced = text.count("\N{REPLACEMENT CHARACTER}") - _count_honest_replacements(data, encoding)
     if replaced <= 0:
         return text, ()
-    places = "1 place" if replaced == 1 else f"{replaced:,} places"
-    return text, (f"It is not clean text: {places} could not be decoded.",)
+    return text, (f"It is not clean text: {counted(replaced, 'place')} could not be decoded.",)
 
 
 def _count_honest_replacements(data: bytes, encoding: str) -> int:

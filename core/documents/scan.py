@@ -7,6 +7,7 @@ from pathlib import Path
 
 from core.documents.document import PAGE_BREAK, Document, PageConfidence, PageText, name_numbers
 from core.errors import OcrUnavailableError, UnreadableDocumentError
+from core.wording import noun_for, percent
 
 LOW_CONFIDENCE_PERCENT = 60.0
 
@@ -76,11 +77,11 @@ class Scan:
 
     def _warnings(self) -> Iterable[str]:
         for reason, pages in self._lost.items():
-            verb = "was" if len(pages) == 1 else "were"
+            verb = noun_for(len(pages), "was", "were")
             yield f"{name_numbers('page', sorted(pages)).capitalize()} {verb} not recognised: {reason}."
         if self._unavailable:
             empty = [page for page in self._document.scans if not self._texts[page - 1].strip()]
-            verb = "has" if len(empty) == 1 else "have"
+            verb = noun_for(len(empty), "has", "have")
             if empty:
                 yield f"{name_numbers('page', empty).capitalize()} {verb} no text, and Tesseract is not ready."
 
@@ -90,7 +91,7 @@ def confidence_warnings(confidences: Sequence[PageConfidence]) -> tuple[str, ...
     weak = [page for page in confidences if page.percent < LOW_CONFIDENCE_PERCENT]
     if not weak:
         return ()
-    percent = sum(page.percent * page.words for page in weak) / sum(page.words for page in weak)
+    mean = sum(page.percent * page.words for page in weak) / sum(page.words for page in weak) / 100
     pages = name_numbers("page", [page.page for page in weak]).capitalize()
-    verb = "is" if len(weak) == 1 else "are"
-    return (f"{pages} {verb} hard to read: {percent:.0f} % mean confidence.",)
+    verb = noun_for(len(weak), "is", "are")
+    return (f"{pages} {verb} hard to read: {percent(mean)} mean confidence.",)

@@ -1,20 +1,17 @@
-"""What a file's first bytes say it is, whatever its name."""
+"""What a file's first bytes say it is, whatever its name: the signatures of kinds, and what there is no reader for."""
 
 import mmap
 import re
 from pathlib import Path
-from typing import NoReturn
-from zipfile import ZipFile, is_zipfile
 
-from core.config.corpus import ImportConfig
+from core.documents.file_sample import FileSample
 from core.documents.plain_text import is_binary
-from core.documents.zip_file import package, part
-from core.errors import SealedDocumentError, UnreadableDocumentError, UnsupportedDocumentError
+from core.documents.source_code import names_interpreter
+from core.errors import SealedDocumentError, UnsupportedDocumentError
 
 PDF = b"%PDF-"
 PDF_HEAD_BYTES = 1024  # a PDF may begin with so much of something else, or have lost its first line
 IMAGES = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF87a", b"GIF89a", b"II*\x00", b"MM\x00*")
-ZIP = (b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08")
 DATABASE = b"SQLite format 3\x00"
 OLD_OFFICE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 ENCRYPTED_PACKAGE = "EncryptedPackage".encode("utf-16-le")  # a stream in the directory of a locked .docx
@@ -43,51 +40,88 @@ OTHERS = {
     b"OTTO": "it is a font",
 }
 _PDF_LATE = re.compile(rb"%PDF-|\b\d+ \d+ obj\b")
-MOST_MIME_BYTES = 256
 OFFICE_MIMES = "application/vnd.oasis.opendocument."
 TEXT_MIMES = tuple(f"{OFFICE_MIMES}text{ending}" for ending in ("", "-template", "-master", "-web"))
 
 
-def kind_of_content(head: bytes, kind: str) -> str:
-    """ "pdf", "image", "zip", "database", "office" or "" for all else.
-
-    Args:
-        head: The file's first bytes, 1024 of them at least.
-        kind: What the file's name promises; a PDF by name is searched for where its head begins.
-    """
-    if head.startswith(PDF) or (kind == "pdf" and _PDF_LATE.search(head, 0, PDF_HEAD_BYTES)):
-        return "pdf"
-    if _is_image(head):
-        return "image"
-    if head.startswith(ZIP):
-        return "zip"
-    if head.startswith(DATABASE):
-        return "database"
-    return "office" if head.startswith(OLD_OFFICE) else ""
+def is_pdf(sample: FileSample) -> bool:
+    """A PDF by name is searched for where its head begins."""
+    late = sample.promised == "pdf" and _PDF_LATE.search(sample.head, 0, PDF_HEAD_BYTES)
+    return sample.head.startswith(PDF) or bool(late)
 
 
-def kind_of_zip(path: Path, config: ImportConfig) -> str:
-    """ "docx", "odt", "epub" or "archive".
+def is_image(sample: FileSample) -> bool:
+    head = sample.head
+    if head.startswith(b"BM"):  # two letters that a text may begin with, so a bitmap's zeros are looked for
+        return head[6:10] == bytes(4)
+    return head.startswith(IMAGES) or (head[:4] == b"RIFF" and head[8:12] == b"WEBP")
+
+
+def is_database(sample: FileSample) -> bool:
+    return sample.head.startswith(DATABASE)
+
+
+def is_epub(sample: FileSample) -> bool:
+    package = sample.package
+    return package is not None and (
+        package.mimetype == "application/epub+zip" or "META-INF/container.xml" in package.names
+    )
+
+
+def is_odt(sample: FileSample) -> bool:
+    return sample.package is not None and sample.package.mimetype in TEXT_MIMES
+
+
+def is_docx(sample: FileSample) -> bool:
+    return "word" in _office_folders(sample)
+
+
+def is_archive(sample: FileSample) -> bool:
+    """Any other ZIP file.
 
     Raises:
-        UnsupportedDocumentError: It is an office document without prose, or over a limit on archives.
-        UnreadableDocumentError: It is damaged.
+        UnsupportedDocumentError: It is an office document without prose.
     """
-    if not is_zipfile(path):
-        raise UnreadableDocumentError(path, "it is damaged: its end is missing")
-    with package(path, config) as file:
-        mime = _mime(path, file, config)
-        if mime == "application/epub+zip" or "META-INF/container.xml" in file.NameToInfo:
-            return "epub"
-        if mime in TEXT_MIMES:
-            return "odt"
-        if mime.startswith(OFFICE_MIMES):
-            raise UnsupportedDocumentError(path, "it is a table, a drawing or a presentation, not a text")
-        return _kind_of_office(path, file)
+    if sample.package is None:
+        return False
+    if sample.package.mimetype.startswith(OFFICE_MIMES):
+        raise UnsupportedDocumentError(sample.path, "it is a table, a drawing or a presentation, not a text")
+    folders = _office_folders(sample)
+    if "xl" in folders:
+        raise UnsupportedDocumentError(sample.path, "it is an Excel workbook")
+    if "ppt" in folders:
+        raise UnsupportedDocumentError(sample.path, "it is a PowerPoint presentation")
+    return True
 
 
-def refuse_old_office(path: Path) -> NoReturn:
-    """Raise: the container is that of Word 97, and of every office document with a password."""
+def is_html(sample: FileSample) -> bool:
+    if "<" not in sample.text:
+        return False
+    from core.documents.web_page import is_web_page  # lxml, for those who meet a web page
+
+    return is_web_page(sample.text)
+
+
+def is_script(sample: FileSample) -> bool:
+    return names_interpreter(sample.text)
+
+
+def is_json(sample: FileSample) -> bool:
+    if sample.text.lstrip()[:1] not in ("{", "["):
+        return False
+    from core.documents.json_records import is_json_text
+
+    return is_json_text(sample.whole_text)
+
+
+def refuse_old_office(path: Path, head: bytes) -> None:
+    """Check that it is not the container of Word 97, which every office document with a password is in, too.
+
+    Raises:
+        UnsupportedDocumentError: It is.
+    """
+    if not head.startswith(OLD_OFFICE):
+        return
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         locked = data.find(ENCRYPTED_PACKAGE) >= 0
     if locked:
@@ -110,30 +144,8 @@ def refuse_binary(path: Path, data: bytes) -> None:
     raise UnsupportedDocumentError(path, next(known, other))
 
 
-def _is_image(head: bytes) -> bool:
-    if head.startswith(
-        b"BM"
-    ):  # two letters that a text may begin with, so a bitmap's zeros are looked for too
-        return head[6:10] == bytes(4)
-    return head.startswith(IMAGES) or (head[:4] == b"RIFF" and head[8:12] == b"WEBP")
-
-
-def _mime(path: Path, file: ZipFile, config: ImportConfig) -> str:
-    """What the entry says that e-books and OpenDocument files begin with; "" where there is none."""
-    entry = file.NameToInfo.get("mimetype")
-    if entry is None or entry.file_size > MOST_MIME_BYTES:
-        return ""
-    return part(path, file, "mimetype", config).decode("ascii", "replace").strip()
-
-
-def _kind_of_office(path: Path, file: ZipFile) -> str:
-    if "[Content_Types].xml" not in file.NameToInfo:
-        return "archive"
-    folders = {name.partition("/")[0] for name in file.NameToInfo}
-    if "word" in folders:
-        return "docx"
-    if "xl" in folders:
-        raise UnsupportedDocumentError(path, "it is an Excel workbook")
-    if "ppt" in folders:
-        raise UnsupportedDocumentError(path, "it is a PowerPoint presentation")
-    return "archive"
+def _office_folders(sample: FileSample) -> set[str]:
+    """The top folders of an office document that is a ZIP file; none of any other file."""
+    if sample.package is None or "[Content_Types].xml" not in sample.package.names:
+        return set()
+    return {name.partition("/")[0] for name in sample.package.names}

@@ -43,7 +43,7 @@ def is_name_of_code(name: str) -> bool:
     return name.lower() in _known_names().whole
 
 
-def is_script(text: str) -> bool:
+def names_interpreter(text: str) -> bool:
     """True where the first line names an interpreter, as in `#!/bin/sh`."""
     return text.startswith("#!") and "/" in text[: text.find("\n") + 1 or None]
 

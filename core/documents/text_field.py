@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from core.wording import counted, listed, noun_for
+
 MOST_EXAMPLE = 200  # characters
 PROSE_CHARACTERS = 40  # on the mean; shorter is a name, a title or a label
 PROSE_SPACES = 1 / 15  # of the characters; fewer is an address, a hash or a picture
@@ -55,8 +57,8 @@ def mark_prose(fields: Iterable[FieldStatistics]) -> None:
 
 def field_note(noun: str, fields: Sequence[str], record_noun: str, records: int) -> str:
     """Say where a text comes from: "The text is the field body of 1,204 records."."""
-    names = fields[0] if len(fields) == 1 else f"{', '.join(fields[:-1])} and {fields[-1]}"
-    return f"The text is the {noun}{'s' * (len(fields) > 1)} {names} of {records:,} {record_noun}{'s' * (records != 1)}."
+    fields_noun = noun_for(len(fields), noun)
+    return f"The text is the {fields_noun} {listed(fields)} of {counted(records, record_noun)}."
 
 
 def _rank(field: FieldStatistics) -> tuple[bool, int, str]:

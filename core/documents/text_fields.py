@@ -1,17 +1,13 @@
 """What a user can choose from as the text of a JSON file or a database."""
 
 import time
-from pathlib import PurePath
 from typing import NamedTuple
 
 from core.config.corpus import ImportConfig
 from core.documents.archive import local_path
-from core.documents.database_file import column_statistics
+from core.documents.detection import kind_of_content
 from core.documents.document import Source
 from core.documents.failures import failures_named
-from core.documents.json_records import field_statistics
-from core.documents.kinds import kind_of_name
-from core.documents.signatures import DATABASE
 from core.documents.text_field import FieldStatistics
 
 
@@ -48,10 +44,5 @@ def list_text_fields(source: Source, config: ImportConfig) -> tuple[TextField, .
 
 def _statistics(source: Source, config: ImportConfig) -> list[FieldStatistics]:
     path = local_path(source, config)
-    with path.open("rb") as file:
-        head = file.read(len(DATABASE))
-    if head == DATABASE:
-        return column_statistics(path, config, time.monotonic() + config.file_seconds)
-    if kind_of_name(source.name) in ("json", ""):
-        return field_statistics(path, PurePath(source.name).suffix.lower())
-    return []
+    kind = kind_of_content(path, source.name, config)
+    return kind.fields(path, config, time.monotonic() + config.file_seconds)

@@ -2,12 +2,15 @@
 
 import logging
 import re
+from pathlib import Path
 
 from lxml import etree
 
+from core.config.corpus import ImportConfig
 from core.documents.document import Content
 from core.documents.markup import Format, Rule, flowing_text
 from core.documents.plain_text import decode_text
+from core.documents.signatures import refuse_binary
 
 HEAD_CHARACTERS = 4096
 MOST_ARTICLE_CHARACTERS = 8_000_000  # finding the article takes seconds per megabyte
@@ -49,8 +52,19 @@ def is_web_page(text: str) -> bool:
     return bool(_BEGINNING.match(text[:HEAD_CHARACTERS].removeprefix("\ufeff")))
 
 
-def read_web_page(data: bytes) -> Content:
-    """The article of a web page as plain text, headings, lists and tables in lines of their own."""
+def read_web_page(path: Path, _config: ImportConfig, _ends_at: float = 0.0) -> Content:
+    """The article of a web page as plain text, headings, lists and tables in lines of their own.
+
+    Raises:
+        UnsupportedDocumentError: It turns out to be no text.
+    """
+    data = path.read_bytes()
+    refuse_binary(path, data)
+    return content_of_page(data)
+
+
+def content_of_page(data: bytes) -> Content:
+    """The same of a page's bytes."""
     source, warnings = decode_page(data)
     root, more_warnings = parse_page(source)
     visible = "" if root is None else flowing_text(root, HTML)

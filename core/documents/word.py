@@ -35,7 +35,7 @@ MAIN_RELATION = "/officeDocument"
 NOTES = ("footnotes.xml", "endnotes.xml")
 
 
-def read_word(path: Path, config: ImportConfig) -> Content:
+def read_word(path: Path, config: ImportConfig, _ends_at: float = 0.0) -> Content:
     """The text of a Word document; headers, footers, comments and deleted words are left out.
 
     Raises:

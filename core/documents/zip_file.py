@@ -11,6 +11,7 @@ from zipfile import ZipFile, ZipInfo
 
 from core.config.corpus import ImportConfig
 from core.errors import EncryptedDocumentError, UnreadableDocumentError, UnsupportedDocumentError
+from core.wording import counted
 
 MEBIBYTE = 1024 * 1024
 CHUNK_BYTES = MEBIBYTE
@@ -93,7 +94,7 @@ def refuse_bomb(path: Path, entries: Sequence[ZipInfo], config: ImportConfig) ->
     """
     unpacked = sum(entry.file_size for entry in entries)
     if len(entries) > config.archive_files:
-        problem = f"it holds {len(entries):,} files, and {config.archive_files:,} is the limit"
+        problem = f"it holds {counted(len(entries), 'file')}, and {config.archive_files:,} is the limit"
     elif unpacked > config.archive_mib * MEBIBYTE:
         problem = f"it unpacks to {unpacked // MEBIBYTE:,} MiB, and {config.archive_mib:,} MiB is the limit"
     elif unpacked > SMALL_BYTES and unpacked > config.archive_ratio * path.stat().st_size:

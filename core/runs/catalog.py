@@ -14,6 +14,7 @@ from core.config.run import RunConfig
 from core.config.toml import checked, read_run
 from core.errors import DamagedRunError, UnknownRunError, UsageError, UserFacingError
 from core.events import Event
+from core.natural_order import natural_key
 from core.runs.folder import RunFolder, Workspace
 from core.runs.journal import read_events
 from core.runs.pointers import checkpoint_steps, pointed_step, state_or_none
@@ -47,7 +48,8 @@ class Catalog:
 
     def names(self) -> list[str]:
         """The runs that have settings or a checkpoint, in alphabetical order."""
-        return sorted(path.name for path in self._workspace.runs.glob("*") if is_run(RunFolder(path)))
+        names = (path.name for path in self._workspace.runs.glob("*") if is_run(RunFolder(path)))
+        return sorted(names, key=natural_key)
 
     def runs(self) -> list[RunSummary]:
         """All runs, the last changed first; one whose files are damaged is shown as far as it can be read."""

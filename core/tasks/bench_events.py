@@ -36,7 +36,7 @@ class BenchFact(Event):
 class FuzzChecked(Event):
     """How many damaged files were imported so far, and what became of them.
 
-    `states` and `reasons` are names with how often each occurred; a reason has no file name in it. `broken` names
+    `states` and `reasons` are names with how often each occurred. `broken` names
     the copies of files that crashed their reader, ran into its limits, or met a defect of ours.
     """
 

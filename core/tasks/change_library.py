@@ -3,7 +3,7 @@
 from collections.abc import Generator, Sequence
 
 from core.control import StopToken
-from core.corpus.library import Library
+from core.corpus.library import Library, Missing
 from core.events import Event
 from core.runs.folder import Workspace
 from core.tasks.import_files import forget_import
@@ -44,6 +44,16 @@ def restore_documents(
     with Library(workspace.library) as library:
         library.restore(document_ids)
     return list(document_ids)
+
+
+def mark_missing(
+    workspace: Workspace, paths: Sequence[str], stop: StopToken
+) -> Generator[Event, None, Missing]:
+    """Note that files were deleted; what was read from them is kept."""
+    del stop
+    yield from ()
+    with Library(workspace.library) as library:
+        return library.mark_missing(paths)
 
 
 def purge_removed(

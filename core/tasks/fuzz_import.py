@@ -10,6 +10,7 @@ from pathlib import Path
 
 from core.config.corpus import ImportConfig
 from core.control import StopToken
+from core.document_state import UNFINISHED, DocumentState
 from core.events import Event, FileImported
 from core.runs.folder import Workspace
 from core.tasks.bench_errors import FuzzFailedError
@@ -20,8 +21,8 @@ from core.tasks.workspace_damage import Damage, cut_off, flip_bits
 BATCH = 100  # files in one import
 LIMITS = ImportConfig(file_seconds=20, page_seconds=20, memory_mib=512, file_mib=64, archive_mib=64)
 SLACK_SECONDS = 10.0  # beyond a file's own limits: for a reader to be ended, and for a busy machine
-STATES = {"done", "warning", "duplicate", "encrypted", "unsupported", "failed"}
-BROKEN = ("its reader", "it took longer", "it needs more memory")  # reasons that are worth a look
+STATES = set(DocumentState) - UNFINISHED - {DocumentState.CANCELLED}
+BROKEN = ("Its reader", "It took longer", "It needs more memory")  # reasons that are worth a look
 PAGES = 4  # the most that OCR may have to read of one file here
 REASONS_TOLD = 30
 
@@ -55,9 +56,8 @@ def fuzz_import(
             files = _write_batch(Path(folder) / "files", seeds, rng, total.files)
             for event in _import(files, Workspace(Path(folder) / "workspace"), stop):
                 states[event.state] += 1
-                reason = _without_name(event)
-                reasons[reason] += 1
-                if reason.startswith(tuple(f"could not be read: {start}" for start in BROKEN)):
+                reasons[event.reason] += 1
+                if event.reason.startswith(BROKEN):
                     broken.append(_keep(event, kept))
         total = FuzzChecked(
             files=total.files + len(files),
@@ -101,10 +101,6 @@ def _import(files: list[Path], workspace: Workspace, stop: StopToken) -> list[Fi
         if event.state not in STATES or event.seconds > longest:
             raise FuzzFailedError(Path(event.path), f"it ended as {event.state} after {event.seconds:.0f} s")
     return ended
-
-
-def _without_name(event: FileImported) -> str:
-    return event.reason.removeprefix(Path(event.path).name).strip()
 
 
 def _keep(event: FileImported, kept: Path) -> str:

@@ -15,6 +15,7 @@ from core.control import StopToken
 from core.corpus.duplicates import Digested
 from core.corpus.library import Interrupted, Library
 from core.corpus.reading import read_and_digest
+from core.document_state import WITH_TEXT, DocumentState
 from core.documents.folders import FoundFile, find_files, ledger_path
 from core.documents.isolation import ReaderPool
 from core.documents.left_out import LeftOut
@@ -152,17 +153,16 @@ def _run(
     started = time.monotonic()
     yield ImportStarted(len(files), sum(file.bytes for file in files))
     yield from queued_events(files)
-    states: Counter[str] = Counter()
+    states: Counter[DocumentState] = Counter()
     looked = started
     readers = min(os.cpu_count() or 1, MOST_READERS)
     with ReaderPool[Digested](config, readers, read_and_digest) as pool:
         for event in ReadingLine(library, pool, config, import_id, files, again).events(stop):
             if isinstance(event, FileImported):
                 states[event.state] += 1
-            elif isinstance(event, FileRestated) and event.state == "duplicate":
-                states.update(
-                    done=-1, duplicate=1
-                )  # of this import: it ended before the file that stands before it
+            elif isinstance(event, FileRestated) and event.state == DocumentState.DUPLICATE:
+                # of this import: it ended before the file that stands before it
+                states.update({DocumentState.DONE: -1, DocumentState.DUPLICATE: 1})
             yield event
             if time.monotonic() - looked > LOOK_SECONDS:
                 library.refuse_moved()
@@ -173,11 +173,11 @@ def _run(
     library.end_import(import_id)
     library.refuse_lost(import_id)
     finished = ImportFinished(
-        done=states["done"] + states["warning"],
-        duplicates=states["duplicate"],
-        unsupported=states["unsupported"],
-        failed=states["failed"] + states["encrypted"],
-        cancelled=states["cancelled"],
+        done=sum(states[state] for state in WITH_TEXT),
+        duplicates=states[DocumentState.DUPLICATE],
+        unsupported=states[DocumentState.UNSUPPORTED],
+        failed=states[DocumentState.FAILED] + states[DocumentState.ENCRYPTED],
+        cancelled=states[DocumentState.CANCELLED],
         seconds=time.monotonic() - started,
     )
     yield finished

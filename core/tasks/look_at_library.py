@@ -14,6 +14,7 @@ from core.events import Event, Notice, TextIndexed
 from core.runs.folder import Workspace
 from core.system_errors import DiskFullError, ReadOnlyWorkspaceError
 from core.tasks.import_files import interrupted_import
+from core.wording import counted, noun_for
 
 ROWS_AT_ONCE = 2_000
 LONGEST_PREVIEW = 200_000  # characters; more makes a text field slow, and nobody reads it there
@@ -135,8 +136,8 @@ def search_library(
         except (ReadOnlyWorkspaceError, DiskFullError):
             left = library.texts_to_index
             yield Notice(
-                f"Nothing can be written here, so {left:,} document{'s' * (left != 1)} without an index "
-                f"{'was' if left == 1 else 'were'} not searched."
+                f"Nothing can be written here, so {counted(left, 'document')} without an index "
+                f"{noun_for(left, 'was', 'were')} not searched."
             )
         return [] if stop.asked else library.search(query)  # a later search is waiting
 

@@ -5,7 +5,7 @@ Sources:
     read four times is almost as good as new text, and from 40 times on reading it again teaches nothing.
     Hoffmann et al., "Training Compute-Optimal Large Language Models", 2022 (arXiv:2203.15556): 20 tokens of text for
     each parameter are best. A teaching model has far fewer; `MOST_PARAMETERS_PER_TOKEN` is where nothing is left to
-    learn but to memorize the text.
+    gain but memorizing the text.
 """
 
 import math
@@ -17,6 +17,7 @@ from core.config.run import RunConfig
 from core.config.toml import with_settings
 from core.corpus.library import CorpusTotals
 from core.tasks.run_estimate import RunEstimate, estimate_run
+from core.wording import counted
 
 MOST_EPOCHS = 40
 MOST_PARAMETERS_PER_TOKEN = 100
@@ -45,16 +46,17 @@ class PlanWarning:
 
 def plan_warnings(run: RunConfig, totals: CorpusTotals) -> list[PlanWarning]:
     """What a user should know before starting a run on a corpus of this size, the gravest first; nothing without text."""
+    return [*data_warnings(run, totals), *(_too_long_a_warmup(run, totals) if totals.characters else ())]
+
+
+def data_warnings(run: RunConfig, totals: CorpusTotals) -> list[PlanWarning]:
+    """Those of them that come of too little text for the run."""
     if not totals.characters:
         return []
     estimate = estimate_run(run, totals)
     if estimate.training_tokens <= run.model.context_length:
         return [_too_little_text(run, estimate)]  # the others would only say the same again
-    return [
-        *_too_large_a_model(run, totals, estimate),
-        *_too_many_epochs(run, estimate),
-        *_too_long_a_warmup(run, estimate),
-    ]
+    return [*_too_large_a_model(run, totals, estimate), *_too_many_epochs(run, estimate)]
 
 
 def _too_little_text(run: RunConfig, estimate: RunEstimate) -> PlanWarning:
@@ -67,7 +69,7 @@ def _too_little_text(run: RunConfig, estimate: RunEstimate) -> PlanWarning:
     if shorter < FEWEST_CONTEXT or shorter <= run.training.window_overlap:
         return PlanWarning(message, "Add documents.")
     proposed = with_settings(run, {"model.context_length": shorter})
-    proposal = Proposal(f"Set the context to {shorter:,} tokens", proposed)
+    proposal = Proposal(f"Set the context to {counted(shorter, 'token')}", proposed)
     return PlanWarning(message, "Add documents, or choose a shorter context.", proposal)
 
 
@@ -101,8 +103,8 @@ def _too_many_epochs(run: RunConfig, estimate: RunEstimate) -> Iterator[PlanWarn
     if estimate.epochs <= MOST_EPOCHS:
         return
     message = (
-        f"The run reads the text ≈ {rounded(round(estimate.epochs))} times. From {MOST_EPOCHS} times on it learns "
-        "nothing more from it."
+        f"The run reads the text ≈ {rounded(round(estimate.epochs))} times. Beyond {MOST_EPOCHS} epochs the model "
+        "learns nothing more from it."
     )
     steps = MOST_EPOCHS * estimate.training_tokens // estimate.tokens_per_step
     if steps < FEWEST_STEPS:
@@ -112,21 +114,22 @@ def _too_many_epochs(run: RunConfig, estimate: RunEstimate) -> Iterator[PlanWarn
     changes = {"training.max_steps": steps}
     if run.training.warmup_steps >= steps:
         changes["training.warmup_steps"] = round(WARMUP_SHARE * steps)
-    proposal = Proposal(f"Take {steps:,} steps", with_settings(run, changes))
+    proposal = Proposal(f"Take {counted(steps, 'step')}", with_settings(run, changes))
     yield PlanWarning(message, "Add documents, or take fewer steps.", proposal)
 
 
-def _too_long_a_warmup(run: RunConfig, estimate: RunEstimate) -> Iterator[PlanWarning]:
-    warmup = run.training.warmup_steps
+def _too_long_a_warmup(run: RunConfig, totals: CorpusTotals) -> Iterator[PlanWarning]:
+    estimate, warmup = estimate_run(run, totals), run.training.warmup_steps
     if not 0 < estimate.steps <= warmup:
         return
     shorter = round(WARMUP_SHARE * estimate.steps)
     yield PlanWarning(
-        f"The warm-up of {warmup:,} steps is as long as the run of {estimate.steps:,} or longer: the learning rate "
-        "never reaches its peak.",
+        f"The warm-up of {counted(warmup, 'step')} is as long as the run of {estimate.steps:,} or longer, so the learning "
+        "rate never reaches its peak.",
         "Shorten the warm-up, or take more steps.",
         Proposal(
-            f"Set the warm-up to {shorter:,} steps", with_settings(run, {"training.warmup_steps": shorter})
+            f"Set the warm-up to {counted(shorter, 'step')}",
+            with_settings(run, {"training.warmup_steps": shorter}),
         ),
     )
 

@@ -13,16 +13,18 @@ from core.control import StopToken
 from core.corpus.duplicates import Digested, digest_text
 from core.corpus.ledger import CANCELLED, Recorded
 from core.corpus.library import Library
+from core.document_state import DocumentState
 from core.documents.document import NO_OCR, Document, PageText, Source
 from core.documents.folders import FoundFile, ledger_path
 from core.documents.isolation import Answer, ReaderPool
-from core.documents.kinds import kind_of_name
+from core.documents.kinds import kind_named, kind_of_name
 from core.documents.reader_process import KnownBytes
 from core.documents.scan import Scan
 from core.errors import (
     EncryptedDocumentError,
     OcrUnavailableError,
     UnknownDocumentError,
+    UnreadableDocumentError,
     UnsupportedDocumentError,
     UserFacingError,
 )
@@ -37,6 +39,7 @@ from core.events import (
     PageRecognizing,
     QueuedFile,
 )
+from core.wording import sentence
 
 POLL_SECONDS = 0.1  # how soon a stop is noticed while all readers are busy
 QUEUED_AT_ONCE = 1000  # files in one event
@@ -126,7 +129,7 @@ class ReadingLine:
             case KnownBytes(sha256=sha256):
                 yield from self._end_known(held, sha256)
             case UserFacingError() as error:
-                yield self._fail(held, _state_of(error), error.message)
+                yield self._fail(held, _state_of(error), _note_of(error))
 
     def _begin_scan(self, held: "_InHand", document: Document) -> Iterator[Event]:
         held.scan = Scan(document)
@@ -168,7 +171,7 @@ class ReadingLine:
         try:
             document = held.scan.document()
         except UserFacingError as error:
-            yield self._fail(held, _state_of(error), error.message)
+            yield self._fail(held, _state_of(error), _note_of(error))
         else:
             yield from self._keep(held, Digested(document, digest_text(document.text)))
 
@@ -206,7 +209,7 @@ class ReadingLine:
             held.modified_ns,
             held.fields,
         )
-        if recorded is None or recorded.kind == "archive":
+        if recorded is None or kind_named(recorded.kind).has_members:
             # What it repeated was replaced meanwhile, or its members have to be looked at: read it after all.
             self._pool.read(held.file.source, fields=held.fields)
         else:
@@ -221,7 +224,7 @@ class ReadingLine:
                 continue  # somebody removed it in this moment
             yield FileRestated(row.path, row.state, row.reason, row.characters, row.id)
 
-    def _fail(self, held: "_InHand", state: str, reason: str) -> FileImported:
+    def _fail(self, held: "_InHand", state: DocumentState, reason: str) -> FileImported:
         recorded = self._library.record_failure(
             held.path,
             state,
@@ -246,7 +249,7 @@ class ReadingLine:
         files = [queued(file) for file in left]
         self._library.record_cancelled(files, self._import_id)
         for file in files:
-            recorded = Recorded("cancelled", CANCELLED, file.kind)
+            recorded = Recorded(DocumentState.CANCELLED, CANCELLED, file.kind)
             yield _imported(file.path, recorded, file.bytes)
 
 
@@ -299,7 +302,12 @@ def queued_events(files: Sequence[FoundFile]) -> Iterator[FilesQueued]:
         yield FilesQueued(tuple(map(queued, files[first : first + QUEUED_AT_ONCE])))
 
 
-def _state_of(error: UserFacingError) -> str:
+def _note_of(error: UserFacingError) -> str:
+    """What happened, for a row that names the file beside it."""
+    return sentence(error.reason) if isinstance(error, UnreadableDocumentError) else error.message
+
+
+def _state_of(error: UserFacingError) -> DocumentState:
     if isinstance(error, EncryptedDocumentError):
-        return "encrypted"
-    return "unsupported" if isinstance(error, UnsupportedDocumentError) else "failed"
+        return DocumentState.ENCRYPTED
+    return DocumentState.UNSUPPORTED if isinstance(error, UnsupportedDocumentError) else DocumentState.FAILED

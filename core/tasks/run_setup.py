@@ -10,11 +10,12 @@ from core.config.run import RunConfig
 from core.control import StopToken
 from core.corpus.library import Library
 from core.errors import CorpusTooSmallError, RunBusyError
-from core.events import Event
+from core.events import Event, Notice
 from core.files import raising_disk_errors, write_whole
 from core.runs.folder import RunFolder, Workspace
 from core.runs.repair import remove_stub
 from core.tasks.build_dataset import build_dataset
+from core.tasks.plan_warnings import data_warnings
 
 LOOK_SECONDS = 0.3  # somebody may hold a run's lock for a moment, to see whether it is held
 
@@ -25,6 +26,10 @@ def build_run_dataset(
     """The data set of the library as it is now; None where `stop` was set before it stood."""
     workspace.prepare()
     with Library(workspace.library) as library:
+        for warning in data_warnings(config, library.totals(config.corpus)):
+            yield Notice(
+                f"{warning.message} {warning.remedy}", is_detail=True
+            )  # a window shows it before the start
         dataset = yield from build_dataset(library, config, workspace, stop)
     if dataset is not None:
         _check_size(dataset, config)

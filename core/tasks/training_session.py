@@ -31,6 +31,7 @@ from core.tokenizers.tokenizer import Tokenizer, byte_lengths
 from core.training.loop import Batch, Plan, Progress, TrainState, accumulate_gradients
 from core.training.optimizer import make_optimizer, restore_optimizer
 from core.training.precision import Precision, PrecisionName, choose_device
+from core.wording import counted
 
 
 @dataclass
@@ -131,7 +132,7 @@ def open_session(
     session.group = group
     if session.plan.start is None and session.plan.steps <= training.warmup_steps:
         yield Notice(
-            f"The warm-up of {training.warmup_steps:,} steps is as long as the run of {session.plan.steps:,} or "
+            f"The warm-up of {counted(training.warmup_steps, 'step')} is as long as the run of {session.plan.steps:,} or "
             "longer, so the learning rate never reaches its peak."
         )
     if training.compile:

@@ -16,12 +16,12 @@ from typing import Any
 from core.batches.dataset import DESCRIPTION_FILE
 from core.files import rename
 from core.runs.folder import Workspace
+from core.wording import file_size, listed, noun_for
 
 DAY_SECONDS = 86_400.0
 REMOVED = ".removed-"  # a folder's name begins so while it can come back
 DELETING = ".old-"  # and so from when it cannot
 OWN_DIGEST = "sha256"  # of a description: it is of all fields, and a run's copy may have others
-MEGABYTE = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +32,12 @@ class Removal:
     bytes: int
 
     def __str__(self) -> str:
-        several = len(self.names) > 1
-        sets, them, they_were, they_are = (
-            ("sets", "them", "they were", "They are") if several else ("set", "it", "it was", "It is")
+        sets = noun_for(len(self.names), "set")
+        them, they_were, they_are = (
+            ("them", "they were", "They are") if len(self.names) > 1 else ("it", "it was", "It is")
         )
         return (
-            f"Removed the data {sets} {', '.join(self.names)} ({_megabytes(self.bytes)}): no run uses {them}, and "
+            f"Removed the data {sets} {listed(self.names)} ({file_size(self.bytes)}): no run uses {them}, and "
             f"{they_were} not used for a day. {they_are} restored automatically if needed within another day."
         )
 
@@ -166,7 +166,3 @@ def _delete(folder: Path) -> None:
 
 def _size(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
-
-
-def _megabytes(size: int) -> str:
-    return f"{size / MEGABYTE:,.1f} MB"

@@ -5,11 +5,13 @@ from pathlib import Path
 
 from core.config.corpus import ImportConfig
 from core.control import StopToken
-from core.events import Event, FilesChanged
+from core.events import Event, FilesChanged, FilesMissing, Notice
 from core.runs.folder import Workspace
 from core.system_errors import WorkspaceGoneError
+from core.tasks.change_library import mark_missing
 from core.tasks.import_files import import_files
 from core.tasks.watch_folder import files_there, watch_folder
+from core.wording import counted, noun_for
 
 
 def watch_and_import(
@@ -25,8 +27,18 @@ def watch_and_import(
     workspace.prepare()
     for event in watch_folder(workspace, folder, stop):
         yield event
+        if isinstance(event, FilesMissing):
+            yield from _mark_missing(workspace, event, stop)
         there = files_there(event) if isinstance(event, FilesChanged) else []
         if there and not workspace.library.exists():  # an import would make the workspace anew
             raise WorkspaceGoneError(workspace.root)
         if there:
             yield from import_files(there, config, workspace, stop)
+
+
+def _mark_missing(workspace: Workspace, event: FilesMissing, stop: StopToken) -> Generator[Event, None, None]:
+    missing = yield from mark_missing(workspace, event.paths, stop)
+    if missing.kept:
+        files = counted(len(missing.kept), "file")
+        is_ = noun_for(len(missing.kept), "is", "are")
+        yield Notice(f"{files} {is_} no longer in the folder; the text that was read is kept.")

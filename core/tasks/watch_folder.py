@@ -5,6 +5,7 @@ import time
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 from core.control import StopToken
 from core.corpus.library import Library
@@ -12,13 +13,16 @@ from core.documents.document import Source
 from core.documents.folders import find_files, is_there, ledger_path
 from core.documents.left_out import LeftOut
 from core.errors import MissingPathError
-from core.events import FilesChanged, Notice
+from core.events import FilesChanged, FilesMissing, Notice
 from core.runs.folder import Workspace
 from core.system_errors import absolute_path
 from core.tasks.import_files import OWN_FILES_LEFT_OUT, own_files
 
 POLL_MS = 200  # how soon a stop is noticed, and how often files are asked whether they grow
 QUIET_SECONDS = 1.0  # a file that has not changed for so long is whole
+MISSING_SECONDS = (
+    5.0  # after a deletion until it is reported: a moved file is read in its new place until then
+)
 MOST_AT_ONCE = 500  # paths in one event
 STEP_MS = 50  # how long nothing may happen before changes are reported
 # Between two searches of the folder, where changes were lost. In a folder whose own name is no UTF-8, each search loses
@@ -29,10 +33,11 @@ DELETED = 3  # as watchfiles numbers changes
 
 def watch_folder(
     workspace: Workspace, folder: Path, stop: StopToken
-) -> Generator[FilesChanged | Notice, None, None]:
+) -> Generator[FilesChanged | FilesMissing | Notice, None, None]:
     """Report files below `folder` that the library lacks or has in an older form, until asked to stop.
 
-    Begins with those that changed while nobody watched. Hidden files, and the workspace's own, are left alone, as in
+    Files that the library has and that were deleted are reported a little later, so that a file that was moved is read
+    in its new place before. Begins with what changed while nobody watched. Hidden files, and the workspace's own, are left alone, as in
     every import; a notice says so where the workspace lies there, or the folder is one of its own.
 
     Raises:
@@ -51,23 +56,55 @@ def watch_folder(
     changes = _changes(folder, left_out)
     next(changes)  # watching has begun: what changes from here on is not missed
     is_complete, scanned = False, -RESCAN_SECONDS
+    deletions = Deletions()
     while not stop.asked:
         if not is_complete and time.monotonic() - scanned >= RESCAN_SECONDS:
             growing.add(growing.untold(_unknown_files(workspace, folder, left_out, stop)))
             is_complete, scanned = True, time.monotonic()
-        touched = next(changes)
-        is_complete &= touched is not None
-        growing.add(touched or ())
+        changed = next(changes)
+        if changed is None:
+            is_complete = False
+            deletions.expect()
+        else:
+            growing.add(changed.written)
+            if changed.has_deletions:
+                deletions.expect()
         if not folder.is_dir():
             raise MissingPathError(folder)
         still = growing.take_still()
+        if still:
+            deletions.expect()
         for first in range(0, len(still), MOST_AT_ONCE):
             yield FilesChanged(tuple(still[first : first + MOST_AT_ONCE]))
+        if deletions.are_due and (missing := _missing_files(workspace, folder, stop)):
+            yield FilesMissing(missing)
 
 
 def files_there(changed: FilesChanged) -> list[Path]:
     """The files of an event that have not gone again meanwhile, as an import takes them."""
     return [path for path in map(Path, changed.paths) if is_there(path)]
+
+
+class Deletions:
+    """When to look for files that were deleted: at the beginning, and after each change.
+
+    After new files too: where one of them was moved, its old row goes once it was read in its new place.
+    """
+
+    def __init__(self) -> None:
+        self._due: float | None = None
+        self.expect()
+
+    def expect(self) -> None:
+        self._due = time.monotonic() + MISSING_SECONDS
+
+    @property
+    def are_due(self) -> bool:
+        """True once after each time that they were expected."""
+        is_due = self._due is not None and time.monotonic() >= self._due
+        if is_due:
+            self._due = None
+        return is_due
 
 
 class Growing:
@@ -103,8 +140,15 @@ class Growing:
         return sorted(still)
 
 
-def _changes(folder: Path, left_out: LeftOut) -> Iterator[list[Path] | None]:
-    """Files that were added or written since the last time this was asked, or nothing after `POLL_MS`.
+class _Changes(NamedTuple):
+    """Files that were added or written, and whether any were deleted."""
+
+    written: list[Path]
+    has_deletions: bool
+
+
+def _changes(folder: Path, left_out: LeftOut) -> Iterator[_Changes | None]:
+    """What changed since the last time this was asked, or nothing after `POLL_MS`.
 
     None where changes were lost: a watcher that meets a name that is no UTF-8 reports nothing more, and the next one
     takes its place.
@@ -128,9 +172,10 @@ def _changes(folder: Path, left_out: LeftOut) -> Iterator[list[Path] | None]:
                     changes = watcher.watch(POLL_MS, STEP_MS, POLL_MS, None)
                     if isinstance(changes, set):
                         inside = {_below(watched, path) for change, path in changes if change != DELETED}
-                        yield _changed_files(inside, folder, left_out)
+                        has_deletions = any(change == DELETED for change, _ in changes)
+                        yield _Changes(_changed_files(inside, folder, left_out), has_deletions)
                     else:
-                        yield []
+                        yield _Changes([], False)
             except WatchfilesRustInternalError:
                 continue
 
@@ -179,6 +224,16 @@ def _unknown_files(workspace: Workspace, folder: Path, left_out: LeftOut, stop: 
             stamp = _stamp(file.source.path)
             if stamp and not library.is_unchanged(ledger_path(file.source), *stamp):
                 yield file.source.path
+
+
+def _missing_files(workspace: Workspace, folder: Path, stop: StopToken) -> tuple[str, ...]:
+    """What the library has below the folder, and the disk has not."""
+    with Library(workspace.library) as library:
+        known = library.paths_below(ledger_path(Source(folder)))
+    missing = tuple(path for path in known if not stop.asked and not is_there(Path(path)))
+    if not folder.is_dir():
+        raise MissingPathError(folder)  # it went away meanwhile, with all that is in it: a drive, perhaps
+    return () if stop.asked else missing
 
 
 def _stamp(path: Path) -> tuple[int, int] | None:

@@ -3,6 +3,7 @@
 import re
 from collections import defaultdict
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,7 +21,6 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.main_window import TABS
 from app.menus import Menus
 from app.tabs.corpus.row_actions import RowActions
 from tests.app import screens
@@ -85,7 +85,8 @@ def menu_bar(qtbot):
     window = QMainWindow()
     qtbot.addWidget(window)
     remove = RowActions(window).remove
-    Menus(window, TABS, "system", QUndoStack(window), remove)
+    tabs = {"Corpus": "corpus", "Train": "train", "Chat": "chat"}
+    Menus(window, Path("workspace"), tabs, "system", QUndoStack(window), remove)
     return window.menuBar()
 
 

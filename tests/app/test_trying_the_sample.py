@@ -65,7 +65,7 @@ def test_one_click_leads_from_an_empty_workspace_to_a_question_for_the_trained_m
     assert window.tabs.currentWidget() is window.chat_tab
     question = held_out_questions()[0].question
     assert window.chat_tab.prompt.toPlainText() == question
-    assert window.chat.slot.model.name == "first"
+    assert window.slot.model.name == "first"
     assert not any(question in path.read_text(encoding="utf-8", errors="replace") for path in files)
 
     qtbot.keyClick(window.chat_tab.prompt, Qt.Key.Key_Return)

@@ -19,6 +19,7 @@ from core.events import (
     FileReading,
     FileRestated,
     FilesChanged,
+    FilesMissing,
     FilesQueued,
     FileWritten,
     ImportFinished,
@@ -60,6 +61,7 @@ EVENTS = [
     TextIndexed(2, 2),
     NearDuplicatesFound(3, 0.1),
     FilesChanged(("/d/a.txt",)),
+    FilesMissing(("/d/b.txt",)),
     ImportFinished(1, 0, 0, 1, 0, 0.5),
     FileWritten("/w/sample/a.txt", 10),
     LearningProgress(500, 1500),
@@ -101,7 +103,7 @@ def test_every_kind_of_event_can_be_shown(capsys):
     shown = capsys.readouterr().out
     for part in (
         "Mind this.",
-        "failed: /d/b[red].pdf. It is damaged.",
+        "failed: /d/b[red].pdf: It is damaged.",
         "1 read, 0 duplicates",
         "resumes after step 3: 1,234,567 parameters",
         "validation loss 2.5000 nats/token, perplexity 12.18, 1.900 bits/byte",
@@ -110,13 +112,13 @@ def test_every_kind_of_event_can_be_shown(capsys):
         "65 older tokens dropped",
         "Once",
         "'There.', not 'Here.'",
-        "1 of 2 held-out questions answered correctly: 50.0%",
+        "1 of 2 held-out questions answered correctly: 50.0 %",
         "3.10 x",
         "3 documents nearly repeat another",
         "512.0 MiB",
         "100 files in 9 s: 60 failed, 40 done; 1 broke a reader: fuzz/a.pdf",
         "case 7 of seed 1: runs/a/run.toml, cut off; runs: KeyError: 'a'",
-        "8 workspaces in 2 s, 1 findings: 70 equal, 2 wrong",
+        "8 workspaces in 2 s, 1 finding: 70 equal, 2 wrong",
     ):
         assert part in shown
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from core.events import ContextMoved, Event, PromptRead, ReplyEnded, TokenWritten
+from core.wording import counted
 
 
 @dataclass(slots=True)
@@ -56,8 +57,8 @@ class Conversation:
 def moved_note(moved: ContextMoved) -> str:
     """How much of a full context the model still sees."""
     note = (
-        f"The context was full: the newest {moved.kept:,} tokens were kept, "
-        f"{moved.dropped:,} older ones are forgotten."
+        f"The context was full: the newest {counted(moved.kept, 'token was', 'tokens were')} kept, "
+        f"{counted(moved.dropped, 'older one is', 'older ones are')} forgotten."
     )
     return f"{note} The question is too long: only its end was read." if moved.question_cut else note
 

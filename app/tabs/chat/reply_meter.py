@@ -1,6 +1,7 @@
 """How fast a reply comes and how much of the context is used, during the reply and after it."""
 
 from core.events import Event, PromptRead, ReplyEnded, TokenWritten
+from core.wording import counted, number
 
 ENDINGS = {
     "eos": "",
@@ -37,9 +38,10 @@ class ReplyMeter:
         """The figures so far, each with its unit."""
         if not self.context_length:
             return ""
-        figures = [f"context {self.context_used:,} of {self.context_length:,} tokens"]
+        figures = [f"context {number(self.context_used)} of {counted(self.context_length, 'token')}"]
         if self._tokens_per_second:
-            figures = [f"{self._tokens:,} tokens", f"{self._tokens_per_second:,.0f} tokens/s", *figures]
+            speed = f"{number(self._tokens_per_second)} tokens/s"
+            figures = [counted(self._tokens, "token"), speed, *figures]
         return " · ".join([*figures, self._ending] if self._ending else figures)
 
     def _count_token(self, now: float) -> None:

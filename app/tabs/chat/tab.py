@@ -14,8 +14,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.tabs.chat.conversation import Turn
+from app.tabs.chat.conversation import Conversation, Turn
 from app.tabs.chat.conversation_view import ConversationView
+from app.tabs.chat.earlier_button import EarlierButton
 from app.tabs.chat.model_bar import ModelBar
 from app.tabs.chat.prompt_edit import PromptEdit
 from app.tabs.chat.reply_meter import ReplyMeter
@@ -28,6 +29,7 @@ from app.widgets.theme import HUGE, LARGE, MEDIUM, SMALL, set_role
 from core.config.sampling import SamplingConfig
 from core.runs.catalog import RunSummary
 from core.tasks.open_model import OpenModel
+from core.wording import counted
 
 SAMPLER_WIDTH_PX = 300
 
@@ -41,14 +43,18 @@ class ChatTab(QWidget):
         regenerate_requested: The `SamplingConfig` to write the last reply anew with.
         stop_requested: The reply should end here.
         new_chat_requested: The conversation should begin anew.
+        earlier_requested: An earlier `Conversation` should be in front again.
         train_requested: The way to where a model is trained.
     """
+
+    title, icon_name, help_page = "Chat", "chat", "chat"
 
     open_requested = Signal(str, str)
     send_requested = Signal(str, bool, object)
     regenerate_requested = Signal(object)
     stop_requested = Signal()
     new_chat_requested = Signal()
+    earlier_requested = Signal(object)
     train_requested = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -58,13 +64,20 @@ class ChatTab(QWidget):
         self._model: OpenModel | None = None
         self._opening = self._replying = False
         self._turns = 0
-        self._set_for = ""  # the run that mode and sampling were last set for
         self._make_widgets()
         self._make_buttons()
         self._make_pages()
         self._lay_out()
         self._connect()
         self._show_what_is_possible()
+
+    @property
+    def busy(self) -> bool:
+        """True while a reply is being written."""
+        return self._replying
+
+    def first_focus(self) -> QWidget:
+        return self.train_button if self._page() is self.no_runs else self.prompt
 
     # What the controller shows
 
@@ -88,14 +101,15 @@ class ChatTab(QWidget):
     def show_model(self, model: OpenModel | None) -> None:
         """The model to talk with from now on, or that there is none."""
         self._opening, self._model = False, model
-        if model is not None:
-            if model.name != self._set_for:  # another checkpoint is compared under the same settings
-                self._set_for = model.name
-                self.model_bar.show_mode(continues=not model.has_conversations)
-                self.sampling.set_value(model.sampling)
+        if model is not None and not self.sampler.isAncestorOf(self.focusWidget() or self):
             self.prompt.setFocus()
         self._show_facts()
         self._show_what_is_possible()
+
+    def show_settings(self, sampling: SamplingConfig, *, continues: bool) -> None:
+        """How the run that is shown is talked with."""
+        self.model_bar.show_mode(continues=continues)
+        self.sampling.set_value(sampling)
 
     def show_turns(self, turns: list[Turn]) -> None:
         """Show exactly these turns."""
@@ -104,6 +118,18 @@ class ChatTab(QWidget):
         if not turns:
             self._show_facts()
         self._show_what_is_possible()
+
+    def show_earlier(self, conversations: Sequence[Conversation]) -> None:
+        """The run's other conversations, the last one first."""
+        self.earlier_button.show_conversations(conversations)
+
+    def offer_earlier(self) -> None:
+        """A new conversation has begun: offer the way back."""
+        if self.earlier_button.isEnabled():
+            self.banner.show_offer(
+                "A new conversation has begun. The earlier one is kept until this workspace is closed.",
+                [self.earlier_button.newest],
+            )
 
     def show_sent(self, turn: Turn) -> None:
         """A prompt is on its way; its reply follows."""
@@ -161,6 +187,7 @@ class ChatTab(QWidget):
         self.new_button = named_button(
             "&New chat", "newChatButton", "add", "Begin a new conversation (Ctrl+N)"
         )
+        self.earlier_button = EarlierButton()
         self.sampler_button = named_button(
             "Sampl&ing", "samplerButton", "settings", "Show or hide how the next token is drawn"
         )
@@ -201,6 +228,7 @@ class ChatTab(QWidget):
         top.setSpacing(SMALL)
         top.addWidget(self.model_bar, stretch=1)
         top.addWidget(self.new_button)
+        top.addWidget(self.earlier_button)
         top.addWidget(self.sampler_button)
         self.sampler = self._sampler_panel()
         middle = QHBoxLayout()
@@ -258,6 +286,7 @@ class ChatTab(QWidget):
         self.stop_button.clicked.connect(self.stop_requested)
         self.regenerate_button.clicked.connect(self._ask_to_regenerate)
         self.new_button.clicked.connect(self.new_chat_requested)
+        self.earlier_button.chosen.connect(self.earlier_requested)
         self.sampler_button.toggled.connect(self.sampler.setVisible)
         self.train_button.clicked.connect(self.train_requested)
 
@@ -282,8 +311,8 @@ class ChatTab(QWidget):
         self.context_bar.setValue(0)
         if self._model is not None:
             self.status.setText(
-                f"{self._model.name} at step {self._model.step:,} · {self._model.parameters:,} parameters · "
-                f"context {self._model.context_length:,} tokens"
+                f"{self._model.name} at step {self._model.step:,} · {counted(self._model.parameters, 'parameter')} · "
+                f"context {counted(self._model.context_length, 'token')}"
             )
 
     @Slot()

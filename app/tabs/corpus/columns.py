@@ -9,8 +9,11 @@ from PySide6.QtGui import QColor, QIcon
 
 from app.widgets.icons import icon
 from app.widgets.theme import colours
-from core.corpus.library import DocumentRow
-from core.tasks.reading_choices import KIND_TITLES
+from core.corpus.library import DocumentRow, SearchHit
+from core.document_state import UNFINISHED, WITH_TEXT, DocumentState
+from core.natural_order import natural_key
+from core.tasks.reading_choices import kind_named
+from core.wording import file_size, number, percent
 
 # Qt's own names. A painted page asks some thousand times, and to look one up in its enum takes longer than to compare.
 DisplayRole, DecorationRole = Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.DecorationRole
@@ -18,10 +21,6 @@ CheckStateRole, ForegroundRole = Qt.ItemDataRole.CheckStateRole, Qt.ItemDataRole
 TextAlignmentRole, ToolTipRole = Qt.ItemDataRole.TextAlignmentRole, Qt.ItemDataRole.ToolTipRole
 AccessibleTextRole = Qt.ItemDataRole.AccessibleTextRole
 
-# The states that only the window knows: the library has rows for files that came to an end.
-QUEUED, READING, RECOGNIZING = "queued", "reading", "ocr"
-UNFINISHED = frozenset((QUEUED, READING, RECOGNIZING))
-WITH_TEXT = frozenset(("done", "warning"))
 NEAR = "near"  # no state of its own: a document that has text, and nearly that of another one
 
 
@@ -35,17 +34,17 @@ class StateLook:
 
 
 STATES = {
-    QUEUED: StateLook("Queued", "clock", "muted"),
-    READING: StateLook("Reading", "file", "notice"),
-    RECOGNIZING: StateLook("OCR", "scan", "notice"),
-    "done": StateLook("Done", "check", "accent"),
-    "warning": StateLook("Warning", "warning", "warning"),
+    DocumentState.QUEUED: StateLook("Queued", "clock", "muted"),
+    DocumentState.READING: StateLook("Reading", "file", "notice"),
+    DocumentState.RECOGNIZING: StateLook("OCR", "scan", "notice"),
+    DocumentState.DONE: StateLook("Done", "check", "accent"),
+    DocumentState.WARNING: StateLook("Warning", "warning", "warning"),
     NEAR: StateLook("Near duplicate", "similar", "warning"),
-    "duplicate": StateLook("Duplicate", "duplicate", "muted"),
-    "encrypted": StateLook("Locked", "lock", "warning"),
-    "unsupported": StateLook("Not supported", "unsupported", "muted"),
-    "failed": StateLook("Failed", "error", "danger"),
-    "cancelled": StateLook("Cancelled", "cancelled", "muted"),
+    DocumentState.DUPLICATE: StateLook("Duplicate", "duplicate", "muted"),
+    DocumentState.ENCRYPTED: StateLook("Locked", "lock", "warning"),
+    DocumentState.UNSUPPORTED: StateLook("Not supported", "unsupported", "muted"),
+    DocumentState.FAILED: StateLook("Failed", "error", "danger"),
+    DocumentState.CANCELLED: StateLook("Cancelled", "cancelled", "muted"),
 }
 
 
@@ -73,35 +72,27 @@ def is_near_duplicate(row: DocumentRow) -> bool:
 
 def kind_title(kind: str) -> str:
     """A kind as people call it."""
-    return KIND_TITLES.get(kind, kind)
+    return kind_named(kind).title
 
 
 def state_title(row: DocumentRow) -> str:
     return STATES[row.state].title
 
 
-def file_size(size: int) -> str:
-    """A size in bytes as people say it."""
-    for unit, scale in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
-        if size >= scale:
-            return f"{size / scale:.1f} {unit}"
-    return f"{size} B"
-
-
 def pages(row: DocumentRow) -> int:
     """The pages of a file that has some; 0 for text, which has none of its own."""
-    return row.pages if row.kind in ("pdf", "image") else 0
+    return row.pages if kind_named(row.kind).has_pages else 0
 
 
 def note(row: DocumentRow) -> str:
     """What there is to say of a file: why it is so, and what it nearly repeats."""
     if not row.similarity:
         return row.reason
-    return " ".join(part for part in (f"{100 * row.similarity:.0f} % like {row.near}.", row.reason) if part)
+    return " ".join(part for part in (f"{percent(row.similarity)} like {row.near}.", row.reason) if part)
 
 
-def _count(number: int) -> str:
-    return f"{number:,}" if number else ""
+def _count(count: int) -> str:
+    return number(count) if count else ""
 
 
 def _percent(row: DocumentRow) -> str:
@@ -120,7 +111,7 @@ USE, NAME, STATE = 0, 1, 2
 COLUMNS = (
     Column("Use", "Ticked: part of the corpus", "", lambda _row: "", lambda row: row.included),
     Column(
-        "Name", "The file's name", "chapter-01.txt", lambda row: row.name, lambda row: row.name.casefold()
+        "Name", "The file's name", "chapter-01.txt", lambda row: row.name, lambda row: natural_key(row.name)
     ),
     Column("State", "What became of the file", "Not supported", state_title, state_title),
     Column(
@@ -139,14 +130,7 @@ COLUMNS = (
         lambda row: row.characters,
         True,
     ),
-    Column(
-        "OCR",
-        "How sure OCR was of its words, on the mean",
-        "100 %",
-        _percent,
-        lambda row: row.confidence,
-        True,
-    ),
+    Column("OCR", "Mean confidence of OCR in its words", "100 %", _percent, lambda row: row.confidence, True),
     Column("Time", "How long it took to read", "12.3 s", _seconds, lambda row: row.seconds, True),
     Column("Size", "The file's size", "12.3 MB", _size, lambda row: row.bytes, True),
     Column(
@@ -164,19 +148,19 @@ class Cells:
     """The looks of all cells. Icons and colours are made once for each theme."""
 
     def __init__(self) -> None:
-        self._snippets: Mapping[int, str] = {}
+        self._hits: Mapping[int, SearchHit] = {}
         self._icons: dict[tuple[str, str], QIcon] = {}
         self._muted: dict[str, QColor] = {}
 
-    def show_snippets(self, snippets: Mapping[int, str]) -> None:
+    def show_hits(self, hits: Mapping[int, SearchHit]) -> None:
         """Let notes say where a search found its words, by document number."""
-        self._snippets = snippets
+        self._hits = hits
 
     def data(self, row: DocumentRow, column: int, role: int) -> Any:
         """Qt's answer for one role of a cell, or None."""
         if role == DisplayRole:
-            if column == NOTE and row.id in self._snippets:
-                return self._snippets[row.id]
+            if column == NOTE and row.id in self._hits:
+                return self._hits[row.id].excerpt
             return COLUMNS[column].text(row)
         if role == CheckStateRole:
             return _tick(row) if column == USE and has_text(row) else None
@@ -193,8 +177,8 @@ class Cells:
         return None
 
     def _tip(self, row: DocumentRow, column: int) -> str:
-        if column == NOTE and row.id in self._snippets:
-            return self._snippets[row.id]
+        if column == NOTE and row.id in self._hits:
+            return self._hits[row.id].snippet
         return note(row) or row.path
 
     def _state_icon(self, row: DocumentRow) -> QIcon:

@@ -31,6 +31,7 @@ from core.tasks.import_files import continue_import, import_files
 from core.tasks.look_at_library import find_interrupted
 from core.tasks.make_sample import make_sample
 from core.tasks.reading_choices import list_languages
+from core.wording import counted
 
 QUEUE = "corpus"
 
@@ -90,6 +91,13 @@ class CorpusController(QObject):
         self._go_on_action = QAction("&Go on", self, toolTip="Read the files that are left")
         self._forget_action = QAction("&Forget", self, toolTip="Leave them; what was read stays")
         self._connect()
+
+    @property
+    def tab(self) -> CorpusTab:
+        return self._tab
+
+    def activate(self) -> None:
+        """Nothing here waits for the tab to come to the front."""
 
     def begin(self) -> None:
         """Show the library, and go on where an earlier session was left."""
@@ -200,7 +208,7 @@ class CorpusController(QObject):
     @Slot(object)
     def _offer_to_go_on(self, found: Interrupted | None) -> None:
         if found is not None:
-            files = f"{found.left:,} file{'' if found.left == 1 else 's'}"
+            files = counted(found.left, "file")
             self._go_on_action.setText(f"&Go on with the {files} left" if found.left else "&Finish it")
             self._tab.unfinished_offer.show_offer(
                 "An earlier import was interrupted. What it had read is here.",
@@ -244,6 +252,7 @@ class CorpusController(QObject):
         self.library.changed.connect(self.changed)
         self.search.searched.connect(self.preview.search)
         self.watch.files_changed.connect(self.add)
+        self.watch.files_missing.connect(self.library.mark_missing)
 
 
 class EventPump(QObject):

@@ -9,8 +9,10 @@ from PySide6.QtWidgets import QCheckBox, QDialog, QDialogButtonBox, QLineEdit, Q
 from app.widgets.controls import scrolled
 from app.widgets.label import Label, without_mnemonic
 from app.widgets.theme import LARGE, MEDIUM, SMALL, TINY, set_role
+from core.document_state import DocumentState
 from core.events import FileImported
 from core.tasks.reading_choices import TextField
+from core.wording import counted, listed
 
 _WIDTH_PX = 460
 _LONGEST_EXAMPLE = 120
@@ -63,7 +65,7 @@ class PasswordDialog(QDialog):
     def show_events(self, events: Sequence[object]) -> None:
         """Follow the import that tries the password."""
         ended = [event for event in events if isinstance(event, FileImported)]
-        self._locked += [event.path for event in ended if event.state == "encrypted"]
+        self._locked += [event.path for event in ended if event.state == DocumentState.ENCRYPTED]
 
     @Slot()
     def show_end(self) -> None:
@@ -113,7 +115,7 @@ class FieldsDialog(QDialog):
         self.boxes = [_field_box(field) for field in fields]
         self.buttons = _buttons(self, "Read")
         layout = _column(self)
-        others = f" They hold for all {len(paths):,} chosen files." if len(paths) > 1 else ""
+        others = f" They hold for all {counted(len(paths), 'chosen file')}." if len(paths) > 1 else ""
         layout.addWidget(_muted(f"The ticked fields become the document's text, in this order.{others}"))
         layout.addWidget(scrolled(self._list(fields)), stretch=1)
         layout.addWidget(self.buttons)
@@ -150,8 +152,8 @@ def _named(paths: Sequence[str]) -> str:
     """Files by their names, as far as there is room for them."""
     names = [PurePath(path).name for path in paths]
     if len(names) > _MOST_NAMED:
-        names[_MOST_NAMED - 1 :] = [f"{len(names) - _MOST_NAMED + 1:,} more files"]
-    return " and ".join(part for part in (", ".join(names[:-1]), names[-1]) if part)
+        names[_MOST_NAMED - 1 :] = [counted(len(names) - _MOST_NAMED + 1, "more file")]
+    return listed(names)
 
 
 def _field_box(field: TextField) -> QCheckBox:
@@ -163,7 +165,8 @@ def _field_box(field: TextField) -> QCheckBox:
 def _example(field: TextField) -> str:
     example = " ".join(field.example.split())
     shown = f"{example[:_LONGEST_EXAMPLE]}…" if len(example) > _LONGEST_EXAMPLE else example
-    return f"“{shown}”  {field.mean_characters:,.0f} characters on the mean"
+    mean = counted(round(field.mean_characters), "character")
+    return f"“{shown}”  {mean} per record on average"
 
 
 def _muted(text: str) -> Label:

@@ -81,9 +81,9 @@ class DocumentList(QSplitter):
     def show_hits(self, hits: list[SearchHit] | None) -> None:
         """Show only what a search found, best first, or everything again for None."""
         ranks = None if hits is None else {hit.document_id: rank for rank, hit in enumerate(hits)}
-        snippets = {} if hits is None else {hit.document_id: hit.snippet for hit in hits}
+        found = {hit.document_id: hit for hit in hits or ()}
         self._table.filter(replace(self._table.row_filter, hits=ranks))
-        self._table.show_snippets(snippets)
+        self._table.show_hits(found)
         if hits and not self.view.currentIndex().isValid():
             self.view.go_to(0)
 

@@ -23,7 +23,7 @@ from PySide6.QtCore import (
 
 from app.tabs.corpus.columns import COLUMNS, USE, Cells, alignment, has_text
 from app.tabs.corpus.rows import ImportRows, RowFilter, Summary
-from core.corpus.library import DocumentRow
+from core.corpus.library import DocumentRow, SearchHit
 
 ARRANGE_MS = 400  # how soon rows that came or changed take their places in a sorted or filtered table
 ROOT = QModelIndex()
@@ -87,9 +87,9 @@ class DocumentTable(QAbstractTableModel):
         self._filter = wanted
         self.arrange()
 
-    def show_snippets(self, snippets: Mapping[int, str]) -> None:
+    def show_hits(self, hits: Mapping[int, SearchHit]) -> None:
         """Let notes say where a search found its words, by document number."""
-        self._cells.show_snippets(snippets)
+        self._cells.show_hits(hits)
         if self._shown:
             self.dataChanged.emit(self.index(0, LAST), self.index(len(self._shown) - 1, LAST))
 

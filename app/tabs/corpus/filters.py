@@ -14,12 +14,14 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.tabs.corpus.columns import STATES, UNFINISHED, StateLook
+from app.tabs.corpus.columns import STATES, StateLook
 from app.tabs.corpus.rows import RowFilter, Summary
 from app.widgets.flow_layout import FlowLayout
 from app.widgets.icons import icon
 from app.widgets.label import Label
 from app.widgets.theme import HUGE, SMALL, TINY, colours, set_role
+from core.document_state import UNFINISHED
+from core.wording import counted, listed, noun_for
 
 ALL = ""
 LAST_IMPORT = "last import"  # no state: the files that the last import left something to say about
@@ -124,7 +126,7 @@ class StateChips(QWidget):
         self._summary = summary
         for state, chip in self._chips.items():
             count = self._count(state)
-            chip.setAccessibleName(f"{_title(state)}: {count:,} files")
+            chip.setAccessibleName(f"{_title(state)}: {counted(count, 'file')}")
             chip.setVisible(chip.isChecked() or (count > 0 and state != LAST_IMPORT))
         self._fit()
 
@@ -234,9 +236,7 @@ class NoMatches(QWidget):
         """Say what is searched for, and which filters are on."""
         filters = row_filter.names()
         if row_filter.hits is None:
-            self.title.setText(
-                "No file passes the filters." if len(filters) > 1 else "No file passes the filter."
-            )
+            self.title.setText(f"No file passes the {noun_for(len(filters), 'filter')}.")
             self._offer("Clear filters", "Show all files")
         elif row_filter.hits:
             self.title.setText(f"The filters hide every document that contains “{query}”.")
@@ -244,8 +244,8 @@ class NoMatches(QWidget):
         else:
             self.title.setText(f"No document contains “{query}”.")
             self._offer("Clear search and filters" if filters else "Clear search", "Show all files")
-        verb = "filter is" if len(filters) == 1 else "filters are"
-        self.detail.setText(f"{len(filters)} {verb} on: {', '.join(filters)}." if filters else "")
+        count = counted(len(filters), "filter is", "filters are")
+        self.detail.setText(f"{count} on: {listed(filters)}." if filters else "")
         self.detail.setVisible(bool(filters))
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:

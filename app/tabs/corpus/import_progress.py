@@ -7,11 +7,11 @@ from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QProgressBar, QVBoxLayout, QWidget
 
-from app.tabs.corpus.columns import WITH_TEXT, file_size
 from app.widgets.controls import named_button
 from app.widgets.elided_label import ElidedLabel
 from app.widgets.icons import give_icon
 from app.widgets.theme import SMALL, TINY
+from core.document_state import WITH_TEXT
 from core.events import (
     ArchiveOpened,
     FileImported,
@@ -23,6 +23,7 @@ from core.events import (
     Notice,
     TextIndexed,
 )
+from core.wording import counted, file_size, number
 
 STEPS = 400  # of the bar: each new value paints it at once, so there are no more of them than can be seen
 
@@ -57,7 +58,7 @@ class ImportProgress:
             elif isinstance(event, TextIndexed):
                 self._after = f"Making texts searchable: {event.done:,} of {event.total:,}"
             elif isinstance(event, NearDuplicatesFound):
-                self._after = f"Compared: {event.documents:,} near duplicates"
+                self._after = f"Compared: {counted(event.documents, 'near duplicate')}"
 
     def pause(self) -> None:
         """Time that passes from now on is no time of the import."""
@@ -72,11 +73,13 @@ class ImportProgress:
         """The line over the progress bar."""
         if not self.files:
             return (
-                f"Writing the sample corpus: {self._written} files" if self._written else "Looking for files"
+                f"Writing the sample corpus: {counted(self._written, 'file')}"
+                if self._written
+                else "Looking for files"
             )
         if self._after and self.done >= self.files:
             return self._after
-        parts = [f"{self.done:,} of {self.files:,} files"]
+        parts = [f"{number(self.done)} of {counted(self.files, 'file')}"]
         if self._bytes:
             parts.append(f"{file_size(self._bytes_done)} of {file_size(self._bytes)}")
         if self._paused_at is not None:

@@ -10,6 +10,7 @@ from app.tabs.corpus.columns import kind_title
 from app.tabs.corpus.rows import Summary
 from app.widgets.label import without_mnemonic
 from app.widgets.theme import LARGE, SMALL, TINY, colours
+from core.wording import counted, percent
 
 BAR_PX = 6
 CELL_PX = 132
@@ -58,7 +59,7 @@ class KindChart(QWidget):
         if bars != self._bars:
             self._bars = bars
             self.setFocusPolicy(Qt.FocusPolicy.TabFocus if bars else Qt.FocusPolicy.NoFocus)
-            self.setAccessibleDescription(", ".join(f"{bar.title} {bar.share:.0%}" for bar in bars))
+            self.setAccessibleDescription(", ".join(f"{bar.title} {percent(bar.share)}" for bar in bars))
             self.updateGeometry()
             self.update()
 
@@ -146,7 +147,7 @@ class KindChart(QWidget):
             painter.setBrush(QColor(palette.accent_soft))
             painter.drawRoundedRect(QRectF(cell).adjusted(1, 1, SMALL - 1, -1), TINY, TINY)
         words = cell.adjusted(TINY, 1, -TINY, 0)
-        share = _percent(bar)
+        share = percent(bar.share)
         painter.setPen(QColor(palette.muted))
         painter.drawText(words, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignTop, share)
         room = words.width() - self.fontMetrics().horizontalAdvance(share) - TINY
@@ -186,7 +187,7 @@ class KindChart(QWidget):
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         for bar in self._others():
-            menu.addAction(without_mnemonic(f"{bar.title} · {_files(bar)}")).setData(bar.kind)
+            menu.addAction(without_mnemonic(f"{bar.title} · {counted(bar.files, 'file')}")).setData(bar.kind)
         menu.triggered.connect(self._take)
         return menu
 
@@ -217,13 +218,6 @@ def bars_of(summary: Summary) -> list[KindBar]:
     return sorted(bars, key=lambda bar: (-bar.characters, -bar.files, bar.title))
 
 
-def _percent(bar: KindBar) -> str:
-    return "< 1 %" if 0 < bar.share < 0.01 else f"{bar.share:.0%}".replace("%", " %")
-
-
-def _files(bar: KindBar) -> str:
-    return f"{bar.files:,} file{'' if bar.files == 1 else 's'}"
-
-
 def _sentence(bar: KindBar) -> str:
-    return f"{bar.title}: {_files(bar)}, {bar.characters:,} characters, {_percent(bar)}"
+    files, characters = counted(bar.files, "file"), counted(bar.characters, "character")
+    return f"{bar.title}: {files}, {characters}, {percent(bar.share)}"

@@ -5,22 +5,25 @@ from functools import partial
 
 import shiboken6
 from PySide6.QtCore import QObject, Signal, Slot
-from PySide6.QtGui import QUndoCommand, QUndoStack
+from PySide6.QtGui import QAction, QUndoCommand, QUndoStack
 
 from app.errors import present
 from app.jobs.job import Job, OpenStream
 from app.jobs.job_queue import JobQueues
 from app.tabs.corpus.tab import CorpusTab
+from core.corpus.library import Missing
 from core.errors import UnknownDocumentError
 from core.runs.folder import Workspace
 from core.tasks.change_library import (
     find_near_duplicates,
+    mark_missing,
     purge_removed,
     remove_documents,
     restore_documents,
     set_included,
 )
 from core.tasks.look_at_library import ROWS_AT_ONCE, DocumentsListed, list_documents
+from core.wording import counted, noun_for
 
 UNDONE_WITHIN_SECONDS = 24 * 60 * 60.0  # another window of the workspace may still be open
 QUEUE = "library"
@@ -45,6 +48,13 @@ class LibraryController(QObject):
         self.undo_stack = QUndoStack(self)
         self.undo_stack.indexChanged.connect(self._step_over_refused)
         self._listed: set[str] = set()
+        self._missing: list[int] = []
+        self._remove_missing_action = QAction(
+            "Remove from the &library",
+            self,
+            toolTip="Take what was read out of the library. Undo brings it back.",
+        )
+        self._remove_missing_action.triggered.connect(self._remove_missing)
         actions = tab.documents.row_actions
         actions.include_requested.connect(self.include)
         actions.remove_requested.connect(self.remove)
@@ -87,6 +97,27 @@ class LibraryController(QObject):
             partial(self._remove, document_ids),
             partial(self._restore, document_ids),
         )
+
+    @Slot(list)
+    def mark_missing(self, paths: list[str]) -> None:
+        """Show that files were deleted; offer to remove their documents, whose text is kept until then."""
+        self.start(partial(mark_missing, self._workspace, paths)).ended.connect(self._show_missing)
+
+    @Slot(object)
+    def _show_missing(self, missing: Missing) -> None:
+        self.refresh()
+        self._missing = list(missing.kept)
+        if self._missing:
+            files = counted(len(self._missing), "watched file was", "watched files were")
+            self._tab.banner.show_offer(
+                f"{files} deleted. What was read from {noun_for(len(self._missing), 'it', 'them')} is kept, "
+                "with a note in the table.",
+                [self._remove_missing_action],
+            )
+
+    @Slot()
+    def _remove_missing(self) -> None:
+        self.remove(self._missing)
 
     def _push(self, text: str, do: Callable[[], Job], back: Callable[[], Job]) -> None:
         self.undo_stack.push(_Change(text, do, back, self._step_over_refused))
@@ -231,4 +262,4 @@ def _differs(step: QUndoCommand, is_done: bool) -> bool:
 
 
 def _documents(document_ids: Sequence[int]) -> str:
-    return f"{len(document_ids):,} document{'' if len(document_ids) == 1 else 's'}"
+    return counted(len(document_ids), "document")

@@ -15,21 +15,15 @@ from PySide6.QtWidgets import (
 )
 
 from app.tabs.corpus.cleaning_menu import CleaningButton
-from app.tabs.corpus.columns import (
-    QUEUED,
-    UNFINISHED,
-    WITH_TEXT,
-    file_size,
-    has_text,
-    kind_title,
-    note,
-    pages,
-)
+from app.tabs.corpus.columns import has_text, kind_title, note, pages
 from app.tabs.corpus.marked_text import HitStepper, MarkedText
 from app.widgets.label import Label
 from app.widgets.theme import MEDIUM, SMALL, TINY, mono_font, set_role
 from core.corpus.library import DocumentRow
+from core.document_state import UNFINISHED, WITH_TEXT, DocumentState
 from core.tasks.look_at_library import LONGEST_PREVIEW, DocumentPreview, PageConfidence
+from core.tasks.reading_choices import kind_named
+from core.wording import counted, file_size, listed, noun_for
 
 CLEANED, AS_READ, BOTH = "Cleaned", "As read", "Both"
 SIDES = {
@@ -37,19 +31,18 @@ SIDES = {
     AS_READ: "The text as it was read from the file; what cleaning drops is struck out",
     BOTH: "Both, to compare them",
 }
-MONO_KINDS = frozenset(("code", "csv", "log"))
 WIDE_PX = 720  # from here on, two texts stand beside each other
-CUT = f"\n\n[The preview ends here, after {LONGEST_PREVIEW:,} characters. The corpus has the whole text.]"
+CUT = f"\n\n[The preview ends here, after {counted(LONGEST_PREVIEW, 'character')}. The corpus has the whole text.]"
 WEAK_PERCENT = 60  # a page under it deserves a look
 MOST_NAMED = 8
 
 OCR_REMEDY = "Read it with OCR, with the button below the table, or leave it out."
 REMEDIES = {
-    "encrypted": "Give its password with the button below the table.",
-    "unsupported": "Convert it to text, PDF or an image, or leave it out.",
-    "failed": "Check that it opens in another program, then retry, or leave it out.",
-    "cancelled": "It was not read: the import was cancelled.\n\nRetry to have it read.",
-    "duplicate": "Nothing is lost: its text is in the corpus once.",
+    DocumentState.ENCRYPTED: "Give its password with the button below the table.",
+    DocumentState.UNSUPPORTED: "Convert it to text, PDF or an image, or leave it out.",
+    DocumentState.FAILED: "Check that it opens in another program, then retry, or leave it out.",
+    DocumentState.CANCELLED: "It was not read: the import was cancelled.\n\nRetry to have it read.",
+    DocumentState.DUPLICATE: "Nothing is lost: its text is in the corpus once.",
 }
 
 
@@ -116,7 +109,7 @@ class PreviewCard(QFrame):
         if not preview.as_read.text.strip():
             self._explain()
             return
-        font = mono_font() if self._row and self._row.kind in MONO_KINDS else QFont()
+        font = mono_font() if self._row and kind_named(self._row.kind).is_monospaced else QFont()
         ending = CUT if preview.is_cut else ""
         for edit, passage in ((self.as_read, preview.as_read), (self.cleaned, preview.cleaned)):
             edit.setFont(font)
@@ -244,14 +237,14 @@ def facts(row: DocumentRow) -> str:
     """A line on what the file is and what was read from it."""
     facts = [kind_title(row.kind)]
     if pages(row):
-        facts.append(f"{pages(row):,} page{'s' if pages(row) > 1 else ''}")
+        facts.append(counted(pages(row), "page"))
     if row.characters:
-        facts.append(f"{row.characters:,} characters")
+        facts.append(counted(row.characters, "character"))
     facts.append(file_size(row.bytes))
     if row.confidence >= 0:
         facts.append(f"OCR {row.confidence:.0f} % sure")
     if row.similarity or (
-        row.state == "warning" and has_text(row)
+        row.state == DocumentState.WARNING and has_text(row)
     ):  # else it stands in the place of the text
         facts.append(note(row))
     return " · ".join(fact for fact in facts if fact)
@@ -260,17 +253,23 @@ def facts(row: DocumentRow) -> str:
 def explanation(row: DocumentRow) -> str:
     """Why there is no text, and what to do."""
     if row.state in UNFINISHED:
-        waiting = "This file waits to be read." if row.state == QUEUED else "This file is being read."
+        waiting = (
+            "This file waits to be read." if row.state == DocumentState.QUEUED else "This file is being read."
+        )
         return f"{waiting}\n\n{row.reason}".strip()
     if row.state in WITH_TEXT:
         return _emptiness(row)
-    remedy = OCR_REMEDY if row.state == "unsupported" and row.kind == "image" else REMEDIES.get(row.state, "")
+    remedy = (
+        OCR_REMEDY
+        if row.state == DocumentState.UNSUPPORTED and row.kind == "image"
+        else REMEDIES.get(row.state, "")
+    )
     return "\n\n".join(line for line in (row.reason, remedy) if line)
 
 
 def _emptiness(row: DocumentRow) -> str:
     """Why a file that was read without a failure has no text."""
-    if row.kind == "archive":
+    if kind_named(row.kind).has_members:
         return f"{row.reason}\n\nEach file in it has a row of its own."
     if not row.bytes:
         return "This file is empty."
@@ -284,25 +283,30 @@ def weak_pages(confidences: Sequence[PageConfidence]) -> str:
         return ""
     named = ", ".join(f"{page.page:,} ({page.percent:.0f} %)" for page in weak[:MOST_NAMED])
     more = f" and {len(weak) - MOST_NAMED:,} more" if len(weak) > MOST_NAMED else ""
-    return f"OCR was unsure of page{'s' if len(weak) > 1 else ''} {named}{more}."
+    return f"OCR was unsure of {noun_for(len(weak), 'page')} {named}{more}."
 
 
 def page_list(confidences: Sequence[PageConfidence]) -> str:
     """How sure OCR was of each page, a line each."""
-    lines = [f"Page {page.page:,}: {page.percent:.0f} %, {page.words:,} words" for page in confidences[:30]]
+    lines = [
+        f"Page {page.page:,}: {page.percent:.0f} %, {counted(page.words, 'word')}"
+        for page in confidences[:30]
+    ]
     if len(confidences) > 30:
-        lines.append(f"… and {len(confidences) - 30:,} more pages")
+        lines.append(f"… and {counted(len(confidences) - 30, 'more page')}")
     return "\n".join(lines)
 
 
 def difference(preview: DocumentPreview) -> str:
     """What cleaning did, in a few words."""
-    dropped, added = len(preview.as_read.marked), len(preview.cleaned.marked)
-    if not dropped and not added:
+    removed, inserted = preview.as_read.marked, preview.cleaned.marked
+    if not removed and not inserted:
         return "Cleaning changes nothing here."
-    parts = []
-    if dropped:
-        parts.append(f"{dropped:,} part{'s' if dropped > 1 else ''} dropped")
-    if added:
-        parts.append(f"{added:,} new")
-    return f"Cleaning: {', '.join(parts)}."
+    parts = [_changed("removes", removed)] if removed else []
+    parts += [_changed("inserts", inserted)] if inserted else []
+    return f"Cleaning {listed(parts)}."
+
+
+def _changed(verb: str, spans: Sequence[tuple[int, int]]) -> str:
+    characters = counted(sum(end - begin for begin, end in spans), "character")
+    return f"{verb} {characters} in {counted(len(spans), 'place')}"

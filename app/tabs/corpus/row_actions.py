@@ -7,18 +7,18 @@ from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QAction, QGuiApplication, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import QApplication, QHBoxLayout, QMenu, QToolButton, QWidget
 
-from app.tabs.corpus.columns import UNFINISHED, has_text
+from app.tabs.corpus.columns import has_text
 from app.tabs.corpus.opening import hand_over, open_files
 from app.tabs.corpus.rows import Summary
 from app.widgets.icons import give_icon
 from app.widgets.label import Label
 from app.widgets.theme import HUGE, LARGE, TINY, set_role
 from core.corpus.library import DocumentRow
+from core.document_state import NOT_READ, UNFINISHED, DocumentState
+from core.tasks.reading_choices import kind_named
+from core.wording import counted, number
 
-RETRIABLE = frozenset(("failed", "cancelled"))
 MOST_OPENED = 10  # files or folders at once: more windows than that nobody means
-WITH_PAGES = frozenset(("pdf", "image"))
-WITH_FIELDS = frozenset(("json", "database", "conversation"))
 _WITH_TEXT = Qt.ToolButtonStyle.ToolButtonTextBesideIcon
 _ICON = Qt.ToolButtonStyle.ToolButtonIconOnly
 
@@ -87,9 +87,9 @@ class RowActions(QObject):
             self.include: any(has_text(row) and not row.included for row in rows),
             self.leave_out: any(has_text(row) and row.included for row in rows),
             self.retry: any(_is_retriable(row) for row in rows),
-            self.password: any(row.state == "encrypted" for row in rows),
-            self.ocr: any(row.kind in WITH_PAGES and row.state not in UNFINISHED for row in rows),
-            self.fields: any(row.kind in WITH_FIELDS and row.state not in UNFINISHED for row in rows),
+            self.password: any(row.state == DocumentState.ENCRYPTED for row in rows),
+            self.ocr: any(kind_named(row.kind).has_pages and row.state not in UNFINISHED for row in rows),
+            self.fields: any(kind_named(row.kind).has_fields and row.state not in UNFINISHED for row in rows),
             self.remove: any(row.id and row.state not in UNFINISHED for row in rows),
             self.open_file: 1 <= len(rows) <= MOST_OPENED,
             self.open_folder: 1 <= len(rows) <= MOST_OPENED,
@@ -144,18 +144,22 @@ class RowActions(QObject):
 
     @Slot()
     def _give_password(self) -> None:
-        self.password_requested.emit([row.path for row in self._rows if row.state == "encrypted"])
+        self.password_requested.emit([row.path for row in self._rows if row.state == DocumentState.ENCRYPTED])
 
     @Slot()
     def _force_ocr(self) -> None:
         self.ocr_requested.emit(
-            [row.path for row in self._rows if row.kind in WITH_PAGES and row.state not in UNFINISHED]
+            [row.path for row in self._rows if kind_named(row.kind).has_pages and row.state not in UNFINISHED]
         )
 
     @Slot()
     def _choose_fields(self) -> None:
         self.fields_requested.emit(
-            [row.path for row in self._rows if row.kind in WITH_FIELDS and row.state not in UNFINISHED]
+            [
+                row.path
+                for row in self._rows
+                if kind_named(row.kind).has_fields and row.state not in UNFINISHED
+            ]
         )
 
     @Slot()
@@ -186,7 +190,7 @@ def file_on_disk(path: str) -> Path:
 
 
 def _is_retriable(row: DocumentRow) -> bool:
-    return row.state in RETRIABLE or row.is_outdated
+    return row.state in NOT_READ or row.is_outdated
 
 
 class ActionRow(QWidget):
@@ -245,9 +249,9 @@ class ActionRow(QWidget):
         if chosen > 1:
             self.count_label.setText(f"{chosen:,} of {shown:,} chosen")
         elif shown != files:
-            self.count_label.setText(f"{shown:,} of {files:,} files shown")
+            self.count_label.setText(f"{number(shown)} of {counted(files, 'file')} shown")
         else:
-            self.count_label.setText(f"{files:,} file{'' if files == 1 else 's'}")
+            self.count_label.setText(counted(files, "file"))
 
     def show_summary(self, summary: Summary) -> None:
         self.near_button.setText(f"Leave out &near duplicates ({summary.near_included:,})")

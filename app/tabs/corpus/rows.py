@@ -5,18 +5,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from app.tabs.corpus.columns import (
-    NEAR,
-    QUEUED,
-    READING,
-    RECOGNIZING,
-    STATES,
-    WITH_TEXT,
-    has_text,
-    is_near_duplicate,
-    kind_title,
-)
+from app.tabs.corpus.columns import NEAR, STATES, has_text, is_near_duplicate, kind_title
 from core.corpus.library import DocumentRow
+from core.document_state import WITH_TEXT, DocumentState
 from core.events import FileImported, FileReading, FileRestated, FilesQueued, PageRecognizing
 
 
@@ -33,14 +24,16 @@ class ImportRows:
             if isinstance(event, FilesQueued):
                 for file in event.files:
                     before = rows.get(file.path) or known.get(file.path)
-                    rows[file.path] = self._begun(file.path, before, QUEUED, "", file.kind, file.bytes)
+                    rows[file.path] = self._begun(
+                        file.path, before, DocumentState.QUEUED, "", file.kind, file.bytes
+                    )
             elif isinstance(event, FileReading):
                 before = rows.get(event.path) or known.get(event.path)
-                rows[event.path] = self._begun(event.path, before, READING)
+                rows[event.path] = self._begun(event.path, before, DocumentState.READING)
             elif isinstance(event, PageRecognizing):
                 before = rows.get(event.path) or known.get(event.path)
                 saying = f"Reading page {event.done + 1:,} of {event.pages:,}"
-                rows[event.path] = self._begun(event.path, before, RECOGNIZING, saying)
+                rows[event.path] = self._begun(event.path, before, DocumentState.RECOGNIZING, saying)
             elif isinstance(event, FileImported):
                 before = rows.get(event.path) or known.get(event.path)
                 rows[event.path] = self._ended(event, before)
@@ -74,7 +67,7 @@ class ImportRows:
         self,
         path: str,
         before: DocumentRow | None,
-        state: str,
+        state: DocumentState,
         saying: str = "",
         kind: str = "",
         size: int = 0,

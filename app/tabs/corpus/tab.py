@@ -30,6 +30,8 @@ class CorpusTab(DropArea):
         watch_requested: A folder to be watched, or None to watch none any more.
     """
 
+    title, icon_name, help_page = "Corpus", "corpus", "corpus"
+
     add_requested = Signal(list)
     sample_requested = Signal()
     pause_requested = Signal(bool)
@@ -59,6 +61,11 @@ class CorpusTab(DropArea):
     def busy(self) -> bool:
         """True while files are being read."""
         return self._busy
+
+    def first_focus(self) -> QWidget:
+        if self._pages.currentWidget() is self.first_start:
+            return self.first_start.sample_button
+        return self.documents.view
 
     def import_config(self) -> ImportConfig:
         """How the next files are to be read."""

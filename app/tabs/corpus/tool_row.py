@@ -13,6 +13,7 @@ from app.widgets.empty_state import Door, EmptyState, door_button
 from app.widgets.icons import give_icon
 from app.widgets.label import Label, without_mnemonic
 from app.widgets.theme import SMALL, set_role
+from core.wording import counted
 
 CHARACTERS_PER_TOKEN = 4  # a common figure for English text and a vocabulary of some thousands
 LONGEST_FOLDER = 24  # characters of a watched folder's path
@@ -57,9 +58,10 @@ class ToolRow(QWidget):
 
     def show_summary(self, summary: Summary) -> None:
         """What is in the corpus now."""
-        noun = "document" if summary.documents == 1 else "documents"
-        tokens = summary.characters // CHARACTERS_PER_TOKEN
-        totals = f"{summary.documents:,} {noun} · {summary.characters:,} characters · ≈ {tokens:,} tokens (estimated)"
+        documents = counted(summary.documents, "document")
+        characters = counted(summary.characters, "character")
+        tokens = counted(summary.characters // CHARACTERS_PER_TOKEN, "token")
+        totals = f"{documents} · {characters} · ≈ {tokens} (estimated)"
         self.totals.setText(totals if summary.documents else "No text to learn from yet")
         self.totals.setToolTip(f"{self.totals.text()}\n{_ESTIMATE}")
 

@@ -12,7 +12,7 @@ from app.jobs.job_queue import JobQueues
 from app.settings import WindowSettings
 from app.tabs.corpus.tab import CorpusTab
 from app.widgets.label import spelled_out
-from core.events import FilesChanged, Notice
+from core.events import FilesChanged, FilesMissing, Notice
 from core.runs.folder import Workspace
 from core.tasks.watch_folder import files_there, watch_folder
 
@@ -24,9 +24,11 @@ class WatchController(QObject):
 
     Signals:
         files_changed: Paths of files to be read.
+        files_missing: Paths of files that were deleted, as the library has them.
     """
 
     files_changed = Signal(list)
+    files_missing = Signal(list)
 
     def __init__(
         self,
@@ -85,7 +87,7 @@ class WatchController(QObject):
         self._settings.allow_watching(False)
 
     @Slot(list)
-    def _hand_on(self, events: list[FilesChanged | Notice]) -> None:
+    def _hand_on(self, events: list[FilesChanged | FilesMissing | Notice]) -> None:
         if self.sender() is not self._job:
             return
         for event in events:
@@ -94,6 +96,9 @@ class WatchController(QObject):
         there = [path for event in events if isinstance(event, FilesChanged) for path in files_there(event)]
         if there:
             self.files_changed.emit(there)
+        missing = [path for event in events if isinstance(event, FilesMissing) for path in event.paths]
+        if missing:
+            self.files_missing.emit(missing)
 
     @Slot(object)
     def _fail(self, error: Exception) -> None:

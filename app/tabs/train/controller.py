@@ -69,6 +69,17 @@ class TrainController(QObject):
         tab.documents_chosen.connect(self._count_documents)
 
     @property
+    def tab(self) -> TrainTab:
+        return self._tab
+
+    def begin(self) -> None:
+        """Read what the corpus holds and which runs there are."""
+        self.refresh()
+
+    def activate(self) -> None:
+        """Nothing here waits for the tab to come to the front."""
+
+    @property
     def active(self) -> bool:
         """True while a run trains."""
         return self._job is not None

@@ -10,13 +10,14 @@ from core.config.run import RunConfig
 from core.corpus.library import CorpusTotals
 from core.tasks.plan_warnings import rounded
 from core.tasks.run_estimate import estimate_run
+from core.wording import counted
 
 
 def parameters(run: RunConfig) -> str:
     """The weights that training would change, such as "up to 3,674,624 parameters": a vocabulary can come out smaller."""
     if run.tokenizer.kind == "char":
         return f"≈ {rounded(estimate_run(run, CorpusTotals(0, 0, 0)).parameters)} parameters"
-    return f"up to {count_parameters(run.model, run.tokenizer.vocab_size):,} parameters"
+    return f"up to {counted(count_parameters(run.model, run.tokenizer.vocab_size), 'parameter')}"
 
 
 def corpus(run: RunConfig, totals: CorpusTotals) -> str:

@@ -17,6 +17,7 @@ from core.events import (
     StepDone,
     TokenizerBuilt,
 )
+from core.wording import percent
 
 WARM_UP_STEPS = 10  # left out of the time left: the first steps allocate and measure
 LOSS_SMOOTHING, SPEED_SMOOTHING = 0.6, 0.9
@@ -133,7 +134,7 @@ class Progress:
 
     def _take_preparation(self, title: str, event: LearningProgress | DatasetProgress) -> None:
         self._prepared = event.characters_done / max(event.characters_total, 1)
-        self._phase = f"{title} {self._prepared:.0%}…".replace("%", " %")
+        self._phase = f"{title} {percent(self._prepared)}…"
 
     def _begin_measuring(self) -> None:
         self._session_steps = self._measured_steps = 0
@@ -159,7 +160,7 @@ class Progress:
     def _where(self) -> str:
         if not self.max_steps:
             return f"step {self.step:,}"
-        return f"step {self.step:,} of {self.max_steps:,} ({100 * self.share():.0f} %)"
+        return f"step {self.step:,} of {self.max_steps:,} ({percent(self.share())})"
 
 
 def alike_in_a_row(events: Sequence[Event]) -> Iterator[tuple[type[Event], list[Event]]]:

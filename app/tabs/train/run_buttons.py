@@ -33,7 +33,7 @@ PAUSE_HELP, RESUME_HELP = "Hold the run between two steps", "Go on with the run"
 STOP = {  # text, picture, tool tip
     RunState.STOPPING: ("Stopping…", "stop", "The run was asked to stop: it saves what it has first"),
     RunState.OVERDUE: (
-        "Cl&ose now…",
+        "Close no&w…",
         "close",
         "The run does not stop: close the program, and lose nothing that is saved",
     ),

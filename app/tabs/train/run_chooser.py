@@ -11,6 +11,7 @@ from app.widgets.label import Label
 from app.widgets.run_list import RunList
 from app.widgets.theme import SMALL, TINY, set_role
 from core.runs.catalog import RunSummary
+from core.wording import counted
 
 RESUME_HELP = "Go on with this run from its last checkpoint"
 
@@ -84,7 +85,7 @@ class RunChooser(QWidget):
         if run.last_step is None:
             return "This run has no checkpoint to go on from"
         if run.step >= run.max_steps:
-            return f"This run has taken all of its {run.max_steps:,} steps"
+            return f"This run has taken all of its {counted(run.max_steps, 'step')}"
         return ""
 
     @Slot(int)

@@ -61,7 +61,7 @@ class RunHead(QWidget):
         self.title.setAccessibleName("Run")
         set_role(self.title, "subtitle")
         self.chat_button = named_button(
-            "Chat &with this model",
+            "Chat with th&is model",
             "chatButton",
             "chat",
             "Open the best checkpoint of this run in the Chat tab",

@@ -4,11 +4,12 @@ from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QPlainTextEdit, QVBoxLayout, QWidget
 
 from app.tabs.train.token_chips import TokenChips
-from app.tabs.train.token_text import count, visible
+from app.tabs.train.token_text import visible
 from app.widgets.controls import scrolled
 from app.widgets.label import Label
 from app.widgets.theme import HUGE, SMALL, set_role
 from core.tasks.examine_tokenizer import TokenizerCard
+from core.wording import counted
 
 SENTENCE = "The quick brown fox jumps over the lazy dog."
 MOST_CHARACTERS = 2_000  # more would be a document
@@ -67,11 +68,11 @@ class SentencePanel(QWidget):
         text = whole[:MOST_CHARACTERS]
         pieces = self._card.split(text)
         self.chips.show_pieces(pieces)
-        said = [count(len(pieces), "token"), count(len(text), "character")]
+        said = [counted(len(pieces), "token"), counted(len(text), "character")]
         if pieces:
             said.append(f"{len(text.encode('utf-8', 'surrogatepass')) / len(pieces):.2f} bytes per token")
         if missing := dict.fromkeys(visible(piece.text) for piece in pieces if not piece.known):
             said.append(f"not in the vocabulary: {' '.join(missing)}")
         if len(whole) > len(text):
-            said.append(f"only the first {MOST_CHARACTERS:,} characters are shown")
+            said.append(f"only the first {counted(MOST_CHARACTERS, 'character')} are shown")
         self.summary.setText(" · ".join(said))

@@ -58,6 +58,8 @@ class TrainTab(QWidget):
         tokenizer_requested: The `RunConfig` whose tokenizer should be looked at.
     """
 
+    title, icon_name, help_page = "Train", "train", "train"
+
     start_requested = Signal(str, object)
     pause_requested = Signal()
     go_on_requested = Signal()
@@ -83,6 +85,14 @@ class TrainTab(QWidget):
         self._lay_out()
         self._connect()
         self._show_what_is_possible()
+
+    @property
+    def busy(self) -> bool:
+        """True while a run trains."""
+        return self._state.is_active
+
+    def first_focus(self) -> QWidget:
+        return self.buttons.pause_button if self._state.is_active else self.form.preset_box
 
     # What the controller shows
 

@@ -16,13 +16,14 @@ from PySide6.QtWidgets import (
 
 from app.tabs.train.progress import Progress
 from app.tabs.train.sentence_panel import SentencePanel
-from app.tabs.train.token_text import KINDS, UNKNOWN, percentage
+from app.tabs.train.token_text import KINDS, UNKNOWN
 from app.tabs.train.vocabulary_panel import VocabularyPanel
 from app.widgets.controls import named_button
 from app.widgets.label import Label
 from app.widgets.theme import HUGE, LARGE, MEDIUM, SMALL, set_role
 from core.events import DatasetBuilt, Event, Notice
 from core.tasks.examine_tokenizer import TokenizerCard, TokenizerFacts
+from core.wording import noun_for, number, percent
 
 FIRST_SIZE_PX = (820, 680)
 FACTS = {
@@ -168,10 +169,14 @@ class TokenizerWindow(QDialog):
         unknown = UNKNOWN.get(facts.kind, "characters")
         for key, value, caption in (
             ("kind", KINDS[facts.kind], "kind of tokenizer"),
-            ("vocabulary", f"{facts.vocab_size:,}", "tokens in the vocabulary"),
+            (
+                "vocabulary",
+                number(facts.vocab_size),
+                f"{noun_for(facts.vocab_size, 'token')} in the vocabulary",
+            ),
             ("compression", f"{facts.bytes_per_token:.2f}", "bytes per token"),
-            ("unknown", percentage(facts.unknown_share), f"unknown {unknown}"),
-            ("training", f"{facts.train_tokens:,}", "tokens to train on"),
+            ("unknown", percent(facts.unknown_share, 2), f"unknown {unknown}"),
+            ("training", number(facts.train_tokens), f"{noun_for(facts.train_tokens, 'token')} to train on"),
         ):
             self.facts[key].setText(value)
             self.findChild(Label, f"{key}Caption").setText(caption)

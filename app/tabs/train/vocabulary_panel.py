@@ -11,11 +11,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.tabs.train.token_text import count
 from app.tabs.train.vocabulary_table import ID, TOKEN, VocabularyTable
 from app.widgets.label import Label
 from app.widgets.theme import MEDIUM, SMALL, set_role
 from core.tasks.examine_tokenizer import TokenizerCard
+from core.wording import counted, number
 
 ROW_HEIGHT_PX = 28
 WIDTHS_PX = (90, 300, 90, 130)
@@ -87,5 +87,5 @@ class VocabularyPanel(QWidget):
     @Slot()
     def _filter(self) -> None:
         self.table.filter(self.filter.text())
-        shown, total = self.table.rowCount(), count(self._total, "token")
-        self.matches.setText(f"{shown:,} of {total}" if shown < self._total else total)
+        shown, total = self.table.rowCount(), counted(self._total, "token")
+        self.matches.setText(f"{number(shown)} of {total}" if shown < self._total else total)

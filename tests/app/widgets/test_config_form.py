@@ -56,6 +56,13 @@ def test_what_is_shown_is_read_back(qtbot, config):
     assert form.value() == config
 
 
+def test_a_unit_that_the_title_has_said_is_not_said_again(training):
+    shown = [label.text() for label in training.findChildren(QLabel)]
+    assert "Steps" in shown
+    assert editor(training, "max_steps").accessibleName() == "Steps"
+    assert editor(training, "warmup_steps").accessibleName() == "Warm-up (steps)"
+
+
 def test_every_setting_has_an_editor_with_name_help_label_and_unit(training):
     for setting in describe(TrainingConfig):
         field = editor(training, setting.name)

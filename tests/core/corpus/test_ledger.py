@@ -55,6 +55,53 @@ def test_the_same_text_from_other_bytes_is_a_duplicate(library, add):
     assert add("/windows.txt", "sheep \r\nand goats").state == "duplicate"
 
 
+PHOTOGRAPH = b"\xff\xd8\xff a meadow"
+
+
+@pytest.fixture
+def photograph(library, read):
+    """Import a file of those bytes, in which OCR found this text."""
+
+    def record(path, text="", file=PHOTOGRAPH):
+        return library.record(path, read(text, kind="image", file=file), len(file))
+
+    return record
+
+
+def test_two_equal_photographs_without_text_are_duplicates(library, photograph):
+    first = photograph("/a.jpg")
+    assert (first.state, first.reason) == ("warning", "There is no text in it.")
+    assert photograph("/b.jpg").reason.startswith("It repeats a.jpg")
+    assert photograph("/c.jpg", file=PHOTOGRAPH + b" at dusk").state == "warning"
+
+
+def test_a_photograph_that_is_removed_leaves_its_copy_as_the_document(library, photograph):
+    first = photograph("/a.jpg")
+    photograph("/b.jpg")
+    library.remove([first.document_id])
+    assert [(row.name, row.state) for row in library.rows()] == [("b.jpg", "warning")]
+    library.restore([first.document_id])
+    assert [row.state for row in library.rows()] == ["duplicate", "warning"]
+
+
+def test_a_photograph_that_came_anew_meanwhile_is_repeated_by_the_one_that_comes_back(library, photograph):
+    first = photograph("/a.jpg")
+    photograph("/other.jpg", file=PHOTOGRAPH + b" at dusk")
+    library.remove([first.document_id])
+    photograph("/b.jpg")
+    library.restore([first.document_id])
+    assert [row.state for row in library.rows()] == ["duplicate", "warning", "warning"]
+    assert library.row(first.document_id).reason.startswith("It repeats b.jpg")
+
+
+def test_text_that_is_read_from_equal_bytes_later_is_not_lost(library, photograph):
+    photograph("/a.jpg")
+    later = photograph("/b.jpg", "sheep")
+    assert later.state == "done"
+    assert library.text(later.document_id) == "sheep"
+    assert photograph("/a.jpg", "sheep").reason.startswith("It repeats b.jpg")
+
+
 def test_a_file_that_became_a_copy_loses_its_text(library, add):
     add("/a.txt", "sheep")
     second = add("/b.txt", "goats")

@@ -69,7 +69,7 @@ def test_a_warning_is_kept_as_the_reason(library, add):
     assert (added.state, added.reason) == ("warning", "Page 2 is lost. Page 3 too.")
 
 
-def test_a_file_without_text_is_a_warning_and_no_ones_duplicate(library, add):
+def test_an_empty_file_is_a_warning_and_no_ones_duplicate(library, add):
     assert add("/a/__init__.py", "").reason == "There is no text in it."
     assert add("/b/__init__.py", "").state == "warning"
     assert library.totals().documents == 0

@@ -3,7 +3,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from core.corpus import search_index
-from core.corpus.search import highlight_spans, snippet_of
+from core.corpus.search import excerpt_of, highlight_spans, snippet_of
 
 SIGNS = st.text(st.sampled_from("ab \"'*()-+:^{}é羊\x00\n.AND OR NEAR"), max_size=30)
 
@@ -137,6 +137,20 @@ def test_a_snippet_of_a_long_text_is_cut_between_words():
     assert " sheep " in snippet
     assert snippet.endswith("grass…")
     assert len(snippet) < 220
+
+
+@pytest.mark.parametrize(
+    ("text", "query", "excerpt"),
+    [
+        ("The sheep are content.", "the", "The sheep are content."),
+        ("Sheep graze on the wide meadow.", "wide", "…the wide meadow."),
+        ("Unverhältnismäßigkeiten vermeiden", "vermeiden", "…vermeiden"),
+        ("羊は広い牧場で草を食べています、とても静かに", "静か", "…静かに"),
+        ("no hit at all", "sheep", "no hit at all"),
+    ],
+)
+def test_an_excerpt_begins_with_the_word_that_was_found(text, query, excerpt):
+    assert excerpt_of(text, highlight_spans(text, query)) == excerpt
 
 
 @pytest.mark.parametrize("characters", search_index.SNIPPET_CHARACTERS[:2])

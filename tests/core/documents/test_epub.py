@@ -1,6 +1,6 @@
 import pytest
 
-from core.errors import EncryptedDocumentError, UnreadableDocumentError
+from core.errors import UnreadableDocumentError, UnsupportedDocumentError
 
 ENCRYPTION = "<encryption><EncryptedData><CipherData><CipherReference URI='{}'/></CipherData></EncryptedData></encryption>"
 
@@ -13,7 +13,7 @@ def test_chapters_come_in_the_order_of_reading(read, book):
 
 def test_a_locked_book_is_told_so(read, book):
     locked = {"META-INF/encryption.xml": ENCRYPTION.format("OEBPS/text/c0.xhtml")}
-    with pytest.raises(EncryptedDocumentError):
+    with pytest.raises(UnsupportedDocumentError, match="copy protection"):
         read("book.epub", book("<p>x</p>", **locked))
 
 

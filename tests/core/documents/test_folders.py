@@ -19,10 +19,16 @@ def test_folders_are_searched_to_the_bottom_in_order_of_names(tmp_path):
     assert names(tmp_path) == ["x.txt", "1.txt", "2.txt", "c.txt"]
 
 
+def test_numbers_in_names_count_as_numbers(tmp_path):
+    for name in ("page 10.txt", "page 2.txt", "Page 1.txt"):
+        (tmp_path / name).touch()
+    assert names(tmp_path) == ["Page 1.txt", "page 2.txt", "page 10.txt"]
+
+
 def test_a_file_comes_with_its_size(tmp_path):
     (tmp_path / "a.txt").write_text("hello")
     (file,) = find_files([tmp_path])
-    assert (file.source, file.bytes, file.state) == (Source(tmp_path / "a.txt"), 5, "")
+    assert (file.source, file.bytes, file.state) == (Source(tmp_path / "a.txt"), 5, None)
 
 
 def test_hidden_files_are_skipped_unless_they_are_named(tmp_path):
@@ -43,7 +49,7 @@ def test_a_loop_of_links_ends(tmp_path):
 def test_a_link_to_itself_is_a_file_that_cannot_be_opened(tmp_path):
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
     (file,) = find_files([tmp_path])
-    assert (file.state, file.problem.split(":")[0]) == ("failed", "loop could not be opened")
+    assert (file.state, file.problem.split(":")[0]) == ("failed", "It could not be opened")
 
 
 def test_a_pipe_is_listed_and_not_opened(tmp_path):

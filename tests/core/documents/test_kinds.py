@@ -1,7 +1,13 @@
+import sys
+from types import SimpleNamespace
+
 import pytest
 
-from core.documents.kinds import KINDS, SUFFIXES, kind_of_name
-from core.documents.source_code import is_script, is_source_code
+from core.config.corpus import ImportConfig
+from core.documents import detection
+from core.documents.document import Content
+from core.documents.kinds import KINDS, Kind, _function, kind_named, kind_of_name
+from core.documents.source_code import is_source_code, names_interpreter
 
 
 @pytest.mark.parametrize(
@@ -61,8 +67,39 @@ def test_other_names_are_no_source_code(name):
     assert kind_of_name(name) != "code"
 
 
-def test_every_kind_has_a_title():
-    assert set(SUFFIXES) | {"code", "conversation"} == set(KINDS)
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+def test_every_function_that_a_kind_names_exists(kind):
+    named = (kind.reader, kind.signature, kind.text_signature, kind.page_reader, kind.field_reader)
+    assert all(callable(_function(name)) for name in named if name)
+
+
+def test_no_suffix_promises_two_kinds():
+    suffixes = [suffix for kind in KINDS for suffix in kind.suffixes.split()]
+    assert len(set(suffixes)) == len(suffixes)
+
+
+def test_a_kind_that_is_not_known_has_its_name_and_no_traits():
+    unknown = kind_named("hologram")
+    assert (unknown.title, unknown.has_pages, unknown.has_fields, unknown.is_prose) == (
+        "hologram",
+        False,
+        False,
+        True,
+    )
+
+
+def test_a_new_reader_is_a_line_in_the_table(monkeypatch, tmp_path):
+    """What one would write for a kind that there is no reader for yet."""
+    reader = SimpleNamespace(
+        is_hologram=lambda sample: sample.head.startswith(b"HOLO"),
+        read_hologram=lambda path, _config, _ends_at: Content(path.read_bytes()[4:].decode()),
+    )
+    monkeypatch.setitem(sys.modules, "core.documents.hologram", reader)
+    hologram = Kind("hologram", "Hologram", ".holo", "hologram:read_hologram", "hologram:is_hologram")
+    monkeypatch.setattr(detection, "KINDS", (hologram, *KINDS))
+    (tmp_path / "letter.txt").write_bytes(b"HOLOhello")
+    kind = detection.kind_of_content(tmp_path / "letter.txt", "letter.txt", ImportConfig())
+    assert kind.read(tmp_path / "letter.txt", ImportConfig(), 0).text == "hello"
 
 
 def test_every_language_that_pygments_knows_by_a_suffix_is_known():
@@ -74,5 +111,5 @@ def test_every_language_that_pygments_knows_by_a_suffix_is_known():
 
 
 def test_a_script_names_its_interpreter():
-    assert is_script("#!/bin/sh\necho hello\n")
-    assert not is_script("#! not a path\n/bin/sh\n")
+    assert names_interpreter("#!/bin/sh\necho hello\n")
+    assert not names_interpreter("#! not a path\n/bin/sh\n")

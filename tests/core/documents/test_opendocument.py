@@ -1,6 +1,6 @@
 import pytest
 
-from core.errors import EncryptedDocumentError, UnreadableDocumentError, UnsupportedDocumentError
+from core.errors import SealedDocumentError, UnreadableDocumentError, UnsupportedDocumentError
 
 TEXT = "application/vnd.oasis.opendocument.text"
 
@@ -38,7 +38,7 @@ def test_a_million_spaces_are_not_believed(read, open_document):
 def test_a_locked_document_is_told_so(read, packed):
     manifest = "<manifest:manifest xmlns:manifest='m'><manifest:encryption-data/></manifest:manifest>"
     parts = {"mimetype": TEXT, "META-INF/manifest.xml": manifest, "content.xml": b"\x01\x02"}
-    with pytest.raises(EncryptedDocumentError):
+    with pytest.raises(SealedDocumentError):
         read("letter.odt", packed(parts))
 
 

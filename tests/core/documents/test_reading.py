@@ -9,7 +9,12 @@ import pytest
 from core.config.corpus import ImportConfig
 from core.documents.document import Member, PageText, Source, name_numbers
 from core.documents.reading import read_source, recognize_page
-from core.errors import EncryptedDocumentError, UnreadableDocumentError, UnsupportedDocumentError
+from core.errors import (
+    EncryptedDocumentError,
+    SealedDocumentError,
+    UnreadableDocumentError,
+    UnsupportedDocumentError,
+)
 
 OLD_OFFICE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600)
 
@@ -141,9 +146,12 @@ def test_text_that_begins_like_a_binary_is_still_text(read, text):
     assert read("notes.txt", text).text == text
 
 
-def test_an_office_document_with_a_password_is_locked(read):
-    with pytest.raises(EncryptedDocumentError):
+def test_an_office_document_with_a_password_asks_for_none_that_could_not_be_used(read):
+    with pytest.raises(SealedDocumentError) as caught:
         read("letter.docx", OLD_OFFICE + "EncryptedPackage".encode("utf-16-le"))
+    assert not isinstance(caught.value, EncryptedDocumentError)
+    assert "save a copy without a password" in caught.value.message
+    assert "Protect Document" in caught.value.remedy
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@ import time
 import pytest
 
 from core.documents import web_page
-from core.documents.web_page import NO_ARTICLE, is_web_page, read_web_page, visible_text
+from core.documents.web_page import NO_ARTICLE, content_of_page, is_web_page, visible_text
 
 PROSE = "Sheep graze on the hills all summer long, and nobody counts them. " * 6
 NAVIGATION = '<nav><ul><li><a href="/">Home</a></li><li><a href="/b">Shop</a></li></ul></nav>'
@@ -93,7 +93,7 @@ def test_a_page_of_many_lines_is_read_in_time(monkeypatch):
     monkeypatch.setattr(web_page, "MOST_ARTICLE_CHARACTERS", 1000)
     lines = "".join(f"<p>{number} sheep stand {'on the hill ' * 5}</p>" for number in range(60_000))
     started = time.monotonic()
-    content = read_web_page(f"<html><body><nav>Home</nav><main>{lines}</main></body></html>".encode())
+    content = content_of_page(f"<html><body><nav>Home</nav><main>{lines}</main></body></html>".encode())
     assert content.note == web_page.MAIN_PART
     assert time.monotonic() - started < 10, (
         "it takes a second; looking for every line everywhere takes a minute"

@@ -60,19 +60,17 @@ def test_there_is_a_seed_of_every_kind():
     }
 
 
-def test_states_and_reasons_are_counted_without_the_files_names(ends, tmp_path):
-    ends(lambda path: [imported(path, reason=f"{path.name} could not be read: it is damaged.")])
+def test_states_and_reasons_are_counted(ends, tmp_path):
+    ends(lambda path: [imported(path, reason="It is damaged.")])
     (report,) = fuzz(tmp_path)
     assert report.files == 100
     assert report.states == (("failed", 100),)
-    assert report.reasons == (("could not be read: it is damaged.", 100),)
+    assert report.reasons == (("It is damaged.", 100),)
     assert not report.broken
 
 
 def test_a_file_that_broke_its_reader_is_kept(ends, tmp_path):
-    ends(
-        lambda path: [imported(path, reason=f"{path.name} could not be read: its reader crashed (SIGSEGV).")]
-    )
+    ends(lambda path: [imported(path, reason="Its reader crashed (SIGSEGV).")])
     (report,) = fuzz(tmp_path)
     assert len(report.broken) == 100
     assert all(Path(kept).parent == tmp_path / "kept" and Path(kept).is_file() for kept in report.broken)

@@ -448,7 +448,7 @@ def test_a_password_opens_what_was_locked_and_is_kept_nowhere(run, folder, works
     writer.write(folder / "locked.pdf")
     assert states(run(folder)) == {"locked.pdf": "encrypted"}
     (wrong,) = [event for event in run(folder, password="hill") if isinstance(event, FileImported)]
-    assert "the password does not open it" in wrong.reason
+    assert wrong.reason == "The password does not open it."
     assert states(run(folder, password="meadow-secret")) == {"locked.pdf": "encrypted"}
     assert states(run(folder, password="meadow")) == {"locked.pdf": "done"}
     kept = b"".join(path.read_bytes() for path in workspace.root.glob("library.sqlite*"))

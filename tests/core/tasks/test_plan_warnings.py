@@ -5,9 +5,12 @@ import pytest
 from core.config.corpus import CorpusConfig
 from core.config.presets import PRESETS, preset_run
 from core.config.toml import with_settings
+from core.control import StopToken
 from core.corpus.library import CorpusTotals
+from core.events import DatasetBuilt, Notice
 from core.tasks.plan_warnings import plan_warnings
 from core.tasks.run_estimate import estimate_run
+from core.tasks.train_model import train_model
 
 SAMPLE = CorpusTotals(documents=8, characters=1_600_000, bytes=1_610_000)
 OWN = CorpusTotals(documents=10, characters=90_000, bytes=90_000)  # a few pages of somebody's notes
@@ -60,7 +63,7 @@ def test_a_text_that_is_read_too_often_is_said_with_fewer_steps():
     run = with_settings(preset_run("tiny"), {"training.max_steps": 50_000})
     [warning] = plan_warnings(run, OWN)
     assert warning.message == (
-        "The run reads the text ≈ 470 times. From 40 times on it learns nothing more from it."
+        "The run reads the text ≈ 470 times. Beyond 40 epochs the model learns nothing more from it."
     )
     assert warning.proposal.title == "Take 4,200 steps"
     assert warning.proposal.run == with_settings(run, {"training.max_steps": 4200})
@@ -106,3 +109,13 @@ def test_what_is_proposed_leads_to_a_run_without_a_warning(name, characters):
         run = proposals[0].run
     assert not proposals
     assert estimate_run(run, totals).steps >= 1
+
+
+def test_a_run_that_is_started_without_a_window_says_it_too(filled, tiny):
+    notices, stop = [], StopToken()
+    for event in train_model(filled, "run", tiny({"training.max_steps": 100_000}), stop):
+        if isinstance(event, Notice):
+            notices.append(event)
+        if isinstance(event, DatasetBuilt):
+            stop.set()
+    assert [notice.is_detail for notice in notices if "Beyond 40 epochs" in notice.text] == [True]

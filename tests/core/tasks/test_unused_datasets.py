@@ -74,7 +74,7 @@ def test_what_no_run_names_is_moved_aside_and_told(workspace, dataset):
 def test_several_are_told_in_one_sentence(workspace, dataset):
     make_dataset(workspace, "fedcba9876543210")
     assert str(remove_unused(workspace, NOW)).startswith(
-        f"Removed the data sets {OLD}, fedcba9876543210 (3.0 MB): no run uses them, and they were"
+        f"Removed the data sets {OLD} and fedcba9876543210 (3.0 MB): no run uses them, and they were"
     )
 
 

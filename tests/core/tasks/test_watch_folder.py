@@ -15,7 +15,7 @@ from core.corpus.reading import Digested
 from core.documents.document import Document, Source
 from core.documents.folders import ledger_path
 from core.errors import MissingPathError
-from core.events import FilesChanged
+from core.events import FilesChanged, FilesMissing
 from core.runs.folder import Workspace
 from core.tasks import watch_folder as module
 from core.tasks.import_files import OWN_FILES_LEFT_OUT
@@ -47,6 +47,7 @@ def watching(workspace, folder, stop, monkeypatch):
     monkeypatch.setattr(module, "POLL_MS", 50)
     monkeypatch.setattr(module, "QUIET_SECONDS", 0.1)
     monkeypatch.setattr(module, "RESCAN_SECONDS", 0.3)
+    monkeypatch.setattr(module, "MISSING_SECONDS", 0.3)
     (folder / "a.txt").write_text("baa", encoding="utf-8")
     stream = watch_folder(workspace, folder, stop)
     yield stream
@@ -178,6 +179,52 @@ def test_a_folder_that_must_not_be_entered_any_more_has_no_files_there(tmp_path,
 
     monkeypatch.setattr(Path, "stat", refuse)
     assert module.files_there(FilesChanged((str(tmp_path / "a.txt"),))) == []
+
+
+def know(workspace, file):
+    """Let the library have a file as it is now."""
+    status = file.stat()
+    text = file.read_text(encoding="utf-8")
+    digested = Digested(Document(str(file), "text", sha256=text, text=text), digest_text(text))
+    with Library(workspace.library) as library:
+        library.record(str(file), digested, status.st_size, modified_ns=status.st_mtime_ns)
+
+
+def test_a_file_of_the_library_that_is_deleted_is_reported(workspace, folder, watching):
+    know(workspace, folder / "a.txt")
+    (folder / "b.txt").write_text("sheep", encoding="utf-8")
+    assert names(next(watching)) == ["b.txt"]
+    (folder / "a.txt").unlink()
+    (folder / "b.txt").unlink()  # which the library does not have
+    assert next(watching) == FilesMissing((str(folder / "a.txt"),))
+
+
+def test_what_was_deleted_while_nobody_watched_is_reported(workspace, folder, watching):
+    gone = folder / "gone.txt"
+    gone.write_text("sheep", encoding="utf-8")
+    know(workspace, gone)
+    gone.unlink()
+    assert names(next(watching)) == ["a.txt"], "new files first: one of them may have been moved"
+    assert next(watching) == FilesMissing((str(gone),))
+
+
+def test_a_whole_folder_that_is_deleted_brings_all_its_files(workspace, folder, watching):
+    next(watching)
+    (folder / "in").mkdir()
+    (folder / "in" / "b.txt").write_text("sheep", encoding="utf-8")
+    next(watching)
+    know(workspace, folder / "in" / "b.txt")
+    shutil.rmtree(folder / "in")
+    assert next(watching) == FilesMissing((str(folder / "in" / "b.txt"),))
+
+
+def test_a_file_that_is_written_anew_under_its_name_is_not_missing(workspace, folder, watching):
+    know(workspace, folder / "a.txt")
+    (folder / "b.txt").write_text("sheep", encoding="utf-8")
+    next(watching)
+    (folder / "a.txt").unlink()
+    (folder / "a.txt").write_text("baa baa", encoding="utf-8")
+    assert names(next(watching)) == ["a.txt"]
 
 
 def test_a_stop_ends_it(stop, watching):

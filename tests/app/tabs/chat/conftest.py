@@ -1,10 +1,16 @@
 """Fake models and replies: a word at a time, as the test lets them."""
 
+import os
 import threading
 from dataclasses import dataclass, field
 
 import pytest
+from PySide6.QtCore import QCoreApplication, QEvent
 
+from app.jobs.job_queue import JobQueues
+from app.model_slot import ModelSlot
+from app.tabs.chat.controller import ChatController
+from app.tabs.chat.tab import ChatTab
 from core.config.run import RunConfig
 from core.config.sampling import SamplingConfig
 from core.config.toml import run_to_toml
@@ -91,11 +97,60 @@ def models():
 
 @pytest.fixture
 def workspace(tmp_path):
-    """A workspace with the run "first", whose checkpoints stand at steps 200 and 500."""
+    """A workspace with the run "first", whose checkpoints stand at steps 200 and 500, and the older run "second"."""
     made = Workspace(tmp_path)
     made.prepare()
-    folder = made.run("first")
-    for step in (200, 500):
-        folder.checkpoint(step).mkdir(parents=True)
-    folder.config.write_text(run_to_toml(RunConfig()), encoding="utf-8")
+    for changed, name in enumerate(("second", "first")):
+        folder = made.run(name)
+        for step in (200, 500):
+            folder.checkpoint(step).mkdir(parents=True)
+        folder.config.write_text(run_to_toml(RunConfig()), encoding="utf-8")
+        for path in (folder.config, folder.checkpoints):
+            os.utime(path, (changed, changed))
     return made
+
+
+@pytest.fixture
+def queues(qtbot):
+    queues = JobQueues()
+    yield queues
+    queues.stop_all()
+    qtbot.waitUntil(queues.at_rest)
+
+
+@pytest.fixture
+def tab(qtbot, queues):
+    """Lives until the last job has told it of its end, which `qtbot.addWidget` would not wait for."""
+    tab = ChatTab()
+    tab.resize(1280, 800)
+    tab.show()
+    yield tab
+    queues.close_down()
+    qtbot.waitUntil(queues.at_rest)
+    tab.close()
+    tab.deleteLater()
+    QCoreApplication.sendPostedEvents(tab, QEvent.Type.DeferredDelete)
+
+
+@pytest.fixture
+def slot(tab, workspace, queues, models):
+    return ModelSlot(workspace, queues, tab, open=models.open)
+
+
+@pytest.fixture
+def controller(tab, slot, workspace, queues, models, qtbot):
+    fakes = {"reply": models.reply, "complete": models.complete}
+    controller = ChatController(tab, slot, workspace, queues, tab, **fakes)
+    controller.refresh()
+    qtbot.waitUntil(queues.at_rest)
+    yield controller
+    controller.stop()
+    qtbot.waitUntil(lambda: not controller.active)
+
+
+@pytest.fixture
+def opened(controller, qtbot):
+    """A controller whose model is open."""
+    controller.open("first", "")
+    qtbot.waitUntil(lambda: controller.slot.model is not None)
+    return controller

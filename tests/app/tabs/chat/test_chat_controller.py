@@ -1,73 +1,18 @@
 """From a prompt to a streamed reply: tab, controller and a fake model together."""
 
 import pytest
-from PySide6.QtCore import QCoreApplication, QEvent, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QAbstractButton, QComboBox, QWidget
 
-from app.jobs.job_queue import JobQueues
+from app.model_slot import ModelSlot
 from app.tabs.chat.controller import ChatController
-from app.tabs.chat.tab import ChatTab
 from core.config.sampling import SamplingConfig
 from core.events import ContextMoved, Notice
 from core.runs.folder import Workspace
+from tests.app.tabs.chat.gestures import choose, shown, type_and_send
 
 LEFT = Qt.MouseButton.LeftButton
 CTRL = Qt.KeyboardModifier.ControlModifier
-
-
-@pytest.fixture
-def queues(qtbot):
-    queues = JobQueues()
-    yield queues
-    queues.stop_all()
-    qtbot.waitUntil(queues.at_rest)
-
-
-@pytest.fixture
-def tab(qtbot, queues):
-    """Lives until the last job has told it of its end, which `qtbot.addWidget` would not wait for."""
-    tab = ChatTab()
-    tab.resize(1280, 800)
-    tab.show()
-    yield tab
-    queues.close_down()
-    qtbot.waitUntil(queues.at_rest)
-    tab.close()
-    tab.deleteLater()
-    QCoreApplication.sendPostedEvents(tab, QEvent.Type.DeferredDelete)
-
-
-@pytest.fixture
-def controller(tab, workspace, queues, models, qtbot):
-    fakes = {"open": models.open, "reply": models.reply, "complete": models.complete}
-    controller = ChatController(tab, workspace, queues, tab, **fakes)
-    controller.refresh()
-    qtbot.waitUntil(queues.at_rest)
-    yield controller
-    controller.stop()
-    qtbot.waitUntil(lambda: not controller.active)
-
-
-@pytest.fixture
-def opened(controller, qtbot):
-    """A controller whose model is open."""
-    controller.open("first", "")
-    qtbot.waitUntil(lambda: controller.slot.model is not None)
-    return controller
-
-
-def choose(box, row):
-    box.setCurrentIndex(row)
-    box.activated.emit(row)
-
-
-def type_and_send(tab, qtbot, text):
-    qtbot.keyClicks(tab.prompt, text)
-    qtbot.keyClick(tab.prompt, Qt.Key.Key_Return)
-
-
-def shown(tab):
-    return [line for line in tab.view.toPlainText().splitlines() if line]
 
 
 # Opening a model
@@ -76,7 +21,7 @@ def shown(tab):
 def test_without_a_run_the_tab_leads_to_training(tab, queues, tmp_path, qtbot):
     empty = Workspace(tmp_path / "empty")
     empty.prepare()
-    ChatController(tab, empty, queues, tab).refresh()
+    ChatController(tab, ModelSlot(empty, queues, tab), empty, queues, tab).refresh()
     qtbot.waitUntil(queues.at_rest)
     assert tab.no_runs.isVisible()
     with qtbot.waitSignal(tab.train_requested):
@@ -152,7 +97,7 @@ def test_what_there_is_to_say_of_a_model_stays_while_it_is_open(tab, controller,
 
 
 def test_opening_another_model_lets_go_of_the_first(opened, qtbot):
-    with qtbot.waitSignal(opened.slot.changed):
+    with qtbot.waitSignal(opened.slot.opening):
         opened.open("first", "")
     assert opened.slot.model is None
     qtbot.waitUntil(lambda: opened.slot.model is not None)

@@ -171,7 +171,7 @@ def test_the_strip_is_there_only_while_files_are_read(qtbot, tab, begin, click):
     controller.add([Path("/docs/a.txt")])
     assert tab.strip.isVisible()
     assert tab.documents.isVisible()
-    qtbot.waitUntil(lambda: tab.strip.label.text() == "0 of 1 files · 0 B of 100 B")
+    qtbot.waitUntil(lambda: tab.strip.label.text() == "0 of 1 file · 0 B of 100 B")
     click(tab.strip.cancel_button)
     qtbot.waitUntil(lambda: not tab.busy)
     assert not tab.strip.isVisible()

@@ -5,11 +5,12 @@ from dataclasses import replace
 import pytest
 from PySide6.QtCore import QItemSelectionModel, QPersistentModelIndex, Qt
 
-from app.tabs.corpus.columns import COLUMNS, NAME, NEAR, NOTE, QUEUED, READING, STATE, USE, file_size
+from app.tabs.corpus.columns import COLUMNS, NAME, NEAR, NOTE, STATE, USE, file_size
 from app.tabs.corpus.document_list import DocumentView
 from app.tabs.corpus.document_table import DocumentTable
 from app.tabs.corpus.row_actions import RowActions
 from app.tabs.corpus.rows import RowFilter
+from core.corpus.library import SearchHit
 from core.events import FileReading, FilesQueued, PageRecognizing, QueuedFile
 from tests.app.tabs.corpus.conftest import a_row, imported
 
@@ -175,7 +176,7 @@ def test_a_tick_is_a_wish_until_the_library_followed(qtbot, table):
     assert box.data(Qt.ItemDataRole.CheckStateRole) == Qt.CheckState.Unchecked
 
 
-@pytest.mark.parametrize("state", [QUEUED, READING, "duplicate", "failed", "unsupported"])
+@pytest.mark.parametrize("state", ["queued", "reading", "duplicate", "failed", "unsupported"])
 def test_a_file_without_text_has_no_tick(table, state):
     table.show_rows([a_row(state=state, characters=0)])
     assert table.index(0, USE).data(Qt.ItemDataRole.CheckStateRole) is None
@@ -202,6 +203,12 @@ def test_numbers_sort_as_numbers_and_clearing_gives_the_ledgers_order_back(three
     assert shown(three) == ["brook.md", "Olive.txt", "broken.pdf"]
     three.sort(-1)
     assert shown(three) == ["Olive.txt", "brook.md", "broken.pdf"]
+
+
+def test_numbers_in_names_sort_as_numbers(table):
+    table.show_rows([a_row(n, f"scan {n}.pdf") for n in (10, 4, 2)])
+    table.sort(NAME, ASCENDING)
+    assert shown(table) == ["scan 2.pdf", "scan 4.pdf", "scan 10.pdf"]
 
 
 def test_names_sort_in_any_case(three):
@@ -263,9 +270,21 @@ def test_a_row_that_fits_the_filter_no_more_leaves_soon(qtbot, three):
     assert shown(three) == []
 
 
-def test_snippets_stand_in_the_notes(three):
-    three.show_snippets({1: "lives by the brook"})
-    assert shown(three, NOTE)[0] == "lives by the brook"
+def test_a_note_shows_the_word_that_was_found_and_its_tip_more(three):
+    snippet = "A heron that nobody had seen since the spring lives by the brook"
+    three.show_hits({1: SearchHit(1, snippet, ((52, 54),))})
+    cell = three.index(0, NOTE)
+    assert cell.data() == "…lives by the brook"
+    assert cell.data(Qt.ItemDataRole.ToolTipRole) == snippet
+
+
+def test_the_word_that_was_found_has_room_in_a_narrow_note(three, view):
+    begin = 60
+    snippet = "grass " * 10 + "meadow" + " grass" * 10
+    three.show_hits({1: SearchHit(1, snippet, ((begin, begin + 6),))})
+    told = three.index(0, NOTE).data()
+    until_hit = told[: told.index("meadow") + len("meadow")]
+    assert view.fontMetrics().horizontalAdvance(until_hit) < COLUMNS[NOTE].width_px
 
 
 def test_removed_rows_come_back_to_their_places(three):

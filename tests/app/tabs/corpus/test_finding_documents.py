@@ -79,7 +79,7 @@ def test_filters_are_cleared_together(qtbot, five, click, shown):
     click(five.documents.chips.chip("failed"))
     assert five.documents.no_matches.isVisible()
     assert five.documents.no_matches.detail.text() == (
-        "3 filters are on: the name contains “bro”, the state is “Failed”, the kind is “Source code”."
+        "3 filters are on: the name contains “bro”, the state is “Failed” and the kind is “Source code”."
     )
     five.documents.no_matches.button.setFocus()
     click(five.documents.no_matches.button)
@@ -208,7 +208,7 @@ def test_a_chosen_kind_stays_chosen_when_its_last_file_is_gone(qtbot, chart):
 
 
 def test_assistive_tools_hear_the_shares(chart):
-    assert chart.accessibleDescription() == "Text 60%, Markdown 30%, Source code 10%, PDF 0%"
+    assert chart.accessibleDescription() == "Text 60 %, Markdown 30 %, Source code 10 %, PDF 0 %"
 
 
 def test_what_is_left_out_is_no_part_of_the_bars(tab):

@@ -75,7 +75,7 @@ def test_what_cleaning_drops_is_struck_out(qtbot, card, open_document):
     (mark,) = card.as_read.extraSelections()
     assert mark.format.fontStrikeOut()
     assert not mark.cursor.selectedText().strip()
-    assert card.difference.text() == "Cleaning: 1 part dropped."
+    assert card.difference.text() == "Cleaning removes 3 characters in 1 place."
 
 
 def test_a_text_that_cleaning_leaves_alone_says_so(card, open_document):

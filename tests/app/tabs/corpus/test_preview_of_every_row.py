@@ -8,10 +8,11 @@ from core.corpus.duplicates import digest_text
 from core.corpus.library import Library
 from core.corpus.reading import Digested
 from core.documents.document import Document
+from core.documents.kinds import KINDS
 from core.events import QueuedFile
-from core.tasks.reading_choices import KIND_TITLES
 from tests.app.tabs.corpus.conftest import a_row
 
+KIND_NAMES = [kind.name for kind in KINDS]
 TEXT = "Olive lives by the brook: {}."
 FAILURES = ("encrypted", "unsupported", "failed")
 
@@ -23,14 +24,14 @@ def keep(library, path, kind, text, **facts):
 
 def fill(library):
     """A row of every kind in every state that the library keeps."""
-    for kind in KIND_TITLES:
+    for kind in KIND_NAMES:
         keep(library, f"/{kind}/done", kind, TEXT.format(kind))
         keep(library, f"/{kind}/warning", kind, TEXT.format(f"{kind}, in part"), warnings=("In part.",))
         keep(library, f"/{kind}/without text", kind, "")
         keep(library, f"/{kind}/duplicate", kind, TEXT.format(kind))
         for state in FAILURES:
             library.record_failure(f"/{kind}/{state}", state, "This is why.", kind, 9)
-    library.record_cancelled([QueuedFile(f"/{kind}/cancelled", kind, 9) for kind in KIND_TITLES])
+    library.record_cancelled([QueuedFile(f"/{kind}/cancelled", kind, 9) for kind in KIND_NAMES])
 
 
 @pytest.fixture
@@ -39,7 +40,7 @@ def card(qtbot, tab, workspace, queues, settings, monkeypatch):
     with Library(workspace.library) as library:
         fill(library)
     CorpusController(tab, workspace, queues, settings, tab).begin()
-    qtbot.waitUntil(lambda: queues.at_rest() and tab.table.rowCount() == 8 * len(KIND_TITLES))
+    qtbot.waitUntil(lambda: queues.at_rest() and tab.table.rowCount() == 8 * len(KIND_NAMES))
     return tab.documents.preview
 
 

@@ -11,6 +11,10 @@ from PySide6.QtWidgets import QFileDialog, QPushButton
 from app.settings import WindowSettings
 from app.tabs.corpus.controller import CorpusController, ImportTasks
 from app.tabs.corpus.tool_row import short_path
+from core.corpus.duplicates import Digested, digest_text
+from core.corpus.library import Library
+from core.corpus.missing import MISSING
+from core.documents.document import Document
 from core.errors import MissingPathError
 from core.events import FilesChanged
 from core.tasks import watch_folder
@@ -40,6 +44,7 @@ def watching(tmp_path, monkeypatch):
     """A folder with one new file, watched by the real task with short waits."""
     monkeypatch.setattr(watch_folder, "POLL_MS", 50)
     monkeypatch.setattr(watch_folder, "QUIET_SECONDS", 0.1)
+    monkeypatch.setattr(watch_folder, "MISSING_SECONDS", 0.1)
     folder = tmp_path / "meadow"
     folder.mkdir()
     (folder / "new.txt").write_text("baa", encoding="utf-8")
@@ -83,6 +88,38 @@ def test_a_name_that_is_no_utf_8_is_read(qtbot, controller, watching, read):
     Path(os.fsdecode(os.fsencode(watching) + b"/caf\xe9.txt")).write_text("baa", encoding="utf-8")
     controller.watch.watch(watching)
     qtbot.waitUntil(lambda: read == [r"caf\xe9.txt"])
+
+
+@pytest.fixture
+def known(watching, workspace):
+    """A document in the library whose file lies in the watched folder."""
+    file = watching / "known.txt"
+    file.write_text("sheep", encoding="utf-8")
+    with Library(workspace.library) as library:
+        digested = Digested(Document(str(file), "text", sha256="x", text="sheep"), digest_text("sheep"))
+        library.record(str(file), digested, 5, modified_ns=file.stat().st_mtime_ns)
+    return file
+
+
+def note_of(tab, name):
+    notes = {row.name: row.reason for row in tab.table.rows_at(range(tab.table.rowCount()))}
+    return notes.get(name)
+
+
+def test_a_deleted_file_is_said_to_be_so_and_can_be_removed_and_brought_back(
+    qtbot, tab, controller, watching, known, read, click
+):
+    controller.library.begin()
+    qtbot.waitUntil(lambda: note_of(tab, "known.txt") == "")
+    controller.watch.watch(watching)
+    qtbot.waitUntil(lambda: read == ["new.txt"])
+    known.unlink()
+    qtbot.waitUntil(lambda: note_of(tab, "known.txt") == MISSING)
+    assert tab.banner.text().startswith("1 watched file was deleted.")
+    click(next(b for b in tab.banner.findChildren(QPushButton) if "Remove" in b.text()))
+    qtbot.waitUntil(lambda: note_of(tab, "known.txt") is None)
+    controller.library.undo_stack.undo()
+    qtbot.waitUntil(lambda: note_of(tab, "known.txt") == MISSING)
 
 
 def test_a_file_that_has_gone_again_is_left_out(tmp_path):

@@ -68,7 +68,7 @@ def test_stop_shows_that_it_was_asked(tab, qtbot, monkeypatch):
 def test_a_run_that_does_not_stop_offers_to_close_the_program(tab, qtbot):
     qtbot.mouseClick(tab.buttons.stop_button, LEFT)
     qtbot.waitUntil(tab.buttons.stop_button.isEnabled)
-    assert tab.buttons.stop_button.text() == "Cl&ose now…"
+    assert tab.buttons.stop_button.text() == "Close no&w…"
     assert tab.head.status.text().startswith("Stopping takes long")
     with qtbot.waitSignal(tab.leave_requested):
         qtbot.mouseClick(tab.buttons.stop_button, LEFT)

@@ -1,0 +1,56 @@
+"""How large a window may be and where it may stand: never beyond the part of its screen that is free for windows."""
+
+from PySide6.QtCore import QPoint, QRect, QSize, Qt
+from PySide6.QtWidgets import QMainWindow, QTabWidget, QWidget
+
+TITLE_BAR_PX = 32  # until the window manager has told how large its frame is
+FILLING = Qt.WindowState.WindowMaximized | Qt.WindowState.WindowFullScreen
+
+
+def available_geometry(window: QWidget) -> QRect:
+    """The window's screen without panels and docks, in device-independent pixels."""
+    return window.screen().availableGeometry()
+
+
+def room_for(window: QWidget) -> QRect:
+    """The part of the screen that the inside of the window's frame may take."""
+    frame, inside = window.frameGeometry(), window.geometry()
+    return available_geometry(window).adjusted(
+        inside.left() - frame.left(),
+        inside.top() - frame.top() or TITLE_BAR_PX,
+        inside.right() - frame.right(),
+        inside.bottom() - frame.bottom(),
+    )
+
+
+def bring_inside(window: QWidget) -> None:
+    """Make a window as much smaller, and move it as far, as it takes to stand on its screen whole."""
+    if not window.windowState() & FILLING:
+        window.setGeometry(fitted(window.geometry(), room_for(window)))
+
+
+def bounded(window: QWidget, size: QSize) -> QSize:
+    """`size`, where the screen of `window` has room for it."""
+    return size.boundedTo(room_for(window).size())
+
+
+def fitted(wanted: QRect, room: QRect) -> QRect:
+    """`wanted` where it lies inside `room`, else the nearest rectangle that does."""
+    size = wanted.size().boundedTo(room.size())
+    rightmost, lowest = room.right() - size.width() + 1, room.bottom() - size.height() + 1
+    corner = QPoint(
+        min(max(wanted.left(), room.left()), rightmost), min(max(wanted.top(), room.top()), lowest)
+    )
+    return QRect(corner, size)
+
+
+class BoundedTabs(QTabWidget):
+    """A window's tabs, which never ask for more than its screen has, whatever the pages in them would like."""
+
+    def __init__(self, window: QMainWindow) -> None:
+        super().__init__(window, objectName="tabs", documentMode=True)
+        self._window = window
+
+    def minimumSizeHint(self) -> QSize:
+        bars = self._window.menuBar().sizeHint().height() + self._window.statusBar().sizeHint().height()
+        return super().minimumSizeHint().boundedTo(room_for(self._window).size() - QSize(0, bars))

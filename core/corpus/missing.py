@@ -1,0 +1,69 @@
+"""Documents whose files were deleted: their text stays, and the row says so. What holds no text of its own goes."""
+
+import time
+from collections.abc import Sequence
+from json import dumps
+from os import sep
+from typing import NamedTuple
+
+from core.corpus.database import Database
+from core.corpus.ledger import EARLIER_TEXT
+from core.corpus.texts import HAS_TEXT, OUTDATED, copies_of, hand_on
+from core.document_state import DocumentState
+from core.documents.folders import NOT_THERE
+
+MISSING = f"{NOT_THERE} {EARLIER_TEXT}"
+AMONG = "IN (SELECT value FROM json_each(?))"
+
+
+class Missing(NamedTuple):
+    """What became of the rows of deleted files, by document number.
+
+    `kept` have the only copy of their text. `removed` had none, or gave it to a duplicate whose file is there.
+    """
+
+    kept: tuple[int, ...]
+    removed: tuple[int, ...]
+
+
+def paths_below(database: Database, folder: str) -> list[str]:
+    """The files below a folder that are not marked as missing or unreadable already."""
+    found = database.query(
+        "SELECT path FROM documents WHERE path > ? AND path < ? AND NOT removed"
+        f" AND NOT ({HAS_TEXT} AND modified_ns = {OUTDATED}) ORDER BY path",
+        (folder + sep, folder + chr(ord(sep) + 1)),
+    )
+    return [path for (path,) in found]
+
+
+def mark_missing(database: Database, paths: Sequence[str]) -> Missing:
+    chosen = dumps(list(paths))
+    with database.transaction():
+        found = database.query(
+            f"SELECT id, {HAS_TEXT} AND characters > 0 FROM documents WHERE path {AMONG} AND NOT removed"
+            " ORDER BY id",
+            (chosen,),
+        )
+        kept = [number for number, has_text in found if has_text and not _give_away(database, number, chosen)]
+        removed = [number for number, _ in found if number not in set(kept)]
+        database.query(
+            f"UPDATE documents SET state = '{DocumentState.WARNING}', reason = ?, modified_ns = {OUTDATED}"
+            f" WHERE id {AMONG}",
+            (MISSING, dumps(kept)),
+        )
+        database.query(
+            f"UPDATE documents SET removed = ? WHERE id {AMONG}", (int(time.time()), dumps(removed))
+        )
+    return Missing(tuple(kept), tuple(removed))
+
+
+def _give_away(database: Database, document_id: int, missing_paths: str) -> bool:
+    """Let a duplicate whose file is there become the document: a file that was moved is such a pair."""
+    heirs = database.query(
+        f"SELECT id FROM documents WHERE repeats = ? AND NOT removed AND path NOT {AMONG}"
+        " ORDER BY import_id, path LIMIT 1",
+        (document_id, missing_paths),
+    )
+    if heirs:
+        hand_on(database, document_id, heirs[0][0], copies_of(database, document_id))
+    return bool(heirs)

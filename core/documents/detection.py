@@ -1,0 +1,35 @@
+"""Which kind a file is of: by what it holds first, by its name second."""
+
+from pathlib import Path
+
+from core.config.corpus import ImportConfig
+from core.documents.file_sample import FileSample
+from core.documents.kinds import KINDS, Kind, kind_named, kind_of_name
+from core.documents.signatures import refuse_binary, refuse_old_office
+from core.errors import UnreadableDocumentError
+
+
+def kind_of_content(path: Path, name: str, config: ImportConfig) -> Kind:
+    """The kind of a file.
+
+    Args:
+        path: Where it can be opened.
+        name: Its name, which says more where it is extracted from an archive.
+
+    Raises:
+        UnsupportedDocumentError: There is no reader for it.
+        UnreadableDocumentError: It is damaged, or not what its name says.
+    """
+    promised = kind_named(kind_of_name(name))
+    sample = FileSample(path, promised.name, config)
+    for kind in KINDS:
+        if kind.matches(sample):
+            return kind
+    refuse_old_office(path, sample.head)
+    if promised.signature:  # damaged, or an error page that was saved in its place
+        reason = "its content is not what its name says" if sample.head else "it is empty"
+        raise UnreadableDocumentError(path, reason)
+    refuse_binary(path, sample.head)
+    if promised.name:
+        return promised
+    return next((kind for kind in KINDS if kind.matches_text(sample)), kind_named("text"))

@@ -1,0 +1,64 @@
+"""The beginning of a file, as the signatures of kinds look at it."""
+
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+from zipfile import is_zipfile
+
+from core.config.corpus import ImportConfig
+from core.documents.plain_text import decode_text
+from core.documents.zip_file import package, part
+from core.errors import UnreadableDocumentError
+
+HEAD_BYTES = 8192
+ZIP = (b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08")
+MOST_MIME_BYTES = 256
+
+
+class Package(NamedTuple):
+    """What is in a ZIP file: the names of its entries, and the type that some formats write into the first one."""
+
+    names: frozenset[str]
+    mimetype: str
+
+
+class FileSample:
+    """The beginning of a file.
+
+    Args:
+        promised: The name of the kind that the file's name promises, or "".
+    """
+
+    def __init__(self, path: Path, promised: str, config: ImportConfig) -> None:
+        self.path, self.promised = path, promised
+        self._config = config
+        with path.open("rb") as file:
+            self.head = file.read(HEAD_BYTES)
+
+    @cached_property
+    def text(self) -> str:
+        """The beginning of a text, up to the end of a line."""
+        lines = self.head[: self.head.rfind(b"\n") + 1] if len(self.head) == HEAD_BYTES else self.head
+        return decode_text(lines or self.head)[0]
+
+    @cached_property
+    def whole_text(self) -> str:
+        return decode_text(self.path.read_bytes())[0]
+
+    @cached_property
+    def package(self) -> Package | None:
+        """What is in it, where it is a ZIP file.
+
+        Raises:
+            UnreadableDocumentError: It is damaged.
+            UnsupportedDocumentError: It is over a limit on archives.
+        """
+        if not self.head.startswith(ZIP):
+            return None
+        if not is_zipfile(self.path):
+            raise UnreadableDocumentError(self.path, "it is damaged: its end is missing")
+        with package(self.path, self._config) as file:
+            entry, mimetype = file.NameToInfo.get("mimetype"), b""
+            if entry is not None and entry.file_size <= MOST_MIME_BYTES:
+                mimetype = part(self.path, file, "mimetype", self._config)
+            return Package(frozenset(file.NameToInfo), mimetype.decode("ascii", "replace").strip())

@@ -1,0 +1,60 @@
+"""Numbers in sentences: counts with their nouns, sizes, shares and lists, in one form on screen and on the terminal."""
+
+from collections.abc import Sequence
+
+KILO = 1000
+
+
+def number(value: float) -> str:
+    """A whole number with separators between thousands: 1,234,567."""
+    return f"{value:,.0f}"
+
+
+def counted(count: float, noun: str, plural: str = "") -> str:
+    """A count with its noun: "1 page", "2,417 pages".
+
+    Args:
+        plural: The noun's plural, where that is not its singular and an s.
+    """
+    return f"{number(count)} {noun_for(count, noun, plural)}"
+
+
+def noun_for(count: float, noun: str, plural: str = "") -> str:
+    """The noun alone, in the form that the count asks for. It serves for verbs too: ("was", "were")."""
+    return noun if count == 1 else plural or f"{noun}s"
+
+
+def listed(parts: Sequence[str]) -> str:
+    """The parts as a sentence has them: "a", "a and b", "a, b and c"."""
+    return " and ".join(part for part in (", ".join(parts[:-1]), *parts[-1:]) if part)
+
+
+def file_size(size: float) -> str:
+    """A size in bytes in the unit that fits it: "812 B", "3.4 kB", "1.5 GB"."""
+    if size < KILO:
+        return f"{size:,.0f} B"
+    units = ("kB", "MB", "GB", "TB")
+    for unit in units:
+        size /= KILO
+        if round(size, 1) < KILO or unit == units[-1]:
+            break
+    return f"{size:,.1f} {unit}"
+
+
+def percent(share: float, digits: int = 0) -> str:
+    """A share from 0 to 1 in percent. What is only almost nothing, or almost all, is not called so."""
+    if share in (0, 1):
+        return f"{100 * share:.0f} %"
+    step = 10**-digits
+    shown = 100 * share
+    if 0 < shown < step:
+        return f"< {step:.{digits}f} %"
+    if 100 - step < shown < 100:
+        shown = 100 - step
+    return f"{shown:.{digits}f} %"
+
+
+def sentence(text: str) -> str:
+    """A reason such as "it is damaged" as a sentence of its own: "It is damaged."."""
+    ending = "" if text.endswith((".", "!", "?")) else "."
+    return f"{text[:1].upper()}{text[1:]}{ending}"

@@ -1,0 +1,209 @@
+"""The window closes without leaving anything running, and without losing anything that runs."""
+
+import threading
+
+import pytest
+from PySide6.QtCore import Qt
+
+from app.jobs import job as job_module
+from app.main_window import MainWindow
+from core.config.run import RunConfig
+from core.events import RunEnded
+from core.runs.folder import Workspace
+from tests.app.test_main_window import button, endless, leave
+
+
+@pytest.fixture
+def workspace(tmp_path):
+    workspace = Workspace(tmp_path / "workspace")
+    workspace.prepare()
+    return workspace
+
+
+@pytest.fixture
+def window(qtbot, workspace):
+    window = MainWindow(workspace)
+    window.show()
+    yield window
+    leave(qtbot, window)
+
+
+def test_quiet_work_does_not_keep_the_window_from_closing(window):
+    window.queues.start("watch", endless)
+    assert window.close()
+    assert window.question is None
+
+
+def test_an_idle_window_closes_without_a_question(window):
+    assert window.close()
+    assert window.question is None
+
+
+def test_closing_during_a_job_asks_once(qtbot, window):
+    window.queues.start("training", endless)
+    assert not window.close()
+    question = window.question
+    assert "training" in question.text()
+    assert not window.close()
+    assert window.question is question
+    button(window, "Stop").click()
+    qtbot.waitUntil(lambda: not window.isVisible())
+
+
+def test_keep_running_keeps_the_window_and_the_job(qtbot, window):
+    job = window.queues.start("training", endless)
+    window.close()
+    qtbot.mouseClick(button(window, "Keep"), Qt.MouseButton.LeftButton)
+    assert window.isVisible()
+    assert window.queues.active() == ["training"]
+    assert window.question is None
+    with qtbot.waitSignal(window.queues.idle):
+        job.stop()
+    assert window.isVisible()
+
+
+def test_stop_and_close_waits_for_the_step_and_then_closes(qtbot, window):
+    ended = []
+    window.queues.start("training", endless).ended.connect(ended.append)
+    window.queues.start("corpus", endless)
+    window.close()
+    qtbot.mouseClick(button(window, "Stop"), Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: not window.isVisible())
+    assert ended == [None]
+    assert window.queues.active() == []
+
+
+@pytest.fixture
+def stuck(window):
+    """A job that does not stop when it is asked to, in a window that was asked to stop and close."""
+    may_end = threading.Event()
+
+    def hangs(stop):
+        yield 0
+        may_end.wait(20)
+
+    window.queues.start("training", hangs)
+    window.stop_and_close()
+    yield
+    may_end.set()
+
+
+@pytest.fixture
+def stuck_in_open_window(window, monkeypatch):
+    """The same, where Stop was pressed in a window that stays open."""
+    monkeypatch.setattr(job_module, "STOP_TIMEOUT_MS", 20)
+    may_end = threading.Event()
+
+    def hangs(stop):
+        yield 0
+        may_end.wait(20)
+
+    window.queues.start("training", hangs).stop()
+    yield may_end
+    may_end.set()
+
+
+def test_a_window_that_waits_for_a_step_can_be_closed_now(qtbot, window, stuck):
+    assert window.isVisible()
+    assert not window.close()
+    assert "has not come to the end" in window.question.informativeText()
+    qtbot.mouseClick(button(window, "now"), Qt.MouseButton.LeftButton)
+    assert not window.isVisible()
+    assert "training" in window.queues.at_work()  # `run` looks at it
+
+
+def test_a_run_that_is_stopped_for_closing_says_so(qtbot, workspace):
+    window, may_end = MainWindow(workspace), threading.Event()
+
+    def hangs(workspace, name, config, stop):
+        yield 0
+        may_end.wait(20)
+        return RunEnded(name, 0, "stopped", None, 0.0)
+
+    window.train._train_model = hangs
+    window.train.start("run", RunConfig())
+    window.stop_and_close()
+    assert window.train_tab.head.status.text().startswith("Stopping…")
+    may_end.set()
+    qtbot.waitUntil(lambda: not window.queues.active())
+    leave(qtbot, window)
+
+
+def test_closing_offers_to_close_now_where_a_step_does_not_end(qtbot, workspace, monkeypatch):
+    monkeypatch.setattr(job_module, "STOP_TIMEOUT_MS", 20)
+    window, may_end = MainWindow(workspace), threading.Event()
+    window.show()
+
+    def hangs(stop):
+        yield 0
+        may_end.wait(20)
+
+    window.queues.start("training", hangs)
+    window.stop_and_close()
+    qtbot.waitUntil(lambda: window.question is not None)
+    assert "loses nothing that is saved" in window.question.informativeText()
+    may_end.set()
+    qtbot.waitUntil(lambda: not window.isVisible())  # it has stopped after all
+    leave(qtbot, window)
+
+
+def test_a_run_that_did_not_stop_in_time_can_be_left_from_its_stop_button(
+    qtbot, window, stuck_in_open_window
+):
+    qtbot.waitUntil(lambda: window.queues.overdue() == ["training"])
+    assert window.question is None  # nobody asked to close
+    window.train_tab.leave_requested.emit()
+    qtbot.mouseClick(button(window, "now"), Qt.MouseButton.LeftButton)
+    assert not window.isVisible()
+
+
+def test_closing_while_a_run_does_not_stop_offers_to_close_now_at_once(qtbot, window, stuck_in_open_window):
+    qtbot.waitUntil(lambda: window.queues.overdue() == ["training"])
+    window.close()
+    assert button(window, "now")
+
+
+def test_the_offer_goes_when_the_run_has_stopped_after_all(qtbot, window, stuck_in_open_window):
+    qtbot.waitUntil(lambda: window.queues.overdue() == ["training"])
+    window.train_tab.leave_requested.emit()
+    stuck_in_open_window.set()
+    qtbot.waitUntil(lambda: window.question is None)
+    assert window.isVisible()
+
+
+def test_waiting_on_keeps_the_window_until_the_step_has_ended(qtbot, window, stuck):
+    window.close()
+    qtbot.mouseClick(button(window, "Wait"), Qt.MouseButton.LeftButton)
+    assert window.isVisible()
+    assert window.question is None
+
+
+def test_a_job_that_ends_under_the_question_needs_no_stopping(qtbot, window):
+    job = window.queues.start("training", endless)
+    window.close()
+    with qtbot.waitSignal(window.queues.idle):
+        job.stop()
+    qtbot.mouseClick(button(window, "Stop"), Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: not window.isVisible())
+
+
+def test_asked_from_outside_it_stops_and_closes_without_a_question(qtbot, window):
+    ended = []
+    window.queues.start("training", endless).ended.connect(ended.append)
+    window.stop_and_close()
+    assert window.question is None
+    qtbot.waitUntil(lambda: not window.isVisible())
+    assert ended == [None]
+
+
+def test_asked_from_outside_the_standing_question_goes_away(qtbot, window):
+    window.queues.start("training", endless)
+    window.close()
+    window.stop_and_close()
+    assert window.question is None
+    qtbot.waitUntil(lambda: not window.isVisible())
+
+
+def test_asked_from_outside_an_idle_window_closes_at_once(window):
+    window.stop_and_close()
+    assert not window.isVisible()

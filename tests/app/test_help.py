@@ -1,0 +1,72 @@
+"""Help is there without a network, one page per tab, each link leads somewhere, and the dark theme reaches it."""
+
+import re
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QApplication
+
+from app.help_window import CONTENTS, HelpWindow
+from app.widgets.resources import resource
+from app.widgets.theme import DARK, apply_theme
+
+PAGES = sorted(resource("help").glob("*.html"))
+
+
+@pytest.fixture
+def window(qtbot):
+    window = HelpWindow()
+    qtbot.addWidget(window)
+    return window
+
+
+def test_a_page_is_shown_as_text(window):
+    window.show_page("corpus")
+    assert window.isVisible()
+    assert window.pages.toPlainText().startswith("Corpus\n")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_every_link_leads_to_a_page_that_is_there(page):
+    links = re.findall(r'href="([^"]*)"', page.read_text(encoding="utf-8"))
+    assert links
+    assert [link for link in links if not (page.parent / link).is_file()] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_every_page_is_reached_from_the_contents(page):
+    contents = resource(f"help/{CONTENTS}.html").read_text(encoding="utf-8")
+    assert page.stem == CONTENTS or f'href="{page.name}"' in contents
+
+
+def test_pages_ask_for_nothing_from_outside():
+    texts = [page.read_text(encoding="utf-8") for page in PAGES]
+    assert [text for text in texts if re.search(r"https?:|<img|<script|<link", text)] == []
+
+
+def test_back_leads_to_the_page_before(qtbot, window):
+    window.show_page("chat")
+    assert not window.back_button.isEnabled()
+    qtbot.mouseClick(window.contents_button, Qt.MouseButton.LeftButton)
+    assert Path(window.pages.source().toLocalFile()).stem == CONTENTS
+    qtbot.mouseClick(window.back_button, Qt.MouseButton.LeftButton)
+    assert Path(window.pages.source().toLocalFile()).stem == "chat"
+    assert window.forward_button.isEnabled()
+
+
+def test_escape_closes_it(qtbot, window):
+    window.show_page("train")
+    qtbot.keyClick(window.pages, Qt.Key.Key_Escape)
+    assert not window.isVisible()
+
+
+def test_the_dark_theme_reaches_the_page_and_the_reader_stays_where_he_is(qtbot, window):
+    window.resize(400, 300)
+    window.show_page("terms")
+    window.pages.verticalScrollBar().setValue(200)
+    theme = apply_theme(QApplication.instance(), "dark")
+    heading = window.pages.document().find("Training").block()
+    assert heading.begin().fragment().charFormat().foreground().color().name() == DARK.accent
+    assert window.pages.verticalScrollBar().value() == 200
+    theme.choose("light")

@@ -1,0 +1,131 @@
+"""One model is open at a time, and none is closed under the work of a tab."""
+
+import threading
+
+import pytest
+
+from app.jobs.job_queue import JobQueues
+from app.model_slot import ModelInUseError, ModelSlot
+from core.errors import UserFacingError
+from core.events import Notice
+from core.runs.folder import Workspace
+
+
+class LostError(UserFacingError):
+    message, remedy = "It is lost.", "Look for it."
+
+
+class FakeModels:
+    def __init__(self):
+        self.asked = []
+        self.fails = False
+        self.may_open = threading.Event()
+        self.may_open.set()
+
+    def open(self, workspace, name, checkpoint, stop):
+        self.asked.append((name, checkpoint))
+        yield Notice(f"{name} is on its way")
+        self.may_open.wait(10)
+        if self.fails:
+            raise LostError
+        return f"model of {name}"
+
+
+@pytest.fixture
+def models():
+    return FakeModels()
+
+
+@pytest.fixture
+def queues():
+    return JobQueues()
+
+
+@pytest.fixture
+def slot(qtbot, models, queues, tmp_path):
+    yield ModelSlot(Workspace(tmp_path), queues, open=models.open)
+    models.may_open.set()
+    qtbot.waitUntil(queues.at_rest)
+
+
+def open_now(qtbot, slot, name="first", user="Chat"):
+    with qtbot.waitSignal(slot.changed):
+        slot.open(name, "best", user)
+
+
+def test_a_model_is_opened_and_told_of(qtbot, slot, models):
+    opening, noticed = [], []
+    slot.opening.connect(lambda *what: opening.append(what))
+    slot.noticed.connect(noticed.append)
+    open_now(qtbot, slot)
+    assert slot.model == "model of first"
+    assert models.asked == opening == [("first", "best")]
+    assert noticed == ["first is on its way"]
+
+
+def test_the_open_model_is_let_go_before_the_next_is_opened(qtbot, slot, models):
+    open_now(qtbot, slot)
+    models.may_open.clear()
+    slot.open("second", "best", "Chat")
+    assert slot.model is None
+    models.may_open.set()
+    qtbot.waitUntil(lambda: slot.model == "model of second")
+
+
+def test_the_newest_request_wins(qtbot, slot, models):
+    models.may_open.clear()
+    slot.open("first", "best", "Chat")
+    slot.open("second", "last", "Inspect")
+    models.may_open.set()
+    qtbot.waitUntil(lambda: not slot.is_opening)
+    assert slot.model == "model of second"
+
+
+def test_while_one_tab_works_another_is_refused_with_a_sentence(qtbot, slot):
+    open_now(qtbot, slot)
+    lease = slot.lease("Chat", "writing a reply")
+    with pytest.raises(ModelInUseError) as refused:
+        slot.open("second", "best", "Inspect")
+    assert str(refused.value) == "The open model is in use: Chat is writing a reply."
+    assert slot.model == "model of first"
+    lease.release()
+    open_now(qtbot, slot, "second", "Inspect")
+    assert slot.model == "model of second"
+
+
+def test_a_tab_that_asks_for_another_model_waits_for_the_end_of_its_own_work(qtbot, slot, models):
+    open_now(qtbot, slot)
+    leases = [slot.lease("Chat", "writing a reply"), slot.lease("Chat", "writing a reply")]
+    slot.open("second", "best", "Chat")
+    leases[0].release()
+    leases[0].release()
+    assert models.asked == [("first", "best")]
+    leases[1].release()
+    qtbot.waitUntil(lambda: slot.model == "model of second")
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_lease_ends_with_its_job(qtbot, slot, queues, fails):
+    def work(stop):
+        yield 0
+        if fails:
+            raise LostError
+
+    open_now(qtbot, slot)
+    job = queues.start("chat", work)
+    slot.lease("Chat", "writing a reply").hold_for(job)
+    with qtbot.waitSignal(job.failed if fails else job.ended):
+        pass
+    slot.open("second", "best", "Inspect")
+    qtbot.waitUntil(lambda: slot.model == "model of second")
+
+
+def test_a_model_that_cannot_be_opened_leaves_none_open(qtbot, slot, models):
+    open_now(qtbot, slot)
+    models.fails = True
+    with qtbot.waitSignal(slot.failed) as failed:
+        slot.open("second", "best", "Inspect")
+    assert failed.args[0] == "Inspect"
+    assert isinstance(failed.args[1], LostError)
+    assert slot.model is None
+    assert not slot.is_opening

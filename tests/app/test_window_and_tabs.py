@@ -1,0 +1,132 @@
+"""What the window does with its tabs, whichever they are: help, the keyboard, and a size that fits the screen."""
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QRect, Qt
+from PySide6.QtGui import QGuiApplication, QKeySequence
+from PySide6.QtWidgets import QMainWindow
+
+from app import geometry
+from app.about import AboutDialog
+from app.main_window import MainWindow
+from app.report_dialog import ReportDialog
+from app.settings import WindowSettings
+from app.widgets.label import Label
+from app.widgets.resources import resource
+from core.events import FileReading
+from core.runs.folder import Workspace
+from tests.app.test_main_window import action, leave
+
+
+@pytest.fixture
+def workspace(tmp_path):
+    workspace = Workspace(tmp_path / "workspace")
+    workspace.prepare()
+    return workspace
+
+
+@pytest.fixture
+def window(qtbot, workspace):
+    window = MainWindow(workspace)
+    window.show()
+    yield window
+    leave(qtbot, window)
+
+
+def test_f1_opens_the_page_of_the_tab_in_front(qtbot, window):
+    for place, page in enumerate(("corpus", "train", "chat")):
+        window.tabs.setCurrentIndex(place)
+        qtbot.keyClick(window, Qt.Key.Key_F1)
+        assert Path(window.help.pages.source().toLocalFile()).stem == page
+    assert window.help.isVisible()
+    window.help.close()
+
+
+def test_the_list_of_keys_has_a_key(qtbot, window):
+    qtbot.keySequence(window, QKeySequence("Ctrl+/"))
+    assert window.help.pages.toPlainText().startswith("Keyboard")
+    window.help.close()
+
+
+def test_about_names_the_workspace(window, workspace):
+    action(window, "About").trigger()
+    about = window.findChild(AboutDialog)
+    assert any(str(workspace.root) in label.text() for label in about.findChildren(Label))
+    about.close()
+
+
+def test_a_report_of_a_problem_is_shown_before_it_is_copied(window, workspace):
+    (workspace.root / "studio.log").write_text("the last words", encoding="utf-8")
+    QGuiApplication.clipboard().setText("mine")
+    action(window, "Report").trigger()
+    report = window.findChild(ReportDialog).report.toPlainText()
+    assert "torch" in report
+    assert "the last words" in report
+    assert QGuiApplication.clipboard().text() == "mine"
+    window.findChild(ReportDialog).close()
+
+
+def test_all_tabs_are_handled_by_the_same_names(window):
+    for place, controller in enumerate(window._controllers):
+        tab = controller.tab
+        assert window.tabs.widget(place) is tab
+        assert window.tabs.tabText(place) == tab.title
+        assert resource(f"help/{tab.help_page}.html").exists()
+        assert not tab.busy
+        assert tab.isAncestorOf(tab.first_focus())
+
+
+@pytest.mark.parametrize("place", [1, 2, 0])
+def test_the_keyboard_is_in_the_tab_that_was_gone_to(qtbot, window, place):
+    window.menus.tab_requested.emit(place)
+    page = window.tabs.widget(place)
+    assert page.isAncestorOf(window.focusWidget())
+
+
+def test_the_arrow_keys_walk_on_through_the_row_of_tabs(qtbot, window):
+    window.tabs.tabBar().setFocus()
+    qtbot.waitUntil(window.tabs.tabBar().hasFocus)
+    qtbot.keyClick(window.tabs.tabBar(), Qt.Key.Key_Right)
+    qtbot.keyClick(window.tabs.tabBar(), Qt.Key.Key_Right)
+    assert window.tabs.currentIndex() == 2
+
+
+def test_a_window_that_was_left_on_a_larger_screen_fits_on_a_smaller_one(qtbot, workspace, monkeypatch):
+    settings = WindowSettings(workspace.root)
+    settings.geometry = left_at(QRect(50, 60, 1900, 1100))
+    settings.save()
+    screen = QRect(0, 0, 1067, 667)  # 1600x1000 at 150 %
+    monkeypatch.setattr(geometry, "available_geometry", lambda _window: screen)
+    window = MainWindow(workspace)
+    window.show()
+    for place in range(3):
+        window.tabs.setCurrentIndex(place)
+        qtbot.waitUntil(lambda: screen.contains(window.frameGeometry()))
+    leave(qtbot, window)
+
+
+def left_at(place):
+    """What a window remembers that stood there."""
+    window = QMainWindow()
+    window.setGeometry(place)
+    return window.saveGeometry()
+
+
+def test_select_all_takes_the_documents_where_the_field_is_empty(window):
+    window.corpus_tab.show_events([FileReading("/docs/a.txt")])
+    window.corpus_tab.documents.filters.filter_box.setFocus()
+    action(window, "Select").trigger()
+    assert window.corpus_tab.documents.view.selectionModel().hasSelection()
+
+
+def test_the_steps_stand_beside_the_tabs_until_the_chat_is_left(window):
+    assert not window.sample_steps.isVisible()
+    window.first_run.step_reached.emit(1)
+    assert window.sample_steps.isVisible()
+    assert window.sample_steps.accessibleName() == "Step 2 of 3: Train"
+    window.tabs.setCurrentIndex(2)
+    window.first_run.step_reached.emit(2)
+    assert window.sample_steps.isVisible()
+    window.tabs.setCurrentIndex(0)
+    assert not window.sample_steps.isVisible()

@@ -1,0 +1,72 @@
+"""Files that were deleted: nothing that was read is lost, and nobody is left in doubt."""
+
+import pytest
+
+from core.corpus.missing import MISSING
+
+
+def states(library):
+    return {row.path: (row.state, row.reason) for row in library.rows()}
+
+
+def test_the_text_of_a_deleted_file_is_kept_and_its_row_says_so(library, add):
+    number = add("/watched/a.txt", "sheep").document_id
+    missing = library.mark_missing(["/watched/a.txt"])
+    assert (missing.kept, missing.removed) == ((number,), ())
+    assert states(library) == {"/watched/a.txt": ("warning", MISSING)}
+    assert library.text(number) == "sheep"
+    assert library.row(number).is_outdated
+    assert library.totals().documents == 1
+
+
+def test_it_is_marked_once(library, add):
+    add("/watched/a.txt", "sheep")
+    library.mark_missing(["/watched/a.txt"])
+    assert library.paths_below("/watched") == []
+
+
+def test_a_file_that_comes_back_is_as_it_was(library, add):
+    add("/watched/a.txt", "sheep")
+    library.mark_missing(["/watched/a.txt"])
+    assert add("/watched/a.txt", "sheep").state == "done"
+    assert states(library) == {"/watched/a.txt": ("done", "")}
+
+
+@pytest.mark.parametrize("moved_first", [True, False])
+def test_a_file_that_was_moved_is_one_document_and_keeps_its_tick(library, add, moved_first):
+    before = add("/watched/a.txt", "sheep").document_id
+    library.set_included([before], False)
+    if moved_first:
+        add("/watched/in/a.txt", "sheep")
+    library.mark_missing(["/watched/a.txt"])
+    if not moved_first:
+        add("/watched/in/a.txt", "sheep")
+        library.mark_missing(["/watched/a.txt"])
+    assert states(library) == {"/watched/in/a.txt": ("done", "")}
+    (row,) = library.rows()
+    assert library.text(row.id) == "sheep"
+    assert not row.included
+
+
+def test_a_copy_that_was_deleted_too_is_no_heir(library, add):
+    number = add("/watched/a.txt", "sheep").document_id
+    add("/watched/b.txt", "sheep")
+    missing = library.mark_missing(["/watched/a.txt", "/watched/b.txt"])
+    assert missing.kept == (number,)
+    assert library.text(number) == "sheep"
+
+
+def test_rows_without_text_go_and_can_be_brought_back(library, add):
+    add("/watched/empty.txt", "")
+    library.record_failure("/watched/broken.pdf", "failed", "It is damaged.", "pdf", 9)
+    missing = library.mark_missing(["/watched/empty.txt", "/watched/broken.pdf"])
+    assert missing.kept == ()
+    assert states(library) == {}
+    library.restore(missing.removed)
+    assert len(states(library)) == 2
+
+
+def test_only_files_below_the_folder_are_asked_about(library, add):
+    for path in ("/watched/a.txt", "/watched/in/b.txt", "/watched.txt", "/watched 2/c.txt", "/other/d.txt"):
+        add(path, path)
+    assert library.paths_below("/watched") == ["/watched/a.txt", "/watched/in/b.txt"]
