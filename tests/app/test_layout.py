@@ -10,6 +10,7 @@ from PySide6.QtWidgets import (
     QLabel,
     QLineEdit,
     QScrollArea,
+    QToolButton,
     QWidget,
 )
 
@@ -63,7 +64,8 @@ def place(top, widget):
 
 
 def moved(before, after):
-    return [(before[key], after.get(key)) for key in before if before[key] != after.get(key)]
+    """Those that are still there, in another place."""
+    return [(before[key], after[key]) for key in before if key in after and before[key] != after[key]]
 
 
 # What comes
@@ -150,6 +152,8 @@ def is_whole(tab, widget):
     needed = widget.minimumSizeHint()
     if widget.minimumWidth() in (1, widget.maximumWidth()):  # gives way, or has a width of its own
         needed.setWidth(0)
+    if isinstance(widget, QToolButton) and not widget.text():
+        needed = widget.iconSize()  # Qt asks for room for words, too
     whole = widget.width() >= needed.width() and widget.height() >= needed.height()
     inside = QRect(*place(tab, widget))
     while widget is not tab:
