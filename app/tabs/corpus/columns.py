@@ -136,7 +136,7 @@ COLUMNS = (
     Column(
         "Note",
         "Why it is so, or where the words were found",
-        "it is damaged",
+        "…grass meadow…",
         note,
         lambda row: note(row).casefold(),
     ),
