@@ -5,7 +5,7 @@ from core.errors import UserFacingError
 from core.system_errors import system_error
 
 DEFECT = "Something went wrong inside the program."
-DEFECT_REMEDY = "Choose Help > Report a problem, which copies the details for you."
+DEFECT_REMEDY = "Choose Help > Report a problem, which shows the details to pass on."
 
 
 def present(error: BaseException, banner: Banner) -> None:

@@ -1,5 +1,7 @@
 """The window: tabs on one workspace, and a way to close that leaves nothing half done."""
 
+from functools import cached_property
+
 from PySide6.QtCore import QByteArray, QSize, QTimer, Signal, Slot
 from PySide6.QtGui import QCloseEvent, QShowEvent
 from PySide6.QtWidgets import QLineEdit, QMainWindow, QPlainTextEdit, QTextEdit, QWidget
@@ -56,7 +58,6 @@ class MainWindow(QMainWindow):
         self.question: CloseQuestion | None = None  # while it is asked whether to stop and close
         self.queues = JobQueues(self)
         self.slot = ModelSlot(workspace, self.queues, self)
-        self.help = HelpWindow(self)
         self.workspaces = WorkspaceChooser(workspace, self)
         self._controllers: list[TabController] = []
         self._make_tabs()
@@ -80,7 +81,8 @@ class MainWindow(QMainWindow):
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
-        QTimer.singleShot(0, self._stand)
+        if not event.spontaneous():  # those are of a window that comes back from the task bar
+            QTimer.singleShot(0, self._stand)
 
     def closeEvent(self, event: QCloseEvent) -> None:
         if self._leaving or not self.queues.active():
@@ -106,6 +108,11 @@ class MainWindow(QMainWindow):
         self._settings.geometry = self.saveGeometry()
         self._settings.tab = self.tabs.currentWidget().objectName()
         self._settings.save()
+
+    @cached_property
+    def help(self) -> HelpWindow:
+        """The pages of help, made when somebody first asks for them."""
+        return HelpWindow(self)
 
     @property
     def _front(self) -> TabController:
@@ -174,7 +181,7 @@ class MainWindow(QMainWindow):
         self.workspaces.chosen.connect(self._change_workspace)
         self.workspaces.refused.connect(self._show_refusal)
         self.menus.help_requested.connect(self._show_help)
-        self.menus.page_requested.connect(self.help.show_page)
+        self.menus.page_requested.connect(self._show_page)
         self.menus.report_requested.connect(self._report)
         self.menus.about_requested.connect(self._show_about)
 
@@ -347,7 +354,11 @@ class MainWindow(QMainWindow):
 
     @Slot()
     def _show_help(self) -> None:
-        self.help.show_page(self._front.tab.help_page)
+        self._show_page(self._front.tab.help_page)
+
+    @Slot(str)
+    def _show_page(self, name: str) -> None:
+        self.help.show_page(name)
 
     @Slot()
     def _report(self) -> None:

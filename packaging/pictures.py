@@ -79,7 +79,7 @@ def choose_a_document(window: MainWindow) -> None:
     table = window.corpus_tab.table
     paths = [table.row(table.index(place, 0)).path for place in range(table.rowCount())]
     cookbook = next(path for path in paths if path.endswith("cookbook.pdf"))
-    window.corpus_tab.ledger.documents.go_to(table.place_of(cookbook))
+    window.corpus_tab.documents.view.go_to(table.place_of(cookbook))
 
 
 def ask(window: MainWindow) -> None:

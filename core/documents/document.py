@@ -36,7 +36,7 @@ class Member(NamedTuple):
 
 
 class PageConfidence(NamedTuple):
-    """How sure Tesseract was of a page's words, on the mean, in percent. Pages count from 1."""
+    """How sure Tesseract was of a page's words on average, in percent. Pages count from 1."""
 
     page: int
     percent: float

@@ -17,7 +17,7 @@ SPARSE_CHARACTERS = 50  # a scan may carry a stamp or a page number as text
 SCANNED_SHARE = 0.5  # of the page, under an image
 GARBLED_SHARE = 0.3  # of the characters
 OBJECT_DEPTH = 3  # of drawings inside drawings
-GLYPH_EMS = 0.5  # how wide a glyph is on the mean, of its font's size
+GLYPH_EMS = 0.5  # how wide a glyph is on average, of its font's size
 FAR_MORE = 4  # times the characters that were read
 MISSED_GLYPHS = 200  # on top of that, so that a page of few words is not doubted
 # Of a longer text with so few objects to a character, the objects need not be looked at.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from core.wording import counted, listed, noun_for
 
 MOST_EXAMPLE = 200  # characters
-PROSE_CHARACTERS = 40  # on the mean; shorter is a name, a title or a label
+PROSE_CHARACTERS = 40  # on average; shorter is a name, a title or a label
 PROSE_SPACES = 1 / 15  # of the characters; fewer is an address, a hash or a picture
 LIKELY_NAMES = frozenset(
     {"text", "content", "body", "article", "story", "document", "passage", "post", "message"}

@@ -17,6 +17,7 @@ from core.config.presets import preset_run
 from core.config.run import RunConfig
 from core.config.toml import with_settings
 from core.control import StopToken
+from core.document_state import DocumentState
 from core.errors import BadSettingError
 from core.events import Event, FileImported, TextIndexed
 from core.runs.folder import Workspace
@@ -91,7 +92,7 @@ def _ours(files: Path, amount: float, is_whole: bool = True) -> Subject:
     def work() -> float:
         with _new_workspace() as workspace:
             for event in import_files([files], ImportConfig(), workspace, StopToken()):
-                assert not (isinstance(event, FileImported) and event.state == "failed"), event
+                assert not (isinstance(event, FileImported) and event.state == DocumentState.FAILED), event
                 if isinstance(event, TextIndexed) and not is_whole:
                     break
         return amount

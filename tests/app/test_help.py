@@ -8,8 +8,15 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication
 
 from app.help_window import CONTENTS, HelpWindow
+from app.tabs.corpus.columns import STATES
 from app.widgets.resources import resource
 from app.widgets.theme import DARK, apply_theme
+from core.config.corpus import CorpusConfig
+from core.config.model import ModelConfig
+from core.config.sampling import SamplingConfig
+from core.config.setting import describe
+from core.config.tokenizer import TokenizerConfig
+from core.config.training import TrainingConfig
 
 PAGES = sorted(resource("help").glob("*.html"))
 
@@ -38,6 +45,23 @@ def test_every_link_leads_to_a_page_that_is_there(page):
 def test_every_page_is_reached_from_the_contents(page):
     contents = resource(f"help/{CONTENTS}.html").read_text(encoding="utf-8")
     assert page.stem == CONTENTS or f'href="{page.name}"' in contents
+
+
+@pytest.mark.parametrize(
+    ("page", "configs"),
+    [("chat", [SamplingConfig]), ("train", [TrainingConfig, ModelConfig, TokenizerConfig, CorpusConfig])],
+)
+def test_settings_have_the_names_that_the_forms_give_them(page, configs):
+    text = resource(f"help/{page}.html").read_text(encoding="utf-8")
+    titles = {setting.title for config in configs for setting in describe(config)}
+    assert set(re.findall(r"<tr><td><b>(.*?)</b></td>", text)) <= titles
+
+
+def test_states_have_the_names_that_the_table_gives_them():
+    text = resource("help/corpus.html").read_text(encoding="utf-8")
+    named = re.findall(r"<tr><td><b>(.*?)</b></td>", text.partition("<h2>States</h2>")[2])
+    assert named
+    assert set(named) <= {look.title for look in STATES.values()}
 
 
 def test_pages_ask_for_nothing_from_outside():

@@ -3,7 +3,6 @@
 import re
 from collections import defaultdict
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -22,7 +21,10 @@ from PySide6.QtWidgets import (
 )
 
 from app.menus import Menus
+from app.tabs.chat.tab import ChatTab
 from app.tabs.corpus.row_actions import RowActions
+from app.tabs.corpus.tab import CorpusTab
+from app.tabs.train.tab import TrainTab
 from tests.app import screens
 
 SEEN_PX = 40  # pixels that must change for a focus to be seen: more than a blinking caret
@@ -81,12 +83,12 @@ def letters(text):
 
 
 @pytest.fixture
-def menu_bar(qtbot):
+def menu_bar(qtbot, tmp_path):
     window = QMainWindow()
     qtbot.addWidget(window)
     remove = RowActions(window).remove
-    tabs = {"Corpus": "corpus", "Train": "train", "Chat": "chat"}
-    Menus(window, Path("workspace"), tabs, "system", QUndoStack(window), remove)
+    titles = {page.title: page.icon_name for page in (CorpusTab, TrainTab, ChatTab)}
+    Menus(window, tmp_path, titles, "system", QUndoStack(window), remove)
     return window.menuBar()
 
 

@@ -107,7 +107,7 @@ def test_work_that_never_ends_keeps_no_other_workspace_closed(qtbot, studio, tmp
     change(qtbot, studio, tmp_path / "two")
     assert shiboken6.isValid(first)
     may_end.set()
-    qtbot.waitUntil(first.queues.at_rest)
+    leave(qtbot, first)
 
 
 def test_running_work_is_asked_about_first(qtbot, studio, tmp_path):

@@ -113,11 +113,12 @@ class ChatController(QObject):
         """A model is on its way, for this tab or for another one that shares it."""
         self._keep_settings()
         self._name, self._checkpoint = name, checkpoint
-        self.tab.show_opening(name, checkpoint)
         if name in self._sessions:
             self._show_session(self._sessions[name])
         else:
             self.tab.show_turns([])
+            self.tab.show_earlier([])
+        self.tab.show_opening(name, checkpoint)
 
     @Slot()
     def _show_model(self) -> None:
@@ -172,6 +173,7 @@ class ChatController(QObject):
         self._abandon()
         self._session.go_back_to(conversation)
         self._show_conversation()
+        self.tab.first_focus().setFocus()
 
     # Its replies
 

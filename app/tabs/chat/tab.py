@@ -214,13 +214,23 @@ class ChatTab(QWidget):
         self.no_runs.add_door(
             Door("train", "Train a model", "It takes minutes with the sample corpus.", self.train_button)
         )
+        self.opening = EmptyState(
+            "Opening the model", "The first one takes longer: PyTorch is loaded with it."
+        )
         self.no_model = EmptyState("Which model?", "Choose a run above: its best checkpoint opens.")
         self.no_turns_chat = EmptyState(
             "Ask something", "This model has seen conversations: it answers your prompt."
         )
         self.no_turns_completion = EmptyState("Begin a text", "The model goes on where your prompt ends.")
         self.pages = QStackedWidget()
-        for page in (self.no_runs, self.no_model, self.no_turns_chat, self.no_turns_completion, self.view):
+        for page in (
+            self.no_runs,
+            self.no_model,
+            self.opening,
+            self.no_turns_chat,
+            self.no_turns_completion,
+            self.view,
+        ):
             self.pages.addWidget(page)
 
     def _lay_out(self) -> None:
@@ -346,6 +356,8 @@ class ChatTab(QWidget):
     def _page(self) -> QWidget:
         if self._turns:
             return self.view
+        if self._opening:
+            return self.opening
         if self._model is None:
             return self.no_model if self.model_bar.has_runs() else self.no_runs
         return self.no_turns_completion if self.model_bar.continues else self.no_turns_chat

@@ -261,7 +261,7 @@ def explanation(row: DocumentRow) -> str:
         return _emptiness(row)
     remedy = (
         OCR_REMEDY
-        if row.state == DocumentState.UNSUPPORTED and row.kind == "image"
+        if row.state == DocumentState.UNSUPPORTED and kind_named(row.kind).has_pages
         else REMEDIES.get(row.state, "")
     )
     return "\n\n".join(line for line in (row.reason, remedy) if line)

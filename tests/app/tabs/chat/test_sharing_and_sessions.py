@@ -70,6 +70,7 @@ def test_earlier_conversations_stay_in_the_menu_when_the_new_one_goes_on(tab, op
     assert [entry.text() for entry in entries] == ["When?", "Where?"]
     entries[1].trigger()
     assert shown(tab) == ["Where?", "Here."]
+    assert tab.focusWidget() is tab.prompt
     say(tab, qtbot, opened, models, "Really?", "Yes.")
     assert shown(tab) == ["Where?", "Here.", "Really?", "Yes."]
 
@@ -127,6 +128,14 @@ def test_the_newest_run_opens_when_the_tab_is_first_looked_at(tab, controller, m
     qtbot.waitUntil(lambda: controller.slot.model is not None)
     assert models.asked == [("open", "first", "best")]
     assert not tab.banner.isVisible()
+
+
+def test_while_a_model_is_on_its_way_the_tab_says_so(tab, controller, slot, qtbot):
+    controller.activate()
+    assert tab.status.text() == "Opening first…"
+    assert tab.opening.isVisible()
+    qtbot.waitUntil(lambda: slot.model is not None)
+    assert not tab.opening.isVisible()
 
 
 def test_the_newest_run_opens_once_the_runs_are_listed(tab, slot, workspace, queues, qtbot):

@@ -2,6 +2,7 @@
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QLabel
 
 from app.tabs.corpus.controller import CorpusController, ImportTasks
 from core.config.corpus import ImportConfig
@@ -147,7 +148,16 @@ def test_text_fields_are_chosen_from_those_of_the_file(qtbot, tab, controller, a
     qtbot.waitUntil(lambda: tab.findChild(object, "fieldsDialog") is not None)
     dialog = tab.findChild(object, "fieldsDialog")
     body = next(box for box in dialog.boxes if box.text() == "body")
+    assert any("39 characters per record on average" in label.text() for label in dialog.findChildren(QLabel))
     body.setChecked(True)
     with qtbot.waitSignal(controller.imported):
         dialog.accept()
     assert asked[0][1] == ImportConfig(text_fields=("body",))
+
+
+def test_a_password_is_not_offered_for_what_no_password_opens(tab):
+    tab.table.show_rows(
+        [a_row(1, "letter.docx", state="unsupported", reason="It is encrypted.", characters=0)]
+    )
+    tab.documents.view.selectAll()
+    assert not tab.documents.row_actions.password.isEnabled()
