@@ -1,10 +1,15 @@
 """Every screen of the program: tabs and dialogs, each in the states that add something to it."""
 
+from pathlib import Path
+
 from PySide6.QtCore import QCoreApplication, QEvent
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMessageBox
 
-from app.main_window import STILL_AT_WORK
+from app.about import AboutDialog
+from app.close_question import STILL_AT_WORK
+from app.help_window import HelpWindow
+from app.report_dialog import ReportDialog
 from app.tabs.chat.conversation import Turn
 from app.tabs.chat.tab import ChatTab
 from app.tabs.corpus.dialogs import FieldsDialog, PasswordDialog
@@ -12,6 +17,7 @@ from app.tabs.corpus.tab import CorpusTab
 from app.tabs.train.tab import TrainTab
 from app.widgets.label import MessageBox
 from core.corpus.library import CorpusTotals
+from core.events import CheckpointSaved
 from core.runs.catalog import RunSummary
 from core.tasks.look_at_library import DocumentPreview, Passage
 from core.tasks.reading_choices import TextField
@@ -82,7 +88,10 @@ def train():
     tab = train_empty()
     tab.show_totals(CorpusTotals(documents=8, characters=1_600_000, bytes=1_610_000))
     tab.show_runs([RUN], "first")
-    tab.show_events([prepared(), evaluated(0), step(1), step(2), evaluated(2, 2.2)])
+    tab.clear_run("first")
+    tab.show_events(
+        [prepared(), evaluated(0), step(1), step(2), evaluated(2, 2.2), CheckpointSaved(2, "", True, 10, 0.1)]
+    )
     tab.form.advanced.open()
     return tab
 
@@ -153,6 +162,23 @@ def question():
     return _opened(box, tab)
 
 
+def about():
+    tab = corpus()
+    return _opened(AboutDialog(Path("workspace"), tab), tab)
+
+
+def report():
+    tab = corpus()
+    return _opened(ReportDialog("torch 2.13", tab), tab)
+
+
+def help_window():
+    tab = corpus()
+    window = HelpWindow(tab)
+    window.show_page("index")
+    return _opened(window, tab)
+
+
 TABS = (
     corpus_empty,
     corpus,
@@ -173,6 +199,9 @@ DIALOGS = (
     fields_dialog,
     import_options,
     question,
+    about,
+    report,
+    help_window,
 )
 
 

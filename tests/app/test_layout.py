@@ -10,13 +10,16 @@ from PySide6.QtWidgets import (
     QLabel,
     QLineEdit,
     QScrollArea,
+    QToolButton,
     QWidget,
 )
 
-from app.tabs.corpus.columns import COLUMNS
+from app.tabs.corpus.columns import COLUMNS, NEAR, STATES
 from app.widgets.banner import Banner, BannerStack
 from app.widgets.elided_label import ElidedLabel
+from app.widgets.plot import CurvePlot
 from tests.app import screens
+from tests.app.tabs.corpus.conftest import a_row
 
 LARGE, SMALL = (1280, 712), (1050, 540)  # a tab in a window of 1280 x 800, and of 1600 x 1000 at 150 %
 SIZE_COLUMN = next(place for place, column in enumerate(COLUMNS) if column.title == "Size")
@@ -61,7 +64,8 @@ def place(top, widget):
 
 
 def moved(before, after):
-    return [(before[key], after.get(key)) for key in before if before[key] != after.get(key)]
+    """Those that are still there, in another place."""
+    return [(before[key], after[key]) for key in before if key in after and before[key] != after[key]]
 
 
 # What comes
@@ -85,6 +89,17 @@ def test_nothing_moves_when_files_are_read(show, size):
     tab.strip.show_begun(waiting=2)
     tab.show_busy(True)
     assert moved(before, places(tab, tab.chart, tab.strip)) == []
+
+
+def test_the_table_keeps_its_place_whatever_states_its_files_are_in(show):
+    tab = show(screens.corpus)
+    before = place(tab, tab.documents.view)
+    states = [state for state in STATES if state != NEAR]
+    tab.table.show_rows(
+        [a_row(9 + number, f"{state}.txt", state=state) for number, state in enumerate(states)]
+    )
+    settle()
+    assert place(tab, tab.documents.view) == before
 
 
 def test_nothing_moves_when_a_run_starts(show):
@@ -137,6 +152,8 @@ def is_whole(tab, widget):
     needed = widget.minimumSizeHint()
     if widget.minimumWidth() in (1, widget.maximumWidth()):  # gives way, or has a width of its own
         needed.setWidth(0)
+    if isinstance(widget, QToolButton) and not widget.text():
+        needed = widget.iconSize()  # Qt asks for room for words, too
     whole = widget.width() >= needed.width() and widget.height() >= needed.height()
     inside = QRect(*place(tab, widget))
     while widget is not tab:
@@ -167,3 +184,15 @@ def titles(view):
 def test_words_that_have_no_room_end_in_three_dots(show):
     tab = show(screens.corpus_importing, SMALL)
     assert isinstance(tab.strip.label, ElidedLabel)
+
+
+def test_the_titles_of_the_axes_are_inside_of_a_small_plot(qtbot, theme):
+    plot = CurvePlot("Loss", "nats/token", "step")
+    qtbot.addWidget(plot)
+    plot.resize(300, 130)
+    plot.show()
+    view = plot.focusProxy()
+    qtbot.waitUntil(lambda: view.width() > 200)
+    title = view.getPlotItem().getAxis("bottom").label
+    bottom = view.mapFromScene(title.sceneBoundingRect()).boundingRect().bottom()
+    assert bottom - title.document().documentMargin() <= view.viewport().height()

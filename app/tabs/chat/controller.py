@@ -173,6 +173,7 @@ class ChatController(QObject):
         self._abandon()
         self._session.go_back_to(conversation)
         self._show_conversation()
+        self.tab.first_focus().setFocus()
 
     # Its replies
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtCore import Signal, Slot
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QMenu, QToolButton, QWidget
+from PySide6.QtWidgets import QMenu, QPushButton, QWidget
 
 from app.tabs.chat.conversation import Conversation
 from app.tabs.chat.session import title
@@ -12,7 +12,7 @@ from app.widgets.icons import give_icon
 from app.widgets.label import without_mnemonic
 
 
-class EarlierButton(QToolButton):
+class EarlierButton(QPushButton):
     """A menu with an entry for each earlier conversation, the last one first.
 
     Signals:
@@ -25,8 +25,6 @@ class EarlierButton(QToolButton):
         super().__init__(parent)
         self.setObjectName("earlierButton")
         self.setAccessibleName("Earlier conversations")
-        self.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         give_icon(self, "clock")
         self.setMenu(QMenu(self))
         self.menu().aboutToShow.connect(self._fill)

@@ -111,11 +111,7 @@ USE, NAME, STATE = 0, 1, 2
 COLUMNS = (
     Column("Use", "Ticked: part of the corpus", "", lambda _row: "", lambda row: row.included),
     Column(
-        "Name",
-        "The file's name",
-        "meeting-notes.txt",
-        lambda row: row.name,
-        lambda row: natural_key(row.name),
+        "Name", "The file's name", "chapter-01.txt", lambda row: row.name, lambda row: natural_key(row.name)
     ),
     Column("State", "What became of the file", "Not supported", state_title, state_title),
     Column(
@@ -134,20 +130,13 @@ COLUMNS = (
         lambda row: row.characters,
         True,
     ),
-    Column(
-        "OCR",
-        "Mean confidence of OCR in its words",
-        "100 %",
-        _percent,
-        lambda row: row.confidence,
-        True,
-    ),
+    Column("OCR", "Mean confidence of OCR in its words", "100 %", _percent, lambda row: row.confidence, True),
     Column("Time", "How long it took to read", "12.3 s", _seconds, lambda row: row.seconds, True),
     Column("Size", "The file's size", "12.3 MB", _size, lambda row: row.bytes, True),
     Column(
         "Note",
         "Why it is so, or where the words were found",
-        "it repeats a.txt",
+        "…grass meadow…",
         note,
         lambda row: note(row).casefold(),
     ),

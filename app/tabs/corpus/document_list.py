@@ -282,10 +282,16 @@ class DocumentView(QTableView):
         super().focusInEvent(event)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """The notes, which are sentences, take the room that is left."""
+        """Names and notes share the room that is left; a width that the user has chosen for the names stays."""
         super().resizeEvent(event)
-        others = sum(self.columnWidth(place) for place in range(len(COLUMNS)) if place != NOTE)
-        self.setColumnWidth(NOTE, max(self.viewport().width() - others, self._first_width(NOTE)))
+        room = self.viewport().width() - sum(
+            self.columnWidth(place) for place in range(len(COLUMNS)) if place not in (NAME, NOTE)
+        )
+        least = self._first_width(NAME), self._first_width(NOTE)
+        if self.columnWidth(NAME) == self._name_width:
+            self._name_width = least[0] + max(room - sum(least), 0) // 3
+            self.setColumnWidth(NAME, self._name_width)
+        self.setColumnWidth(NOTE, max(room - self.columnWidth(NAME), least[1]))
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Painted from Python, so that Python's lock is taken once and kept.
@@ -325,6 +331,7 @@ class DocumentView(QTableView):
         header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
         for place in range(len(COLUMNS)):
             self.setColumnWidth(place, self._first_width(place))
+        self._name_width = self.columnWidth(NAME)
         self.setSortingEnabled(True)
 
     def _first_width(self, place: int) -> int:

@@ -1,7 +1,7 @@
 """What filters the table: part of a name, words in a text, and the state of a file."""
 
 from PySide6.QtCore import QEvent, QObject, Qt, Signal, Slot
-from PySide6.QtGui import QColor, QFontMetrics, QKeySequence, QShortcut
+from PySide6.QtGui import QColor, QFontMetrics, QKeySequence, QResizeEvent, QShortcut
 from PySide6.QtWidgets import (
     QAbstractScrollArea,
     QButtonGroup,
@@ -20,6 +20,7 @@ from app.widgets.flow_layout import FlowLayout
 from app.widgets.icons import icon
 from app.widgets.label import Label
 from app.widgets.theme import HUGE, SMALL, TINY, colours, set_role
+from core.document_state import UNFINISHED
 from core.wording import counted, listed, noun_for
 
 ALL = ""
@@ -92,7 +93,7 @@ def _box(name: str, title: str, tip: str) -> QLineEdit:
 
 
 class StateChips(QWidget):
-    """All · Done · Warning ...; a state that no file is in is not there, unless it is the chosen one.
+    """All · Done · Warning ..., those of unfinished files last; a state that no file is in is not there, unless it is the chosen one.
 
     Signals:
         chosen: The state to be shown alone, "" for all, or `LAST_IMPORT`.
@@ -104,7 +105,9 @@ class StateChips(QWidget):
         super().__init__(parent)
         self._flow = FlowLayout(self, TINY)
         self._group = QButtonGroup(self)
-        self._chips = {state: self._chip(state) for state in (ALL, *LOOKS)}
+        self._chips = {
+            state: self._chip(state) for state in (ALL, *sorted(LOOKS, key=UNFINISHED.__contains__))
+        }
         self._summary = Summary()
         self._last_import = 0  # files
         self._chips[ALL].setChecked(True)
@@ -123,12 +126,9 @@ class StateChips(QWidget):
         self._summary = summary
         for state, chip in self._chips.items():
             count = self._count(state)
-            title = LOOKS[state].title if state else "All"
-            if chip.text() != f"{title} {count:,}":
-                chip.setText(f"{title} {count:,}")
-                chip.setFixedWidth(_width(chip))
-                chip.setAccessibleName(f"{title}: {counted(count, 'file')}")
+            chip.setAccessibleName(f"{_title(state)}: {counted(count, 'file')}")
             chip.setVisible(chip.isChecked() or (count > 0 and state != LAST_IMPORT))
+        self._fit()
 
     def choose(self, state: str) -> None:
         """Choose as a click would."""
@@ -140,6 +140,10 @@ class StateChips(QWidget):
         self._last_import = files
         self.choose(LAST_IMPORT)
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
         if event.type() == QEvent.Type.PaletteChange and hasattr(self, "_chips"):
@@ -149,6 +153,18 @@ class StateChips(QWidget):
     def _choose(self) -> None:
         self.show_summary(self._summary)
         self.chosen.emit(next(state for state, chip in self._chips.items() if chip.isChecked()))
+
+    def _fit(self) -> None:
+        """Keep to one line, so that the table below stays in its place: icons and counts, where words have no room."""
+        texts = {state: f"{_title(state)} {self._count(state):,}" for state in self._chips}
+        there = [chip for chip in self._chips.values() if not chip.isHidden()]
+        words = sum(_width(chip, texts[chip.property("state")]) + TINY for chip in there)
+        for state, chip in self._chips.items():
+            brief = words > self.width() and state and not chip.isChecked()
+            text = f"{self._count(state):,}" if brief else texts[state]
+            if chip.text() != text:
+                chip.setText(text)
+                chip.setFixedWidth(_width(chip, text))
 
     def _count(self, state: str) -> int:
         if state == LAST_IMPORT:
@@ -173,18 +189,22 @@ class StateChips(QWidget):
                 chip.setIcon(icon(look.picture, QColor(getattr(colours(), look.colour))))
 
 
+def _title(state: str) -> str:
+    return LOOKS[state].title if state else "All"
+
+
 def _tool_tip(state: str) -> str:
     if state == LAST_IMPORT:
         return "Show only the files of the last import that were not read, or were there already"
     return f"Show only files in the state “{LOOKS[state].title}”" if state else "Show all files"
 
 
-def _width(chip: QToolButton) -> int:
+def _width(chip: QToolButton, text: str) -> int:
     """As wide as its words in bold, so that it keeps its width when it is chosen; Qt would leave more room."""
     font = chip.font()
     font.setBold(True)
     icon = 0 if chip.icon().isNull() else chip.iconSize().width() + TINY
-    return QFontMetrics(font).horizontalAdvance(chip.text()) + icon + HUGE
+    return QFontMetrics(font).horizontalAdvance(text) + icon + HUGE
 
 
 class NoMatches(QWidget):

@@ -96,7 +96,9 @@ class PreviewController(QObject):
 
     @Slot(object)
     def _show(self, preview: DocumentPreview | None) -> None:
-        if self.sender() is self._job and preview is not None:
+        if self.sender() is not self._job or preview is None or self._row is None:
+            return
+        if preview.document_id == self._row.id:  # the cursor may have moved on since it was asked for
             self._card.show_preview(preview, bool(self._query))
 
     @Slot(object)

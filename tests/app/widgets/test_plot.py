@@ -177,18 +177,6 @@ def test_the_view_has_a_name_for_assistive_tools(plot):
     assert "Loss plot" in {child.accessibleName() for child in plot.findChildren(QWidget)}
 
 
-def test_the_titles_of_the_axes_are_inside_of_a_small_plot(qtbot, theme):
-    plot = CurvePlot("Loss", "nats/token", "step")
-    qtbot.addWidget(plot)
-    plot.resize(300, 130)
-    plot.show()
-    view = plot.focusProxy()
-    qtbot.waitUntil(lambda: view.width() > 200)
-    title = view.getPlotItem().getAxis("bottom").label
-    bottom = view.mapFromScene(title.sceneBoundingRect()).boundingRect().bottom()
-    assert bottom - title.document().documentMargin() <= view.viewport().height()
-
-
 def test_the_legend_stands_above_the_plot_and_covers_no_curve(plot, qtbot):
     plot.resize(300, 120)
     plot.show()

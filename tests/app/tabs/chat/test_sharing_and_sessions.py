@@ -70,6 +70,7 @@ def test_earlier_conversations_stay_in_the_menu_when_the_new_one_goes_on(tab, op
     assert [entry.text() for entry in entries] == ["When?", "Where?"]
     entries[1].trigger()
     assert shown(tab) == ["Where?", "Here."]
+    assert tab.focusWidget() is tab.prompt
     say(tab, qtbot, opened, models, "Really?", "Yes.")
     assert shown(tab) == ["Where?", "Here.", "Really?", "Yes."]
 

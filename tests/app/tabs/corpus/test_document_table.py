@@ -284,7 +284,8 @@ def test_the_word_that_was_found_has_room_in_a_narrow_note(three, view):
     three.show_hits({1: SearchHit(1, snippet, ((begin, begin + 6),))})
     told = three.index(0, NOTE).data()
     until_hit = told[: told.index("meadow") + len("meadow")]
-    assert view.fontMetrics().horizontalAdvance(until_hit) < COLUMNS[NOTE].width_px
+    width = view.fontMetrics().horizontalAdvance
+    assert width(until_hit) < width(COLUMNS[NOTE].sample)
 
 
 def test_removed_rows_come_back_to_their_places(three):

@@ -1,8 +1,11 @@
 """Looking at what was read: before and after cleaning, and where the words are that were searched for."""
 
+import threading
+
 import pytest
 from PySide6.QtCore import Qt
 
+from app.tabs.corpus import preview_controller
 from app.tabs.corpus.controller import CorpusController
 from app.tabs.corpus.marked_text import MarkedText
 from app.tabs.corpus.preview import AS_READ, BOTH, CLEANED
@@ -226,3 +229,22 @@ def test_only_marks_that_can_be_seen_are_made(edit):
     assert 5 < len(marked(edit)) < 40
     edit.verticalScrollBar().setValue(900)
     assert edit.extraSelections()[0].cursor.blockNumber() >= 899
+
+
+def test_a_text_that_comes_late_is_not_shown_under_another_name(qtbot, reading, card, monkeypatch):
+    gate, real = threading.Event(), preview_controller.preview_document
+
+    def late(*arguments):
+        gate.wait(5)
+        return (yield from real(*arguments))
+
+    monkeypatch.setattr(preview_controller, "preview_document", late)
+    reading.table.show_rows(
+        [a_row(99, "blob.bin", state="unsupported", characters=0, reason="It is no text.")]
+    )
+    reading.documents.view.go_to(0)
+    qtbot.waitUntil(lambda: bool(reading.controller.preview._job))
+    reading.documents.view.go_to(reading.table.place_of("/docs/blob.bin"))
+    with qtbot.waitSignal(reading.controller.preview._job.ended):
+        gate.set()
+    assert "It is no text." in card.cleaned.toPlainText()

@@ -88,4 +88,4 @@ def test_a_paused_run_that_is_stopped_does_not_look_paused_or_training(tab, qtbo
     qtbot.mouseClick(tab.buttons.pause_button, LEFT)
     qtbot.mouseClick(tab.buttons.stop_button, LEFT)
     assert tab.head.status.text().startswith("Stopping")
-    assert tab.buttons.pause_button.text() == "&Pause"
+    assert tab.buttons.pause_button.text() == "Pa&use"
