@@ -210,6 +210,7 @@ class DocumentView(QTableView):
         super().__init__(parent)
         self._table = table
         self._actions = actions
+        self._name_width = 0  # the one that was last given to the names, not chosen by the user
         self._emitted: DocumentRow | None = None  # the row that `current_changed` was last emitted with
         table.rowsAboutToBeRemoved.connect(self._let_go)  # before Qt's own view of it, which moves the cursor
         self.setModel(table)
