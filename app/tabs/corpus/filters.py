@@ -157,8 +157,8 @@ class StateChips(QWidget):
     def _fit(self) -> None:
         """Keep to one line, so that the table below stays in its place: icons and counts, where words have no room."""
         texts = {state: f"{_title(state)} {self._count(state):,}" for state in self._chips}
-        there = [chip for chip in self._chips.values() if not chip.isHidden()]
-        words = sum(_width(chip, texts[chip.property("state")]) + TINY for chip in there)
+        there = {state: chip for state, chip in self._chips.items() if not chip.isHidden()}
+        words = sum(_width(chip, texts[state]) + TINY for state, chip in there.items())
         for state, chip in self._chips.items():
             brief = words > self.width() and state and not chip.isChecked()
             text = f"{self._count(state):,}" if brief else texts[state]
