@@ -172,14 +172,14 @@ def train(
 ) -> int:
     """Train a model on the library's documents."""
     workspace: Workspace = context.obj.workspace
-    changes = with_absolute_folder(parse_assignments(set_ or []))
+    changes = parse_assignments(set_ or [])
     if resume:
         if run_file or preset:
             raise typer.BadParameter("a run resumes with its own settings; leave out RUN.toml and --preset")
         resumed = name or _last_run(workspace)
         return perform(context, lambda stop: resume_run(workspace, resumed, changes, stop))[1]
     base = read_run(run_file, preset or "") if run_file else preset_run(preset or DEFAULT_PRESET)
-    config = with_settings(base, changes)
+    config = with_absolute_folder(with_settings(base, changes))
     return perform(
         context,
         lambda stop: (

@@ -15,7 +15,7 @@ from core.config.model import d_ff_beside
 from core.config.presets import DEFAULT_PRESET, preset_run
 from core.config.renamed import with_new_names
 from core.config.run import RunConfig
-from core.config.setting import Config, TypedText
+from core.config.setting import Config, TypedText, describe
 from core.errors import BadConfigFileError, BadSettingError, UnknownSettingError
 
 NESTED = "its brackets are nested too deep"
@@ -113,6 +113,17 @@ def setting_names() -> list[str]:
     return ["preset", *names]
 
 
+def _folder_names() -> list[str]:
+    """The dotted names of the settings that are the path of a folder."""
+    groups = setting_groups().items()
+    return [
+        f"{name}.{field.name}"
+        for name, group in groups
+        for field in describe(group)
+        if field.kind == "folder"
+    ]
+
+
 def _full_name(name: str, known: list[str]) -> str:
     if name in known:
         return name
@@ -123,11 +134,13 @@ def _full_name(name: str, known: list[str]) -> str:
 
 def _parse_value(name: str, text: str) -> Any:
     try:
-        return json.loads(text)
+        value = json.loads(text)
     except ValueError:  # no JSON, or a number of more digits than Python reads
         return TypedText(text)
     except RecursionError as cause:
         raise BadSettingError(name, f"cannot be read: {NESTED}") from cause
+    is_path = name in _folder_names() and not isinstance(value, str)
+    return text if is_path else value  # a folder may be called 2024, or true
 
 
 def _take_over_normalize(table: dict[str, Any]) -> None:
