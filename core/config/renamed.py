@@ -18,6 +18,12 @@ def with_new_names(groups: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def new_name(setting: str) -> str:
+    """A setting's dotted name of today, from that of any version."""
+    group, dot, name = setting.rpartition(".")
+    return f"{group}{dot}{RENAMED.get(group, {}).get(name, name)}"
+
+
 def first_json(group: str, config: Config) -> str:
     """A group's settings as JSON under the names they had first: what is hashed, so that a renamed setting is no new one."""
     old_names = {new: old for old, new in RENAMED.get(group, {}).items()}

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from core.config.corpus import CleaningConfig
 from core.config.model import d_ff_beside
 from core.config.presets import DEFAULT_PRESET, preset_run
-from core.config.renamed import with_new_names
+from core.config.renamed import new_name
 from core.config.run import RunConfig
 from core.config.setting import Config, TypedText, describe
 from core.errors import BadConfigFileError, BadSettingError, UnknownSettingError
@@ -45,7 +45,6 @@ def read_run(path: Path, preset: str = "") -> RunConfig:
     except RecursionError as cause:
         raise BadConfigFileError(path, NESTED) from cause
     _take_over_normalize(table)
-    table = with_new_names(table)
     table["preset"] = preset or str(table.get("preset", DEFAULT_PRESET))
     return with_settings(preset_run(table["preset"]), dict(_flatten(table)))
 
@@ -70,7 +69,7 @@ def parse_assignments(assignments: Sequence[str]) -> dict[str, Any]:
 def with_settings(run: RunConfig, values: dict[str, Any]) -> RunConfig:
     """A copy of `run` with some settings changed, keyed by dotted name such as `training.max_steps`.
 
-    A width that is changed takes the feed-forward width along, unless that is changed too.
+    A name of an earlier version is taken for today's. A width that is changed takes the feed-forward width along, unless that is changed too.
 
     Raises:
         UnknownSettingError: A name that no group has; the nearest is named.
@@ -79,7 +78,7 @@ def with_settings(run: RunConfig, values: dict[str, Any]) -> RunConfig:
     known = setting_names()
     table = run.model_dump()
     for name, value in values.items():
-        full_name = _full_name(name, known)
+        full_name = _full_name(new_name(name), known)
         group, _, field = full_name.rpartition(".")
         (table[group] if group else table)[field] = value
     changed = checked(RunConfig, table)

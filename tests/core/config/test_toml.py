@@ -106,6 +106,11 @@ def test_a_files_unknown_setting_is_told_by_its_name(read, text, name):
         read(text)
 
 
+def test_a_setting_is_taken_under_its_earlier_name():
+    earlier = parse_assignments(["cleaning.page_furniture=false"])
+    assert with_settings(TINY, earlier) == with_settings(TINY, {"cleaning.headers_footers": False})
+
+
 @pytest.mark.parametrize(
     ("name", "nearest"),
     [
