@@ -81,19 +81,23 @@ def _too_large_a_model(run: RunConfig, totals: CorpusTotals, estimate: RunEstima
         f"≈ {rounded(estimate.parameters)} parameters for ≈ {rounded(estimate.training_tokens)} tokens of training "
         f"text are ≈ {rounded(round(per_token))} for each token: the model will memorize the text."
     )
-    smaller = _largest_preset_that_fits(run, totals)
+    smaller = _largest_preset_that_fits(run, totals, estimate.parameters)
     if smaller is None:
         yield PlanWarning(message, "Add documents.")
     else:
         yield PlanWarning(message, "Add documents, or choose a smaller model.", smaller)
 
 
-def _largest_preset_that_fits(run: RunConfig, totals: CorpusTotals) -> Proposal | None:
+def _largest_preset_that_fits(run: RunConfig, totals: CorpusTotals, below: int) -> Proposal | None:
+    """Of those with fewer than so many parameters."""
     kept = {"corpus": run.corpus, "cleaning": run.cleaning}
     for name in reversed(PRESETS_TO_PROPOSE):
         proposed = PRESETS[name].run.model_copy(update=kept)
         estimate = estimate_run(proposed, totals)
-        fits = estimate.parameters <= MOST_PARAMETERS_PER_TOKEN * estimate.training_tokens
+        fits = (
+            estimate.parameters < below
+            and estimate.parameters <= MOST_PARAMETERS_PER_TOKEN * estimate.training_tokens
+        )
         if fits and estimate.training_tokens > proposed.model.context_length:
             return Proposal(f"Use the preset {PRESETS[name].title}", proposed)
     return None

@@ -53,6 +53,15 @@ def test_a_model_that_is_hopelessly_large_is_said_with_the_numbers_and_a_smaller
     assert warning.proposal.run == PRESETS["tiny"].run
 
 
+def test_a_model_that_is_proposed_for_a_smaller_one_is_smaller():
+    run = with_settings(preset_run("small"), {"tokenizer.kind": "bpe", "tokenizer.vocab_size": 4096})
+    totals = CorpusTotals(10, 360_000, 360_000)
+    warning, *_ = plan_warnings(run, totals)
+    proposed = estimate_run(warning.proposal.run, totals)
+    assert proposed.parameters < estimate_run(run, totals).parameters
+    assert "a smaller model" in warning.remedy
+
+
 def test_a_proposed_preset_keeps_the_documents_that_were_chosen():
     corpus = CorpusConfig(validation_share=0.2)
     run = preset_run("gpt2").model_copy(update={"corpus": corpus})
