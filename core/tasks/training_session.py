@@ -25,13 +25,13 @@ from core.runs.loading import load_model, read_optimizer
 from core.runs.pointers import checkpoint_steps, pointed_step, state_or_none
 from core.runs.state import CheckpointState
 from core.tasks.choose_precision import choose_precision
+from core.tasks.plan_warnings import warmup_warning
 from core.tasks.run_plan import higher_limits, new_plan, plan_on, windows_of
 from core.tokenizers.files import load_tokenizer
 from core.tokenizers.tokenizer import Tokenizer, byte_lengths
 from core.training.loop import Batch, Plan, Progress, TrainState, accumulate_gradients
 from core.training.optimizer import make_optimizer, restore_optimizer
 from core.training.precision import Precision, PrecisionName, choose_device
-from core.wording import counted
 
 
 @dataclass
@@ -131,10 +131,7 @@ def open_session(
         return None
     session.group = group
     if session.plan.start is None and session.plan.steps <= training.warmup_steps:
-        yield Notice(
-            f"The warm-up of {counted(training.warmup_steps, 'step')} is as long as the run of {session.plan.steps:,} or "
-            "longer, so the learning rate never reaches its peak."
-        )
+        yield Notice(warmup_warning(training.warmup_steps, session.plan.steps))
     if training.compile:
         yield Notice("Compiling the model, which can take minutes; a stop takes effect after that.")
         _compile(session)

@@ -106,6 +106,33 @@ def test_a_warmup_as_long_as_the_run_is_said():
     assert warning.proposal.run.training.warmup_steps == 4
 
 
+@pytest.mark.parametrize("steps", [2, 5])
+def test_no_warmup_of_no_steps_is_proposed(steps):
+    run = with_settings(preset_run("starter"), {"training.max_steps": steps})
+    [warning] = plan_warnings(run, SAMPLE)
+    assert warning.proposal.title == "Set the warm-up to 1 step"
+    assert plan_warnings(warning.proposal.run, SAMPLE) == []
+
+
+def test_a_single_step_has_no_room_for_a_warmup():
+    [warning] = plan_warnings(with_settings(preset_run("starter"), {"training.max_steps": 1}), SAMPLE)
+    assert (warning.remedy, warning.proposal) == ("Take more steps.", None)
+
+
+def test_a_single_token_is_one():
+    [warning] = plan_warnings(preset_run("starter"), CorpusTotals(1, 5, 5))
+    assert "has ≈ 1 token, and" in warning.message
+
+
+def test_epochs_that_are_shown_as_the_limit_need_no_warning():
+    run = preset_run("tiny")
+    at_limit = with_settings(
+        run, {"training.max_steps": round(40.4 / estimate_run(run, OWN).epochs * run.training.max_steps)}
+    )
+    assert 40 < estimate_run(at_limit, OWN).epochs < 40.5
+    assert plan_warnings(at_limit, OWN) == []
+
+
 @pytest.mark.parametrize("name", PRESETS)
 @pytest.mark.parametrize("characters", [27, 500, 3_000, 20_000, 90_000, 400_000, 1_600_000])
 def test_what_is_proposed_leads_to_a_run_without_a_warning(name, characters):
