@@ -111,6 +111,7 @@ def open_session(
         The run, or None where `stop` was set before it was known how to compute it.
 
     Raises:
+        BadSettingError: A batch has fewer rows than the group has processes.
         DeviceMissingError, RunFinishedError, DamagedCheckpointError, WrongShapeError: As their names say.
         ModelTooLargeError, CompileFailedError: As their names say; nothing was allocated, or nothing is kept.
     """
@@ -118,6 +119,11 @@ def open_session(
     if device is None:
         raise DeviceMissingError(config.training.device)
     training = config.training
+    if training.batch_size < group.world_size:
+        raise BadSettingError(
+            "training.batch_size",
+            f"cannot be {training.batch_size}: each of {group.world_size:,} processes needs a row of the batch",
+        )
     check_memory_to_train(
         config.model, dataset.vocab_size, training.batch_size, training.precision != "float32", device
     )
