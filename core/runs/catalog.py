@@ -47,7 +47,7 @@ class Catalog:
         self._workspace = workspace
 
     def names(self) -> list[str]:
-        """The runs that have settings or a checkpoint, in alphabetical order."""
+        """The runs that have settings or a checkpoint, in natural order."""
         names = (path.name for path in self._workspace.runs.glob("*") if is_run(RunFolder(path)))
         return sorted(names, key=natural_key)
 
