@@ -46,9 +46,9 @@ class Session:
     train_state: TrainState
     plan: Plan
     progress: Progress
+    group: ProcessGroup
     best_val_loss: float | None = None
     best_step: int | None = None
-    group: ProcessGroup = ONE_PROCESS
 
     def __post_init__(self) -> None:
         """Open what lies in other files now: a run that has begun finds nothing of it missing."""
@@ -132,10 +132,9 @@ def open_session(
             "There is too little text for a validation split: the run is evaluated on its training text."
         )
     put_together = _begun if pointed_step(folder, "last") is None else _restored
-    session = yield from put_together(workspace, folder, config, dataset, device, stop)
+    session = yield from put_together(workspace, folder, config, dataset, device, group, stop)
     if session is None:
         return None
-    session.group = group
     if session.plan.start is None and session.plan.steps <= training.warmup_steps:
         yield Notice(warmup_warning(training.warmup_steps, session.plan.steps))
     if training.compile:
@@ -150,6 +149,7 @@ def _begun(
     config: RunConfig,
     dataset: Dataset,
     device: torch.device,
+    group: ProcessGroup,
     stop: StopToken,
 ) -> Generator[Event, None, Session | None]:
     """A run before its first step, on this device."""
@@ -160,7 +160,7 @@ def _begun(
     if precision is None:
         return None
     train_state = _train_state(model, config, precision)
-    return Session(folder, config, dataset, tokenizer, model, train_state, plan, Progress())
+    return Session(folder, config, dataset, tokenizer, model, train_state, plan, Progress(), group)
 
 
 def _compile(session: Session) -> None:
@@ -186,6 +186,7 @@ def _restored(
     config: RunConfig,
     dataset: Dataset,
     device: torch.device,
+    group: ProcessGroup,
     stop: StopToken,
 ) -> Generator[Event, None, Session | None]:
     """The run as its last checkpoint left it, on this device."""
@@ -224,6 +225,7 @@ def _restored(
         train_state,
         plan,
         progress,
+        group,
         best_val_loss,
         best_step,
     )
