@@ -8,7 +8,7 @@ from core.config.setting import Config
 RENAMED = {"cleaning": {"page_furniture": "headers_footers"}}  # by group: the name until 0.1, and today's
 
 
-def with_new_names(groups: dict[str, Any]) -> dict[str, Any]:
+def with_new_settings(groups: dict[str, Any]) -> dict[str, Any]:
     """The settings of a run as groups of plain values, written by any version, under today's names."""
     return {
         group: {RENAMED.get(group, {}).get(name, name): value for name, value in values.items()}
