@@ -137,7 +137,7 @@ def place(
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")] = False,
 ) -> int:
-    """Settle where to work; without a command, open the window there."""
+    """Choose where to work; without a command, open the window there."""
     root = workspace or Path(platformdirs.user_data_dir("SheepOp Studio", False))
     open_window: Callable[[Workspace], int] = context.obj
     context.obj = Place(Workspace(absolute_path(root)), json, open_window)

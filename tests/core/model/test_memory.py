@@ -62,12 +62,12 @@ def test_what_cannot_be_known_refuses_nothing(monkeypatch):
     check_memory_to_train(ABSURD, V, B, False, CPU)
 
 
-def test_the_machine_tells_its_memory():
+def test_the_machine_reports_its_memory():
     available = available_bytes(CPU)
     assert available is None or 2**20 < available < 2**50
 
 
-def test_a_gpu_tells_what_it_has_free_and_what_torch_keeps_for_itself(monkeypatch):
+def test_a_gpu_reports_what_it_has_free_and_what_torch_keeps_for_itself(monkeypatch):
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda _: (100, 1000))
     monkeypatch.setattr(torch.cuda, "memory_reserved", lambda _: 50)
     monkeypatch.setattr(torch.cuda, "memory_allocated", lambda _: 20)

@@ -29,7 +29,7 @@ def copy(trained):
     return make
 
 
-def test_a_run_is_told_in_a_line(catalog, trained):
+def test_a_run_is_reported_in_a_line(catalog, trained):
     run = catalog.summary("first")
     assert (run.name, run.preset, run.step, run.max_steps) == ("first", "starter", 6, 6)
     assert (run.checkpoints, run.best_step, run.last_step) == ((2, 4, 6), 6, 6)

@@ -320,7 +320,7 @@ def test_a_model_beyond_the_memory_there_is_is_refused_before_it_is_built(filled
     assert Catalog(filled).names() == []
 
 
-def test_a_warm_up_as_long_as_the_run_is_told(filled, tiny):
+def test_a_warm_up_as_long_as_the_run_is_reported(filled, tiny):
     def told(changes, name):
         notices = of_kind(train(filled, tiny(changes), name), Notice)
         return [notice.text for notice in notices if "warm-up" in notice.text]
@@ -345,7 +345,7 @@ def no_compiler(monkeypatch):
 
 
 @pytest.mark.usefixtures("no_compiler")
-def test_a_model_that_cannot_be_compiled_is_told_and_leaves_no_run(filled, tiny):
+def test_a_model_that_cannot_be_compiled_is_reported_and_leaves_no_run(filled, tiny):
     with pytest.raises(CompileFailedError) as refused:
         train(filled, tiny({"training.compile": True}))
     assert refused.value.message == "The model could not be compiled: No working C++ compiler found"
@@ -368,7 +368,7 @@ def test_a_run_from_a_machine_with_a_compiler_goes_on_without_one(filled, tiny):
     assert events[-1].reason == "finished"
 
 
-def test_a_defect_of_ours_is_not_told_as_a_lack_of_memory(filled, tiny, monkeypatch):
+def test_a_defect_of_ours_is_not_reported_as_a_lack_of_memory(filled, tiny, monkeypatch):
     def broken(*_):
         raise RuntimeError("shapes do not match")
 

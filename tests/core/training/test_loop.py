@@ -141,7 +141,7 @@ def test_without_clipping_the_gradient_keeps_its_length(loss_that_is):
 # Steps
 
 
-def test_each_step_tells_its_number_loss_rate_and_tokens():
+def test_each_step_reports_its_number_loss_rate_and_tokens():
     model, config = make_model(), TrainingConfig(warmup_steps=1, gradient_accumulation_steps=2)
     steps = take(make_learner(model, config), config, 3)
     assert all(isinstance(step, StepDone) for step in steps)
