@@ -25,8 +25,9 @@ from core.config.sampling import SamplingConfig
 from core.config.setting import Setting, describe
 from core.config.toml import checked, parse_assignments, read_run, setting_groups, with_settings
 from core.control import StopToken
-from core.errors import RunBusyError, RunExistsError, UserFacingError
+from core.errors import UserFacingError
 from core.events import RunEnded
+from core.run_errors import RunBusyError, RunExistsError
 from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
 from core.signals import INTERRUPTED

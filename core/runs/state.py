@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict
 from core.checksums import hash_file, hash_record
 from core.config.renamed import with_new_settings
 from core.control import StopToken
-from core.errors import DamagedCheckpointError
+from core.run_errors import DamagedCheckpointError
 from core.runs.folder import checkpoint_name
 
 WEIGHTS = "model.safetensors"

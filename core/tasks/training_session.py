@@ -16,10 +16,11 @@ from core.config.toml import checked
 from core.config.training import TrainingConfig
 from core.control import StopToken
 from core.distributed import ONE_PROCESS, ProcessGroup
-from core.errors import BadSettingError, CompileFailedError, DeviceMissingError, RunFinishedError
+from core.errors import BadSettingError
 from core.events import Event, Notice
 from core.model.memory import check_memory_to_train
 from core.model.transformer import Transformer
+from core.run_errors import CompileFailedError, DeviceMissingError, RunFinishedError
 from core.runs.folder import RunFolder, Workspace
 from core.runs.loading import load_model, read_optimizer
 from core.runs.pointers import checkpoint_steps, pointed_step, state_or_none

@@ -18,8 +18,8 @@ from torch.optim import Optimizer
 from core.config.training import TrainingConfig
 from core.control import StopRequested, StopToken
 from core.distributed import ONE_PROCESS, ProcessGroup
-from core.errors import TrainingDivergedError
 from core.events import StepDone
+from core.run_errors import TrainingDivergedError
 from core.training.interruption import interruptible
 from core.training.loss import counted_tokens, summed_loss
 from core.training.optimizer import set_learning_rate

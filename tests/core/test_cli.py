@@ -11,8 +11,8 @@ import pytest
 from core import cli, terminal
 from core.commands import documents
 from core.config.toml import run_to_toml
-from core.errors import RunBusyError, RunExistsError
 from core.events import StepDone
+from core.run_errors import RunBusyError, RunExistsError
 from core.runs.catalog import Catalog
 
 ROOT = Path(__file__).parents[2]

@@ -7,8 +7,8 @@ import time
 import pytest
 from filelock import FileLock
 
-from core.errors import DamagedRunError, UnknownRunError
 from core.events import RunEnded, RunPrepared
+from core.run_errors import DamagedRunError, UnknownRunError
 from core.runs.catalog import Catalog, has_conversations
 from core.runs.state import read_state
 

@@ -9,10 +9,10 @@ from core.config.presets import preset_run
 from core.config.sampling import SamplingConfig
 from core.config.toml import run_to_toml, with_settings
 from core.control import StopToken
-from core.errors import DamagedCheckpointError, NoCheckpointError, UnknownRunError, WrongShapeError
 from core.events import ContextMoved, ModelOpened, PromptRead, ReplyEnded, TokenWritten
 from core.generation import decoding
 from core.model.transformer import Transformer
+from core.run_errors import DamagedCheckpointError, NoCheckpointError, UnknownRunError, WrongShapeError
 from core.runs.checkpoint import save_checkpoint
 from core.runs.folder import Workspace
 from core.runs.loading import model_weights

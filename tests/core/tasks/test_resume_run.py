@@ -17,19 +17,16 @@ from filelock import FileLock
 from core.batches import verification
 from core.config.toml import run_to_toml, with_settings
 from core.control import StopToken
-from core.errors import (
-    BadSettingError,
+from core.errors import BadSettingError, DamagedDatasetError, LostDatasetError, UnknownSettingError
+from core.events import CheckpointSaved, Evaluated, Notice, RunEnded, RunPrepared, SampleWritten, StepDone
+from core.run_errors import (
     DamagedCheckpointError,
-    DamagedDatasetError,
     DamagedRunError,
-    LostDatasetError,
     RunBusyError,
     RunFinishedError,
     UnknownRunError,
-    UnknownSettingError,
     WrongShapeError,
 )
-from core.events import CheckpointSaved, Evaluated, Notice, RunEnded, RunPrepared, SampleWritten, StepDone
 from core.runs import checkpoint
 from core.runs import state as state_module
 from core.runs.catalog import Catalog

@@ -13,19 +13,7 @@ from torch._dynamo.exc import TorchDynamoException
 from core.config.presets import preset_run
 from core.config.toml import with_settings
 from core.control import StopToken
-from core.errors import (
-    BadRunNameError,
-    BadSettingError,
-    CompileFailedError,
-    CorpusTooSmallError,
-    DeviceMissingError,
-    EmptyCorpusError,
-    ModelTooLargeError,
-    OutOfMemoryError,
-    RunBusyError,
-    RunExistsError,
-    TrainingDivergedError,
-)
+from core.errors import BadSettingError, CorpusTooSmallError, EmptyCorpusError
 from core.events import (
     CheckpointSaved,
     DatasetBuilt,
@@ -38,6 +26,16 @@ from core.events import (
     TokenizerBuilt,
 )
 from core.model.transformer import Transformer
+from core.run_errors import (
+    BadRunNameError,
+    CompileFailedError,
+    DeviceMissingError,
+    ModelTooLargeError,
+    OutOfMemoryError,
+    RunBusyError,
+    RunExistsError,
+    TrainingDivergedError,
+)
 from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
 from core.runs.loading import load_model

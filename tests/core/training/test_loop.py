@@ -13,9 +13,9 @@ from core.config.model import ModelConfig
 from core.config.training import TrainingConfig
 from core.control import StopToken
 from core.distributed import ProcessGroup
-from core.errors import TrainingDivergedError
 from core.events import StepDone
 from core.model.transformer import Transformer
+from core.run_errors import TrainingDivergedError
 from core.training import loop
 from core.training.loop import Plan, Progress, TrainState, accumulate_gradients, finite_gradients, train
 from core.training.optimizer import make_optimizer
