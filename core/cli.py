@@ -25,8 +25,9 @@ from core.config.sampling import SamplingConfig
 from core.config.setting import Setting, describe
 from core.config.toml import checked, parse_assignments, read_run, setting_groups, with_settings
 from core.control import StopToken
-from core.errors import RunBusyError, RunExistsError, UserFacingError
+from core.errors import UserFacingError
 from core.events import RunEnded
+from core.run_errors import RunBusyError, RunExistsError
 from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
 from core.signals import INTERRUPTED
@@ -137,7 +138,7 @@ def place(
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")] = False,
 ) -> int:
-    """Settle where to work; without a command, open the window there."""
+    """Choose where to work; without a command, open the window there."""
     root = workspace or Path(platformdirs.user_data_dir("SheepOp Studio", False))
     open_window: Callable[[Workspace], int] = context.obj
     context.obj = Place(Workspace(absolute_path(root)), json, open_window)
@@ -172,14 +173,14 @@ def train(
 ) -> int:
     """Train a model on the library's documents."""
     workspace: Workspace = context.obj.workspace
-    changes = with_absolute_folder(parse_assignments(set_ or []))
+    changes = parse_assignments(set_ or [])
     if resume:
         if run_file or preset:
             raise typer.BadParameter("a run resumes with its own settings; leave out RUN.toml and --preset")
         resumed = name or _last_run(workspace)
         return perform(context, lambda stop: resume_run(workspace, resumed, changes, stop))[1]
     base = read_run(run_file, preset or "") if run_file else preset_run(preset or DEFAULT_PRESET)
-    config = with_settings(base, changes)
+    config = with_absolute_folder(with_settings(base, changes))
     return perform(
         context,
         lambda stop: (

@@ -30,7 +30,7 @@ def event_name(kind: type[Event]) -> str:
 class Notice(Event):
     """A sentence the user should see that is not a failure.
 
-    `is_detail` where it only explains what was chosen by itself: a window shows it to those who ask for details.
+    `is_detail` where it explains an automatic choice, or a window had it before the start: it is shown to those who ask.
     """
 
     text: str

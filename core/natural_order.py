@@ -5,13 +5,16 @@ from typing import TypeAlias
 
 _DIGITS = re.compile(r"([0-9]+)")
 
-NaturalKey: TypeAlias = tuple[str | tuple[int, str], ...]
+NaturalKey: TypeAlias = tuple[tuple[str | tuple[int, str], ...], str]
 
 
 def natural_key(name: str) -> NaturalKey:
-    """What to sort names by: "chapter 2" comes before "chapter 10", and that before "Chapter 11"."""
+    """What to sort names by: "chapter 2" comes before "chapter 10", and that before "Chapter 11".
+
+    Names that differ in case or in leading zeros alone have a fixed order too.
+    """
     parts = _DIGITS.split(name.casefold())  # text and digits take turns, so that like meets like
-    return tuple(_number(part) if place % 2 else part for place, part in enumerate(parts))
+    return tuple(_number(part) if place % 2 else part for place, part in enumerate(parts)), name
 
 
 def _number(digits: str) -> tuple[int, str]:

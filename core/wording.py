@@ -16,7 +16,7 @@ def counted(count: float, noun: str, plural: str = "") -> str:
     Args:
         plural: The noun's plural, where that is not its singular and an s.
     """
-    return f"{number(count)} {noun_for(count, noun, plural)}"
+    return f"{number(count)} {noun_for(round(count), noun, plural)}"
 
 
 def noun_for(count: float, noun: str, plural: str = "") -> str:

@@ -15,7 +15,7 @@ os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from core.process import prepare_process  # noqa: E402  # the allocator is told before torch is loaded
+from core.process import prepare_process  # noqa: E402  # the allocator is configured before torch is loaded
 
 prepare_process()
 

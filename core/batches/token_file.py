@@ -1,6 +1,7 @@
 """A file of token ids: written as a stream, read through memory mapping, so that neither grows with the corpus."""
 
 import hashlib
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -27,7 +28,8 @@ class TokenFileWriter:
     def __init__(self, path: Path, dtype: str) -> None:
         self.count = 0
         self._digest = hashlib.sha256()
-        self._writing = writing_whole(path)
+        self._path = path
+        self._open_files = ExitStack()
         self._dtype = _on_disk(dtype)
 
     @property
@@ -36,7 +38,7 @@ class TokenFileWriter:
         return self._digest.hexdigest()
 
     def __enter__(self) -> Self:
-        self._file = self._writing.__enter__()
+        self._file = self._open_files.enter_context(writing_whole(self._path))
         return self
 
     def append(self, ids: ArrayLike) -> None:
@@ -51,7 +53,7 @@ class TokenFileWriter:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._writing.__exit__(kind, error, trace)
+        self._open_files.__exit__(kind, error, trace)
 
 
 class TokenFile:

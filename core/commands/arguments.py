@@ -2,11 +2,12 @@
 
 import os
 from pathlib import Path
-from typing import Any
 
 import typer
 
+from core.config.run import RunConfig
 from core.config.setting import is_unicode
+from core.config.toml import with_settings
 from core.errors import UnknownDocumentError
 from core.system_errors import absolute_path
 
@@ -34,12 +35,11 @@ def home_path(text: str | Path) -> Path:
         raise typer.BadParameter(f"there is no home folder for {Path(text).parts[0]!r}") from cause
 
 
-def with_absolute_folder(values: dict[str, Any]) -> dict[str, Any]:
-    """The same settings, with a folder to take documents from as the library knows it: from the root on."""
-    folder = values.get("corpus.folder")
-    if not folder or not isinstance(folder, str):  # what is no text is refused where all settings are checked
-        return values
-    return values | {"corpus.folder": str(absolute_path(home_path(folder)))}
+def with_absolute_folder(run: RunConfig) -> RunConfig:
+    """The same run, with the folder that it takes documents from as the library knows it: from the root on."""
+    if not run.corpus.folder:
+        return run
+    return with_settings(run, {"corpus.folder": str(absolute_path(home_path(run.corpus.folder)))})
 
 
 def named(text: str | None) -> str | None:

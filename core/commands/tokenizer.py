@@ -41,7 +41,7 @@ def tokenizer(
     """Train a tokenizer on the library's documents and show its vocabulary; `train` reuses it."""
     workspace = context.obj.workspace
     base = read_run(run_file, preset or "") if run_file else preset_run(preset or DEFAULT_PRESET)
-    config = with_settings(base, with_absolute_folder(parse_assignments(set_ or [])))
+    config = with_absolute_folder(with_settings(base, parse_assignments(set_ or [])))
     card, code = perform(context, lambda stop: examine_tokenizer(config, workspace, stop))
     if card is None:
         return code

@@ -8,7 +8,7 @@ from core.config.setting import Config
 RENAMED = {"cleaning": {"page_furniture": "headers_footers"}}  # by group: the name until 0.1, and today's
 
 
-def with_new_names(groups: dict[str, Any]) -> dict[str, Any]:
+def with_new_settings(groups: dict[str, Any]) -> dict[str, Any]:
     """The settings of a run as groups of plain values, written by any version, under today's names."""
     return {
         group: {RENAMED.get(group, {}).get(name, name): value for name, value in values.items()}
@@ -16,6 +16,12 @@ def with_new_names(groups: dict[str, Any]) -> dict[str, Any]:
         else values
         for group, values in groups.items()
     }
+
+
+def new_name(setting: str) -> str:
+    """A setting's dotted name of today, from that of any version."""
+    group, dot, name = setting.rpartition(".")
+    return f"{group}{dot}{RENAMED.get(group, {}).get(name, name)}"
 
 
 def first_json(group: str, config: Config) -> str:

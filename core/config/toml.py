@@ -13,9 +13,9 @@ from pydantic import ValidationError
 from core.config.corpus import CleaningConfig
 from core.config.model import d_ff_beside
 from core.config.presets import DEFAULT_PRESET, preset_run
-from core.config.renamed import with_new_names
+from core.config.renamed import new_name
 from core.config.run import RunConfig
-from core.config.setting import Config, TypedText
+from core.config.setting import Config, TypedText, describe
 from core.errors import BadConfigFileError, BadSettingError, UnknownSettingError
 
 NESTED = "its brackets are nested too deep"
@@ -45,7 +45,6 @@ def read_run(path: Path, preset: str = "") -> RunConfig:
     except RecursionError as cause:
         raise BadConfigFileError(path, NESTED) from cause
     _take_over_normalize(table)
-    table = with_new_names(table)
     table["preset"] = preset or str(table.get("preset", DEFAULT_PRESET))
     return with_settings(preset_run(table["preset"]), dict(_flatten(table)))
 
@@ -70,7 +69,7 @@ def parse_assignments(assignments: Sequence[str]) -> dict[str, Any]:
 def with_settings(run: RunConfig, values: dict[str, Any]) -> RunConfig:
     """A copy of `run` with some settings changed, keyed by dotted name such as `training.max_steps`.
 
-    A width that is changed takes the feed-forward width along, unless that is changed too.
+    A name of an earlier version is taken for today's. A width that is changed takes the feed-forward width along, unless that is changed too.
 
     Raises:
         UnknownSettingError: A name that no group has; the nearest is named.
@@ -79,7 +78,7 @@ def with_settings(run: RunConfig, values: dict[str, Any]) -> RunConfig:
     known = setting_names()
     table = run.model_dump()
     for name, value in values.items():
-        full_name = _full_name(name, known)
+        full_name = _full_name(new_name(name), known)
         group, _, field = full_name.rpartition(".")
         (table[group] if group else table)[field] = value
     changed = checked(RunConfig, table)
@@ -113,6 +112,17 @@ def setting_names() -> list[str]:
     return ["preset", *names]
 
 
+def _folder_names() -> list[str]:
+    """The dotted names of the settings that are the path of a folder."""
+    groups = setting_groups().items()
+    return [
+        f"{name}.{field.name}"
+        for name, group in groups
+        for field in describe(group)
+        if field.kind == "folder"
+    ]
+
+
 def _full_name(name: str, known: list[str]) -> str:
     if name in known:
         return name
@@ -123,11 +133,13 @@ def _full_name(name: str, known: list[str]) -> str:
 
 def _parse_value(name: str, text: str) -> Any:
     try:
-        return json.loads(text)
+        value = json.loads(text)
     except ValueError:  # no JSON, or a number of more digits than Python reads
         return TypedText(text)
     except RecursionError as cause:
         raise BadSettingError(name, f"cannot be read: {NESTED}") from cause
+    is_path = name in _folder_names() and not isinstance(value, str)
+    return text if is_path else value  # a folder may be called 2024, or true
 
 
 def _take_over_normalize(table: dict[str, Any]) -> None:

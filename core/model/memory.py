@@ -6,7 +6,7 @@ from pathlib import Path
 import torch
 
 from core.config.model import ModelConfig, count_parameters
-from core.errors import ModelTooLargeError
+from core.run_errors import ModelTooLargeError
 
 MEMINFO = Path("/proc/meminfo")
 FLOAT_BYTES = 4

@@ -12,9 +12,10 @@ from filelock import FileLock, Timeout
 
 from core.config.run import RunConfig
 from core.config.toml import checked, read_run
-from core.errors import DamagedRunError, UnknownRunError, UsageError, UserFacingError
+from core.errors import UsageError, UserFacingError
 from core.events import Event
 from core.natural_order import natural_key
+from core.run_errors import DamagedRunError, UnknownRunError
 from core.runs.folder import RunFolder, Workspace
 from core.runs.journal import read_events
 from core.runs.pointers import checkpoint_steps, pointed_step, state_or_none
@@ -47,7 +48,7 @@ class Catalog:
         self._workspace = workspace
 
     def names(self) -> list[str]:
-        """The runs that have settings or a checkpoint, in alphabetical order."""
+        """The runs that have settings or a checkpoint, in natural order."""
         names = (path.name for path in self._workspace.runs.glob("*") if is_run(RunFolder(path)))
         return sorted(names, key=natural_key)
 

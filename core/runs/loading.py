@@ -13,12 +13,12 @@ from core.checksums import hash_file
 from core.config.model import ModelConfig
 from core.config.run import RunConfig
 from core.control import StopToken
-from core.errors import DamagedCheckpointError, DamagedRunError, NoCheckpointError, WrongShapeError
 from core.model.memory import check_memory_to_open
 from core.model.transformer import Transformer
+from core.run_errors import DamagedCheckpointError, DamagedRunError, NoCheckpointError, WrongShapeError
 from core.runs.catalog import read_config
 from core.runs.folder import RunFolder
-from core.runs.old_names import with_new_names
+from core.runs.old_names import with_new_tensors
 from core.runs.pointers import find_checkpoint
 from core.runs.state import OPTIMIZER, TOKENIZER, WEIGHTS, CheckpointState, check_file, read_state
 from core.tokenizers.files import load_tokenizer
@@ -114,7 +114,7 @@ def read_tensors(
     """
     path = check_file(checkpoint, name, state, stop)
     try:
-        return with_new_names(load_file(path))
+        return with_new_tensors(load_file(path))
     except (OSError, SafetensorError) as cause:
         raise DamagedCheckpointError(checkpoint, f"{name} cannot be read") from cause
     except RuntimeError as cause:  # torch's, where the file went after it was compared

@@ -11,7 +11,7 @@ TENSORS = {
 }
 
 
-def with_new_names(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+def with_new_tensors(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
     """The tensors of a checkpoint of any version, under the names that the model has today."""
     return {_new_name(name): tensor for name, tensor in tensors.items()}
 

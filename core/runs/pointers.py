@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from core.control import StopToken
-from core.errors import DamagedCheckpointError, NoCheckpointError
 from core.files import write_whole
+from core.run_errors import DamagedCheckpointError, NoCheckpointError
 from core.runs.folder import RunFolder, checkpoint_name
 from core.runs.state import OPTIMIZER, WEIGHTS, CheckpointState, check_file, read_state
 

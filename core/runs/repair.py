@@ -9,9 +9,9 @@ from filelock import FileLock, Timeout
 from core.checksums import hash_file
 from core.config.run import RunConfig
 from core.control import StopToken
-from core.errors import DamagedCheckpointError
 from core.events import CheckpointSaved
 from core.files import clear_drafts_in, write_whole
+from core.run_errors import DamagedCheckpointError
 from core.runs.catalog import is_run
 from core.runs.folder import OLD_TOKENIZER_FILE, TOKENIZER_FILE, RunFolder, Workspace
 from core.runs.pointers import (

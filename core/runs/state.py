@@ -11,9 +11,9 @@ from typing import Any, Self
 from pydantic import BaseModel, ConfigDict
 
 from core.checksums import hash_file, hash_record
-from core.config.renamed import with_new_names
+from core.config.renamed import with_new_settings
 from core.control import StopToken
-from core.errors import DamagedCheckpointError
+from core.run_errors import DamagedCheckpointError
 from core.runs.folder import checkpoint_name
 
 WEIGHTS = "model.safetensors"
@@ -97,7 +97,7 @@ class CheckpointState(BaseModel):
         if (kind > FIRST_FORMAT or written is not None) and written != hash_record(record):
             raise UnfitStateError("is not what was written")
         if isinstance(settings := record.get("settings"), dict):
-            record["settings"] = with_new_names(settings)
+            record["settings"] = with_new_settings(settings)
         return cls.model_validate(record)
 
 

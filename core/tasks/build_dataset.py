@@ -23,9 +23,10 @@ from core.batches.token_file import TokenFileWriter, token_dtype
 from core.config.run import RunConfig
 from core.control import StopRequested, StopToken, until_stopped
 from core.corpus.library import Library
-from core.errors import DamagedDatasetError, DamagedRunError, EmptyCorpusError, UnknownDocumentError
+from core.errors import DamagedDatasetError, EmptyCorpusError, UnknownDocumentError
 from core.events import DatasetBuilt, DatasetProgress, Event, Notice, TokenizerBuilt
 from core.files import clear_drafts_in, move_folder_into_place, raising_disk_errors, write_whole
+from core.run_errors import DamagedRunError
 from core.runs.folder import Workspace
 from core.tasks.build_tokenizer import Meter, TrainedTokenizer, build_tokenizer
 from core.tasks.unused_datasets import remove_unused, take_back

@@ -8,9 +8,9 @@ from core.config.run import RunConfig
 from core.config.toml import run_to_toml
 from core.control import StopRequested, StopToken
 from core.distributed import ONE_PROCESS, ProcessGroup
-from core.errors import OutOfMemoryError, RunFinishedError
 from core.events import CheckpointSaved, Evaluated, Event, Notice, RunEnded
 from core.files import write_whole
+from core.run_errors import OutOfMemoryError, RunFinishedError
 from core.runs.catalog import read_config
 from core.runs.folder import RunFolder, Workspace
 from core.runs.journal import Journal, has_ended, read_events, rewind

@@ -17,7 +17,7 @@ from core.config.run import RunConfig
 from core.config.toml import with_settings
 from core.corpus.library import CorpusTotals
 from core.tasks.run_estimate import RunEstimate, estimate_run
-from core.wording import counted
+from core.wording import counted, noun_for
 
 MOST_EPOCHS = 40
 MOST_PARAMETERS_PER_TOKEN = 100
@@ -60,12 +60,12 @@ def data_warnings(run: RunConfig, totals: CorpusTotals) -> list[PlanWarning]:
 
 
 def _too_little_text(run: RunConfig, estimate: RunEstimate) -> PlanWarning:
-    context = run.model.context_length
+    context, tokens = run.model.context_length, estimate.training_tokens
     message = (
-        f"The training text has ≈ {rounded(estimate.training_tokens)} tokens, and one training sequence needs {context + 1:,}: "
+        f"The training text has ≈ {rounded(tokens)} {noun_for(tokens, 'token')}, and one training sequence needs {context + 1:,}: "
         "training is likely to end with an error."
     )
-    shorter = _power_of_two(estimate.training_tokens // 2)
+    shorter = _power_of_two(tokens // 2)
     if shorter < FEWEST_CONTEXT or shorter <= run.training.window_overlap:
         return PlanWarning(message, "Add documents.")
     proposed = with_settings(run, {"model.context_length": shorter})
@@ -81,29 +81,34 @@ def _too_large_a_model(run: RunConfig, totals: CorpusTotals, estimate: RunEstima
         f"≈ {rounded(estimate.parameters)} parameters for ≈ {rounded(estimate.training_tokens)} tokens of training "
         f"text are ≈ {rounded(round(per_token))} for each token: the model will memorize the text."
     )
-    smaller = _largest_preset_that_fits(run, totals)
+    smaller = _largest_preset_that_fits(run, totals, estimate.parameters)
     if smaller is None:
         yield PlanWarning(message, "Add documents.")
     else:
         yield PlanWarning(message, "Add documents, or choose a smaller model.", smaller)
 
 
-def _largest_preset_that_fits(run: RunConfig, totals: CorpusTotals) -> Proposal | None:
+def _largest_preset_that_fits(run: RunConfig, totals: CorpusTotals, below: int) -> Proposal | None:
+    """Of those with fewer than so many parameters."""
     kept = {"corpus": run.corpus, "cleaning": run.cleaning}
     for name in reversed(PRESETS_TO_PROPOSE):
         proposed = PRESETS[name].run.model_copy(update=kept)
         estimate = estimate_run(proposed, totals)
-        fits = estimate.parameters <= MOST_PARAMETERS_PER_TOKEN * estimate.training_tokens
+        fits = (
+            estimate.parameters < below
+            and estimate.parameters <= MOST_PARAMETERS_PER_TOKEN * estimate.training_tokens
+        )
         if fits and estimate.training_tokens > proposed.model.context_length:
             return Proposal(f"Use the preset {PRESETS[name].title}", proposed)
     return None
 
 
 def _too_many_epochs(run: RunConfig, estimate: RunEstimate) -> Iterator[PlanWarning]:
-    if estimate.epochs <= MOST_EPOCHS:
+    epochs = round(estimate.epochs)
+    if epochs <= MOST_EPOCHS:
         return
     message = (
-        f"The run reads the text ≈ {rounded(round(estimate.epochs))} times. Beyond {MOST_EPOCHS} epochs the model "
+        f"The run reads the text ≈ {rounded(epochs)} times. Beyond {MOST_EPOCHS} epochs the model "
         "learns nothing more from it."
     )
     steps = MOST_EPOCHS * estimate.training_tokens // estimate.tokens_per_step
@@ -122,15 +127,21 @@ def _too_long_a_warmup(run: RunConfig, totals: CorpusTotals) -> Iterator[PlanWar
     estimate, warmup = estimate_run(run, totals), run.training.warmup_steps
     if not 0 < estimate.steps <= warmup:
         return
-    shorter = round(WARMUP_SHARE * estimate.steps)
-    yield PlanWarning(
-        f"The warm-up of {counted(warmup, 'step')} is as long as the run of {estimate.steps:,} or longer, so the learning "
-        "rate never reaches its peak.",
-        "Shorten the warm-up, or take more steps.",
-        Proposal(
-            f"Set the warm-up to {counted(shorter, 'step')}",
-            with_settings(run, {"training.warmup_steps": shorter}),
-        ),
+    message = warmup_warning(warmup, estimate.steps)
+    if estimate.steps == 1:  # every warm-up takes that
+        yield PlanWarning(message, "Take more steps.")
+        return
+    shorter = max(1, round(WARMUP_SHARE * estimate.steps))
+    proposed = with_settings(run, {"training.warmup_steps": shorter})
+    proposal = Proposal(f"Set the warm-up to {counted(shorter, 'step')}", proposed)
+    yield PlanWarning(message, "Shorten the warm-up, or take more steps.", proposal)
+
+
+def warmup_warning(warmup_steps: int, steps: int) -> str:
+    """What becomes of a run that is not longer than its warm-up."""
+    return (
+        f"The warm-up of {counted(warmup_steps, 'step')} is as long as the run of {steps:,} or longer, so the learning "
+        "rate never reaches its peak."
     )
 
 

@@ -9,8 +9,9 @@ from core.config.run import RunConfig
 from core.config.toml import checked, with_settings
 from core.control import StopRequested, StopToken
 from core.corpus.library import Library
-from core.errors import BadSettingError, DamagedDatasetError, DamagedRunError, LostDatasetError
+from core.errors import BadSettingError, DamagedDatasetError, LostDatasetError
 from core.events import CheckpointSaved, Event, Notice
+from core.run_errors import DamagedRunError
 from core.runs.catalog import Catalog
 from core.runs.folder import RunFolder, Workspace
 from core.runs.journal import read_events

@@ -9,9 +9,10 @@ from core.batches.dataset import Dataset
 from core.config.run import RunConfig
 from core.control import StopToken
 from core.corpus.library import Library
-from core.errors import CorpusTooSmallError, RunBusyError
+from core.errors import CorpusTooSmallError
 from core.events import Event, Notice
 from core.files import raising_disk_errors, write_whole
+from core.run_errors import RunBusyError
 from core.runs.folder import RunFolder, Workspace
 from core.runs.repair import remove_stub
 from core.tasks.build_dataset import build_dataset

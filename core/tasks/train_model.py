@@ -5,7 +5,7 @@ torch is imported only when the stream is asked for its first event, so that a w
 
 from core.config.run import RunConfig
 from core.control import StopToken
-from core.errors import RunExistsError
+from core.run_errors import RunExistsError
 from core.runs.catalog import is_run
 from core.runs.folder import Workspace
 from core.runs.repair import remove_stubs

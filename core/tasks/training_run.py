@@ -8,9 +8,9 @@ import time
 from collections.abc import Generator
 
 from core.control import StopToken
-from core.errors import TrainingDivergedError
 from core.events import CheckpointSaved, Evaluated, Event, ReplyEnded, RunEnded, RunPrepared, SampleWritten
 from core.generation.writing import write
+from core.run_errors import TrainingDivergedError
 from core.runs.checkpoint import save_checkpoint
 from core.runs.loading import model_weights
 from core.runs.state import TOKENIZER, CheckpointState, read_state

@@ -16,22 +16,23 @@ from core.config.toml import checked
 from core.config.training import TrainingConfig
 from core.control import StopToken
 from core.distributed import ONE_PROCESS, ProcessGroup
-from core.errors import BadSettingError, CompileFailedError, DeviceMissingError, RunFinishedError
+from core.errors import BadSettingError
 from core.events import Event, Notice
 from core.model.memory import check_memory_to_train
 from core.model.transformer import Transformer
+from core.run_errors import CompileFailedError, DeviceMissingError, RunFinishedError
 from core.runs.folder import RunFolder, Workspace
 from core.runs.loading import load_model, read_optimizer
 from core.runs.pointers import checkpoint_steps, pointed_step, state_or_none
 from core.runs.state import CheckpointState
 from core.tasks.choose_precision import choose_precision
+from core.tasks.plan_warnings import warmup_warning
 from core.tasks.run_plan import higher_limits, new_plan, plan_on, windows_of
 from core.tokenizers.files import load_tokenizer
 from core.tokenizers.tokenizer import Tokenizer, byte_lengths
 from core.training.loop import Batch, Plan, Progress, TrainState, accumulate_gradients
 from core.training.optimizer import make_optimizer, restore_optimizer
 from core.training.precision import Precision, PrecisionName, choose_device
-from core.wording import counted
 
 
 @dataclass
@@ -46,9 +47,9 @@ class Session:
     train_state: TrainState
     plan: Plan
     progress: Progress
+    group: ProcessGroup
     best_val_loss: float | None = None
     best_step: int | None = None
-    group: ProcessGroup = ONE_PROCESS
 
     def __post_init__(self) -> None:
         """Open what lies in other files now: a run that has begun finds nothing of it missing."""
@@ -111,6 +112,7 @@ def open_session(
         The run, or None where `stop` was set before it was known how to compute it.
 
     Raises:
+        BadSettingError: A batch has fewer rows than the group has processes.
         DeviceMissingError, RunFinishedError, DamagedCheckpointError, WrongShapeError: As their names say.
         ModelTooLargeError, CompileFailedError: As their names say; nothing was allocated, or nothing is kept.
     """
@@ -118,6 +120,11 @@ def open_session(
     if device is None:
         raise DeviceMissingError(config.training.device)
     training = config.training
+    if training.batch_size < group.world_size:
+        raise BadSettingError(
+            "training.batch_size",
+            f"cannot be {training.batch_size}: each of {group.world_size:,} processes needs a row of the batch",
+        )
     check_memory_to_train(
         config.model, dataset.vocab_size, training.batch_size, training.precision != "float32", device
     )
@@ -126,15 +133,11 @@ def open_session(
             "There is too little text for a validation split: the run is evaluated on its training text."
         )
     put_together = _begun if pointed_step(folder, "last") is None else _restored
-    session = yield from put_together(workspace, folder, config, dataset, device, stop)
+    session = yield from put_together(workspace, folder, config, dataset, device, group, stop)
     if session is None:
         return None
-    session.group = group
     if session.plan.start is None and session.plan.steps <= training.warmup_steps:
-        yield Notice(
-            f"The warm-up of {counted(training.warmup_steps, 'step')} is as long as the run of {session.plan.steps:,} or "
-            "longer, so the learning rate never reaches its peak."
-        )
+        yield Notice(warmup_warning(training.warmup_steps, session.plan.steps))
     if training.compile:
         yield Notice("Compiling the model, which can take minutes; a stop takes effect after that.")
         _compile(session)
@@ -147,6 +150,7 @@ def _begun(
     config: RunConfig,
     dataset: Dataset,
     device: torch.device,
+    group: ProcessGroup,
     stop: StopToken,
 ) -> Generator[Event, None, Session | None]:
     """A run before its first step, on this device."""
@@ -157,7 +161,7 @@ def _begun(
     if precision is None:
         return None
     train_state = _train_state(model, config, precision)
-    return Session(folder, config, dataset, tokenizer, model, train_state, plan, Progress())
+    return Session(folder, config, dataset, tokenizer, model, train_state, plan, Progress(), group)
 
 
 def _compile(session: Session) -> None:
@@ -183,6 +187,7 @@ def _restored(
     config: RunConfig,
     dataset: Dataset,
     device: torch.device,
+    group: ProcessGroup,
     stop: StopToken,
 ) -> Generator[Event, None, Session | None]:
     """The run as its last checkpoint left it, on this device."""
@@ -221,6 +226,7 @@ def _restored(
         train_state,
         plan,
         progress,
+        group,
         best_val_loss,
         best_step,
     )

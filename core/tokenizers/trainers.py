@@ -58,7 +58,7 @@ def trainer_for(
 
 
 class Thinning:
-    """Pieces of texts, together about a given share of them, at even distances: the same ones each time."""
+    """Chunks of texts, together about a given share of them, at even distances: the same ones each time."""
 
     def __init__(self, share: float) -> None:
         self._share = share

@@ -18,8 +18,8 @@ from torch.optim import Optimizer
 from core.config.training import TrainingConfig
 from core.control import StopRequested, StopToken
 from core.distributed import ONE_PROCESS, ProcessGroup
-from core.errors import TrainingDivergedError
 from core.events import StepDone
+from core.run_errors import TrainingDivergedError
 from core.training.interruption import interruptible
 from core.training.loss import counted_tokens, summed_loss
 from core.training.optimizer import set_learning_rate
@@ -96,7 +96,7 @@ def train(
         train_state.precision.scaler.update()
         optimizer.zero_grad(set_to_none=True)
         seconds = time.perf_counter() - started
-        tokens = sum(counted_tokens(y) for _, y in batches)
+        tokens = group.all_reduce(sum(counted_tokens(y) for _, y in batches))
         progress.step, progress.tokens = step + 1, progress.tokens + tokens
         progress.windows += passes * config.batch_size
         progress.seconds, progress.train_loss = progress.seconds + seconds, loss
@@ -133,7 +133,7 @@ def finite_gradients(
     model, optimizer, precision = train_state.model, train_state.optimizer, train_state.precision
     while True:
         seed_dropout(config.seed, step, group)
-        loss = accumulate_gradients(model, batches, precision, group.stop_within_step(stop))
+        loss = accumulate_gradients(model, batches, precision, group.stop_within_step(stop), group)
         precision.scaler.unscale_(optimizer)
         grad_norm = clip_grad_norm_(model.parameters(), config.max_grad_norm or math.inf).item()
         if math.isfinite(loss) and math.isfinite(grad_norm):
@@ -145,16 +145,21 @@ def finite_gradients(
 
 
 def accumulate_gradients(
-    model: nn.Module, batches: Sequence[Batch], precision: Precision, stop: StopToken
+    model: nn.Module,
+    batches: Sequence[Batch],
+    precision: Precision,
+    stop: StopToken,
+    group: ProcessGroup = ONE_PROCESS,
 ) -> float:
     """Add up the gradients of several batches as if they were one, and give the mean loss in nats per token.
 
-    The mean is over the tokens that count, so padding in one batch gives no other batch more weight.
+    The mean is over the tokens that count, those of all processes: padding in one batch gives no other batch more weight,
+    and neither do fewer rows in one process.
 
     Raises:
         StopRequested: `stop` was set; gradients can be there in part.
     """
-    total = max(1, sum(counted_tokens(y) for _, y in batches))
+    total = max(1, group.all_reduce(sum(counted_tokens(y) for _, y in batches)))
     loss = torch.zeros((), device=batches[0][0].device)
     with interruptible(model, stop):
         for x, y in batches:
@@ -163,7 +168,10 @@ def accumulate_gradients(
                 part = summed_loss(model, x, y) / total
             precision.scaler.scale(part).backward()
             loss += part.detach()
-    return loss.item()
+    for parameter in model.parameters():
+        if parameter.grad is not None:
+            parameter.grad = group.all_reduce(parameter.grad)
+    return group.all_reduce(loss.item())
 
 
 def seed_dropout(seed: int, step: int, group: ProcessGroup = ONE_PROCESS) -> None:

@@ -31,7 +31,7 @@ def dialog(qtbot, tmp_path):
     return dialog
 
 
-def test_about_tells_version_licence_parts_and_workspace(dialog, tmp_path):
+def test_about_shows_version_licence_parts_and_workspace(dialog, tmp_path):
     text = [label.text() for label in dialog.findChildren(Label)]
     for part in (
         f"SheepOp Studio {report.version('sheepop-studio')}",

@@ -178,7 +178,7 @@ def place_below(common, widget):
 # What is painted
 
 
-def test_what_is_painted_is_told_in_words(screen):
+def test_what_is_painted_is_described_in_words(screen):
     painted = [w for w in screen.findChildren(QWidget) if is_painted(w) and w.isVisibleTo(screen)]
     mute = [name(w) for w in painted if not (w.accessibleName() and w.accessibleDescription())]
     assert mute == []

@@ -177,7 +177,7 @@ def test_a_display_that_nobody_serves_is_none(monkeypatch):
     assert not has_display()
 
 
-def test_a_workspace_that_cannot_be_made_is_told_in_a_sentence(tmp_path):
+def test_a_workspace_that_cannot_be_made_is_reported_in_a_sentence(tmp_path):
     blocked = tmp_path / "file"
     blocked.write_text("in the way", encoding="utf-8")
     with pytest.raises(WorkspaceError):

@@ -11,6 +11,7 @@ LIGHT_ROOMS = ("core.config", "core.documents", "core.corpus", "core.tokenizers"
 LIGHT_FILES = (
     "core.events",
     "core.errors",
+    "core.run_errors",
     "core.control",
     "core.metrics",
     "core.runs.catalog",

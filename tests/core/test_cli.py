@@ -11,8 +11,8 @@ import pytest
 from core import cli, terminal
 from core.commands import documents
 from core.config.toml import run_to_toml
-from core.errors import RunBusyError, RunExistsError
 from core.events import StepDone
+from core.run_errors import RunBusyError, RunExistsError
 from core.runs.catalog import Catalog
 
 ROOT = Path(__file__).parents[2]
@@ -271,7 +271,7 @@ def test_characters_that_the_vocabulary_lacks_are_named(trained, records):
         (["bench", "train", "--shape", "Q"], 2, "S, M, L"),
     ],
 )
-def test_a_failure_is_told_on_stderr_with_its_exit_code(trained, command, arguments, code, told):
+def test_a_failure_is_reported_on_stderr_with_its_exit_code(trained, command, arguments, code, told):
     ended, out, err = command("--workspace", trained.root, *arguments)
     assert (ended, out) == (code, "")
     assert told in " ".join(err.replace("│", " ").split())
@@ -300,7 +300,7 @@ def test_an_empty_workspace_has_nothing_to_train_on_or_to_resume(tmp_path, comma
 
 
 @pytest.mark.parametrize("arguments", [["documents"], ["runs"], ["sample"], ["train"], ["import", "."]])
-def test_a_workspace_that_cannot_be_written_is_told(tmp_path, command, arguments):
+def test_a_workspace_that_cannot_be_written_is_reported(tmp_path, command, arguments):
     (tmp_path / "file").write_text("")
     code, _, err = command(*arguments, "--workspace", tmp_path / "file" / "below")
     assert code == 1

@@ -15,7 +15,7 @@ def test_no_room_is_a_full_disk(tmp_path, number):
         raise OSError(number, "no room")
 
 
-def test_any_other_refusal_is_told_in_the_system_s_words(tmp_path):
+def test_any_other_refusal_is_reported_in_the_system_s_words(tmp_path):
     with pytest.raises(WorkspaceError, match="read-only file system"), raising_disk_errors(tmp_path):
         raise OSError(errno.EROFS, "Read-only file system")
 

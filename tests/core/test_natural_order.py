@@ -1,5 +1,7 @@
 """Names in the order of people."""
 
+import pytest
+
 from core.natural_order import natural_key
 
 
@@ -10,6 +12,13 @@ def test_numbers_in_names_count_as_numbers():
 
 def test_case_does_not_count():
     assert sorted(["b", "A", "C"], key=natural_key) == ["A", "b", "C"]
+
+
+@pytest.mark.parametrize("pair", [("Run", "run"), ("a01", "a1")])
+def test_names_that_count_as_equal_have_an_order_of_their_own(pair):
+    first, second = pair
+    for names in ([first, second], [second, first]):
+        assert sorted(names, key=natural_key) == [first, second]
 
 
 def test_any_two_names_can_be_compared():

@@ -22,7 +22,7 @@ from core.process import (
 ROOT = Path(__file__).parents[2]
 
 
-def test_the_c_library_takes_what_it_is_told():
+def test_the_c_library_takes_what_it_is_given():
     """In a process of its own, for it lasts. Only glibc can be told, which is not to be had outside Linux."""
     tell = "import core.process, sys; sys.exit(core.process.keep_large_blocks())"
     told = subprocess.run([sys.executable, "-c", tell], cwd=ROOT, check=False).returncode

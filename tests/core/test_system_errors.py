@@ -36,7 +36,7 @@ def test_only_a_question_of_permissions_is_answered_with_permissions(tmp_path):
 @pytest.mark.parametrize(
     ("number", "told"), [(errno.ENOSPC, "The disk is full"), (errno.EDQUOT, "Your disk quota")]
 )
-def test_no_room_and_a_used_up_quota_are_told_as_such(tmp_path, number, told):
+def test_no_room_and_a_used_up_quota_are_reported_as_such(tmp_path, number, told):
     for error in (workspace_error(tmp_path, refusal(number)), system_error(refusal(number, "a.txt"))):
         assert isinstance(error, DiskFullError)
         assert error.message.startswith(told)
@@ -57,7 +57,7 @@ def test_a_refusal_without_a_number_has_a_sentence_too():
     assert "it does not say why" in error.message
 
 
-def test_a_name_in_bytes_is_told_as_text():
+def test_a_name_in_bytes_is_reported_as_text():
     assert "a\\xff" in system_error(refusal(errno.EISDIR, b"a\xff")).message
 
 
@@ -69,7 +69,7 @@ def test_the_sentences_survive_the_way_out_of_a_worker_process(tmp_path):
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])
-def test_output_that_finds_no_room_is_told_as_output(number):
+def test_output_that_finds_no_room_is_reported_as_output(number):
     for error in (system_error(refusal(number)), output_error(refusal(number))):
         assert error.message == "The disk is full: the output could not be written."
         assert "--resume" not in error.remedy

@@ -15,6 +15,11 @@ def test_a_count_has_its_noun(count, told):
     assert counted(count, "page") == told
 
 
+def test_a_noun_goes_with_the_number_that_is_shown():
+    assert counted(0.6, "page") == "1 page"
+    assert counted(1.4, "page") == "1 page"
+
+
 def test_nouns_may_have_a_plural_of_their_own():
     assert counted(1, "entry", "entries") == "1 entry"
     assert counted(2, "entry", "entries") == "2 entries"

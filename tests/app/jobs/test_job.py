@@ -71,7 +71,7 @@ def test_a_failure_comes_after_the_events_before_it(qtbot):
     assert isinstance(failed.args[0], ValueError)
 
 
-def test_a_failure_to_open_the_stream_is_told_too(qtbot):
+def test_a_failure_to_open_the_stream_is_reported_too(qtbot):
     def never_opens(stop):
         raise OSError("closed")
 
@@ -158,7 +158,7 @@ def test_a_paused_job_takes_no_step_after_the_one_it_is_on(qtbot, steps):
     qtbot.waitUntil(lambda: len(taken) == 5)
 
 
-def test_pausing_is_told_once(qtbot, steps):
+def test_pausing_is_reported_once(qtbot, steps):
     job, _, _ = steps
     told = []
     job.paused_changed.connect(told.append)

@@ -69,7 +69,7 @@ def test_queue_do_not_wait_for_each_other(qtbot, queues):
     qtbot.waitUntil(lambda: queues.active() == ["training"])
 
 
-def test_whoever_listens_to_a_job_hears_of_its_end_before_the_queue_is_idle(qtbot, queues):
+def test_whoever_listens_to_a_job_learns_of_its_end_before_the_queue_is_idle(qtbot, queues):
     heard = []
     queues.idle.connect(lambda: heard.append("idle"))
     job = queues.start("corpus", short)

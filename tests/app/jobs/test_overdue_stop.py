@@ -58,7 +58,7 @@ def test_a_job_that_ends_is_not_overdue(qtbot, stuck, may_end, short_timeout):
     assert not stuck.overdue
 
 
-def test_nothing_is_told_of_a_job_that_ends_in_time(qtbot, monkeypatch):
+def test_nothing_is_reported_of_a_job_that_ends_in_time(qtbot, monkeypatch):
     monkeypatch.setattr(job_module, "STOP_TIMEOUT_MS", 60_000)
 
     def ends(stop):

@@ -21,7 +21,7 @@ def test_it_is_not_there_until_there_is_something_to_say(banner):
     assert not banner.isVisible()
 
 
-def test_a_problem_is_told_with_its_remedy(banner):
+def test_a_problem_is_reported_with_its_remedy(banner):
     banner.show_problem("The disk is full.", "Free some space.")
     assert banner.isVisible()
     assert banner.text() == "The disk is full. Free some space."
@@ -51,7 +51,7 @@ def test_problems_and_notices_look_different(banner):
     assert banner.property("role") != problem
 
 
-def test_a_failure_that_was_foreseen_is_told_in_its_own_words(banner):
+def test_a_failure_that_was_foreseen_is_reported_in_its_own_words(banner):
     error = EmptyCorpusError()
     present(error, banner)
     assert banner.text() == f"{error.message} {error.remedy}"
@@ -78,7 +78,7 @@ def test_the_next_message_takes_the_buttons_away(qtbot, banner):
     qtbot.waitUntil(lambda: not banner.findChildren(QPushButton))
 
 
-def test_what_the_system_refuses_is_told_as_such(banner):
+def test_what_the_system_refuses_is_reported_as_such(banner):
     present(OSError(24, "Too many open files", "library.sqlite"), banner)
     assert banner.text().startswith(
         "The system refused library.sqlite: too many open files. Close other programs"

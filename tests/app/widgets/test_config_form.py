@@ -133,7 +133,7 @@ def test_a_corrected_value_loses_its_mark(training):
     assert training.value().max_steps == 10
 
 
-def test_values_at_odds_with_each_other_are_told_in_the_words_of_the_form(qtbot):
+def test_values_at_odds_with_each_other_are_reported_in_the_words_of_the_form(qtbot):
     form = open_form(qtbot, ModelConfig)
     editor(form, "d_model").lineEdit().setText("250")
     assert form.problem() == "Width does not fit: 250 must be a multiple of Heads, 4."
@@ -198,7 +198,7 @@ def test_numbers_are_written_as_people_write_them(number, text):
     assert number_text(number) == text
 
 
-def test_setting_a_whole_config_is_told_once(training, qtbot):
+def test_setting_a_whole_config_is_reported_once(training, qtbot):
     told = []
     training.changed.connect(lambda: told.append(True))
     training.set_value(TrainingConfig(max_steps=5, batch_size=6, learning_rate=1e-2))

@@ -122,7 +122,7 @@ def test_logarithmic_ticks_are_plain_numbers(plot):
     assert axis.logTickStrings([-1, 0, 0.301, 4], 1, None) == ["0.1", "1", "", "10,000"]
 
 
-def test_the_best_point_is_told_while_nothing_is_pointed_at(plot, qtbot):
+def test_the_best_point_is_reported_while_nothing_is_pointed_at(plot, qtbot):
     plot.mark_best(100, 4.0)
     qtbot.waitUntil(lambda: plot.readout() == "best 4 at step 100")
 

@@ -33,7 +33,7 @@ def model(qtmodeltester):
     qtmodeltester.check(model, force_py=True)
 
 
-def test_a_row_tells_name_step_and_best_loss(model):
+def test_a_row_shows_name_step_and_best_loss(model):
     assert model.data(model.index(0)) == "second: step 500 of 1,000, best loss 1.500"
 
 

@@ -101,7 +101,7 @@ def test_a_description_with_another_value_is_refused(dataset, change):
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000, '{"version": ' + "9" * 5_000 + "}", "[]", "null"])
-def test_json_of_any_shape_is_told_as_damage(dataset, text):
+def test_json_of_any_shape_is_reported_as_damage(dataset, text):
     (dataset.folder / "dataset.json").write_text(text)
     with pytest.raises(DamagedDatasetError):
         read_dataset(dataset.folder)
@@ -124,7 +124,7 @@ def test_another_tokenizer_is_noticed(dataset):
 
 
 @pytest.mark.parametrize("name", ["dataset.json", "train.bin", "val.bin", "tokenizer.json"])
-def test_a_folder_in_the_place_of_a_file_is_told_as_damage(dataset, name):
+def test_a_folder_in_the_place_of_a_file_is_reported_as_damage(dataset, name):
     (dataset.folder / name).unlink()
     (dataset.folder / name).mkdir()
     with pytest.raises(DamagedDatasetError):

@@ -56,7 +56,7 @@ LONG = "9" * 5000
         (["fuzz-workspace", "--kept", "a\0b"], 2, "no file could have such a name"),
     ],
 )
-def test_an_odd_argument_is_told_in_a_sentence(trained, command, arguments, code, told):
+def test_an_odd_argument_is_reported_in_a_sentence(trained, command, arguments, code, told):
     ended, out, err = command("--workspace", trained.root, *arguments)
     assert (ended, out) == (code, "")
     assert told in " ".join(err.replace("│", " ").split())
@@ -73,7 +73,7 @@ def test_an_odd_argument_is_told_in_a_sentence(trained, command, arguments, code
     ],
 )
 @pytest.mark.parametrize("arguments", [["runs"], ["documents"], ["search", "a"]])
-def test_an_odd_workspace_is_told_in_a_sentence(command, workspace, arguments, code, told):
+def test_an_odd_workspace_is_reported_in_a_sentence(command, workspace, arguments, code, told):
     ended, out, err = command("--workspace", workspace, *arguments)
     assert (ended, out) == (code, "")
     assert told in " ".join(err.replace("│", " ").split())
@@ -149,7 +149,7 @@ def test_a_folder_in_a_file_s_place_or_a_file_in_a_folder_s_is_no_traceback(
         assert not code or err.startswith("error: ")
 
 
-def test_output_onto_a_full_disk_is_told(trained):
+def test_output_onto_a_full_disk_is_reported(trained):
     full = Path("/dev/full")
     if not full.exists():
         pytest.skip("this system has no device that is always full")

@@ -100,7 +100,7 @@ def test_documents_are_removed_and_restored(here, command):
     assert number(here, "river.md") == river
 
 
-def test_a_number_that_no_document_has_is_told(here, command):
+def test_a_number_that_no_document_has_is_reported(here, command):
     code, _, said = command("remove", 4711, "--workspace", here.root)
     assert code == 2
     assert "There is no document number 4711." in said

@@ -140,7 +140,7 @@ def test_a_search_after_a_kill_says_what_it_cannot_make_searchable(filled, fill,
     assert "pond.txt" in listed.stdout
 
 
-def test_a_journal_that_cannot_be_read_without_writing_is_told(filled):
+def test_a_journal_that_cannot_be_read_without_writing_is_reported(filled):
     shutil.copy(filled.library, filled.root / "library.sqlite-wal")  # more than nothing
     set_modes(filled.root, 0o555, 0o444)
     ended = bound(filled.root, "documents")

@@ -21,7 +21,7 @@ def test_a_run_that_goes_on_unchanged_has_nothing_to_say():
     assert explain_changes(BEFORE, RUN) == []
 
 
-def test_a_change_is_told_with_both_values_and_what_it_does():
+def test_a_change_is_reported_with_both_values_and_what_it_does():
     [told] = explain_changes(BEFORE, with_settings(RUN, {"training.batch_size": 5}))
     assert told.startswith("batch_size is now 5 instead of 32. ")
     assert told.endswith(MAY_CHANGE["batch_size"])

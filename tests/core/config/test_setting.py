@@ -60,7 +60,7 @@ def outside(setting):
 
 
 @pytest.mark.parametrize(("group", "setting"), NUMBERS)
-def test_a_number_out_of_its_limits_is_told_by_name(group, setting):
+def test_a_number_out_of_its_limits_is_reported_by_name(group, setting):
     for value in outside(setting):
         with pytest.raises(BadSettingError) as caught:
             checked(group, {setting.name: value})
@@ -105,7 +105,7 @@ def test_a_limit_that_is_not_reached_is_told_from_one_that_is():
     assert (dropout.minimum_allowed, dropout.maximum, dropout.maximum_allowed) == (True, 1, False)
 
 
-def test_units_and_defaults_are_told():
+def test_units_and_defaults_are_reported():
     context = described(ModelConfig, "context_length")
     assert (context.unit, context.default, context.advanced) == ("tokens", 128, False)
 

@@ -66,7 +66,7 @@ def test_a_preset_that_is_given_stands_above_the_files(read):
     assert (run.preset, run.model.n_layers, run.training.max_steps) == ("small", 6, 7)
 
 
-def test_a_file_that_is_not_there_is_told(tmp_path):
+def test_a_file_that_is_not_there_is_reported(tmp_path):
     with pytest.raises(
         BadConfigFileError, match=r"run\.toml could not be read .*: No such file or directory\."
     ):
@@ -79,14 +79,14 @@ def test_a_folder_is_no_file(tmp_path):
 
 
 @pytest.mark.parametrize("content", [b"[model\n", b"n_layers 3", b"a = 1\na = 2", b"\xff\xfe\x00"])
-def test_what_is_no_toml_is_told(tmp_path, content):
+def test_what_is_no_toml_is_reported(tmp_path, content):
     path = tmp_path / "run.toml"
     path.write_bytes(content)
     with pytest.raises(BadConfigFileError, match="it is not TOML"):
         read_run(path)
 
 
-def test_a_files_unknown_preset_is_told(read):
+def test_a_files_unknown_preset_is_reported(read):
     with pytest.raises(UnknownPresetError, match="'tinny'"):
         read('preset = "tinny"')
 
@@ -101,9 +101,14 @@ def test_a_files_unknown_preset_is_told(read):
         ("[model.inner]\nx = 3", "model.inner"),
     ],
 )
-def test_a_files_unknown_setting_is_told_by_its_name(read, text, name):
+def test_a_files_unknown_setting_is_reported_by_its_name(read, text, name):
     with pytest.raises(UnknownSettingError, match=f"no setting named '{name}'"):
         read(text)
+
+
+def test_a_setting_is_taken_under_its_earlier_name():
+    earlier = parse_assignments(["cleaning.page_furniture=false"])
+    assert with_settings(TINY, earlier) == with_settings(TINY, {"cleaning.headers_footers": False})
 
 
 @pytest.mark.parametrize(
@@ -157,7 +162,7 @@ def test_a_setting_like_no_other_points_to_the_list():
         ),
     ],
 )
-def test_a_value_that_cannot_be_is_told_in_a_sentence(changes, sentence):
+def test_a_value_that_cannot_be_is_reported_in_a_sentence(changes, sentence):
     with pytest.raises(BadSettingError) as caught:
         with_settings(TINY, changes)
     assert caught.value.message == sentence
@@ -196,7 +201,7 @@ def test_the_last_of_several_assignments_counts():
     assert parse_assignments(["a=1", "b=2", "a=3"]) == {"a": 3, "b": 2}
 
 
-def test_an_assignment_without_an_equals_sign_is_told():
+def test_an_assignment_without_an_equals_sign_is_reported():
     with pytest.raises(BadSettingError) as caught:
         parse_assignments(["training.max_steps"])
     assert (
@@ -211,7 +216,7 @@ def test_a_preset_is_more_than_a_setting():
 
 @settings(deadline=None)
 @given(st.sampled_from(setting_names()), st.text(st.characters(exclude_categories=["Cs"])))
-def test_whatever_is_assigned_is_taken_or_told_in_a_sentence(name, text):
+def test_whatever_is_assigned_is_taken_or_reported_in_a_sentence(name, text):
     try:
         with_settings(TINY, parse_assignments([f"{name}={text}"]))
     except BadSettingError as error:
@@ -220,7 +225,7 @@ def test_whatever_is_assigned_is_taken_or_told_in_a_sentence(name, text):
 
 @pytest.mark.parametrize("text", ["1" * 400, "1" * 5000, "NaN", "-Infinity", "1e999", "True", "[[]]", "{}"])
 @pytest.mark.parametrize("name", ["training.learning_rate", "training.max_steps", "sampling.stop"])
-def test_odd_values_are_told_in_a_sentence(name, text):
+def test_odd_values_are_reported_in_a_sentence(name, text):
     with pytest.raises(BadSettingError, match=f"The setting {name}"):
         with_settings(TINY, parse_assignments([f"{name}={text}"]))
 
@@ -276,14 +281,14 @@ def test_half_a_character_is_no_text(name):
     ],
     ids=["digits", "brackets", "hexadecimal", "no float", "list", "number", "table", "tables"],
 )
-def test_an_odd_file_is_told_in_a_sentence_of_some_length(tmp_path, content):
+def test_an_odd_file_is_reported_in_a_sentence_of_some_length(tmp_path, content):
     (tmp_path / "run.toml").write_text(content)
     with pytest.raises(UsageError) as caught:
         read_run(tmp_path / "run.toml")
     assert len(caught.value.message) < 400
 
 
-def test_brackets_without_end_are_told():
+def test_brackets_without_end_are_reported():
     with pytest.raises(BadSettingError, match="nested too deep"):
         parse_assignments(["training.max_steps=" + "[" * 100_000])
 

@@ -37,7 +37,7 @@ def texts(events):
     return [event.text for event in events if isinstance(event, TokenWritten)]
 
 
-def test_a_stream_tells_the_prompt_each_token_and_the_end(say):
+def test_a_stream_reports_the_prompt_each_token_and_the_end(say):
     events = say(CHAR, PROMPT, CHAR.encode("cab"))
     kinds = [type(event) for event in events]
     assert kinds == [PromptRead, TokenWritten, TokenWritten, TokenWritten, ReplyEnded]
@@ -57,7 +57,7 @@ def test_the_last_event_is_also_the_result(scripted):
     assert isinstance(results[0], ReplyEnded)
 
 
-def test_what_the_vocabulary_lacks_is_told_first(scripted):
+def test_what_the_vocabulary_lacks_is_reported_first(scripted):
     model = scripted(CHAR.vocab_size, 2, CHAR.encode("c"))
     stream = write(model, CHAR, [UNK, 5], ("é",), SamplingConfig(max_new_tokens=1), StopToken())
     assert next(stream).unknown == ("é",)
@@ -142,7 +142,7 @@ def test_the_first_of_several_stop_texts_ends_the_reply(scripted):
     assert with_stop_texts(scripted, "abcdef", "de", "cd", "")[-1].text == "ab"
 
 
-def test_a_moved_context_is_told_in_between():
+def test_a_moved_context_is_reported_in_between():
     model = Transformer(
         ModelConfig(n_layers=1, n_heads=1, d_model=8, context_length=4), CHAR.vocab_size
     ).eval()
@@ -174,7 +174,7 @@ def test_a_word_after_an_unknown_word_keeps_its_space(say):
     assert say(WORD, WORD.encode("a wolf"), WORD.encode("grazes"))[-1].text == " grazes"
 
 
-def test_speed_and_times_are_told(say):
+def test_speed_and_times_are_reported(say):
     ended = say(CHAR, PROMPT, CHAR.encode("abc"))[-1]
     assert 0 < ended.first_token_seconds <= ended.seconds
     assert ended.tokens_per_second == pytest.approx(3 / ended.seconds)

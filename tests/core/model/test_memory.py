@@ -5,10 +5,10 @@ import torch
 
 from core.config.model import ModelConfig, count_parameters
 from core.config.presets import PRESETS, preset_run
-from core.errors import ModelTooLargeError
 from core.model import memory
 from core.model.memory import available_bytes, bytes_to_train, check_memory_to_open, check_memory_to_train
 from core.model.transformer import Transformer
+from core.run_errors import ModelTooLargeError
 from core.training.loss import summed_loss
 
 CPU = torch.device("cpu")
@@ -62,12 +62,12 @@ def test_what_cannot_be_known_refuses_nothing(monkeypatch):
     check_memory_to_train(ABSURD, V, B, False, CPU)
 
 
-def test_the_machine_tells_its_memory():
+def test_the_machine_reports_its_memory():
     available = available_bytes(CPU)
     assert available is None or 2**20 < available < 2**50
 
 
-def test_a_gpu_tells_what_it_has_free_and_what_torch_keeps_for_itself(monkeypatch):
+def test_a_gpu_reports_what_it_has_free_and_what_torch_keeps_for_itself(monkeypatch):
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda _: (100, 1000))
     monkeypatch.setattr(torch.cuda, "memory_reserved", lambda _: 50)
     monkeypatch.setattr(torch.cuda, "memory_allocated", lambda _: 20)

@@ -7,8 +7,8 @@ import time
 import pytest
 from filelock import FileLock
 
-from core.errors import DamagedRunError, UnknownRunError
 from core.events import RunEnded, RunPrepared
+from core.run_errors import DamagedRunError, UnknownRunError
 from core.runs.catalog import Catalog, has_conversations
 from core.runs.state import read_state
 
@@ -29,7 +29,7 @@ def copy(trained):
     return make
 
 
-def test_a_run_is_told_in_a_line(catalog, trained):
+def test_a_run_is_reported_in_a_line(catalog, trained):
     run = catalog.summary("first")
     assert (run.name, run.preset, run.step, run.max_steps) == ("first", "starter", 6, 6)
     assert (run.checkpoints, run.best_step, run.last_step) == ((2, 4, 6), 6, 6)

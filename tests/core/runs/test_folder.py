@@ -5,8 +5,8 @@ from fnmatch import fnmatch
 import pytest
 from filelock import FileLock
 
-from core.errors import BadRunNameError
 from core.files import writing_whole
+from core.run_errors import BadRunNameError
 from core.runs.folder import Workspace
 from core.system_errors import WorkspaceError
 

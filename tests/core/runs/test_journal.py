@@ -148,7 +148,7 @@ def test_an_evaluation_that_is_made_again_is_forgotten_with_its_save(path):
     assert list(read_events(path)) == WHOLE[:6]
 
 
-def test_rewinding_to_the_beginning_forgets_all_for_all_is_told_again(path):
+def test_rewinding_to_the_beginning_forgets_all_for_all_is_reported_again(path):
     rewind(path, 0)
     assert list(read_events(path)) == []
 
@@ -169,7 +169,7 @@ def test_rewinding_keeps_what_belongs_to_no_step(path):
     assert list(read_events(path))[-1] == Notice("measured")
 
 
-def test_a_full_disk_is_told_as_one(tmp_path):
+def test_a_full_disk_is_reported_as_one(tmp_path):
     class Full:
         def write(self, text):
             raise OSError(errno.ENOSPC, "No space left on device")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.errors import NoCheckpointError
+from core.run_errors import NoCheckpointError
 from core.runs.pointers import (
     best_step_of,
     checkpoint_steps,

@@ -7,8 +7,8 @@ import pytest
 from filelock import FileLock
 
 from core.control import StopRequested, StopToken
-from core.errors import DamagedCheckpointError
 from core.events import CheckpointSaved
+from core.run_errors import DamagedCheckpointError
 from core.runs.catalog import Catalog
 from core.runs.pointers import checkpoint_steps, point, pointed_step
 from core.runs.repair import adopt_first_format, missing_saves, remove_stubs, repair_checkpoints
@@ -101,7 +101,7 @@ def test_damaged_checkpoints_take_no_whole_one_s_place(run):
 
 
 @pytest.mark.parametrize("which", ["best", "last"])
-def test_a_garbled_pointer_is_written_anew_and_told(run, which):
+def test_a_garbled_pointer_is_written_anew_and_reported(run, which):
     (run.checkpoints / which).write_text("step-9")
     assert repair_checkpoints(run, StopToken()) == [
         f"The file that names the {which} checkpoint was damaged."

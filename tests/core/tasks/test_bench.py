@@ -54,6 +54,6 @@ def test_a_bench_that_is_stopped_reports_nothing():
 
 
 @pytest.mark.parametrize("task", [bench_train, bench_generate])
-def test_an_unknown_shape_is_told_with_those_there_are(task):
+def test_an_unknown_shape_is_reported_with_those_there_are(task):
     with pytest.raises(BadSettingError, match="--shape cannot be 'XL': it is one of S, M, L"):
         run(task("XL", 1, StopToken()))

@@ -55,7 +55,7 @@ def test_a_bench_that_is_stopped_measures_nothing():
     assert not list(bench_import("all", 1, stop))
 
 
-def test_an_unknown_part_is_told_with_those_there_are():
+def test_an_unknown_part_is_reported_with_those_there_are():
     with pytest.raises(BadSettingError, match="it is all or one of pdf, ocr, text, tokens, large"):
         list(bench_import("everything", 1, StopToken()))
 

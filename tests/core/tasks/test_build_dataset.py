@@ -212,19 +212,19 @@ def put_a_folder(path):
 
 @pytest.mark.parametrize("damage", [cut, put_zeros, put_other_bytes, put_a_folder])
 @pytest.mark.parametrize("name", ["train.bin", "val.bin"])
-def test_a_data_set_with_damaged_tokens_is_built_again_and_told(workspace, name, damage):
+def test_a_data_set_with_damaged_tokens_is_built_again_and_reported(workspace, name, damage):
     assert_built_again(workspace, name, damage)
 
 
 @pytest.mark.parametrize(
     "damage", [cut, put_zeros, put_other_bytes, put_a_folder, put_brackets, swap_two_letters]
 )
-def test_a_data_set_with_a_damaged_tokenizer_is_built_again_and_told(workspace, damage):
+def test_a_data_set_with_a_damaged_tokenizer_is_built_again_and_reported(workspace, damage):
     assert_built_again(workspace, "tokenizer.json", damage)
 
 
 @pytest.mark.parametrize("damage", [cut, put_zeros, put_other_bytes, put_a_folder, put_brackets])
-def test_a_data_set_with_a_damaged_description_is_built_again_and_told(workspace, damage):
+def test_a_data_set_with_a_damaged_description_is_built_again_and_reported(workspace, damage):
     assert_built_again(workspace, "dataset.json", damage)
 
 
@@ -272,7 +272,7 @@ def test_the_same_text_gives_the_same_bytes(tmp_path):
     assert one.tokenizer.read_bytes() == other.tokenizer.read_bytes()
 
 
-def test_an_empty_library_is_told_in_a_sentence(workspace):
+def test_an_empty_library_is_reported_in_a_sentence(workspace):
     with pytest.raises(EmptyCorpusError):
         build(FakeLibrary(), workspace)
 
@@ -332,7 +332,7 @@ def test_waiting_for_another_build_is_said_once_and_ends_with_it(workspace, monk
     assert not [event for event in stream if isinstance(event, Notice)]
 
 
-def test_a_stop_while_waiting_is_heard_after_the_notice(workspace, monkeypatch):
+def test_a_stop_while_waiting_is_noticed_after_the_notice(workspace, monkeypatch):
     monkeypatch.setattr(task, "LOCK_POLL_SECONDS", 0.001)
     workspace.prepare()
     stop = StopToken()
@@ -343,7 +343,7 @@ def test_a_stop_while_waiting_is_heard_after_the_notice(workspace, monkeypatch):
         assert list(stream) == []
 
 
-def test_a_full_disk_is_told_and_nothing_is_left(workspace, monkeypatch):
+def test_a_full_disk_is_reported_and_nothing_is_left(workspace, monkeypatch):
     def no_room(writer, ids):
         raise OSError(errno.ENOSPC, "No space left on device")
 

@@ -77,7 +77,7 @@ def test_a_change_between_two_passages_is_in_the_data_set(workspace, tiny, chang
     assert text == built_of(workspace, tiny)
 
 
-def test_a_library_that_is_emptied_meanwhile_is_told(workspace, tiny):
+def test_a_library_that_is_emptied_meanwhile_is_reported(workspace, tiny):
     with Library(workspace.library) as library:
         stream = build_dataset(library, tiny(), workspace, StopToken())
         next(stream)

@@ -59,7 +59,7 @@ def test_an_answer_counts_only_word_for_word(workspace, answer_with):
     assert run(workspace)[-1].right == 0
 
 
-def test_each_question_is_told_once_and_no_token_is(workspace, answer_with):
+def test_each_question_is_reported_once_and_no_token_is(workspace, answer_with):
     answer_with(lambda question: f"I was asked: {question}")
     opened, *answered, summary = run(workspace)
     assert isinstance(opened, ModelOpened)
@@ -84,7 +84,7 @@ def test_a_stop_ends_between_two_questions_and_counts_those_asked(workspace, ans
     assert len(asked) == 4
 
 
-def test_a_workspace_without_the_sample_is_told_before_a_model_is_opened(tmp_path, answer_with):
+def test_a_workspace_without_the_sample_is_reported_before_a_model_is_opened(tmp_path, answer_with):
     answer_with(ANSWERS.__getitem__)
     with pytest.raises(SampleMissingError):
         run(Workspace(tmp_path))

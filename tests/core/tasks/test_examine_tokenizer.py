@@ -111,7 +111,7 @@ def test_a_stop_while_tokens_are_counted_gives_no_card(filled, tiny):
     assert end.value.value is None
 
 
-def test_an_empty_corpus_is_told_in_a_sentence(tmp_path, tiny):
+def test_an_empty_corpus_is_reported_in_a_sentence(tmp_path, tiny):
     workspace = Workspace(tmp_path)
     workspace.prepare()
     with pytest.raises(EmptyCorpusError):

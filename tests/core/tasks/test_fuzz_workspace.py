@@ -99,7 +99,7 @@ def test_what_is_wrong(file, command, expected, outcome):
     assert judge(file, command, expected, outcome) not in (EQUAL, SENTENCE, NOTICED, MAY_DIFFER)
 
 
-def test_damage_that_goes_unnoticed_is_told_kept_and_fails(asked, tmp_path):
+def test_damage_that_goes_unnoticed_is_reported_kept_and_fails(asked, tmp_path):
     asked(lambda path: path.read_bytes() if path.is_file() else None)
     events = []
     with pytest.raises(FuzzFailedError, match="look: another answer than before"):

@@ -5,6 +5,7 @@ import pytest
 from core.batches.dataset import read_dataset
 from core.control import StopToken
 from core.distributed import ProcessGroup
+from core.errors import BadSettingError
 from core.events import CheckpointSaved, Evaluated, RunEnded, RunPrepared, StepDone
 from core.runs.catalog import read_config
 from core.tasks.journaled_run import train_run
@@ -44,6 +45,11 @@ def test_the_main_process_evaluates_and_saves_for_all(stopped):
     assert [event.step for event in events if isinstance(event, Evaluated)] == [4, 6]
     assert [event.step for event in events if isinstance(event, CheckpointSaved)] == [4, 6]
     assert stopped.run("a").checkpoint(6).is_dir()
+
+
+def test_a_batch_needs_a_row_for_each_process(stopped):
+    with pytest.raises(BadSettingError, match=r"training\.batch_size .* each of 100 processes"):
+        train_as(ProcessGroup(99, 100), stopped)
 
 
 def test_each_process_learns_from_its_own_rows(stopped):

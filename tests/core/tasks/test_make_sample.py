@@ -50,7 +50,7 @@ def run(workspace, stop=None):
     return list(make_sample(workspace, ImportConfig(), stop or StopToken()))
 
 
-def test_every_file_is_written_told_and_handed_to_the_import(workspace, imported):
+def test_every_file_is_written_reported_and_handed_to_the_import(workspace, imported):
     events = run(workspace)
     written = [event for event in events if isinstance(event, FileWritten)]
     assert [Path(event.path).name for event in written] == NAMES
@@ -85,7 +85,7 @@ def test_a_stop_leaves_only_whole_files_and_no_more(workspace, imported):
     assert [path.name for path in workspace.sample.iterdir()] == NAMES[:1]
 
 
-def test_a_full_disk_is_told_and_leaves_the_old_file(workspace, imported, monkeypatch):
+def test_a_full_disk_is_reported_and_leaves_the_old_file(workspace, imported, monkeypatch):
     workspace.sample.mkdir(parents=True)
     first = workspace.sample / NAMES[0]
     first.write_text("what was there before")
@@ -100,7 +100,7 @@ def test_a_full_disk_is_told_and_leaves_the_old_file(workspace, imported, monkey
     assert [path.name for path in workspace.sample.iterdir()] == NAMES[:1]
 
 
-def test_a_folder_that_cannot_be_made_is_told(workspace, imported):
+def test_a_folder_that_cannot_be_made_is_reported(workspace, imported):
     workspace.root.mkdir()
     workspace.sample.write_text("a file stands where the folder should be")
     with pytest.raises(WorkspaceError, match="cannot be used"):

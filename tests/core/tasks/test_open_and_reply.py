@@ -9,10 +9,10 @@ from core.config.presets import preset_run
 from core.config.sampling import SamplingConfig
 from core.config.toml import run_to_toml, with_settings
 from core.control import StopToken
-from core.errors import DamagedCheckpointError, NoCheckpointError, UnknownRunError, WrongShapeError
 from core.events import ContextMoved, ModelOpened, PromptRead, ReplyEnded, TokenWritten
 from core.generation import decoding
 from core.model.transformer import Transformer
+from core.run_errors import DamagedCheckpointError, NoCheckpointError, UnknownRunError, WrongShapeError
 from core.runs.checkpoint import save_checkpoint
 from core.runs.folder import Workspace
 from core.runs.loading import model_weights
@@ -94,7 +94,7 @@ def said(events):
 # opening
 
 
-def test_an_open_model_tells_its_facts(workspace):
+def test_an_open_model_reports_its_facts(workspace):
     [opened], model = run(open_model(workspace, "first", "last", StopToken()))
     assert isinstance(opened, ModelOpened)
     assert (model.name, model.step, model.context_length) == ("first", 10, CONTEXT)
@@ -126,14 +126,14 @@ def test_a_checkpoint_that_does_not_exist_is_answered_with_those_that_do(workspa
     assert caught.value.remedy == "Choose one of: best, last, 5, 10."
 
 
-def test_a_damaged_checkpoint_is_told(workspace):
+def test_a_damaged_checkpoint_is_reported(workspace):
     weights = workspace.run("first").checkpoint(10) / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-4])
     with pytest.raises(DamagedCheckpointError, match=r"model\.safetensors is not what was written"):
         run(open_model(workspace, "first", "last", StopToken()))
 
 
-def test_a_checkpoint_of_another_shape_is_told(workspace):
+def test_a_checkpoint_of_another_shape_is_reported(workspace):
     other = with_settings(CONFIG, {"model.d_ff": 21})
     workspace.run("first").config.write_text(run_to_toml(other), encoding="utf-8")
     with pytest.raises(WrongShapeError, match="is 12 x 20 in it and 12 x 21 in them"):
@@ -199,7 +199,7 @@ def test_nothing_can_be_completed_too(model):
     assert ended.tokens > 0
 
 
-def test_characters_that_the_vocabulary_lacks_are_told_and_never_crash(model):
+def test_characters_that_the_vocabulary_lacks_are_reported_and_never_crash(model):
     events, ended = run(complete(model, "aéz🐑é", SAMPLING, StopToken()))
     assert events[0] == PromptRead(5, CONTEXT, ("é", "z", "🐑"))
     assert ended.tokens > 0
@@ -240,7 +240,7 @@ def test_a_reply_reads_the_conversation_with_its_markers(model):
     assert said(events) == ended.text
 
 
-def test_a_reply_tells_what_is_unknown_in_the_last_message_only(model):
+def test_a_reply_reports_what_is_unknown_in_the_last_message_only(model):
     messages = [("user", "é"), ("assistant", "a"), ("user", "bß?")]
     events, _ = run(reply(model, messages, SAMPLING, StopToken()))
     assert events[0].unknown == ("ß",)
@@ -290,7 +290,7 @@ def test_of_a_conversation_that_is_too_long_whole_turns_are_forgotten(model, rea
     assert read == [[EOS, CHAR.user_id, *CHAR.encode("bad?"), CHAR.assistant_id]]
 
 
-def test_a_question_that_is_too_long_is_told_and_its_newest_part_answered(model, read):
+def test_a_question_that_is_too_long_is_reported_and_its_newest_part_answered(model, read):
     sampling = SAMPLING.model_copy(update={"max_new_tokens": 3})
     events, _ = run(reply(model, [("user", "abcdefgh abcdefgh?")], sampling, StopToken()))
     assert events[1] == ContextMoved(kept=9, dropped=12, question_cut=True)

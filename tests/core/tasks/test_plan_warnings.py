@@ -53,6 +53,15 @@ def test_a_model_that_is_hopelessly_large_is_said_with_the_numbers_and_a_smaller
     assert warning.proposal.run == PRESETS["tiny"].run
 
 
+def test_a_model_that_is_proposed_for_a_smaller_one_is_smaller():
+    run = with_settings(preset_run("small"), {"tokenizer.kind": "bpe", "tokenizer.vocab_size": 4096})
+    totals = CorpusTotals(10, 360_000, 360_000)
+    warning, *_ = plan_warnings(run, totals)
+    proposed = estimate_run(warning.proposal.run, totals)
+    assert proposed.parameters < estimate_run(run, totals).parameters
+    assert "a smaller model" in warning.remedy
+
+
 def test_a_proposed_preset_keeps_the_documents_that_were_chosen():
     corpus = CorpusConfig(validation_share=0.2)
     run = preset_run("gpt2").model_copy(update={"corpus": corpus})
@@ -95,6 +104,33 @@ def test_a_warmup_as_long_as_the_run_is_said():
     [warning] = plan_warnings(run, SAMPLE)
     assert warning.message.startswith("The warm-up of 50 steps is as long as the run of 40 or longer")
     assert warning.proposal.run.training.warmup_steps == 4
+
+
+@pytest.mark.parametrize("steps", [2, 5])
+def test_no_warmup_of_no_steps_is_proposed(steps):
+    run = with_settings(preset_run("starter"), {"training.max_steps": steps})
+    [warning] = plan_warnings(run, SAMPLE)
+    assert warning.proposal.title == "Set the warm-up to 1 step"
+    assert plan_warnings(warning.proposal.run, SAMPLE) == []
+
+
+def test_a_single_step_has_no_room_for_a_warmup():
+    [warning] = plan_warnings(with_settings(preset_run("starter"), {"training.max_steps": 1}), SAMPLE)
+    assert (warning.remedy, warning.proposal) == ("Take more steps.", None)
+
+
+def test_a_single_token_is_one():
+    [warning] = plan_warnings(preset_run("starter"), CorpusTotals(1, 5, 5))
+    assert "has ≈ 1 token, and" in warning.message
+
+
+def test_epochs_that_are_shown_as_the_limit_need_no_warning():
+    run = preset_run("tiny")
+    at_limit = with_settings(
+        run, {"training.max_steps": round(40.4 / estimate_run(run, OWN).epochs * run.training.max_steps)}
+    )
+    assert 40 < estimate_run(at_limit, OWN).epochs < 40.5
+    assert plan_warnings(at_limit, OWN) == []
 
 
 @pytest.mark.parametrize("name", PRESETS)

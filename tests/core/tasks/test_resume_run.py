@@ -17,19 +17,16 @@ from filelock import FileLock
 from core.batches import verification
 from core.config.toml import run_to_toml, with_settings
 from core.control import StopToken
-from core.errors import (
-    BadSettingError,
+from core.errors import BadSettingError, DamagedDatasetError, LostDatasetError, UnknownSettingError
+from core.events import CheckpointSaved, Evaluated, Notice, RunEnded, RunPrepared, SampleWritten, StepDone
+from core.run_errors import (
     DamagedCheckpointError,
-    DamagedDatasetError,
     DamagedRunError,
-    LostDatasetError,
     RunBusyError,
     RunFinishedError,
     UnknownRunError,
-    UnknownSettingError,
     WrongShapeError,
 )
-from core.events import CheckpointSaved, Evaluated, Notice, RunEnded, RunPrepared, SampleWritten, StepDone
 from core.runs import checkpoint
 from core.runs import state as state_module
 from core.runs.catalog import Catalog
@@ -170,7 +167,7 @@ def test_a_look_that_a_stop_cuts_off_is_made_up_for(filled, trained, tiny, cut_o
     assert (mine.best_step, mine.val_loss) == (other.best_step, other.val_loss)
 
 
-def test_the_last_look_cut_off_is_told_as_a_stop(filled, tiny, cut_off):
+def test_the_last_look_cut_off_is_reported_as_a_stop(filled, tiny, cut_off):
     events = cut_off(filled, tiny(), "evaluate", STEPS)
     assert (events[-1].reason, events[-1].step) == ("stopped", STEPS)
     assert Catalog(filled).summary("a").last_step == STEPS
@@ -536,7 +533,7 @@ def test_what_made_the_run_what_it_is_is_refused_also_where_run_toml_was_edited(
         resume(stopped)
 
 
-def test_what_changes_is_told_setting_by_setting(stopped):
+def test_what_changes_is_reported_setting_by_setting(stopped):
     events = resume(stopped, {"training.batch_size": 8, "training.weight_decay": 0.0})
     notices = " ".join(event.text for event in events if isinstance(event, Notice))
     assert "batch_size is now 8 instead of 4." in notices
@@ -566,7 +563,7 @@ def test_a_run_is_free_again_after_its_stream_is_closed(stopped):
     assert resume(stopped)[-1].reason == "finished"
 
 
-def test_a_damaged_last_checkpoint_is_told_and_the_run_goes_on_from_the_one_before(stopped):
+def test_a_damaged_last_checkpoint_is_reported_and_the_run_goes_on_from_the_one_before(stopped):
     cut_short(stopped.run("a").checkpoint(3) / "optimizer.safetensors")
     events = resume(stopped)
     notices = [event.text for event in events if isinstance(event, Notice)]
@@ -583,7 +580,7 @@ def test_a_run_without_one_whole_checkpoint_says_what_is_wrong_with_its_last(sto
     assert stopped.run("a").events.read_bytes() == events_before
 
 
-def test_settings_of_another_shape_are_told(stopped):
+def test_settings_of_another_shape_are_reported(stopped):
     config = stopped.run("a").config
     config.write_text(config.read_text().replace("d_ff = 32", "d_ff = 64"))
     with pytest.raises(WrongShapeError, match=r"model\.d_ff is 32 in it and 64 in them"):
@@ -606,7 +603,7 @@ def test_a_run_of_the_first_format_goes_on_with_the_same_steps(stopped, trained)
 
 
 @pytest.mark.parametrize("moment", [StepDone, Evaluated, SampleWritten])
-def test_a_run_whose_folder_goes_away_meanwhile_is_not_told_to_be_finished(stopped, moment):
+def test_a_run_whose_folder_goes_away_meanwhile_is_not_reported_to_be_finished(stopped, moment):
     stream = resume_run(stopped, "a", {}, StopToken())
     with pytest.raises(WorkspaceGoneError):
         for event in stream:
@@ -615,7 +612,7 @@ def test_a_run_whose_folder_goes_away_meanwhile_is_not_told_to_be_finished(stopp
     assert not stopped.root.exists()
 
 
-def test_a_last_checkpoint_that_goes_away_meanwhile_is_noticed_before_the_end_is_told(stopped):
+def test_a_last_checkpoint_that_goes_away_meanwhile_is_noticed_before_the_end_is_reported(stopped):
     run = stopped.run("a")
     with pytest.raises(WorkspaceGoneError):
         for event in resume_run(stopped, "a", {}, StopToken()):

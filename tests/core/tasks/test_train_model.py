@@ -13,19 +13,7 @@ from torch._dynamo.exc import TorchDynamoException
 from core.config.presets import preset_run
 from core.config.toml import with_settings
 from core.control import StopToken
-from core.errors import (
-    BadRunNameError,
-    BadSettingError,
-    CompileFailedError,
-    CorpusTooSmallError,
-    DeviceMissingError,
-    EmptyCorpusError,
-    ModelTooLargeError,
-    OutOfMemoryError,
-    RunBusyError,
-    RunExistsError,
-    TrainingDivergedError,
-)
+from core.errors import BadSettingError, CorpusTooSmallError, EmptyCorpusError
 from core.events import (
     CheckpointSaved,
     DatasetBuilt,
@@ -38,6 +26,16 @@ from core.events import (
     TokenizerBuilt,
 )
 from core.model.transformer import Transformer
+from core.run_errors import (
+    BadRunNameError,
+    CompileFailedError,
+    DeviceMissingError,
+    ModelTooLargeError,
+    OutOfMemoryError,
+    RunBusyError,
+    RunExistsError,
+    TrainingDivergedError,
+)
 from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
 from core.runs.loading import load_model
@@ -320,7 +318,7 @@ def test_a_model_beyond_the_memory_there_is_is_refused_before_it_is_built(filled
     assert Catalog(filled).names() == []
 
 
-def test_a_warm_up_as_long_as_the_run_is_told(filled, tiny):
+def test_a_warm_up_as_long_as_the_run_is_reported(filled, tiny):
     def told(changes, name):
         notices = of_kind(train(filled, tiny(changes), name), Notice)
         return [notice.text for notice in notices if "warm-up" in notice.text]
@@ -345,7 +343,7 @@ def no_compiler(monkeypatch):
 
 
 @pytest.mark.usefixtures("no_compiler")
-def test_a_model_that_cannot_be_compiled_is_told_and_leaves_no_run(filled, tiny):
+def test_a_model_that_cannot_be_compiled_is_reported_and_leaves_no_run(filled, tiny):
     with pytest.raises(CompileFailedError) as refused:
         train(filled, tiny({"training.compile": True}))
     assert refused.value.message == "The model could not be compiled: No working C++ compiler found"
@@ -368,7 +366,7 @@ def test_a_run_from_a_machine_with_a_compiler_goes_on_without_one(filled, tiny):
     assert events[-1].reason == "finished"
 
 
-def test_a_defect_of_ours_is_not_told_as_a_lack_of_memory(filled, tiny, monkeypatch):
+def test_a_defect_of_ours_is_not_reported_as_a_lack_of_memory(filled, tiny, monkeypatch):
     def broken(*_):
         raise RuntimeError("shapes do not match")
 
@@ -380,8 +378,8 @@ def test_a_defect_of_ours_is_not_told_as_a_lack_of_memory(filled, tiny, monkeypa
 def test_a_loss_that_is_no_number_ends_the_run_and_keeps_the_last_checkpoint(filled, tiny, monkeypatch):
     real = loop.accumulate_gradients
 
-    def spoiled(model, batches, precision, stop):
-        loss = real(model, batches, precision, stop)
+    def spoiled(*arguments):
+        loss = real(*arguments)
         return math.nan if len(seen) > 3 else loss
 
     monkeypatch.setattr(loop, "accumulate_gradients", spoiled)

@@ -65,13 +65,30 @@ def test_a_folder_without_documents_is_named(filled, tiny):
 
 
 @pytest.mark.parametrize("command_name", ["train", "tokenizer"])
+@pytest.mark.parametrize("name", ["here", "2024", "1e3", "true", "null"])
 def test_a_folder_on_the_command_line_is_taken_from_where_one_is(
-    filled, command, monkeypatch, tmp_path, command_name
+    filled, command, monkeypatch, tmp_path, command_name, name
 ):
     monkeypatch.chdir(tmp_path)
-    code, _, failure = command("--workspace", filled.root, command_name, "--set", "corpus.folder=here")
+    code, _, failure = command("--workspace", filled.root, command_name, "--set", f"corpus.folder={name}")
     assert code == 1
-    assert f"lies in {tmp_path / 'here'}." in failure
+    assert f"lies in {tmp_path / name}." in failure
+
+
+@pytest.mark.parametrize("command_name", ["train", "tokenizer"])
+@pytest.mark.parametrize(
+    ("written", "meant"), [("here", "here"), ("~/there", "home/there"), ("./a/../b/", "b")]
+)
+def test_a_folder_in_a_file_is_taken_from_where_one_is(
+    filled, command, monkeypatch, tmp_path, command_name, written, meant
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path / "home"))
+    (tmp_path / "run.toml").write_text(f'[corpus]\nfolder = "{written}"\n', encoding="utf-8")
+    code, _, failure = command("--workspace", filled.root, command_name, "run.toml")
+    assert code == 1
+    assert f"lies in {tmp_path / meant}." in failure
 
 
 def test_the_sample_in_a_library_with_other_documents_can_be_taken_alone(filled):

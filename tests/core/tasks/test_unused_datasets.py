@@ -62,7 +62,7 @@ def names(workspace):
     return sorted(path.name for path in workspace.datasets.iterdir() if path.is_dir())
 
 
-def test_what_no_run_names_is_moved_aside_and_told(workspace, dataset):
+def test_what_no_run_names_is_moved_aside_and_reported(workspace, dataset):
     removal = remove_unused(workspace, NOW)
     assert names(workspace) == [f".removed-{OLD}"]
     assert str(removal) == (
@@ -71,14 +71,14 @@ def test_what_no_run_names_is_moved_aside_and_told(workspace, dataset):
     )
 
 
-def test_several_are_told_in_one_sentence(workspace, dataset):
+def test_several_are_reported_in_one_sentence(workspace, dataset):
     make_dataset(workspace, "fedcba9876543210")
     assert str(remove_unused(workspace, NOW)).startswith(
         f"Removed the data sets {OLD} and fedcba9876543210 (3.0 MB): no run uses them, and they were"
     )
 
 
-def test_nothing_is_told_where_nothing_is_removed(workspace):
+def test_nothing_is_reported_where_nothing_is_removed(workspace):
     make_dataset(workspace, OLD, days_ago=0.9)
     assert remove_unused(workspace, NOW) is None
     assert names(workspace) == [OLD]

@@ -28,6 +28,6 @@ def test_the_size_of_a_batch_does_not_change_the_ids(tokenizer, batch_characters
     assert sum(batch.characters for batch in batches) == whole.characters
 
 
-def test_a_batch_tells_its_text_in_characters_and_bytes(tokenizer):
+def test_a_batch_reports_its_text_in_characters_and_bytes(tokenizer):
     (encoded,) = encode_passages(tokenizer, [("größe", False), ("<|user|>a<eos>", True)])
     assert (encoded.characters, encoded.bytes) == (6, 8)

@@ -3,7 +3,7 @@ import json
 
 import pytest
 
-from core.errors import DamagedRunError
+from core.run_errors import DamagedRunError
 from core.tokenizers.bpe import BpeTokenizer
 from core.tokenizers.char import CharTokenizer
 from core.tokenizers.files import load_tokenizer, save_tokenizer
@@ -46,7 +46,7 @@ def test_saving_leaves_no_other_file(tmp_path):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_file_cut_short_is_told_in_a_sentence(kind, tmp_path):
+def test_a_file_cut_short_is_reported_in_a_sentence(kind, tmp_path):
     saved(kind, tmp_path)
     path = tmp_path / "tokenizer.json"
     path.write_bytes(path.read_bytes()[:-40])
@@ -54,7 +54,7 @@ def test_a_file_cut_short_is_told_in_a_sentence(kind, tmp_path):
         load_tokenizer(path)
 
 
-def test_a_missing_file_is_told_in_a_sentence(tmp_path):
+def test_a_missing_file_is_reported_in_a_sentence(tmp_path):
     with pytest.raises(DamagedRunError, match="missing"):
         load_tokenizer(tmp_path / "tokenizer.json")
 
@@ -95,13 +95,13 @@ def test_saving_gives_the_digest_of_what_was_written(tmp_path):
     assert digest == hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def test_more_brackets_than_json_can_nest_are_told_in_a_sentence(tmp_path):
+def test_more_brackets_than_json_can_nest_are_reported_in_a_sentence(tmp_path):
     (tmp_path / "tokenizer.json").write_text("[" * 100_000)
     with pytest.raises(DamagedRunError, match="damaged"):
         load_tokenizer(tmp_path / "tokenizer.json")
 
 
-def test_a_folder_in_its_place_is_told_in_a_sentence(tmp_path):
+def test_a_folder_in_its_place_is_reported_in_a_sentence(tmp_path):
     (tmp_path / "tokenizer.json").mkdir()
     with pytest.raises(DamagedRunError, match="cannot be read"):
         load_tokenizer(tmp_path / "tokenizer.json")

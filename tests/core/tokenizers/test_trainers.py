@@ -55,7 +55,7 @@ def test_a_stop_ends_the_learning_without_a_vocabulary(kind, tmp_path):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_stop_is_heard_in_the_middle_of_a_long_text(kind, tmp_path, monkeypatch):
+def test_a_stop_is_noticed_in_the_middle_of_a_long_text(kind, tmp_path, monkeypatch):
     stop, chunks = StopToken(), []
 
     def cut_and_stop(text, size=1000):

@@ -85,7 +85,7 @@ def test_no_pass_follows_the_one_in_which_a_stop_was_set():
     assert len(asked) == 1  # the second block of the second pass was not reached
 
 
-def test_a_stop_is_heard_between_two_linear_layers_on_the_way_there_and_back():
+def test_a_stop_is_noticed_between_two_linear_layers_on_the_way_there_and_back():
     model = make_learner().model
     for backward in (False, True):
         stop = StopToken()

@@ -1,6 +1,9 @@
 """The loop's laws: accumulation, padding, clipping, loss scaling, and steps that depend on nothing but their number."""
 
 import math
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from typing import ClassVar
 
 import pytest
 import torch
@@ -10,9 +13,9 @@ from core.config.model import ModelConfig
 from core.config.training import TrainingConfig
 from core.control import StopToken
 from core.distributed import ProcessGroup
-from core.errors import TrainingDivergedError
 from core.events import StepDone
 from core.model.transformer import Transformer
+from core.run_errors import TrainingDivergedError
 from core.training import loop
 from core.training.loop import Plan, Progress, TrainState, accumulate_gradients, finite_gradients, train
 from core.training.optimizer import make_optimizer
@@ -138,7 +141,7 @@ def test_without_clipping_the_gradient_keeps_its_length(loss_that_is):
 # Steps
 
 
-def test_each_step_tells_its_number_loss_rate_and_tokens():
+def test_each_step_reports_its_number_loss_rate_and_tokens():
     model, config = make_model(), TrainingConfig(warmup_steps=1, gradient_accumulation_steps=2)
     steps = take(make_learner(model, config), config, 3)
     assert all(isinstance(step, StepDone) for step in steps)
@@ -237,6 +240,44 @@ def steps_of(group, config=None, stop=None, batch_at=make_batch):
 def test_the_main_process_takes_the_steps_of_one_process_alone():
     losses = [[step.loss for step in steps_of(group)] for group in (ProcessGroup(), ProcessGroup(0, 2))]
     assert losses[0] == losses[1]
+
+
+class Threads(ProcessGroup):
+    """One of two processes, each of which is a thread here."""
+
+    meeting = threading.Barrier(2, timeout=60)
+    given: ClassVar = {}
+
+    def all_reduce(self, value):
+        self.given[self.rank] = value
+        self.meeting.wait()
+        total = self.given[0] + self.given[1]
+        self.meeting.wait()
+        return total
+
+
+def test_two_processes_with_unequal_shares_take_the_steps_of_one():
+    config = TrainingConfig(batch_size=3, gradient_accumulation_steps=2, max_grad_norm=0.1, epsilon=1e-3)
+
+    def steps_and_weights(group):
+        def batch_at(number):
+            x, y = make_batch(number, rows=3, padding=(0, 4, 1))
+            share = slice(group.share_of(3).start, group.share_of(3).stop)
+            return x[share], y[share]
+
+        train_state = make_learner(make_model(), config)
+        steps = list(train(train_state, batch_at, config, Plan(3, 128), Progress(), StopToken(), group))
+        return steps, list(train_state.model.parameters())
+
+    steps, weights = steps_and_weights(ProcessGroup())
+    with ThreadPoolExecutor(2) as threads:
+        for own_steps, own_weights in threads.map(steps_and_weights, (Threads(0, 2), Threads(1, 2))):
+            assert [step.tokens for step in own_steps] == [step.tokens for step in steps] == [26, 52, 78]
+            for own, one in zip(own_steps, steps, strict=True):
+                assert own.loss == pytest.approx(one.loss, rel=1e-5)
+                assert own.grad_norm == pytest.approx(one.grad_norm, rel=1e-5)
+            for mine, other in zip(own_weights, weights, strict=True):
+                torch.testing.assert_close(mine, other, atol=1e-5, rtol=1e-5)
 
 
 def test_each_process_drops_other_activations():

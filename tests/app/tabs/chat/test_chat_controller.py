@@ -245,7 +245,7 @@ def test_ctrl_n_begins_a_new_conversation(tab, opened, models, qtbot):
     assert models.asked[-1][1] == [("user", "Why?")]
 
 
-def test_a_new_conversation_hears_nothing_of_the_reply_before(tab, opened, models, qtbot):
+def test_a_new_conversation_receives_nothing_of_the_reply_before(tab, opened, models, qtbot):
     type_and_send(tab, qtbot, "Where?")
     models.allow(1)
     qtbot.waitUntil(lambda: shown(tab) == ["Where?", "Mila "])

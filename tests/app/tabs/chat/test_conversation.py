@@ -36,23 +36,23 @@ def test_unknown_characters_are_named():
     assert notes == ["The vocabulary lacks ß, ☃: the model sees <unk> there."]
 
 
-def test_a_moved_context_is_told():
+def test_a_moved_context_is_reported():
     (note,) = talk(ContextMoved(kept=64, dropped=1064)).turns[-1].notes
     assert "64 tokens were kept" in note
     assert "1,064 older ones are forgotten" in note
 
 
-def test_a_question_that_was_cut_is_told():
+def test_a_question_that_was_cut_is_reported():
     moved = ContextMoved(kept=96, dropped=64, question_cut=True)
     assert "only its end was read" in talk(moved).turns[-1].notes[0]
 
 
-def test_a_context_that_moves_again_is_told_once():
+def test_a_context_that_moves_again_is_reported_once():
     moved = ContextMoved(kept=64, dropped=64)
     assert len(talk(moved, moved).turns[-1].notes) == 1
 
 
-def test_a_reply_that_ends_at_once_is_told():
+def test_a_reply_that_ends_at_once_is_reported():
     assert talk(ended("")).turns[-1].notes == ["The model ended its reply at once."]
     assert talk(ended("", "stopped")).turns[-1].notes == []
 
@@ -84,7 +84,7 @@ def test_the_meter_counts_speed_and_context_during_a_reply():
         ("stop_string", " · ended at a stop text"),
     ],
 )
-def test_the_meter_tells_the_end(reason, ending):
+def test_the_meter_shows_the_end(reason, ending):
     meter = ReplyMeter()
     meter.take(PromptRead(5, 128, ()), now=0.0)
     meter.take(ended("x", reason), now=1.0)

@@ -219,7 +219,7 @@ def test_a_drop_made_during_an_import_waits_its_turn(qtbot, tab, begin):
     qtbot.waitUntil(lambda: not tab.busy)
 
 
-def test_a_failure_is_told_with_its_remedy_and_the_next_import_works(qtbot, tab, begin):
+def test_a_failure_is_reported_with_its_remedy_and_the_next_import_works(qtbot, tab, begin):
     def fails(paths, config, workspace, stop, again=False):
         raise MissingPathError(paths[0])
         yield

@@ -92,7 +92,7 @@ def test_files_are_queued_then_read_then_done(table):
     assert shown(table, STATE) == ["Done", "Queued"]
 
 
-def test_a_scan_tells_which_page_is_recognised(table):
+def test_a_scan_shows_which_page_is_recognised(table):
     table.show_events([queued("a.pdf"), PageRecognizing("/docs/a.pdf", page=9, done=2, pages=12)])
     assert shown(table, STATE) == ["OCR"]
     assert shown(table, NOTE) == ["Reading page 3 of 12"]
@@ -307,13 +307,13 @@ def view(qtbot, three):
     return view
 
 
-def test_the_cursor_tells_which_document_it_is_on(qtbot, view):
+def test_the_cursor_reports_which_document_it_is_on(qtbot, view):
     with qtbot.waitSignal(view.current_changed) as told:
         view.go_to(1)
     assert told.args[0].name == "brook.md"
 
 
-def test_the_cursor_tells_when_its_document_changes_and_not_when_another_does(qtbot, view, three):
+def test_the_cursor_reports_when_its_document_changes_and_not_when_another_does(qtbot, view, three):
     view.go_to(0)
     with qtbot.waitSignal(view.current_changed) as told:
         three.show_rows([a_row(1, "Olive.txt", characters=12)])

@@ -207,7 +207,7 @@ def test_a_chosen_kind_stays_chosen_when_its_last_file_is_gone(qtbot, chart):
     assert chosen.args == [""]
 
 
-def test_assistive_tools_hear_the_shares(chart):
+def test_assistive_tools_read_the_shares(chart):
     assert chart.accessibleDescription() == "Text 60 %, Markdown 30 %, Source code 10 %, PDF 0 %"
 
 

@@ -224,7 +224,7 @@ def test_a_click_on_the_chip_ends_it(qtbot, tab, controller, watching, read, set
     qtbot.waitUntil(queues.at_rest)
 
 
-def test_a_folder_that_vanished_is_told(qtbot, tab, controller, tmp_path):
+def test_a_folder_that_vanished_is_reported(qtbot, tab, controller, tmp_path):
     gone = tmp_path / "gone"
     controller.watch.watch(gone)
     qtbot.waitUntil(tab.banner.isVisible)

@@ -21,7 +21,7 @@ def test_a_character_vocabulary_is_marked_as_an_estimate():
     assert text.startswith("≈ ")
 
 
-def test_the_corpus_is_told_in_tokens_and_epochs():
+def test_the_corpus_is_reported_in_tokens_and_epochs():
     run = RunConfig(
         corpus=CorpusConfig(validation_share=0.5),  # 1,000 of 2,000 tokens are trained on
         model=ModelConfig(context_length=10),

@@ -68,7 +68,7 @@ def test_before_the_first_step_a_phase_knows_how_far_it_has_come(events, share):
     assert after(*events).prepared_share() == share
 
 
-def test_a_step_is_told_in_figures_with_units():
+def test_a_step_is_reported_in_figures_with_units():
     text = after(prepared(), step(25)).text()
     assert text == (
         "step 25 of 100 (25 %) · loss 2.500 nats/token · learning rate 1e-3 · time left: measuring\n"
@@ -96,7 +96,7 @@ def test_the_loss_is_smoothed():
 
 
 @pytest.mark.parametrize(("reason", "word"), [("finished", "Finished"), ("stopped", "Stopped")])
-def test_the_end_is_told_first(reason, word):
+def test_the_end_is_reported_first(reason, word):
     progress = after(prepared(), step(1), RunEnded("first", 1, reason, 2.0, 3.0))
     assert progress.text().startswith(f"{word} · step 1 of 100")
 

@@ -41,7 +41,7 @@ def test_no_token_takes_no_room(chips):
     assert chips.chips == []
 
 
-def test_the_tokens_are_told_to_those_who_do_not_see_them(chips):
+def test_the_tokens_are_reported_to_those_who_do_not_see_them(chips):
     assert chips.accessibleDescription() == "The 7, ß 1, ␣sheep 4711"
 
 
@@ -58,7 +58,7 @@ def test_the_arrow_keys_move_among_tokens_and_space_chooses_one(chips, qtbot):
     assert chosen.args == [4711]
 
 
-def test_the_token_under_the_cursor_is_told_to_assistive_tools(chips, qtbot):
+def test_the_token_under_the_cursor_is_reported_to_assistive_tools(chips, qtbot):
     qtbot.keyClick(chips, Qt.Key.Key_End)
     assert chips.accessibleName().endswith("3 of 3, ␣sheep, id 4711")
 

@@ -117,7 +117,7 @@ def test_a_second_wish_takes_the_place_of_one_that_was_cancelled(tab, window, ex
     qtbot.waitUntil(lambda: not examination.queues.active())
 
 
-def test_a_failure_is_told_in_the_tab(tab, window, tmp_path, qtbot):
+def test_a_failure_is_reported_in_the_tab(tab, window, tmp_path, qtbot):
     def fails(config, workspace, stop):
         yield LearningProgress(1, 2)
         raise EmptyCorpusError
@@ -149,7 +149,7 @@ def test_what_the_work_waits_for_is_said_until_it_goes_on(window):
     assert window.phase.text() == "Reading text to learn the tokenizer 50 %…"
 
 
-def test_the_facts_are_told_with_what_they_count(shown):
+def test_the_facts_are_reported_with_what_they_count(shown):
     told = [label.accessibleName() for label in shown.facts.values()]
     assert told == [
         "Characters kind of tokenizer",

@@ -1,0 +1,144 @@
+"""What can go wrong with a run, its checkpoints and its training, in the user's words."""
+
+from pathlib import Path
+
+from core.errors import UsageError, UserFacingError
+from core.wording import counted
+
+
+class UnknownRunError(UserFacingError):
+    """A run that does not exist."""
+
+    def __init__(self, name: str, nearest: str) -> None:
+        super().__init__(name, nearest)
+        self.message = f"There is no run named {name!r}."
+        self.remedy = f"Did you mean {nearest!r}?" if nearest else "List the runs with `python main.py runs`."
+
+
+class RunExistsError(UserFacingError):
+    """A new run under a name that is taken."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.message = f"A run named {name!r} exists already, and nothing in it was changed."
+        self.remedy = "Choose another name, or resume it (--resume, or Resume in the Train tab)."
+
+
+class BadRunNameError(UsageError):
+    """A name that cannot be a folder's on every system."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.message = f"{name!r} cannot be a run's name."
+        self.remedy = "Use at most 64 letters, digits, '-', '_' and '.', starting with a letter or digit."
+
+
+class RunBusyError(UserFacingError):
+    """Another process is training this run."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.message = f"The run {name!r} is being trained by another window or command."
+        self.remedy = "Wait for it to end, stop it there, or start a run with another name."
+
+
+class RunFinishedError(UserFacingError):
+    """A run that has taken all its steps. `higher_limit` is the setting that would let it go on."""
+
+    def __init__(self, name: str, steps: int, higher_limit: str) -> None:
+        super().__init__(name, steps, higher_limit)
+        self.message = f"The run {name!r} has taken all of its {counted(steps, 'step')}."
+        self.remedy = f"To train further, raise the limit: --resume --set {higher_limit}."
+
+
+class NoCheckpointError(UserFacingError):
+    """A run, or a step of it, without a checkpoint."""
+
+    def __init__(self, name: str, which: str, known: str) -> None:
+        super().__init__(name, which, known)
+        self.message = f"The run {name!r} has no checkpoint {which!r}."
+        self.remedy = (
+            f"Choose one of: {known}."
+            if known
+            else "Train it first; the first checkpoint follows the first evaluation."
+        )
+
+
+class DamagedCheckpointError(UserFacingError):
+    """A checkpoint whose files are missing, cut short or altered."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(path, reason)
+        self.message = f"The checkpoint {path.name} is damaged: {reason}."
+        self.remedy = "Choose another checkpoint of the run (best, last or an earlier step)."
+
+
+class WrongShapeError(UserFacingError):
+    """A checkpoint of another model than its settings describe."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(path, reason)
+        self.message = f"The checkpoint {path.name} does not fit the run's settings: {reason}."
+        self.remedy = "Restore the run.toml that it was trained with, or choose another run."
+
+
+class DamagedRunError(UserFacingError):
+    """A run's folder in which a file is missing or unreadable."""
+
+    def __init__(self, name: str, reason: str) -> None:
+        super().__init__(name, reason)
+        self.message = f"The run {name!r} cannot be opened: {reason}."
+        self.remedy = "Restore the file from a backup, or delete the run's folder and train a new run."
+
+
+class TrainingDivergedError(UserFacingError):
+    """A loss or gradient that is not a finite number."""
+
+    def __init__(self, step: int) -> None:
+        super().__init__(step)
+        self.message = (
+            f"Training diverged at step {step:,}: the loss or the gradient norm is NaN or infinite."
+        )
+        self.remedy = "The last checkpoint is kept. Lower learning_rate, raise warmup_steps, or choose precision float32."
+
+
+class OutOfMemoryError(UserFacingError):
+    """A model or batch that does not fit."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.message = "The model and its batch do not fit into memory."
+        self.remedy = "Lower batch_size (and raise gradient_accumulation_steps), context_length or d_model."
+
+
+class ModelTooLargeError(OutOfMemoryError):
+    """A model that cannot fit, found out before it was built. Sizes in bytes."""
+
+    def __init__(self, needed: int, available: int) -> None:
+        super().__init__()
+        self.args = (needed, available)
+        self.message = (
+            f"The model needs at least {needed / 2**30:,.1f} GiB of memory, "
+            f"and {available / 2**30:,.1f} GiB are free."
+        )
+        self.remedy = (
+            "Lower batch_size, context_length, n_layers or d_model, or use a machine with more memory."
+        )
+
+
+class CompileFailedError(UserFacingError):
+    """A model that torch.compile could not compile. `reason` is what it said."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.message = f"The model could not be compiled: {reason}"
+        self.remedy = "Set training.compile to false, or install a C++ compiler such as g++."
+
+
+class DeviceMissingError(UserFacingError):
+    """A device that this machine, or this build of torch, lacks."""
+
+    def __init__(self, device: str) -> None:
+        super().__init__(device)
+        self.message = f"The device {device!r} is not available here."
+        self.remedy = "Set training.device to auto or cpu."
