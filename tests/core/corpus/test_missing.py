@@ -2,6 +2,7 @@
 
 import pytest
 
+from core.corpus.ledger import NO_TEXT
 from core.corpus.missing import MISSING
 
 
@@ -54,6 +55,15 @@ def test_a_copy_that_was_deleted_too_is_no_heir(library, add):
     missing = library.mark_missing(["/watched/a.txt", "/watched/b.txt"])
     assert missing.kept == (number,)
     assert library.text(number) == "sheep"
+
+
+def test_a_photograph_that_was_deleted_hands_its_row_to_its_copy(library, read):
+    photograph = read("", kind="image", file=b"a photograph")
+    library.record("/watched/a.png", photograph, 12)
+    assert library.record("/watched/b.png", photograph, 12).state == "duplicate"
+    missing = library.mark_missing(["/watched/a.png"])
+    assert (missing.kept, missing.removed) == ((), (1,))
+    assert states(library) == {"/watched/b.png": ("warning", NO_TEXT)}
 
 
 def test_rows_without_text_go_and_can_be_brought_back(library, add):
