@@ -7,12 +7,10 @@ from os import sep
 from typing import NamedTuple
 
 from core.corpus.database import Database
-from core.corpus.ledger import EARLIER_TEXT
+from core.corpus.ledger import MISSING
 from core.corpus.texts import HAS_TEXT, OUTDATED, copies_of, hand_on
 from core.document_state import DocumentState
-from core.documents.folders import NOT_THERE
 
-MISSING = f"{NOT_THERE} {EARLIER_TEXT}"
 AMONG = "IN (SELECT value FROM json_each(?))"
 
 

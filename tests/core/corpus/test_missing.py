@@ -2,8 +2,7 @@
 
 import pytest
 
-from core.corpus.ledger import NO_TEXT
-from core.corpus.missing import MISSING
+from core.corpus.ledger import MISSING, NO_TEXT
 
 
 def states(library):
@@ -47,6 +46,14 @@ def test_a_file_that_was_moved_is_one_document_and_keeps_its_tick(library, add, 
     (row,) = library.rows()
     assert library.text(row.id) == "sheep"
     assert not row.included
+
+
+def test_a_damaged_file_keeps_its_row_and_its_warning_where_a_copy_comes(library, add):
+    add("/a.txt", "sheep", import_id=1)
+    failed = library.record_failure("/a.txt", "failed", "It is damaged.", "text", 5, import_id=2)
+    assert add("/b.txt", "sheep", import_id=3).state == "duplicate"
+    row = library.row_of("/a.txt")
+    assert (row.state, row.reason, row.is_outdated) == ("warning", failed.reason, True)
 
 
 def test_a_copy_that_was_deleted_too_is_no_heir(library, add):
