@@ -1,5 +1,6 @@
 """The request "watch this folder": what is new or changed in it, once it is no longer being written."""
 
+import os
 import tempfile
 import time
 from collections.abc import Generator, Iterable, Iterator
@@ -10,7 +11,7 @@ from typing import NamedTuple
 from core.control import StopToken
 from core.corpus.library import Library
 from core.documents.document import Source
-from core.documents.folders import find_files, is_there, ledger_path
+from core.documents.folders import find_files, is_there, ledger_path, source_of
 from core.documents.left_out import LeftOut
 from core.errors import MissingPathError
 from core.events import FilesChanged, FilesMissing, Notice
@@ -96,7 +97,8 @@ class Deletions:
         self.expect()
 
     def expect(self) -> None:
-        self._due = time.monotonic() + MISSING_SECONDS
+        if self._due is None:
+            self._due = time.monotonic() + MISSING_SECONDS
 
     @property
     def are_due(self) -> bool:
@@ -227,13 +229,17 @@ def _unknown_files(workspace: Workspace, folder: Path, left_out: LeftOut, stop: 
 
 
 def _missing_files(workspace: Workspace, folder: Path, stop: StopToken) -> tuple[str, ...]:
-    """What the library has below the folder, and the disk has not."""
+    """What the library has below the folder, and what is no file on the disk any more."""
     with Library(workspace.library) as library:
         known = library.paths_below(ledger_path(Source(folder)))
-    missing = tuple(path for path in known if not stop.asked and not is_there(Path(path)))
+    missing = tuple(path for path in known if not stop.asked and not _is_file(path))
     if not folder.is_dir():
         raise MissingPathError(folder)  # it went away meanwhile, with all that is in it: a drive, perhaps
     return () if stop.asked else missing
+
+
+def _is_file(path: str) -> bool:
+    return os.path.isfile(source_of(path).path)  # noqa: PTH113  # Path.is_file fails behind a link into a locked folder
 
 
 def _stamp(path: Path) -> tuple[int, int] | None:
