@@ -70,6 +70,10 @@ def test_json_is_known_without_a_suffix(read):
     assert read("settings.txt", '{"a": 1}').kind == "text"
 
 
+def test_json_is_known_behind_many_blank_lines(read):
+    assert read("data", "\n" * 9000 + '{"a": [1, 2]}').kind == "json"
+
+
 def test_half_a_surrogate_that_json_spells_out_cannot_reach_the_library(read):
     messages = (
         rb'{"messages": [{"role": "user", "content": "Q\ud800"}, {"role": "assistant", "content": "A"}]}'
