@@ -191,7 +191,7 @@ def _record_document(
 
 
 def _fingerprint(reading: Reading, digested: Digested) -> str:
-    """What tells whether another file is the same document: its text, or its bytes where there is no text in it.
+    """What is equal where another file is the same document: its text, or its bytes where there is no text in it.
 
     "" of files that are never the same: empty ones, and archives, whose files are looked at one by one.
     """

@@ -60,7 +60,7 @@ def watch_folder(
     deletions = Deletions()
     while not stop.asked:
         if not is_complete and time.monotonic() - scanned >= RESCAN_SECONDS:
-            growing.add(growing.untold(_unknown_files(workspace, folder, left_out, stop)))
+            growing.add(growing.unreported(_unknown_files(workspace, folder, left_out, stop)))
             is_complete, scanned = True, time.monotonic()
         changed = next(changes)
         if changed is None:
@@ -120,7 +120,7 @@ class Growing:
         for path in paths:
             self._seen[path] = ((-1, -1), 0.0)
 
-    def untold(self, paths: Iterable[Path]) -> Iterator[Path]:
+    def unreported(self, paths: Iterable[Path]) -> Iterator[Path]:
         """Those that are not waited for, and were not reported as they are now."""
         return (
             path for path in paths if path not in self._seen and self._reported.get(path, ()) != _stamp(path)
