@@ -22,7 +22,7 @@ from core.tasks.import_files import OWN_FILES_LEFT_OUT, own_files
 POLL_MS = 200  # how soon a stop is noticed, and how often files are asked whether they grow
 QUIET_SECONDS = 1.0  # a file that has not changed for so long is whole
 MISSING_SECONDS = (
-    5.0  # after a deletion until it is reported: a moved file is read in its new place until then
+    5.0  # from a change until deletions are looked for: mostly, a moved file was read again by then
 )
 MOST_AT_ONCE = 500  # paths in one event
 STEP_MS = 50  # how long nothing may happen before changes are reported
@@ -87,7 +87,7 @@ def files_there(changed: FilesChanged) -> list[Path]:
 
 
 class Deletions:
-    """When to look for files that were deleted: at the beginning, and after each change.
+    """When to look for files that were deleted: at the beginning, and some seconds after the first change since.
 
     After new files too: where one of them was moved, its old row goes once it was read in its new place.
     """
