@@ -68,10 +68,9 @@ def run(workspace: Workspace) -> int:
             failure_box(error).exec()
         raise
     collector = GarbageCollector(app)
-    studio = Studio(app)
     ending = EndingSignals(app)
+    studio = Studio(app, workspace)
     ending.asked.connect(studio.stop_and_close)
-    studio.open(workspace)
     studio.window.show()
     code = app.exec()
     window = studio.window
@@ -86,9 +85,9 @@ def run(workspace: Workspace) -> int:
 class Studio(QObject):
     """The one window that is open, and what changes with its workspace: the log and the appearance."""
 
-    def __init__(self, app: QApplication) -> None:
+    def __init__(self, app: QApplication, workspace: Workspace) -> None:
+        """Make the window of a workspace that is prepared; it is not shown yet."""
         super().__init__(app)
-        self.window: MainWindow | None = None
         self._theme = Theme(app)
         self._log_file: logging.Handler | None = None
         self._next: Workspace | None = None  # to be opened when the window that has closed is at rest
@@ -99,9 +98,9 @@ class Studio(QObject):
         self._waiting = QTimer(self, interval=WAITING_MS)
         self._waiting.timeout.connect(self._replace_when_at_rest)
         qInstallMessageHandler(_log_qt)
+        self.window = self._open(workspace)
 
-    def open(self, workspace: Workspace) -> None:
-        """Show a window on a workspace that is prepared."""
+    def _open(self, workspace: Workspace) -> MainWindow:
         self._keep_log(workspace)
         self._theme.take_off_style_sheet()
         settings = WindowSettings(workspace.root)
@@ -109,12 +108,13 @@ class Studio(QObject):
             self._theme.choose(settings.appearance)
         settings.appearance = self._theme.appearance
         settings.save()
-        self.window = MainWindow(workspace)
+        window = MainWindow(workspace)
         self._theme.put_on_style_sheet()
-        self.window.appearance_requested.connect(self._theme.choose)
-        self.window.workspace_requested.connect(self._replace)
-        sys.excepthook = CrashHook(self.window)
+        window.appearance_requested.connect(self._theme.choose)
+        window.workspace_requested.connect(self._replace)
+        sys.excepthook = CrashHook(window)
         RecentWorkspaces().add(workspace.root.absolute())
+        return window
 
     @Slot()
     def stop_and_close(self) -> None:
@@ -122,6 +122,7 @@ class Studio(QObject):
         if self._next is None:
             self.window.stop_and_close()
         else:  # between two windows
+            self._waiting.stop()
             self._next = None
             QApplication.quit()
 
@@ -135,6 +136,7 @@ class Studio(QObject):
 
     @Slot()
     def _replace_when_at_rest(self) -> None:
+        assert self._next is not None, "the timer runs only while another workspace waits"
         at_work = _at_work(self.window)
         if at_work and not self._patience.hasExpired():
             return
@@ -145,7 +147,7 @@ class Studio(QObject):
         else:
             shiboken6.delete(before)  # now: widgets that are gone need no new style sheet
         workspace, self._next = self._next, None
-        self.open(workspace)
+        self.window = self._open(workspace)
         self.window.take_place(geometry)
         self.window.show()
         QApplication.setQuitOnLastWindowClosed(True)

@@ -48,7 +48,9 @@ class BoundedTabs(QTabWidget):
     """A window's tabs, which never ask for more than its screen has, whatever the pages in them would like."""
 
     def __init__(self, window: QMainWindow) -> None:
-        super().__init__(window, objectName="tabs", documentMode=True)
+        super().__init__(window)
+        self.setObjectName("tabs")
+        self.setDocumentMode(True)
         self._window = window
 
     def minimumSizeHint(self) -> QSize:

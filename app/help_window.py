@@ -95,7 +95,8 @@ class HelpPages(QTextBrowser):
     """Draws a page in the colours of the theme, and again when the theme changes."""
 
     def __init__(self) -> None:
-        super().__init__(objectName="helpPages")
+        super().__init__()
+        self.setObjectName("helpPages")
         self.setAccessibleName("Help")
         self.document().setDocumentMargin(LARGE)
         self._use_theme()

@@ -1,6 +1,7 @@
 """The window: tabs on one workspace, and a way to close that leaves nothing half done."""
 
 from functools import cached_property
+from typing import TypeGuard
 
 from PySide6.QtCore import QByteArray, QSize, QTimer, Signal, Slot
 from PySide6.QtGui import QCloseEvent, QShowEvent
@@ -106,7 +107,7 @@ class MainWindow(QMainWindow):
     def remember(self) -> None:
         """Keep how the window stands, for the next start."""
         self._settings.geometry = self.saveGeometry()
-        self._settings.tab = self.tabs.currentWidget().objectName()
+        self._settings.tab = self._front.tab.objectName()
         self._settings.save()
 
     @cached_property
@@ -199,7 +200,7 @@ class MainWindow(QMainWindow):
         self.resize(FIRST_SIZE_PX.boundedTo(self.screen().availableSize()))
         if not self._settings.geometry.isEmpty():
             self.restoreGeometry(self._settings.geometry)
-        names = [self.tabs.widget(place).objectName() for place in range(self.tabs.count())]
+        names = [controller.tab.objectName() for controller in self._controllers]
         if self._settings.tab in names:
             self.tabs.setCurrentIndex(names.index(self._settings.tab))
         bring_inside(self)
@@ -375,7 +376,7 @@ def window_title(workspace: Workspace) -> str:
     return APPLICATION if name in ("", APPLICATION) else f"{name} — {APPLICATION}"
 
 
-def _holds_text(field: QWidget | None) -> bool:
+def _holds_text(field: QWidget | None) -> TypeGuard[QLineEdit | QPlainTextEdit | QTextEdit]:
     if isinstance(field, QLineEdit):
         return bool(field.text())
     return isinstance(field, QPlainTextEdit | QTextEdit) and bool(field.toPlainText())

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from PySide6.QtCore import QObject, Signal, SignalInstance, Slot
 from PySide6.QtGui import QAction, QActionGroup, QKeySequence, QUndoStack
@@ -128,21 +129,27 @@ class Menus(QObject):
             give_icon(action, picture)
         return action
 
+    def _chosen(self) -> Any:
+        """What the entry that was triggered stands for: to be asked in its slot."""
+        action = self.sender()
+        assert isinstance(action, QAction), "only entries of the menus are connected to these slots"
+        return action.data()
+
     @Slot()
     def _request_tab(self) -> None:
-        self.tab_requested.emit(self.sender().data())
+        self.tab_requested.emit(self._chosen())
 
     @Slot()
     def _request_appearance(self) -> None:
-        self.appearance_requested.emit(self.sender().data())
+        self.appearance_requested.emit(self._chosen())
 
     @Slot()
     def _request_page(self) -> None:
-        self.page_requested.emit(self.sender().data())
+        self.page_requested.emit(self._chosen())
 
     @Slot()
     def _request_recent(self) -> None:
-        self.recent_requested.emit(self.sender().data())
+        self.recent_requested.emit(self._chosen())
 
     @Slot()
     def _fill_recent(self) -> None:

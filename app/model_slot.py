@@ -132,6 +132,7 @@ class ModelSlot(QObject):
 
     @Slot(object)
     def _fail(self, error: Exception) -> None:
+        assert self._requested is not None, "this job opens what was requested"
         _name, _checkpoint, user = self._requested
         self._job, self._requested = None, None
         self.changed.emit()

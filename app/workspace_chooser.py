@@ -79,6 +79,7 @@ class WorkspaceChooser(QObject):
 
     @Slot()
     def _make(self) -> None:
+        assert self._asked_for is not None, "the question was about one"
         try:
             self._prepare(self._asked_for)
         except UserFacingError as error:

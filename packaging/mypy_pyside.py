@@ -1,13 +1,13 @@
 """A mypy plugin: the constructors of PySide6's classes take any property or signal of the object as a keyword.
 
 PySide6 does so at run time (`QPushButton("Start", objectName="start")`), but its stubs say so for few classes only.
-Every other call, and what is positional in these, is checked as the stubs have it.
+What is positional is checked as the stubs have it, and so is `super().__init__(...)`, which plugins do not see.
 """
 
 from collections.abc import Callable
 
 from mypy.nodes import ARG_STAR2
-from mypy.plugin import FunctionSigContext, MethodSigContext, Plugin
+from mypy.plugin import FunctionSigContext, Plugin
 from mypy.types import AnyType, FunctionLike, TypeOfAny
 
 
@@ -15,18 +15,11 @@ class PySidePlugin(Plugin):
     def get_function_signature_hook(
         self, fullname: str
     ) -> Callable[[FunctionSigContext], FunctionLike] | None:
-        return _with_properties if _is_widget_class(fullname) else None
-
-    def get_method_signature_hook(self, fullname: str) -> Callable[[MethodSigContext], FunctionLike] | None:
-        return _with_properties if fullname.endswith(".__init__") and "PySide6." in fullname else None
+        is_class = fullname.startswith("PySide6.") and fullname.rpartition(".")[2].startswith("Q")
+        return _with_properties if is_class else None
 
 
-def _is_widget_class(fullname: str) -> bool:
-    """`PySide6.QtWidgets.QPushButton`, and the plain subclasses of `app` that have no constructor of their own."""
-    return fullname.startswith("PySide6.") and fullname.rpartition(".")[2].startswith("Q")
-
-
-def _with_properties(context: FunctionSigContext | MethodSigContext) -> FunctionLike:
+def _with_properties(context: FunctionSigContext) -> FunctionLike:
     signature = context.default_signature
     if ARG_STAR2 in signature.arg_kinds:
         return signature

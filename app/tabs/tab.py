@@ -22,6 +22,8 @@ class Tab(Protocol):
     help_page: str
     banner: Banner
 
+    def objectName(self) -> str: ...
+
     @property
     def busy(self) -> bool:
         """True while the tab's main work goes on."""

@@ -100,7 +100,8 @@ class Banner(QFrame):
 
     def _show(self, kind: str, text: str) -> None:
         while answer := self._buttons.takeAt(0):
-            answer.widget().deleteLater()
+            if (button := answer.widget()) is not None:
+                button.deleteLater()
         set_role(self, kind)
         self._picture.choose(*_PICTURES[kind])
         self._label.setText(text)
@@ -115,8 +116,8 @@ class BannerStack(QWidget):
     def __init__(self, page: QWidget, banners: Sequence[Banner], over: Sequence[QWidget]) -> None:
         """`over` are parts of the page whose corner takes the banners; the first that can be seen does."""
         super().__init__(page)
-        self._over = list(over)
-        layout = QVBoxLayout(self)
+        self._page, self._over = page, list(over)
+        self._column = layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(SMALL)
         layout.setSizeConstraint(QLayout.SizeConstraint.SetNoConstraint)
@@ -136,11 +137,11 @@ class BannerStack(QWidget):
         return super().eventFilter(part, event)
 
     def _place(self) -> None:
-        page = self.parentWidget()
+        page = self._page
         part = next((part for part in self._over if part.isVisibleTo(page)), page)
         room = QRect(part.mapTo(page, QPoint()), part.size()).adjusted(SMALL, SMALL, -SMALL, -SMALL)
         size = QSize(min(room.width(), _WIDEST_PX), 0)
-        size.setHeight(max(self.layout().heightForWidth(size.width()), 0))
+        size.setHeight(max(self._column.heightForWidth(size.width()), 0))
         place = QRect(QPoint(), size)
         place.moveBottomRight(room.bottomRight())
         self.setGeometry(place)

@@ -6,7 +6,7 @@ first and the rest folded under "Advanced". A form of several models lays out se
 
 import re
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from pydantic import ValidationError
 from PySide6.QtCore import QObject, QSignalBlocker, Qt, Signal, Slot
@@ -19,8 +19,10 @@ from app.widgets.theme import MEDIUM, SMALL, TINY, set_role
 from core.config.setting import Config, Setting, describe
 from core.errors import BadSettingError
 
+ConfigType = TypeVar("ConfigType", bound=Config)
 
-class ConfigForm(QWidget):
+
+class ConfigForm(QWidget, Generic[ConfigType]):
     """The settings of one config model, to be looked at and changed.
 
     Signals:
@@ -29,7 +31,7 @@ class ConfigForm(QWidget):
 
     changed = Signal()
 
-    def __init__(self, model: type[Config], group: str = "", parent: QWidget | None = None) -> None:
+    def __init__(self, model: type[ConfigType], group: str = "", parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.fields = Fields(model, group, self)
         self.fields.changed.connect(self.changed)
@@ -44,7 +46,7 @@ class ConfigForm(QWidget):
             )
         layout.addStretch()
 
-    def value(self) -> Config:
+    def value(self) -> ConfigType:
         """What the form says.
 
         Raises:
@@ -52,7 +54,7 @@ class ConfigForm(QWidget):
         """
         return self.fields.value()
 
-    def set_value(self, config: Config) -> None:
+    def set_value(self, config: ConfigType) -> None:
         self.fields.set_value(config)
 
     def problem(self) -> str:
@@ -60,7 +62,7 @@ class ConfigForm(QWidget):
         return self.fields.problem()
 
 
-class Fields(QObject):
+class Fields(QObject, Generic[ConfigType]):
     """The editors of one config model, checked together, not laid out.
 
     Signals:
@@ -69,11 +71,11 @@ class Fields(QObject):
 
     changed = Signal()
 
-    def __init__(self, model: type[Config], group: str, parent: QObject) -> None:
+    def __init__(self, model: type[ConfigType], group: str, parent: QObject) -> None:
         super().__init__(parent)
         self._model = model
         self._fields = {setting.name: Field(setting, group) for setting in describe(model)}
-        self._value: Config | None = None
+        self._value: ConfigType | None = None
         self._reasons: dict[str, str] = {}
         for field in self._fields.values():
             field.editor.changed.connect(self._check)
@@ -93,14 +95,14 @@ class Fields(QObject):
         """The titles by setting name, to put in the place of names in a reason."""
         return {name: field.setting.title for name, field in self._fields.items()}
 
-    def value(self) -> Config:
+    def value(self) -> ConfigType:
         for field in self._fields.values():
             if field.reason:
                 raise BadSettingError(field.setting.title, field.reason)
         assert self._value is not None
         return self._value
 
-    def set_value(self, config: Config) -> None:
+    def set_value(self, config: ConfigType) -> None:
         for name, field in self._fields.items():
             with QSignalBlocker(field.editor):
                 field.editor.show_value(getattr(config, name))
@@ -158,7 +160,7 @@ class Field:
         self.setting = setting
         self.reason = ""
         unit = "" if setting.unit == setting.title.lower() else setting.unit  # else "Steps 700 steps"
-        self.editor: Any = editor_for(setting)
+        self.editor = editor_for(setting)
         self.editor.setObjectName(f"{group}.{setting.name}" if group else setting.name)
         self.editor.setToolTip(setting.help)
         self.editor.setAccessibleName(f"{setting.title} ({unit})" if unit else setting.title)

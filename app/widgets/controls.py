@@ -33,12 +33,19 @@ def scrolled(widget: QWidget) -> QScrollArea:
     return area
 
 
+def application() -> QApplication:
+    """The program that all widgets belong to."""
+    app = QApplication.instance()
+    assert isinstance(app, QApplication), "there is no widget without it"
+    return app
+
+
 class _ScrollArea(QScrollArea):
     """Scrolls to whatever gets the focus, also from outside: Qt does so only on the way within the area."""
 
     def __init__(self, **properties: Any) -> None:
         super().__init__(**properties)
-        QApplication.instance().focusChanged.connect(self._show_focus)
+        application().focusChanged.connect(self._show_focus)
 
     @Slot(QWidget, QWidget)
     def _show_focus(self, _before: QWidget | None, now: QWidget | None) -> None:

@@ -46,7 +46,7 @@ class Curve:
         return self.bold if self.smoothed else self.raw
 
 
-class StepAxis(pg.AxisItem):
+class StepAxis(pg.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types
     """An axis of whole numbers."""
 
     def tickSpacing(self, minVal: float, maxVal: float, size: float) -> list[tuple[float, float]]:
@@ -54,7 +54,7 @@ class StepAxis(pg.AxisItem):
         return [(spacing, offset) for spacing, offset in spacings if spacing >= 1] or [(1, 0)]
 
 
-class NumberAxis(pg.AxisItem):
+class NumberAxis(pg.AxisItem):  # type: ignore[misc]  # as above
     """An axis whose logarithmic ticks are plain numbers, and few enough not to touch."""
 
     def logTickStrings(self, values: Sequence[float], scale: float, spacing: float | None) -> list[str]:

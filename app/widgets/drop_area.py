@@ -73,7 +73,8 @@ class _Light(QWidget):
     """A veil over the whole page, with a dashed frame and a sentence."""
 
     def __init__(self, parent: QWidget) -> None:
-        super().__init__(parent, objectName="dropLight")
+        super().__init__(parent)
+        self.setObjectName("dropLight")
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self.hide()
 

@@ -5,11 +5,12 @@ setting's title: "must be at least 1". The mouse wheel scrolls the form that an 
 """
 
 import math
+from collections.abc import Callable
 from decimal import Decimal
-from typing import Any
+from typing import TypeAlias
 
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtGui import QAction, QWheelEvent
+from PySide6.QtGui import QAction, QKeySequence, QWheelEvent
 from PySide6.QtWidgets import (
     QAbstractSpinBox,
     QCheckBox,
@@ -18,7 +19,6 @@ from PySide6.QtWidgets import (
     QLineEdit,
     QPlainTextEdit,
     QSizePolicy,
-    QWidget,
 )
 
 from app.widgets.icons import give_icon
@@ -28,9 +28,12 @@ from core.config.setting import Setting
 ESCAPES = {"\\n": "\n", "\\t": "\t"}
 
 
-def editor_for(setting: Setting) -> QWidget:
+Editor: TypeAlias = "NumberEdit | SwitchEdit | ChoiceEdit | TextEdit | LinesEdit"
+
+
+def editor_for(setting: Setting) -> Editor:
     """The editor that suits the setting's kind, showing its default."""
-    kinds: dict[str, type[Any]] = {
+    kinds: dict[str, Callable[[Setting], Editor]] = {
         "whole": NumberEdit,
         "real": NumberEdit,
         "switch": SwitchEdit,
@@ -39,7 +42,7 @@ def editor_for(setting: Setting) -> QWidget:
         "folder": FolderEdit,
         "list": LinesEdit,
     }
-    editor: QWidget = kinds[setting.kind](setting)
+    editor = kinds[setting.kind](setting)
     editor.show_value(setting.default)
     return editor
 
@@ -150,7 +153,7 @@ class FolderEdit(TextEdit):
     def __init__(self, setting: Setting) -> None:
         super().__init__(setting)
         self.setClearButtonEnabled(True)
-        self.choose_action = QAction("Choose a folder", self, shortcut="F4")
+        self.choose_action = QAction("Choose a folder", self, shortcut=QKeySequence("F4"))
         self.choose_action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
         self.choose_action.setToolTip("Choose a folder (F4)")
         self.choose_action.triggered.connect(self._choose)
@@ -228,7 +231,7 @@ def _limit_text(limit: float) -> str:
 def _stepped(number: float, steps: int, whole: bool) -> float:
     exponent = math.floor(math.log10(abs(number))) - 1 if number else -2
     if whole:
-        return int(number) + steps * 10 ** max(exponent, 0)
+        return int(number) + steps * int(10 ** max(exponent, 0))
     return float(round(number + steps * 10.0**exponent, max(-exponent, 0)))
 
 

@@ -55,7 +55,11 @@ def icon(name: str, colour: QColor | str | None = None) -> QIcon:
 def refresh_icons(app: QApplication) -> None:
     """Tint every icon that `give_icon` has placed to the palette that `app` wears now."""
     for top in app.topLevelWidgets():
-        for target in [*top.findChildren(QAbstractButton), *top.findChildren(QAction)]:
+        targets: list[QAbstractButton | QAction] = [
+            *top.findChildren(QAbstractButton),
+            *top.findChildren(QAction),
+        ]
+        for target in targets:
             name = target.property(_NAME)
             if name:
                 target.setIcon(icon(name, _named_colour(target.property(_COLOUR))))

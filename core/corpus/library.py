@@ -42,6 +42,7 @@ __all__ = [
     "Interrupted",
     "Library",
     "Missing",
+    "PageConfidence",
     "Passage",
     "Recorded",
     "SearchHit",

@@ -7,7 +7,10 @@ os.environ["QT_QPA_PLATFORM"] = (
     "offscreen"  # before Qt loads: a screen would make the tests depend on a desktop
 )
 
+from contextlib import contextmanager
+
 import pytest
+import shiboken6
 
 from app import settings
 from app.jobs.job import Job
@@ -50,13 +53,20 @@ def no_thread_left_behind():
 
 @pytest.fixture(scope="module")
 def theme(qapp):
-    """The program's dress, style sheet and all, taken off again behind the last test of a file."""
+    """The program's style and style sheet, removed behind the last test of a file."""
+    with plain_looks_afterwards(qapp):
+        made = Theme(qapp, "light")
+        made.put_on_style_sheet()
+        yield made
+
+
+@contextmanager
+def plain_looks_afterwards(qapp):
+    """Whatever theme is put on meanwhile leaves the application that all tests share as it was."""
     palette, style = qapp.palette(), qapp.style().objectName()
-    made = Theme(qapp, "light")
-    made.put_on_style_sheet()
-    yield made
-    qapp.styleHints().colorSchemeChanged.disconnect(made._follow)
-    made.deleteLater()
+    yield
+    for theme in qapp.findChildren(Theme):
+        shiboken6.delete(theme)  # now, or it would follow what comes below
     qapp.setStyleSheet("")
     qapp.setStyle(style)
     qapp.setPalette(palette)

@@ -6,9 +6,9 @@ import threading
 
 import pytest
 import shiboken6
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QApplication, QFileDialog, QWidget
+from PySide6.QtWidgets import QFileDialog, QWidget
 
 from app import application
 from app.application import Studio
@@ -17,6 +17,7 @@ from app.recent_workspaces import MOST, RecentWorkspaces
 from app.settings import WindowSettings
 from app.workspace_chooser import WorkspaceChooser
 from core.runs.folder import Workspace
+from tests.app.conftest import plain_looks_afterwards
 from tests.app.test_main_window import action, button, endless, leave
 
 LEFT = Qt.MouseButton.LeftButton
@@ -29,16 +30,16 @@ def made(path):
 
 
 @pytest.fixture
-def studio(qtbot, monkeypatch, tmp_path):
+def studio(qtbot, qapp, monkeypatch, tmp_path):
     """The program on the workspace "one"."""
     monkeypatch.setattr(application, "qInstallMessageHandler", lambda _handler: None)  # pytest-qt has its own
     monkeypatch.setattr(sys, "excepthook", sys.excepthook)
     handlers = list(logging.getLogger().handlers)
-    studio = Studio(QApplication.instance())
-    studio.open(made(tmp_path / "one"))
-    studio.window.show()
-    yield studio
-    leave(qtbot, studio.window)
+    with plain_looks_afterwards(qapp):
+        studio = Studio(qapp, made(tmp_path / "one"))
+        studio.window.show()
+        yield studio
+        leave(qtbot, studio.window)
     for handler in set(logging.getLogger().handlers) - set(handlers):
         logging.getLogger().removeHandler(handler)
         handler.close()
@@ -141,6 +142,17 @@ def test_an_end_that_the_system_asks_for_opens_no_other_workspace(qtbot, studio,
     studio.stop_and_close()
     qtbot.waitUntil(lambda: not first.isVisible())
     assert studio.window is first
+
+
+def test_an_end_that_comes_between_two_windows_opens_no_other_one(qtbot, studio, tmp_path):
+    first = studio.window
+    first.workspaces.choose(str(made(tmp_path / "two").root))
+    studio.stop_and_close()
+    another_look = QTimer(studio, interval=2 * application.WAITING_MS, singleShot=True)
+    with qtbot.waitSignal(another_look.timeout):
+        another_look.start()
+    assert studio.window is first
+    assert shiboken6.isValid(first)  # whoever runs the program still asks it for its work
 
 
 # Choosing a folder

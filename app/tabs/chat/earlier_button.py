@@ -28,6 +28,7 @@ class EarlierButton(QPushButton):
         give_icon(self, "clock")
         self.setMenu(QMenu(self))
         self.menu().aboutToShow.connect(self._fill)
+        self.menu().triggered.connect(self._choose)
         self.newest = QAction("&Back to the earlier conversation", self)
         self.newest.triggered.connect(self._choose_newest)
         self.show_conversations([])
@@ -48,11 +49,10 @@ class EarlierButton(QPushButton):
         for place, conversation in enumerate(self._conversations):
             entry = self.menu().addAction(without_mnemonic(title(conversation)))
             entry.setData(place)
-            entry.triggered.connect(self._choose)
 
-    @Slot()
-    def _choose(self) -> None:
-        self.chosen.emit(self._conversations[self.sender().data()])
+    @Slot(QAction)
+    def _choose(self, entry: QAction) -> None:
+        self.chosen.emit(self._conversations[entry.data()])
 
     @Slot()
     def _choose_newest(self) -> None:

@@ -29,7 +29,8 @@ class PasswordDialog(QDialog):
     given = Signal(list, str)
 
     def __init__(self, paths: Sequence[str], parent: QWidget | None = None) -> None:
-        super().__init__(parent, objectName="passwordDialog")
+        super().__init__(parent)
+        self.setObjectName("passwordDialog")
         self._paths = list(paths)
         self.setWindowTitle("Give password")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
@@ -107,7 +108,8 @@ class FieldsDialog(QDialog):
     def __init__(
         self, paths: Sequence[str], fields: Sequence[TextField], parent: QWidget | None = None
     ) -> None:
-        super().__init__(parent, objectName="fieldsDialog")
+        super().__init__(parent)
+        self.setObjectName("fieldsDialog")
         self._paths = list(paths)
         self.setWindowTitle("Choose text fields")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)

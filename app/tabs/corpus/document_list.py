@@ -33,7 +33,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.tabs.corpus.columns import COLUMNS, NAME, NOTE, STATE
-from app.tabs.corpus.document_table import DocumentTable
+from app.tabs.corpus.document_table import DocumentTable, Index
 from app.tabs.corpus.filters import ALL, LAST_IMPORT, FilterRow, NoMatches, StateChips
 from app.tabs.corpus.preview import PreviewCard
 from app.tabs.corpus.row_actions import ActionRow, RowActions
@@ -210,6 +210,7 @@ class DocumentView(QTableView):
         super().__init__(parent)
         self._table = table
         self._actions = actions
+        self._name_width = 0  # the one that was last given to the names, not chosen by the user
         self._emitted: DocumentRow | None = None  # the row that `current_changed` was last emitted with
         table.rowsAboutToBeRemoved.connect(self._let_go)  # before Qt's own view of it, which moves the cursor
         self.setModel(table)
@@ -228,7 +229,9 @@ class DocumentView(QTableView):
     def selected_places(self) -> list[int]:
         """Where the selected rows stand, from the top."""
         selection = self.selectionModel().selection()  # named: its parts live only as long as it does
-        return sorted({place for part in selection for place in range(part.top(), part.bottom() + 1)})
+        return sorted(
+            {place for part in selection.toList() for place in range(part.top(), part.bottom() + 1)}
+        )
 
     def selected_rows(self) -> list[DocumentRow]:
         return self._table.rows_at(self.selected_places())
@@ -265,7 +268,7 @@ class DocumentView(QTableView):
         self.go_to(place)
         return True
 
-    def currentChanged(self, current: QModelIndex, previous: QModelIndex) -> None:
+    def currentChanged(self, current: Index, previous: Index) -> None:
         super().currentChanged(current, previous)
         self._emit_current()
 

@@ -281,7 +281,7 @@ class DocumentTable(QAbstractTableModel):
         """Show the rows that are shown in another order."""
         if rows == self._shown:
             return
-        self.layoutAboutToBeChanged[LAYOUT].emit([], BY_ROWS)
+        self.layoutAboutToBeChanged[LAYOUT].emit([], BY_ROWS)  # type: ignore[index]  # unknown to PySide6's stubs
         kept = self.persistentIndexList()
         paths = [self._shown[index.row()].path for index in kept]
         self._shown = rows
@@ -290,7 +290,7 @@ class DocumentTable(QAbstractTableModel):
             self.index(self._place[path], index.column()) for path, index in zip(paths, kept, strict=True)
         ]
         self.changePersistentIndexList(kept, moved)
-        self.layoutChanged[LAYOUT].emit([], BY_ROWS)
+        self.layoutChanged[LAYOUT].emit([], BY_ROWS)  # type: ignore[index]  # as above
 
 
 def _age(row: DocumentRow) -> tuple[bool, int]:

@@ -152,13 +152,13 @@ class StateChips(QWidget):
     @Slot()
     def _choose(self) -> None:
         self.show_summary(self._summary)
-        self.chosen.emit(self._group.checkedButton().property("state"))
+        self.chosen.emit(next(state for state, chip in self._chips.items() if chip.isChecked()))
 
     def _fit(self) -> None:
         """Keep to one line, so that the table below stays in its place: icons and counts, where words have no room."""
         texts = {state: f"{_title(state)} {self._count(state):,}" for state in self._chips}
-        there = [chip for chip in self._chips.values() if not chip.isHidden()]
-        words = sum(_width(chip, texts[chip.property("state")]) + TINY for chip in there)
+        there = {state: chip for state, chip in self._chips.items() if not chip.isHidden()}
+        words = sum(_width(chip, texts[state]) + TINY for state, chip in there.items())
         for state, chip in self._chips.items():
             brief = words > self.width() and state and not chip.isChecked()
             text = f"{self._count(state):,}" if brief else texts[state]
@@ -174,7 +174,6 @@ class StateChips(QWidget):
     def _chip(self, state: str) -> QToolButton:
         chip = QToolButton(objectName=f"{state or 'all'}Chip", checkable=True)
         set_role(chip, "filter")
-        chip.setProperty("state", state)
         chip.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         chip.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         chip.setToolTip(_tool_tip(state))
@@ -250,8 +249,8 @@ class NoMatches(QWidget):
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Stay as large as the table's inside."""
-        if event.type() == QEvent.Type.Resize:
-            self.setGeometry(self.parentWidget().rect())
+        if event.type() == QEvent.Type.Resize and isinstance(watched, QWidget):
+            self.setGeometry(watched.rect())
         return super().eventFilter(watched, event)
 
     def _offer(self, text: str, tip: str) -> None:

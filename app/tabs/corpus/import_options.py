@@ -88,7 +88,8 @@ class ImportOptionsDialog(QDialog):
     """The settings of an import, with labels, help and choices as the config declares them."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent, objectName="importOptions")
+        super().__init__(parent)
+        self.setObjectName("importOptions")
         self.setWindowTitle("Import options")
         self.setMinimumWidth(_WIDTH_PX)
         self._fields = Fields(ImportConfig, "import", self)
@@ -167,7 +168,7 @@ class ImportOptionsDialog(QDialog):
         problem = "" if self.ocr_box.read() == "off" else self.problem_of(self.languages_edit.text())
         self.problem.setText(problem)
         self.problem.setVisible(bool(problem))
-        self.resize(self.width(), max(self.height(), self.layout().totalHeightForWidth(self.width())))
+        self.resize(self.width(), max(self.height(), self._column.totalHeightForWidth(self.width())))
         self.buttons.button(QDialogButtonBox.StandardButton.Ok).setEnabled(not self._fields.problem())
 
     @Slot()
@@ -187,7 +188,7 @@ class ImportOptionsDialog(QDialog):
         self.buttons.accepted.connect(self.accept)
         self.buttons.rejected.connect(self.reject)
         self.buttons.button(standard.RestoreDefaults).clicked.connect(self._restore_defaults)
-        layout = QVBoxLayout(self)
+        self._column = layout = QVBoxLayout(self)
         layout.setContentsMargins(LARGE, LARGE, LARGE, LARGE)
         layout.setSpacing(MEDIUM)
         shown = [field for field in self._fields.all() if field.setting.name not in ELSEWHERE]

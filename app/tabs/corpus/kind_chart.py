@@ -113,7 +113,7 @@ class KindChart(QWidget):
         self._toggle(self._place_at(event.position().toPoint().x()))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        steps = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1}
+        steps: dict[int, int] = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1}
         if event.key() in steps and self._bars:
             self._under_cursor = (self._under_cursor + steps[event.key()]) % len(self.bars())
             self.setAccessibleName(f"{NAME}: {_sentence(self.bars()[self._under_cursor])}")

@@ -25,7 +25,8 @@ class MarkedText(QPlainTextEdit):
     """
 
     def __init__(self, struck: bool, parent: QWidget | None = None) -> None:
-        super().__init__(parent, readOnly=True, acceptDrops=False)
+        super().__init__(parent, readOnly=True)
+        self.setAcceptDrops(False)
         self._struck = struck
         self._marked: list[Span] = []
         self._hits: list[Span] = []

@@ -19,9 +19,9 @@ from app.tabs.corpus.columns import has_text, kind_title, note, pages
 from app.tabs.corpus.marked_text import HitStepper, MarkedText
 from app.widgets.label import Label
 from app.widgets.theme import MEDIUM, SMALL, TINY, mono_font, set_role
-from core.corpus.library import DocumentRow
+from core.corpus.library import DocumentRow, PageConfidence
 from core.document_state import UNFINISHED, WITH_TEXT, DocumentState
-from core.tasks.look_at_library import LONGEST_PREVIEW, DocumentPreview, PageConfidence
+from core.tasks.look_at_library import LONGEST_PREVIEW, DocumentPreview
 from core.tasks.reading_choices import kind_named
 from core.wording import counted, file_size, listed, noun_for
 
@@ -170,7 +170,8 @@ class PreviewCard(QFrame):
 
     @Slot()
     def _show_side(self) -> None:
-        side = self._sides.checkedButton().text() if self._sides.checkedButton() else CLEANED
+        chosen = self._sides.checkedButton()
+        side = CLEANED if chosen is None else chosen.text()
         self.text = self.as_read if side == AS_READ and self._readable else self.cleaned
         self._boxes[CLEANED].setVisible(side != AS_READ or not self._readable)
         self._boxes[AS_READ].setVisible(side != CLEANED and self._readable)

@@ -58,9 +58,11 @@ class RereadController(QObject):
     @Slot(list, str)
     def _read_with_password(self, paths: list[str], password: str) -> None:
         job = self._read_again(paths, self._config_with(password=password))
-        job.arrived.connect(self._password_dialog.show_events)
-        job.ended.connect(self._password_dialog.show_end)
-        job.failed.connect(self._password_dialog.reject)
+        dialog = self._password_dialog
+        assert dialog is not None, "the password was given in it"
+        job.arrived.connect(dialog.show_events)
+        job.ended.connect(dialog.show_end)
+        job.failed.connect(dialog.reject)
 
     @Slot(list)
     def _list_fields(self, paths: list[str]) -> None:

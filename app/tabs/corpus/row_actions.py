@@ -5,11 +5,12 @@ from pathlib import Path
 
 from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QAction, QGuiApplication, QKeySequence, QResizeEvent
-from PySide6.QtWidgets import QApplication, QHBoxLayout, QMenu, QToolButton, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QMenu, QToolButton, QWidget
 
 from app.tabs.corpus.columns import has_text
 from app.tabs.corpus.opening import hand_over, open_files
 from app.tabs.corpus.rows import Summary
+from app.widgets.controls import application
 from app.widgets.icons import give_icon
 from app.widgets.label import Label
 from app.widgets.theme import HUGE, LARGE, TINY, set_role
@@ -41,6 +42,7 @@ class RowActions(QObject):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._window = parent
         self._rows: Sequence[DocumentRow] = ()
         self.include = self._action(
             "&Include", "check", self._include, "Take the chosen files into the corpus (Space)"
@@ -164,7 +166,7 @@ class RowActions(QObject):
 
     @Slot()
     def _open_file(self) -> None:
-        open_files((file_on_disk(row.path) for row in self._rows), self.parent())
+        open_files((file_on_disk(row.path) for row in self._rows), self._window)
 
     @Slot()
     def _open_folder(self) -> None:
@@ -223,7 +225,7 @@ class ActionRow(QWidget):
             button.setToolButtonStyle(_WITH_TEXT)
             button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
             layout.addWidget(button)
-        QApplication.instance().focusChanged.connect(self._pass_focus_on)
+        application().focusChanged.connect(self._pass_focus_on)
         self.show_counts(0, 0, 0)
         self.show_summary(Summary())
 

@@ -68,9 +68,9 @@ class Curves(QWidget):
         self.loss.extend("training", x, losses)
         self.perplexity.extend("training", x, np.exp(np.minimum(losses, LARGEST_EXPONENT)))
         self.learning_rate.extend("rate", x, [event.learning_rate for event in steps])
-        x = [event.step for event in evaluations]
-        self.loss.extend("validation", x, [event.loss for event in evaluations])
-        self.perplexity.extend("validation", x, [event.perplexity for event in evaluations])
+        measured_at = [event.step for event in evaluations]
+        self.loss.extend("validation", measured_at, [event.loss for event in evaluations])
+        self.perplexity.extend("validation", measured_at, [event.perplexity for event in evaluations])
         if evaluations:
             self._mark_best()
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
+from typing import Any
 
 from app.widgets.editors import number_text
 from app.widgets.series import Smoother
@@ -163,7 +164,7 @@ class Progress:
         return f"step {self.step:,} of {self.max_steps:,} ({percent(self.share())})"
 
 
-def alike_in_a_row(events: Sequence[Event]) -> Iterator[tuple[type[Event], list[Event]]]:
+def alike_in_a_row(events: Sequence[Event]) -> Iterator[tuple[type[Event], list[Any]]]:
     """Events of one kind that follow each other, and their kind: most are steps, and come by the thousand."""
     for kind, alike in groupby(events, type):
         yield kind, list(alike)

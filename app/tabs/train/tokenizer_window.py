@@ -148,18 +148,19 @@ class TokenizerWindow(QDialog):
         row = QHBoxLayout()
         row.setSpacing(SMALL)
         self.facts: dict[str, Label] = {}
+        self._captions: dict[str, Label] = {}
         for key, tip in FACTS.items():
             tile = QFrame(toolTip=tip)
             set_role(tile, "card")
             self.facts[key] = Label(objectName=f"{key}Fact")
             set_role(self.facts[key], "subtitle")
-            caption = Label(objectName=f"{key}Caption")
-            set_role(caption, "muted")
+            self._captions[key] = Label(objectName=f"{key}Caption")
+            set_role(self._captions[key], "muted")
             inside = QVBoxLayout(tile)
             inside.setContentsMargins(MEDIUM, SMALL, MEDIUM, SMALL)
             inside.setSpacing(0)
             inside.addWidget(self.facts[key])
-            inside.addWidget(caption)
+            inside.addWidget(self._captions[key])
             row.addWidget(tile, stretch=1)
         return row
 
@@ -179,7 +180,7 @@ class TokenizerWindow(QDialog):
             ("training", number(facts.train_tokens), f"{noun_for(facts.train_tokens, 'token')} to train on"),
         ):
             self.facts[key].setText(value)
-            self.findChild(Label, f"{key}Caption").setText(caption)
+            self._captions[key].setText(caption)
             self.facts[key].setAccessibleName(f"{value} {caption}")
 
     @Slot(int)

@@ -72,7 +72,7 @@ class VocabularyTable(QAbstractTableModel):
         self.endResetModel()
 
     def entry(self, index: Index) -> VocabularyEntry:
-        return self._entries[self._shown[index.row()]]
+        return self._entries[int(self._shown[index.row()])]
 
     def row_of(self, token_id: int) -> int:
         """The row that shows a token, -1 where the filter leaves it out."""
