@@ -21,6 +21,11 @@ class DocumentState(StrEnum):
     FAILED = "failed"
     CANCELLED = "cancelled"
 
+    @classmethod
+    def _missing_(cls, _value: object) -> "DocumentState":
+        """A word that another version or a defect wrote into the library."""
+        return cls.FAILED
+
 
 UNFINISHED = frozenset({DocumentState.QUEUED, DocumentState.READING, DocumentState.RECOGNIZING})
 WITH_TEXT = (DocumentState.DONE, DocumentState.WARNING)

@@ -1,4 +1,4 @@
-"""What a page shows while it has nothing to show: a sentence, and doors to what can be done about it."""
+"""What a page shows while it has nothing to show: a sentence, and cards with what can be done about it."""
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QSizePolicy, QVBoxLayout, QWidget
@@ -9,11 +9,11 @@ from app.widgets.picture import Picture
 from app.widgets.theme import HUGE, LARGE, MEDIUM, SMALL, set_role
 
 _PICTURE_PX = 40
-_DOOR_WIDTH_PX = 300
+_CARD_WIDTH_PX = 300
 
 
 class EmptyState(QWidget):
-    """A title, a sentence, and a row of doors in the middle of a page."""
+    """A title, a sentence, and a row of cards in the middle of a page."""
 
     def __init__(self, title: str, text: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -21,29 +21,29 @@ class EmptyState(QWidget):
         set_role(heading, "title")
         sentence = Label(text, alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True)
         set_role(sentence, "muted")
-        self._doors = QHBoxLayout()
-        self._doors.setSpacing(HUGE)
-        self._doors.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self._cards = QHBoxLayout()
+        self._cards.setSpacing(HUGE)
+        self._cards.setAlignment(Qt.AlignmentFlag.AlignCenter)
         layout = QVBoxLayout(self)
         layout.setSpacing(SMALL)
         layout.addStretch(2)
         layout.addWidget(heading)
         layout.addWidget(sentence)
         layout.addSpacing(HUGE)
-        layout.addLayout(self._doors)
+        layout.addLayout(self._cards)
         layout.addStretch(3)
 
-    def add_door(self, door: "Door") -> None:
-        self._doors.addWidget(door)
+    def add_card(self, card: "Card") -> None:
+        self._cards.addWidget(card)
 
 
-class Door(QFrame):
-    """A card with a picture, what awaits behind it, and the `button` that opens it."""
+class Card(QFrame):
+    """A card with a picture, what it offers, and the `button` that begins it."""
 
     def __init__(self, picture: str, title: str, text: str, button: QPushButton) -> None:
         super().__init__()
         set_role(self, "card")
-        self.setFixedWidth(_DOOR_WIDTH_PX)
+        self.setFixedWidth(_CARD_WIDTH_PX)
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Preferred)
         self.button = button
         heading = Label(title, alignment=Qt.AlignmentFlag.AlignCenter)
@@ -60,8 +60,8 @@ class Door(QFrame):
         layout.addWidget(button)
 
 
-def door_button(text: str, name: str, picture: str, tooltip: str, primary: bool) -> QPushButton:
-    """A button for a door; the primary one is the way that most people should go."""
+def card_button(text: str, name: str, picture: str, tooltip: str, primary: bool) -> QPushButton:
+    """The button of a card; the primary one is what most people should choose."""
     button = QPushButton(text, objectName=name, toolTip=tooltip)
     give_icon(button, picture, "on_accent" if primary else "")
     if primary:

@@ -23,6 +23,7 @@ from core.corpus.texts import (
 )
 from core.document_state import WITH_TEXT, DocumentState, states_in_sql
 from core.documents.document import NO_OCR, Document
+from core.documents.folders import NOT_THERE
 from core.documents.kinds import kind_named
 from core.events import QueuedFile
 
@@ -30,8 +31,11 @@ MOST_HASHES = 100  # a file that repeats one beyond these is read, and found to 
 CANCELLED = "The import was stopped before it was read."
 NO_TEXT = "There is no text in it."
 OF_BYTES = "bytes:"  # before the fingerprint of a file without text
+IS_COMPARABLE = "fingerprint != ''"
+TEXT_IS_COMPARABLE = f"{IS_COMPARABLE} AND fingerprint != '{OF_BYTES}' || sha256"
 KNOWN = "It is already in the library."
 EARLIER_TEXT = "The text of an earlier import is kept."
+MISSING = f"{NOT_THERE} {EARLIER_TEXT}"  # the reason of a document whose file is gone
 # As it is, such a file need not be read again.
 SETTLED = (*WITH_TEXT, DocumentState.DUPLICATE, DocumentState.UNSUPPORTED)
 
@@ -71,7 +75,7 @@ class _Original(NamedTuple):
     kind: str
     import_id: int
     fingerprint: str
-    is_outdated: bool
+    is_missing: bool
 
 
 def hashes_of_size(database: Database, file_bytes: int, path: str, import_id: int) -> frozenset[str]:
@@ -187,7 +191,7 @@ def _record_document(
 
 
 def _fingerprint(reading: Reading, digested: Digested) -> str:
-    """What tells whether another file is the same document: its text, or its bytes where there is no text in it.
+    """What is equal where another file is the same document: its text, or its bytes where there is no text in it.
 
     "" of files that are never the same: empty ones, and archives, whose files are looked at one by one.
     """
@@ -257,13 +261,13 @@ def _find_original(database: Database, path: str, sha256: str, fingerprint: str)
     Args:
         fingerprint: That of the text; "" where the file has not been read, or holds no text.
     """
+    repeatable = TEXT_IS_COMPARABLE if fingerprint else IS_COMPARABLE
     for column, value in (("sha256", sha256), ("fingerprint", fingerprint)):
         found = database.query(
-            f"SELECT id, path, kind, import_id, fingerprint, modified_ns = {OUTDATED} FROM documents"
-            f" WHERE {column} = ? AND path != ? AND fingerprint != '' AND {HAS_TEXT} AND NOT removed"
-            f" AND (fingerprint != '{OF_BYTES}' || sha256 OR ? = '')"
+            "SELECT id, path, kind, import_id, fingerprint, reason = ? FROM documents"
+            f" WHERE {column} = ? AND path != ? AND {repeatable} AND {HAS_TEXT} AND NOT removed"
             " ORDER BY +path LIMIT 1",  # the plus sign keeps SQLite from walking all paths in order
-            (value, path, fingerprint),
+            (MISSING, value, path),
         )
         if found:
             return _Original(*found[0])
@@ -272,7 +276,7 @@ def _find_original(database: Database, path: str, sha256: str, fingerprint: str)
 
 def _comes_first(reading: Reading, original: _Original) -> bool:
     """True where the file takes the original's place, whose own file is gone or comes later in the same import."""
-    if original.is_outdated:
+    if original.is_missing:
         return True
     return 0 != reading.import_id == original.import_id and reading.path < original.path
 

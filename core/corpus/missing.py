@@ -7,12 +7,10 @@ from os import sep
 from typing import NamedTuple
 
 from core.corpus.database import Database
-from core.corpus.ledger import EARLIER_TEXT
+from core.corpus.ledger import MISSING
 from core.corpus.texts import HAS_TEXT, OUTDATED, copies_of, hand_on
 from core.document_state import DocumentState
-from core.documents.folders import NOT_THERE
 
-MISSING = f"{NOT_THERE} {EARLIER_TEXT}"
 AMONG = "IN (SELECT value FROM json_each(?))"
 
 
@@ -44,7 +42,7 @@ def mark_missing(database: Database, paths: Sequence[str]) -> Missing:
             " ORDER BY id",
             (chosen,),
         )
-        kept = [number for number, has_text in found if has_text and not _give_away(database, number, chosen)]
+        kept = [number for number, has_text in found if not _give_away(database, number, chosen) and has_text]
         removed = [number for number, _ in found if number not in set(kept)]
         database.query(
             f"UPDATE documents SET state = '{DocumentState.WARNING}', reason = ?, modified_ns = {OUTDATED}"
@@ -58,7 +56,10 @@ def mark_missing(database: Database, paths: Sequence[str]) -> Missing:
 
 
 def _give_away(database: Database, document_id: int, missing_paths: str) -> bool:
-    """Let a duplicate whose file is there become the document: a file that was moved is such a pair."""
+    """Let a duplicate whose file is there become the document: a file that was moved is such a pair.
+
+    Copies of a photograph without text are such a pair too.
+    """
     heirs = database.query(
         f"SELECT id FROM documents WHERE repeats = ? AND NOT removed AND path NOT {AMONG}"
         " ORDER BY import_id, path LIMIT 1",

@@ -22,11 +22,12 @@ def select_documents(folder: str) -> Selection:
 
     Args:
         folder: Only files in this folder, and below it; it can be an archive or a single file too. "" for all. A file
-            that repeats a document from elsewhere brings that document along.
+            that repeats a document from elsewhere brings that document along, where both
+            are included.
     """
     if not folder:
         return Selection(IN_CORPUS)
     inside = folder.rstrip("/\\") + os.sep
     values = (folder, len(inside), inside)
-    repeated = f"SELECT repeats FROM documents WHERE repeats AND NOT removed AND {BELOW}"
+    repeated = f"SELECT repeats FROM documents WHERE repeats AND included AND NOT removed AND {BELOW}"
     return Selection(f"{IN_CORPUS} AND ({BELOW} OR id IN ({repeated}))", (*values, *values))

@@ -1,4 +1,4 @@
-"""Failures name the file that the user knows, and not of the one that a member of an archive was extracted to."""
+"""Failures name the file that the user knows, not the one that a member of an archive was extracted to."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

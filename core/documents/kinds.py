@@ -141,7 +141,7 @@ def kind_named(name: str) -> Kind:
 
 
 def kind_of_name(name: str) -> str:
-    """The name of the kind that a file's name promises, or "" where that does not tell."""
+    """The name of the kind that a file's name promises, or "" where it promises none."""
     if is_name_of_code(name):
         return "code"
     kind = _NAME_OF_SUFFIX.get(PurePath(name).suffix.lower(), "")

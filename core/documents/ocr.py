@@ -144,9 +144,9 @@ def missing_languages(languages: str, installed: Sequence[str]) -> str:
     missing = [name for name in dict.fromkeys(languages.split("+")) if name and name not in installed]
     if not missing:
         return ""
-    told = f"Not installed for Tesseract: {', '.join(missing)}."
+    sentence = f"Not installed for Tesseract: {', '.join(missing)}."
     command = _install_command(missing)
-    return f"{told} Install with `{command}`." if command else told
+    return f"{sentence} Install with `{command}`." if command else sentence
 
 
 def read_table(table: str) -> PageText:

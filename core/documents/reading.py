@@ -11,6 +11,7 @@ from core.documents.document import PAGE_BREAK, Content, Document, PageText, Sou
 from core.documents.failures import failures_named
 from core.documents.folders import ledger_path
 from core.documents.kinds import Kind, kind_named
+from core.documents.ocr import PageNotReadError
 from core.errors import UnsupportedDocumentError
 
 MEBIBYTE = 1024 * 1024
@@ -58,7 +59,10 @@ def recognize_page(source: Source, page: int, config: ImportConfig) -> PageText:
     """
     with failures_named(source):
         path = local_path(source, config)
-        return kind_of_content(path, source.name, config).read_page(path, page, config)
+        kind = kind_of_content(path, source.name, config)
+        if not kind.has_pages:
+            raise PageNotReadError("the file has changed")
+        return kind.read_page(path, page, config)
 
 
 def _refuse_device(path: Path) -> None:

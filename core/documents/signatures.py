@@ -107,7 +107,7 @@ def is_script(sample: FileSample) -> bool:
 
 
 def is_json(sample: FileSample) -> bool:
-    if sample.text.lstrip()[:1] not in ("{", "["):
+    if sample.text.lstrip()[:1] not in ("", "{", "["):  # blank lines may be longer than the beginning
         return False
     from core.documents.json_records import is_json_text
 

@@ -32,7 +32,7 @@ def list_text_fields(source: Source, config: ImportConfig) -> tuple[TextField, .
     """The fields with text in a JSON file or a database, judged by its first records; none for other files.
 
     Raises:
-        UnreadableDocumentError: It is damaged, locked or gone.
+        UnreadableDocumentError: It is damaged, locked, gone, or not what its name says.
     """
     with failures_named(source):
         statistics = _statistics(source, config)

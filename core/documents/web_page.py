@@ -17,8 +17,8 @@ MOST_ARTICLE_CHARACTERS = 8_000_000  # finding the article takes seconds per meg
 PROSE_CHARACTERS = 60  # a line so long is prose, and no entry of a menu
 PROSE_BEGINNING = 40  # characters by which a line is found again
 MOST_LOST = 0.3  # of the prose that a reader sees: trafilatura drops half of some manuals
-NO_ARTICLE = "The article could not be told from the rest, so all visible text was taken."
-MAIN_PART = "The article could not be told from the rest, so the main part of the page was taken."
+NO_ARTICLE = "The article could not be separated from the rest, so all visible text was taken."
+MAIN_PART = "The article could not be separated from the rest, so the main part of the page was taken."
 
 HTML = Format(
     {
@@ -110,9 +110,7 @@ def _article(source: str) -> str:
     """What trafilatura takes for the article; "" where it finds none."""
     import trafilatura  # a quarter of a second, for those who meet a web page
 
-    logging.getLogger("trafilatura").setLevel(
-        logging.CRITICAL
-    )  # it tells every page that it finds nothing in
+    logging.getLogger("trafilatura").setLevel(logging.CRITICAL)  # else it logs each page without an article
     return trafilatura.extract(source, include_comments=False, include_tables=True) or ""
 
 

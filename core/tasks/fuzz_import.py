@@ -24,7 +24,7 @@ SLACK_SECONDS = 10.0  # beyond a file's own limits: for a reader to be ended, an
 STATES = set(DocumentState) - UNFINISHED - {DocumentState.CANCELLED}
 BROKEN = ("Its reader", "It took longer", "It needs more memory")  # reasons that are worth a look
 PAGES = 4  # the most that OCR may have to read of one file here
-REASONS_TOLD = 30
+MOST_REASONS = 30
 
 
 def fuzz_import(
@@ -63,7 +63,7 @@ def fuzz_import(
             files=total.files + len(files),
             seconds=time.monotonic() - started,
             states=tuple(states.most_common()),
-            reasons=tuple(reasons.most_common(REASONS_TOLD)),
+            reasons=tuple(reasons.most_common(MOST_REASONS)),
             broken=tuple(broken),
         )
         yield total

@@ -153,16 +153,13 @@ def _run(
     started = time.monotonic()
     yield ImportStarted(len(files), sum(file.bytes for file in files))
     yield from queued_events(files)
-    states: Counter[DocumentState] = Counter()
+    ended: dict[str, DocumentState] = {}  # each file's state, by its path
     looked = started
     readers = min(os.cpu_count() or 1, MOST_READERS)
     with ReaderPool[Digested](config, readers, read_and_digest) as pool:
         for event in ReadingLine(library, pool, config, import_id, files, again).events(stop):
-            if isinstance(event, FileImported):
-                states[event.state] += 1
-            elif isinstance(event, FileRestated) and event.state == DocumentState.DUPLICATE:
-                # of this import: it ended before the file that stands before it
-                states.update({DocumentState.DONE: -1, DocumentState.DUPLICATE: 1})
+            if isinstance(event, FileImported) or (isinstance(event, FileRestated) and event.path in ended):
+                ended[event.path] = event.state
             yield event
             if time.monotonic() - looked > LOOK_SECONDS:
                 library.refuse_moved()
@@ -172,6 +169,7 @@ def _run(
         yield from _compare(library, stop)
     library.end_import(import_id)
     library.refuse_lost(import_id)
+    states = Counter(ended.values())
     finished = ImportFinished(
         done=sum(states[state] for state in WITH_TEXT),
         duplicates=states[DocumentState.DUPLICATE],

@@ -1,5 +1,6 @@
 """The request "watch this folder": what is new or changed in it, once it is no longer being written."""
 
+import os
 import tempfile
 import time
 from collections.abc import Generator, Iterable, Iterator
@@ -10,7 +11,7 @@ from typing import NamedTuple
 from core.control import StopToken
 from core.corpus.library import Library
 from core.documents.document import Source
-from core.documents.folders import find_files, is_there, ledger_path
+from core.documents.folders import find_files, is_there, ledger_path, source_of
 from core.documents.left_out import LeftOut
 from core.errors import MissingPathError
 from core.events import FilesChanged, FilesMissing, Notice
@@ -21,7 +22,7 @@ from core.tasks.import_files import OWN_FILES_LEFT_OUT, own_files
 POLL_MS = 200  # how soon a stop is noticed, and how often files are asked whether they grow
 QUIET_SECONDS = 1.0  # a file that has not changed for so long is whole
 MISSING_SECONDS = (
-    5.0  # after a deletion until it is reported: a moved file is read in its new place until then
+    5.0  # from a change until deletions are looked for: mostly, a moved file was read again by then
 )
 MOST_AT_ONCE = 500  # paths in one event
 STEP_MS = 50  # how long nothing may happen before changes are reported
@@ -59,7 +60,7 @@ def watch_folder(
     deletions = Deletions()
     while not stop.asked:
         if not is_complete and time.monotonic() - scanned >= RESCAN_SECONDS:
-            growing.add(growing.untold(_unknown_files(workspace, folder, left_out, stop)))
+            growing.add(growing.unreported(_unknown_files(workspace, folder, left_out, stop)))
             is_complete, scanned = True, time.monotonic()
         changed = next(changes)
         if changed is None:
@@ -86,7 +87,7 @@ def files_there(changed: FilesChanged) -> list[Path]:
 
 
 class Deletions:
-    """When to look for files that were deleted: at the beginning, and after each change.
+    """When to look for files that were deleted: at the beginning, and some seconds after the first change since.
 
     After new files too: where one of them was moved, its old row goes once it was read in its new place.
     """
@@ -96,7 +97,8 @@ class Deletions:
         self.expect()
 
     def expect(self) -> None:
-        self._due = time.monotonic() + MISSING_SECONDS
+        if self._due is None:
+            self._due = time.monotonic() + MISSING_SECONDS
 
     @property
     def are_due(self) -> bool:
@@ -118,7 +120,7 @@ class Growing:
         for path in paths:
             self._seen[path] = ((-1, -1), 0.0)
 
-    def untold(self, paths: Iterable[Path]) -> Iterator[Path]:
+    def unreported(self, paths: Iterable[Path]) -> Iterator[Path]:
         """Those that are not waited for, and were not reported as they are now."""
         return (
             path for path in paths if path not in self._seen and self._reported.get(path, ()) != _stamp(path)
@@ -227,13 +229,17 @@ def _unknown_files(workspace: Workspace, folder: Path, left_out: LeftOut, stop: 
 
 
 def _missing_files(workspace: Workspace, folder: Path, stop: StopToken) -> tuple[str, ...]:
-    """What the library has below the folder, and the disk has not."""
+    """What the library has below the folder, and what is no file on the disk any more."""
     with Library(workspace.library) as library:
         known = library.paths_below(ledger_path(Source(folder)))
-    missing = tuple(path for path in known if not stop.asked and not is_there(Path(path)))
+    missing = tuple(path for path in known if not stop.asked and not _is_file(path))
     if not folder.is_dir():
         raise MissingPathError(folder)  # it went away meanwhile, with all that is in it: a drive, perhaps
     return () if stop.asked else missing
+
+
+def _is_file(path: str) -> bool:
+    return os.path.isfile(source_of(path).path)  # noqa: PTH113  # Path.is_file fails behind a link into a locked folder
 
 
 def _stamp(path: Path) -> tuple[int, int] | None:

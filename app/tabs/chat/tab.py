@@ -23,7 +23,7 @@ from app.tabs.chat.reply_meter import ReplyMeter
 from app.widgets.banner import Banner, BannerStack
 from app.widgets.config_form import ConfigForm
 from app.widgets.controls import named_button, scrolled
-from app.widgets.empty_state import Door, EmptyState, door_button
+from app.widgets.empty_state import Card, EmptyState, card_button
 from app.widgets.label import Label
 from app.widgets.theme import HUGE, LARGE, MEDIUM, SMALL, set_role
 from core.config.sampling import SamplingConfig
@@ -208,11 +208,11 @@ class ChatTab(QWidget):
 
     def _make_pages(self) -> None:
         self.no_runs = EmptyState("No model yet", "Train one on your documents, and talk with it here.")
-        self.train_button = door_button(
-            "Go to Train", "trainDoorButton", "train", "Open the Train tab", primary=True
+        self.train_button = card_button(
+            "Go to Train", "trainCardButton", "train", "Open the Train tab", primary=True
         )
-        self.no_runs.add_door(
-            Door("train", "Train a model", "It takes minutes with the sample corpus.", self.train_button)
+        self.no_runs.add_card(
+            Card("train", "Train a model", "It takes minutes with the sample corpus.", self.train_button)
         )
         self.opening = EmptyState(
             "Opening the model", "The first one takes longer: PyTorch is loaded with it."

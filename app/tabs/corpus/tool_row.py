@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QHBoxLayout, QMenu, QPushButton, QToolButton, QVBo
 from app.tabs.corpus.import_options import ImportOptions
 from app.tabs.corpus.rows import Summary
 from app.widgets.elided_label import ElidedLabel
-from app.widgets.empty_state import Door, EmptyState, door_button
+from app.widgets.empty_state import Card, EmptyState, card_button
 from app.widgets.icons import give_icon
 from app.widgets.label import Label, without_mnemonic
 from app.widgets.theme import SMALL, set_role
@@ -138,20 +138,20 @@ class FirstStart(EmptyState):
             "It learns from documents. Begin with a small made-up world, or with your own files.",
             parent,
         )
-        self.sample_button = door_button(
+        self.sample_button = card_button(
             "Try the sample",
-            "sampleDoor",
+            "sampleCardButton",
             "sample",
             "Write the sample corpus, train on it, talk with it",
             True,
         )
         self.sample_button.clicked.connect(self.sample_requested)
-        self.files_button = door_button(
-            "Add your documents", "addDoor", "add", "Choose files to learn from (Ctrl+O)", False
+        self.files_button = card_button(
+            "Add your documents", "addCardButton", "add", "Choose files to learn from (Ctrl+O)", False
         )
         self.files_button.clicked.connect(self.files_requested)
-        self.add_door(
-            Door(
+        self.add_card(
+            Card(
                 "sample",
                 "The meadow",
                 "Stories, questions and answers about a small invented world. "
@@ -159,8 +159,8 @@ class FirstStart(EmptyState):
                 self.sample_button,
             )
         )
-        self.add_door(
-            Door(
+        self.add_card(
+            Card(
                 "corpus",
                 "Your documents",
                 "Text, Markdown, source code, PDFs, and scans by OCR. "

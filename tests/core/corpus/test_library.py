@@ -297,3 +297,9 @@ def test_the_fingerprint_does_not_depend_on_the_order_of_import(tmp_path, read):
                 library.record(path, read(f"text of {path}"), 9)
             prints.append(library.fingerprint(CONFIG, CLEANING))
     assert prints[0] == prints[1]
+
+
+def test_a_state_that_this_version_does_not_know_is_listed_as_failed(library, add):
+    number = add("/a.txt", "sheep").document_id
+    library._database.query("UPDATE documents SET state = 'unheard of'")
+    assert library.row(number).state == "failed"

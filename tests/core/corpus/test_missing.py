@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.corpus.missing import MISSING
+from core.corpus.ledger import MISSING, NO_TEXT
 
 
 def states(library):
@@ -48,12 +48,29 @@ def test_a_file_that_was_moved_is_one_document_and_keeps_its_tick(library, add, 
     assert not row.included
 
 
+def test_a_damaged_file_keeps_its_row_and_its_warning_where_a_copy_comes(library, add):
+    add("/a.txt", "sheep", import_id=1)
+    failed = library.record_failure("/a.txt", "failed", "It is damaged.", "text", 5, import_id=2)
+    assert add("/b.txt", "sheep", import_id=3).state == "duplicate"
+    row = library.row_of("/a.txt")
+    assert (row.state, row.reason, row.is_outdated) == ("warning", failed.reason, True)
+
+
 def test_a_copy_that_was_deleted_too_is_no_heir(library, add):
     number = add("/watched/a.txt", "sheep").document_id
     add("/watched/b.txt", "sheep")
     missing = library.mark_missing(["/watched/a.txt", "/watched/b.txt"])
     assert missing.kept == (number,)
     assert library.text(number) == "sheep"
+
+
+def test_a_photograph_that_was_deleted_hands_its_row_to_its_copy(library, read):
+    photograph = read("", kind="image", file=b"a photograph")
+    library.record("/watched/a.png", photograph, 12)
+    assert library.record("/watched/b.png", photograph, 12).state == "duplicate"
+    missing = library.mark_missing(["/watched/a.png"])
+    assert (missing.kept, missing.removed) == ((), (1,))
+    assert states(library) == {"/watched/b.png": ("warning", NO_TEXT)}
 
 
 def test_rows_without_text_go_and_can_be_brought_back(library, add):

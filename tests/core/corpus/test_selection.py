@@ -60,6 +60,20 @@ def test_a_file_in_the_folder_brings_the_document_along_that_it_repeats(add, lib
     assert library.totals(CorpusConfig(folder="/meadow")).documents == 0
 
 
+def test_a_copy_that_is_left_out_brings_nothing_along(add, library):
+    add("/town/original.txt", "sheep graze", import_id=1)
+    add("/meadow/copy.txt", "sheep graze", import_id=2)
+    library.set_included([2], False)
+    assert library.totals(CorpusConfig(folder="/meadow")).documents == 0
+
+
+def test_a_copy_brings_no_document_along_that_is_left_out_itself(add, library):
+    original = add("/town/original.txt", "sheep graze", import_id=1).document_id
+    add("/meadow/copy.txt", "sheep graze", import_id=2)
+    library.set_included([original], False)
+    assert library.totals(CorpusConfig(folder="/meadow")).documents == 0
+
+
 def test_whether_there_are_conversations_is_a_question_to_the_folder(add, library):
     add("/meadow/a.txt", "sheep")
     add("/town/talk.jsonl", "<|user|>hello<|assistant|>hello<eos>\n", kind="conversation")

@@ -8,6 +8,7 @@ import pytest
 
 from core.config.corpus import ImportConfig
 from core.documents.document import Member, PageText, Source, name_numbers
+from core.documents.ocr import PageNotReadError
 from core.documents.reading import read_source, recognize_page
 from core.errors import (
     EncryptedDocumentError,
@@ -69,6 +70,10 @@ def test_json_is_known_without_a_suffix(read):
     assert read("settings.txt", '{"a": 1}').kind == "text"
 
 
+def test_json_is_known_behind_many_blank_lines(read):
+    assert read("data", "\n" * 9000 + '{"a": [1, 2]}').kind == "json"
+
+
 def test_half_a_surrogate_that_json_spells_out_cannot_reach_the_library(read):
     messages = (
         rb'{"messages": [{"role": "user", "content": "Q\ud800"}, {"role": "assistant", "content": "A"}]}'
@@ -97,6 +102,12 @@ def test_a_page_is_recognised_by_the_reader_of_its_kind(tmp_path, picture, write
     tesseract(PageText("a picture", 90.0, 2), PageText("a page", 80.0, 2))
     assert recognize_page(Source(tmp_path / "scan.png"), 1, ImportConfig()).text == "a picture"
     assert recognize_page(Source(write_pdf("")), 1, ImportConfig()).text == "a page"
+
+
+def test_a_page_of_what_is_no_scan_any_more_is_not_recognised(tmp_path):
+    (tmp_path / "scan").write_text("hello")
+    with pytest.raises(PageNotReadError, match="the file has changed"):
+        recognize_page(Source(tmp_path / "scan"), 1, ImportConfig())
 
 
 @pytest.mark.parametrize(

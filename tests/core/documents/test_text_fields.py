@@ -46,6 +46,23 @@ def test_other_files_have_none(tmp_path):
     assert list_text_fields(Source(tmp_path / "notes.txt"), ImportConfig()) == ()
 
 
+@pytest.mark.parametrize(
+    ("name", "data", "reason"),
+    [
+        (
+            "farm.sqlite",
+            b"no database",
+            r"farm\.sqlite could not be read: its content is not what its name says",
+        ),
+        ("rows.json", b"\0\1\2" * 400, r"rows\.json is not supported: it is a binary file"),
+    ],
+)
+def test_what_is_not_what_its_name_says_is_refused_in_a_sentence(tmp_path, name, data, reason):
+    (tmp_path / name).write_bytes(data)
+    with pytest.raises(UnreadableDocumentError, match=reason):
+        list_text_fields(Source(tmp_path / name), ImportConfig())
+
+
 def test_a_file_that_is_gone_is_told_in_a_sentence(tmp_path):
     with pytest.raises(UnreadableDocumentError, match=r"gone\.json could not be read: no such file"):
         list_text_fields(Source(tmp_path / "gone.json"), ImportConfig())

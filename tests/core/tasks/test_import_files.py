@@ -230,6 +230,17 @@ def draw(path: Path, words: str) -> None:
     image.save(path)
 
 
+def test_a_file_that_was_moved_before_the_import_is_counted_once(run, folder, workspace):
+    write(folder, story="sheep")
+    run(folder)
+    (folder / "story.txt").rename(folder / "moved.txt")
+    with Library(workspace.library) as library:
+        library.mark_missing([str(folder / "story.txt")])
+    events = run(folder)
+    assert states(events) == {"moved.txt": "done", "story.txt": "duplicate"}
+    assert (events[-1].done, events[-1].duplicates) == (1, 0)
+
+
 def test_scans_are_read_in_the_workers(run, folder):
     draw(folder / "scan.png", "Clover sleeps")
     draw(folder / "scan.pdf", "Bramble wakes")

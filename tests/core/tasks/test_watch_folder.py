@@ -5,6 +5,7 @@ import os
 import shutil
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -19,7 +20,7 @@ from core.events import FilesChanged, FilesMissing
 from core.runs.folder import Workspace
 from core.tasks import watch_folder as module
 from core.tasks.import_files import OWN_FILES_LEFT_OUT
-from core.tasks.watch_folder import Growing, watch_folder
+from core.tasks.watch_folder import Deletions, Growing, watch_folder
 
 
 @pytest.fixture
@@ -87,6 +88,31 @@ def test_a_folder_that_is_moved_in_brings_its_files(tmp_path, folder, watching):
     (tmp_path / "outside" / "c.txt").write_text("baa", encoding="utf-8")
     (tmp_path / "outside").rename(folder / "inside")
     assert names(next(watching)) == ["c.txt"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a right there")
+def test_what_is_no_file_any_more_is_missing(workspace, folder, stop):
+    paths = [folder / name for name in ("file.txt", "folder.txt", "link.txt")]
+    with Library(workspace.library) as library:
+        for path in paths:
+            document = Document(str(path), "text", sha256=path.name, text=path.name)
+            library.record(str(path), Digested(document, digest_text(path.name)), 9)
+    paths[0].write_text("baa", encoding="utf-8")
+    paths[1].mkdir()
+    paths[2].symlink_to(folder / "nowhere.txt")
+    assert module._missing_files(workspace, folder, stop) == (str(paths[1]), str(paths[2]))
+
+
+def test_deletions_are_due_though_more_is_expected_meanwhile(monkeypatch):
+    now = 0.0
+    monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: now))
+    deletions = Deletions()
+    now = module.MISSING_SECONDS - 1
+    deletions.expect()
+    assert not deletions.are_due
+    now = module.MISSING_SECONDS
+    assert deletions.are_due
+    assert not deletions.are_due
 
 
 def test_hidden_files_are_left_alone(folder, watching):

@@ -83,13 +83,13 @@ def reads_until_stopped(paths, config, workspace, stop, again=False):
 # Asking
 
 
-def test_the_first_start_offers_two_doors(tab):
+def test_the_first_start_offers_two_cards(tab):
     assert tab.first_start.sample_button.isVisible()
     assert tab.first_start.files_button.isVisible()
     assert not tab.documents.isVisible()
 
 
-def test_the_sample_door_asks_for_the_sample(qtbot, tab, click):
+def test_the_sample_card_asks_for_the_sample(qtbot, tab, click):
     with qtbot.waitSignal(tab.sample_requested):
         click(tab.first_start.sample_button)
 

@@ -12,8 +12,8 @@ from app.settings import WindowSettings
 from app.tabs.corpus.controller import CorpusController, ImportTasks
 from app.tabs.corpus.tool_row import short_path
 from core.corpus.duplicates import Digested, digest_text
+from core.corpus.ledger import MISSING
 from core.corpus.library import Library
-from core.corpus.missing import MISSING
 from core.documents.document import Document
 from core.errors import MissingPathError
 from core.events import FilesChanged
