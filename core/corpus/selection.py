@@ -27,7 +27,7 @@ def select_documents(folder: str) -> Selection:
     """
     if not folder:
         return Selection(IN_CORPUS)
-    inside = folder.rstrip("/\\") + os.sep
+    inside = folder.rstrip(os.sep + (os.altsep or "")) + os.sep
     values = (folder, len(inside), inside)
     repeated = f"SELECT repeats FROM documents WHERE repeats AND included AND NOT removed AND {BELOW}"
     return Selection(f"{IN_CORPUS} AND ({BELOW} OR id IN ({repeated}))", (*values, *values))
