@@ -108,6 +108,7 @@ def test_a_name_that_stays_free_and_taken_at_once_is_not_tried_for_ever(
     assert command("train", run_file, "--workspace", filled.root)[0] == 1
 
 
+@pytest.mark.slow
 def test_two_unnamed_trainings_at_once_both_train(filled, run_file):
     command = [sys.executable, "main.py", "--workspace", filled.root, "train", run_file]
     both = [

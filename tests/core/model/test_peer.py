@@ -53,6 +53,7 @@ def test_logits_and_loss_are_the_peers(activation):
     assert_same_logits_and_loss(*small_twins(activation=activation), random_ids(VOCABULARY, 3, 24))
 
 
+@pytest.mark.slow
 def test_logits_and_loss_of_the_whole_preset_are_the_peers():
     ours, peer = make_twins(GPT2.model, GPT2.tokenizer.vocab_size)
     assert_same_logits_and_loss(ours, peer, random_ids(GPT2.tokenizer.vocab_size, 1, 48))

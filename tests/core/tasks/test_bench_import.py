@@ -22,6 +22,7 @@ def few_files(monkeypatch):
         monkeypatch.setattr(task, name, value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("part", "unit", "subjects"),
     [

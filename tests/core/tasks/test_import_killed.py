@@ -123,6 +123,7 @@ def kill_again_and_again(tmp_path: Path, files: int, kills: int) -> None:
     assert interrupted_import(Workspace(killed)) is None
 
 
+@pytest.mark.slow
 def test_a_killed_import_goes_on_to_the_same_documents(tmp_path):
     kill_again_and_again(tmp_path, files=150, kills=2)
 

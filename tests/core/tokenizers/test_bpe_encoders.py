@@ -63,6 +63,7 @@ def probe(tokenizer):
     return BpeTokenizer([*SPECIALS, *alphabet, *map("".join, merges), *ROLES], merges)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("plane", range(17))
 def test_both_engines_take_each_character_for_the_same_class(probe, plane):
     assert is_ranked(*parts(probe))
