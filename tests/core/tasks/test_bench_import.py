@@ -27,7 +27,7 @@ def few_files(monkeypatch):
     ("part", "unit", "subjects"),
     [
         ("pdf", "pages/s", ["one process with pypdf", "ours"]),
-        pytest.param("ocr", "pages/s", ["one Tesseract process", "ours"], marks=pytest.mark.slow),
+        ("ocr", "pages/s", ["one Tesseract process", "ours"]),
         (
             "text",
             "MB/s",
