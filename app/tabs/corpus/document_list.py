@@ -42,6 +42,14 @@ from core.corpus.library import DocumentRow, SearchHit
 
 ROW_HEIGHT_PX = 30
 BY_TAB = (Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReason)
+_MOVES = (
+    Qt.Key.Key_Home,
+    Qt.Key.Key_End,
+    Qt.Key.Key_Up,
+    Qt.Key.Key_Down,
+    Qt.Key.Key_PageUp,
+    Qt.Key.Key_PageDown,
+)
 _WHOLE_ROW = QItemSelectionModel.SelectionFlag.ClearAndSelect | QItemSelectionModel.SelectionFlag.Rows
 
 
@@ -301,9 +309,23 @@ class DocumentView(QTableView):
         """
         super().paintEvent(event)
 
+    def moveCursor(
+        self, action: QAbstractItemView.CursorAction, modifiers: Qt.KeyboardModifier
+    ) -> QModelIndex:
+        """Home and End go to the first and the last row; Qt alone would stay in the row."""
+        if action == QAbstractItemView.CursorAction.MoveHome:
+            return self._table.index(0, NAME)
+        if action == QAbstractItemView.CursorAction.MoveEnd:
+            return self._table.index(self._table.rowCount() - 1, NAME)
+        return super().moveCursor(action, modifiers)
+
     def keyPressEvent(self, event: QKeyEvent) -> None:
+        """The Ctrl key changes no move: with it, Qt would let the cursor go where nothing is selected."""
         if event.key() == Qt.Key.Key_Space:
             self._actions.toggle()
+        elif event.key() in _MOVES:
+            held = event.modifiers() & ~Qt.KeyboardModifier.ControlModifier
+            super().keyPressEvent(QKeyEvent(event.type(), event.key(), held))
         else:
             super().keyPressEvent(event)
 

@@ -6,6 +6,7 @@ from PySide6.QtGui import QFocusEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QToolButton
 
+NOTHING, CTRL = Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.ControlModifier
 ALT = Qt.KeyboardModifier.AltModifier
 
 
@@ -36,6 +37,24 @@ def test_the_row_that_the_tab_key_comes_to_is_marked(rows):
     view.focusInEvent(QFocusEvent(QEvent.Type.FocusIn, Qt.FocusReason.TabFocusReason))
     assert view.currentIndex().row() == 0
     assert view.selected_places() == [0]
+
+
+@pytest.mark.parametrize("held", [NOTHING, CTRL])
+@pytest.mark.parametrize(
+    ("key", "place"),
+    [(Qt.Key.Key_End, 2), (Qt.Key.Key_Home, 0), (Qt.Key.Key_Down, 2), (Qt.Key.Key_Up, 0)],
+)
+def test_the_row_that_a_key_goes_to_is_the_chosen_one(rows, qtbot, key, place, held):
+    rows.documents.view.go_to(1)
+    qtbot.keyClick(rows.documents.view, key, held)
+    assert rows.documents.view.currentIndex().row() == place
+    assert rows.documents.view.selected_places() == [place]
+
+
+def test_shift_and_end_choose_all_below(rows, qtbot):
+    rows.documents.view.go_to(1)
+    qtbot.keyClick(rows.documents.view, Qt.Key.Key_End, Qt.KeyboardModifier.ShiftModifier)
+    assert rows.documents.view.selected_places() == [1, 2]
 
 
 def test_what_an_undo_brings_back_is_chosen_and_the_keys_act_on_it(rows, qtbot, controller):
