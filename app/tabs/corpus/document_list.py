@@ -8,6 +8,7 @@ from PySide6.QtCore import (
     QItemSelectionModel,
     QItemSelectionRange,
     QModelIndex,
+    QPoint,
     Qt,
     Signal,
     Slot,
@@ -323,6 +324,9 @@ class DocumentView(QTableView):
         """The Ctrl key changes no move: with it, Qt would let the cursor go where nothing is selected."""
         if event.key() == Qt.Key.Key_Space:
             self._actions.toggle()
+        elif event.key() == Qt.Key.Key_F10 and event.modifiers() == Qt.KeyboardModifier.ShiftModifier:
+            cell = self.visualRect(self.currentIndex())  # as for the Menu key
+            self._open_menu(self.viewport().mapToGlobal(cell.center()))
         elif event.key() in _MOVES:
             held = event.modifiers() & ~Qt.KeyboardModifier.ControlModifier
             super().keyPressEvent(QKeyEvent(event.type(), event.key(), held))
@@ -330,8 +334,11 @@ class DocumentView(QTableView):
             super().keyPressEvent(event)
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        self._open_menu(event.globalPos())
+
+    def _open_menu(self, place: QPoint) -> None:
         if self.selectionModel().hasSelection():
-            self._actions.menu(self).popup(event.globalPos())
+            self._actions.menu(self).popup(place)
 
     def _arrange(self) -> None:
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)

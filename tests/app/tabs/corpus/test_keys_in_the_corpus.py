@@ -4,7 +4,7 @@ import pytest
 from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QFocusEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QToolButton
+from PySide6.QtWidgets import QApplication, QMenu, QToolButton
 
 NOTHING, CTRL = Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.ControlModifier
 ALT = Qt.KeyboardModifier.AltModifier
@@ -55,6 +55,15 @@ def test_shift_and_end_choose_all_below(rows, qtbot):
     rows.documents.view.go_to(1)
     qtbot.keyClick(rows.documents.view, Qt.Key.Key_End, Qt.KeyboardModifier.ShiftModifier)
     assert rows.documents.view.selected_places() == [1, 2]
+
+
+@pytest.mark.qt_log_ignore("This plugin does not support")  # offscreen, menus cannot grab the keyboard
+def test_shift_f10_opens_the_menu_of_the_row(rows, qtbot):
+    rows.documents.view.go_to(1)
+    qtbot.keyClick(rows.documents.view, Qt.Key.Key_F10, Qt.KeyboardModifier.ShiftModifier)
+    menu = QApplication.activePopupWidget()
+    assert isinstance(menu, QMenu)
+    menu.close()
 
 
 def test_what_an_undo_brings_back_is_chosen_and_the_keys_act_on_it(rows, qtbot, controller):
