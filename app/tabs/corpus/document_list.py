@@ -40,6 +40,8 @@ from app.tabs.corpus.preview import PreviewCard
 from app.tabs.corpus.row_actions import ActionRow, RowActions
 from app.widgets.theme import MEDIUM, SMALL
 from core.corpus.library import DocumentRow, SearchHit
+from core.document_state import WITH_TEXT
+from core.events import FileImported
 
 ROW_HEIGHT_PX = 30
 BY_TAB = (Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReason)
@@ -100,9 +102,25 @@ class DocumentList(QSplitter):
         """Show these of its files alone, whatever was searched and filtered for."""
         self.clear_filters()
         self._last_import = frozenset(paths)
-        self.chips.choose_last_import(len(self._last_import))
+        self.chips.choose(LAST_IMPORT)
+        self.show_summary()
         self.view.go_to(0)
         self.view.setFocus()
+
+    def show_events(self, events: Sequence[object]) -> None:
+        """What an import reads is no longer among the files that the last one did not read."""
+        ended = {event.path: event.state for event in events if isinstance(event, FileImported)}
+        read = {path for path in self._last_import if ended.get(path) in WITH_TEXT}
+        if read:
+            self._last_import -= read
+            self.chips.show_last_import(self._table.count_known(self._last_import))
+            if self._table.row_filter.paths is not None:
+                self._filter_state(LAST_IMPORT)
+
+    def end_last_import(self) -> None:
+        """Another import begins: show what it brings."""
+        if self._table.row_filter.paths is not None:
+            self.chips.choose(ALL)
 
     @Slot()
     def clear_filters(self) -> None:
@@ -145,6 +163,7 @@ class DocumentList(QSplitter):
     def show_summary(self) -> None:
         """Count anew."""
         self.chips.show_summary(self._table.summary)
+        self.chips.show_last_import(self._table.count_known(self._last_import))
         self.action_row.show_summary(self._table.summary)
 
     @Slot()

@@ -82,6 +82,10 @@ class DocumentTable(QAbstractTableModel):
         """Where a file is shown, or -1."""
         return self._place.get(path, -1)
 
+    def count_known(self, paths: Collection[str]) -> int:
+        """How many of these files the table has a row of, shown or not."""
+        return sum(path in self._rows for path in paths)
+
     def filter(self, wanted: RowFilter) -> None:
         """Show the rows that pass."""
         self._filter = wanted

@@ -24,8 +24,10 @@ from core.document_state import UNFINISHED
 from core.wording import counted, listed, noun_for
 
 ALL = ""
-LAST_IMPORT = "last import"  # no state: the files that the last import left something to say about
-LOOKS = {**STATES, LAST_IMPORT: StateLook("Last import", "clock", "muted")}
+LAST_IMPORT = (
+    "last import"  # no state: the files that the last import did not read, or that were there already
+)
+LOOKS = {**STATES, LAST_IMPORT: StateLook("Not read", "clock", "muted")}
 
 
 class FilterRow(QWidget):
@@ -135,10 +137,10 @@ class StateChips(QWidget):
         self._chips[state].setChecked(True)
         self._choose()
 
-    def choose_last_import(self, files: int) -> None:
-        """Choose the files of the last import; their chip goes when another one is chosen."""
+    def show_last_import(self, files: int) -> None:
+        """Count anew what the last import did not read."""
         self._last_import = files
-        self.choose(LAST_IMPORT)
+        self.show_summary(self._summary)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -195,7 +197,7 @@ def _title(state: str) -> str:
 
 def _tool_tip(state: str) -> str:
     if state == LAST_IMPORT:
-        return "Show only the files of the last import that were not read, or were there already"
+        return "Show only the files that the last import did not read, or that were there already"
     return f"Show only files in the state “{LOOKS[state].title}”" if state else "Show all files"
 
 
