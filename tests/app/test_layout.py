@@ -14,7 +14,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.tabs.corpus.columns import COLUMNS, NEAR, STATES
+from app.tabs.corpus.columns import COLUMNS, NEAR, NOTE, SPARE, STATES
 from app.widgets.banner import Banner, BannerStack
 from app.widgets.elided_label import ElidedLabel
 from app.widgets.plot import CurvePlot
@@ -165,6 +165,22 @@ def is_whole(tab, widget):
 def test_all_columns_have_room_in_a_small_window(show):
     tab = show(screens.corpus)
     assert tab.documents.view.horizontalScrollBar().maximum() == 0
+
+
+@pytest.mark.parametrize("size", [LARGE, SMALL])
+def test_a_note_can_be_read_in_a_small_window(show, size):
+    view = show(screens.corpus, size).documents.view
+    assert view.columnWidth(NOTE) >= view.fontMetrics().horizontalAdvance("It is a binary file.")
+    assert view.columnWidth(SIZE_COLUMN) >= view.sizeHintForIndex(view.model().index(0, SIZE_COLUMN)).width()
+
+
+def test_columns_that_make_room_for_notes_are_there_in_a_large_window(show):
+    tab = show(screens.corpus)
+    view = tab.documents.view
+    assert [COLUMNS[place].title for place in SPARE if view.isColumnHidden(place)]
+    tab.resize(2400, 900)
+    settle()
+    assert not any(view.isColumnHidden(place) for place in SPARE)
 
 
 def test_the_arrow_of_a_sorted_column_leaves_its_title_alone(show):

@@ -33,7 +33,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.tabs.corpus.columns import COLUMNS, NAME, NOTE, STATE
+from app.tabs.corpus.columns import COLUMNS, NAME, NOTE, READABLE_NOTE, SPARE, STATE
 from app.tabs.corpus.document_table import DocumentTable, Index
 from app.tabs.corpus.filters import ALL, LAST_IMPORT, FilterRow, NoMatches, StateChips
 from app.tabs.corpus.preview import PreviewCard
@@ -313,6 +313,7 @@ class DocumentView(QTableView):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Names and notes share the room that is left; a width that the user has chosen for the names stays."""
         super().resizeEvent(event)
+        self._make_room()
         room = self.viewport().width() - sum(
             self.columnWidth(place) for place in range(len(COLUMNS)) if place not in (NAME, NOTE)
         )
@@ -382,6 +383,15 @@ class DocumentView(QTableView):
             self.setColumnWidth(place, self._first_width(place))
         self._name_width = self.columnWidth(NAME)
         self.setSortingEnabled(True)
+
+    def _make_room(self) -> None:
+        """Hide spare columns until names and notes can be read."""
+        wide = [place for place in range(len(COLUMNS)) if place not in (NAME, NOTE, *SPARE)]
+        room = self.viewport().width() - sum(self.columnWidth(place) for place in wide)
+        room -= self._first_width(NAME) + self.fontMetrics().horizontalAdvance(READABLE_NOTE) + 2 * SMALL
+        for place in SPARE:
+            room -= self.columnWidth(place) or self._first_width(place)
+            self.setColumnHidden(place, room < 0)
 
     def _first_width(self, place: int) -> int:
         """Wide enough for the title in bold, and for the column's sample."""
