@@ -15,6 +15,8 @@ from PySide6.QtWidgets import (
 )
 
 from app.tabs.corpus.columns import COLUMNS, NEAR, NOTE, SPARE, STATES
+from app.tabs.corpus.filters import ALL, LAST_IMPORT
+from app.tabs.corpus.rows import Summary
 from app.widgets.banner import Banner, BannerStack
 from app.widgets.elided_label import ElidedLabel
 from app.widgets.plot import CurvePlot
@@ -102,6 +104,21 @@ def test_the_table_keeps_its_place_whatever_states_its_files_are_in(show):
     assert place(tab, tab.documents.view) == before
 
 
+@pytest.mark.parametrize("size", [LARGE, SMALL])
+def test_the_table_keeps_its_place_however_many_files_are_read(show, size):
+    tab = show(screens.corpus, size)
+    before = place(tab, tab.documents.view)
+    summary = Summary()
+    summary.files = 128_000
+    summary.states.update(dict.fromkeys(STATES, 12_800))
+    for state in (ALL, LAST_IMPORT, NEAR):
+        tab.documents.chips.choose(state)
+        tab.documents.chips.show_summary(summary)
+        settle()
+        assert place(tab, tab.documents.view) == before
+    assert tab.documents.chips.chip("failed").accessibleName() == "Failed: 12,800 files"
+
+
 def test_nothing_moves_when_a_run_starts(show):
     tab = show(screens.train)
     before = places(tab, tab.chooser)
@@ -162,8 +179,9 @@ def is_whole(tab, widget):
     return whole
 
 
-def test_all_columns_have_room_in_a_small_window(show):
-    tab = show(screens.corpus)
+@pytest.mark.parametrize("size", [LARGE, SMALL])
+def test_all_columns_have_room_in_a_small_window(show, size):
+    tab = show(screens.corpus, size)
     assert tab.documents.view.horizontalScrollBar().maximum() == 0
 
 

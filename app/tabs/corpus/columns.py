@@ -142,8 +142,13 @@ COLUMNS = (
     ),
 )
 NOTE = len(COLUMNS) - 1
-# Hidden where notes have no room, the last one first: the preview names pages and OCR, too.
-SPARE = tuple(place for place, column in enumerate(COLUMNS) if column.title in ("Pages", "OCR", "Time"))
+# Hidden where notes have no room, the last one first: the preview says most of it, too.
+SPARE = tuple(
+    place
+    for title in ("Characters", "Pages", "OCR", "Time")
+    for place, column in enumerate(COLUMNS)
+    if column.title == title
+)
 READABLE_NOTE = "The content does not match the file"
 
 
