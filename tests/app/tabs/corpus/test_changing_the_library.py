@@ -308,3 +308,12 @@ def test_a_file_that_ends_behind_a_listing_stays(qtbot, three, queues, controlle
     qtbot.waitUntil(lambda: not queues.busy("library"))
     assert three.table.place_of("/docs/0.txt") == 3
     three.show_busy(False)
+
+
+def test_ocr_is_not_offered_for_a_locked_file(tab):
+    actions = tab.documents.row_actions
+    locked = a_row(1, "locked.pdf", kind="pdf", state="encrypted", characters=0)
+    actions.follow([locked])
+    assert actions.password.isEnabled() and not actions.ocr.isEnabled()
+    actions.follow([locked, a_row(2, "scan.pdf", kind="pdf")])
+    assert actions.ocr.isEnabled()
