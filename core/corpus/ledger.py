@@ -221,9 +221,7 @@ def _record_duplicate(
         repeats=original.id,
         text_fields=dumps(reading.fields),
     )
-    return Recorded(
-        DocumentState.DUPLICATE, repetition(original.id, original.path), kind, changed=tuple(promoted)
-    )
+    return Recorded(DocumentState.DUPLICATE, repetition(original.path), kind, changed=tuple(promoted))
 
 
 def _write_without_text(database: Database, reading: Reading, **columns: Any) -> list[int]:

@@ -103,7 +103,7 @@ def test_a_page_is_recognised_by_the_reader_of_its_kind(tmp_path, picture, write
     "name", ["paper.pdf", "scan.png", "letter.docx", "letter.odt", "book.epub", "all.zip"]
 )
 def test_text_under_a_name_that_promises_more_is_no_document(read, name):
-    with pytest.raises(UnreadableDocumentError, match="its content is not what its name says"):
+    with pytest.raises(UnreadableDocumentError, match="the content does not match the file extension"):
         read(name, "404 not found\n")
 
 

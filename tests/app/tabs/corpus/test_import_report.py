@@ -98,7 +98,7 @@ def test_a_file_that_came_to_be_a_duplicate_belongs_to_them(tab, run, click, sho
     run(
         imported("/docs/a.txt"),
         imported("/docs/b.txt", document_id=2),
-        FileRestated("/docs/b.txt", "duplicate", "It repeats a.txt.", 0, 2),
+        FileRestated("/docs/b.txt", "duplicate", "Same as a.txt.", 0, 2),
         finished(1, duplicates=1),
     )
     tab.table.show_rows([a_row(1, "a.txt"), a_row(2, "b.txt", state="duplicate")])
