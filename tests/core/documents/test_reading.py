@@ -150,7 +150,8 @@ def test_an_office_document_with_a_password_asks_for_none_that_could_not_be_used
     with pytest.raises(SealedDocumentError) as caught:
         read("letter.docx", OLD_OFFICE + "EncryptedPackage".encode("utf-16-le"))
     assert not isinstance(caught.value, EncryptedDocumentError)
-    assert "save a copy without a password" in caught.value.message
+    assert caught.value.reason == "it is encrypted, and only an office program opens it"
+    assert caught.value.remedy.startswith("Save a copy without a password")
     assert "Protect Document" in caught.value.remedy
 
 
