@@ -1,4 +1,4 @@
-"""What a page shows while it has nothing to show: a sentence, and doors to what can be done about it."""
+"""What a page shows while it has nothing to show: a sentence, and cards with what can be done about it."""
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QSizePolicy, QVBoxLayout, QWidget
@@ -13,7 +13,7 @@ _DOOR_WIDTH_PX = 300
 
 
 class EmptyState(QWidget):
-    """A title, a sentence, and a row of doors in the middle of a page."""
+    """A title, a sentence, and a row of cards in the middle of a page."""
 
     def __init__(self, title: str, text: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -38,7 +38,7 @@ class EmptyState(QWidget):
 
 
 class Door(QFrame):
-    """A card with a picture, what awaits behind it, and the `button` that opens it."""
+    """A card with a picture, what can be done, and the `button` that does it."""
 
     def __init__(self, picture: str, title: str, text: str, button: QPushButton) -> None:
         super().__init__()
@@ -61,7 +61,7 @@ class Door(QFrame):
 
 
 def door_button(text: str, name: str, picture: str, tooltip: str, primary: bool) -> QPushButton:
-    """A button for a door; the primary one is the way that most people should go."""
+    """A button for such a card; the primary one is the way that most people should go."""
     button = QPushButton(text, objectName=name, toolTip=tooltip)
     give_icon(button, picture, "on_accent" if primary else "")
     if primary:

@@ -189,7 +189,7 @@ class DocumentTable(QAbstractTableModel):
         return self._cells.data(self._shown[index.row()], index.column(), role) if index.isValid() else None
 
     def setData(self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
-        """Pass on the wish to include or exclude a document; its tick follows when the library did."""
+        """Pass on the request to include or exclude a document; its tick follows when the library did."""
         if role != Qt.ItemDataRole.CheckStateRole or not index.isValid() or index.column() != USE:
             return False
         self.include_requested.emit([self.row(index).id], Qt.CheckState(value) == Qt.CheckState.Checked)
