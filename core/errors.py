@@ -135,9 +135,11 @@ class SealedDocumentError(UnsupportedDocumentError):
     """A document that is encrypted in a way that no password opens here, such as an office document."""
 
     def __init__(self, path: Path) -> None:
-        super().__init__(path, "it is encrypted; save a copy without a password, and import that")
+        super().__init__(path, "it is encrypted, and only an office program opens it")
         self.args = (path,)
-        self.remedy = "Word removes the password under File > Info > Protect Document."
+        self.remedy = (
+            "Save a copy without a password (in Word: File > Info > Protect Document), and import that."
+        )
 
 
 class OcrUnavailableError(UserFacingError):

@@ -125,7 +125,7 @@ def mono_font() -> QFont:
 
 
 class Theme(QObject):
-    """Dresses the application, and again whenever the system goes from light to dark or back."""
+    """Styles the application, and again whenever the system goes from light to dark or back."""
 
     def __init__(self, app: QApplication, appearance: str = "system") -> None:
         super().__init__(app)
@@ -148,7 +148,7 @@ class Theme(QObject):
         self._dress()
 
     def put_on_style_sheet(self) -> None:
-        """Finish the dress, once the first window is made.
+        """Finish the style, once the first window is made.
 
         Not before: under a style sheet every widget is polished again at each step of the making, which
         took more than half of the time until the window stood.
@@ -176,7 +176,7 @@ class Theme(QObject):
 
 
 def apply_theme(app: QApplication, appearance: str = "system") -> Theme:
-    """Dress `app` for good, style sheet and all. `appearance` is "system", "light" or "dark"."""
+    """Style `app` for good, style sheet and all. `appearance` is "system", "light" or "dark"."""
     theme = Theme(app, appearance)
     theme.put_on_style_sheet()
     return theme

@@ -88,9 +88,14 @@ def interrupted_import(database: Database, before: int | None) -> Interrupted | 
 
 
 def _add(database: Database, import_id: int, files: Iterable[QueuedFile]) -> None:
+    """Let files wait behind all others: at places that no document has as its number."""
+    last = database.query(
+        "SELECT max(coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'documents'), 0),"
+        " coalesce((SELECT max(place) FROM waiting), 0))"
+    )[0][0]
     database.change_all(
-        "INSERT OR IGNORE INTO waiting (import_id, path, kind, bytes) VALUES (?, ?, ?, ?)",
-        ((import_id, file.path, file.kind, file.bytes) for file in files),
+        "INSERT OR IGNORE INTO waiting (place, import_id, path, kind, bytes) VALUES (?, ?, ?, ?, ?)",
+        ((place, import_id, file.path, file.kind, file.bytes) for place, file in enumerate(files, last + 1)),
     )
 
 

@@ -57,7 +57,10 @@ class Recorded(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """Which file was read, when and how. `fields` are the text fields that the user chose for it."""
+    """Which file was read, when and how.
+
+    `fields` are the text fields that the user chose for it. `place` is where it waited, 0 where it did not.
+    """
 
     path: str
     bytes: int
@@ -65,6 +68,7 @@ class Reading(NamedTuple):
     seconds: float = 0.0
     modified_ns: int = 0
     fields: tuple[str, ...] = ()
+    place: int = 0
 
 
 class _Original(NamedTuple):
@@ -92,7 +96,7 @@ def record(database: Database, reading: Reading, digested: Digested) -> Recorded
     state, reason = _state_of(document, digest.fingerprint)
     said = {"fingerprint": _fingerprint(reading, digested), "state": state, "reason": reason}
     with database.transaction():
-        _end_waiting(database, reading.path)
+        reading = _end_waiting(database, reading)
         if known := _find_unchanged(database, reading, document.sha256, **said):
             return Recorded(DocumentState.DUPLICATE, KNOWN, document.kind, known)
         original = _find_original(database, reading.path, document.sha256, digest.fingerprint)
@@ -104,13 +108,13 @@ def record(database: Database, reading: Reading, digested: Digested) -> Recorded
 def record_known(database: Database, reading: Reading, sha256: str) -> Recorded | None:
     with database.transaction():
         if known := _find_unchanged(database, reading, sha256):
-            _end_waiting(database, reading.path)
+            _end_waiting(database, reading)
             kind = database.query("SELECT kind FROM documents WHERE id = ?", (known,))[0][0]
             return Recorded(DocumentState.DUPLICATE, KNOWN, kind, known)
         original = _find_original(database, reading.path, sha256, "")
         if not original or _comes_first(reading, original):
             return None
-        _end_waiting(database, reading.path)
+        reading = _end_waiting(database, reading)
         return _record_duplicate(database, reading, original, original.kind, sha256)
 
 
@@ -118,7 +122,7 @@ def record_failure(
     database: Database, reading: Reading, state: DocumentState, reason: str, kind: str
 ) -> Recorded:
     with database.transaction():
-        _end_waiting(database, reading.path)
+        reading = _end_waiting(database, reading)
         kept_reason = f"{reason} {EARLIER_TEXT}"
         kept = database.query(
             f"UPDATE documents SET state = '{DocumentState.WARNING}', reason = ?, modified_ns = {OUTDATED}"
@@ -134,12 +138,11 @@ def record_failure(
 def record_cancelled(database: Database, files: Iterable[QueuedFile], import_id: int) -> None:
     with database.transaction():
         for file in files:
-            _end_waiting(database, file.path)
+            reading = _end_waiting(database, Reading(file.path, file.bytes, import_id))
             here = database.query(
                 f"SELECT 1 FROM documents WHERE path = ? AND (NOT removed OR {HAS_TEXT})", (file.path,)
             )
             if not here:
-                reading = Reading(file.path, file.bytes, import_id)
                 _write_without_text(
                     database, reading, kind=file.kind, state=DocumentState.CANCELLED, reason=CANCELLED
                 )
@@ -222,9 +225,7 @@ def _record_duplicate(
         repeats=original.id,
         text_fields=dumps(reading.fields),
     )
-    return Recorded(
-        DocumentState.DUPLICATE, repetition(original.id, original.path), kind, changed=tuple(promoted)
-    )
+    return Recorded(DocumentState.DUPLICATE, repetition(original.path), kind, changed=tuple(promoted))
 
 
 def _write_without_text(database: Database, reading: Reading, **columns: Any) -> list[int]:
@@ -281,8 +282,10 @@ def _comes_first(reading: Reading, original: _Original) -> bool:
     return 0 != reading.import_id == original.import_id and reading.path < original.path
 
 
-def _end_waiting(database: Database, path: str) -> None:
-    database.query("DELETE FROM waiting WHERE path = ?", (path,))
+def _end_waiting(database: Database, reading: Reading) -> Reading:
+    """The reading, with the place that its file waited at."""
+    places = database.query("DELETE FROM waiting WHERE path = ? RETURNING place", (reading.path,))
+    return reading._replace(place=min((place for (place,) in places), default=0))
 
 
 def _write_row(
@@ -304,7 +307,8 @@ def _write_row(
 ) -> int:
     """Write a file's line anew. It keeps its number, and stays left out if it was, unless it had been removed.
 
-    It counts as of the import that brought its text first.
+    A new one is numbered by its place, whichever ends first: so a library lists files as they were queued. It counts as
+    of the import that brought its text first.
     """
     values = {
         "kind": kind,
@@ -329,11 +333,13 @@ def _write_row(
     columns, places = ", ".join(values), ", ".join("?" * len(values))
     changes = ", ".join(f"{column} = excluded.{column}" for column in values)
     written = database.query(
-        f"INSERT INTO documents (path, import_id, {columns}) VALUES (?, ?, {places})"
+        f"INSERT INTO documents (id, path, import_id, {columns})"
+        " VALUES ((SELECT column1 FROM (VALUES (?)) WHERE column1 > 0 AND column1 NOT IN (SELECT id FROM documents)),"
+        f" ?, ?, {places})"
         f" ON CONFLICT (path) DO UPDATE SET {changes},"
         " included = included OR removed, removed = 0,"
         " import_id = CASE WHEN removed OR fingerprint = '' OR fingerprint != excluded.fingerprint"
         " THEN excluded.import_id ELSE import_id END RETURNING id",
-        (reading.path, reading.import_id, *values.values()),
+        (reading.place, reading.path, reading.import_id, *values.values()),
     )
     return int(written[0][0])

@@ -45,7 +45,7 @@ ROW = (
     "documents.id, documents.path, documents.kind, documents.state, documents.reason, documents.pages,"
     " documents.characters, documents.bytes, documents.confidence, documents.included, documents.seconds,"
     f" documents.similarity, documents.state = '{DocumentState.WARNING}' AND documents.modified_ns = {OUTDATED},"
-    " other.id, other.path"
+    " other.path"
 )
 # A document is compared with documents, and a duplicate repeats one: so a row names one other at most.
 FROM_ROWS = (
@@ -112,9 +112,9 @@ def refuse_unknown(database: Database, document_ids: Sequence[int]) -> None:
         raise UnknownDocumentError(unknown[0][0])
 
 
-def repetition(original_id: int, original_path: str) -> str:
+def repetition(original_path: str) -> str:
     """The reason of a duplicate."""
-    return f"It repeats {_name(original_path)} (document {original_id}, {original_path})."
+    return f"Same as {_name(original_path)} ({original_path})."
 
 
 def _name(path: str) -> str:
@@ -141,14 +141,13 @@ def _row(
     seconds: float,
     similarity: float,
     is_outdated: int,
-    other_id: int | None,
     other_path: str | None,
 ) -> DocumentRow:
     near = ""
-    if other_path is None or other_id is None:
+    if other_path is None:
         similarity = 0.0
     elif state == DocumentState.DUPLICATE:
-        reason = repetition(other_id, other_path)
+        reason = repetition(other_path)
     else:
         near = _name(other_path)
     return DocumentRow(

@@ -27,7 +27,7 @@ def kind_of_content(path: Path, name: str, config: ImportConfig) -> Kind:
             return kind
     refuse_old_office(path, sample.head)
     if promised.signature:  # damaged, or an error page that was saved in its place
-        reason = "its content is not what its name says" if sample.head else "it is empty"
+        reason = "the content does not match the file extension" if sample.head else "it is empty"
         raise UnreadableDocumentError(path, reason)
     refuse_binary(path, sample.head)
     if promised.name:

@@ -56,7 +56,7 @@ class FileSample:
         if not self.head.startswith(ZIP):
             return None
         if not is_zipfile(self.path):
-            raise UnreadableDocumentError(self.path, "it is damaged: its end is missing")
+            raise UnreadableDocumentError(self.path, "the file is truncated")
         with package(self.path, self._config) as file:
             entry, mimetype = file.NameToInfo.get("mimetype"), b""
             if entry is not None and entry.file_size <= MOST_MIME_BYTES:

@@ -14,7 +14,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.tabs.corpus.columns import COLUMNS, NEAR, STATES
+from app.tabs.corpus.columns import COLUMNS, NEAR, NOTE, SPARE, STATES
+from app.tabs.corpus.filters import ALL, LAST_IMPORT
+from app.tabs.corpus.rows import Summary
 from app.widgets.banner import Banner, BannerStack
 from app.widgets.elided_label import ElidedLabel
 from app.widgets.plot import CurvePlot
@@ -102,6 +104,21 @@ def test_the_table_keeps_its_place_whatever_states_its_files_are_in(show):
     assert place(tab, tab.documents.view) == before
 
 
+@pytest.mark.parametrize("size", [LARGE, SMALL])
+def test_the_table_keeps_its_place_however_many_files_are_read(show, size):
+    tab = show(screens.corpus, size)
+    before = place(tab, tab.documents.view)
+    summary = Summary()
+    summary.files = 128_000
+    summary.states.update(dict.fromkeys(STATES, 12_800))
+    for state in (ALL, LAST_IMPORT, NEAR):
+        tab.documents.chips.choose(state)
+        tab.documents.chips.show_summary(summary)
+        settle()
+        assert place(tab, tab.documents.view) == before
+    assert tab.documents.chips.chip("failed").accessibleName() == "Failed: 12,800 files"
+
+
 def test_nothing_moves_when_a_run_starts(show):
     tab = show(screens.train)
     before = places(tab, tab.chooser)
@@ -162,9 +179,26 @@ def is_whole(tab, widget):
     return whole
 
 
-def test_all_columns_have_room_in_a_small_window(show):
-    tab = show(screens.corpus)
+@pytest.mark.parametrize("size", [LARGE, SMALL])
+def test_all_columns_have_room_in_a_small_window(show, size):
+    tab = show(screens.corpus, size)
     assert tab.documents.view.horizontalScrollBar().maximum() == 0
+
+
+@pytest.mark.parametrize("size", [LARGE, SMALL])
+def test_a_note_can_be_read_in_a_small_window(show, size):
+    view = show(screens.corpus, size).documents.view
+    assert view.columnWidth(NOTE) >= view.fontMetrics().horizontalAdvance("It is a binary file.")
+    assert view.columnWidth(SIZE_COLUMN) >= view.sizeHintForIndex(view.model().index(0, SIZE_COLUMN)).width()
+
+
+def test_columns_that_make_room_for_notes_are_there_in_a_large_window(show):
+    tab = show(screens.corpus)
+    view = tab.documents.view
+    assert [COLUMNS[place].title for place in SPARE if view.isColumnHidden(place)]
+    tab.resize(2400, 900)
+    settle()
+    assert not any(view.isColumnHidden(place) for place in SPARE)
 
 
 def test_the_arrow_of_a_sorted_column_leaves_its_title_alone(show):

@@ -56,7 +56,7 @@ EVENTS = [
     ArchiveOpened("/d/c.zip", 2, 3000),
     FileImported("/d/a.txt", "done", "", "text", 1, 1500, 1, -1.0, 1500, 0.1),
     FileImported("/d/b[red].pdf", "failed", "It is damaged.", "pdf", 0, 0, 0, -1.0, 500, 0.1),
-    FileRestated("/d/a.txt", "duplicate", "It repeats b.txt.", 0, 1),
+    FileRestated("/d/a.txt", "duplicate", "Same as b.txt.", 0, 1),
     TextIndexed(1, 2),
     TextIndexed(2, 2),
     NearDuplicatesFound(3, 0.1),

@@ -132,7 +132,7 @@ COLUMNS = (
     ),
     Column("OCR", "Mean confidence of OCR in its words", "100 %", _percent, lambda row: row.confidence, True),
     Column("Time", "How long it took to read", "12.3 s", _seconds, lambda row: row.seconds, True),
-    Column("Size", "The file's size", "12.3 MB", _size, lambda row: row.bytes, True),
+    Column("Size", "The file's size", "888.8 kB", _size, lambda row: row.bytes, True),
     Column(
         "Note",
         "Why it is so, or where the words were found",
@@ -142,6 +142,14 @@ COLUMNS = (
     ),
 )
 NOTE = len(COLUMNS) - 1
+# Hidden where notes have no room, the last one first: the preview says most of it, too.
+SPARE = tuple(
+    place
+    for title in ("Characters", "Pages", "OCR", "Time")
+    for place, column in enumerate(COLUMNS)
+    if column.title == title
+)
+READABLE_NOTE = "The content does not match the file"
 
 
 class Cells:

@@ -129,6 +129,7 @@ class CorpusController(QObject):
     @Slot(list)
     def add(self, paths: list[Path]) -> None:
         """Read files and folders, now or after the import that runs."""
+        self._tab.documents.end_last_import()
         self._start(partial(self._tasks.read, paths, self._tab.import_config(), self._workspace))
 
     def read_again(self, paths: list[str], config: ImportConfig) -> Job:
@@ -139,6 +140,7 @@ class CorpusController(QObject):
     @Slot()
     def add_sample(self) -> None:
         """Write the sample corpus and read it."""
+        self._tab.documents.end_last_import()
         job = self._start(partial(self._tasks.sample, self._workspace, self._tab.import_config()))
         job.ended.connect(self.sample_imported)
         job.failed.connect(self.sample_failed)
@@ -218,6 +220,7 @@ class CorpusController(QObject):
     @Slot()
     def _go_on(self) -> None:
         password = self._tab.import_config().password
+        self._tab.documents.end_last_import()
         self._start(partial(self._tasks.go_on, self._workspace, password))
 
     @Slot()

@@ -8,6 +8,7 @@ from PySide6.QtCore import (
     QItemSelectionModel,
     QItemSelectionRange,
     QModelIndex,
+    QPoint,
     Qt,
     Signal,
     Slot,
@@ -32,16 +33,26 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.tabs.corpus.columns import COLUMNS, NAME, NOTE, STATE
+from app.tabs.corpus.columns import COLUMNS, NAME, NOTE, READABLE_NOTE, SPARE, STATE
 from app.tabs.corpus.document_table import DocumentTable, Index
 from app.tabs.corpus.filters import ALL, LAST_IMPORT, FilterRow, NoMatches, StateChips
 from app.tabs.corpus.preview import PreviewCard
 from app.tabs.corpus.row_actions import ActionRow, RowActions
 from app.widgets.theme import MEDIUM, SMALL
 from core.corpus.library import DocumentRow, SearchHit
+from core.document_state import WITH_TEXT
+from core.events import FileImported
 
 ROW_HEIGHT_PX = 30
 BY_TAB = (Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReason)
+_MOVES = (
+    Qt.Key.Key_Home,
+    Qt.Key.Key_End,
+    Qt.Key.Key_Up,
+    Qt.Key.Key_Down,
+    Qt.Key.Key_PageUp,
+    Qt.Key.Key_PageDown,
+)
 _WHOLE_ROW = QItemSelectionModel.SelectionFlag.ClearAndSelect | QItemSelectionModel.SelectionFlag.Rows
 
 
@@ -91,9 +102,25 @@ class DocumentList(QSplitter):
         """Show these of its files alone, whatever was searched and filtered for."""
         self.clear_filters()
         self._last_import = frozenset(paths)
-        self.chips.choose_last_import(len(self._last_import))
+        self.chips.choose(LAST_IMPORT)
+        self.show_summary()
         self.view.go_to(0)
         self.view.setFocus()
+
+    def show_events(self, events: Sequence[object]) -> None:
+        """What an import reads is no longer among the files that the last one did not read."""
+        ended = {event.path: event.state for event in events if isinstance(event, FileImported)}
+        read = {path for path in self._last_import if ended.get(path) in WITH_TEXT}
+        if read:
+            self._last_import -= read
+            self.chips.show_last_import(self._table.count_known(self._last_import))
+            if self._table.row_filter.paths is not None:
+                self._filter_state(LAST_IMPORT)
+
+    def end_last_import(self) -> None:
+        """Another import begins: show what it brings."""
+        if self._table.row_filter.paths is not None:
+            self.chips.choose(ALL)
 
     @Slot()
     def clear_filters(self) -> None:
@@ -136,6 +163,7 @@ class DocumentList(QSplitter):
     def show_summary(self) -> None:
         """Count anew."""
         self.chips.show_summary(self._table.summary)
+        self.chips.show_last_import(self._table.count_known(self._last_import))
         self.action_row.show_summary(self._table.summary)
 
     @Slot()
@@ -285,6 +313,7 @@ class DocumentView(QTableView):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Names and notes share the room that is left; a width that the user has chosen for the names stays."""
         super().resizeEvent(event)
+        self._make_room()
         room = self.viewport().width() - sum(
             self.columnWidth(place) for place in range(len(COLUMNS)) if place not in (NAME, NOTE)
         )
@@ -301,15 +330,35 @@ class DocumentView(QTableView):
         """
         super().paintEvent(event)
 
+    def moveCursor(
+        self, action: QAbstractItemView.CursorAction, modifiers: Qt.KeyboardModifier
+    ) -> QModelIndex:
+        """Home and End go to the first and the last row; Qt alone would stay in the row."""
+        if action == QAbstractItemView.CursorAction.MoveHome:
+            return self._table.index(0, NAME)
+        if action == QAbstractItemView.CursorAction.MoveEnd:
+            return self._table.index(self._table.rowCount() - 1, NAME)
+        return super().moveCursor(action, modifiers)
+
     def keyPressEvent(self, event: QKeyEvent) -> None:
+        """The Ctrl key changes no move: with it, Qt would let the cursor go where nothing is selected."""
         if event.key() == Qt.Key.Key_Space:
             self._actions.toggle()
+        elif event.key() == Qt.Key.Key_F10 and event.modifiers() == Qt.KeyboardModifier.ShiftModifier:
+            cell = self.visualRect(self.currentIndex())  # as for the Menu key
+            self._open_menu(self.viewport().mapToGlobal(cell.center()))
+        elif event.key() in _MOVES:
+            held = event.modifiers() & ~Qt.KeyboardModifier.ControlModifier
+            super().keyPressEvent(QKeyEvent(event.type(), event.key(), held))
         else:
             super().keyPressEvent(event)
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        self._open_menu(event.globalPos())
+
+    def _open_menu(self, place: QPoint) -> None:
         if self.selectionModel().hasSelection():
-            self._actions.menu(self).popup(event.globalPos())
+            self._actions.menu(self).popup(place)
 
     def _arrange(self) -> None:
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
@@ -334,6 +383,15 @@ class DocumentView(QTableView):
             self.setColumnWidth(place, self._first_width(place))
         self._name_width = self.columnWidth(NAME)
         self.setSortingEnabled(True)
+
+    def _make_room(self) -> None:
+        """Hide spare columns until names and notes can be read."""
+        wide = [place for place in range(len(COLUMNS)) if place not in (NAME, NOTE, *SPARE)]
+        room = self.viewport().width() - sum(self.columnWidth(place) for place in wide)
+        room -= self._first_width(NAME) + self.fontMetrics().horizontalAdvance(READABLE_NOTE) + 2 * SMALL
+        for place in SPARE:
+            room -= self.columnWidth(place) or self._first_width(place)
+            self.setColumnHidden(place, room < 0)
 
     def _first_width(self, place: int) -> int:
         """Wide enough for the title in bold, and for the column's sample."""

@@ -82,6 +82,10 @@ class DocumentTable(QAbstractTableModel):
         """Where a file is shown, or -1."""
         return self._place.get(path, -1)
 
+    def count_known(self, paths: Collection[str]) -> int:
+        """How many of these files the table has a row of, shown or not."""
+        return sum(path in self._rows for path in paths)
+
     def filter(self, wanted: RowFilter) -> None:
         """Show the rows that pass."""
         self._filter = wanted
@@ -185,7 +189,7 @@ class DocumentTable(QAbstractTableModel):
         return self._cells.data(self._shown[index.row()], index.column(), role) if index.isValid() else None
 
     def setData(self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
-        """Pass on the wish to include or exclude a document; its tick follows when the library did."""
+        """Pass on the request to include or exclude a document; its tick follows when the library did."""
         if role != Qt.ItemDataRole.CheckStateRole or not index.isValid() or index.column() != USE:
             return False
         self.include_requested.emit([self.row(index).id], Qt.CheckState(value) == Qt.CheckState.Checked)

@@ -1,5 +1,7 @@
 """What filters the table: part of a name, words in a text, and the state of a file."""
 
+from collections.abc import Mapping
+
 from PySide6.QtCore import QEvent, QObject, Qt, Signal, Slot
 from PySide6.QtGui import QColor, QFontMetrics, QKeySequence, QResizeEvent, QShortcut
 from PySide6.QtWidgets import (
@@ -24,8 +26,10 @@ from core.document_state import UNFINISHED
 from core.wording import counted, listed, noun_for
 
 ALL = ""
-LAST_IMPORT = "last import"  # no state: the files that the last import left something to say about
-LOOKS = {**STATES, LAST_IMPORT: StateLook("Last import", "clock", "muted")}
+LAST_IMPORT = (
+    "last import"  # no state: the files that the last import did not read, or that were there already
+)
+LOOKS = {**STATES, LAST_IMPORT: StateLook("Not read", "clock", "muted")}
 
 
 class FilterRow(QWidget):
@@ -135,10 +139,10 @@ class StateChips(QWidget):
         self._chips[state].setChecked(True)
         self._choose()
 
-    def choose_last_import(self, files: int) -> None:
-        """Choose the files of the last import; their chip goes when another one is chosen."""
+    def show_last_import(self, files: int) -> None:
+        """Count anew what the last import did not read."""
         self._last_import = files
-        self.choose(LAST_IMPORT)
+        self.show_summary(self._summary)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -155,16 +159,25 @@ class StateChips(QWidget):
         self.chosen.emit(next(state for state, chip in self._chips.items() if chip.isChecked()))
 
     def _fit(self) -> None:
-        """Keep to one line, so that the table below stays in its place: icons and counts, where words have no room."""
-        texts = {state: f"{_title(state)} {self._count(state):,}" for state in self._chips}
-        there = {state: chip for state, chip in self._chips.items() if not chip.isHidden()}
-        words = sum(_width(chip, texts[state]) + TINY for state, chip in there.items())
+        """Keep to one line, so that the table below stays in its place: where words have no room, icons and counts
+        stand there, and where those have none, icons alone."""
+        words = {state: f"{_title(state)} {self._count(state):,}" for state in self._chips}
+        counts = {state: f"{self._count(state):,}" for state in self._chips}
+        for chosen, others in ((words, words), (words, counts), (counts, dict.fromkeys(self._chips, ""))):
+            texts = {
+                state: chosen[state] if chip.isChecked() else others[state]
+                for state, chip in self._chips.items()
+            } | {ALL: words[ALL]}
+            if self._needed(texts) <= self.width():
+                break
         for state, chip in self._chips.items():
-            brief = words > self.width() and state and not chip.isChecked()
-            text = f"{self._count(state):,}" if brief else texts[state]
-            if chip.text() != text:
-                chip.setText(text)
-                chip.setFixedWidth(_width(chip, text))
+            if chip.text() != texts[state]:
+                chip.setText(texts[state])
+            chip.setFixedWidth(_width(chip, texts[state]))
+
+    def _needed(self, texts: Mapping[str, str]) -> int:
+        there = [(chip, texts[state]) for state, chip in self._chips.items() if not chip.isHidden()]
+        return sum(_width(chip, text) + TINY for chip, text in there) - TINY
 
     def _count(self, state: str) -> int:
         if state == LAST_IMPORT:
@@ -195,7 +208,7 @@ def _title(state: str) -> str:
 
 def _tool_tip(state: str) -> str:
     if state == LAST_IMPORT:
-        return "Show only the files of the last import that were not read, or were there already"
+        return "Show only the files that the last import did not read, or that were there already"
     return f"Show only files in the state “{LOOKS[state].title}”" if state else "Show all files"
 
 
@@ -203,6 +216,8 @@ def _width(chip: QToolButton, text: str) -> int:
     """As wide as its words in bold, so that it keeps its width when it is chosen; Qt would leave more room."""
     font = chip.font()
     font.setBold(True)
+    if not text:
+        return chip.iconSize().width() + 2 * SMALL + 2
     icon = 0 if chip.icon().isNull() else chip.iconSize().width() + TINY
     return QFontMetrics(font).horizontalAdvance(text) + icon + HUGE
 

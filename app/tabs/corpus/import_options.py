@@ -16,9 +16,7 @@ from core.tasks.reading_choices import missing_languages
 
 ELSEWHERE = frozenset(("text_fields",))  # chosen for the files that have some, in the table
 _WIDTH_PX = 460
-_HINT = (
-    "These hold for files that are added from now on. The password is tried on locked files and never kept."
-)
+_HINT = "These apply to files added from now on. The password is tried on locked files and never kept."
 _TIP = "Import options: OCR, languages, password and limits of the files that are added next"
 
 

@@ -169,7 +169,10 @@ class LibraryController(QObject):
     def _end_listing(self, whole: bool) -> None:
         listed, self._listed = self._listed, set()
         if whole:
-            self._tab.table.keep_only(listed)
+            if (
+                not self._tab.busy
+            ):  # else a file may have ended behind the listing; another one follows the import
+                self._tab.table.keep_only(listed)
             self.changed.emit()
 
     @Slot(object)

@@ -90,7 +90,7 @@ class RowActions(QObject):
             self.leave_out: any(has_text(row) and row.included for row in rows),
             self.retry: any(_is_retriable(row) for row in rows),
             self.password: any(row.state == DocumentState.ENCRYPTED for row in rows),
-            self.ocr: any(kind_named(row.kind).has_pages and row.state not in UNFINISHED for row in rows),
+            self.ocr: any(_is_scannable(row) for row in rows),
             self.fields: any(kind_named(row.kind).has_fields and row.state not in UNFINISHED for row in rows),
             self.remove: any(row.id and row.state not in UNFINISHED for row in rows),
             self.open_file: 1 <= len(rows) <= MOST_OPENED,
@@ -150,9 +150,7 @@ class RowActions(QObject):
 
     @Slot()
     def _force_ocr(self) -> None:
-        self.ocr_requested.emit(
-            [row.path for row in self._rows if kind_named(row.kind).has_pages and row.state not in UNFINISHED]
-        )
+        self.ocr_requested.emit([row.path for row in self._rows if _is_scannable(row)])
 
     @Slot()
     def _choose_fields(self) -> None:
@@ -189,6 +187,11 @@ def file_on_disk(path: str) -> Path:
     while not found.exists() and found != found.parent:
         found = found.parent
     return found if found.is_file() else Path(path)
+
+
+def _is_scannable(row: DocumentRow) -> bool:
+    locked = row.state == DocumentState.ENCRYPTED  # OCR opens it no more than a reader does
+    return kind_named(row.kind).has_pages and row.state not in UNFINISHED and not locked
 
 
 def _is_retriable(row: DocumentRow) -> bool:

@@ -141,7 +141,7 @@ class RowFilter:
         name: Part of the file's name, in any case; "" for all.
         state: One state, or `NEAR`; "" for all.
         kind: One kind; "" for all.
-        paths: The files that the last import left something to say about; None for all.
+        paths: The files that the last import did not read, or that were there already; None for all.
         hits: The numbers of the documents that a search found, with their rank; None where nothing is searched.
     """
 
@@ -161,7 +161,7 @@ class RowFilter:
             f"the name contains “{self.name}”": self.name,
             f"the state is “{STATES[self.state].title}”" if self.state else "": self.state,
             f"the kind is “{kind_title(self.kind)}”": self.kind,
-            "the last import": self.paths is not None,
+            "the last import did not read it": self.paths is not None,
         }
         return [name for name, is_on in asked.items() if is_on]
 

@@ -76,6 +76,7 @@ class CorpusTab(DropArea):
         """Let rows and progress follow an import."""
         before = self.table.rowCount()
         self.table.show_events(events)
+        self.documents.show_events(events)
         if not self.strip.progress.files:
             self.documents.view.show_newest(before)
         self.strip.show_events(events)

@@ -42,10 +42,10 @@ def test_the_same_text_read_without_the_warning_loses_it(library, read, text):
 
 
 def test_the_same_bytes_elsewhere_are_a_duplicate_named_by_what_they_repeat(library, add):
-    first = add("/a/report.txt", "sheep")
+    add("/a/report.txt", "sheep")
     copy = add("/b/copy.txt", "sheep")
     assert (copy.state, copy.document_id) == ("duplicate", 0)
-    assert copy.reason == f"It repeats report.txt (document {first.document_id}, /a/report.txt)."
+    assert copy.reason == "Same as report.txt (/a/report.txt)."
     assert [row.state for row in library.rows()] == ["done", "duplicate"]
     assert library.totals().documents == 1
 
@@ -71,7 +71,7 @@ def photograph(library, read):
 def test_two_equal_photographs_without_text_are_duplicates(library, photograph):
     first = photograph("/a.jpg")
     assert (first.state, first.reason) == ("warning", "There is no text in it.")
-    assert photograph("/b.jpg").reason.startswith("It repeats a.jpg")
+    assert photograph("/b.jpg").reason.startswith("Same as a.jpg")
     assert photograph("/c.jpg", file=PHOTOGRAPH + b" at dusk").state == "warning"
 
 
@@ -91,7 +91,7 @@ def test_a_photograph_that_came_anew_meanwhile_is_repeated_by_the_one_that_comes
     photograph("/b.jpg")
     library.restore([first.document_id])
     assert [row.state for row in library.rows()] == ["duplicate", "warning", "warning"]
-    assert library.row(first.document_id).reason.startswith("It repeats b.jpg")
+    assert library.row(first.document_id).reason.startswith("Same as b.jpg")
 
 
 def test_text_that_is_read_from_equal_bytes_later_is_not_lost(library, photograph):
@@ -99,7 +99,7 @@ def test_text_that_is_read_from_equal_bytes_later_is_not_lost(library, photograp
     later = photograph("/b.jpg", "sheep")
     assert later.state == "done"
     assert library.text(later.document_id) == "sheep"
-    assert photograph("/a.jpg", "sheep").reason.startswith("It repeats b.jpg")
+    assert photograph("/a.jpg", "sheep").reason.startswith("Same as b.jpg")
 
 
 def test_a_file_that_became_a_copy_loses_its_text(library, add):
@@ -116,7 +116,7 @@ def test_known_bytes_need_not_be_read_again(library, add, read):
     assert known == read("sheep").document.sha256
     duplicate = library.record_known("/b.txt", known, 5)
     assert duplicate
-    assert duplicate.reason.startswith("It repeats a.txt")
+    assert duplicate.reason.startswith("Same as a.txt")
     assert library.record_known("/c.txt", "0" * 64, 5) is None
 
 
@@ -129,7 +129,7 @@ def test_what_repeated_a_changed_file_keeps_the_old_text(library, add):
     assert changed.changed == (heir.id,)
     assert states(library) == {"/a.txt": "done", "/d.txt": "duplicate", "/c.txt": "done"}
     assert (library.text(first), library.text(heir.id)) == ("goats", "sheep")
-    assert library.row_of("/d.txt").reason == f"It repeats c.txt (document {heir.id}, /c.txt)."
+    assert library.row_of("/d.txt").reason == "Same as c.txt (/c.txt)."
 
 
 def test_copies_of_the_same_bytes_stay_copies_when_these_are_read_better(library, add):
@@ -153,7 +153,7 @@ def test_in_one_import_the_smallest_path_is_the_document_whichever_ends_first(li
     assert states(library) == {"/a.txt": "done", "/b.txt": "duplicate", "/c.txt": "duplicate"}
     first = library.row_of("/a.txt")
     assert library.text(first.id) == "sheep"
-    assert library.row_of("/c.txt").reason == f"It repeats a.txt (document {first.id}, /a.txt)."
+    assert library.row_of("/c.txt").reason == "Same as a.txt (/a.txt)."
 
 
 def test_a_document_of_an_earlier_import_stays_one(library, add):

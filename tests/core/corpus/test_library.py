@@ -1,6 +1,6 @@
 import pytest
 
-from core.config.corpus import CleaningConfig, CorpusConfig
+from core.config.corpus import CleaningConfig, CorpusConfig, ImportConfig
 from core.corpus.library import CorpusTotals, Library
 from core.documents.document import PageConfidence
 from core.errors import UnknownDocumentError
@@ -173,6 +173,24 @@ def test_rows_come_in_portions(library, add):
     assert [row.id for row in library.rows(after=numbers[1], most=2)] == numbers[2:4]
     assert library.row_of("/3.txt") == library.row(numbers[3])
     assert library.row_of("/9.txt") is None
+
+
+def test_files_are_listed_as_they_were_queued_whichever_ends_first(library, add):
+    for names in ("42", "13"):  # two imports
+        paths = [f"/{name}.txt" for name in names]
+        number = library.begin_import(["/"], ImportConfig(), [QueuedFile(path, "text", 9) for path in paths])
+        for path in reversed(paths):
+            add(path, f"sheep {path}", import_id=number)
+        library.end_import(number)
+    assert [row.name for row in library.rows()] == ["4.txt", "2.txt", "1.txt", "3.txt"]
+    assert [row.name for row in library.rows(after=library.rows()[1].id)] == ["1.txt", "3.txt"]
+
+
+def test_a_place_whose_number_is_taken_gives_way(library, add):
+    number = library.begin_import(["/"], ImportConfig(), [QueuedFile("/a.txt", "text", 9)])
+    add("/b.txt", "goats")  # from elsewhere, meanwhile
+    add("/a.txt", "sheep", import_id=number)
+    assert [row.name for row in library.rows()] == ["b.txt", "a.txt"]
 
 
 def test_a_file_is_unchanged_while_its_size_and_time_are(library, read):

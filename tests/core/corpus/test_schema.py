@@ -68,11 +68,10 @@ def test_a_library_of_version_1_keeps_every_row_and_text(tmp_path, read):
     write_version_1(tmp_path / "library.sqlite", read)
     with Library(tmp_path / "library.sqlite") as library:
         rows = [(row.path, row.state, row.reason, row.bytes, row.included) for row in library.rows()]
-        repeats = "It repeats a.txt (document 1, /a.txt)."
         assert rows == [
             ("/a.txt", "done", "", 41, True),
-            ("/b.txt", "duplicate", repeats, 41, True),
-            ("/c.txt", "duplicate", repeats, 43, True),
+            ("/b.txt", "duplicate", "Same as a.txt (/a.txt).", 41, True),
+            ("/c.txt", "duplicate", "It repeats a.txt (document 1, /a.txt).", 43, True),
             ("/d.txt", "warning", "Page 2 is lost.", 9, False),
             ("/e.pdf", "failed", "It is damaged.", 7, True),
         ]

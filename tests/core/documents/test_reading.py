@@ -114,7 +114,7 @@ def test_a_page_of_what_is_no_scan_any_more_is_not_recognised(tmp_path):
     "name", ["paper.pdf", "scan.png", "letter.docx", "letter.odt", "book.epub", "all.zip"]
 )
 def test_text_under_a_name_that_promises_more_is_no_document(read, name):
-    with pytest.raises(UnreadableDocumentError, match="its content is not what its name says"):
+    with pytest.raises(UnreadableDocumentError, match="the content does not match the file extension"):
         read(name, "404 not found\n")
 
 
@@ -161,7 +161,8 @@ def test_an_office_document_with_a_password_asks_for_none_that_could_not_be_used
     with pytest.raises(SealedDocumentError) as caught:
         read("letter.docx", OLD_OFFICE + "EncryptedPackage".encode("utf-16-le"))
     assert not isinstance(caught.value, EncryptedDocumentError)
-    assert "save a copy without a password" in caught.value.message
+    assert caught.value.reason == "it is encrypted, and only an office program opens it"
+    assert caught.value.remedy.startswith("Save a copy without a password")
     assert "Protect Document" in caught.value.remedy
 
 

@@ -220,7 +220,7 @@ def test_copies_are_named_whether_they_come_together_or_later(run, folder):
     write(folder, c="sheep")
     (later,) = [event for event in run(folder / "c.txt") if isinstance(event, FileImported)]
     assert later.state == "duplicate"
-    assert "It repeats" in later.reason
+    assert "Same as" in later.reason
     assert later.document_id == 0
 
 

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QApplication, QMenu
 from app.tabs.corpus import library_controller
 from core.corpus.library import Library
 from core.errors import UnknownDocumentError, UserFacingError
-from tests.app.tabs.corpus.conftest import a_row, keep
+from tests.app.tabs.corpus.conftest import a_row, imported, keep
 
 
 def included(workspace):
@@ -299,3 +299,21 @@ def test_a_listing_that_fails_leaves_every_step(qtbot, three, controller, shown,
     controller.library.refresh()
     qtbot.waitUntil(three.banner.isVisible)
     assert undo_steps(controller) == ["remove 1 document"]
+
+
+def test_a_file_that_ends_behind_a_listing_stays(qtbot, three, queues, controller):
+    three.show_busy(True)
+    controller.library.refresh()
+    three.table.show_events([imported("/docs/0.txt", document_id=99)])
+    qtbot.waitUntil(lambda: not queues.busy("library"))
+    assert three.table.place_of("/docs/0.txt") == 3
+    three.show_busy(False)
+
+
+def test_ocr_is_not_offered_for_a_locked_file(tab):
+    actions = tab.documents.row_actions
+    locked = a_row(1, "locked.pdf", kind="pdf", state="encrypted", characters=0)
+    actions.follow([locked])
+    assert actions.password.isEnabled() and not actions.ocr.isEnabled()
+    actions.follow([locked, a_row(2, "scan.pdf", kind="pdf")])
+    assert actions.ocr.isEnabled()

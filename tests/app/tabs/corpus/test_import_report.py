@@ -52,7 +52,7 @@ def test_a_click_shows_the_files_that_an_import_did_not_read(tab, run, click, sh
     click(button(tab))
     assert shown() == ["broken.pdf", "copy.txt"]
     assert tab.documents.filters.filter_box.text() == ""
-    assert tab.documents.chips.chip(LAST_IMPORT).text() == "Last import 2"
+    assert tab.documents.chips.chip(LAST_IMPORT).text() == "Not read 2"
     assert not tab.banner.isVisible()
 
 
@@ -66,11 +66,39 @@ def test_another_chip_takes_the_place_of_the_last_import(tab, run, click, shown)
     assert not tab.documents.chips.chip(LAST_IMPORT).isVisible()
 
 
+@pytest.fixture
+def two_not_read(tab, run, click):
+    """The tab, showing the two files alone that an import did not read."""
+    names = ("broken.pdf", "torn.pdf")
+    run(*(imported(f"/docs/{name}", "failed", document_id=0) for name in names), finished(0, failed=2))
+    tab.table.show_rows([a_row(2 + place, name, state="failed") for place, name in enumerate(names)])
+    click(button(tab))
+    return tab
+
+
+def test_files_that_are_added_are_seen(two_not_read, run, shown):
+    run(imported("/docs/new.txt", document_id=9), finished(1))
+    two_not_read.table.show_rows([a_row(9, "new.txt")])
+    assert two_not_read.documents.chips.chip("").isChecked()
+    assert "new.txt" in shown()
+
+
+def test_what_is_removed_or_read_since_is_counted_no_more(two_not_read, shown):
+    chip = two_not_read.documents.chips.chip(LAST_IMPORT)
+    two_not_read.documents.remove([2])
+    assert chip.text() == "Not read 1"
+    two_not_read.documents.restore([2])
+    assert chip.text() == "Not read 2"
+    two_not_read.show_events([imported("/docs/broken.pdf", document_id=2)])
+    assert chip.text() == "Not read 1"
+    assert shown() == ["torn.pdf"]
+
+
 def test_a_file_that_came_to_be_a_duplicate_belongs_to_them(tab, run, click, shown):
     run(
         imported("/docs/a.txt"),
         imported("/docs/b.txt", document_id=2),
-        FileRestated("/docs/b.txt", "duplicate", "It repeats a.txt.", 0, 2),
+        FileRestated("/docs/b.txt", "duplicate", "Same as a.txt.", 0, 2),
         finished(1, duplicates=1),
     )
     tab.table.show_rows([a_row(1, "a.txt"), a_row(2, "b.txt", state="duplicate")])

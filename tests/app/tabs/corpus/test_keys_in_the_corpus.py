@@ -4,8 +4,9 @@ import pytest
 from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QFocusEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QToolButton
+from PySide6.QtWidgets import QApplication, QMenu, QToolButton
 
+NOTHING, CTRL = Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.ControlModifier
 ALT = Qt.KeyboardModifier.AltModifier
 
 
@@ -36,6 +37,33 @@ def test_the_row_that_the_tab_key_comes_to_is_marked(rows):
     view.focusInEvent(QFocusEvent(QEvent.Type.FocusIn, Qt.FocusReason.TabFocusReason))
     assert view.currentIndex().row() == 0
     assert view.selected_places() == [0]
+
+
+@pytest.mark.parametrize("held", [NOTHING, CTRL])
+@pytest.mark.parametrize(
+    ("key", "place"),
+    [(Qt.Key.Key_End, 2), (Qt.Key.Key_Home, 0), (Qt.Key.Key_Down, 2), (Qt.Key.Key_Up, 0)],
+)
+def test_the_row_that_a_key_goes_to_is_the_chosen_one(rows, qtbot, key, place, held):
+    rows.documents.view.go_to(1)
+    qtbot.keyClick(rows.documents.view, key, held)
+    assert rows.documents.view.currentIndex().row() == place
+    assert rows.documents.view.selected_places() == [place]
+
+
+def test_shift_and_end_choose_all_below(rows, qtbot):
+    rows.documents.view.go_to(1)
+    qtbot.keyClick(rows.documents.view, Qt.Key.Key_End, Qt.KeyboardModifier.ShiftModifier)
+    assert rows.documents.view.selected_places() == [1, 2]
+
+
+@pytest.mark.qt_log_ignore("This plugin does not support")  # offscreen, menus cannot grab the keyboard
+def test_shift_f10_opens_the_menu_of_the_row(rows, qtbot):
+    rows.documents.view.go_to(1)
+    qtbot.keyClick(rows.documents.view, Qt.Key.Key_F10, Qt.KeyboardModifier.ShiftModifier)
+    menu = QApplication.activePopupWidget()
+    assert isinstance(menu, QMenu)
+    menu.close()
 
 
 def test_what_an_undo_brings_back_is_chosen_and_the_keys_act_on_it(rows, qtbot, controller):
