@@ -294,7 +294,7 @@ class TrainTab(QWidget):
         self.chooser.set_idle(not self._state.is_active)
         self.empty_corpus.setVisible(not self._totals.characters and not self._folder)
         if had_focus and not self.buttons.has_focus():
-            self.curves.loss.setFocus()  # where the arrow keys do something; Qt would take any next widget
+            self.curves.loss.view.setFocus()  # where the arrow keys do something; Qt would take any next widget
         if problem := self.form.problem():
             self.plan.show_problem(problem)
         else:
