@@ -1,6 +1,7 @@
-"""What a page shows while it has nothing to show: a sentence, and doors to what can be done about it."""
+"""What a page shows while it has nothing to show: a sentence, and cards with what can be done about it."""
 
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from app.widgets.icons import give_icon
@@ -13,7 +14,7 @@ _DOOR_WIDTH_PX = 300
 
 
 class EmptyState(QWidget):
-    """A title, a sentence, and a row of doors in the middle of a page."""
+    """A title, a sentence, and a row of cards in the middle of a page."""
 
     def __init__(self, title: str, text: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -38,7 +39,7 @@ class EmptyState(QWidget):
 
 
 class Door(QFrame):
-    """A card with a picture, what awaits behind it, and the `button` that opens it."""
+    """A card with a picture, what can be done, and the `button` that does it."""
 
     def __init__(self, picture: str, title: str, text: str, button: QPushButton) -> None:
         super().__init__()
@@ -60,9 +61,19 @@ class Door(QFrame):
         layout.addWidget(button)
 
 
+class EnterButton(QPushButton):
+    """A button that Enter presses as well as Space, outside of dialogs too."""
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self.click()
+        else:
+            super().keyPressEvent(event)
+
+
 def door_button(text: str, name: str, picture: str, tooltip: str, primary: bool) -> QPushButton:
-    """A button for a door; the primary one is the way that most people should go."""
-    button = QPushButton(text, objectName=name, toolTip=tooltip)
+    """A button for a card; the primary one is what most people should choose."""
+    button = EnterButton(text, objectName=name, toolTip=tooltip)
     give_icon(button, picture, "on_accent" if primary else "")
     if primary:
         set_role(button, "primary")
