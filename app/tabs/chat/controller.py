@@ -41,7 +41,7 @@ class ChatController(QObject):
         self.tab, self.slot, self._queues = tab, slot, queues
         self._reply, self._complete = reply, complete
         self._runs = Refresher(queues, "runs", partial(list_runs, workspace), self)
-        self._newest: RunSummary | None = None  # of those that have a checkpoint
+        self._newest: RunSummary | None = None  # of those with a checkpoint that was trained
         self._sessions: dict[str, ChatSession] = {}  # by the name of a run
         self._session = ChatSession(SamplingConfig(), continues=False)  # of the run that is shown
         self._meter = ReplyMeter()
@@ -61,10 +61,10 @@ class ChatController(QObject):
         self.refresh()
 
     def activate(self) -> None:
-        """The tab is in front: where no run was chosen yet, the newest opens by itself."""
+        """The tab is in front: where no run was chosen yet, the newest that was trained opens by itself."""
         self._activated = True
-        if not self._name and self._newest is not None:
-            self._open(self._newest.name, "best")
+        self.refresh()  # another program may have trained one
+        self._open_newest()
 
     def open(self, name: str, prompt: str) -> None:
         """Open the best checkpoint of a run and put `prompt` in, ready to be sent."""
@@ -86,17 +86,21 @@ class ChatController(QObject):
     @Slot(object)
     def _show_runs(self, listed: RunsListed) -> None:
         self.tab.show_runs(listed.runs)
-        self._newest = next((run for run in listed.runs if run.last_step is not None), None)
+        self._newest = next((run for run in listed.runs if run.last_step), None)
         if self._name:  # it may be newer than the runs that were listed before
             self.tab.show_chosen(self._name, self._checkpoint)
         elif self._activated and self.tab.isVisible():
-            self.activate()
+            self._open_newest()
 
     @Slot(object)
     def _fail_to_list(self, error: Exception) -> None:
         present(error, self.tab.banner)
 
     # The model
+
+    def _open_newest(self) -> None:
+        if not self._name and self._newest is not None:
+            self._open(self._newest.name, "best")
 
     @Slot(str, str)
     def _open(self, name: str, checkpoint: str) -> None:
@@ -167,6 +171,7 @@ class ChatController(QObject):
         self._session.begin()
         self._show_conversation()
         self.tab.offer_earlier()
+        self.tab.first_focus().setFocus()
 
     @Slot(object)
     def _go_back_to(self, conversation: Conversation) -> None:

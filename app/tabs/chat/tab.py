@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import (
+    QApplication,
     QFrame,
     QHBoxLayout,
     QProgressBar,
@@ -101,7 +102,7 @@ class ChatTab(QWidget):
     def show_model(self, model: OpenModel | None) -> None:
         """The model to talk with from now on, or that there is none."""
         self._opening, self._model = False, model
-        if model is not None and not self.sampler.isAncestorOf(self.focusWidget() or self):
+        if model is not None and not self._keyboard_is_in_use():
             self.prompt.setFocus()
         self._show_facts()
         self._show_what_is_possible()
@@ -337,6 +338,11 @@ class ChatTab(QWidget):
         self.model_bar.set_idle(not self._replying and not self._opening)
         self.prompt.setPlaceholderText(self._invitation())
         self.pages.setCurrentWidget(self._page())
+
+    def _keyboard_is_in_use(self) -> bool:
+        """Whether the user has a menu open, or is in the sampling."""
+        in_sampling = self.sampler.isAncestorOf(self.focusWidget() or self)
+        return in_sampling or QApplication.activePopupWidget() is not None
 
     def _obstacle(self) -> str:
         """Why nothing can be sent now; empty where something can."""
