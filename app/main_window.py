@@ -158,6 +158,7 @@ class MainWindow(QMainWindow):
         self.train_tab.chat_requested.connect(self._chat_with)
         self.chat_tab.train_requested.connect(self._go_to_training)
         self.corpus.changed.connect(self.train.refresh_totals)
+        self.train.checkpoint_saved.connect(self.chat.refresh)
         self.train.run_ended.connect(self.chat.refresh)
         for controller in self._controllers:
             controller.begin()
