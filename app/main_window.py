@@ -342,6 +342,7 @@ class MainWindow(QMainWindow):
     @Slot(str)
     def _choose_appearance(self, appearance: str) -> None:
         self._settings.appearance = appearance
+        self._settings.save()  # another window may open before this one closes
         self.appearance_requested.emit(appearance)
         self._show_tab()
 
