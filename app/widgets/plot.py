@@ -190,7 +190,7 @@ class CurvePlot(QFrame):
         self._readout = Label(alignment=Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self._readout.setMinimumWidth(1)  # gives way before the plot does
         set_role(self._readout, "muted")
-        self.log_button = QToolButton(text="log", checkable=True, autoRaise=True)
+        self.log_button = QToolButton(text="Log", checkable=True, autoRaise=True)
         set_role(self.log_button, "toggle")
         self.log_button.setToolTip(f"Draw the {title.lower()} on a logarithmic axis")
         self.log_button.setAccessibleName(f"Logarithmic axis for {title.lower()}")

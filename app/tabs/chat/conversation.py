@@ -8,7 +8,7 @@ from core.wording import counted
 
 @dataclass(slots=True)
 class Turn:
-    """One prompt and its reply. `continues`: the reply goes on with the prompt's own text."""
+    """One prompt and its reply. `continues`: the reply continues the prompt's own text."""
 
     prompt: str
     continues: bool

@@ -222,7 +222,7 @@ class ChatTab(QWidget):
         self.no_turns_chat = EmptyState(
             "Ask something", "This model has seen conversations: it answers your prompt."
         )
-        self.no_turns_completion = EmptyState("Begin a text", "The model goes on where your prompt ends.")
+        self.no_turns_completion = EmptyState("Begin a text", "The model continues your text.")
         self.pages = QStackedWidget()
         for page in (
             self.no_runs,
