@@ -44,7 +44,6 @@ class ChatController(QObject):
         self._newest: RunSummary | None = None  # of those with a checkpoint that was trained
         self._sessions: dict[str, ChatSession] = {}  # by the name of a run
         self._session = ChatSession(SamplingConfig(), continues=False)  # of the run that is shown
-        self._meter = ReplyMeter()
         self._job: Job | None = None  # the reply that is being written
         self._name = self._checkpoint = ""  # of the model that is shown
         self._prompt = ""  # to be put in once the model is open
@@ -134,6 +133,7 @@ class ChatController(QObject):
             self._sessions[model.name] = ChatSession(model.sampling, continues=not model.has_conversations)
             self._show_session(self._sessions[model.name])
         self.tab.show_model(model)
+        self.tab.show_meter(self._session.conversation.meter)
         if self._prompt:
             self.tab.show_prompt(self._prompt)
             self._prompt = ""
@@ -157,6 +157,7 @@ class ChatController(QObject):
 
     def _show_conversation(self) -> None:
         self.tab.show_turns(self._session.conversation.turns)
+        self.tab.show_meter(self._session.conversation.meter)
         self.tab.show_earlier(self._session.earlier)
 
     def _keep_settings(self) -> None:
@@ -200,7 +201,7 @@ class ChatController(QObject):
             stream = partial(self._complete, lease.model, turn.prompt, sampling)
         else:
             stream = partial(self._reply, lease.model, self._session.conversation.messages(), sampling)
-        self._meter = ReplyMeter()
+        self._session.conversation.meter = ReplyMeter()
         self.tab.show_sent(turn)
         self._job = self._queues.start("chat", stream)
         lease.hold_for(self._job)
@@ -214,11 +215,11 @@ class ChatController(QObject):
         written = turn.reply
         for event in events:
             self._session.conversation.take(event)
-            self._meter.take(event, time.perf_counter())
+            self._session.conversation.meter.take(event, time.perf_counter())
         if not turn.reply.startswith(written):  # the end of the reply was a stop text, which is taken back
             self.tab.show_turns(self._session.conversation.turns)
             written = turn.reply
-        self.tab.show_written(turn.reply[len(written) :], self._meter)
+        self.tab.show_written(turn.reply[len(written) :], self._session.conversation.meter)
 
     @Slot()
     def _end_reply(self) -> None:

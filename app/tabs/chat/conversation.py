@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from app.tabs.chat.reply_meter import ReplyMeter
 from core.events import ContextMoved, Event, PromptRead, ReplyEnded, TokenWritten
 from core.wording import counted
 
@@ -22,6 +23,7 @@ class Conversation:
 
     def __init__(self) -> None:
         self.turns: list[Turn] = []
+        self.meter = ReplyMeter()  # of the last reply
 
     def begin(self, prompt: str, *, continues: bool) -> Turn:
         self.turns.append(Turn(prompt, continues))

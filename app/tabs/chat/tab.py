@@ -116,8 +116,6 @@ class ChatTab(QWidget):
         """Show exactly these turns."""
         self._turns = len(turns)
         self.view.show_turns(turns)
-        if not turns:
-            self._show_facts()
         self._show_what_is_possible()
 
     def show_earlier(self, conversations: Sequence[Conversation]) -> None:
@@ -143,8 +141,15 @@ class ChatTab(QWidget):
     def show_written(self, text: str, meter: ReplyMeter) -> None:
         """The reply has grown by `text`."""
         self.view.write(text)
+        self.show_meter(meter)
+
+    def show_meter(self, meter: ReplyMeter) -> None:
+        """The figures of the last reply; those of the model where there is none."""
+        if not meter.context_length:
+            self._show_facts()
+            return
         self.status.setText(meter.line())
-        self.context_bar.setRange(0, max(meter.context_length, 1))
+        self.context_bar.setRange(0, meter.context_length)
         self.context_bar.setValue(meter.context_used)
 
     def show_reply_ended(self) -> None:
@@ -175,6 +180,9 @@ class ChatTab(QWidget):
         self.context_bar = QProgressBar(objectName="contextBar", textVisible=False)
         self.context_bar.setFixedWidth(120)
         self.context_bar.setRange(0, 1)
+        kept = self.context_bar.sizePolicy()
+        kept.setRetainSizeWhenHidden(True)  # or the figures beside it move when a model is there
+        self.context_bar.setSizePolicy(kept)
         self.context_bar.setToolTip("How much of the model's context is used")
         self.context_bar.setAccessibleName("Context used")
 
@@ -335,6 +343,7 @@ class ChatTab(QWidget):
         ready = self._model is not None and not self._replying and not self.sampling.problem()
         self.regenerate_button.setEnabled(ready and self._turns > 0)
         self.new_button.setEnabled(self._turns > 0)
+        self.context_bar.setVisible(self._model is not None)
         self.model_bar.set_idle(not self._replying and not self._opening)
         self.prompt.setPlaceholderText(self._invitation())
         self.pages.setCurrentWidget(self._page())

@@ -42,6 +42,21 @@ def test_each_run_keeps_its_conversation_sampling_and_mode(tab, opened, models, 
     assert tab.model_bar.continues
 
 
+def test_a_conversation_that_came_back_tells_its_context(tab, opened, models, qtbot):
+    say(tab, qtbot, opened, models, "Where?", "Here.")
+    figures = (tab.status.text(), tab.context_bar.value())
+    open_run(opened, qtbot, "second")
+    assert tab.context_bar.value() == 0
+    open_run(opened, qtbot, "first")
+    assert (tab.status.text(), tab.context_bar.value()) == figures
+
+
+def test_there_is_no_context_bar_without_a_model(tab, controller, qtbot):
+    assert not tab.context_bar.isVisible()
+    open_run(controller, qtbot, "first")
+    assert tab.context_bar.isVisible()
+
+
 def test_a_conversation_that_came_back_goes_on(tab, opened, models, qtbot):
     say(tab, qtbot, opened, models, "Where?", "Here.")
     open_run(opened, qtbot, "second")
