@@ -73,7 +73,9 @@ class EnterButton(QPushButton):
 
 def door_button(text: str, name: str, picture: str, tooltip: str, primary: bool) -> QPushButton:
     """A button for a card; the primary one is what most people should choose."""
-    button = EnterButton(text, objectName=name, toolTip=tooltip)
+    button = EnterButton(text)
+    button.setObjectName(name)
+    button.setToolTip(tooltip)
     give_icon(button, picture, "on_accent" if primary else "")
     if primary:
         set_role(button, "primary")
