@@ -104,10 +104,7 @@ class Studio(QObject):
         self._keep_log(workspace)
         self._theme.take_off_style_sheet()
         settings = WindowSettings(workspace.root)
-        if not settings.is_new:  # else it looks like the window before
-            self._theme.choose(settings.appearance)
-        settings.appearance = self._theme.appearance
-        settings.save()
+        self._theme.choose(settings.appearance)
         window = MainWindow(workspace)
         self._theme.put_on_style_sheet()
         window.appearance_requested.connect(self._theme.choose)

@@ -158,6 +158,7 @@ class MainWindow(QMainWindow):
         self.train_tab.chat_requested.connect(self._chat_with)
         self.chat_tab.train_requested.connect(self._go_to_training)
         self.corpus.changed.connect(self.train.refresh_totals)
+        self.train.checkpoint_saved.connect(self.chat.refresh)
         self.train.run_ended.connect(self.chat.refresh)
         for controller in self._controllers:
             controller.begin()
@@ -341,6 +342,7 @@ class MainWindow(QMainWindow):
     @Slot(str)
     def _choose_appearance(self, appearance: str) -> None:
         self._settings.appearance = appearance
+        self._settings.save()  # another window may open before this one closes
         self.appearance_requested.emit(appearance)
         self._show_tab()
 

@@ -18,7 +18,7 @@ HELP_PAGES = (
     ("&Keyboard", "Ctrl+/", "keys"),
     ("&Workspaces and files", "", "workspace"),
 )
-APPEARANCES = {"system": "As the &system", "light": "&Light", "dark": "&Dark"}
+APPEARANCES = {"system": "Use &system setting", "light": "&Light", "dark": "&Dark"}
 
 
 class Menus(QObject):
@@ -120,11 +120,11 @@ class Menus(QObject):
         self._add(menu, "&About SheepOp Studio", "", "", self.about_requested)
 
     def _add(
-        self, menu: QMenu, title: str, keys: str, picture: str, wish: Callable[[], object] | SignalInstance
+        self, menu: QMenu, title: str, keys: str, picture: str, slot: Callable[[], object] | SignalInstance
     ) -> QAction:
         action = menu.addAction(title)
         action.setShortcut(keys)
-        action.triggered.connect(wish)
+        action.triggered.connect(slot)
         if picture:
             give_icon(action, picture)
         return action

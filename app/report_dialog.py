@@ -13,7 +13,7 @@ from app.widgets.theme import LARGE, SMALL, set_role
 
 FIRST_SIZE_PX = QSize(640, 520)
 WHAT = (
-    "This is what helps to find the cause: the versions of the program's parts and the end of its log. It holds no document "
+    "These details help to find the cause: the versions of the program's parts and the end of its log. It holds no document "
     "and no conversation, but names of files and folders may stand in it. You can change it before you copy it."
 )
 NO_ADDRESS = (

@@ -25,8 +25,8 @@ def personal_file() -> Path:
 class WindowSettings:
     """The window's own memory, an INI file in the workspace: a workspace opens as it was left.
 
-    Whoever gives a workspace away gives this file, too. So nothing in it may do harm, and whether its folder is
-    watched is decided by this user on this machine, in a file of his own.
+    Whoever gives a workspace away gives this file, too. So nothing in it may do harm. Whether its folder is watched,
+    and how the window looks, is decided by this user on this machine, in a file of his own.
     """
 
     def __init__(self, workspace: Path) -> None:
@@ -35,11 +35,6 @@ class WindowSettings:
         self._store = QSettings(str(file), QSettings.Format.IniFormat)
         self._personal = QSettings(str(personal_file()), QSettings.Format.IniFormat)
         self._group = hashlib.sha256(str(workspace.resolve()).encode("utf-8", "surrogateescape")).hexdigest()
-
-    @property
-    def is_new(self) -> bool:
-        """True where no window was ever open on this workspace."""
-        return not self._store.allKeys()
 
     @property
     def geometry(self) -> QByteArray:
@@ -63,13 +58,13 @@ class WindowSettings:
 
     @property
     def appearance(self) -> str:
-        """ "system", "light" or "dark"."""
-        stored = self._text("window/appearance")
-        return stored if stored in APPEARANCES else "system"
+        """ "system", "light" or "dark": this user's choice on this machine, for all workspaces."""
+        stored = self._personal.value("window/appearance")
+        return str(stored) if stored in APPEARANCES else "system"
 
     @appearance.setter
     def appearance(self, value: str) -> None:
-        self._store.setValue("window/appearance", value)
+        self._personal.setValue("window/appearance", value)
 
     @property
     def reading(self) -> str:

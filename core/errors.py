@@ -174,7 +174,7 @@ class CorpusTooSmallError(UserFacingError):
         super().__init__(split, tokens, needed)
         text = counted(tokens, "token")
         self.message = f"The {split} text has {text}; one training sequence needs {needed:,}."
-        self.remedy = "Add more documents, or choose a shorter context (model.context_length)."
+        self.remedy = "Add more documents, or choose a shorter context."
 
 
 class UnknownDocumentError(UsageError):

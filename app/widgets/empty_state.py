@@ -1,6 +1,7 @@
 """What a page shows while it has nothing to show: a sentence, and cards with what can be done about it."""
 
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from app.widgets.icons import give_icon
@@ -60,9 +61,21 @@ class Card(QFrame):
         layout.addWidget(button)
 
 
+class EnterButton(QPushButton):
+    """A button that Enter presses as well as Space, outside of dialogs too."""
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self.click()
+        else:
+            super().keyPressEvent(event)
+
+
 def card_button(text: str, name: str, picture: str, tooltip: str, primary: bool) -> QPushButton:
-    """The button of a card; the primary one is what most people should choose."""
-    button = QPushButton(text, objectName=name, toolTip=tooltip)
+    """A button for a card; the primary one is what most people should choose."""
+    button = EnterButton(text)
+    button.setObjectName(name)
+    button.setToolTip(tooltip)
     give_icon(button, picture, "on_accent" if primary else "")
     if primary:
         set_role(button, "primary")

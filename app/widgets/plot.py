@@ -48,7 +48,7 @@ class CurvePlot(QFrame):
         controls: Sequence[QWidget] = (),
         parent: QWidget | None = None,
     ) -> None:
-        """`controls` stand in the line above the plot."""
+        """`controls` stand in the line above the plot; `view` is the plot itself, which has the keyboard."""
         super().__init__(parent)
         self._shows_legend = legend
         self._swatches: dict[str, Label] = {}  # of the legend, above the plot, where it covers no curve
@@ -59,8 +59,7 @@ class CurvePlot(QFrame):
         self._make_view(title)
         self._make_header(title)
         self._lay_out(controls)
-        self.setFocusProxy(self._view)
-        self._view.installEventFilter(self)
+        self.view.installEventFilter(self)
         self._frame = QTimer(self, singleShot=True)
         self._frame.timeout.connect(self._redraw)
         set_role(self, "card")
@@ -157,12 +156,12 @@ class CurvePlot(QFrame):
     # Building
 
     def _make_view(self, title: str) -> None:
-        self._view = pg.PlotWidget(axisItems={"left": NumberAxis("left"), "bottom": StepAxis("bottom")})
-        self._view.setMenuEnabled(False)
-        self._view.setAccessibleName(f"{title} plot")
-        self._view.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self._view.setMinimumHeight(72)
-        self._plot = self._view.getPlotItem()
+        self.view = pg.PlotWidget(axisItems={"left": NumberAxis("left"), "bottom": StepAxis("bottom")})
+        self.view.setMenuEnabled(False)
+        self.view.setAccessibleName(f"{title} plot")
+        self.view.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.view.setMinimumHeight(72)
+        self._plot = self.view.getPlotItem()
         self._plot.hideButtons()
         for side, text in (("left", self._unit), ("bottom", self._x_label)):
             self._plot.getAxis(side).enableAutoSIPrefix(False)
@@ -173,7 +172,7 @@ class CurvePlot(QFrame):
         self._marker = pg.ScatterPlotItem(size=10)
         self._plot.addItem(self._crosshair, ignoreBounds=True)
         self._plot.addItem(self._marker)
-        self._view.scene().sigMouseMoved.connect(self._point_with_mouse)
+        self.view.scene().sigMouseMoved.connect(self._point_with_mouse)
         self._plot.getViewBox().sigRangeChangedManually.connect(self._emit_range)
 
     def _line(self, method: str, *, antialias: bool = False) -> pg.PlotDataItem:
@@ -191,7 +190,7 @@ class CurvePlot(QFrame):
         self._readout = Label(alignment=Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self._readout.setMinimumWidth(1)  # gives way before the plot does
         set_role(self._readout, "muted")
-        self.log_button = QToolButton(text="log", checkable=True, autoRaise=True)
+        self.log_button = QToolButton(text="Log", checkable=True, autoRaise=True)
         set_role(self.log_button, "toggle")
         self.log_button.setToolTip(f"Draw the {title.lower()} on a logarithmic axis")
         self.log_button.setAccessibleName(f"Logarithmic axis for {title.lower()}")
@@ -209,7 +208,8 @@ class CurvePlot(QFrame):
         layout.setContentsMargins(MEDIUM, TINY, SMALL, TINY)
         layout.setSpacing(TINY)
         layout.addLayout(header)
-        layout.addWidget(self._view, stretch=1)
+        layout.addWidget(self.view, stretch=1)
+        self.setTabOrder(self.log_button, self.view)
 
     # Drawing
 
@@ -257,7 +257,7 @@ class CurvePlot(QFrame):
         room = self._readout.width()
         self._readout.setText(self._readout.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, room))
         self._readout.setToolTip(text)
-        self._view.setAccessibleDescription(text or self._values_near(np.inf) or "Nothing is measured yet")
+        self.view.setAccessibleDescription(text or self._values_near(np.inf) or "Nothing is measured yet")
 
     def _values_near(self, x: float) -> str:
         near = {name: curve.shown().nearest(x) for name, curve in self._curves.items()}
@@ -301,7 +301,7 @@ class CurvePlot(QFrame):
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draw the ring that tells that the keys act on this plot."""
         super().paintEvent(event)
-        if self._view.hasFocus():
+        if self.view.hasFocus():
             painter = QPainter(self)
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
             painter.setPen(QPen(QColor(colours().accent), 2))
@@ -327,7 +327,7 @@ class CurvePlot(QFrame):
 
     def _colour(self) -> None:
         theme = colours()
-        self._view.setBackground(theme.surface)
+        self.view.setBackground(theme.surface)
         for side in ("left", "bottom"):
             axis = self._plot.getAxis(side)
             axis.setPen(theme.border_strong)

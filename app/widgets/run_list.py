@@ -54,5 +54,5 @@ class RunList(QAbstractListModel):
 
 
 def _line(run: RunSummary) -> str:
-    best = "" if run.val_loss is None else f", best loss {run.val_loss:.3f}"
+    best = "" if run.val_loss is None else f", best {run.val_loss:.3f}"
     return f"{run.name}: step {run.step:,} of {run.max_steps:,}{best}"

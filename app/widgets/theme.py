@@ -125,7 +125,7 @@ def mono_font() -> QFont:
 
 
 class Theme(QObject):
-    """Styles the application, and again whenever the system goes from light to dark or back."""
+    """Sets the colours of the application, and again whenever the system goes from light to dark or back."""
 
     def __init__(self, app: QApplication, appearance: str = "system") -> None:
         super().__init__(app)
@@ -141,20 +141,20 @@ class Theme(QObject):
         return self._appearance
 
     def choose(self, appearance: str) -> None:
-        """Wear "light" or "dark", or follow the "system"."""
+        """Use "light" or "dark", or follow the "system"."""
         self._appearance = appearance
         schemes = {"light": Qt.ColorScheme.Light, "dark": Qt.ColorScheme.Dark}
         self._app.styleHints().setColorScheme(schemes.get(appearance, Qt.ColorScheme.Unknown))
-        self._dress()
+        self._apply()
 
     def put_on_style_sheet(self) -> None:
-        """Finish the style, once the first window is made.
+        """Finish the look, once the first window is made.
 
         Not before: under a style sheet every widget is polished again at each step of the making, which
         took more than half of the time until the window stood.
         """
         self._has_sheet = True
-        self._dress()
+        self._apply()
 
     def take_off_style_sheet(self) -> None:
         """Make ready for another first window."""
@@ -163,9 +163,9 @@ class Theme(QObject):
 
     @Slot()
     def _follow(self) -> None:
-        self._dress()
+        self._apply()
 
-    def _dress(self) -> None:
+    def _apply(self) -> None:
         system_is_dark = self._app.styleHints().colorScheme() == Qt.ColorScheme.Dark
         dark = system_is_dark if self._appearance == "system" else self._appearance == "dark"
         chosen = DARK if dark else LIGHT
@@ -176,7 +176,7 @@ class Theme(QObject):
 
 
 def apply_theme(app: QApplication, appearance: str = "system") -> Theme:
-    """Style `app` for good, style sheet and all. `appearance` is "system", "light" or "dark"."""
+    """Give `app` its style, palette and style sheet. `appearance` is "system", "light" or "dark"."""
     theme = Theme(app, appearance)
     theme.put_on_style_sheet()
     return theme

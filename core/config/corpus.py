@@ -110,7 +110,7 @@ class CorpusConfig(Config):
         "",
         "Documents from",
         "Only documents in this folder, and below it; also an archive or a single file. Empty takes all that are included.",
-        empty="everywhere",
+        empty="Everywhere",
         is_folder=True,
         advanced=False,
     )

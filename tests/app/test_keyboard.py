@@ -11,7 +11,9 @@ from PySide6.QtGui import QImage, QUndoStack
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
     QAbstractButton,
+    QAbstractSpinBox,
     QApplication,
+    QComboBox,
     QDialog,
     QGraphicsView,
     QLabel,
@@ -148,6 +150,24 @@ def changed_pixels(one, other):
 
 
 # The way
+
+
+def test_the_tab_key_leads_to_every_control(screen):
+    met = list(stops(screen))
+    controls = [child for child in screen.findChildren(QWidget) if takes_focus(child)]
+    assert [name(control) for control in controls if control not in met] == []
+
+
+def takes_focus(widget):
+    """Whether a person can put the keyboard there, unless it is a part of a control that has it."""
+    reachable = (
+        bool(widget.focusPolicy() & Qt.FocusPolicy.TabFocus) and widget.isVisible() and widget.isEnabled()
+    )
+    return (
+        reachable
+        and widget.focusProxy() is None
+        and not isinstance(widget.parent(), QAbstractSpinBox | QComboBox)
+    )
 
 
 def test_the_tab_key_goes_down_and_to_the_right(screen):

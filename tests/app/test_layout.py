@@ -225,7 +225,7 @@ def test_the_titles_of_the_axes_are_inside_of_a_small_plot(qtbot, theme):
     qtbot.addWidget(plot)
     plot.resize(300, 130)
     plot.show()
-    view = plot.focusProxy()
+    view = plot.view
     qtbot.waitUntil(lambda: view.width() > 200)
     title = view.getPlotItem().getAxis("bottom").label
     bottom = view.mapFromScene(title.sceneBoundingRect()).boundingRect().bottom()

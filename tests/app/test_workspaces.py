@@ -14,7 +14,6 @@ from app import application
 from app.application import Studio
 from app.main_window import MainWindow
 from app.recent_workspaces import MOST, RecentWorkspaces
-from app.settings import WindowSettings
 from app.workspace_chooser import WorkspaceChooser
 from core.runs.folder import Workspace
 from tests.app.conftest import plain_looks_afterwards
@@ -66,19 +65,13 @@ def test_another_workspace_takes_the_place_of_the_first(qtbot, studio, tmp_path)
     assert not shiboken6.isValid(first)
 
 
-@pytest.mark.parametrize(("remembered", "appearance"), [("", "dark"), ("light", "light")])
-def test_a_workspace_looks_as_it_remembers_or_like_the_one_before(
-    qtbot, studio, tmp_path, remembered, appearance
-):
-    studio.window.menus.appearance_requested.emit("dark")
-    if remembered:
-        settings = WindowSettings(made(tmp_path / "two").root)
-        settings.appearance = remembered
-        settings.save()
+def test_the_chosen_appearance_holds_in_every_workspace(qtbot, studio, tmp_path):
     change(qtbot, studio, tmp_path / "two")
-    assert studio._theme.appearance == appearance
+    studio.window.menus.appearance_requested.emit("dark")
+    change(qtbot, studio, tmp_path / "one")
+    assert studio._theme.appearance == "dark"
     checked = [entry.text() for entry in studio.window.findChildren(QAction) if entry.isChecked()]
-    assert f"&{appearance.title()}" in checked
+    assert "&Dark" in checked
 
 
 def test_the_log_is_that_of_the_workspace(qtbot, studio, tmp_path):

@@ -41,10 +41,9 @@ class ChatController(QObject):
         self.tab, self.slot, self._queues = tab, slot, queues
         self._reply, self._complete = reply, complete
         self._runs = Refresher(queues, "runs", partial(list_runs, workspace), self)
-        self._newest: RunSummary | None = None  # of those that have a checkpoint
+        self._newest: RunSummary | None = None  # of those with a checkpoint that was trained
         self._sessions: dict[str, ChatSession] = {}  # by the name of a run
         self._session = ChatSession(SamplingConfig(), continues=False)  # of the run that is shown
-        self._meter = ReplyMeter()
         self._job: Job | None = None  # the reply that is being written
         self._name = self._checkpoint = ""  # of the model that is shown
         self._prompt = ""  # to be put in once the model is open
@@ -61,10 +60,10 @@ class ChatController(QObject):
         self.refresh()
 
     def activate(self) -> None:
-        """The tab is in front: where no run was chosen yet, the newest opens by itself."""
+        """The tab is in front: where no run was chosen yet, the newest that was trained opens by itself."""
         self._activated = True
-        if not self._name and self._newest is not None:
-            self._open(self._newest.name, "best")
+        self.refresh()  # another program may have trained one
+        self._open_newest()
 
     def open(self, name: str, prompt: str) -> None:
         """Open the best checkpoint of a run and put `prompt` in, ready to be sent."""
@@ -86,17 +85,21 @@ class ChatController(QObject):
     @Slot(object)
     def _show_runs(self, listed: RunsListed) -> None:
         self.tab.show_runs(listed.runs)
-        self._newest = next((run for run in listed.runs if run.last_step is not None), None)
+        self._newest = next((run for run in listed.runs if run.last_step), None)
         if self._name:  # it may be newer than the runs that were listed before
             self.tab.show_chosen(self._name, self._checkpoint)
         elif self._activated and self.tab.isVisible():
-            self.activate()
+            self._open_newest()
 
     @Slot(object)
     def _fail_to_list(self, error: Exception) -> None:
         present(error, self.tab.banner)
 
     # The model
+
+    def _open_newest(self) -> None:
+        if not self._name and self._newest is not None:
+            self._open(self._newest.name, "best")
 
     @Slot(str, str)
     def _open(self, name: str, checkpoint: str) -> None:
@@ -130,6 +133,7 @@ class ChatController(QObject):
             self._sessions[model.name] = ChatSession(model.sampling, continues=not model.has_conversations)
             self._show_session(self._sessions[model.name])
         self.tab.show_model(model)
+        self.tab.show_meter(self._session.conversation.meter)
         if self._prompt:
             self.tab.show_prompt(self._prompt)
             self._prompt = ""
@@ -153,6 +157,7 @@ class ChatController(QObject):
 
     def _show_conversation(self) -> None:
         self.tab.show_turns(self._session.conversation.turns)
+        self.tab.show_meter(self._session.conversation.meter)
         self.tab.show_earlier(self._session.earlier)
 
     def _keep_settings(self) -> None:
@@ -167,6 +172,7 @@ class ChatController(QObject):
         self._session.begin()
         self._show_conversation()
         self.tab.offer_earlier()
+        self.tab.first_focus().setFocus()
 
     @Slot(object)
     def _go_back_to(self, conversation: Conversation) -> None:
@@ -195,7 +201,7 @@ class ChatController(QObject):
             stream = partial(self._complete, lease.model, turn.prompt, sampling)
         else:
             stream = partial(self._reply, lease.model, self._session.conversation.messages(), sampling)
-        self._meter = ReplyMeter()
+        self._session.conversation.meter = ReplyMeter()
         self.tab.show_sent(turn)
         self._job = self._queues.start("chat", stream)
         lease.hold_for(self._job)
@@ -209,11 +215,11 @@ class ChatController(QObject):
         written = turn.reply
         for event in events:
             self._session.conversation.take(event)
-            self._meter.take(event, time.perf_counter())
+            self._session.conversation.meter.take(event, time.perf_counter())
         if not turn.reply.startswith(written):  # the end of the reply was a stop text, which is taken back
             self.tab.show_turns(self._session.conversation.turns)
             written = turn.reply
-        self.tab.show_written(turn.reply[len(written) :], self._meter)
+        self.tab.show_written(turn.reply[len(written) :], self._session.conversation.meter)
 
     @Slot()
     def _end_reply(self) -> None:

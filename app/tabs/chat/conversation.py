@@ -2,13 +2,14 @@
 
 from dataclasses import dataclass, field
 
+from app.tabs.chat.reply_meter import ReplyMeter
 from core.events import ContextMoved, Event, PromptRead, ReplyEnded, TokenWritten
 from core.wording import counted
 
 
 @dataclass(slots=True)
 class Turn:
-    """One prompt and its reply. `continues`: the reply goes on with the prompt's own text."""
+    """One prompt and its reply. `continues`: the reply continues the prompt's own text."""
 
     prompt: str
     continues: bool
@@ -22,6 +23,7 @@ class Conversation:
 
     def __init__(self) -> None:
         self.turns: list[Turn] = []
+        self.meter = ReplyMeter()  # of the last reply
 
     def begin(self, prompt: str, *, continues: bool) -> Turn:
         self.turns.append(Turn(prompt, continues))

@@ -1,4 +1,4 @@
-"""Which model to talk with, and how: run, checkpoint, and whether it answers or goes on with the text."""
+"""Which model to talk with, and how: run, checkpoint, and whether it answers or continues the text."""
 
 from collections.abc import Sequence
 
@@ -43,7 +43,7 @@ class ModelBar(QWidget):
 
     @property
     def continues(self) -> bool:
-        """True where the model goes on with the prompt's text instead of answering it."""
+        """True where the model continues the prompt's text instead of answering it."""
         return bool(self.mode_box.currentData() == COMPLETION)
 
     def show_runs(self, runs: Sequence[RunSummary]) -> None:
@@ -51,7 +51,7 @@ class ModelBar(QWidget):
         name, checkpoint = self._chosen_name(), self.checkpoint_box.currentData()
         self._runs.show([run for run in runs if run.last_step is not None])
         self.choose(name, checkpoint or "best")
-        self.run_box.setPlaceholderText("choose a run" if self.has_runs() else "no runs yet")
+        self.run_box.setPlaceholderText("Choose a run" if self.has_runs() else "No runs yet")
 
     def choose(self, name: str, checkpoint: str) -> None:
         """Show a run and a checkpoint in the boxes without asking for them."""
@@ -76,11 +76,11 @@ class ModelBar(QWidget):
         self.run_box.activated.connect(self._open_best)
         self.checkpoint_box = _box("checkpointBox", "Checkpoint", "The state of the run to talk with")
         self.checkpoint_box.activated.connect(self._open_chosen)
-        self.mode_box = _box("modeBox", "Mode", "Whether the model answers you or goes on with your text")
+        self.mode_box = _box("modeBox", "Mode", "Whether the model answers you or continues your text")
         self.mode_box.addItem("Chat", CHAT)
         self.mode_box.addItem("Completion", COMPLETION)
         for row, text in enumerate(
-            ("The model answers as in a conversation", "The model goes on with your text")
+            ("The model answers as in a conversation", "The model continues your text")
         ):
             self.mode_box.setItemData(row, text, Qt.ItemDataRole.ToolTipRole)
         self.mode_box.activated.connect(self.mode_changed)

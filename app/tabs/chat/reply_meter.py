@@ -6,7 +6,7 @@ from core.wording import counted, number
 ENDINGS = {
     "eos": "",
     "stop_string": "ended at a stop text",
-    "length": "ended at the longest length",
+    "length": "reached the maximum length",
     "stopped": "stopped",
 }
 

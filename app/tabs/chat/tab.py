@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import (
+    QApplication,
     QFrame,
     QHBoxLayout,
     QProgressBar,
@@ -101,7 +102,7 @@ class ChatTab(QWidget):
     def show_model(self, model: OpenModel | None) -> None:
         """The model to talk with from now on, or that there is none."""
         self._opening, self._model = False, model
-        if model is not None and not self.sampler.isAncestorOf(self.focusWidget() or self):
+        if model is not None and not self._keyboard_is_in_use():
             self.prompt.setFocus()
         self._show_facts()
         self._show_what_is_possible()
@@ -115,8 +116,6 @@ class ChatTab(QWidget):
         """Show exactly these turns."""
         self._turns = len(turns)
         self.view.show_turns(turns)
-        if not turns:
-            self._show_facts()
         self._show_what_is_possible()
 
     def show_earlier(self, conversations: Sequence[Conversation]) -> None:
@@ -142,8 +141,15 @@ class ChatTab(QWidget):
     def show_written(self, text: str, meter: ReplyMeter) -> None:
         """The reply has grown by `text`."""
         self.view.write(text)
+        self.show_meter(meter)
+
+    def show_meter(self, meter: ReplyMeter) -> None:
+        """The figures of the last reply; those of the model where there is none."""
+        if not meter.context_length:
+            self._show_facts()
+            return
         self.status.setText(meter.line())
-        self.context_bar.setRange(0, max(meter.context_length, 1))
+        self.context_bar.setRange(0, meter.context_length)
         self.context_bar.setValue(meter.context_used)
 
     def show_reply_ended(self) -> None:
@@ -174,6 +180,9 @@ class ChatTab(QWidget):
         self.context_bar = QProgressBar(objectName="contextBar", textVisible=False)
         self.context_bar.setFixedWidth(120)
         self.context_bar.setRange(0, 1)
+        kept = self.context_bar.sizePolicy()
+        kept.setRetainSizeWhenHidden(True)  # or the figures beside it move when a model is there
+        self.context_bar.setSizePolicy(kept)
         self.context_bar.setToolTip("How much of the model's context is used")
         self.context_bar.setAccessibleName("Context used")
 
@@ -221,7 +230,7 @@ class ChatTab(QWidget):
         self.no_turns_chat = EmptyState(
             "Ask something", "This model has seen conversations: it answers your prompt."
         )
-        self.no_turns_completion = EmptyState("Begin a text", "The model goes on where your prompt ends.")
+        self.no_turns_completion = EmptyState("Begin a text", "The model continues your text.")
         self.pages = QStackedWidget()
         for page in (
             self.no_runs,
@@ -334,9 +343,15 @@ class ChatTab(QWidget):
         ready = self._model is not None and not self._replying and not self.sampling.problem()
         self.regenerate_button.setEnabled(ready and self._turns > 0)
         self.new_button.setEnabled(self._turns > 0)
+        self.context_bar.setVisible(self._model is not None)
         self.model_bar.set_idle(not self._replying and not self._opening)
         self.prompt.setPlaceholderText(self._invitation())
         self.pages.setCurrentWidget(self._page())
+
+    def _keyboard_is_in_use(self) -> bool:
+        """Whether the user has a menu open, or is in the sampling."""
+        in_sampling = self.sampler.isAncestorOf(self.focusWidget() or self)
+        return in_sampling or QApplication.activePopupWidget() is not None
 
     def _obstacle(self) -> str:
         """Why nothing can be sent now; empty where something can."""

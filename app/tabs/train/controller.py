@@ -1,6 +1,6 @@
 """Turns what the Train tab asks into core tasks, and hands their events back."""
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from functools import partial
 from typing import Any
 
@@ -17,7 +17,7 @@ from core.config.run import RunConfig
 from core.control import StopToken
 from core.corpus.library import CorpusTotals
 from core.errors import UserFacingError
-from core.events import Event, RunEnded
+from core.events import CheckpointSaved, Event, RunEnded
 from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
 from core.tasks.look_at_library import count_corpus
@@ -30,9 +30,11 @@ class TrainController(QObject):
     """Connects the tab, the queue "training", and the workspace.
 
     Signals:
+        checkpoint_saved: The name of the run that trains.
         run_ended: The run's name, and "finished", "stopped" or "failed".
     """
 
+    checkpoint_saved = Signal(str)
     run_ended = Signal(str, str)
 
     def __init__(
@@ -153,6 +155,7 @@ class TrainController(QObject):
         self._tab.show_started(name)
         self._job = self._queues.start("training", open_stream)
         self._job.arrived.connect(self._tab.show_events)
+        self._job.arrived.connect(self._look_for_checkpoints)
         self._job.paused_changed.connect(self._tab.show_paused)
         self._job.stop_overdue.connect(self._tab.show_stop_overdue)
         self._job.ended.connect(self._end)
@@ -167,6 +170,11 @@ class TrainController(QObject):
     def _go_on(self) -> None:
         if self._job is not None:
             self._job.resume()
+
+    @Slot(list)
+    def _look_for_checkpoints(self, events: Sequence[Event]) -> None:
+        if any(isinstance(event, CheckpointSaved) for event in events):
+            self.checkpoint_saved.emit(self._name)
 
     @Slot(object)
     def _end(self, result: RunEnded) -> None:

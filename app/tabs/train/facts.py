@@ -3,7 +3,7 @@
 Estimates are marked with ≈.
 """
 
-from pathlib import PurePath
+from pathlib import Path, PurePath
 
 from core.config.model import count_parameters
 from core.config.run import RunConfig
@@ -14,10 +14,10 @@ from core.wording import counted
 
 
 def parameters(run: RunConfig) -> str:
-    """The weights that training would change, such as "up to 3,674,624 parameters": a vocabulary can come out smaller."""
+    """The weights that training would change, such as "Up to 3,674,624 parameters": a vocabulary can come out smaller."""
     if run.tokenizer.kind == "char":
         return f"≈ {rounded(estimate_run(run, CorpusTotals(0, 0, 0)).parameters)} parameters"
-    return f"up to {counted(count_parameters(run.model, run.tokenizer.vocab_size), 'parameter')}"
+    return f"Up to {counted(count_parameters(run.model, run.tokenizer.vocab_size), 'parameter')}"
 
 
 def corpus(run: RunConfig, totals: CorpusTotals) -> str:
@@ -25,8 +25,13 @@ def corpus(run: RunConfig, totals: CorpusTotals) -> str:
     estimate = estimate_run(run, totals)
     place = f" in {PurePath(run.corpus.folder).name or run.corpus.folder}" if run.corpus.folder else ""
     if not estimate.training_tokens:
-        return f"no text{place} yet"
-    return f"≈ {rounded(estimate.tokens)} tokens of text{place}, read ≈ {_epochs(estimate.epochs)}"
+        return f"No text{place} yet" if _exists(run.corpus.folder) else f"{run.corpus.folder} does not exist"
+    return f"≈ {rounded(estimate.tokens)} tokens of text{place}, ≈ {_epochs(estimate.epochs)}"
+
+
+def _exists(folder: str) -> bool:
+    """Whether documents can be there; "" stands for the whole library."""
+    return not folder or Path(folder).exists()
 
 
 def _epochs(epochs: float) -> str:

@@ -36,7 +36,7 @@ class Progress:
     def __init__(self) -> None:
         self.max_steps = 0  # 0: not known yet
         self.step = 0
-        self.has_checkpoint = False
+        self.has_checkpoint = False  # of weights that were trained
         self._phase = "Learning the tokenizer…"
         self._prepared = 0.0
         self._elapsed_seconds = 0.0
@@ -61,7 +61,7 @@ class Progress:
     def _take_other(self, event: Event) -> None:
         if isinstance(event, _TIMED):
             self._elapsed_seconds += event.seconds
-        self.has_checkpoint |= isinstance(event, CheckpointSaved)
+        self.has_checkpoint |= isinstance(event, CheckpointSaved) and event.step > 0
         match event:
             case Evaluated() | CheckpointSaved() if self._session_steps >= WARM_UP_STEPS:
                 self._measured_seconds += event.seconds

@@ -92,6 +92,10 @@ class RunButtons(QWidget):
         _relabel(self.stop_button, *STOP.get(state, NO_STOP))
 
     def has_focus(self) -> bool:
+        """Whether a button has the keyboard, or the row of them while all are disabled."""
+        return self.hasFocus() or self.has_enabled_focus()
+
+    def has_enabled_focus(self) -> bool:
         return any(button.hasFocus() for button in self._buttons())
 
     def _buttons(self) -> tuple[QPushButton, ...]:

@@ -49,7 +49,7 @@ class RunChooser(QWidget):
         self._runs.show(runs)
         name = chosen or (before.name if before else "")
         self.box.setCurrentIndex(self._runs.row(name))
-        self.box.setPlaceholderText("choose a run" if runs else "no runs yet")
+        self.box.setPlaceholderText("Choose a run" if runs else "No runs yet")
         self._show_what_is_possible()
 
     def set_idle(self, idle: bool) -> None:

@@ -172,8 +172,8 @@ class TrainTab(QWidget):
 
     def _show_state(self, state: RunState) -> None:
         self._state = state
-        self._show_what_is_possible()
         self._show_progress()
+        self._show_what_is_possible()
 
     def _show_notices(self, notices: Sequence[Notice]) -> None:
         for notice in notices:
@@ -287,18 +287,28 @@ class TrainTab(QWidget):
     @Slot()
     def _show_what_is_possible(self) -> None:
         self._follow_documents()
-        had_focus = self.buttons.has_focus()
+        had_focus = self.buttons.has_focus() or self.chooser.resume_button.hasFocus()
         self.buttons.show_state(self._state, self._obstacle())
         self.form.setEnabled(not self._state.is_active)
         self.form.tokenizer_button.setEnabled(bool(self._totals.characters) and not self.form.value_problem())
         self.chooser.set_idle(not self._state.is_active)
         self.empty_corpus.setVisible(not self._totals.characters and not self._folder)
-        if had_focus and not self.buttons.has_focus():
-            self.curves.loss.setFocus()  # where the arrow keys do something; Qt would take any next widget
+        if had_focus:
+            self._keep_focus()
         if problem := self.form.problem():
             self.plan.show_problem(problem)
         else:
             self.plan.show_run(self.form.value(), self._totals, warns=not self._state.is_active)
+
+    def _keep_focus(self) -> None:
+        """The button that has the keyboard may be disabled now: choose the next one, where Qt would take any widget."""
+        if self._state is RunState.STOPPING:
+            self.buttons.setFocus()  # until the run has ended: no button does anything meanwhile
+        elif self._state is RunState.OVERDUE:
+            self.buttons.stop_button.setFocus()
+        elif not (self.buttons.has_enabled_focus() or self.chooser.resume_button.hasFocus()):
+            chat = self.head.chat_button
+            (chat if chat.isVisibleTo(self) else self.first_focus()).setFocus()
 
     def _follow_documents(self) -> None:
         """Let those be counted that the form takes."""

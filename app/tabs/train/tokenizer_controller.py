@@ -1,4 +1,4 @@
-"""From the wish to look at the tokenizer to a job that builds it, and its card back into the window."""
+"""From a request to look at the tokenizer to a job that builds it, and its card back into the window."""
 
 from collections.abc import Callable
 from functools import partial

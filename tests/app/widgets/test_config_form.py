@@ -228,4 +228,4 @@ def test_a_folder_is_chosen_in_a_dialog_and_can_be_taken_back(qtbot, tmp_path):
     assert form.value().folder == str(tmp_path)
     field.clear()
     assert form.value().folder == ""
-    assert field.placeholderText() == "everywhere"
+    assert field.placeholderText() == "Everywhere"

@@ -155,7 +155,7 @@ def test_a_hidden_plot_waits_with_painting_until_it_is_seen(plot, qtbot):
 
 
 def test_colours_follow_the_theme(plot, qapp, qtbot):
-    before = plot._view.backgroundBrush().color().name()
+    before = plot.view.backgroundBrush().color().name()
     old = qapp.palette()
     dark = qapp.palette()
     for role in (dark.ColorRole.Window, dark.ColorRole.Base):
@@ -163,7 +163,7 @@ def test_colours_follow_the_theme(plot, qapp, qtbot):
     other = dark if old.color(old.ColorRole.Window).lightness() >= 128 else lightened(old)
     qapp.setPalette(other)
     try:
-        qtbot.waitUntil(lambda: plot._view.backgroundBrush().color().name() != before)
+        qtbot.waitUntil(lambda: plot.view.backgroundBrush().color().name() != before)
     finally:
         qapp.setPalette(old)
 
@@ -182,4 +182,4 @@ def test_the_legend_stands_above_the_plot_and_covers_no_curve(plot, qtbot):
     plot.show()
     legend = [label for label in plot.findChildren(Label) if label.text() in ("━", "training", "validation")]
     assert len(legend) == 4
-    assert all(label.geometry().bottom() < plot._view.geometry().top() for label in legend)
+    assert all(label.geometry().bottom() < plot.view.geometry().top() for label in legend)

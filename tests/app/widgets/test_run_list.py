@@ -34,7 +34,7 @@ def model(qtmodeltester):
 
 
 def test_a_row_shows_name_step_and_best_loss(model):
-    assert model.data(model.index(0)) == "second: step 500 of 1,000, best loss 1.500"
+    assert model.data(model.index(0)) == "second: step 500 of 1,000, best 1.500"
 
 
 def test_a_run_without_a_loss_says_nothing_of_it(model):

@@ -4,7 +4,7 @@ from dataclasses import asdict
 
 import pytest
 from PySide6.QtGui import QColor
-from PySide6.QtWidgets import QPushButton, QWidget
+from PySide6.QtWidgets import QComboBox, QPushButton, QWidget
 
 from app.widgets.icons import give_icon, icon
 from app.widgets.resources import resource
@@ -78,3 +78,19 @@ def test_every_drawing_makes_an_icon(qapp):
     drawings = sorted(resource("icons").glob("*.svg"))
     assert drawings
     assert all(not icon(drawing.stem).isNull() for drawing in drawings)
+
+
+@pytest.mark.qt_log_ignore("This plugin does not support")  # raising the list, and its grab
+@pytest.mark.parametrize("count", [1, 2, 6])
+def test_the_list_of_a_box_shows_all_its_entries_whole(qtbot, theme, count):
+    theme.put_on_style_sheet()
+    box = QComboBox()
+    qtbot.addWidget(box)
+    box.addItems(["Starter"] * count)
+    box.show()
+    box.showPopup()
+    view = box.view()
+    last = view.visualRect(box.model().index(count - 1, 0))
+    assert view.viewport().rect().contains(last)
+    assert view.geometry() == view.window().rect()  # no frame of another kind around it
+    box.hidePopup()

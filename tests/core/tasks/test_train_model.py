@@ -241,8 +241,9 @@ def test_an_empty_library_is_nothing_to_train_on(empty, tiny):
 
 def test_a_corpus_below_one_window_says_how_much_is_needed(empty, tiny, fill):
     fill(empty, {"a.txt": "few words"})
-    with pytest.raises(CorpusTooSmallError, match="one training sequence needs 65"):
+    with pytest.raises(CorpusTooSmallError, match="one training sequence needs 65") as caught:
         train(empty, tiny({"model.context_length": 64}))
+    assert caught.value.remedy == "Add more documents, or choose a shorter context."
     assert files_below(empty.runs) == []
 
 

@@ -80,7 +80,7 @@ def test_the_meter_counts_speed_and_context_during_a_reply():
     [
         ("eos", ""),
         ("stopped", " · stopped"),
-        ("length", " · ended at the longest length"),
+        ("length", " · reached the maximum length"),
         ("stop_string", " · ended at a stop text"),
     ],
 )

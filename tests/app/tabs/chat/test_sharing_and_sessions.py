@@ -2,7 +2,7 @@
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QPushButton, QWidget
+from PySide6.QtWidgets import QMenu, QPushButton, QWidget
 
 from app.model_slot import ModelInUseError
 from app.tabs.chat.controller import ChatController
@@ -42,6 +42,21 @@ def test_each_run_keeps_its_conversation_sampling_and_mode(tab, opened, models, 
     assert tab.model_bar.continues
 
 
+def test_a_conversation_that_came_back_tells_its_context(tab, opened, models, qtbot):
+    say(tab, qtbot, opened, models, "Where?", "Here.")
+    figures = (tab.status.text(), tab.context_bar.value())
+    open_run(opened, qtbot, "second")
+    assert tab.context_bar.value() == 0
+    open_run(opened, qtbot, "first")
+    assert (tab.status.text(), tab.context_bar.value()) == figures
+
+
+def test_there_is_no_context_bar_without_a_model(tab, controller, qtbot):
+    assert not tab.context_bar.isVisible()
+    open_run(controller, qtbot, "first")
+    assert tab.context_bar.isVisible()
+
+
 def test_a_conversation_that_came_back_goes_on(tab, opened, models, qtbot):
     say(tab, qtbot, opened, models, "Where?", "Here.")
     open_run(opened, qtbot, "second")
@@ -58,6 +73,27 @@ def test_after_a_new_chat_the_earlier_conversation_can_be_brought_back(tab, open
     qtbot.mouseClick(back, LEFT)
     assert shown(tab) == ["Where?", "Here."]
     assert not tab.earlier_button.isEnabled()
+
+
+def press(button, qtbot):
+    button.setFocus()
+    qtbot.keyClick(button, Qt.Key.Key_Space)
+
+
+def begin_anew(tab, qtbot):
+    press(tab.new_button, qtbot)
+
+
+def go_back(tab, qtbot):
+    begin_anew(tab, qtbot)
+    press(next(b for b in tab.banner.findChildren(QPushButton) if "Back" in b.text()), qtbot)
+
+
+@pytest.mark.parametrize("begin", [begin_anew, go_back])
+def test_a_conversation_in_front_has_the_keyboard(tab, opened, models, qtbot, begin):
+    say(tab, qtbot, opened, models, "Where?", "Here.")
+    begin(tab, qtbot)
+    assert tab.focusWidget() is tab.prompt
 
 
 def test_earlier_conversations_stay_in_the_menu_when_the_new_one_goes_on(tab, opened, models, qtbot):
@@ -167,3 +203,31 @@ def test_opening_takes_no_cursor_out_of_the_sampling(tab, controller, qtbot):
     controller.activate()
     qtbot.waitUntil(lambda: controller.slot.model is not None)
     assert tab.focusWidget() is not tab.prompt
+
+
+@pytest.mark.qt_log_ignore("This plugin does not support")  # raising a menu, and its grab
+def test_opening_takes_no_keyboard_out_of_an_open_menu(tab, controller, qtbot):
+    tab.model_bar.run_box.setFocus()
+    menu = QMenu(tab)
+    menu.addAction("Dark")
+    menu.popup(tab.mapToGlobal(tab.rect().center()))
+    controller.activate()
+    qtbot.waitUntil(lambda: controller.slot.model is not None)
+    assert tab.focusWidget() is not tab.prompt
+    menu.close()
+
+
+def test_a_run_that_was_never_trained_does_not_open_by_itself(tab, slot, workspace, queues, models, qtbot):
+    for step in (200, 500):
+        workspace.run("first").checkpoint(step).rmdir()
+    workspace.run("first").checkpoint(0).mkdir()
+    ChatController(tab, slot, workspace, queues, tab).activate()
+    qtbot.waitUntil(lambda: slot.model is not None)
+    assert models.asked == [("open", "second", "best")]
+
+
+def test_a_run_that_was_trained_meanwhile_is_there_when_the_tab_comes_to_the_front(
+    tab, slot, workspace, queues, qtbot
+):
+    ChatController(tab, slot, workspace, queues, tab).activate()
+    qtbot.waitUntil(tab.model_bar.has_runs)

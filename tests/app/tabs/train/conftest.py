@@ -9,7 +9,7 @@ from core.config.toml import run_to_toml
 from core.corpus.duplicates import Digested, digest_text
 from core.corpus.library import Library
 from core.documents.document import Document
-from core.events import Evaluated, RunEnded, RunPrepared, SampleWritten, StepDone
+from core.events import CheckpointSaved, Evaluated, RunEnded, RunPrepared, SampleWritten, StepDone
 from core.runs.folder import Workspace
 from core.runs.journal import Journal
 
@@ -31,6 +31,7 @@ class FakeTraining:
 
     def __init__(self):
         self.asked = []  # the arguments of every call, without workspace and stop
+        self.saves = False  # whether each step is followed by a checkpoint
         self.taken = 0  # steps that the job has asked for
         self._allowed = threading.Semaphore(0)
 
@@ -62,6 +63,8 @@ class FakeTraining:
                     return ended
             number += 1
             yield step(number)
+            if self.saves:
+                yield CheckpointSaved(number, "", True, 10, 0.1)
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ TOTALS = CorpusTotals(documents=2, characters=4000, bytes=8000)
 
 def test_parameters_are_counted_for_the_largest_vocabulary_there_can_be():
     expected = count_parameters(ModelConfig(), 2048)
-    assert facts.parameters(RunConfig()) == f"up to {expected:,} parameters"
+    assert facts.parameters(RunConfig()) == f"Up to {expected:,} parameters"
 
 
 def test_a_character_vocabulary_is_marked_as_an_estimate():
@@ -27,12 +27,12 @@ def test_the_corpus_is_reported_in_tokens_and_epochs():
         model=ModelConfig(context_length=10),
         training=TrainingConfig(max_steps=100, batch_size=5, gradient_accumulation_steps=4),
     )
-    assert facts.corpus(run, TOTALS) == "≈ 2,000 tokens of text, read ≈ 20 epochs"
+    assert facts.corpus(run, TOTALS) == "≈ 2,000 tokens of text, ≈ 20 epochs"
 
 
 def test_a_limit_in_epochs_ends_the_count():
     run = RunConfig(training=TrainingConfig(max_steps=100_000, max_epochs=3))
-    assert facts.corpus(run, TOTALS).endswith("read ≈ 3 epochs")
+    assert facts.corpus(run, TOTALS).endswith(", ≈ 3 epochs")
 
 
 def test_the_folder_that_documents_come_from_is_named():
@@ -41,4 +41,11 @@ def test_the_folder_that_documents_come_from_is_named():
 
 
 def test_without_text_there_is_nothing_to_count():
-    assert facts.corpus(RunConfig(), CorpusTotals(0, 0, 0)) == "no text yet"
+    assert facts.corpus(RunConfig(), CorpusTotals(0, 0, 0)) == "No text yet"
+
+
+def test_a_folder_without_text_is_told_from_one_that_is_not_there(tmp_path):
+    run = RunConfig(corpus=CorpusConfig(folder=str(tmp_path)))
+    assert facts.corpus(run, CorpusTotals(0, 0, 0)) == f"No text in {tmp_path.name} yet"
+    missing = RunConfig(corpus=CorpusConfig(folder="/nowhere/x"))
+    assert facts.corpus(missing, CorpusTotals(0, 0, 0)) == "/nowhere/x does not exist"

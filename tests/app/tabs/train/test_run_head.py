@@ -1,5 +1,7 @@
 """What stands over the curves: the run's name, where it stands, and the way to its chat."""
 
+from dataclasses import replace
+
 import pytest
 from PySide6.QtCore import Qt
 
@@ -73,6 +75,22 @@ def test_the_chat_is_offered_where_training_ends(tab, qtbot):
     with qtbot.waitSignal(tab.chat_requested) as asked:
         qtbot.mouseClick(tab.head.chat_button, Qt.MouseButton.LeftButton)
     assert asked.args == ["meadow"]
+
+
+def test_the_keyboard_is_led_from_stop_to_the_chat(tab, qtbot):
+    tab.show_started("meadow")
+    tab.show_events([prepared(), *steps(1, 1), SAVED])
+    tab.buttons.stop_button.setFocus()
+    qtbot.waitUntil(tab.buttons.stop_button.hasFocus)
+    tab.show_stopping()
+    tab.show_ended()
+    assert tab.focusWidget() is tab.head.chat_button
+
+
+def test_there_is_no_chat_with_a_model_that_was_never_trained(tab):
+    tab.clear_run("meadow")
+    tab.show_events([prepared(), replace(SAVED, step=0)])
+    assert not tab.head.chat_button.isVisible()
 
 
 def test_there_is_no_chat_with_a_run_that_saved_nothing(tab):

@@ -156,12 +156,38 @@ def test_resuming_shows_the_settings_of_that_run(tab, workspace, controller, tra
     stop(tab, qtbot, controller)
 
 
-def test_the_focus_goes_from_start_to_the_curves(tab, controller, training, qtbot):
-    tab.buttons.start_button.setFocus()
-    qtbot.keyClick(tab.buttons.start_button, Qt.Key.Key_Space)
-    assert tab.curves.loss.isAncestorOf(tab.focusWidget())
-    assert not tab.curves.loss.log_button.hasFocus()
+def test_the_focus_goes_from_start_to_pause(tab, controller, training, qtbot):
+    press(tab.buttons.start_button, qtbot)
+    assert tab.focusWidget() is tab.buttons.pause_button
     stop(tab, qtbot, controller)
+
+
+def test_the_focus_goes_from_resume_to_pause(tab, earlier_run, controller, training, qtbot):
+    choose_first(tab)
+    press(tab.chooser.resume_button, qtbot)
+    assert tab.focusWidget() is tab.buttons.pause_button
+    stop(tab, qtbot, controller)
+
+
+def test_a_checkpoint_is_reported_while_the_run_goes_on(tab, controller, training, qtbot):
+    training.saves = True
+    with qtbot.waitSignal(controller.checkpoint_saved) as saved:
+        qtbot.mouseClick(tab.buttons.start_button, LEFT)
+        training.allow(1)
+    assert saved.args == ["run"]
+    assert controller.active
+    stop(tab, qtbot, controller)
+
+
+def press(button, qtbot):
+    button.setFocus()
+    qtbot.waitUntil(button.hasFocus)
+    qtbot.keyClick(button, Qt.Key.Key_Space)
+
+
+def choose_first(tab):
+    tab.chooser.box.setCurrentIndex(0)
+    tab.chooser.box.activated.emit(0)
 
 
 def test_another_run_leaves_no_point_of_the_one_before(tab, earlier_run, controller, training, qtbot):
