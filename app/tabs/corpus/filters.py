@@ -97,7 +97,7 @@ def _box(name: str, title: str, tip: str) -> QLineEdit:
 
 
 class StateChips(QWidget):
-    """All · Done · Warning ..., those of unfinished files last; a state that no file is in is not there, unless it is the chosen one.
+    """All · Done · Warning ..., of which the Tab key comes to the chosen one and the arrow keys to the others; those of unfinished files last; a state that no file is in is not there, unless it is the chosen one.
 
     Signals:
         chosen: The state to be shown alone, "" for all, or `LAST_IMPORT`.
@@ -132,6 +132,7 @@ class StateChips(QWidget):
             count = self._count(state)
             chip.setAccessibleName(f"{_title(state)}: {counted(count, 'file')}")
             chip.setVisible(chip.isChecked() or (count > 0 and state != LAST_IMPORT))
+            chip.setFocusPolicy(Qt.FocusPolicy.StrongFocus if chip.isChecked() else Qt.FocusPolicy.ClickFocus)
         self._fit()
 
     def choose(self, state: str) -> None:

@@ -51,6 +51,18 @@ def test_the_row_that_a_key_goes_to_is_the_chosen_one(rows, qtbot, key, place, h
     assert rows.documents.view.selected_places() == [place]
 
 
+def test_the_tab_key_comes_to_the_chosen_chip_and_the_arrow_keys_to_the_others(rows, qtbot):
+    chips = rows.documents.chips
+    rows.documents.filters.search_box.setFocus()
+    qtbot.keyClick(rows.documents.filters.search_box, Qt.Key.Key_Tab)
+    assert chips.chip("").hasFocus()
+    qtbot.keyClick(chips.chip(""), Qt.Key.Key_Right)
+    assert chips.chip("done").isChecked() and chips.chip("done").hasFocus()
+    rows.documents.filters.search_box.setFocus()
+    qtbot.keyClick(rows.documents.filters.search_box, Qt.Key.Key_Tab)
+    assert chips.chip("done").hasFocus()
+
+
 def test_shift_and_end_choose_all_below(rows, qtbot):
     rows.documents.view.go_to(1)
     qtbot.keyClick(rows.documents.view, Qt.Key.Key_End, Qt.KeyboardModifier.ShiftModifier)
