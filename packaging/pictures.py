@@ -6,12 +6,18 @@ Without a display the window is drawn offscreen. In a new workspace this trains 
 minutes; in one that has the run already, it takes seconds.
 """
 
+import json
 import os
 import sys
 import tempfile
 from pathlib import Path
 
-os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+SCREEN = {"name": "pictures", "x": 0, "y": 0, "width": 1600, "height": 1000, "logicalDpi": 96, "dpr": 1}
+with tempfile.NamedTemporaryFile(
+    "w", suffix=".json", delete=False
+) as screens:  # Qt's own is too small for the window
+    json.dump({"screens": [SCREEN]}, screens)
+os.environ.setdefault("QT_QPA_PLATFORM", f"offscreen:configfile={screens.name}")
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
