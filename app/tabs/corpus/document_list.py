@@ -4,56 +4,26 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from PySide6.QtCore import (
-    QItemSelection,
-    QItemSelectionModel,
-    QItemSelectionRange,
-    QModelIndex,
-    QPoint,
     Qt,
     Signal,
     Slot,
 )
-from PySide6.QtGui import (
-    QContextMenuEvent,
-    QFocusEvent,
-    QFont,
-    QFontMetrics,
-    QKeyEvent,
-    QPaintEvent,
-    QResizeEvent,
-)
 from PySide6.QtWidgets import (
-    QAbstractItemView,
-    QHeaderView,
     QLineEdit,
     QSplitter,
-    QStyle,
-    QTableView,
     QVBoxLayout,
     QWidget,
 )
 
-from app.tabs.corpus.columns import COLUMNS, NAME, NOTE, READABLE_NOTE, SPARE, STATE
-from app.tabs.corpus.document_table import DocumentTable, Index
+from app.tabs.corpus.document_table import DocumentTable
+from app.tabs.corpus.document_view import DocumentView
 from app.tabs.corpus.filters import ALL, LAST_IMPORT, FilterRow, NoMatches, StateChips
 from app.tabs.corpus.preview import PreviewCard
 from app.tabs.corpus.row_actions import ActionRow, RowActions
 from app.widgets.theme import MEDIUM, SMALL
-from core.corpus.library import DocumentRow, SearchHit
+from core.corpus.library import SearchHit
 from core.document_state import WITH_TEXT
 from core.events import FileImported
-
-ROW_HEIGHT_PX = 30
-BY_TAB = (Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReason)
-_MOVES = (
-    Qt.Key.Key_Home,
-    Qt.Key.Key_End,
-    Qt.Key.Key_Up,
-    Qt.Key.Key_Down,
-    Qt.Key.Key_PageUp,
-    Qt.Key.Key_PageDown,
-)
-_WHOLE_ROW = QItemSelectionModel.SelectionFlag.ClearAndSelect | QItemSelectionModel.SelectionFlag.Rows
 
 
 class DocumentList(QSplitter):
@@ -221,214 +191,3 @@ class DocumentList(QSplitter):
         column.addWidget(self.view, stretch=1)
         column.addWidget(self.action_row)
         return side
-
-
-class DocumentView(QTableView):
-    """Shows a `DocumentTable`.
-
-    Signals:
-        current_changed: The row that the cursor is on, or None.
-        chosen_changed: Other rows are selected than before, or they have changed.
-    """
-
-    current_changed = Signal(object)
-    chosen_changed = Signal()
-
-    def __init__(self, table: DocumentTable, actions: RowActions, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._table = table
-        self._actions = actions
-        self._name_width = 0  # the one that was last given to the names, not chosen by the user
-        self._emitted: DocumentRow | None = None  # the row that `current_changed` was last emitted with
-        table.rowsAboutToBeRemoved.connect(self._let_go)  # before Qt's own view of it, which moves the cursor
-        self.setModel(table)
-        self.setAccessibleName("Documents")
-        self.setToolTip("Space includes or leaves out the chosen files")
-        self._arrange()
-        table.dataChanged.connect(self._follow_change)
-        table.rowsAboutToBeInserted.connect(self._note_bottom)
-        table.rowsInserted.connect(self._stay_at_bottom)
-        table.arranged.connect(self.chosen_changed)
-
-    def current_row(self) -> DocumentRow | None:
-        index = self.currentIndex()
-        return self._table.row(index) if index.isValid() else None
-
-    def selected_places(self) -> list[int]:
-        """Where the selected rows stand, from the top."""
-        selection = self.selectionModel().selection()  # named: its parts live only as long as it does
-        return sorted(
-            {place for part in selection.toList() for place in range(part.top(), part.bottom() + 1)}
-        )
-
-    def selected_rows(self) -> list[DocumentRow]:
-        return self._table.rows_at(self.selected_places())
-
-    def go_to(self, place: int) -> None:
-        """Put the cursor on the row at a place, or on the last one."""
-        place = min(place, self._table.rowCount() - 1)
-        if place >= 0:
-            self.selectionModel().setCurrentIndex(self._table.index(place, NAME), _WHOLE_ROW)
-
-    def choose(self, places: Sequence[int]) -> None:
-        """Select the rows at some places, the cursor on the first."""
-        if not places:
-            return
-        selection = QItemSelection()
-        for place in places:
-            first, last = (self._table.index(place, column) for column in (0, len(COLUMNS) - 1))
-            selection.append(QItemSelectionRange(first, last))
-        self.go_to(places[0])
-        self.selectionModel().select(selection, QItemSelectionModel.SelectionFlag.ClearAndSelect)
-
-    def show_newest(self, first: int) -> None:
-        """Scroll to the rows that were added from this place on, unless the user is busy with others."""
-        busy = self.selectionModel().hasSelection() or self._table.sorted_by_user
-        if not busy and self._table.row_filter.passes_all and first < self._table.rowCount():
-            self.updateGeometries()  # else the scroll bar still ends where the rows before them did
-            self.scrollTo(self._table.index(first, NAME), QAbstractItemView.ScrollHint.PositionAtTop)
-
-    def step(self, rows: int) -> bool:
-        """Move the cursor so many rows down; False where the table ends."""
-        place = self.currentIndex().row() + rows
-        if not 0 <= place < self._table.rowCount():
-            return False
-        self.go_to(place)
-        return True
-
-    def currentChanged(self, current: Index, previous: Index) -> None:
-        super().currentChanged(current, previous)
-        self._emit_current()
-
-    def selectionChanged(self, selected: QItemSelection, deselected: QItemSelection) -> None:
-        super().selectionChanged(selected, deselected)
-        self.chosen_changed.emit()
-
-    def focusInEvent(self, event: QFocusEvent) -> None:
-        """Whoever comes by the Tab key is on a row that is marked; Qt alone would go to the first without marking it."""
-        if not self.currentIndex().isValid() and event.reason() in BY_TAB:
-            self.go_to(max(self.rowAt(0), 0))
-        super().focusInEvent(event)
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        """Names and notes share the room that is left; a width that the user has chosen for the names stays."""
-        super().resizeEvent(event)
-        self._make_room()
-        room = self.viewport().width() - sum(
-            self.columnWidth(place) for place in range(len(COLUMNS)) if place not in (NAME, NOTE)
-        )
-        least = self._first_width(NAME), self._first_width(NOTE)
-        if self.columnWidth(NAME) == self._name_width:
-            self._name_width = least[0] + max(room - sum(least), 0) // 3
-            self.setColumnWidth(NAME, self._name_width)
-        self.setColumnWidth(NOTE, max(room - self.columnWidth(NAME), least[1]))
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        """Painted from Python, so that Python's lock is taken once and kept.
-
-        Else each of the some thousand questions to the model takes it anew, and waits for a busy job each time.
-        """
-        super().paintEvent(event)
-
-    def moveCursor(
-        self, action: QAbstractItemView.CursorAction, modifiers: Qt.KeyboardModifier
-    ) -> QModelIndex:
-        """Home and End go to the first and the last row; Qt alone would stay in the row."""
-        if action == QAbstractItemView.CursorAction.MoveHome:
-            return self._table.index(0, NAME)
-        if action == QAbstractItemView.CursorAction.MoveEnd:
-            return self._table.index(self._table.rowCount() - 1, NAME)
-        return super().moveCursor(action, modifiers)
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        """The Ctrl key changes no move: with it, Qt would let the cursor go where nothing is selected."""
-        if event.key() == Qt.Key.Key_Space:
-            self._actions.toggle()
-        elif event.key() == Qt.Key.Key_F10 and event.modifiers() == Qt.KeyboardModifier.ShiftModifier:
-            cell = self.visualRect(self.currentIndex())  # as for the Menu key
-            self._open_menu(self.viewport().mapToGlobal(cell.center()))
-        elif event.key() in _MOVES:
-            held = event.modifiers() & ~Qt.KeyboardModifier.ControlModifier
-            super().keyPressEvent(QKeyEvent(event.type(), event.key(), held))
-        else:
-            super().keyPressEvent(event)
-
-    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        self._open_menu(event.globalPos())
-
-    def _open_menu(self, place: QPoint) -> None:
-        if self.selectionModel().hasSelection():
-            self._actions.menu(self).popup(place)
-
-    def _arrange(self) -> None:
-        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
-        self.setAlternatingRowColors(True)
-        self.setShowGrid(False)
-        self.setWordWrap(False)
-        self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        self.setTabKeyNavigation(False)  # Tab leaves the table; the arrow keys move in it
-        self.verticalHeader().hide()
-        self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
-        self.verticalHeader().setDefaultSectionSize(ROW_HEIGHT_PX)
-        header = self.horizontalHeader()
-        header.setHighlightSections(False)
-        # A selection of its own, always empty: else each painting asks of every cell whether its column is selected.
-        header.setSelectionModel(QItemSelectionModel(self._table, header))
-        header.setSortIndicator(-1, Qt.SortOrder.AscendingOrder)  # until asked otherwise, as the files came
-        header.setSortIndicatorClearable(True)
-        header.moveSection(NOTE, STATE + 1)  # why a file failed stands beside that it did
-        header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
-        for place in range(len(COLUMNS)):
-            self.setColumnWidth(place, self._first_width(place))
-        self._name_width = self.columnWidth(NAME)
-        self.setSortingEnabled(True)
-
-    def _make_room(self) -> None:
-        """Hide spare columns until names and notes can be read."""
-        wide = [place for place in range(len(COLUMNS)) if place not in (NAME, NOTE, *SPARE)]
-        room = self.viewport().width() - sum(self.columnWidth(place) for place in wide)
-        room -= self._first_width(NAME) + self.fontMetrics().horizontalAdvance(READABLE_NOTE) + 2 * SMALL
-        for place in SPARE:
-            room -= self.columnWidth(place) or self._first_width(place)
-            self.setColumnHidden(place, room < 0)
-
-    def _first_width(self, place: int) -> int:
-        """Wide enough for the title in bold, and for the column's sample."""
-        bold = QFont(self.font())
-        bold.setBold(True)
-        title = QFontMetrics(bold).horizontalAdvance(COLUMNS[place].title)
-        cell = self.fontMetrics().horizontalAdvance(COLUMNS[place].sample)
-        cell += 2 * (self.style().pixelMetric(QStyle.PixelMetric.PM_FocusFrameHMargin) + 1)
-        if place == STATE:
-            cell += self.style().pixelMetric(QStyle.PixelMetric.PM_SmallIconSize) + SMALL
-        return max(title, cell) + 2 * SMALL + 1
-
-    def _emit_current(self) -> None:
-        self._emitted = self.current_row()
-        self.current_changed.emit(self._emitted)
-
-    @Slot(QModelIndex, QModelIndex)
-    def _follow_change(self, first: QModelIndex, last: QModelIndex) -> None:
-        """The file under the cursor may have come to its end while it was looked at."""
-        if first.row() <= self.currentIndex().row() <= last.row() and self.current_row() != self._emitted:
-            self._emit_current()
-        self.chosen_changed.emit()
-
-    @Slot(QModelIndex, int, int)
-    def _note_bottom(self, _parent: QModelIndex, first: int, _last: int) -> None:
-        bar = self.verticalScrollBar()
-        at_bottom = first > 0 and bar.maximum() > 0 and bar.value() == bar.maximum()
-        self._follows = at_bottom and not self._table.sorted_by_user and self._table.row_filter.passes_all
-
-    @Slot()
-    def _stay_at_bottom(self) -> None:
-        """Whoever looks at the newest files goes on seeing the newest; whoever looks elsewhere is left alone."""
-        if self._follows:
-            self.scrollToBottom()
-
-    @Slot(QModelIndex, int, int)
-    def _let_go(self, _parent: QModelIndex, first: int, last: int) -> None:
-        """A cursor whose row leaves goes with it: the row that Qt would choose may be far away."""
-        if first <= self.currentIndex().row() <= last:
-            self.selectionModel().setCurrentIndex(QModelIndex(), QItemSelectionModel.SelectionFlag.NoUpdate)

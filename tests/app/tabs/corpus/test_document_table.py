@@ -6,8 +6,8 @@ import pytest
 from PySide6.QtCore import QItemSelectionModel, QPersistentModelIndex, Qt
 
 from app.tabs.corpus.columns import COLUMNS, NAME, NEAR, NOTE, STATE, USE, file_size
-from app.tabs.corpus.document_list import DocumentView
 from app.tabs.corpus.document_table import DocumentTable
+from app.tabs.corpus.document_view import DocumentView
 from app.tabs.corpus.row_actions import RowActions
 from app.tabs.corpus.rows import RowFilter
 from core.corpus.library import SearchHit
