@@ -36,7 +36,6 @@ from app.widgets.theme import SMALL
 from core.corpus.library import DocumentRow
 
 ROW_HEIGHT_PX = 30
-BY_TAB = (Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReason)
 _MOVES = (
     Qt.Key.Key_Home,
     Qt.Key.Key_End,
@@ -130,8 +129,8 @@ class DocumentView(QTableView):
         self.chosen_changed.emit()
 
     def focusInEvent(self, event: QFocusEvent) -> None:
-        """Whoever comes by the Tab key is on a row that is marked; Qt alone would go to the first without marking it."""
-        if not self.currentIndex().isValid() and event.reason() in BY_TAB:
+        """Whoever comes without the mouse is on a row that is marked; Qt alone would go to the first without marking it."""
+        if not self.currentIndex().isValid() and event.reason() != Qt.FocusReason.MouseFocusReason:
             self.go_to(max(self.rowAt(0), 0))
         super().focusInEvent(event)
 

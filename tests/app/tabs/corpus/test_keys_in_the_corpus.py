@@ -30,11 +30,12 @@ def test_alt_c_and_escape_both_end_an_import(rows, qtbot, key, held):
         qtbot.keyClick(rows, key, held)
 
 
-def test_the_row_that_the_tab_key_comes_to_is_marked(rows):
+@pytest.mark.parametrize("reason", [Qt.FocusReason.TabFocusReason, Qt.FocusReason.OtherFocusReason])
+def test_the_row_that_the_focus_comes_to_is_marked(rows, reason):
     view = rows.documents.view
     view.clearSelection()
     view.setCurrentIndex(rows.table.index(-1, -1))
-    view.focusInEvent(QFocusEvent(QEvent.Type.FocusIn, Qt.FocusReason.TabFocusReason))
+    view.focusInEvent(QFocusEvent(QEvent.Type.FocusIn, reason))
     assert view.currentIndex().row() == 0
     assert view.selected_places() == [0]
 
