@@ -5,7 +5,7 @@ from pathlib import Path
 from core.config.corpus import ImportConfig
 from core.documents.file_sample import FileSample
 from core.documents.kinds import KINDS, Kind, kind_named, kind_of_name
-from core.documents.signatures import refuse_binary, refuse_old_office
+from core.documents.unsupported import refuse_binary, refuse_old_office
 from core.errors import UnreadableDocumentError
 
 

@@ -1,44 +1,15 @@
-"""What a file's first bytes say it is, whatever its name: the signatures of kinds, and what there is no reader for."""
+"""What a file's first bytes say it is, whatever its name: the signatures of kinds."""
 
-import mmap
 import re
-from pathlib import Path
 
 from core.documents.file_sample import FileSample
-from core.documents.plain_text import is_binary
 from core.documents.source_code import names_interpreter
-from core.errors import SealedDocumentError, UnsupportedDocumentError
+from core.errors import UnsupportedDocumentError
 
 PDF = b"%PDF-"
 PDF_HEAD_BYTES = 1024  # a PDF may begin with so much of something else, or have lost its first line
 IMAGES = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF87a", b"GIF89a", b"II*\x00", b"MM\x00*")
 DATABASE = b"SQLite format 3\x00"
-OLD_OFFICE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-ENCRYPTED_PACKAGE = "EncryptedPackage".encode("utf-16-le")  # a stream in the directory of a locked .docx
-RICH_TEXT = b"{\\rtf"
-TAR = slice(257, 262)
-
-OTHERS = {
-    b"\x1f\x8b": "it is a compressed archive",
-    b"BZh": "it is a compressed archive",
-    b"\xfd7zXZ": "it is a compressed archive",
-    b"(\xb5/\xfd": "it is a compressed archive",
-    b"7z\xbc\xaf": "it is a compressed archive",
-    b"Rar!": "it is a compressed archive",
-    b"\x7fELF": "it is a program",
-    b"MZ": "it is a program",
-    b"\xca\xfe\xba\xbe": "it is a program",
-    b"\xcf\xfa\xed\xfe": "it is a program",
-    b"\x00asm": "it is a program",
-    b"ID3": "it is sound or video",
-    b"OggS": "it is sound or video",
-    b"RIFF": "it is sound or video",
-    b"fLaC": "it is sound or video",
-    b"\x1aE\xdf\xa3": "it is sound or video",
-    b"wOFF": "it is a font",
-    b"wOF2": "it is a font",
-    b"OTTO": "it is a font",
-}
 _PDF_LATE = re.compile(rb"%PDF-|\b\d+ \d+ obj\b")
 OFFICE_MIMES = "application/vnd.oasis.opendocument."
 TEXT_MIMES = tuple(f"{OFFICE_MIMES}text{ending}" for ending in ("", "-template", "-master", "-web"))
@@ -112,36 +83,6 @@ def is_json(sample: FileSample) -> bool:
     from core.documents.json_records import is_json_text
 
     return is_json_text(sample.whole_text)
-
-
-def refuse_old_office(path: Path, head: bytes) -> None:
-    """Check that it is not the container of Word 97, which every office document with a password is in, too.
-
-    Raises:
-        UnsupportedDocumentError: It is.
-    """
-    if not head.startswith(OLD_OFFICE):
-        return
-    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        locked = data.find(ENCRYPTED_PACKAGE) >= 0
-    if locked:
-        raise SealedDocumentError(path)
-    raise UnsupportedDocumentError(path, "it is an office document of the old binary kind")
-
-
-def refuse_binary(path: Path, data: bytes) -> None:
-    """Check that `data` can be read as text.
-
-    Raises:
-        UnsupportedDocumentError: It cannot.
-    """
-    if data.startswith(RICH_TEXT):
-        raise UnsupportedDocumentError(path, "it is a document in Rich Text Format")
-    if not is_binary(data) and data[TAR] != b"ustar":
-        return
-    known = (what for magic, what in OTHERS.items() if data.startswith(magic))
-    other = "it is an archive" if data[TAR] == b"ustar" else "it is a binary file of an unknown kind"
-    raise UnsupportedDocumentError(path, next(known, other))
 
 
 def _office_folders(sample: FileSample) -> set[str]:

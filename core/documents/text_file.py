@@ -5,7 +5,7 @@ from pathlib import Path
 from core.config.corpus import ImportConfig
 from core.documents.document import Content
 from core.documents.plain_text import decode_text
-from core.documents.signatures import refuse_binary
+from core.documents.unsupported import refuse_binary
 
 
 def read_text(path: Path, _config: ImportConfig, _ends_at: float = 0.0) -> Content:

@@ -10,7 +10,7 @@ from core.config.corpus import ImportConfig
 from core.documents.document import Content
 from core.documents.markup import Format, Rule, flowing_text
 from core.documents.plain_text import decode_text
-from core.documents.signatures import refuse_binary
+from core.documents.unsupported import refuse_binary
 
 HEAD_CHARACTERS = 4096
 MOST_ARTICLE_CHARACTERS = 8_000_000  # finding the article takes seconds per megabyte
