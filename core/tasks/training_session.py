@@ -33,6 +33,7 @@ from core.tokenizers.tokenizer import Tokenizer, byte_lengths
 from core.training.loop import Batch, Plan, Progress, TrainState, accumulate_gradients
 from core.training.optimizer import make_optimizer, restore_optimizer
 from core.training.precision import Precision, PrecisionName, choose_device
+from core.wording import number
 
 
 @dataclass
@@ -123,7 +124,7 @@ def open_session(
     if training.batch_size < group.world_size:
         raise BadSettingError(
             "training.batch_size",
-            f"cannot be {training.batch_size}: each of {group.world_size:,} processes needs a row of the batch",
+            f"cannot be {training.batch_size}: each process (there are {number(group.world_size)}) needs a row of the batch",
         )
     check_memory_to_train(
         config.model, dataset.vocab_size, training.batch_size, training.precision != "float32", device

@@ -96,7 +96,7 @@ class Walk:
             assert (rows[path].state == "failed") == (word == "")
             if rows[path].state == "duplicate":
                 (original,) = [row for row in documents if self.library.text(row.id).startswith(word)]
-                assert f"(document {original.id}, {original.path})" in rows[path].reason
+                assert rows[path].reason.endswith(f"({original.path}).")
         for word in WORDS:
             found = [hit.document_id for hit in self.library.search(word)]
             assert all(self.library.text(number).startswith(word) for number in found)

@@ -52,7 +52,7 @@ def test_other_files_have_none(tmp_path):
         (
             "farm.sqlite",
             b"no database",
-            r"farm\.sqlite could not be read: its content is not what its name says",
+            r"farm\.sqlite could not be read: the content does not match the file extension",
         ),
         ("rows.json", b"\0\1\2" * 400, r"rows\.json is not supported: it is a binary file"),
     ],
