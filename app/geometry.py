@@ -3,7 +3,7 @@
 from PySide6.QtCore import QPoint, QRect, QSize, Qt
 from PySide6.QtWidgets import QMainWindow, QTabWidget, QWidget
 
-TITLE_BAR_PX = 32  # until the window manager has told how large its frame is
+TITLE_BAR_PX = 32  # until the window manager has reported how large its frame is
 FILLING = Qt.WindowState.WindowMaximized | Qt.WindowState.WindowFullScreen
 
 

@@ -69,14 +69,14 @@ class ImportOptions(QPushButton):
 
     def _describe(self) -> None:
         ocr = self._config.ocr
-        told = (
+        text = (
             f"Import options: OCR {ocr}"
             if ocr == "off"
             else f"Import options: OCR {ocr}, {self._config.languages}"
         )
         problem = "" if ocr == "off" else self.dialog.problem_of(self._config.languages)
-        self.setText(told)
-        self.setAccessibleName(told)
+        self.setText(text)
+        self.setAccessibleName(text)
         self.setAccessibleDescription(problem)
         self.setToolTip(f"{_TIP}\n{problem}".strip())
         give_icon(self, "warning" if problem else "settings")
