@@ -17,6 +17,7 @@ from core.config.sampling import SamplingConfig
 from core.config.setting import describe
 from core.config.tokenizer import TokenizerConfig
 from core.config.training import TrainingConfig
+from tests.app.conftest import plain_looks_afterwards
 
 PAGES = sorted(resource("help").glob("*.html"))
 
@@ -89,8 +90,9 @@ def test_the_dark_theme_reaches_the_page_and_the_reader_stays_where_he_is(qtbot,
     window.resize(400, 300)
     window.show_page("terms")
     window.pages.verticalScrollBar().setValue(200)
-    theme = apply_theme(QApplication.instance(), "dark")
-    heading = window.pages.document().find("Training").block()
-    assert heading.begin().fragment().charFormat().foreground().color().name() == DARK.accent
-    assert window.pages.verticalScrollBar().value() == 200
-    theme.choose("light")
+    with plain_looks_afterwards(QApplication.instance()):
+        theme = apply_theme(QApplication.instance(), "dark")
+        heading = window.pages.document().find("Training").block()
+        assert heading.begin().fragment().charFormat().foreground().color().name() == DARK.accent
+        assert window.pages.verticalScrollBar().value() == 200
+        theme.choose("light")

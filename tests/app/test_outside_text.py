@@ -21,6 +21,7 @@ from core.runs.catalog import RunSummary
 from core.runs.folder import Workspace
 from core.system_errors import WorkspaceError
 from core.tasks.reading_choices import TextField
+from tests.app.conftest import plain_looks_afterwards
 from tests.app.tabs.corpus.conftest import a_row
 from tests.app.test_main_window import leave
 
@@ -44,13 +45,11 @@ def window(qtbot, tmp_path, qapp):
     workspace = Workspace(tmp_path / "workspace")
     workspace.prepare()
     window = MainWindow(workspace)
-    sheet = qapp.styleSheet()
-    theme = apply_theme(qapp)
-    window.show()
-    yield window
-    leave(qtbot, window)
-    theme.deleteLater()
-    qapp.setStyleSheet(sheet)
+    with plain_looks_afterwards(qapp):
+        apply_theme(qapp)
+        window.show()
+        yield window
+        leave(qtbot, window)
 
 
 def guessing(widget):

@@ -9,18 +9,13 @@ from PySide6.QtWidgets import QComboBox, QPushButton, QWidget
 from app.widgets.icons import give_icon, icon
 from app.widgets.resources import resource
 from app.widgets.theme import DARK, LIGHT, Theme, colours
+from tests.app.conftest import plain_looks_afterwards
 
 
 @pytest.fixture
 def theme(qapp):
-    palette, style = qapp.palette(), qapp.style().objectName()
-    made = Theme(qapp, "light")
-    yield made
-    qapp.styleHints().colorSchemeChanged.disconnect(made._follow)
-    made.deleteLater()
-    qapp.setStyleSheet("")
-    qapp.setStyle(style)
-    qapp.setPalette(palette)
+    with plain_looks_afterwards(qapp):
+        yield Theme(qapp, "light")
 
 
 def middle(button):

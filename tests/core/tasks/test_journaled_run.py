@@ -48,7 +48,7 @@ def test_the_main_process_evaluates_and_saves_for_all(stopped):
 
 
 def test_a_batch_needs_a_row_for_each_process(stopped):
-    with pytest.raises(BadSettingError, match=r"training\.batch_size .* each of 100 processes"):
+    with pytest.raises(BadSettingError, match=r"training\.batch_size .* each process \(there are 100\)"):
         train_as(ProcessGroup(99, 100), stopped)
 
 
