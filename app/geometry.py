@@ -54,5 +54,9 @@ class BoundedTabs(QTabWidget):
         self._window = window
 
     def minimumSizeHint(self) -> QSize:
-        bars = self._window.menuBar().sizeHint().height() + self._window.statusBar().sizeHint().height()
-        return super().minimumSizeHint().boundedTo(room_for(self._window).size() - QSize(0, bars))
+        room, menu_bar = room_for(self._window).size(), self._window.menuBar()
+        menu_height = max(
+            menu_bar.sizeHint().height(), menu_bar.heightForWidth(room.width())
+        )  # as the layout does
+        bars = menu_height + self._window.statusBar().sizeHint().height()
+        return super().minimumSizeHint().boundedTo(room - QSize(0, bars))

@@ -51,7 +51,9 @@ def test_a_window_that_fills_the_screen_is_left_alone(window, small_screen):
     assert window.geometry() == before
 
 
-def test_pages_that_want_more_than_the_screen_has_do_not_get_it(window, small_screen):
+@pytest.mark.parametrize("sheet", ["", "QMenuBar { padding: 2px; }"], ids=["plain", "styled"])
+def test_pages_that_want_more_than_the_screen_has_do_not_get_it(window, small_screen, sheet):
+    window.setStyleSheet(sheet)
     tabs = BoundedTabs(window)
     page = QWidget()
     page.setMinimumSize(2000, 2000)
