@@ -14,6 +14,7 @@ import shiboken6
 
 from app import settings
 from app.jobs.job import Job
+from app.jobs.job_queue import JobQueues
 from app.widgets.theme import Theme
 
 
@@ -49,6 +50,15 @@ def no_thread_left_behind():
         job.wait(5000)
     Job.running.clear()
     assert not left, "the test ended while a job was running"
+
+
+@pytest.fixture
+def queues(qtbot):
+    """The window's job queues; at rest again behind the test."""
+    queues = JobQueues()
+    yield queues
+    queues.stop_all()
+    qtbot.waitUntil(queues.at_rest)
 
 
 @pytest.fixture(scope="module")

@@ -3,10 +3,6 @@
 import threading
 import time
 
-import pytest
-
-from app.jobs.job_queue import JobQueues
-
 
 def endless(stop):
     while not stop.asked:
@@ -17,14 +13,6 @@ def endless(stop):
 def short(stop):
     yield 1
     return "done"
-
-
-@pytest.fixture
-def queues(qtbot):
-    made = JobQueues()
-    yield made
-    made.stop_all()
-    qtbot.waitUntil(made.at_rest)
 
 
 def test_a_queue_is_busy_from_start_to_end(qtbot, queues):

@@ -2,18 +2,7 @@
 
 import threading
 
-import pytest
-
-from app.jobs.job_queue import JobQueues
 from app.jobs.refresher import Refresher
-
-
-@pytest.fixture
-def queues(qtbot):
-    made = JobQueues()
-    yield made
-    made.stop_all()
-    qtbot.waitUntil(made.at_rest)
 
 
 def test_a_hundred_asks_while_it_reads_are_one_more_reading(qtbot, queues):

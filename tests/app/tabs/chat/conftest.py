@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 import pytest
 from PySide6.QtCore import QCoreApplication, QEvent
 
-from app.jobs.job_queue import JobQueues
 from app.model_slot import ModelSlot
 from app.tabs.chat.controller import ChatController
 from app.tabs.chat.tab import ChatTab
@@ -108,14 +107,6 @@ def workspace(tmp_path):
         for path in (folder.config, folder.checkpoints):
             os.utime(path, (changed, changed))
     return made
-
-
-@pytest.fixture
-def queues(qtbot):
-    queues = JobQueues()
-    yield queues
-    queues.stop_all()
-    qtbot.waitUntil(queues.at_rest)
 
 
 @pytest.fixture

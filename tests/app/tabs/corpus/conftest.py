@@ -5,7 +5,6 @@ from pathlib import PurePath
 import pytest
 from PySide6.QtCore import QCoreApplication, QEvent, Qt
 
-from app.jobs.job_queue import JobQueues
 from app.settings import WindowSettings
 from app.tabs.corpus.controller import CorpusController
 from app.tabs.corpus.tab import CorpusTab
@@ -68,14 +67,6 @@ def workspace(tmp_path):
 @pytest.fixture
 def settings(workspace):
     return WindowSettings(workspace.root)
-
-
-@pytest.fixture
-def queues(qtbot):
-    queues = JobQueues()
-    yield queues
-    queues.stop_all()
-    qtbot.waitUntil(queues.at_rest)
 
 
 @pytest.fixture

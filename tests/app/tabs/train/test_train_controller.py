@@ -3,7 +3,6 @@
 import pytest
 from PySide6.QtCore import QCoreApplication, QEvent, Qt
 
-from app.jobs.job_queue import JobQueues
 from app.tabs.train.controller import TrainController
 from app.tabs.train.tab import TrainTab
 from core.config.presets import preset_run
@@ -12,14 +11,6 @@ from core.errors import UserFacingError
 from core.runs.folder import Workspace
 
 LEFT = Qt.MouseButton.LeftButton
-
-
-@pytest.fixture
-def queues(qtbot):
-    queues = JobQueues()
-    yield queues
-    queues.stop_all()
-    qtbot.waitUntil(queues.at_rest)
 
 
 @pytest.fixture
