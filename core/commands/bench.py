@@ -18,7 +18,7 @@ Shape = Annotated[str, typer.Option(help="The model size: S, M or L.")]
 @app.command(name="train")
 def train(context: typer.Context, shape: Shape = "L", rounds: Rounds = 5) -> int:
     """Training speed, against a plain float32 loop with transformers."""
-    from core.tasks.bench import bench_train
+    from core.tasks.bench_train import bench_train
 
     return perform(context, lambda stop: bench_train(shape, rounds, stop))[1]
 
