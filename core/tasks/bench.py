@@ -6,8 +6,9 @@ from core.config.model import ModelConfig
 from core.config.sampling import SamplingConfig
 from core.control import StopToken
 from core.tasks.bench_events import BenchMeasured
+from core.tasks.bench_process import peer_process
 from core.tasks.bench_rounds import Stream, Subject, interleave
-from core.tasks.bench_shapes import UNIT, peer_process, shape_of
+from core.tasks.bench_shapes import UNIT, shape_of
 
 PEER_GENERATE = "transformers GPT-2, cached generate"
 PROMPT_TOKENS, NEW_TOKENS = 32, 200
@@ -31,7 +32,10 @@ def bench_generate(shape: str, rounds: int, stop: StopToken) -> Stream:
     results: list[BenchMeasured] = []
     for name, config in (("greedy", greedy), ("sampled", sampled)):
         with peer_process(_peer_decoding, model, vocab_size, config) as peer:
-            subjects = {f"{PEER_GENERATE}, {name}": peer, f"ours, {name}": _our_decoding(ours, config)}
+            subjects: dict[str, Subject] = {
+                f"{PEER_GENERATE}, {name}": peer,
+                f"ours, {name}": _our_decoding(ours, config),
+            }
             results += yield from interleave("generate", shape, UNIT, subjects, rounds, stop)
     return results
 
