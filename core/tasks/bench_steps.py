@@ -27,7 +27,6 @@ from core.training.optimizer import make_optimizer
 from core.training.precision import Precision
 
 LOG_INTERVAL = 10  # steps after which nanoGPT's recipe reads the loss
-PRODUCT_SIZE = 2048
 ENDLESS = 1_000_000  # steps
 
 
@@ -161,13 +160,12 @@ class TransformersSteps(Steps):
 class MatrixProducts:
     """torch's product of two square matrices in one number format: what a step would reach if it did nothing else."""
 
-    def __init__(self, precision: str) -> None:
-        self._matrices = [
-            torch.randn(PRODUCT_SIZE, PRODUCT_SIZE).to(getattr(torch, precision)) for _ in range(2)
-        ]
+    def __init__(self, precision: str, size: int) -> None:
+        self._size = size
+        self._matrices = [torch.randn(size, size).to(getattr(torch, precision)) for _ in range(2)]
 
     def __call__(self) -> float:
         """Compute two; how many operations those are, in 10^12."""
         for _ in range(2):
             torch.mm(*self._matrices)
-        return 2 * 2 * PRODUCT_SIZE**3 / 1e12
+        return 2 * 2 * self._size**3 / 1e12

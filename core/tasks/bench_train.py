@@ -30,6 +30,7 @@ OURS: dict[str, dict[str, Any]] = {  # a row's name, and its training settings
     "ours, bfloat16": {"precision": "bfloat16"},
 }
 PRODUCTS = {"float32": "matrix multiply, float32", "bfloat16": "matrix multiply, bfloat16"}
+PRODUCT_SIZE = 2048
 FILE_TOKENS = 1_000_000
 
 
@@ -55,7 +56,9 @@ def bench_train(shape: str, rounds: int, stop: StopToken, busy: int = 0, profile
             flag = stack.enter_context(busy_processes(busy))
             subjects = _with_busy_turns(trainers, busy, flag)
         for precision, name in PRODUCTS.items():
-            subjects[name] = stack.enter_context(peer_process(_make, "MatrixProducts", precision))
+            subjects[name] = stack.enter_context(
+                peer_process(_make, "MatrixProducts", precision, PRODUCT_SIZE)
+            )
         rates = run_rounds(subjects, rounds, stop)
         if rates is None:
             return []
@@ -140,7 +143,7 @@ def _facts(
     """The peak in each number format, each row's share of its own format's, and the memory it took."""
     peaks = {precision: statistics.median(rates[name]) for precision, name in PRODUCTS.items()}
     for precision, peak in peaks.items():
-        yield BenchFact("train", shape, f"{PRODUCTS[precision]}, 2,048", 1000 * peak, "GFLOP/s")
+        yield BenchFact("train", shape, f"{PRODUCTS[precision]}, {PRODUCT_SIZE:,}", 1000 * peak, "GFLOP/s")
     for name, process in trainers.items():
         peak = peaks[process.ask("precision")]
         reached = statistics.median(rates[name]) * flops_per_token / 1e12
