@@ -33,7 +33,8 @@ class ModelConfig(Config):
     d_ff: int = setting(
         1024,
         "Feed-forward width",
-        "Hidden size of the feed-forward layers, usually four times the width. Changing only the width keeps the ratio.",
+        "Hidden size of the feed-forward layers, usually four times the width, or 8/3 of it with SwiGLU, which has a third "
+        "matrix. Changing only the width keeps the ratio.",
         unit="dimensions",
         ge=1,
         le=131072,
@@ -65,13 +66,26 @@ class ModelConfig(Config):
         "Layer norm",
         "Before each sub-layer (pre), after its residual addition (post), or nowhere (none).",
     )
-    norm_epsilon: float = setting(
-        1e-5, "Norm epsilon", "Added to the variance before the square root.", gt=0, le=0.1
+    norm_type: Literal["layer_norm", "rms_norm"] = setting(
+        "layer_norm",
+        "Norm type",
+        "Layer norm subtracts the mean and has a bias; RMS norm only divides by the root mean square.",
     )
-    activation: Literal["gelu", "gelu_tanh", "relu"] = setting(
+    qk_norm: bool = setting(
+        False, "Query-key norm", "RMS norm of each head's queries and keys, before they are rotated."
+    )
+    norm_epsilon: float = setting(
+        1e-5,
+        "Norm epsilon",
+        "Added to the variance, or to the mean square, before the square root.",
+        gt=0,
+        le=0.1,
+    )
+    activation: Literal["gelu", "gelu_tanh", "relu", "relu_squared", "swiglu"] = setting(
         "gelu",
         "Activation",
-        "Activation of the feed-forward layers: exact GELU, its tanh approximation, or ReLU.",
+        "Activation of the feed-forward layers: exact GELU, its tanh approximation, ReLU, squared ReLU, or SwiGLU, in which "
+        "SiLU of one projection multiplies another.",
     )
     feed_forward: bool = setting(True, "Feed-forward layers", "Off: blocks consist of attention only.")
     output_projection: bool = setting(
@@ -82,6 +96,11 @@ class ModelConfig(Config):
     head_bias: bool = setting(False, "Head bias", "Bias term on the logits.")
     tied_embeddings: bool = setting(
         True, "Tied embeddings", "The output head shares the token embedding's weights."
+    )
+    scale_embeddings: bool = setting(
+        False,
+        "Scale embeddings",
+        "Multiplies token embeddings by sqrt(width), so that sinusoidal positions do not outweigh them.",
     )
     initialisation: Literal["normal", "kaiming", "xavier"] = setting(
         "normal", "Initialisation", "How weight matrices are initialised."
@@ -96,6 +115,11 @@ class ModelConfig(Config):
         False,
         "Scale residuals",
         "Divides the initial std of residual projections by sqrt(2 x layers), as GPT-2 does.",
+    )
+    zero_init_residual: bool = setting(
+        False,
+        "Zero-init residuals",
+        "Residual projections start at zero, so that each block begins as identity.",
     )
 
     @model_validator(mode="after")
@@ -115,11 +139,15 @@ def d_ff_beside(model: ModelConfig, d_model: int) -> int:
 def count_parameters(model: ModelConfig, vocab_size: int) -> int:
     """The number of weights that training changes, tied ones counted once. Nothing is built."""
     C, F = model.d_model, model.d_ff
-    norms_per_block = 0 if model.norm == "none" else 1 + model.feed_forward
+    norm = 0 if model.norm == "none" else C * (2 if model.norm_type == "layer_norm" else 1)
     attention = 3 * C * C + model.output_projection * C * C
     attention += model.attention_bias * (3 * C + model.output_projection * C)
-    feed_forward = model.feed_forward * (2 * C * F + model.feed_forward_bias * (F + C))
-    block = attention + feed_forward + norms_per_block * 2 * C
+    attention += model.qk_norm * 2 * (C // model.n_heads)
+    widening = 2 if model.activation == "swiglu" else 1
+    feed_forward = model.feed_forward * (
+        (widening + 1) * C * F + model.feed_forward_bias * (widening * F + C)
+    )
+    block = attention + feed_forward + (1 + model.feed_forward) * norm
     embeddings = vocab_size * C + (model.positions == "learned") * model.context_length * C
     head = (not model.tied_embeddings) * vocab_size * C + model.head_bias * vocab_size
-    return model.n_layers * block + embeddings + head + (model.norm == "pre") * 2 * C
+    return model.n_layers * block + embeddings + head + (model.norm == "pre") * norm

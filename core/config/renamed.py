@@ -1,4 +1,4 @@
-"""Settings that have another name today: files with the old one are read, and hashes are made as they always were."""
+"""Settings that have another name today, or came later: files of earlier versions mean what they meant, and so do hashes."""
 
 import json
 from typing import Any
@@ -6,6 +6,22 @@ from typing import Any
 from core.config.setting import Config
 
 RENAMED = {"cleaning": {"page_furniture": "headers_footers"}}  # by group: the name until 0.1, and today's
+
+LATER = {  # by group: what version 0.1 did not have
+    "model": ("norm_type", "qk_norm", "scale_embeddings", "zero_init_residual"),
+    "training": ("muon_learning_rate", "muon_momentum"),
+}
+
+
+def with_later_settings(group: str, values: dict[str, Any], kind: type[Config]) -> dict[str, Any]:
+    """A group of settings from a file; where an earlier version wrote it whole, those that came later have their defaults.
+
+    In a file that somebody wrote, and that names only some, they are the preset's.
+    """
+    later = LATER.get(group, ())
+    if not all(name in values for name in kind.model_fields if name not in later):
+        return values
+    return {name: kind.model_fields[name].default for name in later} | values
 
 
 def with_new_settings(groups: dict[str, Any]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from core.config.corpus import CleaningConfig
 from core.config.model import d_ff_beside
 from core.config.presets import DEFAULT_PRESET, preset_run
-from core.config.renamed import new_name
+from core.config.renamed import new_name, with_later_settings
 from core.config.run import RunConfig
 from core.config.setting import Config, TypedText, describe
 from core.errors import BadConfigFileError, BadSettingError, UnknownSettingError
@@ -45,6 +45,9 @@ def read_run(path: Path, preset: str = "") -> RunConfig:
     except RecursionError as cause:
         raise BadConfigFileError(path, NESTED) from cause
     _take_over_normalize(table)
+    for group, kind in setting_groups().items():
+        if isinstance(table.get(group), dict):
+            table[group] = with_later_settings(group, table[group], kind)
     table["preset"] = preset or str(table.get("preset", DEFAULT_PRESET))
     return with_settings(preset_run(table["preset"]), dict(_flatten(table)))
 

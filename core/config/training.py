@@ -44,14 +44,24 @@ class TrainingConfig(Config):
         ge=0,
         le=131071,
     )
-    optimizer: Literal["adamw", "adam"] = setting(
-        "adamw", "Optimizer", "AdamW has decoupled weight decay; Adam adds it to the gradient."
+    optimizer: Literal["adamw", "adam", "muon"] = setting(
+        "adamw",
+        "Optimizer",
+        "AdamW has decoupled weight decay; Adam adds it to the gradient; Muon makes the updates of the blocks' matrices "
+        "orthogonal, and leaves all other weights to AdamW.",
     )
     learning_rate: float = setting(
         1e-3,
         "Learning rate",
         "The peak learning rate, reached after the warm-up.",
         advanced=False,
+        gt=0,
+        le=10,
+    )
+    muon_learning_rate: float = setting(
+        0.02,
+        "Muon learning rate",
+        "The peak learning rate of the matrices that Muon updates; it follows the same schedule as the other.",
         gt=0,
         le=10,
     )
@@ -72,13 +82,16 @@ class TrainingConfig(Config):
     weight_decay: float = setting(
         0.1,
         "Weight decay",
-        "On weight matrices only, not on biases, norms and position embeddings.",
+        "On weight matrices only, not on biases, norms and position embeddings, nor on matrices that Muon updates.",
         ge=0,
         le=10,
     )
     beta1: float = setting(0.9, "Beta 1", "Decay rate of the gradient's running average.", ge=0, lt=1)
     beta2: float = setting(
         0.99, "Beta 2", "Decay rate of the squared gradient's running average.", ge=0, lt=1
+    )
+    muon_momentum: float = setting(
+        0.95, "Muon momentum", "Decay rate of the gradient's running average in Muon.", ge=0, lt=1
     )
     epsilon: float = setting(
         1e-8, "Epsilon", "Added to the denominator of the update, for numerical stability.", gt=0, le=1

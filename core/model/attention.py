@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from core.config.model import ModelConfig
 from core.model.kv_cache import LayerCache
+from core.model.norm import RMSNorm
 from core.model.positions import rotate
 
 
@@ -19,7 +20,9 @@ class Attention(nn.Module):
     """Each new position gathers from itself and everything before it, cached or new.
 
     Source:
-        Vaswani et al., "Attention Is All You Need", 2017, section 3.2.
+        Vaswani et al., "Attention Is All You Need", 2017, section 3.2. The norm of queries and keys: Henry et al.,
+        "Query-Key Normalization for Transformers", 2020; RMS norm with a learned scale for each dimension of a head,
+        the same for all heads: Qwen Team, "Qwen3 Technical Report", 2025, section 2.
     """
 
     def __init__(self, config: ModelConfig) -> None:
@@ -29,6 +32,10 @@ class Attention(nn.Module):
         self.dropout = config.dropout
         self.qkv_proj = nn.Linear(C, 3 * C, bias=bias)
         self.out_proj = nn.Linear(C, C, bias=bias) if config.output_projection else nn.Identity()
+        self.q_norm, self.k_norm = (
+            RMSNorm(C // config.n_heads, eps=config.norm_epsilon) if config.qk_norm else nn.Identity()
+            for _ in range(2)
+        )
 
     def forward(self, x: Tensor, cache: LayerCache | None = None, rotary: Tensor | None = None) -> Tensor:
         """Mix the positions of `x`.
@@ -42,6 +49,7 @@ class Attention(nn.Module):
             (B, T, C).
         """
         q, k, v = (self._by_head(t) for t in self.qkv_proj(x).chunk(3, dim=-1))  # 3 x (B, H, T, D)
+        q, k = self.q_norm(q), self.k_norm(k)  # 2 x (B, H, T, D)
         if rotary is not None:
             q, k = rotate(q, rotary), rotate(k, rotary)  # 2 x (B, H, T, D)
         if cache is not None:

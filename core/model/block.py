@@ -9,20 +9,36 @@ from collections.abc import Callable
 from functools import partial
 
 from torch import Tensor, nn
+from torch.nn import functional
 
 from core.config.model import ModelConfig
 from core.model.attention import Attention
 from core.model.kv_cache import LayerCache
+from core.model.norm import make_norm
+
+
+class SquaredReLU(nn.Module):
+    """max(0, x)^2.
+
+    Source:
+        So et al., "Primer: Searching for Efficient Transformers for Language Modeling", 2021, section 4.1.
+    """
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Any shape to the same."""
+        return functional.relu(x).square()
+
 
 ACTIVATIONS: dict[str, Callable[[], nn.Module]] = {
     "gelu": nn.GELU,
     "gelu_tanh": partial(nn.GELU, approximate="tanh"),
     "relu": nn.ReLU,
+    "relu_squared": SquaredReLU,
 }
 
 
 class FeedForward(nn.Module):
-    """Widens each position by itself, bends it, and narrows it again."""
+    """Widens each position by itself, applies the activation, and narrows it again."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
@@ -36,6 +52,36 @@ class FeedForward(nn.Module):
         """(B, T, C) to (B, T, C)."""
         hidden = self.activation(self.up_proj(x))  # (B, T, F)
         return self.down_proj(self.dropout(hidden))  # (B, T, C)
+
+
+class GatedFeedForward(nn.Module):
+    """SwiGLU: down_proj(silu(gate_proj(x)) * up_proj(x)), with silu(x) = x * sigmoid(x).
+
+    Gate and up are two matrices: one product for both would leave halves that every later step reads with gaps.
+
+    Source:
+        Shazeer, "GLU Variants Improve Transformer", 2020, equation 6.
+    """
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        C, F, bias = config.d_model, config.d_ff, config.feed_forward_bias
+        self.gate_proj = nn.Linear(C, F, bias=bias)
+        self.up_proj = nn.Linear(C, F, bias=bias)
+        self.dropout = nn.Dropout(config.dropout)
+        self.down_proj = nn.Linear(F, C, bias=bias)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(B, T, C) to (B, T, C)."""
+        hidden = functional.silu(self.gate_proj(x)) * self.up_proj(x)  # (B, T, F)
+        return self.down_proj(self.dropout(hidden))  # (B, T, C)
+
+
+def make_feed_forward(config: ModelConfig) -> nn.Module | None:
+    """The feed-forward part that the model's blocks have; None where they have none."""
+    if not config.feed_forward:
+        return None
+    return GatedFeedForward(config) if config.activation == "swiglu" else FeedForward(config)
 
 
 class Block(nn.Module):
@@ -52,7 +98,7 @@ class Block(nn.Module):
         self.norm_1 = make_norm(config)
         self.attention = Attention(config)
         self.norm_2 = make_norm(config) if config.feed_forward else nn.Identity()
-        self.feed_forward = FeedForward(config) if config.feed_forward else None
+        self.feed_forward = make_feed_forward(config)
         self.dropout = nn.Dropout(config.dropout)
 
     def forward(self, x: Tensor, cache: LayerCache | None = None, rotary: Tensor | None = None) -> Tensor:
@@ -66,8 +112,3 @@ class Block(nn.Module):
         if self.norm_first:
             return x + self.dropout(self.feed_forward(self.norm_2(x)))  # (B, T, C)
         return self.norm_2(x + self.dropout(self.feed_forward(x)))  # (B, T, C)
-
-
-def make_norm(config: ModelConfig) -> nn.Module:
-    """Layer norm over the width with population variance, scale and shift; nothing where there is none."""
-    return nn.Identity() if config.norm == "none" else nn.LayerNorm(config.d_model, eps=config.norm_epsilon)

@@ -16,21 +16,26 @@ def initialise(model: nn.Module, config: ModelConfig, seed: int) -> None:
 
     The standard deviation of a matrix from n_in to n_out is `initial_std` ("normal"), sqrt(2 / n_in)
     ("kaiming") or sqrt(2 / (n_in + n_out)) ("xavier"); an embedding's is `embedding_std`.
+    With `zero_init_residual` the matrices that end a residual branch are 0, so that each block begins as identity.
     Drawn on the CPU in the order of the parameters' names, so that one seed means one model everywhere.
 
     Source:
         He et al., "Delving Deep into Rectifiers", 2015, section 2.2; Glorot and Bengio, "Understanding the
         difficulty of training deep feedforward neural networks", 2010, section 4.2; the residual scaling:
-        Radford et al., "Language Models are Unsupervised Multitask Learners", 2019, section 2.3.
+        Radford et al., "Language Models are Unsupervised Multitask Learners", 2019, section 2.3; zeros at
+        their place: Zhang et al., "Fixup Initialization", 2019, section 3.
     """
     generator = torch.Generator().manual_seed(seed)
     norms = {
-        id(p) for module in model.modules() if isinstance(module, nn.LayerNorm) for p in module.parameters()
+        id(p)
+        for module in model.modules()
+        if isinstance(module, nn.LayerNorm | nn.RMSNorm)
+        for p in module.parameters()
     }
     for name, parameter in sorted(model.named_parameters()):
         if id(parameter) in norms:
             continue
-        if parameter.dim() < 2:
+        if parameter.dim() < 2 or (config.zero_init_residual and name.endswith(RESIDUAL_ENDS)):
             parameter.zero_()
             continue
         std = config.embedding_std if "embedding" in name else matrix_std(parameter.shape, config, name)

@@ -52,11 +52,14 @@ def check_memory(needed: int, device: torch.device) -> None:
 def bytes_to_train(config: ModelConfig, vocab_size: int, batch_size: int, autocast: bool) -> int:
     """The least that one training step holds at once: weights, gradients, moments, and what one pass keeps.
 
-    Counted from what autograd saves: per position and block 6 C, with a feed-forward part 2 C + 2 F more (C model
-    width, F feed-forward width), a quarter less under autocast, and one float per token of the vocabulary. Dropout
-    masks and buffers of the moment are left out, so that nothing is refused that could have run.
+    Counted from what autograd saves: per position and block 6 C, with a feed-forward part 2 C + 2 F more, or 4 F with
+    SwiGLU (C model width, F feed-forward width), 2 C for the norm of queries and keys, a quarter less under autocast,
+    and one float per token of the vocabulary. Dropout masks and buffers of the moment are left out, so that nothing is
+    refused that could have run.
     """
-    width = 6 * config.d_model + config.feed_forward * 2 * (config.d_model + config.d_ff)
+    widths = 4 if config.activation == "swiglu" else 2
+    width = (6 + 2 * config.qk_norm) * config.d_model
+    width += config.feed_forward * (2 * config.d_model + widths * config.d_ff)
     per_position = FLOAT_BYTES * (config.n_layers * width * (0.75 if autocast else 1.0) + vocab_size)
     weights = FLOAT_BYTES * COPIES * count_parameters(config, vocab_size)
     return weights + int(batch_size * config.context_length * per_position)

@@ -8,13 +8,16 @@ Shapes
     S  positions so far            L  layers
 """
 
+import math
+
 import torch
 from torch import Tensor, nn
 
 from core.config.model import ModelConfig
-from core.model.block import Block, make_norm
+from core.model.block import Block
 from core.model.initialisation import initialise
 from core.model.kv_cache import KVCache
+from core.model.norm import make_norm
 from core.model.positions import rotary_table, sinusoidal_table
 
 
@@ -72,7 +75,14 @@ class Transformer(nn.Module):
         return self.final_norm(x)  # (B, T, C)
 
     def _embed(self, ids: Tensor, here: slice) -> Tensor:
+        """Token embeddings and positions, (B, T, C).
+
+        Source:
+            The factor sqrt(C): Vaswani et al., "Attention Is All You Need", 2017, section 3.4.
+        """
         x: Tensor = self.token_embedding(ids)  # (B, T, C)
+        if self.config.scale_embeddings:
+            x = x * math.sqrt(self.config.d_model)  # (B, T, C)
         if self.position_embedding is not None:
             return x + self.position_embedding.weight[here]  # (B, T, C)
         if self.config.positions == "sinusoidal":

@@ -245,4 +245,6 @@ def _best(folder: RunFolder, state: CheckpointState) -> tuple[float | None, int 
 
 
 def _train_state(model: Transformer, config: RunConfig, precision: PrecisionName) -> TrainState:
-    return TrainState(model, make_optimizer(model, config.training), Precision(precision, model.device))
+    dtype = torch.bfloat16 if precision == "bfloat16" else torch.float32
+    optimizer = make_optimizer(model, config.training, dtype)
+    return TrainState(model, optimizer, Precision(precision, model.device))

@@ -1,27 +1,52 @@
-"""AdamW, and Adam for the teaching transformer, with their state as named tensors that safetensors can hold."""
+"""AdamW, Muon, and Adam for the teaching transformer, with their state as named tensors that safetensors can hold."""
 
+from collections.abc import Iterable
+from typing import Any
+
+import torch
 from torch import Tensor, nn
 from torch.optim import Adam, AdamW, Optimizer
 
 from core.config.training import TrainingConfig
+from core.training.muon import Matrix, Muon, OptimizerPair
 
 
-def make_optimizer(model: nn.Module, config: TrainingConfig) -> Optimizer:
-    """Adam or AdamW over the model's parameters; decay falls on matrices and token embeddings only.
+def make_optimizer(model: nn.Module, config: TrainingConfig, dtype: torch.dtype = torch.float32) -> Optimizer:
+    """The optimizer that the settings name, over the model's parameters.
+
+    Adam and AdamW put their decay on matrices and token embeddings only. Muon takes the matrices inside the blocks,
+    and leaves embeddings, head, norms and biases to AdamW.
+
+    Args:
+        dtype: The number format in which the run computes; Muon's iterations run in it.
 
     Source:
         Loshchilov and Hutter, "Decoupled Weight Decay Regularization", 2019, algorithm 2:
         theta - lr * (m_hat / (sqrt(v_hat) + eps) + decay * theta).
     """
+    named = dict(model.named_parameters())
+    if config.optimizer != "muon":
+        return _make_adam(named.items(), config)
+    hidden = {name: p for name, p in named.items() if name.startswith("blocks.") and p.dim() == 2}
+    matrices = [Matrix(p, 3 if name.endswith("qkv_proj.weight") else 1) for name, p in hidden.items()]
+    muon = Muon(matrices, config.muon_learning_rate, config.muon_momentum, dtype)
+    for group in muon.param_groups:
+        group["rate_ratio"] = config.muon_learning_rate / config.learning_rate
+    return OptimizerPair(
+        muon, _make_adam(((name, p) for name, p in named.items() if name not in hidden), config)
+    )
+
+
+def _make_adam(named: Iterable[tuple[str, nn.Parameter]], config: TrainingConfig) -> Optimizer:
     decayed: list[nn.Parameter] = []
     free: list[nn.Parameter] = []
-    for name, parameter in model.named_parameters():
+    for name, parameter in named:
         (decayed if parameter.dim() >= 2 and "position" not in name else free).append(parameter)
-    groups = [
+    groups: list[dict[str, Any]] = [
         {"params": decayed, "weight_decay": config.weight_decay},
         {"params": free, "weight_decay": 0.0},
     ]
-    kind = AdamW if config.optimizer == "adamw" else Adam
+    kind = Adam if config.optimizer == "adam" else AdamW
     return kind(
         [group for group in groups if group["params"]],
         lr=config.learning_rate,
@@ -32,9 +57,9 @@ def make_optimizer(model: nn.Module, config: TrainingConfig) -> Optimizer:
 
 
 def set_learning_rate(optimizer: Optimizer, learning_rate: float) -> None:
-    """For the next step."""
+    """For the next step. Muon's matrices get as many times that rate as their peak is of the peak."""
     for group in optimizer.param_groups:
-        group["lr"] = learning_rate
+        group["lr"] = learning_rate * group.get("rate_ratio", 1.0)
 
 
 def optimizer_tensors(optimizer: Optimizer, model: nn.Module) -> dict[str, Tensor]:

@@ -13,7 +13,8 @@ import torch
 from core.config.model import ModelConfig, count_parameters
 from core.generation.sampling import keep_nucleus
 from core.model.attention import Attention
-from core.model.block import FeedForward, make_norm
+from core.model.block import FeedForward
+from core.model.norm import make_norm
 from core.model.positions import sinusoidal_table
 
 CORE_TESTS = Path(__file__).parent

@@ -15,6 +15,7 @@ SWITCHES = [
     "feed_forward_bias",
     "head_bias",
     "tied_embeddings",
+    "qk_norm",
 ]
 OPTIONS = st.fixed_dictionaries(
     {name: st.booleans() for name in SWITCHES}
@@ -24,6 +25,8 @@ OPTIONS = st.fixed_dictionaries(
         "d_ff": st.integers(1, 9),
         "context_length": st.integers(2, 7),
         "norm": st.sampled_from(["pre", "post", "none"]),
+        "norm_type": st.sampled_from(["layer_norm", "rms_norm"]),
+        "activation": st.sampled_from(["gelu", "relu_squared", "swiglu"]),
         "positions": st.sampled_from(["sinusoidal", "learned", "rotary", "none"]),
     }
 )

@@ -1,9 +1,12 @@
+import dataclasses
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.config.corpus import ImportConfig
 from core.config.presets import DEFAULT_PRESET, PRESETS, preset_run
+from core.config.renamed import LATER
 from core.config.toml import (
     checked,
     parse_assignments,
@@ -64,6 +67,16 @@ def test_a_file_without_a_preset_begins_as_the_default(read):
 def test_a_preset_that_is_given_stands_above_the_files(read):
     run = read('preset = "tiny"\n[training]\nmax_steps = 7\n', preset="small")
     assert (run.preset, run.model.n_layers, run.training.max_steps) == ("small", 6, 7)
+
+
+def test_a_whole_file_of_an_earlier_version_has_nothing_of_what_its_preset_gained_since(read, monkeypatch):
+    lines = run_to_toml(TINY).splitlines()
+    later = [name for names in LATER.values() for name in names]
+    old = "\n".join(line for line in lines if line.partition(" =")[0] not in later)
+    newer = TINY.model_copy(update={"model": TINY.model.model_copy(update={"norm_type": "rms_norm"})})
+    monkeypatch.setitem(PRESETS, "tiny", dataclasses.replace(PRESETS["tiny"], run=newer))
+    assert read(old).model.norm_type == "layer_norm"
+    assert read('preset = "tiny"\n[model]\nn_layers = 2').model.norm_type == "rms_norm"
 
 
 def test_a_file_that_is_not_there_is_reported(tmp_path):

@@ -16,6 +16,19 @@ def make_block(**options):
     return block
 
 
+def test_squared_relu_squares_what_is_above_zero():
+    feed_forward = make_block(activation="relu_squared", feed_forward_bias=False).feed_forward
+    by_hand = (X @ feed_forward.up_proj.weight.T).clamp(min=0) ** 2 @ feed_forward.down_proj.weight.T
+    assert torch.allclose(feed_forward(X), by_hand, atol=1e-4)
+
+
+def test_swiglu_multiplies_one_projection_by_silu_of_another():
+    feed_forward = make_block(activation="swiglu", feed_forward_bias=False).feed_forward
+    gate, up = X @ feed_forward.gate_proj.weight.T, X @ feed_forward.up_proj.weight.T
+    by_hand = (gate * torch.sigmoid(gate) * up) @ feed_forward.down_proj.weight.T
+    assert torch.allclose(feed_forward(X), by_hand, atol=1e-4)
+
+
 def test_pre_norm_adds_what_each_part_makes_of_the_normalised_input():
     block = make_block(norm="pre")
     middle = X + block.attention(block.norm_1(X))

@@ -52,6 +52,26 @@ def test_only_the_ends_of_residual_branches_are_scaled_down(initialisation):
     assert ratios == pytest.approx(dict(zip(IN_BLOCK, (1, down, 1, down), strict=True)))
 
 
+def test_residual_branches_that_end_in_zero_leave_each_block_an_identity():
+    model = make_model(zero_init_residual=True, scale_residual=True)
+    assert [std(model, matrix) > 0 for matrix in IN_BLOCK] == [True, False, True, False]
+    x = torch.randn(2, 5, C)
+    assert torch.equal(model.blocks[0](x), x)
+
+
+def test_rms_norms_begin_at_one():
+    model = make_model(norm_type="rms_norm", qk_norm=True)
+    norms = [p for name, p in model.named_parameters() if "norm" in name]
+    assert len(norms) == 4 * L + 1
+    assert all(torch.equal(norm, torch.ones_like(norm)) for norm in norms)
+
+
+def test_both_matrices_before_swiglu_are_drawn():
+    model = make_model(activation="swiglu")
+    assert std(model, "feed_forward.gate_proj") == pytest.approx(0.02, rel=0.04)
+    assert std(model, "feed_forward.up_proj") == pytest.approx(0.02, rel=0.04)
+
+
 def test_embeddings_have_a_std_of_their_own():
     model = make_model(positions="learned", embedding_std=0.5, initial_std=0.02)
     assert model.token_embedding.weight.std().item() == pytest.approx(0.5, rel=0.04)

@@ -38,6 +38,13 @@ def test_cached_reading_equals_the_whole_pass(positions, norm, lengths):
 
 
 @torch.inference_mode()
+def test_a_family_with_normalised_queries_and_keys_is_cached_rightly_too():
+    family = {"positions": "rotary", "norm_type": "rms_norm", "qk_norm": True, "activation": "swiglu"}
+    model, ids = make_model(**family), random_ids(CONTEXT)
+    assert torch.allclose(read_in_parts(model, ids, [4, 1, 2, 5]), model(ids), atol=1e-5, rtol=0)
+
+
+@torch.inference_mode()
 def test_the_teaching_shape_is_cached_rightly_too():
     model = make_model(n_heads=1, d_model=2, norm="none", feed_forward=False, output_projection=False)
     ids = random_ids(CONTEXT)

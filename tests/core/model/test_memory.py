@@ -33,7 +33,16 @@ def saved_bytes(config):
     return sum(kept.values())
 
 
-@pytest.mark.parametrize("options", [{}, {"feed_forward": False}, {"d_ff": 48}, {"positions": "rotary"}])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"feed_forward": False},
+        {"d_ff": 48},
+        {"positions": "rotary"},
+        {"positions": "rotary", "norm_type": "rms_norm", "qk_norm": True, "activation": "swiglu"},
+    ],
+)
 def test_the_estimate_is_what_autograd_keeps(options):
     config = ModelConfig(**{"n_layers": 6, "n_heads": 2, "d_model": 64, "d_ff": 256} | options)
     weights = 16 * count_parameters(config, V)

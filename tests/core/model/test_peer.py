@@ -1,4 +1,4 @@
-"""The same weights in `transformers`' GPT-2: the same logits, the same loss, the same steps."""
+"""The same weights in `transformers`' GPT-2 and Qwen3: the same logits, the same loss, the same steps."""
 
 import pytest
 import torch
@@ -7,7 +7,8 @@ import torch.nn.functional as F
 from core.config.model import ModelConfig, count_parameters
 from core.config.presets import PRESETS
 from core.config.training import TrainingConfig
-from core.export.naming import gpt2_name
+from core.export.naming import gpt2_name, has_gpt2_twin, has_qwen3_twin
+from core.model.kv_cache import KVCache
 from core.model.transformer import Transformer
 from core.tasks.bench_peer import copy_weights, make_peer
 from core.training.loss import summed_loss
@@ -16,6 +17,13 @@ from core.training.optimizer import make_optimizer
 GPT2 = PRESETS["gpt2"].run
 SMALL = {"n_layers": 3, "n_heads": 4, "d_model": 48, "d_ff": 160, "context_length": 24}
 VOCABULARY = 97
+QWEN3 = {
+    "positions": "rotary",
+    "norm_type": "rms_norm",
+    "qk_norm": True,
+    "activation": "swiglu",
+    "feed_forward_bias": False,
+}
 
 
 def make_twins(config, vocab_size):
@@ -26,7 +34,10 @@ def make_twins(config, vocab_size):
 
 def small_twins(**options):
     """A few layers of the preset, in which biases and norms are far from 0 and 1 too."""
-    config = ModelConfig.model_validate(GPT2.model.model_dump() | SMALL | options)
+    return disturbed_twins(ModelConfig.model_validate(GPT2.model.model_dump() | SMALL | options))
+
+
+def disturbed_twins(config):
     ours, peer = make_twins(config, VOCABULARY)
     chance = torch.Generator().manual_seed(2)
     with torch.no_grad():
@@ -51,6 +62,28 @@ def assert_same_logits_and_loss(ours, peer, ids):
 @pytest.mark.parametrize("activation", ["gelu_tanh", "gelu", "relu"])
 def test_logits_and_loss_are_the_peers(activation):
     assert_same_logits_and_loss(*small_twins(activation=activation), random_ids(VOCABULARY, 3, 24))
+
+
+@pytest.mark.parametrize("options", [{}, {"tied_embeddings": False}, {"attention_bias": True}])
+def test_logits_and_loss_are_those_of_qwen3(options):
+    config = ModelConfig(**SMALL | QWEN3 | {"position_base": 500.0, "norm_epsilon": 1e-6} | options)
+    ours, peer = disturbed_twins(config)
+    ids = random_ids(VOCABULARY, 3, 24)
+    assert_same_logits_and_loss(ours, peer, ids)
+    assert peer.num_parameters() == count_parameters(config, VOCABULARY)
+    with torch.inference_mode():
+        expected = peer(input_ids=ids).logits
+        cache = KVCache(config, 3, torch.device("cpu"), torch.float32)
+        parts = [ours(part, cache) for part in ids.split([7, 1, 1, 15], dim=1)]
+        assert torch.allclose(torch.cat(parts, dim=1), expected, atol=1e-5, rtol=0)
+
+
+def test_each_family_says_which_twin_it_has():
+    qwen3 = ModelConfig(**QWEN3)
+    assert (has_qwen3_twin(qwen3), has_gpt2_twin(qwen3)) == (True, False)
+    assert (has_qwen3_twin(GPT2.model), has_gpt2_twin(GPT2.model)) == (False, True)
+    assert not has_qwen3_twin(ModelConfig(**QWEN3 | {"qk_norm": False}))
+    assert not has_gpt2_twin(ModelConfig(positions="rotary"))
 
 
 @pytest.mark.slow

@@ -5,8 +5,9 @@ import torch
 
 from core.config.model import ModelConfig
 from core.model.attention import Attention, causal_mask
-from core.model.block import Block, FeedForward, make_norm
+from core.model.block import Block, FeedForward, GatedFeedForward
 from core.model.kv_cache import KVCache, LayerCache
+from core.model.norm import make_norm
 from core.model.positions import rotary_table, rotate, sinusoidal_table
 from core.model.transformer import Transformer
 
@@ -57,10 +58,24 @@ def test_the_feed_forward_part_widens_and_narrows():
     assert feed_forward(torch.randn(B, T, C)).shape == (B, T, C)
 
 
-@pytest.mark.parametrize("norm", ["pre", "post", "none"])
-def test_a_block_and_its_norm(norm):
+def test_the_gated_feed_forward_part_widens_twice_and_narrows():
+    feed_forward = GatedFeedForward(config(activation="swiglu"))
     x = torch.randn(B, T, C)
-    assert Block(config(norm=norm))(x).shape == make_norm(config(norm=norm))(x).shape == (B, T, C)
+    assert feed_forward.gate_proj(x).shape == feed_forward.up_proj(x).shape == (B, T, F)
+    assert feed_forward(x).shape == (B, T, C)
+
+
+def test_queries_and_keys_are_normalised_by_head():
+    attention = Attention(config(qk_norm=True))
+    assert attention.q_norm(torch.randn(B, H, T, D)).shape == (B, H, T, D)
+    assert attention(torch.randn(B, T, C), None, rotary_table(T, D)).shape == (B, T, C)
+
+
+@pytest.mark.parametrize("norm_type", ["layer_norm", "rms_norm"])
+@pytest.mark.parametrize("norm", ["pre", "post", "none"])
+def test_a_block_and_its_norm(norm, norm_type):
+    x, options = torch.randn(B, T, C), {"norm": norm, "norm_type": norm_type}
+    assert Block(config(**options))(x).shape == make_norm(config(**options))(x).shape == (B, T, C)
 
 
 @pytest.mark.parametrize(("positions", "norm"), KINDS)

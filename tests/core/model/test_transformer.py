@@ -108,6 +108,23 @@ def test_every_weight_learns():
     assert still == []
 
 
+@torch.inference_mode()
+def test_scaled_embeddings_weigh_as_much_as_sinusoidal_positions():
+    plain, scaled = make_model(norm="none"), make_model(norm="none", scale_embeddings=True)
+    embedding = plain.token_embedding(IDS)
+    positions = plain.position_table[:8]
+    assert torch.allclose(plain._embed(IDS, slice(8)), embedding + positions)
+    assert torch.allclose(scaled._embed(IDS, slice(8)), embedding * 12**0.5 + positions)
+
+
+@pytest.mark.parametrize("activation", ["relu_squared", "swiglu"])
+def test_every_weight_of_a_family_with_normalised_queries_and_keys_learns(activation):
+    model = make_model(positions="rotary", norm_type="rms_norm", qk_norm=True, activation=activation)
+    model(IDS).logsumexp(-1).sum().backward()
+    still = [name for name, p in model.named_parameters() if p.grad is None or not p.grad.any()]
+    assert still == []
+
+
 def test_the_teaching_model_has_one_head_and_nothing_else():
     model = Transformer(PRESETS["teaching"].run.model, vocab_size=5)
     assert {name: tuple(p.shape) for name, p in model.named_parameters()} == {

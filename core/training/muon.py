@@ -1,0 +1,121 @@
+"""Muon: momentum whose update is made orthogonal, for the matrices inside a model's blocks.
+
+Shapes
+    P  projections of one size    M  outputs of one    N  inputs of one
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.optim import Optimizer
+
+COEFFICIENTS = (3.4445, -4.7750, 2.0315)  # of the quintic whose slope at 0 is steepest
+ITERATIONS = 5
+LEAST_NORM = 1e-7
+
+
+class Matrix(NamedTuple):
+    """A weight and how many projections stand in it one above the other, such as 3 in `qkv_proj`."""
+
+    weight: nn.Parameter
+    projections: int
+
+
+class Muon(Optimizer):
+    """theta - lr * sqrt(max(1, M / N)) * orthogonal(g + momentum * (b - g)), with b = b + (1 - momentum) * (g - b).
+
+    Each projection is made orthogonal by itself, all of one size at once. As `torch.optim.Muon` computes it with
+    `adjust_lr_fn="original"` and no weight decay, one projection after another and in bfloat16.
+
+    Args:
+        matrices: The weights, (projections * M, N) each.
+        dtype: In which the iterations are computed: bfloat16 only where the device has instructions for it.
+
+    Source:
+        Jordan et al., "Muon: An optimizer for hidden layers in neural networks", 2024
+        (https://kellerjordan.github.io/posts/muon/), "Definition" and "Design considerations".
+    """
+
+    def __init__(
+        self, matrices: Sequence[Matrix], lr: float, momentum: float, dtype: torch.dtype = torch.float32
+    ) -> None:
+        super().__init__([matrix.weight for matrix in matrices], {"lr": lr, "momentum": momentum})
+        self._projections = {id(matrix.weight): matrix.projections for matrix in matrices}
+        self._dtype = dtype
+
+    @torch.no_grad()
+    def step(self, closure: Any = None) -> None:  # type: ignore[override]  # no closure: the loop computes gradients
+        """Take one step with the gradients that are there."""
+        assert closure is None
+        for group in self.param_groups:
+            weights = [weight for weight in group["params"] if weight.grad is not None]
+            directions = self._directions(weights, group["momentum"])
+            by_size: dict[torch.Size, list[tuple[Tensor, Tensor]]] = defaultdict(list)
+            for weight, direction in zip(weights, directions, strict=True):
+                count = self._projections[id(weight)]
+                for pair in zip(weight.chunk(count), direction.chunk(count), strict=True):
+                    by_size[pair[0].shape].append(pair)  # (M, N) each
+            for (M, N), pairs in by_size.items():
+                updates = orthogonalize(
+                    torch.stack([direction for _, direction in pairs]), self._dtype
+                )  # (P, M, N)
+                torch._foreach_add_(
+                    [weight for weight, _ in pairs],
+                    list(updates.unbind()),
+                    alpha=-group["lr"] * max(1, M / N) ** 0.5,
+                )
+
+    def _directions(self, weights: list[Tensor], momentum: float) -> list[Tensor]:
+        """The gradients moved towards their running means, which are moved first (Nesterov's momentum)."""
+        if not weights:
+            return []
+        for weight in weights:
+            if "momentum_buffer" not in self.state[weight]:
+                self.state[weight]["momentum_buffer"] = torch.zeros_like(weight)
+        grads = [weight.grad for weight in weights if weight.grad is not None]
+        means = [self.state[weight]["momentum_buffer"] for weight in weights]
+        torch._foreach_lerp_(means, grads, 1 - momentum)
+        return list(torch._foreach_lerp(grads, means, momentum))
+
+
+def orthogonalize(matrices: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
+    """About U V^T for each matrix U S V^T: singular values from a hundredth of its norm on end between 0.6 and 1.3.
+
+    Args:
+        matrices: (P, M, N).
+        dtype: In which it is computed.
+
+    Returns:
+        (P, M, N), float32.
+
+    Source:
+        Jordan et al., 2024, "Newton-Schulz iteration": X <- a X + (b A + c A^2) X with A = X X^T.
+    """
+    is_tall = matrices.shape[1] > matrices.shape[2]
+    x = matrices.mT if is_tall else matrices  # (P, m, n), m <= n: the smaller products
+    x = (x / torch.linalg.matrix_norm(x, keepdim=True).clamp(min=LEAST_NORM)).to(dtype)  # (P, m, n)
+    a, b, c = COEFFICIENTS
+    for _ in range(ITERATIONS):
+        gram = x @ x.mT  # (P, m, m)
+        polynomial = torch.baddbmm(gram, gram, gram, beta=b, alpha=c)  # (P, m, m)
+        x = torch.baddbmm(x, polynomial, x, beta=a)  # (P, m, n)
+    return (x.mT if is_tall else x).float()  # (P, M, N)
+
+
+class OptimizerPair(Optimizer):
+    """Two optimizers over different parameters that are one to all others: one state, one list of groups, one step."""
+
+    def __init__(self, first: Optimizer, second: Optimizer) -> None:
+        super().__init__([*first.param_groups, *second.param_groups], {})
+        self._parts = (first, second)
+        for part in self._parts:
+            part.state = self.state
+
+    def step(self, closure: Any = None) -> None:  # type: ignore[override]  # no closure: the loop computes gradients
+        """Take one step with the gradients that are there."""
+        assert closure is None
+        for part in self._parts:
+            part.step()

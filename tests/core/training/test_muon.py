@@ -1,0 +1,126 @@
+"""Muon is torch's, several projections of one size at a time, beside AdamW for the rest; its state goes on exactly."""
+
+import pytest
+import torch
+from torch import nn
+
+from core.config.model import ModelConfig
+from core.config.training import TrainingConfig
+from core.model.transformer import Transformer
+from core.training import muon as muon_module
+from core.training.muon import Matrix, Muon, orthogonalize
+from core.training.optimizer import make_optimizer, optimizer_tensors, restore_optimizer, set_learning_rate
+
+CONFIG = TrainingConfig(optimizer="muon", learning_rate=1e-3, muon_learning_rate=0.02)
+
+
+def make_model():
+    sizes = {"n_layers": 2, "n_heads": 2, "d_model": 8, "d_ff": 16, "context_length": 8}
+    return Transformer(ModelConfig(**sizes, attention_bias=True, activation="swiglu"), vocab_size=11, seed=1)
+
+
+def take_steps(model, optimizer, count, first=0):
+    for number in range(first, first + count):
+        torch.manual_seed(number)
+        model(torch.randint(11, (2, 8))).square().mean().backward()
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=True)
+
+
+def random_weights(*shapes):
+    generator = torch.Generator().manual_seed(3)
+    return [nn.Parameter(torch.empty(shape).normal_(generator=generator)) for shape in shapes]
+
+
+@pytest.mark.parametrize("shape", [(6, 6), (4, 9), (9, 4)])
+def test_singular_values_are_moved_near_one_and_directions_stay(shape):
+    [matrix] = random_weights(shape)
+    u, _, v = torch.linalg.svd(matrix.detach(), full_matrices=False)
+    made = orthogonalize((u @ torch.linspace(0.1, 1, min(shape)).diag() @ v)[None])[0]
+    moved = (u.T @ made @ v.T).diagonal()
+    assert torch.allclose(made, u @ torch.diag(moved) @ v, atol=1e-4)
+    assert ((moved > 0.6) & (moved < 1.3)).all()
+
+
+def test_its_steps_are_torchs(monkeypatch):
+    shapes = [(8, 8), (16, 8), (8, 16), (8, 8)]
+    ours, theirs = random_weights(*shapes), random_weights(*shapes)
+    mine = Muon([Matrix(weight, 1) for weight in ours], lr=0.02, momentum=0.9)
+    torchs = torch.optim.Muon(theirs, lr=0.02, momentum=0.9, weight_decay=0.0, adjust_lr_fn="original")
+    monkeypatch.setattr(torch.Tensor, "bfloat16", lambda tensor: tensor.clone())  # torch computes in bfloat16
+    for number in range(3):
+        for weight, twin, grad in zip(ours, theirs, random_weights(*shapes), strict=True):
+            weight.grad = twin.grad = grad.detach() * (number + 1)
+        mine.step()
+        torchs.step()
+    for weight, twin in zip(ours, theirs, strict=True):
+        assert torch.allclose(weight, twin, atol=1e-5, rtol=0)
+
+
+def test_projections_in_one_matrix_are_updated_as_if_each_were_alone():
+    [joined] = random_weights((12, 4))
+    apart = [nn.Parameter(part.clone()) for part in joined.detach().chunk(3)]
+    [grad] = random_weights((12, 4))
+    joined.grad = grad.detach()
+    for part, part_grad in zip(apart, grad.detach().chunk(3), strict=True):
+        part.grad = part_grad
+    Muon([Matrix(joined, 3)], lr=0.1, momentum=0.9).step()
+    Muon([Matrix(part, 1) for part in apart], lr=0.1, momentum=0.9).step()
+    assert torch.allclose(joined, torch.cat(apart), atol=1e-6)
+
+
+def test_the_matrices_inside_the_blocks_are_muons_and_all_else_is_adamws():
+    model = make_model()
+    optimizer = make_optimizer(model, CONFIG)
+    take_steps(model, optimizer, 1)
+    tensors = optimizer_tensors(optimizer, model)
+    of_muon = {name for name in tensors if name.endswith(".momentum_buffer")}
+    expected = {
+        f"{name}.momentum_buffer"
+        for name, p in model.named_parameters()
+        if name.startswith("blocks.") and p.dim() == 2
+    }
+    assert of_muon == expected
+    assert len(expected) == 2 * 5
+    assert "token_embedding.weight.exp_avg" in tensors
+    assert "blocks.0.attention.qkv_proj.bias.exp_avg" in tensors
+
+
+def test_one_schedule_scales_both_rates():
+    optimizer = make_optimizer(make_model(), CONFIG)
+    set_learning_rate(optimizer, 0.5e-3)
+    rates = {"momentum" in group: group["lr"] for group in optimizer.param_groups}
+    assert rates == pytest.approx({True: 0.01, False: 0.5e-3})
+
+
+def test_a_restored_state_takes_the_same_steps():
+    model, resumed = make_model(), make_model()
+    optimizer = make_optimizer(model, CONFIG)
+    take_steps(model, optimizer, 3)
+    resumed.load_state_dict(model.state_dict())
+    again = make_optimizer(resumed, CONFIG)
+    restore_optimizer(
+        again, resumed, {name: t.clone() for name, t in optimizer_tensors(optimizer, model).items()}
+    )
+    take_steps(model, optimizer, 3, first=3)
+    take_steps(resumed, again, 3, first=3)
+    for mine, other in zip(model.parameters(), resumed.parameters(), strict=True):
+        assert torch.equal(mine, other)
+
+
+def test_a_step_without_gradients_changes_nothing():
+    model = make_model()
+    before = {name: p.clone() for name, p in model.named_parameters()}
+    make_optimizer(model, CONFIG).step()
+    assert all(torch.equal(p, before[name]) for name, p in model.named_parameters())
+
+
+def test_bfloat16_is_near_float32():
+    [matrix] = random_weights((8, 12))
+    exact, rough = (orthogonalize(matrix.detach()[None], dtype) for dtype in (torch.float32, torch.bfloat16))
+    assert rough.dtype == torch.float32
+    assert torch.allclose(exact, rough, atol=0.05)
+
+
+def test_there_are_as_many_iterations_as_torchs():
+    assert muon_module.ITERATIONS == 5
