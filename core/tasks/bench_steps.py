@@ -77,7 +77,8 @@ class OurSteps(Steps):
             {"batch_size": batch_size, "max_steps": ENDLESS} | settings
         )
         model = Transformer(config, vocab_size)
-        super().__init__(model, make_optimizer(model, self.config))
+        dtype = torch.bfloat16 if self.config.precision == "bfloat16" else torch.float32
+        super().__init__(model, make_optimizer(model, self.config, dtype))
         assert self.config.precision != "auto"
         self._train_state = TrainState(model, self.optimizer, Precision(self.config.precision, model.device))
         self._tokens = TokenFile(tokens, "uint16")
