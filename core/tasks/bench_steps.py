@@ -15,6 +15,7 @@ from torch.optim import AdamW, Optimizer
 from core.batches.sampler import Windows, batch_at
 from core.batches.token_file import TokenFile
 from core.config.model import ModelConfig
+from core.config.run import RunConfig
 from core.config.training import TrainingConfig
 from core.control import StopToken
 from core.model.transformer import Transformer
@@ -22,9 +23,9 @@ from core.tasks.bench_nanogpt import NanoGPT, nanogpt_batch, nanogpt_optimizer, 
 from core.tasks.bench_peer import make_peer
 from core.tasks.bench_profile import REST, StepProfile
 from core.tasks.bench_shapes import random_batch
-from core.training.loop import Batch, Plan, Progress, TrainState, train
-from core.training.optimizer import make_optimizer
-from core.training.precision import Precision
+from core.tasks.choose_compute import choices_for
+from core.training.compute import ComputePlan, cpu_threads, make_train_state, measured_plan, steps_on
+from core.training.loop import Batch, Plan, Progress, train
 
 LOG_INTERVAL = 10  # steps after which nanoGPT's recipe reads the loss
 ENDLESS = 1_000_000  # steps
@@ -77,23 +78,35 @@ class OurSteps(Steps):
             {"batch_size": batch_size, "max_steps": ENDLESS} | settings
         )
         model = Transformer(config, vocab_size)
-        dtype = torch.bfloat16 if self.config.precision == "bfloat16" else torch.float32
-        super().__init__(model, make_optimizer(model, self.config, dtype))
-        assert self.config.precision != "auto"
-        self._train_state = TrainState(model, self.optimizer, Precision(self.config.precision, model.device))
         self._tokens = TokenFile(tokens, "uint16")
         self._windows = Windows(config.context_length, 0, batch_size)
         self._progress, self._steps = Progress(), steps
+        self._plan = self._chosen(model)
+        self._train_state = make_train_state(model, self.config, self._plan)
+        super().__init__(self._train_state.compute_model, self._train_state.optimizer)
 
     def __call__(self) -> int:
         before = self._progress.tokens
         plan = Plan(self._progress.step + self._steps, 1.0)
-        for _ in train(self._train_state, self._batch_at, self.config, plan, self._progress, StopToken()):
-            pass
+        with cpu_threads(self._plan.threads):
+            for _ in train(self._train_state, self._batch_at, self.config, plan, self._progress, StopToken()):
+                pass
         return self._progress.tokens - before
 
     def precision(self) -> str:
-        return self._train_state.precision.name
+        return self._plan.precision
+
+    def plan(self) -> ComputePlan:
+        """How the passes are computed: what the settings say, or what was measured."""
+        return self._plan
+
+    def _chosen(self, model: Transformer) -> ComputePlan:
+        choices = choices_for(RunConfig(model=model.config, training=self.config), model.device)
+        batch = batch_at(self._tokens, self.config.seed, 0, self._windows)
+        stop = StopToken()
+        measured = measured_plan(choices, steps_on(model, self.config, batch, stop), stop)
+        assert measured is not None
+        return measured[0]
 
     def _batch_at(self, seen: int) -> Batch:
         self.enter("batch")

@@ -26,7 +26,8 @@ from core.tasks.bench_shapes import UNIT, shape_of
 PEER_TRAIN = "transformers GPT-2, float32"
 NANOGPT = {"float32": "nanoGPT, float32", "bfloat16": "nanoGPT, bfloat16"}
 OURS: dict[str, dict[str, Any]] = {  # a row's name, and its training settings
-    "ours, float32": {"precision": "float32"},
+    "ours, as a run chooses": {},
+    "ours, float32, sdpa": {"precision": "float32", "attention": "sdpa"},
     "ours, bfloat16": {"precision": "bfloat16"},
 }
 PRODUCTS = {"float32": "matrix multiply, float32", "bfloat16": "matrix multiply, bfloat16"}
