@@ -6,7 +6,6 @@ Shapes
 
 import math
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +13,7 @@ import torch
 import torch.nn.functional as F
 
 from core.batches.dataset import Dataset, token_path
-from core.batches.sampler import IGNORED, Batch, Windows, eval_batches
+from core.batches.sampler import IGNORED, Windows, eval_batches
 from core.batches.token_file import TokenFile, TokenFileWriter
 from core.config.model import ModelConfig
 from core.config.run import RunConfig
@@ -24,6 +23,7 @@ from core.tasks.bench_learn import Point, Recipe, split_text
 from core.tasks.bench_nanogpt import NanoGPT, nanogpt_batch, nanogpt_optimizer, nanogpt_step
 from core.tasks.run_setup import lay_out_run
 from core.tasks.training_session import Session, open_session
+from core.tasks.validation_batches import ValidationBatches
 from core.tokenizers.char import CharTokenizer
 from core.tokenizers.files import save_tokenizer
 from core.training.evaluation import evaluate
@@ -106,7 +106,9 @@ class NanoGPTLearner(Learner):
     def _held_out_loss(self) -> float:
         nats, count = 0.0, 0
         self._model.eval()
-        for x, y in held_out_batches(TokenFile(self._held_out, "uint16"), self._recipe.context_length):
+        for x, y in eval_batches(
+            TokenFile(self._held_out, "uint16"), Windows(self._recipe.context_length, 0, EVAL_WINDOWS), ALL
+        ):
             logits = self._model(x)  # (B, T, V)
             nats += F.cross_entropy(
                 logits.flatten(0, 1), y.flatten(), ignore_index=IGNORED, reduction="sum"
@@ -124,6 +126,8 @@ class OurLearner(Learner):
         windows = config.training.batch_size * config.training.gradient_accumulation_steps
         super().__init__(self._session.plan.steps, windows * config.model.context_length, eval_interval)
         session = self._session
+        held_out = Windows(config.model.context_length, 0, EVAL_WINDOWS)
+        self._batches = ValidationBatches(session.val_tokens, held_out, ALL, session.byte_lengths)
         self._steps = train(
             session.train_state,
             session.batch_at,
@@ -139,24 +143,12 @@ class OurLearner(Learner):
 
     def _held_out_loss(self) -> float:
         session = self._session
-        batches = held_out_batches(session.val_tokens, session.config.model.context_length)
-        on_device = ((x.to(session.device), y.to(session.device)) for x, y in batches)
         evaluated = evaluate(
-            session.model,
-            on_device,
-            session.byte_lengths,
-            session.train_state.precision,
-            self.step,
-            StopToken(),
+            session.model, self._batches, session.train_state.precision, self.step, StopToken()
         )
         assert evaluated is not None  # nobody stops it
         session.model.train()
         return evaluated.loss
-
-
-def held_out_batches(tokens: TokenFile, context_length: int) -> Iterator[Batch]:
-    """The whole held-out text, each target once, in windows of that length."""
-    return eval_batches(tokens, Windows(context_length, 0, EVAL_WINDOWS), ALL)
 
 
 def nanogpt_learning_rate(step: int, recipe: Recipe) -> float:

@@ -1,6 +1,6 @@
 """A run in memory: its model, its data and its optimizer put together, new or from its last checkpoint."""
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from core.batches.dataset import Dataset
-from core.batches.sampler import Windows, batch_at, eval_batches
+from core.batches.sampler import Windows, batch_at
 from core.batches.token_file import TokenFile
 from core.checksums import hash_file
 from core.config.run import RunConfig
@@ -28,6 +28,7 @@ from core.runs.state import CheckpointState
 from core.tasks.choose_compute import choose_compute
 from core.tasks.plan_warnings import warmup_warning
 from core.tasks.run_plan import higher_limits, new_plan, plan_on, windows_of
+from core.tasks.validation_batches import ValidationBatches
 from core.tokenizers.files import load_tokenizer
 from core.tokenizers.tokenizer import Tokenizer, byte_lengths
 from core.training.compute import ComputePlan, make_train_state
@@ -92,10 +93,10 @@ class Session:
         x, y = batch_at(self.train_tokens, self.training.seed, seen, self.windows, self.group)
         return x.to(self.device), y.to(self.device)
 
-    def val_batches(self) -> Iterator[Batch]:
+    @cached_property
+    def val_batches(self) -> ValidationBatches:
         """The batches that every evaluation of this run reads."""
-        for x, y in eval_batches(self.val_tokens, self.windows, self.training.eval_batches):
-            yield x.to(self.device), y.to(self.device)
+        return ValidationBatches(self.val_tokens, self.windows, self.training.eval_batches, self.byte_lengths)
 
 
 def open_session(

@@ -4,10 +4,12 @@ from xml.etree import ElementTree
 
 import pytest
 
+from core.batches import sampler
 from core.config.presets import preset_run
 from core.config.toml import with_settings
 from core.control import StopToken
 from core.errors import BadSettingError, CorpusTooSmallError
+from core.tasks import bench_learners, validation_batches
 from core.tasks.bench_events import LearnCompared, LearnMeasured
 from core.tasks.bench_learn import Point, Recipe, bench_learn, compare, loss_at, seconds_to, split_text
 from core.tasks.bench_learners import NanoGPTLearner, OurLearner, nanogpt_learning_rate
@@ -66,16 +68,15 @@ def test_the_last_tenth_is_held_out():
 def test_both_are_measured_on_the_same_targets(tmp_path, monkeypatch):
     """A model that knows nothing takes the logarithm of its vocabulary's size at every target."""
     seen = []
-    from core.tasks import bench_learners
-
-    eval_batches = bench_learners.eval_batches
+    eval_batches = sampler.eval_batches
 
     def watched(tokens, windows, limit):
         batches = list(eval_batches(tokens, windows, limit))
         seen.append(sum(int((y >= 0).sum()) for _, y in batches))
         return iter(batches)
 
-    monkeypatch.setattr(bench_learners, "eval_batches", watched)
+    for module in (bench_learners, validation_batches):
+        monkeypatch.setattr(module, "eval_batches", watched)
     NanoGPTLearner(TEXT, tmp_path, RECIPE, 1, 100).advance(0.0)
     OurLearner(TEXT, tmp_path, CONFIG, 100).advance(0.0)
     assert seen == [len(split_text(TEXT)[1]) - 1] * 2  # all but the first, which nothing comes before

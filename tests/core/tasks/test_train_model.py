@@ -145,7 +145,7 @@ def test_no_sample_is_written_where_none_is_wished(filled, tiny):
 def test_the_best_checkpoint_is_that_of_the_least_validation_loss(filled, tiny, monkeypatch):
     losses_by_step = {0: 3.0, 2: 2.5, 4: 2.0, 6: 2.2, 8: 2.0, 10: 2.1}
 
-    def evaluate(model, batches, byte_lengths, precision, step, stop):
+    def evaluate(model, batches, precision, step, stop):
         return Evaluated(step, losses_by_step[step], 1.0, 1.0, 0.0)
 
     monkeypatch.setattr(training_run, "evaluate", evaluate)
@@ -223,7 +223,7 @@ def test_a_run_stopped_before_it_was_evaluated_opens_with_its_trained_step_as_th
 def test_a_trained_step_is_better_than_the_beginning_whatever_its_loss(filled, tiny, monkeypatch):
     losses_by_step = {0: 1.0, 2: 3.0, 4: 2.0, 6: 2.5}
 
-    def evaluate(model, batches, byte_lengths, precision, step, stop):
+    def evaluate(model, batches, precision, step, stop):
         return Evaluated(step, losses_by_step[step], 1.0, 1.0, 0.0)
 
     monkeypatch.setattr(training_run, "evaluate", evaluate)
