@@ -153,7 +153,6 @@ class TrainingConfig(Config):
         0,
         "Threads",
         "CPU threads for training; 0: times a few steps with all cores and with fewer.",
-        unit="threads",
         ge=0,
         le=4096,
     )

@@ -17,7 +17,6 @@ SHAPES: dict[str, tuple[ModelConfig, int, int, int]] = {  # model, vocabulary, b
 }
 
 UNIT = "tokens/s"
-FILE_TOKENS = 1_000_000  # random ones, in a file that steps are taken on
 
 
 def shape_of(shape: str) -> tuple[ModelConfig, int, int, int]:

@@ -12,7 +12,6 @@ import torch.nn.functional as F
 from torch import nn
 from torch.optim import AdamW, Optimizer
 
-from core.batches.dataset import Dataset, token_path
 from core.batches.sampler import Windows, batch_at
 from core.batches.token_file import TokenFile
 from core.config.model import ModelConfig
@@ -20,15 +19,13 @@ from core.config.run import RunConfig
 from core.config.training import TrainingConfig
 from core.control import StopToken
 from core.model.transformer import Transformer
-from core.runs.folder import Workspace
 from core.tasks.bench_nanogpt import NanoGPT, nanogpt_batch, nanogpt_optimizer, nanogpt_step
 from core.tasks.bench_peer import make_peer
 from core.tasks.bench_profile import REST, StepProfile
-from core.tasks.bench_shapes import FILE_TOKENS, random_batch
-from core.tasks.choose_compute import choose_compute
-from core.training.compute import ComputePlan, make_train_state
+from core.tasks.bench_shapes import random_batch
+from core.tasks.choose_compute import choices_for
+from core.training.compute import ComputePlan, cpu_threads, make_train_state, measured_plan, steps_on
 from core.training.loop import Batch, Plan, Progress, train
-from core.wording import counted
 
 LOG_INTERVAL = 10  # steps after which nanoGPT's recipe reads the loss
 ENDLESS = 1_000_000  # steps
@@ -65,9 +62,7 @@ class OurSteps(Steps):
     """Through the very loop that trains a run, with batches from a file.
 
     Args:
-        folder: It holds a data set's token file, and is there for what is measured.
-        settings: What differs from `TrainingConfig`'s defaults. With precision "auto", steps are computed as a run
-            would choose; otherwise by torch's own attention, unless the settings say more.
+        settings: What differs from `TrainingConfig`'s defaults.
     """
 
     def __init__(
@@ -76,52 +71,42 @@ class OurSteps(Steps):
         vocab_size: int,
         batch_size: int,
         steps: int,
-        folder: Path,
+        tokens: Path,
         settings: dict[str, Any],
     ) -> None:
         self.config = TrainingConfig.model_validate(
             {"batch_size": batch_size, "max_steps": ENDLESS} | settings
         )
         model = Transformer(config, vocab_size)
-        self.compute = self._compute_plan(model, folder)
-        if self.compute.threads:
-            torch.set_num_threads(self.compute.threads)  # for as long as this process lives
-        self._train_state = make_train_state(model, self.config, self.compute)
-        super().__init__(self._train_state.compute_model, self._train_state.optimizer)
-        self._tokens = TokenFile(token_path(folder, "train"), "uint16")
+        self._tokens = TokenFile(tokens, "uint16")
         self._windows = Windows(config.context_length, 0, batch_size)
         self._progress, self._steps = Progress(), steps
-
-    def _compute_plan(self, model: Transformer, folder: Path) -> ComputePlan:
-        training = self.config
-        if training.precision != "auto":
-            attention = "sdpa" if training.attention == "auto" else training.attention
-            return ComputePlan(training.precision, attention, training.threads)
-        run = RunConfig(model=model.config, training=training)
-        dataset = random_dataset(folder, model.vocab_size)
-        choosing = choose_compute(model, run, dataset, Workspace(folder), StopToken())
-        while True:
-            try:
-                next(choosing)
-            except StopIteration as end:
-                plan: ComputePlan = end.value
-                return plan
-
-    def description(self) -> str:
-        """How its steps are computed."""
-        plan = self.compute
-        threads = plan.threads or torch.get_num_threads()
-        return f"{plan.precision}, attention {plan.attention}, {counted(threads, 'thread')}"
+        self._plan = self._chosen(model)
+        self._train_state = make_train_state(model, self.config, self._plan)
+        super().__init__(self._train_state.compute_model, self._train_state.optimizer)
 
     def __call__(self) -> int:
         before = self._progress.tokens
         plan = Plan(self._progress.step + self._steps, 1.0)
-        for _ in train(self._train_state, self._batch_at, self.config, plan, self._progress, StopToken()):
-            pass
+        with cpu_threads(self._plan.threads):
+            for _ in train(self._train_state, self._batch_at, self.config, plan, self._progress, StopToken()):
+                pass
         return self._progress.tokens - before
 
     def precision(self) -> str:
-        return self.compute.precision
+        return self._plan.precision
+
+    def plan(self) -> ComputePlan:
+        """How the passes are computed: what the settings say, or what was measured."""
+        return self._plan
+
+    def _chosen(self, model: Transformer) -> ComputePlan:
+        choices = choices_for(RunConfig(model=model.config, training=self.config), model.device)
+        batch = batch_at(self._tokens, self.config.seed, 0, self._windows)
+        stop = StopToken()
+        measured = measured_plan(choices, steps_on(model, self.config, batch, stop), stop)
+        assert measured is not None
+        return measured[0]
 
     def _batch_at(self, seen: int) -> Batch:
         self.enter("batch")
@@ -139,15 +124,14 @@ class NanoGPTSteps(Steps):
         vocab_size: int,
         batch_size: int,
         steps: int,
-        folder: Path,
+        tokens: Path,
         is_bfloat16: bool,
     ) -> None:
         self._network = NanoGPT(config, vocab_size)
         self._adamw = nanogpt_optimizer(self._network, 1e-3, beta2=0.95)
         super().__init__(self._network, self._adamw)
         self._shape = (config.context_length, batch_size)
-        self._tokens = token_path(folder, "train")
-        self._steps, self._is_bfloat16 = steps, is_bfloat16
+        self._tokens, self._steps, self._is_bfloat16 = tokens, steps, is_bfloat16
         self._step = 0
 
     def __call__(self) -> int:
@@ -199,20 +183,3 @@ class MatrixProducts:
         for _ in range(2):
             torch.mm(*self._matrices)
         return 2 * 2 * self._size**3 / 1e12
-
-
-def random_dataset(folder: Path, vocab_size: int) -> Dataset:
-    """What there is to say of a token file of random ids, without a tokenizer or a validation text."""
-    return Dataset(
-        folder=folder,
-        train_tokens=FILE_TOKENS,
-        val_tokens=0,
-        vocab_size=vocab_size,
-        dtype="uint16",
-        has_conversations=False,
-        documents=1,
-        characters=FILE_TOKENS,
-        bytes=FILE_TOKENS,
-        split_by="blocks",
-        unknown_tokens=0,
-    )

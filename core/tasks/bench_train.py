@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from core.batches.dataset import token_path
 from core.batches.token_file import TokenFileWriter
 from core.config.model import ModelConfig, count_parameters
 from core.control import StopToken
@@ -22,17 +21,19 @@ from core.events import Event, Notice
 from core.tasks.bench_events import BenchCompared, BenchFact
 from core.tasks.bench_process import SubjectProcess, beside, busy_processes, our_process, peer_process
 from core.tasks.bench_rounds import Rates, Stream, Subject, measured_rows, ratio_of, run_rounds
-from core.tasks.bench_shapes import FILE_TOKENS, UNIT, shape_of
+from core.tasks.bench_shapes import UNIT, shape_of
+from core.wording import counted
 
 PEER_TRAIN = "transformers GPT-2, float32"
 NANOGPT = {"float32": "nanoGPT, float32", "bfloat16": "nanoGPT, bfloat16"}
 OURS: dict[str, dict[str, Any]] = {  # a row's name, and its training settings
-    "ours, float32": {"precision": "float32"},
+    "ours, as a run chooses": {},
+    "ours, float32, sdpa": {"precision": "float32", "attention": "sdpa"},
     "ours, bfloat16": {"precision": "bfloat16"},
-    "ours, auto": {"precision": "auto"},
 }
 PRODUCTS = {"float32": "matrix multiply, float32", "bfloat16": "matrix multiply, bfloat16"}
 PRODUCT_SIZE = 2048
+FILE_TOKENS = 1_000_000
 
 
 def bench_train(shape: str, rounds: int, stop: StopToken, busy: int = 0, profile: bool = False) -> Stream:
@@ -49,9 +50,9 @@ def bench_train(shape: str, rounds: int, stop: StopToken, busy: int = 0, profile
     """
     model, vocab_size, batch_size, steps = shape_of(shape)
     with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="bench-")))
-        _write_tokens(token_path(folder, "train"), vocab_size)
-        trainers = _start_trainers(stack, (model, vocab_size, batch_size, steps), folder)
+        tokens = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="bench-"))) / "tokens.bin"
+        _write_tokens(tokens, vocab_size)
+        trainers = _start_trainers(stack, (model, vocab_size, batch_size, steps), tokens)
         subjects: dict[str, Subject] = dict(trainers)
         if busy:
             flag = stack.enter_context(busy_processes(busy))
@@ -89,15 +90,15 @@ def model_flops_per_token(model: ModelConfig, vocab_size: int) -> int:
 
 
 def _start_trainers(
-    stack: ExitStack, shape: tuple[ModelConfig, int, int, int], folder: Path
+    stack: ExitStack, shape: tuple[ModelConfig, int, int, int], tokens: Path
 ) -> dict[str, SubjectProcess]:
     """A process for each row, the peers' first."""
     trainers = {PEER_TRAIN: stack.enter_context(peer_process(_make, "TransformersSteps", *shape))}
     for precision, name in NANOGPT.items():
         is_bfloat16 = precision == "bfloat16"
-        trainers[name] = stack.enter_context(peer_process(_make, "NanoGPTSteps", *shape, folder, is_bfloat16))
+        trainers[name] = stack.enter_context(peer_process(_make, "NanoGPTSteps", *shape, tokens, is_bfloat16))
     for name, settings in OURS.items():
-        trainers[name] = stack.enter_context(our_process(_make, "OurSteps", *shape, folder, settings))
+        trainers[name] = stack.enter_context(our_process(_make, "OurSteps", *shape, tokens, settings))
     return trainers
 
 
@@ -146,7 +147,10 @@ def _facts(
     for precision, peak in peaks.items():
         yield BenchFact("train", shape, f"{PRODUCTS[precision]}, {PRODUCT_SIZE:,}", 1000 * peak, "GFLOP/s")
     for name in OURS:
-        yield Notice(f"{name}: {trainers[name].ask('description')}")
+        plan = trainers[name].ask("plan")
+        yield Notice(
+            f"{name}: {plan.precision}, attention {plan.attention}, {counted(plan.threads, 'thread')}"
+        )
     for name, process in trainers.items():
         peak = peaks[process.ask("precision")]
         reached = statistics.median(rates[name]) * flops_per_token / 1e12

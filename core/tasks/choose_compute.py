@@ -27,12 +27,9 @@ from core.training.compute import (
     ComputePlan,
     StepIn,
     choices_on,
-    cpu_threads,
-    make_train_state,
     measured_plan,
-    set_attention,
+    steps_on,
 )
-from core.training.loop import TrainState, accumulate_gradients
 from core.training.precision import PrecisionName
 from core.wording import counted
 
@@ -65,7 +62,7 @@ def choose_compute(
         raise BadSettingError(
             "training.precision", "cannot be float16 on a processor: choose auto or bfloat16"
         )
-    choices = _choices(config, device)
+    choices = choices_for(config, device)
     if before is not None:
         choices = _kept(choices, before)
     if not choices.is_open:
@@ -83,7 +80,7 @@ def choose_compute(
     return plan
 
 
-def _choices(config: RunConfig, device: torch.device) -> Choices:
+def choices_for(config: RunConfig, device: torch.device) -> Choices:
     """What there is to choose from: all that the device can, but for what the settings name."""
     training, choices = config.training, choices_on(device)
     if training.precision != "auto":
@@ -119,22 +116,7 @@ def _trial(model: Transformer, config: RunConfig, dataset: Dataset, stop: StopTo
     windows = Windows(context_length, training.window_overlap, rows)
     x, y = batch_at(dataset.tokens("train"), training.seed, 0, windows)
     batch = x[:, :TRIAL_TOKENS].to(model.device), y[:, :TRIAL_TOKENS].to(model.device)
-    states: dict[PrecisionName, TrainState] = {}
-
-    def step_in(plan: ComputePlan) -> None:
-        if plan.precision not in states:
-            states[plan.precision] = make_train_state(model, training, plan)
-        state = states[plan.precision]
-        set_attention(state.compute_model, plan.attention)
-        with cpu_threads(plan.threads):
-            try:
-                accumulate_gradients(state.compute_model, [batch], state.precision, stop)
-                if state.low_precision is not None:
-                    state.low_precision.refresh()
-            finally:
-                model.zero_grad(set_to_none=True)
-
-    return step_in
+    return steps_on(model, training, batch, stop)
 
 
 def _key(config: RunConfig, model: Transformer) -> str:

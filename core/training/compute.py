@@ -13,7 +13,7 @@ from core.config.training import TrainingConfig
 from core.control import StopRequested, StopToken
 from core.model.attention import Attention, AttentionName
 from core.model.transformer import Transformer
-from core.training.loop import TrainState
+from core.training.loop import Batch, TrainState, accumulate_gradients
 from core.training.low_precision import LowPrecisionCopy
 from core.training.optimizer import make_optimizer
 from core.training.precision import Precision, PrecisionName, gpu_format
@@ -123,6 +123,26 @@ def _median_times(plans: Sequence[ComputePlan], step_in: StepIn, stop: StopToken
     whole_rounds = len(times[plans[-1]])
     warm = slice(min(1, whole_rounds - 1), whole_rounds)  # the first of each warms up, if there is another
     return {plan: statistics.median(measured[warm]) for plan, measured in times.items()}
+
+
+def steps_on(model: Transformer, config: TrainingConfig, batch: Batch, stop: StopToken) -> StepIn:
+    """One forward and backward pass over the same batch for each plan asked for; no weight changes."""
+    states: dict[PrecisionName, TrainState] = {}
+
+    def step_in(plan: ComputePlan) -> None:
+        if plan.precision not in states:
+            states[plan.precision] = make_train_state(model, config, plan)
+        state = states[plan.precision]
+        set_attention(state.compute_model, plan.attention)
+        with cpu_threads(plan.threads):
+            try:
+                accumulate_gradients(state.compute_model, [batch], state.precision, stop)
+                if state.low_precision is not None:
+                    state.low_precision.refresh()
+            finally:
+                model.zero_grad(set_to_none=True)
+
+    return step_in
 
 
 def make_train_state(model: Transformer, config: TrainingConfig, plan: ComputePlan) -> TrainState:

@@ -14,21 +14,22 @@ from core.tasks.bench_nanogpt import NanoGPT, nanogpt_batch, nanogpt_optimizer, 
 from core.tasks.bench_process import beside, busy_processes
 from core.tasks.bench_shapes import SHAPES
 from core.tasks.bench_steps import NanoGPTSteps, OurSteps, TransformersSteps
-from core.tasks.bench_train import NANOGPT, OURS, PEER_TRAIN, bench_train, model_flops_per_token
-from core.training.compute import ComputePlan
+from core.tasks.bench_train import NANOGPT, PEER_TRAIN, bench_train, model_flops_per_token
 
 MODEL = ModelConfig.model_validate(
     preset_run("gpt2").model.model_dump()
     | {"n_layers": 2, "n_heads": 2, "d_model": 8, "d_ff": 32, "context_length": 16}
 )
 V, B = 11, 3
+FLOAT32 = {"precision": "float32", "attention": "sdpa", "threads": 1}
+BFLOAT16_MUON = FLOAT32 | {"precision": "bfloat16", "optimizer": "muon"}
 
 
 @pytest.fixture
 def tokens(tmp_path):
-    with TokenFileWriter(tmp_path / "train.bin", "uint16") as file:
+    with TokenFileWriter(tmp_path / "tokens.bin", "uint16") as file:
         file.append(np.arange(200) % V)
-    return tmp_path
+    return tmp_path / "tokens.bin"
 
 
 def test_nanogpt_has_its_published_weights_and_no_biases():
@@ -66,14 +67,14 @@ def test_nanogpt_learns_a_text_that_repeats_itself(tokens):
     model = NanoGPT(MODEL, V)
     optimizer = nanogpt_optimizer(model, 1e-2, 0.95)
     losses = [
-        nanogpt_step(model, optimizer, nanogpt_batch(tokens / "train.bin", 16, B), is_bfloat16=False).item()
+        nanogpt_step(model, optimizer, nanogpt_batch(tokens, 16, B), is_bfloat16=False).item()
         for _ in range(60)
     ]
     assert losses[-1] < losses[0] / 2
 
 
 def test_a_batch_of_nanogpt_holds_windows_and_what_follows(tokens):
-    x, y = nanogpt_batch(tokens / "train.bin", 16, B)
+    x, y = nanogpt_batch(tokens, 16, B)
     assert x.shape == y.shape == (B, 16)
     assert torch.equal((x + 1) % V, y)
 
@@ -92,8 +93,8 @@ def test_a_look_up_that_shares_no_weights_with_the_head_is_not_counted():
 @pytest.mark.parametrize(
     "make",
     [
-        lambda tokens: OurSteps(MODEL, V, B, 2, tokens, {"precision": "float32"}),
-        lambda tokens: OurSteps(MODEL, V, B, 2, tokens, {"precision": "bfloat16", "optimizer": "muon"}),
+        lambda tokens: OurSteps(MODEL, V, B, 2, tokens, FLOAT32),
+        lambda tokens: OurSteps(MODEL, V, B, 2, tokens, BFLOAT16_MUON),
         lambda tokens: NanoGPTSteps(MODEL, V, B, 2, tokens, False),
     ],
 )
@@ -110,23 +111,13 @@ def test_a_profile_names_every_part_and_their_shares_make_one_whole(tokens, make
 @pytest.mark.parametrize(
     "make",
     [
-        lambda tokens: OurSteps(MODEL, V, B, 2, tokens, {"precision": "float32"}),
-        lambda tokens: OurSteps(MODEL, V, B, 2, tokens, {"precision": "bfloat16", "optimizer": "muon"}),
+        lambda tokens: OurSteps(MODEL, V, B, 2, tokens, FLOAT32),
         lambda tokens: NanoGPTSteps(MODEL, V, B, 2, tokens, False),
         lambda _: TransformersSteps(MODEL, V, B, 2),
     ],
 )
 def test_every_subject_counts_the_tokens_that_its_steps_read(tokens, make):
     assert make(tokens)() == 2 * B * 16
-
-
-def test_the_automatic_row_computes_as_a_run_would(tokens, monkeypatch):
-    plan = ComputePlan("float32", "block_causal", 1)
-    monkeypatch.setattr("core.tasks.choose_compute.measured_plan", lambda *_: (plan, 2.0))
-    monkeypatch.setattr("core.tasks.choose_compute.torch.set_num_threads", lambda _: None)
-    steps = OurSteps(MODEL, V, B, 2, tokens, {"precision": "auto"})
-    assert steps.compute == plan
-    assert steps.description() == "float32, attention block_causal, 1 thread"
 
 
 def test_busy_processes_work_only_while_the_subject_does():
@@ -140,18 +131,17 @@ def test_busy_processes_work_only_while_the_subject_does():
 def test_all_rows_are_measured_beside_both_peers(monkeypatch):
     monkeypatch.setitem(SHAPES, "minute", (MODEL, V, B, 1))
     monkeypatch.setattr(bench_train_file, "PRODUCT_SIZE", 64)
-    monkeypatch.delitem(OURS, "ours, auto")  # what it would choose is measured for seconds
-    monkeypatch.delitem(OURS, "ours, bfloat16")
+    monkeypatch.setattr(bench_train_file, "OURS", {"ours": FLOAT32})
     events = list(bench_train("minute", 1, StopToken(), busy=1, profile=True))
     rows = [event for event in events if isinstance(event, BenchMeasured)]
-    names = [PEER_TRAIN, *NANOGPT.values(), *OURS]
+    names = [PEER_TRAIN, *NANOGPT.values(), "ours"]
     assert [row.subject for row in rows] == names
     assert all(row.lowest_ratio <= row.ratio_to_peer <= row.highest_ratio for row in rows)
     compared = {(event.subject, event.other) for event in events if isinstance(event, BenchCompared)}
-    assert compared >= {(name, "to nanoGPT, float32") for name in OURS}
+    assert compared >= {(name, "to nanoGPT, float32") for name in ("ours",)}
     assert compared >= {(f"{name}: step time", "beside 1 busy") for name in names}
     facts = {event.subject: event for event in events if isinstance(event, BenchFact)}
     for name in names:
         assert facts[f"{name}: memory"].value > 100
         assert facts[f"{name}: share of peak"].value > 0
-    assert "ours, float32: optimizer" in facts
+    assert "ours: optimizer" in facts
