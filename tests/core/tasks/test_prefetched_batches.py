@@ -1,11 +1,16 @@
 """Batches that are made ahead are the batches that would have been made."""
 
 import threading
+from functools import cached_property
 
 import pytest
 import torch
 
+from core.control import StopToken
+from core.events import StepDone
 from core.tasks.prefetched_batches import PrefetchedBatches
+from core.tasks.train_model import train_model
+from core.tasks.training_session import Session
 
 CPU = torch.device("cpu")
 
@@ -52,3 +57,21 @@ def test_what_goes_wrong_ahead_is_raised_to_whoever_asks_for_it():
 def test_on_a_gpu_they_come_from_pinned_memory():
     x, y = PrefetchedBatches(make, torch.device("cuda"), 4)(0)
     assert (x.item(), y.item(), x.device.type) == (0, 1, "cuda")
+
+
+def test_a_run_takes_the_very_steps_that_it_takes_without(filled, tiny, monkeypatch):
+    def losses(name):
+        events = train_model(filled, name, tiny(), StopToken())
+        return [event.loss for event in events if isinstance(event, StepDone)]
+
+    plain, made = losses("plain"), []
+
+    def ahead(session):
+        made.append(PrefetchedBatches(session._batch_in_memory, session.device, session.training.batch_size))
+        return made[-1]
+
+    prefetched = cached_property(ahead)
+    prefetched.__set_name__(Session, "_batches")
+    monkeypatch.setattr(Session, "_batches", prefetched)
+    assert losses("prefetched") == plain
+    assert len(made) == 1
