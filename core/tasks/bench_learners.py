@@ -126,6 +126,8 @@ class OurLearner(Learner):
         windows = config.training.batch_size * config.training.gradient_accumulation_steps
         super().__init__(self._session.plan.steps, windows * config.model.context_length, eval_interval)
         session = self._session
+        if session.compute.threads:
+            torch.set_num_threads(session.compute.threads)  # for as long as this process lives
         held_out = Windows(config.model.context_length, 0, EVAL_WINDOWS)
         self._batches = ValidationBatches(session.val_tokens, held_out, ALL, session.byte_lengths)
         self._steps = train(
@@ -147,7 +149,7 @@ class OurLearner(Learner):
             session.model, self._batches, session.train_state.precision, self.step, StopToken()
         )
         assert evaluated is not None  # nobody stops it
-        session.model.train()
+        session.train_state.compute_model.train()
         return evaluated.loss
 
 

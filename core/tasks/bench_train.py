@@ -17,11 +17,12 @@ import numpy as np
 from core.batches.token_file import TokenFileWriter
 from core.config.model import ModelConfig, count_parameters
 from core.control import StopToken
-from core.events import Event
+from core.events import Event, Notice
 from core.tasks.bench_events import BenchCompared, BenchFact
 from core.tasks.bench_process import SubjectProcess, beside, busy_processes, our_process, peer_process
 from core.tasks.bench_rounds import Rates, Stream, Subject, measured_rows, ratio_of, run_rounds
 from core.tasks.bench_shapes import UNIT, shape_of
+from core.wording import counted
 
 PEER_TRAIN = "transformers GPT-2, float32"
 NANOGPT = {"float32": "nanoGPT, float32", "bfloat16": "nanoGPT, bfloat16"}
@@ -145,6 +146,11 @@ def _facts(
     peaks = {precision: statistics.median(rates[name]) for precision, name in PRODUCTS.items()}
     for precision, peak in peaks.items():
         yield BenchFact("train", shape, f"{PRODUCTS[precision]}, {PRODUCT_SIZE:,}", 1000 * peak, "GFLOP/s")
+    for name in OURS:
+        plan = trainers[name].ask("plan")
+        yield Notice(
+            f"{name}: {plan.precision}, attention {plan.attention}, {counted(plan.threads, 'thread')}"
+        )
     for name, process in trainers.items():
         peak = peaks[process.ask("precision")]
         reached = statistics.median(rates[name]) * flops_per_token / 1e12

@@ -27,12 +27,13 @@ from core.runs.pointers import checkpoint_steps, pointed_step, state_or_none
 from core.runs.state import CheckpointState
 from core.tasks.choose_compute import choose_compute
 from core.tasks.plan_warnings import warmup_warning
+from core.tasks.prefetched_batches import PrefetchedBatches
 from core.tasks.run_plan import higher_limits, new_plan, plan_on, windows_of
 from core.tasks.validation_batches import ValidationBatches
 from core.tokenizers.files import load_tokenizer
 from core.tokenizers.tokenizer import Tokenizer, byte_lengths
 from core.training.compute import ComputePlan, make_train_state
-from core.training.loop import Batch, Plan, Progress, TrainState, accumulate_gradients
+from core.training.loop import Batch, BatchAt, Plan, Progress, TrainState, accumulate_gradients
 from core.training.optimizer import restore_optimizer
 from core.training.precision import choose_device
 from core.wording import number
@@ -90,8 +91,21 @@ class Session:
 
     def batch_at(self, seen: int) -> Batch:
         """This process's part of the forward pass that comes after so many windows, on the model's device."""
-        x, y = batch_at(self.train_tokens, self.training.seed, seen, self.windows, self.group)
+        return self._batches(seen)
+
+    @cached_property
+    def _batches(self) -> BatchAt:
+        """On a GPU the processor has nothing else to do while a step runs."""
+        if self.device.type == "cuda":
+            return PrefetchedBatches(self._batch_in_memory, self.device, self.training.batch_size)
+        return self._batch_on_device
+
+    def _batch_on_device(self, seen: int) -> Batch:
+        x, y = self._batch_in_memory(seen)
         return x.to(self.device), y.to(self.device)
+
+    def _batch_in_memory(self, seen: int) -> Batch:
+        return batch_at(self.train_tokens, self.training.seed, seen, self.windows, self.group)
 
     @cached_property
     def val_batches(self) -> ValidationBatches:

@@ -16,7 +16,7 @@ from core.model.transformer import Transformer
 from core.training.loop import Batch, TrainState, accumulate_gradients
 from core.training.low_precision import LowPrecisionCopy
 from core.training.optimizer import make_optimizer
-from core.training.precision import Precision, PrecisionName, gpu_format
+from core.training.precision import Precision, PrecisionName, allow_tensor_float32, gpu_format
 
 WORTH_HALF = 1.2  # measured speed-up below which float32's exactness is worth more
 WORTH_IT = 1.03  # below which the simpler way is taken, lest noise decides
@@ -147,6 +147,7 @@ def steps_on(model: Transformer, config: TrainingConfig, batch: Batch, stop: Sto
 
 def make_train_state(model: Transformer, config: TrainingConfig, plan: ComputePlan) -> TrainState:
     """The model with its optimizer, ready for passes as the plan has them. A GPU casts by itself (autocast)."""
+    allow_tensor_float32(model.device)
     low = None
     if plan.precision == "bfloat16" and model.device.type == "cpu":
         low = LowPrecisionCopy(model, torch.bfloat16)

@@ -37,6 +37,16 @@ class Precision:
         self.scaler.load_state_dict(self.scaler.state_dict() | {"_growth_tracker": 0})
 
 
+def allow_tensor_float32(device: torch.device) -> None:
+    """Let a GPU's tensor cores multiply float32 matrices, with ten bits of each factor's fraction and float32 sums.
+
+    For as long as the process lives; on a processor nothing changes.
+    """
+    if device.type == "cuda":
+        # the newer `fp32_precision` makes `torch.get_float32_matmul_precision` raise, which torch.compile asks
+        torch.backends.cuda.matmul.allow_tf32 = True
+
+
 def gpu_format(device: torch.device) -> PrecisionName:
     """bfloat16 where the GPU has it in hardware, else float16; float32 on devices that are neither."""
     if device.type != "cuda":

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from core.training.precision import Precision, choose_device, gpu_format
+from core.training.precision import Precision, allow_tensor_float32, choose_device, gpu_format
 
 CPU = torch.device("cpu")
 
@@ -12,6 +12,24 @@ CPU = torch.device("cpu")
 def test_a_gpu_computes_in_the_half_type_that_it_has(monkeypatch, has_bfloat16, name):
     monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda **_: has_bfloat16)
     assert gpu_format(torch.device("cuda")) == name
+
+
+@pytest.fixture
+def no_tensor_float32():
+    """Off before the test and after it."""
+    torch.backends.cuda.matmul.allow_tf32 = False
+    yield
+    torch.backends.cuda.matmul.allow_tf32 = False
+
+
+@pytest.mark.parametrize(("device", "is_allowed"), [("cuda", True), ("cpu", False), ("mps", False)])
+def test_only_a_gpus_products_may_round_their_float32_factors(device, is_allowed, no_tensor_float32):
+    allow_tensor_float32(torch.device(device))
+    assert torch.backends.cuda.matmul.allow_tf32 == is_allowed
+    assert torch.get_float32_matmul_precision() in (
+        "high",
+        "highest",
+    )  # what torch.compile asks does not raise
 
 
 def test_other_devices_stay_with_float32():

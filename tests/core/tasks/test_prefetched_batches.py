@@ -1,0 +1,77 @@
+"""Batches that are made ahead are the batches that would have been made."""
+
+import threading
+from functools import cached_property
+
+import pytest
+import torch
+
+from core.control import StopToken
+from core.events import StepDone
+from core.tasks.prefetched_batches import PrefetchedBatches
+from core.tasks.train_model import train_model
+from core.tasks.training_session import Session
+
+CPU = torch.device("cpu")
+
+
+def make(seen):
+    return torch.tensor([seen]), torch.tensor([seen + 1])
+
+
+def test_they_are_those_that_are_asked_for_in_any_order():
+    batches = PrefetchedBatches(make, CPU, 4)
+    for seen in (0, 4, 8, 8, 2, 6, 100):
+        assert [part.item() for part in batches(seen)] == [seen, seen + 1]
+
+
+def test_the_next_one_is_made_before_it_is_asked_for():
+    made, is_made = [], threading.Event()
+
+    def watched(seen):
+        made.append((seen, threading.current_thread() is threading.main_thread()))
+        if seen == 4:
+            is_made.set()
+        return make(seen)
+
+    batches = PrefetchedBatches(watched, CPU, 4)
+    batches(0)
+    assert is_made.wait(5)
+    batches(4)
+    assert made[:2] == [(0, True), (4, False)]
+
+
+def test_what_goes_wrong_ahead_is_raised_to_whoever_asks_for_it():
+    def refusing(seen):
+        if seen == 4:
+            raise FileNotFoundError("train.bin")
+        return make(seen)
+
+    batches = PrefetchedBatches(refusing, CPU, 4)
+    batches(0)
+    with pytest.raises(FileNotFoundError):
+        batches(4)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+def test_on_a_gpu_they_come_from_pinned_memory():
+    x, y = PrefetchedBatches(make, torch.device("cuda"), 4)(0)
+    assert (x.item(), y.item(), x.device.type) == (0, 1, "cuda")
+
+
+def test_a_run_takes_the_very_steps_that_it_takes_without(filled, tiny, monkeypatch):
+    def losses(name):
+        events = train_model(filled, name, tiny(), StopToken())
+        return [event.loss for event in events if isinstance(event, StepDone)]
+
+    plain, made = losses("plain"), []
+
+    def ahead(session):
+        made.append(PrefetchedBatches(session._batch_in_memory, session.device, session.training.batch_size))
+        return made[-1]
+
+    prefetched = cached_property(ahead)
+    prefetched.__set_name__(Session, "_batches")
+    monkeypatch.setattr(Session, "_batches", prefetched)
+    assert losses("prefetched") == plain
+    assert len(made) == 1
