@@ -2,11 +2,13 @@
 
 Shapes
     B  sequences in the batch    T  positions    V  vocabulary
+    N  targets that stand for text
 """
 
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -20,19 +22,37 @@ from core.training.loss import counted_tokens, token_losses
 from core.training.precision import Precision
 
 
-@torch.inference_mode()
-def evaluate(
-    model: nn.Module,
-    batches: Iterable[Batch],
-    byte_lengths: Tensor,
-    precision: Precision,
-    step: int,
-    stop: StopToken,
-) -> Evaluated | None:
-    """Measure the model, in evaluation mode, over batches.
+class EvalBatch(NamedTuple):
+    """A batch to measure on, and what of it never changes.
+
+    `x` and `y` are (B, T), `tokens` is how many targets count, `text` (N,) the places of those that stand for text, and
+    `text_bytes` how many UTF-8 bytes that text has.
+    """
+
+    x: Tensor
+    y: Tensor
+    tokens: int
+    text: Tensor
+    text_bytes: int
+
+
+def count_targets(batches: Iterable[Batch], byte_lengths: Tensor) -> Iterator[EvalBatch]:
+    """Batches with their targets counted, one after the other.
 
     Args:
         byte_lengths: The UTF-8 bytes that each token stands for, (V,), 0 for special tokens.
+    """
+    for x, y in batches:
+        lengths = (byte_lengths[y.clamp(min=0)] * (y >= 0)).flatten()  # (B * T,)
+        text = lengths.nonzero().flatten()  # (N,)
+        yield EvalBatch(x, y, counted_tokens(y), text, int(lengths.sum()))
+
+
+@torch.inference_mode()
+def evaluate(
+    model: nn.Module, batches: Iterable[EvalBatch], precision: Precision, step: int, stop: StopToken
+) -> Evaluated | None:
+    """Measure the model, in evaluation mode, over batches. What it computes is read from the device once.
 
     Returns:
         Loss in nats per token over all that count; bits per byte over those that stand for text.
@@ -40,20 +60,23 @@ def evaluate(
     """
     started = time.perf_counter()
     model.eval()
-    nats, tokens, text_nats, text_bytes = 0.0, 0, 0.0, 0
+    tokens, text_bytes = 0, 0
+    sums: list[Tensor] = []  # of each batch, (2,): the nats of all targets, and of those that stand for text
     try:
         with interruptible(model, stop):
-            for x, y in batches:
+            for batch in batches:
                 stop.raise_if_asked()
                 with precision.autocast():
-                    losses = token_losses(model, x, y)  # (B, T)
-                lengths = byte_lengths[y.clamp(min=0)] * (y >= 0)  # (B, T)
-                nats += losses.sum().item()
-                tokens += counted_tokens(y)
-                text_nats += losses[lengths > 0].sum().item()
-                text_bytes += int(lengths.sum())
+                    losses = token_losses(model, batch.x, batch.y)  # (B, T)
+                sums.append(torch.stack([losses.sum(), losses.flatten()[batch.text].sum()]))
+                tokens += batch.tokens
+                text_bytes += batch.text_bytes
     except StopRequested:
         return None
+    nats, text_nats = 0.0, 0.0
+    for batch_nats, batch_text_nats in torch.stack(sums).tolist() if sums else ():
+        nats += batch_nats  # not by `sum`, which rounds otherwise from Python 3.12 on
+        text_nats += batch_text_nats
     loss = nats / max(1, tokens)
     return Evaluated(
         step=step,

@@ -5,7 +5,9 @@ from core.config.presets import preset_run
 from core.control import StopToken
 from core.errors import BadSettingError
 from core.tasks import bench
-from core.tasks.bench import PEER_GENERATE, PEER_TRAIN, bench_generate, bench_train
+from core.tasks.bench import PEER_GENERATE, bench_generate
+from core.tasks.bench_shapes import SHAPES
+from core.tasks.bench_train import bench_train
 
 SIZES = {"n_layers": 1, "n_heads": 2, "d_model": 8, "d_ff": 12, "context_length": 40}
 
@@ -14,7 +16,7 @@ SIZES = {"n_layers": 1, "n_heads": 2, "d_model": 8, "d_ff": 12, "context_length"
 def minute_shape(monkeypatch):
     """A shape that is timed at once."""
     model = ModelConfig.model_validate(preset_run("gpt2").model.model_dump() | SIZES)
-    monkeypatch.setitem(bench.SHAPES, "minute", (model, 65, 2, 1))
+    monkeypatch.setitem(SHAPES, "minute", (model, 65, 2, 1))
     monkeypatch.setattr(bench, "NEW_TOKENS", 3)
 
 
@@ -28,14 +30,6 @@ def run(stream):
     events = list(keep_result())
     assert events == results
     return events
-
-
-@pytest.mark.slow
-def test_training_is_timed_in_each_precision_beside_the_peer():
-    rows = run(bench_train("minute", 2, StopToken()))
-    assert [row.subject for row in rows] == [PEER_TRAIN, "ours, float32", "ours, bfloat16"]
-    assert {(row.bench, row.shape, row.rounds) for row in rows} == {("train", "minute", 2)}
-    assert all(row.rate > 0 and row.unit == "tokens/s" for row in rows)
 
 
 @pytest.mark.slow

@@ -10,7 +10,9 @@ from torch import nn
 from core.config.model import ModelConfig
 from core.control import StopToken
 from core.model.transformer import Transformer
-from core.training.evaluation import evaluate
+from core.training.evaluation import count_targets
+from core.training.evaluation import evaluate as evaluate_counted
+from core.training.loss import token_losses
 from core.training.precision import Precision
 
 CPU = torch.device("cpu")
@@ -34,6 +36,10 @@ EVEN = [[0.0, 0.0, 0.0]] * 3  # each token costs ln 3
 
 def batch(x, y):
     return torch.tensor([x]), torch.tensor([y])
+
+
+def evaluate(model, batches, byte_lengths, precision, step, stop):
+    return evaluate_counted(model, count_targets(batches, byte_lengths), precision, step, stop)
 
 
 def test_the_loss_is_the_mean_over_all_batches_and_tokens_that_count():
@@ -109,3 +115,37 @@ def test_a_stop_inside_a_batch_leaves_no_evaluation():
     model.blocks[1].register_forward_hook(lambda *_: reached.append(1))
     assert evaluate(model, [batch([1, 2], [2, 1])], BYTES, FLOAT32, 0, stop) is None
     assert reached == []
+
+
+def test_batches_are_summed_one_after_the_other_in_the_order_of_old_journals():
+    """To the last bit: each batch in float32, all together in float64."""
+    config = ModelConfig(n_layers=1, n_heads=1, d_model=8, d_ff=8, context_length=64)
+    model = Transformer(config, vocab_size=3, seed=0).eval()
+    batches = [(torch.randint(3, (5, 64)), torch.randint(-1, 3, (5, 64))) for _ in range(7)]
+    batches = [(x, y.where(y >= 0, -100)) for x, y in batches]
+    nats, tokens, text_nats, text_bytes = 0.0, 0, 0.0, 0
+    for x, y in batches:
+        with torch.inference_mode():
+            losses = token_losses(model, x, y)
+        lengths = BYTES[y.clamp(min=0)] * (y >= 0)
+        nats += losses.sum().item()
+        tokens += int((y >= 0).sum())
+        text_nats += losses[lengths > 0].sum().item()
+        text_bytes += int(lengths.sum())
+    evaluated = evaluate(model, batches, BYTES, FLOAT32, 0, StopToken())
+    assert evaluated.loss == nats / tokens
+    assert evaluated.bits_per_byte == text_nats / text_bytes / math.log(2)
+
+
+def test_what_was_computed_is_read_once_per_evaluation(monkeypatch):
+    counted = list(count_targets([batch([1, 2], [2, 1])] * 3, BYTES))
+    reads = []
+    for name in ("item", "tolist", "__int__", "__float__", "__bool__"):
+        original = getattr(torch.Tensor, name)
+        monkeypatch.setattr(
+            torch.Tensor,
+            name,
+            lambda tensor, name=name, original=original: reads.append(name) or original(tensor),
+        )
+    evaluate_counted(Bigram(EVEN), counted, FLOAT32, 0, StopToken())
+    assert reads == ["tolist"]
