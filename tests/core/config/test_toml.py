@@ -167,7 +167,7 @@ def test_a_setting_like_no_other_points_to_the_list():
         ),
         (
             {"training.min_learning_rate": 0.5},
-            "The setting training.min_learning_rate does not fit: 0.5 must not exceed learning_rate, 0.001.",
+            "The setting training.min_learning_rate does not fit: 0.5 must not exceed learning_rate, 0.004.",
         ),
         (
             {"training.window_overlap": 64},
