@@ -113,7 +113,11 @@ def _evaluated(session: Session, stop: StopToken) -> Evaluated | None:
         TrainingDivergedError: The loss is not finite.
     """
     evaluated = evaluate(
-        session.train_state.compute_model, session.val_batches, session.train_state.precision, session.progress.step, stop
+        session.train_state.compute_model,
+        session.val_batches,
+        session.train_state.precision,
+        session.progress.step,
+        stop,
     )
     if evaluated is not None and not math.isfinite(
         evaluated.loss
