@@ -1,4 +1,4 @@
-"""Training and decoding against `transformers`, which works in a process of its own, as its users run it.
+"""Training against `transformers`, which works in a process of its own, as its users run it.
 
 That process is given no settings for its allocator.
 """
@@ -12,18 +12,13 @@ from typing import Any
 
 from core.config.model import ModelConfig
 from core.config.presets import PRESETS
-from core.config.sampling import SamplingConfig
 from core.config.training import TrainingConfig
 from core.control import StopToken
 from core.errors import BadSettingError
 from core.tasks.bench_errors import MissingPeerError
-from core.tasks.bench_events import BenchMeasured
 from core.tasks.bench_rounds import Stream, Subject, interleave
 
 PEER_TRAIN = "transformers GPT-2, float32"
-PEER_GENERATE = "transformers GPT-2, cached generate"
-PROMPT_TOKENS, NEW_TOKENS = 32, 200
-SEED = 1
 
 GPT2 = PRESETS["gpt2"].run.model
 S = {"n_layers": 4, "n_heads": 4, "d_model": 128, "d_ff": 512, "context_length": 64}
@@ -45,34 +40,12 @@ def bench_train(shape: str, rounds: int, stop: StopToken) -> Stream:
         BadSettingError: There is no such shape.
         MissingPeerError: transformers is not installed.
     """
-    model, vocab_size, batch_size, steps = _shape(shape)
+    model, vocab_size, batch_size, steps = named_shape(shape)
     with peer_process(_peer_steps, model, vocab_size, batch_size, steps) as peer:
         subjects = {PEER_TRAIN: peer}
         for precision in ("float32", "bfloat16"):
             subjects[f"ours, {precision}"] = _our_steps(model, vocab_size, batch_size, steps, precision)
         return (yield from interleave("train", shape, UNIT, subjects, rounds, stop))
-
-
-def bench_generate(shape: str, rounds: int, stop: StopToken) -> Stream:
-    """Time cached decoding of 200 tokens after a prompt of 32, ours and `transformers`', on the same weights.
-
-    Raises:
-        BadSettingError, MissingPeerError: As for `bench_train`.
-    """
-    from core.model.transformer import Transformer
-
-    model, vocab_size, _, _ = _shape(shape)
-    room = max(model.context_length, PROMPT_TOKENS + NEW_TOKENS)  # the peer cannot move a full context on
-    model = model.model_copy(update={"context_length": room})
-    greedy = SamplingConfig(temperature=0, max_new_tokens=NEW_TOKENS)
-    sampled = SamplingConfig(max_new_tokens=NEW_TOKENS, seed=1)
-    ours = Transformer(model, vocab_size, SEED).eval()
-    results: list[BenchMeasured] = []
-    for name, config in (("greedy", greedy), ("sampled", sampled)):
-        with peer_process(_peer_decoding, model, vocab_size, config) as peer:
-            subjects = {f"{PEER_GENERATE}, {name}": peer, f"ours, {name}": _our_decoding(ours, config)}
-            results += yield from interleave("generate", shape, UNIT, subjects, rounds, stop)
-    return results
 
 
 @contextmanager
@@ -110,7 +83,12 @@ def _serve(pipe: Connection, make: Callable[..., Subject], arguments: tuple[Any,
         pipe.send(work())
 
 
-def _shape(shape: str) -> tuple[ModelConfig, int, int, int]:
+def named_shape(shape: str) -> tuple[ModelConfig, int, int, int]:
+    """The model, the vocabulary, the batch size and the steps in one round of a shape.
+
+    Raises:
+        BadSettingError: There is no such shape.
+    """
     if shape not in SHAPES:
         raise BadSettingError("--shape", f"cannot be {shape!r}: it is one of {', '.join(SHAPES)}")
     return SHAPES[shape]
@@ -162,46 +140,6 @@ def _peer_steps(model: ModelConfig, vocab_size: int, batch_size: int, steps: int
             optimizer.zero_grad()
             loss.item()
         return steps * x.numel()
-
-    return work
-
-
-def _our_decoding(model: Any, config: SamplingConfig) -> Subject:
-    from core.generation.decoding import decode
-
-    def work() -> int:
-        return sum(1 for _ in decode(model, list(range(PROMPT_TOKENS)), config, StopToken()))
-
-    return work
-
-
-def _peer_decoding(model: ModelConfig, vocab_size: int, config: SamplingConfig) -> Subject:
-    """The same weights as ours, for they come from the same seed."""
-    import torch
-
-    from core.model.transformer import Transformer
-    from core.tasks.bench_peer import copy_weights, make_peer
-
-    peer = make_peer(model, vocab_size)
-    copy_weights(Transformer(model, vocab_size, SEED), peer)
-    prompt = torch.arange(PROMPT_TOKENS)[None]  # (1, T)
-    chance = (
-        {"do_sample": True, "temperature": config.temperature, "top_k": config.top_k, "top_p": config.top_p}
-        if config.temperature
-        else {"do_sample": False}
-    )
-
-    def work() -> int:
-        with torch.inference_mode():
-            peer.generate(
-                prompt,
-                attention_mask=torch.ones_like(prompt),
-                min_new_tokens=config.max_new_tokens,
-                max_new_tokens=config.max_new_tokens,
-                pad_token_id=0,
-                **chance,
-            )
-        return config.max_new_tokens
 
     return work
 

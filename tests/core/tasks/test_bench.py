@@ -5,7 +5,9 @@ from core.config.presets import preset_run
 from core.control import StopToken
 from core.errors import BadSettingError
 from core.tasks import bench
-from core.tasks.bench import PEER_GENERATE, PEER_TRAIN, bench_generate, bench_train
+from core.tasks import bench_generate as generating
+from core.tasks.bench import PEER_TRAIN, bench_train
+from core.tasks.bench_generate import PEER_GENERATE, bench_generate
 
 SIZES = {"n_layers": 1, "n_heads": 2, "d_model": 8, "d_ff": 12, "context_length": 40}
 
@@ -15,7 +17,7 @@ def minute_shape(monkeypatch):
     """A shape that is timed at once."""
     model = ModelConfig.model_validate(preset_run("gpt2").model.model_dump() | SIZES)
     monkeypatch.setitem(bench.SHAPES, "minute", (model, 65, 2, 1))
-    monkeypatch.setattr(bench, "NEW_TOKENS", 3)
+    monkeypatch.setattr(generating, "NEW_TOKENS", 3)
 
 
 def run(stream):
