@@ -23,10 +23,8 @@ def draw(logits: Tensor, config: SamplingConfig, generator: torch.Generator) -> 
     """
     if config.temperature < COLDEST:
         return int(logits.argmax())
-    above = (
-        logits.float() - logits.max().float()
-    )  # (V,), at most 0: divided by anything, it overflows to -inf alone
-    ranked, order = rank(above / config.temperature, config.top_k)  # 2 x (K,)
+    ranked, order = rank(logits.float(), config.top_k)  # 2 x (K,)
+    ranked = (ranked - ranked[0]) / config.temperature  # (K,), at most 0: it overflows to -inf alone
     ranked = keep_nucleus(ranked, config.top_p)  # (K,)
     ranked = keep_min_p(ranked, config.min_p)  # (K,)
     probs = ranked.softmax(dim=-1).cpu()  # (K,)
