@@ -121,6 +121,11 @@ def has_onednn() -> bool:
     return torch.backends.mkldnn.is_available() and hasattr(torch.ops.mkldnn, "_linear_pointwise")
 
 
+def has_bfloat16() -> bool:
+    """Whether this processor multiplies in bfloat16 itself; elsewhere it is converted, which takes longer."""
+    return torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
+
+
 def int8_engine() -> str:
     """What computes in 8 bits here; empty where nothing does."""
     supported = torch.backends.quantized.supported_engines

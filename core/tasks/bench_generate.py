@@ -1,53 +1,149 @@
 """Decoding against `transformers`' cached generate, which works in a process of its own on the same weights."""
 
+import time
+from collections.abc import Generator, Sequence
+from itertools import takewhile
+from operator import eq
 from typing import Any
 
 from core.config.model import ModelConfig
-from core.config.sampling import SamplingConfig
+from core.config.sampling import SamplingConfig, WeightsFormat
 from core.control import StopToken
+from core.events import Event, Notice
 from core.tasks.bench import UNIT, named_shape, peer_process
-from core.tasks.bench_events import BenchMeasured
+from core.tasks.bench_events import BenchFact, BenchMeasured
 from core.tasks.bench_rounds import Stream, Subject, interleave
 
 PEER_GENERATE = "transformers GPT-2, cached generate"
 PROMPT_TOKENS, NEW_TOKENS = 32, 200
 SEED = 1
+BYTES_PER_WEIGHT: dict[WeightsFormat, int] = {"float32": 4, "auto": 4, "bfloat16": 2, "int8": 1}
+SUMMED_BYTES = 2**28  # far more than any cache holds
+TRIALS = 5
 
 
 def bench_generate(shape: str, rounds: int, stop: StopToken) -> Stream:
     """Time cached decoding of 200 tokens after a prompt of 32, ours and `transformers`', on the same weights.
 
+    Ours in every number format that this machine computes with; "auto" is what a reply begins with. After the
+    rounds come the greedy tokens that each has in common with the peer, and the share that each reaches of the
+    speed at which its weights could be read from memory.
+
     Raises:
         BadSettingError: There is no such shape.
         MissingPeerError: transformers is not installed.
     """
-    from core.model.transformer import Transformer
-
     model, vocab_size, _, _ = named_shape(shape)
     room = max(model.context_length, PROMPT_TOKENS + NEW_TOKENS)  # the peer cannot move a full context on
     model = model.model_copy(update={"context_length": room})
     greedy = SamplingConfig(temperature=0, max_new_tokens=NEW_TOKENS)
     sampled = SamplingConfig(max_new_tokens=NEW_TOKENS, seed=1)
-    ours = Transformer(model, vocab_size, SEED).eval()
+    ours = {} if stop.asked else _our_models(model, vocab_size)
     results: list[BenchMeasured] = []
     for name, config in (("greedy", greedy), ("sampled", sampled)):
         with peer_process(_peer_decoding, model, vocab_size, config) as peer:
-            subjects = {f"{PEER_GENERATE}, {name}": peer, f"ours, {name}": _our_decoding(ours, config)}
+            subjects = {f"{PEER_GENERATE}, {name}": peer}
+            for weights, transformer in ours.items():
+                subjects[f"ours, {weights}, {name}"] = _our_decoding(transformer, config)
             results += yield from interleave("generate", shape, UNIT, subjects, rounds, stop)
+    if "bfloat16" not in ours:
+        yield Notice("bfloat16 was left out: this processor has no instructions for it.")
+    if not stop.asked:
+        yield from _equal_tokens(shape, model, vocab_size, ours, greedy)
+        yield from _shares(shape, ours, results)
     return results
 
 
+def _our_models(model: ModelConfig, vocab_size: int) -> dict[WeightsFormat, Any]:
+    """The same weights in each number format that this machine computes with."""
+    from core.generation.packed import has_bfloat16, pack_linears
+    from core.model.transformer import Transformer
+
+    formats: list[WeightsFormat] = ["float32", "auto", "int8"]
+    formats += ["bfloat16"] if has_bfloat16() else []
+    models: dict[WeightsFormat, Any] = {}
+    for weights in formats:
+        transformer = Transformer(model, vocab_size, SEED).eval()
+        if pack_linears(transformer, weights) == weights or weights == "auto":
+            models[weights] = transformer
+    return models
+
+
 def _our_decoding(model: Any, config: SamplingConfig) -> Subject:
+    return lambda: len(_our_tokens(model, config))
+
+
+def _our_tokens(model: Any, config: SamplingConfig) -> list[int]:
     from core.generation.decoding import decode
+    from core.generation.row import Decoded
 
-    def work() -> int:
-        return sum(1 for _ in decode(model, list(range(PROMPT_TOKENS)), config, StopToken()))
+    steps = decode(model, list(range(PROMPT_TOKENS)), config, StopToken())
+    return [step.token_id for step in steps if isinstance(step, Decoded)]
 
-    return work
+
+def _equal_tokens(
+    shape: str, model: ModelConfig, vocab_size: int, ours: dict[WeightsFormat, Any], greedy: SamplingConfig
+) -> Generator[Event, None, None]:
+    """How many greedy tokens each has in common with the peer, up to the first that differs."""
+    with peer_process(_peer_tokens, model, vocab_size, greedy) as peer:
+        expected: Any = peer()
+    for weights, transformer in ours.items():
+        same = _common(_our_tokens(transformer, greedy), expected)
+        yield BenchFact("generate", shape, f"ours, {weights}: tokens as the peer's", same, f"of {NEW_TOKENS}")
+
+
+def _common(first: Sequence[int], second: Sequence[int]) -> int:
+    return sum(1 for _ in takewhile(bool, map(eq, first, second)))
+
+
+def _shares(
+    shape: str, ours: dict[WeightsFormat, Any], results: Sequence[BenchMeasured]
+) -> Generator[Event, None, None]:
+    """The speed of greedy decoding, of that at which memory gives all weights once per token."""
+    rates = {row.subject: row.rate for row in results}
+    bandwidth = read_bandwidth()
+    yield BenchFact("generate", shape, "memory, read", bandwidth / 1e9, "GB/s")
+    for weights, transformer in ours.items():
+        limit = bandwidth / (
+            BYTES_PER_WEIGHT[weights] * _weights_read(transformer.config, transformer.vocab_size)
+        )
+        share = 100 * rates[f"ours, {weights}, greedy"] / limit
+        yield BenchFact("generate", shape, f"ours, {weights}: of the memory's limit", share, "%")
+
+
+def _weights_read(model: ModelConfig, vocab_size: int) -> int:
+    """How many weights a token takes: those of all matrices, and not the rest of an embedding."""
+    from torch import nn
+
+    from core.model.initialisation import SkipInit
+    from core.model.transformer import Transformer
+
+    with SkipInit():
+        plain = Transformer(model, vocab_size, seed=None)
+    return sum(layer.weight.numel() for layer in plain.modules() if isinstance(layer, nn.Linear))
+
+
+def read_bandwidth() -> float:
+    """Bytes per second of a matrix-vector product that no cache holds, the best of a few."""
+    import torch
+
+    matrix = torch.ones(2**12, SUMMED_BYTES // 4 // 2**12)
+    vector = torch.ones(matrix.shape[1])
+    seconds = []
+    for _ in range(TRIALS):
+        started = time.perf_counter()
+        torch.mv(matrix, vector)
+        seconds.append(time.perf_counter() - started)
+    return SUMMED_BYTES / min(seconds)
 
 
 def _peer_decoding(model: ModelConfig, vocab_size: int, config: SamplingConfig) -> Subject:
-    """The same weights as ours, for they come from the same seed."""
+    tokens = _peer_tokens(model, vocab_size, config)
+    return lambda: len(tokens())
+
+
+def _peer_tokens(model: ModelConfig, vocab_size: int, config: SamplingConfig) -> Any:
+    """What gives the peer's tokens. Its weights are ours, for they come from the same seed."""
     import torch
 
     from core.model.transformer import Transformer
@@ -62,9 +158,9 @@ def _peer_decoding(model: ModelConfig, vocab_size: int, config: SamplingConfig) 
         else {"do_sample": False}
     )
 
-    def work() -> int:
+    def work() -> list[int]:
         with torch.inference_mode():
-            peer.generate(
+            written = peer.generate(
                 prompt,
                 attention_mask=torch.ones_like(prompt),
                 min_new_tokens=config.max_new_tokens,
@@ -72,6 +168,7 @@ def _peer_decoding(model: ModelConfig, vocab_size: int, config: SamplingConfig) 
                 pad_token_id=0,
                 **chance,
             )
-        return config.max_new_tokens
+        tokens: list[int] = written[0, PROMPT_TOKENS:].tolist()
+        return tokens
 
     return work

@@ -5,9 +5,7 @@ from core.config.presets import preset_run
 from core.control import StopToken
 from core.errors import BadSettingError
 from core.tasks import bench
-from core.tasks import bench_generate as generating
 from core.tasks.bench import PEER_TRAIN, bench_train
-from core.tasks.bench_generate import PEER_GENERATE, bench_generate
 
 SIZES = {"n_layers": 1, "n_heads": 2, "d_model": 8, "d_ff": 12, "context_length": 40}
 
@@ -17,7 +15,6 @@ def minute_shape(monkeypatch):
     """A shape that is timed at once."""
     model = ModelConfig.model_validate(preset_run("gpt2").model.model_dump() | SIZES)
     monkeypatch.setitem(bench.SHAPES, "minute", (model, 65, 2, 1))
-    monkeypatch.setattr(generating, "NEW_TOKENS", 3)
 
 
 def run(stream):
@@ -40,22 +37,12 @@ def test_training_is_timed_in_each_precision_beside_the_peer():
     assert all(row.rate > 0 and row.unit == "tokens/s" for row in rows)
 
 
-@pytest.mark.slow
-def test_decoding_is_timed_greedy_and_sampled_beside_the_peer():
-    rows = run(bench_generate("minute", 1, StopToken()))
-    ways = ("greedy", "sampled")
-    assert [row.subject for row in rows] == [
-        f"{who}, {way}" for way in ways for who in (PEER_GENERATE, "ours")
-    ]
-
-
 def test_a_bench_that_is_stopped_reports_nothing():
     stop = StopToken()
     stop.set()
-    assert run(bench_train("minute", 1, stop)) == run(bench_generate("minute", 1, stop)) == []
+    assert run(bench_train("minute", 1, stop)) == []
 
 
-@pytest.mark.parametrize("task", [bench_train, bench_generate])
-def test_an_unknown_shape_is_reported_with_those_there_are(task):
+def test_an_unknown_shape_is_reported_with_those_there_are():
     with pytest.raises(BadSettingError, match="--shape cannot be 'XL': it is one of S, M, L"):
-        run(task("XL", 1, StopToken()))
+        run(bench_train("XL", 1, StopToken()))
