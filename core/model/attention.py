@@ -48,7 +48,8 @@ class Attention(nn.Module):
         Returns:
             (B, T, C).
         """
-        q, k, v = (self._by_head(t) for t in self.qkv_proj(x).chunk(3, dim=-1))  # 3 x (B, H, T, D)
+        qkv = self.qkv_proj(x).unflatten(-1, (3, self.n_heads, -1))  # (B, T, 3, H, D)
+        q, k, v = (t.transpose(1, 2) for t in qkv.unbind(2))  # 3 x (B, H, T, D)
         q, k = self.q_norm(q), self.k_norm(k)  # 2 x (B, H, T, D)
         if rotary is not None:
             q, k = rotate(q, rotary), rotate(k, rotary)  # 2 x (B, H, T, D)
@@ -64,9 +65,6 @@ class Attention(nn.Module):
             return F.scaled_dot_product_attention(q, k, v, is_causal=True, dropout_p=dropout)  # (B, H, T, D)
         mask = None if T == 1 else causal_mask(T, S, q.device)  # (T, S); the newest position sees all
         return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=dropout)  # (B, H, T, D)
-
-    def _by_head(self, t: Tensor) -> Tensor:
-        return t.unflatten(-1, (self.n_heads, -1)).transpose(1, 2)  # (B, T, C) -> (B, H, T, D)
 
 
 def causal_mask(T: int, S: int, device: torch.device) -> Tensor:
