@@ -1,4 +1,4 @@
-"""Linear layers in the form that a processor multiplies by fastest, for decoding: no gradient passes through them.
+"""A model in the form that decoding is fastest with: packed linear layers, no gradients, nothing that only trains.
 
 Shapes
     T  positions being computed    I  inputs    O  outputs
@@ -7,11 +7,14 @@ Shapes
 import time
 import warnings
 from collections.abc import Callable
+from typing import TypeVar
 
 import torch
 from torch import Tensor, nn
 
 from core.config.sampling import WeightsFormat
+
+Layer = TypeVar("Layer", bound=nn.Module)
 
 CLEARLY_FASTER = 1.25  # packed float32 is taken from here on: a measurement on a busy machine errs by less
 TRIALS = 5
@@ -22,11 +25,11 @@ SMALLEST_SCALE = 1e-12  # of a row that is all zeros
 def pack_linears(model: nn.Module, weights: WeightsFormat) -> str:
     """Replace every `nn.Linear` of a model on the processor by a packed one, and let its plain weights go.
 
-    A weight that the embedding shares stays there as it is.
+    A weight that the embedding shares stays there as it is. Dropout, which does nothing here, is taken out.
 
     Args:
         model: In evaluation mode; changed in place.
-        weights: "float32" leaves the model as it is. "auto" packs its float32 weights where products with them are
+        weights: "float32" leaves the layers as they are. "auto" packs its float32 weights where products with them are
             clearly faster than without here: the same numbers up to rounding. "bfloat16" turns all of the model
             into that type. "int8" stores each matrix in 8 bits with a scale per output, and computes with inputs
             that are rounded to 8 bits too.
@@ -34,17 +37,18 @@ def pack_linears(model: nn.Module, weights: WeightsFormat) -> str:
     Returns:
         The number format that the model has now: "float32" where this machine cannot compute in the other one.
     """
+    _replace(model, nn.Dropout, lambda _: nn.Identity())
     on_cpu = all(parameter.device.type == "cpu" for parameter in model.parameters())
     if weights == "bfloat16":
         model.to(torch.bfloat16)
         if on_cpu and has_onednn():
-            _replace(model, OneDnnLinear)
+            _replace(model, nn.Linear, OneDnnLinear)
         return "bfloat16"
     if weights == "int8" and on_cpu and int8_engine():
-        _replace(model, Int8Linear)
+        _replace(model, nn.Linear, Int8Linear)
         return "int8"
     if weights == "auto" and on_cpu and has_onednn():
-        _replace(model, _Fastest())
+        _replace(model, nn.Linear, _Fastest())
     return "float32"
 
 
@@ -132,9 +136,9 @@ def int8_engine() -> str:
     return next((engine for engine in INT8_ENGINES if engine in supported), "")
 
 
-def _replace(module: nn.Module, pack: Callable[[nn.Linear], nn.Module]) -> None:
+def _replace(module: nn.Module, kind: type[Layer], by: Callable[[Layer], nn.Module]) -> None:
     for name, child in module.named_children():
-        if isinstance(child, nn.Linear):
-            setattr(module, name, pack(child))
+        if isinstance(child, kind):
+            setattr(module, name, by(child))
         else:
-            _replace(child, pack)
+            _replace(child, kind, by)

@@ -70,7 +70,7 @@ class Row:
         self.ids.append(token)
         self._left -= 1
         self.done = self._left == 0
-        probability = (logits[token] - logits.logsumexp(dim=-1)).exp().item()
+        probability = logits.softmax(dim=-1)[token].item()
         return Decoded(token, probability, min(len(self.ids), context_length))
 
     def _penalised(self, logits: Tensor) -> Tensor:

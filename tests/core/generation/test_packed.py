@@ -117,3 +117,10 @@ def test_the_plain_weights_are_let_go(small_model, always_pack):
     matrices = [name for name, p in model.named_parameters() if p.dim() == 2]
     assert matrices == ["token_embedding.weight", "position_embedding.weight"]
     assert sum(parameter.numel() for parameter in model.parameters()) < before / 2
+
+
+@pytest.mark.parametrize("weights", ["auto", "float32", "bfloat16", "int8"])
+def test_dropout_is_taken_out(small_model, weights):
+    model = small_model(dropout=0.5)
+    pack_linears(model, weights)
+    assert linears(model, nn.Dropout) == []
