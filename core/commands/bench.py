@@ -16,11 +16,21 @@ Shape = Annotated[str, typer.Option(help="The model size: S, M or L.")]
 
 
 @app.command(name="train")
-def train(context: typer.Context, shape: Shape = "L", rounds: Rounds = 5) -> int:
-    """Training speed, against a plain float32 loop with transformers."""
-    from core.tasks.bench import bench_train
+def train(
+    context: typer.Context,
+    shape: Shape = "L",
+    rounds: Rounds = 5,
+    busy: Annotated[
+        int, typer.Option(min=0, help="Also time each step beside so many processes that keep a core busy.")
+    ] = 0,
+    profile: Annotated[
+        bool, typer.Option("--profile", help="Also show which part of a step takes how much of its time.")
+    ] = False,
+) -> int:
+    """Training speed, against a plain float32 loop with transformers and against nanoGPT's recipe."""
+    from core.tasks.bench_train import bench_train
 
-    return perform(context, lambda stop: bench_train(shape, rounds, stop))[1]
+    return perform(context, lambda stop: bench_train(shape, rounds, stop, busy, profile))[1]
 
 
 @app.command(name="generate")
@@ -29,6 +39,32 @@ def generate(context: typer.Context, shape: Shape = "M", rounds: Rounds = 5) -> 
     from core.tasks.bench_generate import bench_generate
 
     return perform(context, lambda stop: bench_generate(shape, rounds, stop))[1]
+
+
+@app.command(name="learn")
+def learn(
+    context: typer.Context,
+    text: Annotated[
+        Path | None,
+        typer.Option(
+            help="A file of UTF-8 text; without it, the sample corpus.", parser=named_path, metavar="FILE"
+        ),
+    ] = None,
+    out: Annotated[
+        Path,
+        typer.Option(help="The folder that the picture is written into.", parser=named_path, metavar="DIR"),
+    ] = Path(),
+    preset: Annotated[str, typer.Option(help="Our settings; the tokenizer is one of characters.")] = "tiny",
+    seed: Annotated[int, typer.Option(min=0, help="Of both, ours and the peer's.")] = 1,
+    minutes: Annotated[float, typer.Option(min=0, help="The longest that all of it may take.")] = 60,
+) -> int:
+    """Loss against time on one text: ours and nanoGPT's published recipe for a CPU, in turns."""
+    from core.config.presets import preset_run
+    from core.config.toml import with_settings
+    from core.tasks.bench_learn import bench_learn
+
+    config = with_settings(preset_run(preset), {"training.seed": seed})
+    return perform(context, lambda stop: bench_learn(text, out, config, minutes, stop))[1]
 
 
 @app.command(name="import")

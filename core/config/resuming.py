@@ -33,6 +33,8 @@ MAY_CHANGE = {
     "sample_prompt": FROM_HERE,
     "sample_tokens": FROM_HERE,
     "precision": EXACT,
+    "attention": EXACT,
+    "threads": EXACT,
     "device": EXACT,
     "compile": EXACT,
 }

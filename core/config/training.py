@@ -143,6 +143,19 @@ class TrainingConfig(Config):
         "Precision",
         "auto: times a few steps and takes the fastest that is safe; float16 needs a GPU.",
     )
+    attention: Literal["auto", "sdpa", "block_causal"] = setting(
+        "auto",
+        "Attention",
+        "sdpa: PyTorch's fused attention; block_causal: written out in blocks of rows, faster on some processors; "
+        "auto: times a few steps of each.",
+    )
+    threads: int = setting(
+        0,
+        "Threads",
+        "CPU threads for training; 0: times a few steps with all cores and with fewer.",
+        ge=0,
+        le=4096,
+    )
     device: Literal["auto", "cpu", "cuda", "mps"] = setting(
         "auto", "Device", "auto: a GPU if there is one, else the CPU."
     )

@@ -6,14 +6,19 @@ Shapes
     S  positions attended to, S >= T   D  head width, C / H
 """
 
+from typing import Literal
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from core.config.model import ModelConfig
+from core.model.block_causal import block_causal_attention
 from core.model.kv_cache import LayerCache
 from core.model.norm import RMSNorm
 from core.model.positions import rotate
+
+AttentionName = Literal["sdpa", "block_causal"]
 
 
 class Attention(nn.Module):
@@ -24,6 +29,8 @@ class Attention(nn.Module):
         "Query-Key Normalization for Transformers", 2020; RMS norm with a learned scale for each dimension of a head,
         the same for all heads: Qwen Team, "Qwen3 Technical Report", 2025, section 2.
     """
+
+    implementation: AttentionName = "sdpa"  # for whole sequences without dropout; all compute the same
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
@@ -61,6 +68,8 @@ class Attention(nn.Module):
     def _attend(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         T, S = q.shape[2], k.shape[2]
         dropout = self.dropout if self.training else 0.0
+        if T == S and self.implementation == "block_causal" and not dropout:
+            return block_causal_attention(q, k, v)  # (B, H, T, D)
         if T == S:
             return F.scaled_dot_product_attention(q, k, v, is_causal=True, dropout_p=dropout)  # (B, H, T, D)
         mask = None if T == 1 else causal_mask(T, S, q.device)  # (T, S); the newest position sees all

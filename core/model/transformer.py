@@ -31,6 +31,9 @@ class Transformer(nn.Module):
         super().__init__()
         self.config = config
         self.vocab_size = vocab_size
+        self.hidden_dtype: torch.dtype | None = (
+            None  # of the residual stream, where it is not the embeddings'
+        )
         self.token_embedding = nn.Embedding(vocab_size, config.d_model)
         learned = config.positions == "learned"
         self.position_embedding = nn.Embedding(config.context_length, config.d_model) if learned else None
@@ -70,6 +73,7 @@ class Transformer(nn.Module):
         if here.stop > self.config.context_length:  # cut from a table, they would be fewer and broadcast
             raise ValueError(f"the context has {self.config.context_length} positions, not {here.stop}")
         x = self.dropout(self._embed(ids, here))  # (B, T, C)
+        x = x if self.hidden_dtype is None else x.to(self.hidden_dtype)  # (B, T, C)
         rotary = self._rotary(here)  # (2, T, D) or None
         layer_caches = cache.layers if cache else [None] * len(self.blocks)
         for block, layer_cache in zip(self.blocks, layer_caches, strict=True):

@@ -3,22 +3,19 @@
 A kill at any moment leaves the checkpoints that were there, and perhaps a draft that the next one clears away.
 """
 
-import errno
 import shutil
 from contextlib import suppress
 from pathlib import Path
 
-from safetensors import SafetensorError
-from safetensors.torch import save_file
 from torch import Tensor
 
-from core.checksums import hash_file
 from core.files import move_folder_into_place, raising_disk_errors, sync, write_whole
 from core.runs.folder import RunFolder
 from core.runs.pointers import checkpoint_steps, point, pointed_step
 from core.runs.repair import clear_drafts, drop_set_aside
 from core.runs.state import OPTIMIZER, WEIGHTS, CheckpointState
-from core.system_errors import DiskFullError, WorkspaceError, WorkspaceGoneError
+from core.runs.tensor_file import write_tensors
+from core.system_errors import WorkspaceGoneError
 
 
 def save_checkpoint(
@@ -51,9 +48,10 @@ def save_checkpoint(
         try:
             clear_drafts(run)
             draft.mkdir()
-            _write_tensors(draft / WEIGHTS, weights)
-            _write_tensors(draft / OPTIMIZER, optimizer)
-            _write_state(draft, state)
+            sums = {WEIGHTS: write_tensors(draft / WEIGHTS, weights)}
+            sums[OPTIMIZER] = write_tensors(draft / OPTIMIZER, optimizer)
+            whole = state.model_copy(update={"sha256": state.sha256 | sums})
+            write_whole(draft / "state.json", whole.to_json())
             sync(draft)
             move_folder_into_place(draft, place)
         finally:
@@ -64,22 +62,6 @@ def save_checkpoint(
     _drop_oldest(run, keep)
     drop_set_aside(run, state.step)
     return place
-
-
-def _write_tensors(path: Path, tensors: dict[str, Tensor]) -> None:
-    try:
-        save_file({name: t.detach().contiguous() for name, t in tensors.items()}, path, {"format": "pt"})
-    except SafetensorError as cause:  # the library gives the system's error number in its text only
-        if any(f"os error {number}" in str(cause) for number in (errno.ENOSPC, errno.EDQUOT)):
-            raise DiskFullError(path) from cause
-        raise WorkspaceError(path, str(cause)) from cause
-    sync(path)
-
-
-def _write_state(draft: Path, state: CheckpointState) -> None:
-    sums = {name: hash_file(draft / name) for name in (WEIGHTS, OPTIMIZER)}
-    whole = state.model_copy(update={"sha256": state.sha256 | sums})
-    write_whole(draft / "state.json", whole.to_json())
 
 
 def _drop_oldest(run: RunFolder, keep: int) -> None:

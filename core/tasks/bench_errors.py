@@ -21,3 +21,10 @@ class MissingPeerError(UserFacingError):
         super().__init__(package)
         self.message = f"The benchmark compares with {package}, which is not installed."
         self.remedy = "Install the development tools: pip install -e '.[dev]'."
+
+
+class SubjectEndedError(UserFacingError):
+    """A process whose speed was measured is gone."""
+
+    message = "A process whose speed was measured ended before its time, perhaps because memory ran out."
+    remedy = "Choose a smaller shape, or close other programs."

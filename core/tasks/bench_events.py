@@ -9,7 +9,7 @@ from core.events import Event
 class BenchMeasured(Event):
     """One row of a benchmark: a median over interleaved rounds, and its ratio to the peer in the same rounds.
 
-    `rate` counts `unit`, such as "tokens/s".
+    `rate` counts `unit`, such as "tokens/s". `ratio_to_peer` is the median of the rounds' ratios.
     """
 
     bench: str
@@ -18,6 +18,22 @@ class BenchMeasured(Event):
     rate: float
     unit: str
     ratio_to_peer: float
+    rounds: int
+    lowest_ratio: float
+    highest_ratio: float
+
+
+@dataclass(frozen=True, slots=True)
+class BenchCompared(Event):
+    """One subject beside another in the same rounds: the median of how many times its figure, and the spread."""
+
+    bench: str
+    shape: str
+    subject: str
+    other: str
+    ratio: float
+    lowest_ratio: float
+    highest_ratio: float
     rounds: int
 
 
@@ -30,6 +46,36 @@ class BenchFact(Event):
     subject: str
     value: float
     unit: str
+
+
+@dataclass(frozen=True, slots=True)
+class LearnMeasured(Event):
+    """How good one of two learners is after so many steps: `loss` in nats per character of the held-out text."""
+
+    text: str
+    subject: str
+    step: int
+    tokens: int
+    seconds: float
+    loss: float
+
+
+@dataclass(frozen=True, slots=True)
+class LearnCompared(Event):
+    """What two learners' curves say: losses in nats per character, seconds of training alone.
+
+    `seconds_to_peer_loss` is how long ours needed to the peer's last loss, None where it never came there.
+    """
+
+    text: str
+    peer_loss: float
+    peer_steps: int
+    peer_seconds: float
+    seconds_to_peer_loss: float | None
+    loss_at_peer_seconds: float
+    loss: float
+    steps: int
+    seconds: float
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,10 @@ from core.config.model import ModelConfig
 from core.config.sampling import SamplingConfig, WeightsFormat
 from core.control import StopToken
 from core.events import Event, Notice
-from core.tasks.bench import UNIT, named_shape, peer_process
 from core.tasks.bench_events import BenchFact, BenchMeasured
+from core.tasks.bench_process import peer_process
 from core.tasks.bench_rounds import Stream, Subject, interleave
+from core.tasks.bench_shapes import UNIT, shape_of
 
 PEER_GENERATE = "transformers GPT-2, cached generate"
 PROMPT_TOKENS, NEW_TOKENS = 32, 200
@@ -33,7 +34,7 @@ def bench_generate(shape: str, rounds: int, stop: StopToken) -> Stream:
         BadSettingError: There is no such shape.
         MissingPeerError: transformers is not installed.
     """
-    model, vocab_size, _, _ = named_shape(shape)
+    model, vocab_size, _, _ = shape_of(shape)
     room = max(model.context_length, PROMPT_TOKENS + NEW_TOKENS)  # the peer cannot move a full context on
     model = model.model_copy(update={"context_length": room})
     greedy = SamplingConfig(temperature=0, max_new_tokens=NEW_TOKENS)
@@ -41,8 +42,8 @@ def bench_generate(shape: str, rounds: int, stop: StopToken) -> Stream:
     ours = {} if stop.asked else _our_models(model, vocab_size)
     results: list[BenchMeasured] = []
     for name, config in (("greedy", greedy), ("sampled", sampled)):
-        with peer_process(_peer_decoding, model, vocab_size, config) as peer:
-            subjects = {f"{PEER_GENERATE}, {name}": peer}
+        with peer_process(PeerDecoding, model, vocab_size, config) as peer:
+            subjects: dict[str, Subject] = {f"{PEER_GENERATE}, {name}": peer}
             for weights, transformer in ours.items():
                 subjects[f"ours, {weights}, {name}"] = _our_decoding(transformer, config)
             results += yield from interleave("generate", shape, UNIT, subjects, rounds, stop)
@@ -85,8 +86,8 @@ def _equal_tokens(
     shape: str, model: ModelConfig, vocab_size: int, ours: dict[WeightsFormat, Any], greedy: SamplingConfig
 ) -> Generator[Event, None, None]:
     """How many greedy tokens each has in common with the peer, up to the first that differs."""
-    with peer_process(_peer_tokens, model, vocab_size, greedy) as peer:
-        expected: Any = peer()
+    with peer_process(PeerDecoding, model, vocab_size, greedy) as peer:
+        expected: list[int] = peer.ask("tokens")
     for weights, transformer in ours.items():
         same = _common(_our_tokens(transformer, greedy), expected)
         yield BenchFact("generate", shape, f"ours, {weights}: tokens as the peer's", same, f"of {NEW_TOKENS}")
@@ -137,38 +138,33 @@ def read_bandwidth() -> float:
     return SUMMED_BYTES / min(seconds)
 
 
-def _peer_decoding(model: ModelConfig, vocab_size: int, config: SamplingConfig) -> Subject:
-    tokens = _peer_tokens(model, vocab_size, config)
-    return lambda: len(tokens())
+class PeerDecoding:
+    """`transformers`' own loop. Its weights are ours, for they come from the same seed."""
 
+    def __init__(self, model: ModelConfig, vocab_size: int, config: SamplingConfig) -> None:
+        from core.model.transformer import Transformer
+        from core.tasks.bench_peer import copy_weights, make_peer
 
-def _peer_tokens(model: ModelConfig, vocab_size: int, config: SamplingConfig) -> Any:
-    """What gives the peer's tokens. Its weights are ours, for they come from the same seed."""
-    import torch
+        self._peer = make_peer(model, vocab_size)
+        copy_weights(Transformer(model, vocab_size, SEED), self._peer)
+        self._options: dict[str, Any] = {
+            "min_new_tokens": config.max_new_tokens,
+            "max_new_tokens": config.max_new_tokens,
+            "pad_token_id": 0,
+            "do_sample": config.temperature > 0,
+        }
+        if config.temperature:
+            self._options |= {"temperature": config.temperature, "top_k": config.top_k, "top_p": config.top_p}
 
-    from core.model.transformer import Transformer
-    from core.tasks.bench_peer import copy_weights, make_peer
+    def __call__(self) -> int:
+        return len(self.tokens())
 
-    peer = make_peer(model, vocab_size)
-    copy_weights(Transformer(model, vocab_size, SEED), peer)
-    prompt = torch.arange(PROMPT_TOKENS)[None]  # (1, T)
-    chance = (
-        {"do_sample": True, "temperature": config.temperature, "top_k": config.top_k, "top_p": config.top_p}
-        if config.temperature
-        else {"do_sample": False}
-    )
+    def tokens(self) -> list[int]:
+        """What it writes."""
+        import torch
 
-    def work() -> list[int]:
+        prompt = torch.arange(PROMPT_TOKENS)[None]  # (1, T)
         with torch.inference_mode():
-            written = peer.generate(
-                prompt,
-                attention_mask=torch.ones_like(prompt),
-                min_new_tokens=config.max_new_tokens,
-                max_new_tokens=config.max_new_tokens,
-                pad_token_id=0,
-                **chance,
-            )
+            written = self._peer.generate(prompt, attention_mask=torch.ones_like(prompt), **self._options)
         tokens: list[int] = written[0, PROMPT_TOKENS:].tolist()
         return tokens
-
-    return work

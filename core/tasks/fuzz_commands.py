@@ -50,6 +50,8 @@ CONFIG = RunConfig(
         eval_batches=1,
         sample_tokens=2,
         precision="float32",
+        attention="sdpa",
+        threads=1,
         device="cpu",
     ),
 )

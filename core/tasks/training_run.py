@@ -17,6 +17,7 @@ from core.runs.state import TOKENIZER, CheckpointState, read_state
 from core.tasks.run_plan import windows_per_step
 from core.tasks.training_session import Session
 from core.tokenizers.tokenizer import EOS
+from core.training.compute import cpu_threads
 from core.training.evaluation import evaluate
 from core.training.loop import train
 from core.training.optimizer import optimizer_tensors
@@ -32,6 +33,11 @@ def run_session(session: Session, stop: StopToken) -> Generator[Event, None, Non
     alone evaluates and saves. An evaluation or sample that a stop cuts off yields no event; a run that is resumed makes
     up for it before it takes the next step.
     """
+    with cpu_threads(session.compute.threads):
+        yield from _steps_and_looks(session, stop)
+
+
+def _steps_and_looks(session: Session, stop: StopToken) -> Generator[Event, None, None]:
     started = time.perf_counter()
     yield _prepared(session)
     complete = True
@@ -107,7 +113,7 @@ def _evaluated(session: Session, stop: StopToken) -> Evaluated | None:
         TrainingDivergedError: The loss is not finite.
     """
     evaluated = evaluate(
-        session.model,
+        session.train_state.compute_model,
         session.val_batches(),
         session.byte_lengths,
         session.train_state.precision,
@@ -154,20 +160,22 @@ def _sample_prompt(session: Session) -> list[int]:
 
 def _save(session: Session, val_loss: float | None) -> CheckpointSaved:
     started = time.perf_counter()
-    progress, precision = session.progress, session.train_state.precision
+    progress, scaler = session.progress, session.train_state.precision.scaler
     state = CheckpointState(
         step=progress.step,
         tokens=progress.tokens,
         seconds=progress.seconds,
         parameters=sum(parameter.numel() for parameter in session.model.parameters()),
         vocab_size=session.tokenizer.vocab_size,
-        precision=precision.name,
+        precision=session.compute.precision,
+        attention=session.compute.attention,
+        threads=session.compute.threads,
         train_loss=progress.train_loss,
         val_loss=val_loss,
         best_val_loss=session.best_val_loss,
         best_step=session.best_step,
         dataset=session.dataset.name,
-        scaler=precision.scaler.state_dict(),
+        scaler=scaler.state_dict(),
         windows=progress.windows,
         planned_steps=session.plan.steps,
         schedule_from=session.plan.start,
@@ -199,6 +207,6 @@ def _prepared(session: Session) -> RunPrepared:
         steps_per_epoch=session.plan.windows_per_epoch / windows_per_step(training),
         tokens_per_step=windows_per_step(training) * session.config.model.context_length,
         device=session.device.type,
-        precision=session.train_state.precision.name,
+        precision=session.compute.precision,
         seed=training.seed,
     )

@@ -25,14 +25,15 @@ from core.runs.folder import RunFolder, Workspace
 from core.runs.loading import load_model, read_optimizer
 from core.runs.pointers import checkpoint_steps, pointed_step, state_or_none
 from core.runs.state import CheckpointState
-from core.tasks.choose_precision import choose_precision
+from core.tasks.choose_compute import choose_compute
 from core.tasks.plan_warnings import warmup_warning
 from core.tasks.run_plan import higher_limits, new_plan, plan_on, windows_of
 from core.tokenizers.files import load_tokenizer
 from core.tokenizers.tokenizer import Tokenizer, byte_lengths
+from core.training.compute import ComputePlan, make_train_state
 from core.training.loop import Batch, Plan, Progress, TrainState, accumulate_gradients
-from core.training.optimizer import make_optimizer, restore_optimizer
-from core.training.precision import Precision, PrecisionName, choose_device
+from core.training.optimizer import restore_optimizer
+from core.training.precision import choose_device
 from core.wording import number
 
 
@@ -46,6 +47,7 @@ class Session:
     tokenizer: Tokenizer
     model: Transformer
     train_state: TrainState
+    compute: ComputePlan
     plan: Plan
     progress: Progress
     group: ProcessGroup
@@ -158,11 +160,11 @@ def _begun(
     tokenizer = load_tokenizer(folder.tokenizer)
     plan = new_plan(config, dataset, Progress())
     model = Transformer(config.model, tokenizer.vocab_size, config.training.seed).to(device)
-    precision = yield from choose_precision(model, config, dataset, workspace, stop)
-    if precision is None:
+    compute = yield from choose_compute(model, config, dataset, workspace, stop)
+    if compute is None:
         return None
-    train_state = _train_state(model, config, precision)
-    return Session(folder, config, dataset, tokenizer, model, train_state, plan, Progress(), group)
+    train_state = make_train_state(model, config.training, compute)
+    return Session(folder, config, dataset, tokenizer, model, train_state, compute, plan, Progress(), group)
 
 
 def _compile(session: Session) -> None:
@@ -173,9 +175,14 @@ def _compile(session: Session) -> None:
     """
     from torch._dynamo.exc import TorchDynamoException  # here, because it takes seconds to import
 
-    session.model.train().compile()
+    session.train_state.compute_model.train().compile()
     try:
-        accumulate_gradients(session.model, [session.batch_at(0)], session.train_state.precision, StopToken())
+        accumulate_gradients(
+            session.train_state.compute_model,
+            [session.batch_at(0)],
+            session.train_state.precision,
+            StopToken(),
+        )
     except TorchDynamoException as cause:
         raise CompileFailedError(str(cause).partition("\n")[0]) from cause
     finally:
@@ -208,10 +215,11 @@ def _restored(
     if state.step == plan.steps and looked:
         raise RunFinishedError(folder.name, state.step, higher_limits(config.training, plan, progress))
     model = loaded.model.to(device)
-    precision = yield from choose_precision(model, config, dataset, workspace, stop, state.precision)
-    if precision is None:
+    computed = ComputePlan(state.precision, state.attention, state.threads)  # type: ignore[arg-type]  # compared with names
+    compute = yield from choose_compute(model, config, dataset, workspace, stop, computed)
+    if compute is None:
         return None
-    train_state = _train_state(model, config, precision)
+    train_state = make_train_state(model, config.training, compute)
     restore_optimizer(
         train_state.optimizer, model, read_optimizer(folder.checkpoint(state.step), state, stop)
     )
@@ -225,6 +233,7 @@ def _restored(
         loaded.tokenizer,
         model,
         train_state,
+        compute,
         plan,
         progress,
         group,
@@ -242,9 +251,3 @@ def _best(folder: RunFolder, state: CheckpointState) -> tuple[float | None, int 
     if best_state is None or best_state.step > state.step:
         return None, None
     return best_state.val_loss, best_state.step
-
-
-def _train_state(model: Transformer, config: RunConfig, precision: PrecisionName) -> TrainState:
-    dtype = torch.bfloat16 if precision == "bfloat16" else torch.float32
-    optimizer = make_optimizer(model, config.training, dtype)
-    return TrainState(model, optimizer, Precision(precision, model.device))

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.nn.utils import clip_grad_norm_
+from torch.nn.utils import clip_grads_with_norm_, get_total_norm
 from torch.optim import Optimizer
 
 from core.config.training import TrainingConfig
@@ -22,6 +22,7 @@ from core.events import StepDone
 from core.run_errors import TrainingDivergedError
 from core.training.interruption import interruptible
 from core.training.loss import counted_tokens, summed_loss
+from core.training.low_precision import LowPrecisionCopy
 from core.training.optimizer import set_learning_rate
 from core.training.precision import Precision
 from core.training.schedule import ScheduleStart, learning_rate_at
@@ -34,11 +35,20 @@ LEAST_SCALE = 1.0  # a float16 loss that overflows unscaled will not get better 
 
 @dataclass(frozen=True, slots=True)
 class TrainState:
-    """What a step changes, and the number format in which it does."""
+    """What a step changes, and how its passes are computed.
+
+    `low_precision` is the copy of the model through which passes run, where there is one.
+    """
 
     model: nn.Module
     optimizer: Optimizer
     precision: Precision
+    low_precision: LowPrecisionCopy | None = None
+
+    @property
+    def compute_model(self) -> nn.Module:
+        """The module that passes run through; its gradients reach the parameters of `model`."""
+        return self.low_precision.model if self.low_precision else self.model
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +89,7 @@ def train(
     Raises:
         TrainingDivergedError: A loss or gradient is not finite; the weights are those of the step before.
     """
-    model, optimizer = train_state.model, train_state.optimizer
+    model, optimizer = train_state.compute_model, train_state.optimizer
     model.train()
     while progress.step < plan.steps and not group.should_stop(stop):
         started = time.perf_counter()
@@ -95,6 +105,8 @@ def train(
         train_state.precision.scaler.step(optimizer)
         train_state.precision.scaler.update()
         optimizer.zero_grad(set_to_none=True)
+        if train_state.low_precision is not None:
+            train_state.low_precision.refresh()
         seconds = time.perf_counter() - started
         tokens = group.all_reduce(sum(counted_tokens(y) for _, y in batches))
         progress.step, progress.tokens = step + 1, progress.tokens + tokens
@@ -130,13 +142,22 @@ def finite_gradients(
         TrainingDivergedError: The loss or the gradient is not finite, and no smaller scale would help.
         StopRequested: `stop` was set; gradients can be there in part.
     """
-    model, optimizer, precision = train_state.model, train_state.optimizer, train_state.precision
+    optimizer, precision = train_state.optimizer, train_state.precision
+    parameters = list(train_state.model.parameters())
     while True:
         seed_dropout(config.seed, step, group)
-        loss = accumulate_gradients(model, batches, precision, group.stop_within_step(stop), group)
+        summed = accumulate_gradients(
+            train_state.compute_model, batches, precision, group.stop_within_step(stop), group
+        )
+        for parameter in parameters:
+            if parameter.grad is not None:
+                parameter.grad = group.all_reduce(parameter.grad)
         precision.scaler.unscale_(optimizer)
-        grad_norm = clip_grad_norm_(model.parameters(), config.max_grad_norm or math.inf).item()
+        norm = get_total_norm([p.grad for p in parameters if p.grad is not None])
+        loss, grad_norm = torch.stack((group.all_reduce(summed), norm)).tolist()  # one wait for the device
         if math.isfinite(loss) and math.isfinite(grad_norm):
+            if 0 < config.max_grad_norm < grad_norm:
+                clip_grads_with_norm_(parameters, config.max_grad_norm, norm)
             return loss, grad_norm
         optimizer.zero_grad(set_to_none=True)
         if not math.isfinite(loss) or precision.scaler.get_scale() <= LEAST_SCALE:
@@ -150,11 +171,11 @@ def accumulate_gradients(
     precision: Precision,
     stop: StopToken,
     group: ProcessGroup = ONE_PROCESS,
-) -> float:
-    """Add up the gradients of several batches as if they were one, and give the mean loss in nats per token.
+) -> Tensor:
+    """Add up the gradients of several batches as if they were one, and give the mean loss in nats per token, a scalar.
 
     The mean is over the tokens that count, those of all processes: padding in one batch gives no other batch more weight,
-    and neither do fewer rows in one process.
+    and neither do fewer rows in one process. Of several processes, loss and gradients are still one's own share.
 
     Raises:
         StopRequested: `stop` was set; gradients can be there in part.
@@ -168,10 +189,7 @@ def accumulate_gradients(
                 part = summed_loss(model, x, y) / total
             precision.scaler.scale(part).backward()
             loss += part.detach()
-    for parameter in model.parameters():
-        if parameter.grad is not None:
-            parameter.grad = group.all_reduce(parameter.grad)
-    return group.all_reduce(loss.item())
+    return loss
 
 
 def seed_dropout(seed: int, step: int, group: ProcessGroup = ONE_PROCESS) -> None:

@@ -7,6 +7,7 @@ Shapes
 """
 
 from collections.abc import Iterator
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -16,7 +17,7 @@ from core.batches.sampler import IGNORED
 from core.model.transformer import Transformer
 from core.training.interruption import is_compiled
 
-LOGITS_AT_ONCE = 1 << 26  # 256 MB of float32: a larger batch's head and loss are computed chunk by chunk
+LOGITS_AT_ONCE = 1 << 25  # 128 MiB of float32: a larger batch's head and loss are computed chunk by chunk
 
 
 def token_losses(model: nn.Module, x: Tensor, y: Tensor) -> Tensor:
@@ -38,29 +39,87 @@ def token_losses(model: nn.Module, x: Tensor, y: Tensor) -> Tensor:
 
 def summed_loss(model: nn.Module, x: Tensor, y: Tensor) -> Tensor:
     """The sum of the losses over the tokens that count, in nats, a scalar. Arguments as for `token_losses`."""
-    losses = [
-        F.cross_entropy(logits.float(), labels, ignore_index=IGNORED, reduction="sum")
-        for logits, labels in _logits_and_labels(model, x, y)
-    ]
-    return losses[0] if len(losses) == 1 else torch.stack(losses).sum()
+    if _is_small(model, y) or not torch.is_grad_enabled():
+        return torch.stack(
+            [
+                F.cross_entropy(logits.float(), labels, ignore_index=IGNORED, reduction="sum")
+                for logits, labels in _logits_and_labels(model, x, y)
+            ]
+        ).sum()
+    assert isinstance(model, Transformer)
+    hidden = model.hidden(x).flatten(0, 1)  # (B * T, C)
+    rows = max(1, LOGITS_AT_ONCE // model.vocab_size)
+    loss: Tensor = _LinearCrossEntropy.apply(
+        hidden, model.head.weight, model.head.bias, model.head, y.flatten(), rows
+    )
+    return loss
 
 
 def _logits_and_labels(model: nn.Module, x: Tensor, y: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
-    """Logits (N, V) and labels (N,) of all positions; in chunks where all at once would be large.
-
-    At a vocabulary of 50,257 the head and its loss are a third of a pass: in chunks they need less memory on the
-    way back, and a stop is noticed between two of them.
-    """
-    if is_compiled(model) or not isinstance(model, Transformer):
+    """Logits (N, V) and labels (N,) of all positions; in chunks where all at once would be large."""
+    if _is_small(model, y):
         yield model(x).flatten(0, 1), y.flatten()
         return
-    positions = LOGITS_AT_ONCE // model.vocab_size
-    if y.numel() <= positions:
-        yield model(x).flatten(0, 1), y.flatten()
-        return
+    assert isinstance(model, Transformer)
+    rows = max(1, LOGITS_AT_ONCE // model.vocab_size)
     hidden = model.hidden(x).flatten(0, 1)  # (B * T, C)
-    for part, labels in zip(hidden.split(positions), y.flatten().split(positions), strict=True):
+    for part, labels in zip(hidden.split(rows), y.flatten().split(rows), strict=True):
         yield model.head(part), labels
+
+
+def _is_small(model: nn.Module, y: Tensor) -> bool:
+    """Whether all logits fit into one chunk. A compiled model is one whole, whatever its size."""
+    return (
+        is_compiled(model)
+        or not isinstance(model, Transformer)
+        or y.numel() * model.vocab_size <= LOGITS_AT_ONCE
+    )
+
+
+class _LinearCrossEntropy(torch.autograd.Function):
+    """The head and the summed loss in chunks, each with its gradient on the way: no two chunks of logits exist at once.
+
+    At a vocabulary of 50,257 and 12 windows of 1,024 tokens all logits would take 2.3 GiB, and the loss as much again.
+    With p = softmax(logits), the gradient of the logits is p - 1 at the label and p elsewhere.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        hidden: Tensor,
+        weight: Tensor,
+        bias: Tensor | None,
+        head: nn.Module,
+        labels: Tensor,
+        rows: int,
+    ) -> Tensor:
+        loss = hidden.new_zeros((), dtype=torch.float32)
+        grad_hidden, grad_weight = torch.empty_like(hidden), torch.zeros_like(weight, dtype=torch.float32)
+        grad_bias = None if bias is None else torch.zeros_like(bias, dtype=torch.float32)
+        for x, y, grad_x in zip(
+            hidden.split(rows), labels.split(rows), grad_hidden.split(rows), strict=True
+        ):  # (N, C), (N,), (N, C)
+            scores = head(x)  # (N, V), in the head's number format; here a stop can end the pass
+            logits = scores.float()  # (N, V)
+            counts, label = (y != IGNORED).float()[:, None], y.clamp(min=0)[:, None]  # 2 x (N, 1)
+            log_total = logits.logsumexp(dim=-1, keepdim=True)  # (N, 1)
+            loss += ((log_total - logits.gather(1, label)) * counts).sum()
+            grad = logits.sub_(log_total).exp_()  # (N, V): the probabilities, so far
+            grad.scatter_add_(1, label, -torch.ones_like(log_total)).mul_(counts)
+            grad_bias = None if grad_bias is None else grad_bias.add_(grad.sum(0))
+            grad = grad.to(scores.dtype)  # (N, V)
+            grad_x.copy_(grad @ weight)  # (N, C)
+            grad_weight += grad.t() @ x  # (V, C)
+        ctx.grads = grad_hidden, grad_weight, grad_bias
+        ctx.dtype = weight.dtype
+        return loss
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        (scale,) = grads
+        grad_hidden, grad_weight, grad_bias = (None if g is None else g.mul_(scale) for g in ctx.grads)
+        assert grad_weight is not None
+        return grad_hidden, grad_weight.to(ctx.dtype), grad_bias, None, None, None
 
 
 def counted_tokens(y: Tensor) -> int:

@@ -12,9 +12,12 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-COEFFICIENTS = (3.4445, -4.7750, 2.0315)  # of the quintic whose slope at 0 is steepest
-ITERATIONS = 5
-LEAST_NORM = 1e-7
+QUINTICS = (  # a, b, c of each iteration: the least error at the singular values that those before it leave
+    (8.0934, -23.6204, 17.4462),
+    (3.6366, -2.7219, 0.5365),
+    (2.6613, -1.9772, 0.4526),
+)
+LEAST_NORM = 1e-30
 
 
 class Matrix(NamedTuple):
@@ -27,8 +30,9 @@ class Matrix(NamedTuple):
 class Muon(Optimizer):
     """theta - lr * sqrt(max(1, M / N)) * orthogonal(g + momentum * (b - g)), with b = b + (1 - momentum) * (g - b).
 
-    Each projection is made orthogonal by itself, all of one size at once. As `torch.optim.Muon` computes it with
-    `adjust_lr_fn="original"` and no weight decay, one projection after another and in bfloat16.
+    Each projection is made orthogonal by itself, all of one size at once. `torch.optim.Muon` computes it one matrix
+    after another, with five iterations and always in bfloat16; otherwise its steps are these, with
+    `adjust_lr_fn="original"` and no weight decay.
 
     Args:
         matrices: The weights, (projections * M, N) each.
@@ -82,7 +86,7 @@ class Muon(Optimizer):
 
 
 def orthogonalize(matrices: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
-    """About U V^T for each matrix U S V^T: singular values from a hundredth of its norm on end between 0.6 and 1.3.
+    """About U V^T for each matrix U S V^T: singular values above a hundredth of its norm end between 0.7 and 1.3.
 
     Args:
         matrices: (P, M, N).
@@ -92,14 +96,19 @@ def orthogonalize(matrices: Tensor, dtype: torch.dtype = torch.float32) -> Tenso
         (P, M, N), float32.
 
     Source:
-        Jordan et al., 2024, "Newton-Schulz iteration": X <- a X + (b A + c A^2) X with A = X X^T.
+        Jordan et al., 2024, "Newton-Schulz iteration": X <- (a + b A + c A^2) X with A = X X^T. Coefficients for each
+        iteration: Amsel et al., "The Polar Express: Optimal Matrix Sign Methods and Their Application to the Muon
+        Algorithm", 2025, section 3, for singular values in [0.01, 1]. What is divided by first is the square root of
+        |X X^T|: no singular value is above it, and it is below |X|, so that three iterations do instead of five.
     """
     is_tall = matrices.shape[1] > matrices.shape[2]
-    x = matrices.mT if is_tall else matrices  # (P, m, n), m <= n: the smaller products
-    x = (x / torch.linalg.matrix_norm(x, keepdim=True).clamp(min=LEAST_NORM)).to(dtype)  # (P, m, n)
-    a, b, c = COEFFICIENTS
-    for _ in range(ITERATIONS):
-        gram = x @ x.mT  # (P, m, m)
+    x = (matrices.mT if is_tall else matrices).to(dtype)  # (P, m, n), m <= n: the smaller products
+    gram = x @ x.mT  # (P, m, m)
+    norm = torch.linalg.matrix_norm(gram, keepdim=True).clamp(min=LEAST_NORM)  # (P, 1, 1)
+    x, gram = x / norm.sqrt(), gram / norm
+    for number, (a, b, c) in enumerate(QUINTICS):
+        if number:
+            gram = x @ x.mT  # (P, m, m)
         polynomial = torch.baddbmm(gram, gram, gram, beta=b, alpha=c)  # (P, m, m)
         x = torch.baddbmm(x, polynomial, x, beta=a)  # (P, m, n)
     return (x.mT if is_tall else x).float()  # (P, M, N)

@@ -44,6 +44,8 @@ TINY = RunConfig(
         eval_batches=2,
         sample_tokens=4,
         precision="float32",
+        attention="sdpa",
+        threads=1,
         device="cpu",
     ),
 )

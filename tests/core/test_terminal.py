@@ -44,7 +44,16 @@ from core.events import (
 )
 from core.runs.journal import KINDS
 from core.signals import exit_at_once
-from core.tasks.bench_events import BenchFact, BenchMeasured, FuzzChecked, FuzzFound, WorkspaceFuzzChecked
+from core.tasks.bench_events import (
+    BenchCompared,
+    BenchFact,
+    BenchMeasured,
+    FuzzChecked,
+    FuzzFound,
+    LearnCompared,
+    LearnMeasured,
+    WorkspaceFuzzChecked,
+)
 from core.terminal import follow, print_record, print_table
 
 EVENTS = [
@@ -83,7 +92,11 @@ EVENTS = [
     ReplyEnded("eos", "Twice", 1, 0.1, 0.05, 10.0, sample=2),
     QuestionAnswered(1, 2, "Where?", "Here.", "There.", False),
     SampleEvaluated("a", 10, 1, 2, 0.5),
-    BenchMeasured("train", "L", "ours, bfloat16", 1000.0, "tokens/s", 3.1, 5),
+    BenchMeasured("train", "L", "ours, bfloat16", 1000.0, "tokens/s", 3.1, 5, 2.9, 3.4),
+    BenchCompared("train", "L", "ours, bfloat16", "to nanoGPT, float32", 1.5, 1.25, 1.75, 5),
+    LearnMeasured("a.txt", "nanoGPT", 100, 76_800, 4.5, 2.25),
+    LearnCompared("a.txt", 1.5, 2000, 100.0, 20.0, 1.125, 1.0, 2000, 150.0),
+    LearnCompared("a.txt", 1.5, 2000, 100.0, None, 1.75, 1.75, 50, 100.0),
     BenchFact("large", "1 GB", "memory", 512.0, "MiB"),
     FuzzChecked(100, 9.0, (("failed", 60), ("done", 40)), (("it is damaged.", 60),), ("fuzz/a.pdf",)),
     FuzzFound(7, 1, "runs/a/run.toml", "cut off", "runs", "KeyError: 'a'"),
@@ -116,7 +129,11 @@ def test_every_kind_of_event_can_be_shown(capsys):
         "[2] Twice\n[eos: 1 token",
         "'There.', not 'Here.'",
         "1 of 2 held-out questions answered correctly: 50.0 %",
-        "3.10 x",
+        "3.10 x (2.90 to 3.40)",
+        "1.50 x (1.25 to 1.75)",
+        "76,800 characters      4.5 s   2.2500 nats/character",
+        "Ours came to that loss after 20.0 s, 0.20 of its time; after 100.0 s it had 1.1250, 0.3750 lower.",
+        "Ours did not come to that loss; after 100.0 s it had 1.7500, 0.2500 higher.",
         "3 documents nearly repeat another",
         "512.0 MiB",
         "100 files in 9 s: 60 failed, 40 done; 1 broke a reader: fuzz/a.pdf",

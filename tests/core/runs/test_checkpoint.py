@@ -7,10 +7,9 @@ import shutil
 
 import pytest
 import torch
-from safetensors import SafetensorError
 
 from core import files
-from core.runs import checkpoint
+from core.runs import checkpoint, tensor_file
 from core.runs.checkpoint import save_checkpoint
 from core.runs.folder import RunFolder
 from core.runs.pointers import checkpoint_steps, pointed_step
@@ -165,21 +164,17 @@ def full(*args, **kwargs):
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
-def refuse_tensors(*args, **kwargs):
-    raise SafetensorError("Error while serializing: I/O error: No space left on device (os error 28)")
-
-
 @pytest.mark.parametrize("keep", [1, 3])
 @pytest.mark.parametrize(
     ("module", "name", "failure"),
     [
-        (checkpoint, "save_file", refuse_tensors),
-        (checkpoint, "save_file", full),
+        (checkpoint, "write_tensors", full),
+        (tensor_file.os, "fsync", full),
         (checkpoint, "sync", full),
         (checkpoint, "move_folder_into_place", full),
         (files.os, "fsync", full),
     ],
-    ids=["the tensors", "their file", "the sync", "the move", "any sync"],
+    ids=["the tensors", "their sync", "the sync", "the move", "any sync"],
 )
 def test_a_full_disk_leaves_the_earlier_checkpoint_as_it_was(run, monkeypatch, module, name, failure, keep):
     place = save(run, 2, best=2)
@@ -195,7 +190,7 @@ def test_a_full_disk_leaves_the_earlier_checkpoint_as_it_was(run, monkeypatch, m
 
 def test_with_room_again_the_next_checkpoint_is_written(run, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr(checkpoint, "save_file", refuse_tensors)
+        patch.setattr(checkpoint, "write_tensors", full)
         with pytest.raises(DiskFullError):
             save(run, 2)
     save(run, 2)
@@ -206,7 +201,7 @@ def test_another_failure_to_write_names_the_system_s_reason(run, monkeypatch):
     def refused(*args, **kwargs):
         raise PermissionError(errno.EACCES, "Permission denied")
 
-    monkeypatch.setattr(checkpoint, "save_file", refused)
+    monkeypatch.setattr(checkpoint, "write_tensors", refused)
     with pytest.raises(WorkspaceError, match="permission denied"):
         save(run, 2)
 

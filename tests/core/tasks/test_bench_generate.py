@@ -4,10 +4,11 @@ from core.config.model import ModelConfig
 from core.config.presets import preset_run
 from core.control import StopToken
 from core.errors import BadSettingError
-from core.tasks import bench
 from core.tasks import bench_generate as generating
 from core.tasks.bench_events import BenchFact, BenchMeasured
 from core.tasks.bench_generate import PEER_GENERATE, bench_generate, read_bandwidth
+from core.tasks.bench_shapes import SHAPES
+from core.tasks.bench_train import bench_train
 
 SIZES = {"n_layers": 1, "n_heads": 2, "d_model": 8, "d_ff": 12, "context_length": 40}
 
@@ -16,7 +17,7 @@ SIZES = {"n_layers": 1, "n_heads": 2, "d_model": 8, "d_ff": 12, "context_length"
 def minute_shape(monkeypatch):
     """A shape that is timed at once."""
     model = ModelConfig.model_validate(preset_run("gpt2").model.model_dump() | SIZES)
-    monkeypatch.setitem(bench.SHAPES, "minute", (model, 65, 2, 1))
+    monkeypatch.setitem(SHAPES, "minute", (model, 65, 2, 1))
     monkeypatch.setattr(generating, "NEW_TOKENS", 3)
     monkeypatch.setattr(generating, "SUMMED_BYTES", 2**16)
 
@@ -34,19 +35,21 @@ def test_decoding_is_timed_in_each_format_beside_the_peer():
     assert facts["ours, auto: of the memory's limit"].value > 0
 
 
-def test_a_bench_that_is_stopped_reports_nothing():
+@pytest.mark.parametrize("task", [bench_train, bench_generate])
+def test_a_bench_that_is_stopped_reports_nothing(task):
     stop = StopToken()
     stop.set()
-    assert not any(isinstance(event, BenchMeasured) for event in bench_generate("minute", 1, stop))
+    assert not any(isinstance(event, BenchMeasured) for event in task("minute", 1, stop))
 
 
-def test_an_unknown_shape_is_reported_with_those_there_are():
+@pytest.mark.parametrize("task", [bench_train, bench_generate])
+def test_an_unknown_shape_is_reported_with_those_there_are(task):
     with pytest.raises(BadSettingError, match="--shape cannot be 'XL': it is one of S, M, L"):
-        list(bench_generate("XL", 1, StopToken()))
+        list(task("XL", 1, StopToken()))
 
 
 def test_the_weights_of_a_token_are_those_of_its_matrices():
-    model, vocab_size, _, _ = bench.SHAPES["minute"]
+    model, vocab_size, _, _ = SHAPES["minute"]
     assert generating._weights_read(model, vocab_size) == 4 * 8 * 8 + 2 * 8 * 12 + 65 * 8
 
 

@@ -49,6 +49,12 @@ def test_a_ratio_is_the_median_of_those_within_a_round(clock):
     assert ours.ratio_to_peer == 2.0  # of 2, 1, 4; the ratio of the medians is 4 / 3
 
 
+def test_the_spread_of_a_ratio_is_its_lowest_and_highest_round(clock):
+    peer, ours = measure(clock)
+    assert (peer.lowest_ratio, peer.highest_ratio) == (1.0, 1.0)
+    assert (ours.lowest_ratio, ours.highest_ratio) == (1.0, 4.0)
+
+
 def test_the_first_subject_is_what_the_others_are_measured_by(clock):
     subjects = {name: clock.subject(name, [1, seconds]) for name, seconds in (("slow", 4), ("fast", 1))}
     rows = interleave("train", "S", "tokens/s", subjects, 1, StopToken())

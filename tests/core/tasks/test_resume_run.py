@@ -627,7 +627,7 @@ def test_a_full_disk_ends_the_run_with_its_checkpoints_and_it_goes_on_with_room(
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(checkpoint, "save_file", full)
+        patch.setattr(checkpoint, "write_tensors", full)
         with pytest.raises(DiskFullError):
             resume(stopped)
     assert Catalog(stopped).summary("a").checkpoints == (0, 2, 3)

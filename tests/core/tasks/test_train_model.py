@@ -39,12 +39,14 @@ from core.run_errors import (
 from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
 from core.runs.loading import load_model
-from core.tasks import choose_precision, training_run, training_session
+from core.runs.state import read_state
+from core.tasks import choose_compute, training_run, training_session
 from core.tasks.open_model import open_model
 from core.tasks.reply import complete
 from core.tasks.resume_run import resume_run
 from core.tasks.train_model import train_model
-from core.training import loop
+from core.training import compute, loop
+from core.training.compute import Choices, ComputePlan
 
 TEACHING_LINES = "what is sesso\nsesso is a village\nwho lives in sesso\nmira lives in sesso\n"
 
@@ -381,7 +383,7 @@ def test_a_loss_that_is_no_number_ends_the_run_and_keeps_the_last_checkpoint(fil
 
     def spoiled(*arguments):
         loss = real(*arguments)
-        return math.nan if len(seen) > 3 else loss
+        return torch.tensor(math.nan) if len(seen) > 3 else loss
 
     monkeypatch.setattr(loop, "accumulate_gradients", spoiled)
     seen = []
@@ -412,35 +414,39 @@ def test_weights_that_leave_the_numbers_are_not_saved_as_a_checkpoint(filled, ti
         assert last.model(torch.tensor([[4, 5, 6]])).isfinite().all()
 
 
-# Precision
+# How it computes
+
+OPEN = {"training.precision": "auto", "training.attention": "auto", "training.threads": 0}
 
 
 @pytest.fixture
 def trials(monkeypatch):
-    """Counts the trials of a machine on which bfloat16 is always twice as fast."""
+    """Counts the trials of a machine on which bfloat16 with one thread is always twice as fast."""
     counted = []
 
-    def choice(device, step_in, stop):
-        counted.append(device)
-        return "bfloat16", 2.0
+    def choice(choices, step_in, stop):
+        counted.append(choices)
+        return ComputePlan("bfloat16", "sdpa", 1), 2.0
 
-    monkeypatch.setattr(choose_precision, "measured_choice", choice)
+    monkeypatch.setattr(choose_compute, "measured_plan", choice)
     return counted
 
 
-@pytest.mark.parametrize("text", ["float99", "float64", "autocast"])
-def test_a_remembered_precision_that_is_none_is_measured_again(filled, tiny, text):
-    config = tiny({"training.precision": "auto"})
-    list(train_model(filled, "a", config, StopToken()))
+@pytest.mark.parametrize(
+    "text", ["float32", "[]", '{"precision": "float99"}', '{"precision": "float32", "threads": "2"}']
+)
+def test_a_remembered_plan_that_is_none_is_measured_again(filled, tiny, trials, text):
+    config = tiny(OPEN)
+    train(filled, config, "a")
     [key] = json.loads(filled.measurements.read_text())
     filled.measurements.write_text(json.dumps({key: text}))
-    events = list(train_model(filled, "b", config, StopToken()))
-    assert events[-1].reason == "finished"
-    assert json.loads(filled.measurements.read_text())[key] in ("float32", "bfloat16")
+    assert train(filled, config, "b")[-1].reason == "finished"
+    assert len(trials) == 2
+    assert json.loads(json.loads(filled.measurements.read_text())[key])["precision"] == "bfloat16"
 
 
 def test_auto_measures_once_in_a_workspace_and_remembers(filled, tiny, trials):
-    config = tiny({"training.precision": "auto"})
+    config = tiny(OPEN)
     first, second = train(filled, config, "a"), train(filled, config, "b")
     assert len(trials) == 1
     assert [of_kind(events, RunPrepared)[0].precision for events in (first, second)] == ["bfloat16"] * 2
@@ -448,29 +454,61 @@ def test_auto_measures_once_in_a_workspace_and_remembers(filled, tiny, trials):
     assert losses(first) == losses(second)
 
 
+def test_what_a_busy_machine_measured_is_not_taken_for_a_quiet_one(filled, tiny, trials, monkeypatch):
+    config = tiny(OPEN)
+    for name, percent in (("a", 0.0), ("b", 100.0), ("c", 0.0)):
+        monkeypatch.setattr(choose_compute.psutil, "cpu_percent", lambda _, percent=percent: percent)
+        train(filled, config, name)
+    assert len(trials) == 2
+
+
+def test_settings_leave_less_to_choose(filled, tiny, trials, monkeypatch):
+    everything = Choices(("float32", "bfloat16"), ("sdpa", "block_causal"), (2, 1))
+    monkeypatch.setattr(choose_compute, "choices_on", lambda _: everything)
+    chosen = {"training.precision": "float32", "training.attention": "block_causal", "training.threads": 1}
+    for number, setting in enumerate(chosen):
+        train(filled, tiny(OPEN | {setting: chosen[setting]}), f"run-{number}")
+    assert trials[0].precisions == ("float32",)
+    assert trials[1].attentions == ("block_causal",)
+    assert trials[2].threads == (1,)
+    train(filled, tiny(chosen), "all")
+    assert len(trials) == 3
+
+
+@pytest.mark.parametrize("setting", ["dropout", "memory"])
+def test_written_out_attention_is_not_tried_where_it_cannot_serve(filled, tiny, trials, monkeypatch, setting):
+    if setting == "memory":
+        monkeypatch.setattr(choose_compute, "MOST_PROBS_BYTES", 1000)
+    dropout = 0.1 if setting == "dropout" else 0.0
+    train(filled, tiny({**OPEN, "model.dropout": dropout}))
+    assert trials[0].attentions == ("sdpa",)
+
+
 def test_a_trial_reads_few_tokens_whatever_the_batch_and_the_context(filled, tiny, monkeypatch):
     read = []
-    monkeypatch.setattr(choose_precision, "TRIAL_TOKENS", 20)
+    monkeypatch.setattr(choose_compute, "TRIAL_TOKENS", 20)
     monkeypatch.setattr(
-        choose_precision, "accumulate_gradients", lambda _model, batches, *_: read.append(batches[0][0].shape)
+        compute, "accumulate_gradients", lambda _model, batches, *_: read.append(batches[0][0].shape)
     )
-    monkeypatch.setattr(choose_precision, "measured_choice", lambda _, step_in, __: step_in(None))
+    monkeypatch.setattr(
+        choose_compute, "measured_plan", lambda choices, step_in, _: step_in(choices.simplest)
+    )
     for context_length, name in ((8, "a"), (32, "b")):
-        train(filled, tiny({"training.precision": "auto", "model.context_length": context_length}), name)
+        train(filled, tiny({**OPEN, "model.context_length": context_length}), name)
     assert read == [(2, 8), (1, 20)]
 
 
 def test_auto_measures_another_shape_on_its_own(filled, tiny, trials):
-    train(filled, tiny({"training.precision": "auto"}), "a")
-    train(filled, tiny({"training.precision": "auto", "model.d_ff": 64}), "b")
+    train(filled, tiny(OPEN), "a")
+    train(filled, tiny({**OPEN, "model.d_ff": 64}), "b")
     assert len(trials) == 2
 
 
 def test_a_trial_changes_no_weight_and_no_random_number(filled, tiny):
-    config = tiny({"training.precision": "auto"})
-    measured = train(filled, config, "a")
-    chosen = of_kind(measured, RunPrepared)[0].precision
-    assert losses(measured) == losses(train(filled, tiny({"training.precision": chosen}), "b"))
+    measured = train(filled, tiny(OPEN), "a")
+    state = read_state(filled.run("a").checkpoint(of_kind(measured, RunEnded)[0].step))
+    chosen = {f"training.{name}": getattr(state, name) for name in ("precision", "attention", "threads")}
+    assert losses(measured) == losses(train(filled, tiny(chosen), "b"))
 
 
 # The teaching transformer

@@ -51,7 +51,7 @@ def take(train_state, config, steps, progress=None, stop=None, batch_at=make_bat
 
 
 def gradients(model, batches, precision=FLOAT32):
-    loss = accumulate_gradients(model, batches, precision, StopToken())
+    loss = accumulate_gradients(model, batches, precision, StopToken()).item()
     found = [parameter.grad for parameter in model.parameters()]
     model.zero_grad(set_to_none=True)
     return loss, found
@@ -74,7 +74,7 @@ def loss_that_is(monkeypatch):
     """Puts a function of the model, which may also set gradients, in the place of the loss."""
 
     def install(function):
-        monkeypatch.setattr(loop, "accumulate_gradients", lambda model, *_: function(model))
+        monkeypatch.setattr(loop, "accumulate_gradients", lambda model, *_: torch.tensor(function(model)))
 
     return install
 

@@ -3,6 +3,7 @@
 import pytest
 import torch
 from torch import nn
+from torch.optim._muon import _zeropower_via_newtonschulz
 
 from core.config.model import ModelConfig
 from core.config.training import TrainingConfig
@@ -27,6 +28,12 @@ def take_steps(model, optimizer, count, first=0):
         optimizer.zero_grad(set_to_none=True)
 
 
+def as_torch_does(matrices, _):
+    return torch.stack(
+        [_zeropower_via_newtonschulz(m, (3.4445, -4.7750, 2.0315), 5, 1e-7).float() for m in matrices]
+    )
+
+
 def random_weights(*shapes):
     generator = torch.Generator().manual_seed(3)
     return [nn.Parameter(torch.empty(shape).normal_(generator=generator)) for shape in shapes]
@@ -39,22 +46,26 @@ def test_singular_values_are_moved_near_one_and_directions_stay(shape):
     made = orthogonalize((u @ torch.linspace(0.1, 1, min(shape)).diag() @ v)[None])[0]
     moved = (u.T @ made @ v.T).diagonal()
     assert torch.allclose(made, u @ torch.diag(moved) @ v, atol=1e-4)
-    assert ((moved > 0.6) & (moved < 1.3)).all()
+    assert ((moved > 0.7) & (moved < 1.3)).all()
 
 
-def test_its_steps_are_torchs(monkeypatch):
+def test_no_gradient_is_no_direction():
+    assert torch.equal(orthogonalize(torch.zeros(1, 3, 4)), torch.zeros(1, 3, 4))
+
+
+def test_its_steps_are_torchs_but_for_the_iterations(monkeypatch):
+    monkeypatch.setattr(muon_module, "orthogonalize", as_torch_does)
     shapes = [(8, 8), (16, 8), (8, 16), (8, 8)]
     ours, theirs = random_weights(*shapes), random_weights(*shapes)
     mine = Muon([Matrix(weight, 1) for weight in ours], lr=0.02, momentum=0.9)
     torchs = torch.optim.Muon(theirs, lr=0.02, momentum=0.9, weight_decay=0.0, adjust_lr_fn="original")
-    monkeypatch.setattr(torch.Tensor, "bfloat16", lambda tensor: tensor.clone())  # torch computes in bfloat16
     for number in range(3):
         for weight, twin, grad in zip(ours, theirs, random_weights(*shapes), strict=True):
             weight.grad = twin.grad = grad.detach() * (number + 1)
         mine.step()
         torchs.step()
     for weight, twin in zip(ours, theirs, strict=True):
-        assert torch.allclose(weight, twin, atol=1e-5, rtol=0)
+        assert torch.allclose(weight, twin, atol=1e-6, rtol=0)
 
 
 def test_projections_in_one_matrix_are_updated_as_if_each_were_alone():
@@ -119,8 +130,4 @@ def test_bfloat16_is_near_float32():
     [matrix] = random_weights((8, 12))
     exact, rough = (orthogonalize(matrix.detach()[None], dtype) for dtype in (torch.float32, torch.bfloat16))
     assert rough.dtype == torch.float32
-    assert torch.allclose(exact, rough, atol=0.05)
-
-
-def test_there_are_as_many_iterations_as_torchs():
-    assert muon_module.ITERATIONS == 5
+    assert torch.cosine_similarity(exact.flatten(), rough.flatten(), dim=0) > 0.99

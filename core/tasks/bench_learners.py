@@ -1,0 +1,209 @@
+"""The two that learn a text for `bench learn`, each made in the process in which it learns.
+
+Shapes
+    B  windows in the batch    T  positions    V  vocabulary
+"""
+
+import math
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+
+from core.batches.dataset import Dataset, token_path
+from core.batches.sampler import IGNORED, Batch, Windows, eval_batches
+from core.batches.token_file import TokenFile, TokenFileWriter
+from core.config.model import ModelConfig
+from core.config.run import RunConfig
+from core.control import StopToken
+from core.runs.folder import Workspace
+from core.tasks.bench_learn import Point, Recipe, split_text
+from core.tasks.bench_nanogpt import NanoGPT, nanogpt_batch, nanogpt_optimizer, nanogpt_step
+from core.tasks.run_setup import lay_out_run
+from core.tasks.training_session import Session, open_session
+from core.tokenizers.char import CharTokenizer
+from core.tokenizers.files import save_tokenizer
+from core.training.evaluation import evaluate
+from core.training.loop import train
+
+EVAL_WINDOWS = 64  # in one forward pass of an evaluation
+ALL = 1 << 62
+RUN_NAME = "ours"
+
+
+class Learner:
+    """Trains for some seconds at a time, and measures itself on the held-out text between two steps."""
+
+    def __init__(self, max_steps: int, tokens_per_step: int, eval_interval: int) -> None:
+        self._max_steps, self._tokens_per_step, self._eval_interval = (
+            max_steps,
+            tokens_per_step,
+            eval_interval,
+        )
+        self.step = 0
+        self.seconds = 0.0
+
+    def advance(self, seconds: float) -> list[Point]:
+        """Train for so long, or to the last step; the points that were measured meanwhile, step 0 among the first."""
+        points = [] if self.step else [self._point()]
+        until = self.seconds + seconds
+        while not self.is_done() and self.seconds < until:
+            started = time.perf_counter()
+            self._take_step()
+            self.seconds += time.perf_counter() - started
+            self.step += 1
+            if self.step % self._eval_interval == 0 or self.is_done():
+                points.append(self._point())
+        return points
+
+    def is_done(self) -> bool:
+        """True after the last step."""
+        return self.step >= self._max_steps
+
+    def _point(self) -> Point:
+        return Point(self.step, self.step * self._tokens_per_step, self.seconds, self._held_out_loss())
+
+    def _take_step(self) -> None:
+        raise NotImplementedError
+
+    def _held_out_loss(self) -> float:
+        raise NotImplementedError
+
+
+class NanoGPTLearner(Learner):
+    """nanoGPT's recipe, in float32, as its CPU is told to."""
+
+    def __init__(self, text: str, folder: Path, recipe: Recipe, seed: int, eval_interval: int) -> None:
+        super().__init__(recipe.steps, recipe.batch_size * recipe.context_length, eval_interval)
+        self._recipe = recipe
+        characters = sorted(set(text))
+        ids = {character: number for number, character in enumerate(characters)}
+        self._train, self._held_out = folder / "nanogpt-train.bin", folder / "nanogpt-val.bin"
+        for path, part in zip((self._train, self._held_out), split_text(text), strict=True):
+            with TokenFileWriter(path, "uint16") as file:
+                file.append(np.array([ids[character] for character in part]))
+        torch.manual_seed(seed)
+        shape = ModelConfig(
+            n_layers=recipe.n_layers,
+            n_heads=recipe.n_heads,
+            d_model=recipe.d_model,
+            d_ff=4 * recipe.d_model,
+            context_length=recipe.context_length,
+        )
+        self._model = NanoGPT(shape, len(characters))
+        self._optimizer = nanogpt_optimizer(self._model, recipe.learning_rate, recipe.beta2)
+
+    def _take_step(self) -> None:
+        for group in self._optimizer.param_groups:
+            group["lr"] = nanogpt_learning_rate(self.step, self._recipe)
+        batch = nanogpt_batch(self._train, self._recipe.context_length, self._recipe.batch_size)
+        nanogpt_step(self._model, self._optimizer, batch, is_bfloat16=False)
+
+    @torch.inference_mode()
+    def _held_out_loss(self) -> float:
+        nats, count = 0.0, 0
+        self._model.eval()
+        for x, y in held_out_batches(TokenFile(self._held_out, "uint16"), self._recipe.context_length):
+            logits = self._model(x)  # (B, T, V)
+            nats += F.cross_entropy(
+                logits.flatten(0, 1), y.flatten(), ignore_index=IGNORED, reduction="sum"
+            ).item()
+            count += int((y != IGNORED).sum())
+        self._model.train()
+        return nats / count
+
+
+class OurLearner(Learner):
+    """A run as the program trains it, without its samples and checkpoints."""
+
+    def __init__(self, text: str, folder: Path, config: RunConfig, eval_interval: int) -> None:
+        self._session = _open(text, folder, config)
+        windows = config.training.batch_size * config.training.gradient_accumulation_steps
+        super().__init__(self._session.plan.steps, windows * config.model.context_length, eval_interval)
+        session = self._session
+        self._steps = train(
+            session.train_state,
+            session.batch_at,
+            session.training,
+            session.plan,
+            session.progress,
+            StopToken(),
+            session.group,
+        )
+
+    def _take_step(self) -> None:
+        next(self._steps)
+
+    def _held_out_loss(self) -> float:
+        session = self._session
+        batches = held_out_batches(session.val_tokens, session.config.model.context_length)
+        on_device = ((x.to(session.device), y.to(session.device)) for x, y in batches)
+        evaluated = evaluate(
+            session.model,
+            on_device,
+            session.byte_lengths,
+            session.train_state.precision,
+            self.step,
+            StopToken(),
+        )
+        assert evaluated is not None  # nobody stops it
+        session.model.train()
+        return evaluated.loss
+
+
+def held_out_batches(tokens: TokenFile, context_length: int) -> Iterator[Batch]:
+    """The whole held-out text, each target once, in windows of that length."""
+    return eval_batches(tokens, Windows(context_length, 0, EVAL_WINDOWS), ALL)
+
+
+def nanogpt_learning_rate(step: int, recipe: Recipe) -> float:
+    """A straight line up, then a cosine down to the last step."""
+    if step < recipe.warmup_steps:
+        return recipe.learning_rate * (step + 1) / (recipe.warmup_steps + 1)
+    done = (step - recipe.warmup_steps) / max(1, recipe.steps - recipe.warmup_steps)
+    left = (1 + math.cos(math.pi * done)) / 2
+    return recipe.min_learning_rate + left * (recipe.learning_rate - recipe.min_learning_rate)
+
+
+def _open(text: str, folder: Path, config: RunConfig) -> Session:
+    """A run that has not begun, on the text's two parts."""
+    workspace = Workspace(folder / "workspace")
+    workspace.prepare()
+    run = workspace.run(RUN_NAME)
+    dataset = _make_dataset(text, workspace.datasets / "text")
+    run.root.mkdir(parents=True)
+    lay_out_run(run, dataset)
+    opening = open_session(workspace, run, config, dataset, StopToken())
+    while True:
+        try:
+            next(opening)
+        except StopIteration as end:
+            session: Session = end.value
+            return session
+
+
+def _make_dataset(text: str, folder: Path) -> Dataset:
+    folder.mkdir(parents=True)
+    tokenizer = CharTokenizer.train([text])
+    parts = split_text(text)
+    for split, part in zip(("train", "val"), parts, strict=True):
+        with TokenFileWriter(token_path(folder, split), "uint16") as file:  # type: ignore[arg-type]  # one of the two
+            file.append(tokenizer.encode(part))
+    dataset = Dataset(
+        folder=folder,
+        train_tokens=len(parts[0]),
+        val_tokens=len(parts[1]),
+        vocab_size=tokenizer.vocab_size,
+        dtype="uint16",
+        has_conversations=False,
+        documents=1,
+        characters=len(text),
+        bytes=len(text.encode()),
+        split_by="blocks",
+        unknown_tokens=0,
+    )
+    save_tokenizer(tokenizer, dataset.tokenizer)
+    return dataset

@@ -1,0 +1,38 @@
+"""The shapes that training and decoding are timed at."""
+
+from typing import Any
+
+from core.config.model import ModelConfig
+from core.config.presets import PRESETS
+from core.errors import BadSettingError
+
+GPT2 = PRESETS["gpt2"].run.model
+S = {"n_layers": 4, "n_heads": 4, "d_model": 128, "d_ff": 512, "context_length": 64}
+M = {"n_layers": 6, "n_heads": 6, "d_model": 384, "d_ff": 1536, "context_length": 256}
+L = {"context_length": 512}
+SHAPES: dict[str, tuple[ModelConfig, int, int, int]] = {  # model, vocabulary, batch, steps in one round
+    "S": (GPT2.model_copy(update=S), 65, 12, 20),
+    "M": (GPT2.model_copy(update=M), 65, 16, 2),
+    "L": (GPT2.model_copy(update=L), 50_257, 2, 1),
+}
+
+UNIT = "tokens/s"
+
+
+def shape_of(shape: str) -> tuple[ModelConfig, int, int, int]:
+    """The model, the vocabulary, the batch size and the steps in one round.
+
+    Raises:
+        BadSettingError: There is no such shape.
+    """
+    if shape not in SHAPES:
+        raise BadSettingError("--shape", f"cannot be {shape!r}: it is one of {', '.join(SHAPES)}")
+    return SHAPES[shape]
+
+
+def random_batch(model: ModelConfig, vocab_size: int, batch_size: int) -> Any:
+    """Token ids and those that follow them, (B, T) each."""
+    import torch
+
+    ids = torch.randint(vocab_size, (batch_size, model.context_length + 1))  # (B, T + 1)
+    return ids[:, :-1].contiguous(), ids[:, 1:].contiguous()

@@ -1,0 +1,159 @@
+"""Training steps against `transformers` and nanoGPT's recipe: speed, share of the processor's peak, memory.
+
+Every subject works in a process of its own, one at a time; the peers' have none of our settings for processes.
+"""
+
+import statistics
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from importlib import import_module
+from multiprocessing.synchronize import Event as Flag
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from core.batches.token_file import TokenFileWriter
+from core.config.model import ModelConfig, count_parameters
+from core.control import StopToken
+from core.events import Event
+from core.tasks.bench_events import BenchCompared, BenchFact
+from core.tasks.bench_process import SubjectProcess, beside, busy_processes, our_process, peer_process
+from core.tasks.bench_rounds import Rates, Stream, Subject, measured_rows, ratio_of, run_rounds
+from core.tasks.bench_shapes import UNIT, shape_of
+
+PEER_TRAIN = "transformers GPT-2, float32"
+NANOGPT = {"float32": "nanoGPT, float32", "bfloat16": "nanoGPT, bfloat16"}
+OURS: dict[str, dict[str, Any]] = {  # a row's name, and its training settings
+    "ours, as a run chooses": {},
+    "ours, float32, sdpa": {"precision": "float32", "attention": "sdpa"},
+    "ours, bfloat16": {"precision": "bfloat16"},
+}
+PRODUCTS = {"float32": "matrix multiply, float32", "bfloat16": "matrix multiply, bfloat16"}
+PRODUCT_SIZE = 2048
+FILE_TOKENS = 1_000_000
+
+
+def bench_train(shape: str, rounds: int, stop: StopToken, busy: int = 0, profile: bool = False) -> Stream:
+    """Time training steps: ours with each of their settings, and the peers'.
+
+    Args:
+        busy: Beside how many busy processes each subject is timed once more in every round; 0 for not at all.
+        profile: Also say which part of a step takes how much of its time.
+
+    Raises:
+        BadSettingError: There is no such shape.
+        MissingPeerError: transformers is not installed.
+        SubjectEndedError: One of the processes ran out of memory.
+    """
+    model, vocab_size, batch_size, steps = shape_of(shape)
+    with ExitStack() as stack:
+        tokens = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="bench-"))) / "tokens.bin"
+        _write_tokens(tokens, vocab_size)
+        trainers = _start_trainers(stack, (model, vocab_size, batch_size, steps), tokens)
+        subjects: dict[str, Subject] = dict(trainers)
+        if busy:
+            flag = stack.enter_context(busy_processes(busy))
+            subjects = _with_busy_turns(trainers, busy, flag)
+        for precision, name in PRODUCTS.items():
+            subjects[name] = stack.enter_context(
+                peer_process(_make, "MatrixProducts", precision, PRODUCT_SIZE)
+            )
+        rates = run_rounds(subjects, rounds, stop)
+        if rates is None:
+            return []
+        rows = measured_rows("train", shape, UNIT, {name: rates[name] for name in trainers})
+        yield from rows
+        yield from _compared(shape, rates, list(trainers), busy)
+        yield from _facts(shape, rates, trainers, model_flops_per_token(model, vocab_size))
+        if profile:
+            yield from _profiles(shape, trainers)
+        return rows
+
+
+def model_flops_per_token(model: ModelConfig, vocab_size: int) -> int:
+    """What the mathematics of one training step asks for: 6 N + 12 L C T, however it is computed.
+
+    N are the weights that are multiplied with: the head's count, look-ups in tables do not. The attention's part is not
+    halved for the mask, so that shares can be compared with published ones.
+
+    Source:
+        Chowdhery et al., "PaLM: Scaling Language Modeling with Pathways", 2022, appendix B.
+    """
+    head = model.d_model * vocab_size
+    tables = model.context_length * model.d_model if model.positions == "learned" else 0
+    tables += head if not model.tied_embeddings else 0
+    weights = count_parameters(model, vocab_size) - tables
+    return 6 * weights + 12 * model.n_layers * model.d_model * model.context_length
+
+
+def _start_trainers(
+    stack: ExitStack, shape: tuple[ModelConfig, int, int, int], tokens: Path
+) -> dict[str, SubjectProcess]:
+    """A process for each row, the peers' first."""
+    trainers = {PEER_TRAIN: stack.enter_context(peer_process(_make, "TransformersSteps", *shape))}
+    for precision, name in NANOGPT.items():
+        is_bfloat16 = precision == "bfloat16"
+        trainers[name] = stack.enter_context(peer_process(_make, "NanoGPTSteps", *shape, tokens, is_bfloat16))
+    for name, settings in OURS.items():
+        trainers[name] = stack.enter_context(our_process(_make, "OurSteps", *shape, tokens, settings))
+    return trainers
+
+
+def _make(kind: str, *arguments: Any) -> Subject:
+    """In the new process: torch is loaded there, and only after the process was prepared."""
+    make: Callable[..., Subject] = getattr(import_module("core.tasks.bench_steps"), kind)
+    return make(*arguments)
+
+
+def _write_tokens(path: Path, vocab_size: int) -> None:
+    with TokenFileWriter(path, "uint16") as file:
+        file.append(np.random.default_rng(1).integers(vocab_size, size=FILE_TOKENS))
+
+
+def _busy_name(name: str, busy: int) -> str:
+    return f"{name}, beside {busy} busy"
+
+
+def _with_busy_turns(trainers: dict[str, SubjectProcess], busy: int, flag: Flag) -> dict[str, Subject]:
+    """Each one's quiet and busy turn, one after the other: the machine may change within a round."""
+    subjects: dict[str, Subject] = {}
+    for name, work in trainers.items():
+        subjects |= {name: work, _busy_name(name, busy): beside(flag, work)}
+    return subjects
+
+
+def _compared(shape: str, rates: Rates, trainers: list[str], busy: int) -> Iterator[Event]:
+    """Every row beside nanoGPT's, and a step's time beside busy processes."""
+    rounds = len(rates[PEER_TRAIN])
+    better = max(NANOGPT.values(), key=lambda name: statistics.median(rates[name]))
+    for other in dict.fromkeys((NANOGPT["float32"], better)):
+        for name in OURS:
+            yield BenchCompared(
+                "train", shape, name, f"to {other}", *ratio_of(rates[name], rates[other]), rounds
+            )
+    for name in trainers if busy else ():
+        slowdown = ratio_of(rates[name], rates[_busy_name(name, busy)])
+        yield BenchCompared("train", shape, f"{name}: step time", f"beside {busy} busy", *slowdown, rounds)
+
+
+def _facts(
+    shape: str, rates: Rates, trainers: dict[str, SubjectProcess], flops_per_token: int
+) -> Iterator[Event]:
+    """The peak in each number format, each row's share of its own format's, and the memory it took."""
+    peaks = {precision: statistics.median(rates[name]) for precision, name in PRODUCTS.items()}
+    for precision, peak in peaks.items():
+        yield BenchFact("train", shape, f"{PRODUCTS[precision]}, {PRODUCT_SIZE:,}", 1000 * peak, "GFLOP/s")
+    for name, process in trainers.items():
+        peak = peaks[process.ask("precision")]
+        reached = statistics.median(rates[name]) * flops_per_token / 1e12
+        yield BenchFact("train", shape, f"{name}: share of peak", 100 * reached / peak, "%")
+    for name, process in trainers.items():
+        yield BenchFact("train", shape, f"{name}: memory", process.peak_mib(), "MiB at most")
+
+
+def _profiles(shape: str, trainers: dict[str, SubjectProcess]) -> Iterator[Event]:
+    for name in (*NANOGPT.values(), *OURS):
+        for part, share in trainers[name].ask("shares").items():
+            yield BenchFact("profile", shape, f"{name}: {part}", 100 * share, "% of a step")

@@ -1,0 +1,152 @@
+"""How a run computes its passes: what was chosen, or what a few measured steps say, remembered."""
+
+import hashlib
+import json
+import os
+from collections.abc import Generator
+from dataclasses import asdict, replace
+from typing import get_args
+
+import psutil
+import torch
+
+from core.batches.dataset import Dataset
+from core.batches.sampler import Windows, batch_at
+from core.config.run import RunConfig
+from core.control import StopToken
+from core.errors import BadSettingError
+from core.events import Event, Notice
+from core.model.attention import AttentionName
+from core.model.transformer import Transformer
+from core.runs.folder import Workspace
+from core.runs.measurements import remember, remembered
+from core.training.compute import (
+    MOST_PROBS_BYTES,
+    TRIAL_TOKENS,
+    Choices,
+    ComputePlan,
+    StepIn,
+    choices_on,
+    measured_plan,
+    steps_on,
+)
+from core.training.precision import PrecisionName
+from core.wording import counted
+
+BUSY_CORES = 0.5  # that other programs use: then a run is measured anew, for fewer threads can be faster
+LOAD_SECONDS = 0.1
+ATTENTION = {"sdpa": "PyTorch's attention", "block_causal": "written-out attention"}
+
+
+def choose_compute(
+    model: Transformer,
+    config: RunConfig,
+    dataset: Dataset,
+    workspace: Workspace,
+    stop: StopToken,
+    before: ComputePlan | None = None,
+) -> Generator[Event, None, ComputePlan | None]:
+    """The plan to train with. "auto" measures once per shape and machine, so that two runs alike stay alike.
+
+    Args:
+        before: How a run that goes on has computed; "auto" stays with it where the device can.
+
+    Returns:
+        The plan; None where `stop` was set before it was known.
+
+    Raises:
+        BadSettingError: float16 was chosen for a processor.
+    """
+    device = model.device
+    if config.training.precision == "float16" and device.type == "cpu":
+        raise BadSettingError(
+            "training.precision", "cannot be float16 on a processor: choose auto or bfloat16"
+        )
+    choices = choices_for(config, device)
+    if before is not None:
+        choices = _kept(choices, before)
+    if not choices.is_open:
+        return choices.simplest
+    key = _key(config, model)
+    known = _read_plan(remembered(workspace, key))
+    if known is not None:
+        return known
+    measured = measured_plan(choices, _trial(model, config, dataset, stop), stop)
+    if measured is None:
+        return None
+    plan, speed_up = measured
+    remember(workspace, key, json.dumps(asdict(plan)))
+    yield Notice(_explanation(plan, choices.simplest, speed_up), is_detail=True)
+    return plan
+
+
+def choices_for(config: RunConfig, device: torch.device) -> Choices:
+    """What there is to choose from: all that the device can, but for what the settings name."""
+    training, choices = config.training, choices_on(device)
+    if training.precision != "auto":
+        choices = replace(choices, precisions=(training.precision,))
+    if training.attention != "auto":
+        choices = replace(choices, attentions=(training.attention,))
+    elif config.model.dropout or _probs_bytes(config) > MOST_PROBS_BYTES:
+        choices = replace(choices, attentions=("sdpa",))
+    if training.threads:
+        choices = replace(choices, threads=(training.threads,))
+    return choices
+
+
+def _kept(choices: Choices, before: ComputePlan) -> Choices:
+    """The plan of a run until now, but for what the settings name otherwise and what this device cannot."""
+    return Choices(
+        (before.precision,) if before.precision in choices.precisions else choices.precisions[:1],
+        (before.attention,) if before.attention in choices.attentions else choices.attentions[:1],
+        choices.threads if len(choices.threads) == 1 else (before.threads,),
+    )
+
+
+def _probs_bytes(config: RunConfig) -> int:
+    """What written-out attention keeps for the way back, in float32."""
+    model = config.model
+    return 4 * config.training.batch_size * model.n_layers * model.n_heads * model.context_length**2
+
+
+def _trial(model: Transformer, config: RunConfig, dataset: Dataset, stop: StopToken) -> StepIn:
+    """A step of this run's own shape, on the first windows of its text."""
+    context_length, training = config.model.context_length, config.training
+    rows = min(training.batch_size, max(1, TRIAL_TOKENS // context_length))
+    windows = Windows(context_length, training.window_overlap, rows)
+    x, y = batch_at(dataset.tokens("train"), training.seed, 0, windows)
+    batch = x[:, :TRIAL_TOKENS].to(model.device), y[:, :TRIAL_TOKENS].to(model.device)
+    return steps_on(model, training, batch, stop)
+
+
+def _key(config: RunConfig, model: Transformer) -> str:
+    """What the measurement depends on, in few characters."""
+    training = config.training
+    chosen = f"{training.batch_size} {training.precision} {training.attention} {training.threads}"
+    shape = f"{config.model.model_dump_json()} {chosen} {model.vocab_size}"
+    machine = f"{torch.__version__} {torch.backends.cpu.get_cpu_capability()} {torch.get_num_threads()}"
+    digest = hashlib.sha256(f"{shape} {machine} {os.cpu_count()}".encode()).hexdigest()[:16]
+    return f"compute {model.device} {digest}{' busy' if _is_busy() else ''}"
+
+
+def _is_busy() -> bool:
+    """Whether other programs use a good part of a core now."""
+    percent: float = psutil.cpu_percent(LOAD_SECONDS)
+    return percent / 100 * (os.cpu_count() or 1) > BUSY_CORES
+
+
+def _read_plan(text: str) -> ComputePlan | None:
+    """What was remembered; None where that is nothing, or a damaged file's."""
+    try:
+        plan = ComputePlan(**json.loads(text))
+    except (ValueError, TypeError, RecursionError):
+        return None
+    known = plan.precision in get_args(PrecisionName) and plan.attention in get_args(AttentionName)
+    return plan if known and type(plan.threads) is int and 0 <= plan.threads <= 4096 else None
+
+
+def _explanation(plan: ComputePlan, simplest: ComputePlan, speed_up: float) -> str:
+    how = f"{plan.precision} with {ATTENTION[plan.attention]} on {counted(plan.threads, 'thread')}"
+    if plan == simplest:
+        return f"Computing in {how}: nothing else was clearly faster in a short trial."
+    return f"Computing in {how}: {speed_up:.1f} times as fast as {simplest.precision} with {ATTENTION[simplest.attention]} on {counted(simplest.threads, 'thread')} in a short trial."

@@ -1,0 +1,175 @@
+"""How the passes of a run are computed. Every plan gives the same losses but for rounding; the fastest is measured."""
+
+import statistics
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+import torch
+from torch import nn
+
+from core.config.training import TrainingConfig
+from core.control import StopRequested, StopToken
+from core.model.attention import Attention, AttentionName
+from core.model.transformer import Transformer
+from core.training.loop import Batch, TrainState, accumulate_gradients
+from core.training.low_precision import LowPrecisionCopy
+from core.training.optimizer import make_optimizer
+from core.training.precision import Precision, PrecisionName, gpu_format
+
+WORTH_HALF = 1.2  # measured speed-up below which float32's exactness is worth more
+WORTH_IT = 1.03  # below which the simpler way is taken, lest noise decides
+ROUNDS = 5
+TRIAL_TOKENS = 2048  # say as much of the speed as a large batch, in a fraction of its time and memory
+LONGEST_SECONDS = 10.0  # a large model's few steps say enough
+MOST_PROBS_BYTES = 1 << 30  # that written-out attention may keep for the way back
+
+
+@dataclass(frozen=True, slots=True)
+class ComputePlan:
+    """Number format of the matrix products, implementation of attention, threads (0: as many as torch takes itself)."""
+
+    precision: PrecisionName
+    attention: AttentionName = "sdpa"
+    threads: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What a plan may be made of. The first of each is the simplest; one alone is what the user has chosen."""
+
+    precisions: tuple[PrecisionName, ...]
+    attentions: tuple[AttentionName, ...]
+    threads: tuple[int, ...]
+
+    @property
+    def simplest(self) -> ComputePlan:
+        return ComputePlan(self.precisions[0], self.attentions[0], self.threads[0])
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there is more than one plan."""
+        return len(self.precisions) * len(self.attentions) * len(self.threads) > 1
+
+
+StepIn = Callable[[ComputePlan], None]  # runs one forward and backward pass, and changes no weight
+
+
+def choices_on(device: torch.device) -> Choices:
+    """What can be computed on this device. On a GPU, torch's own attention in the GPU's half type is the fastest."""
+    if device.type != "cpu":
+        return Choices((gpu_format(device),), ("sdpa",), (0,))
+    has_bfloat16 = torch.ops.mkldnn._is_mkldnn_bf16_supported()
+    cores = torch.get_num_threads()
+    fewer = {max(1, cores // 2), 1} - {cores}
+    return Choices(
+        ("float32", "bfloat16") if has_bfloat16 else ("float32",),
+        ("sdpa", "block_causal"),
+        (cores, *sorted(fewer, reverse=True)),
+    )
+
+
+def measured_plan(choices: Choices, step_in: StepIn, stop: StopToken) -> tuple[ComputePlan, float] | None:
+    """The fastest plan, found by running a few steps of each in turn: first formats and attentions, then threads.
+
+    Args:
+        step_in: Runs one step as it is told; raises `StopRequested` where `stop` ends it early.
+
+    Returns:
+        The plan, and how many times faster than the simplest it ran, 1.0 where nothing was measured;
+        None where `stop` was set before it was known.
+    """
+    if not choices.is_open:
+        return choices.simplest, 1.0
+    simplest = choices.simplest
+    plans = [
+        replace(simplest, precision=precision, attention=attention)
+        for precision in choices.precisions
+        for attention in choices.attentions
+    ]
+    try:
+        times = _median_times(plans, step_in, stop)
+        best = _best(plans, times)
+        plans = [replace(best, threads=threads) for threads in choices.threads]
+        fewer = _median_times(plans, step_in, stop) if len(plans) > 1 else times
+    except StopRequested:
+        return None
+    plan = _best(plans, fewer)
+    return plan, times[simplest] / times[best] * fewer[best] / fewer[plan]
+
+
+def _best(plans: Sequence[ComputePlan], times: dict[ComputePlan, float]) -> ComputePlan:
+    """The fastest, where it is worth its departure from those that stand before it."""
+    best = plans[0]
+    for plan in plans[1:]:
+        worth = WORTH_IT if plan.precision == best.precision else WORTH_HALF
+        if times[best] / times[plan] >= worth:
+            best = plan
+    return best
+
+
+def _median_times(plans: Sequence[ComputePlan], step_in: StepIn, stop: StopToken) -> dict[ComputePlan, float]:
+    """Seconds of a step, from steps of all plans in turn until the time is over."""
+    times: dict[ComputePlan, list[float]] = {plan: [] for plan in plans}
+    started = time.perf_counter()
+    for plan in (*plans,) * (ROUNDS + 1):
+        stop.raise_if_asked()
+        if all(times.values()) and time.perf_counter() - started > LONGEST_SECONDS:
+            break
+        before = time.perf_counter()
+        step_in(plan)
+        times[plan].append(time.perf_counter() - before)
+    whole_rounds = len(times[plans[-1]])
+    warm = slice(min(1, whole_rounds - 1), whole_rounds)  # the first of each warms up, if there is another
+    return {plan: statistics.median(measured[warm]) for plan, measured in times.items()}
+
+
+def steps_on(model: Transformer, config: TrainingConfig, batch: Batch, stop: StopToken) -> StepIn:
+    """One forward and backward pass over the same batch for each plan asked for; no weight changes."""
+    states: dict[PrecisionName, TrainState] = {}
+
+    def step_in(plan: ComputePlan) -> None:
+        if plan.precision not in states:
+            states[plan.precision] = make_train_state(model, config, plan)
+        state = states[plan.precision]
+        set_attention(state.compute_model, plan.attention)
+        with cpu_threads(plan.threads):
+            try:
+                accumulate_gradients(state.compute_model, [batch], state.precision, stop)
+                if state.low_precision is not None:
+                    state.low_precision.refresh()
+            finally:
+                model.zero_grad(set_to_none=True)
+
+    return step_in
+
+
+def make_train_state(model: Transformer, config: TrainingConfig, plan: ComputePlan) -> TrainState:
+    """The model with its optimizer, ready for passes as the plan has them. A GPU casts by itself (autocast)."""
+    low = None
+    if plan.precision == "bfloat16" and model.device.type == "cpu":
+        low = LowPrecisionCopy(model, torch.bfloat16)
+    for module in (model, low.model) if low else (model,):
+        set_attention(module, plan.attention)
+    dtype = torch.bfloat16 if plan.precision == "bfloat16" else torch.float32
+    precision = Precision(plan.precision, model.device, casts=low is None)
+    return TrainState(model, make_optimizer(model, config, dtype), precision, low)
+
+
+def set_attention(model: nn.Module, name: AttentionName) -> None:
+    """Let every attention layer of the model use this implementation."""
+    for module in model.modules():
+        if isinstance(module, Attention):
+            module.implementation = name
+
+
+@contextmanager
+def cpu_threads(count: int) -> Iterator[None]:
+    """Inside, this thread's operations use so many threads; 0 leaves it as it is."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(count or before)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
