@@ -63,7 +63,7 @@ class ModelConfig(Config):
     )
     norm: Literal["pre", "post", "none"] = setting(
         "pre",
-        "Layer norm",
+        "Norm",
         "Before each sub-layer (pre), after its residual addition (post), or nowhere (none).",
     )
     norm_type: Literal["layer_norm", "rms_norm"] = setting(

@@ -17,6 +17,7 @@ from core.model.block_causal import block_causal_attention
 from core.model.kv_cache import LayerCache
 from core.model.norm import RMSNorm
 from core.model.positions import rotate
+from core.model.query_key import norm_and_rotate
 
 AttentionName = Literal["sdpa", "block_causal"]
 
@@ -37,6 +38,7 @@ class Attention(nn.Module):
         C, bias = config.d_model, config.attention_bias
         self.n_heads = config.n_heads
         self.dropout = config.dropout
+        self.norm_epsilon = config.norm_epsilon
         self.qkv_proj = nn.Linear(C, 3 * C, bias=bias)
         self.out_proj = nn.Linear(C, C, bias=bias) if config.output_projection else nn.Identity()
         self.q_norm, self.k_norm = (
@@ -55,14 +57,23 @@ class Attention(nn.Module):
         Returns:
             (B, T, C).
         """
-        q, k, v = (self._by_head(t) for t in self.qkv_proj(x).chunk(3, dim=-1))  # 3 x (B, H, T, D)
-        q, k = self.q_norm(q), self.k_norm(k)  # 2 x (B, H, T, D)
-        if rotary is not None:
-            q, k = rotate(q, rotary), rotate(k, rotary)  # 2 x (B, H, T, D)
+        q, k, v = self._project(x, rotary)  # 3 x (B, H, T, D)
         if cache is not None:
             k, v = cache.append(k, v)  # 2 x (B, H, S, D)
         mixed = self._attend(q, k, v)  # (B, H, T, D)
         return self.out_proj(mixed.transpose(1, 2).flatten(2))  # (B, T, C)
+
+    def _project(self, x: Tensor, rotary: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
+        """Queries, keys and values of all heads, the first two normed and rotated where the model does: (B, H, T, D)."""
+        qkv = self.qkv_proj(x).unflatten(-1, (3, self.n_heads, -1))  # (B, T, 3, H, D)
+        if isinstance(self.q_norm, RMSNorm) and isinstance(self.k_norm, RMSNorm) and rotary is not None:
+            scales = torch.stack((self.q_norm.weight, self.k_norm.weight))  # (2, D)
+            return norm_and_rotate(qkv, scales, self.norm_epsilon, rotary)  # 3 x (B, H, T, D)
+        q, k, v = (t.transpose(1, 2) for t in qkv.unbind(2))  # 3 x (B, H, T, D)
+        q, k = self.q_norm(q), self.k_norm(k)  # 2 x (B, H, T, D)
+        if rotary is not None:
+            q, k = rotate(q, rotary), rotate(k, rotary)  # 2 x (B, H, T, D)
+        return q, k, v
 
     def _attend(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         T, S = q.shape[2], k.shape[2]
@@ -73,9 +84,6 @@ class Attention(nn.Module):
             return F.scaled_dot_product_attention(q, k, v, is_causal=True, dropout_p=dropout)  # (B, H, T, D)
         mask = None if T == 1 else causal_mask(T, S, q.device)  # (T, S); the newest position sees all
         return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=dropout)  # (B, H, T, D)
-
-    def _by_head(self, t: Tensor) -> Tensor:
-        return t.unflatten(-1, (self.n_heads, -1)).transpose(1, 2)  # (B, T, C) -> (B, H, T, D)
 
 
 def causal_mask(T: int, S: int, device: torch.device) -> Tensor:

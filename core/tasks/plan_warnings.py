@@ -24,7 +24,7 @@ MOST_PARAMETERS_PER_TOKEN = 100
 FEWEST_STEPS = 10  # fewer are no training, and so no proposal
 FEWEST_CONTEXT = 8  # tokens; the same for a context
 WARMUP_SHARE = 0.1  # of a run's steps, where a warm-up is proposed
-PRESETS_TO_PROPOSE = ("tiny", "starter", "small", "sheepop")  # `teaching` is for a few lines only
+PRESETS_TO_PROPOSE = ("tiny", "starter", "small", "sheepop", "medium")  # `teaching` is for a few lines only
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,12 +6,14 @@ files had then.
 
 import json
 import shutil
+import tomllib
 from pathlib import Path
 
 import pytest
 from safetensors import safe_open
 
-from core.config.toml import with_settings
+from core.config.renamed import LATER
+from core.config.toml import setting_groups, with_settings
 from core.control import StopToken
 from core.corpus.library import Library
 from core.events import CheckpointSaved, DatasetBuilt, StepDone
@@ -100,6 +102,16 @@ def test_its_finished_run_goes_on_further(either):
     assert [event.step for event in events if isinstance(event, CheckpointSaved)] == [45]
     state = json.loads((either.run("whole").checkpoint(45) / "state.json").read_text())
     assert (state["format"], state["windows"]) == (2, 45 * 4)
+
+
+@pytest.mark.parametrize("group", ["model", "training"])
+def test_settings_that_came_later_are_not_taken_from_what_its_preset_has_become(either, group):
+    written = tomllib.loads(either.run("whole").config.read_text())
+    fields = setting_groups()[group].model_fields
+    later = [name for name in fields if name not in written[group]]
+    assert sorted(later) == sorted(LATER[group])
+    values = getattr(Catalog(either).config("whole"), group)
+    assert {name: getattr(values, name) for name in later} == {name: fields[name].default for name in later}
 
 
 def test_its_data_sets_are_used_again(either):

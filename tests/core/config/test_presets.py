@@ -1,12 +1,13 @@
 import pytest
 
+from core.config.model import count_parameters
 from core.config.presets import DEFAULT_PRESET, PRESETS, preset_run
 from core.config.run import RunConfig
 from core.errors import UnknownPresetError
+from core.export.naming import has_qwen3_twin
 
 CONVENTIONS = {  # layers, heads, width, context, batch, accumulation, learning rates, warm-up, beta2
-    "tiny": (4, 4, 128, 64, 12, 1, 1e-3, 1e-4, 100, 0.99),
-    "small": (6, 6, 384, 256, 64, 1, 1e-3, 1e-4, 100, 0.99),
+    "nanogpt-cpu": (4, 4, 128, 64, 12, 1, 1e-3, 1e-4, 100, 0.99),
     "gpt2": (12, 12, 768, 1024, 12, 40, 6e-4, 6e-5, 2000, 0.95),
 }
 
@@ -39,7 +40,9 @@ def test_a_preset_that_does_not_exist_names_the_nearest():
 def test_a_preset_like_no_other_is_answered_with_all_of_them():
     with pytest.raises(UnknownPresetError) as caught:
         preset_run("qqq")
-    assert caught.value.remedy == "The presets are starter, teaching, tiny, small, sheepop, gpt2."
+    assert caught.value.remedy == (
+        "The presets are starter, teaching, tiny, small, medium, nanogpt-cpu, sheepop, gpt2."
+    )
 
 
 @pytest.mark.parametrize("name", CONVENTIONS)
@@ -59,6 +62,32 @@ def test_the_presets_that_people_compare_with_have_the_known_figures(name):
     )
     assert model.d_ff == 4 * model.d_model
     assert (training.beta1, training.weight_decay, training.max_grad_norm) == (0.9, 0.1, 1.0)
+
+
+def test_nanogpt_has_what_its_train_file_and_the_command_for_a_cpu_say():
+    run = preset_run("nanogpt-cpu")
+    model, training = run.model, run.training
+    assert (run.tokenizer.kind, training.max_steps, training.optimizer) == ("char", 2000, "adamw")
+    assert (model.positions, model.norm_type, model.activation, model.dropout) == (
+        "learned",
+        "layer_norm",
+        "gelu",
+        0,
+    )
+    assert (model.attention_bias, model.feed_forward_bias, model.head_bias) == (False, False, False)
+    assert (model.tied_embeddings, model.scale_residual, model.initial_std) == (True, True, 0.02)
+
+
+@pytest.mark.parametrize("name", ["tiny", "small", "medium"])
+def test_the_presets_for_own_models_are_of_the_family_that_others_load(name):
+    run = preset_run(name)
+    assert has_qwen3_twin(run.model)
+    assert run.training.optimizer == "muon"
+
+
+def test_tiny_and_nanogpt_have_about_as_many_parameters():
+    ours, peer = (count_parameters(preset_run(name).model, 100) for name in ("tiny", "nanogpt-cpu"))
+    assert ours == pytest.approx(peer, rel=0.02)
 
 
 def test_sheepop_has_system_as_own_defaults():

@@ -167,7 +167,7 @@ def test_a_setting_like_no_other_points_to_the_list():
         ),
         (
             {"training.min_learning_rate": 0.5},
-            "The setting training.min_learning_rate does not fit: 0.5 must not exceed learning_rate, 0.001.",
+            "The setting training.min_learning_rate does not fit: 0.5 must not exceed learning_rate, 0.004.",
         ),
         (
             {"training.window_overlap": 64},
@@ -312,7 +312,7 @@ def test_a_secret_is_not_shown_where_it_is_wrong():
     assert "secret" not in caught.value.message
 
 
-@pytest.mark.parametrize(("preset", "d_ff"), [("starter", 2048), ("teaching", 2048), ("small", 2048)])
+@pytest.mark.parametrize(("preset", "d_ff"), [("gpt2", 2048), ("teaching", 2048), ("small", 1365)])
 def test_a_width_that_is_changed_takes_the_feed_forward_width_along(preset, d_ff):
     run = with_settings(preset_run(preset), {"model.d_model": 512, "model.n_heads": 8})
     assert (run.model.d_model, run.model.d_ff) == (512, d_ff)
@@ -329,6 +329,6 @@ def test_both_widths_can_be_chosen():
 
 
 def test_a_width_in_a_file_takes_the_feed_forward_width_along_and_a_whole_file_is_taken_as_it_is(read):
-    assert read("[model]\nd_model = 512\n").model.d_ff == 2048
+    assert read('preset = "gpt2"\n[model]\nd_model = 384\n').model.d_ff == 1536
     odd = with_settings(preset_run("starter"), {"model.d_model": 512, "model.d_ff": 700})
     assert read(run_to_toml(odd)) == odd

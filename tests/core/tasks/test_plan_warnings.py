@@ -100,7 +100,7 @@ def test_a_limit_in_epochs_that_is_low_enough_needs_no_warning():
 
 
 def test_a_warmup_as_long_as_the_run_is_said():
-    run = with_settings(preset_run("starter"), {"training.max_steps": 40})
+    run = with_settings(preset_run("starter"), {"training.max_steps": 40, "training.warmup_steps": 50})
     [warning] = plan_warnings(run, SAMPLE)
     assert warning.message.startswith("The warm-up of 50 steps is as long as the run of 40 or longer")
     assert warning.proposal.run.training.warmup_steps == 4

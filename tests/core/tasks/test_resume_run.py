@@ -15,6 +15,7 @@ import pytest
 from filelock import FileLock
 
 from core.batches import verification
+from core.config.presets import FAMILY, MUON
 from core.config.toml import run_to_toml, with_settings
 from core.control import StopToken
 from core.errors import BadSettingError, DamagedDatasetError, LostDatasetError, UnknownSettingError
@@ -116,6 +117,20 @@ def test_a_run_stopped_and_resumed_equals_one_that_was_not(filled, other, tiny, 
     stopped_at(filled, config, step)
     events = resume(filled)
     assert [e.start_step for e in events if isinstance(e, RunPrepared)] == [step]
+    assert told(filled) == told(other)
+    assert weights(filled) == weights(other)
+
+
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_a_run_of_the_presets_family_stopped_and_resumed_equals_one_that_was_not(
+    filled, other, tiny, precision
+):
+    changes = {f"model.{name}": value for name, value in FAMILY.items()}
+    changes |= {f"training.{name}": value for name, value in MUON.items()}
+    config = tiny(changes | {"training.precision": precision})
+    list(train_model(other, "a", config, StopToken()))
+    stopped_at(filled, config, 3)
+    resume(filled)
     assert told(filled) == told(other)
     assert weights(filled) == weights(other)
 

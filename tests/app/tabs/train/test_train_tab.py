@@ -65,9 +65,10 @@ def test_a_value_that_cannot_be_disables_start_with_the_reason(tab):
 
 
 def test_a_width_that_is_typed_takes_the_feed_forward_width_along(tab):
-    for text in ("", "5", "51", "512"):
+    tab.form.show_run(PRESETS["gpt2"].run)
+    for text in ("", "3", "38", "384"):
         editor(tab, "model.d_model").lineEdit().setText(text)
-    assert tab.form.value().model.d_ff == 4 * 512
+    assert tab.form.value().model.d_ff == 4 * 384
 
 
 def test_a_feed_forward_width_that_was_chosen_stays_where_the_width_changes(tab):
