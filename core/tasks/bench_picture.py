@@ -38,7 +38,7 @@ def draw_curves(title: str, parts: dict[str, dict[str, Curve]]) -> str:
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{HEIGHT + 24}" '
         f'viewBox="0 0 {width} {HEIGHT + 24}" font-family="sans-serif" font-size="11">'
-        f'<rect width="100%" height="100%" fill="white"/>'
+        f'<rect width="{width}" height="{HEIGHT + 24}" fill="white"/>'
         f'<text x="{LEFT}" y="20" font-size="14">{escape(title)}</text>{body}</svg>\n'
     )
 
