@@ -1,7 +1,6 @@
 """Batches for a GPU: the next one is made while the step before it runs, and copied without waiting."""
 
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
 
 import torch
 
@@ -19,18 +18,21 @@ class PrefetchedBatches:
 
     def __init__(self, make: MakeBatch, device: torch.device, stride: int) -> None:
         self._make, self._device, self._stride = make, device, stride
-        self._thread = ThreadPoolExecutor(1)
-        self._next: tuple[int, Future[Batch]] | None = None
+        self._likely_next = 0
+        self._ahead: tuple[int, Batch] | None = None
 
     def __call__(self, seen: int) -> Batch:
-        expected = self._next
-        batch = expected[1].result() if expected and expected[0] == seen else self._make_pinned(seen)
-        following = seen + self._stride
-        self._next = following, self._thread.submit(self._make_pinned, following)
-        x, y = batch
-        return x.to(self._device, non_blocking=True), y.to(self._device, non_blocking=True)
+        ahead, self._ahead = self._ahead, None
+        self._likely_next = seen + self._stride
+        return ahead[1] if ahead and ahead[0] == seen else self._made(seen)
 
-    def _make_pinned(self, seen: int) -> Batch:
-        """In memory that the system never moves, from which alone a GPU copies while others compute."""
+    def make_next(self) -> None:
+        """Make the batch that is likely to be asked for next: now, while the device computes."""
+        self._ahead = self._likely_next, self._made(self._likely_next)
+
+    def _made(self, seen: int) -> Batch:
+        """On its way to the device; from memory that the system never moves, a GPU copies while it computes."""
         x, y = self._make(seen)
-        return (x.pin_memory(), y.pin_memory()) if self._device.type == "cuda" else (x, y)
+        if self._device.type == "cuda":
+            x, y = x.pin_memory(), y.pin_memory()
+        return x.to(self._device, non_blocking=True), y.to(self._device, non_blocking=True)

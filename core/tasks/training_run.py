@@ -52,6 +52,7 @@ def _steps_and_looks(session: Session, stop: StopToken) -> Generator[Event, None
         session.progress,
         stop,
         session.group,
+        session.prepare_next_batch,
     ):
         yield done
         if _evaluation_is_due(session):

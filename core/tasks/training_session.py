@@ -33,7 +33,7 @@ from core.tasks.validation_batches import ValidationBatches
 from core.tokenizers.files import load_tokenizer
 from core.tokenizers.tokenizer import Tokenizer, byte_lengths
 from core.training.compute import ComputePlan, make_train_state
-from core.training.loop import Batch, BatchAt, Plan, Progress, TrainState, accumulate_gradients
+from core.training.loop import Batch, Plan, Progress, TrainState, accumulate_gradients
 from core.training.optimizer import restore_optimizer
 from core.training.precision import choose_device
 from core.wording import number
@@ -91,18 +91,21 @@ class Session:
 
     def batch_at(self, seen: int) -> Batch:
         """This process's part of the forward pass that comes after so many windows, on the model's device."""
-        return self._batches(seen)
-
-    @cached_property
-    def _batches(self) -> BatchAt:
-        """On a GPU the processor has nothing else to do while a step runs."""
-        if self.device.type == "cuda":
-            return PrefetchedBatches(self._batch_in_memory, self.device, self.training.batch_size)
-        return self._batch_on_device
-
-    def _batch_on_device(self, seen: int) -> Batch:
+        if self._prefetched is not None:
+            return self._prefetched(seen)
         x, y = self._batch_in_memory(seen)
         return x.to(self.device), y.to(self.device)
+
+    def prepare_next_batch(self) -> None:
+        """While a GPU takes a step, the processor has nothing else to do."""
+        if self._prefetched is not None:
+            self._prefetched.make_next()
+
+    @cached_property
+    def _prefetched(self) -> PrefetchedBatches | None:
+        if self.device.type != "cuda":
+            return None
+        return PrefetchedBatches(self._batch_in_memory, self.device, self.training.batch_size)
 
     def _batch_in_memory(self, seen: int) -> Batch:
         return batch_at(self.train_tokens, self.training.seed, seen, self.windows, self.group)

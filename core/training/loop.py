@@ -79,12 +79,16 @@ def train(
     progress: Progress,
     stop: StopToken,
     group: ProcessGroup = ONE_PROCESS,
+    meanwhile: Callable[[], None] = lambda: None,
 ) -> Generator[StepDone, None, None]:
     """Take optimizer steps until `progress.step` is `plan.steps`, yielding an event after each.
 
     Everything random in a step (its batch, its dropout) is a function of the seed, the step's number and the
     process's rank, so a run that is stopped and resumed takes the very steps it would have taken. A step in which
     `stop` is set is dropped whole: it changes no weight and is not counted.
+
+    Args:
+        meanwhile: Called in each step while the device computes, before its result is waited for.
 
     Raises:
         TrainingDivergedError: A loss or gradient is not finite; the weights are those of the step before.
@@ -98,7 +102,7 @@ def train(
         set_learning_rate(optimizer, learning_rate)
         batches = [batch_at(progress.windows + number * config.batch_size) for number in range(passes)]
         try:
-            loss, grad_norm = finite_gradients(train_state, batches, config, step, stop, group)
+            loss, grad_norm = finite_gradients(train_state, batches, config, step, stop, group, meanwhile)
         except StopRequested:
             optimizer.zero_grad(set_to_none=True)
             return
@@ -132,6 +136,7 @@ def finite_gradients(
     step: int,
     stop: StopToken,
     group: ProcessGroup = ONE_PROCESS,
+    meanwhile: Callable[[], None] = lambda: None,
 ) -> tuple[float, float]:
     """Leave clipped gradients in the model; give the loss and the gradient's norm before clipping.
 
@@ -154,6 +159,7 @@ def finite_gradients(
                 parameter.grad = group.all_reduce(parameter.grad)
         precision.scaler.unscale_(optimizer)
         norm = get_total_norm([p.grad for p in parameters if p.grad is not None])
+        meanwhile()
         loss, grad_norm = torch.stack((group.all_reduce(summed), norm)).tolist()  # one wait for the device
         if math.isfinite(loss) and math.isfinite(grad_norm):
             if 0 < config.max_grad_norm < grad_norm:
