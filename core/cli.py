@@ -33,8 +33,8 @@ from core.runs.folder import Workspace
 from core.signals import INTERRUPTED
 from core.system_errors import absolute_path, output_error, system_error
 from core.tasks.evaluate_sample import evaluate_sample
-from core.tasks.open_model import open_model
-from core.tasks.reply import complete, reply
+from core.tasks.open_model import OpenModel, open_model
+from core.tasks.reply import complete, reply, samples
 from core.tasks.resume_run import resume_run
 from core.tasks.train_model import train_model
 from core.terminal import Stream, print_failure
@@ -52,6 +52,8 @@ app.add_typer(bench.app, name="bench")
 app.add_typer(bench.fuzz_app)
 
 log = logging.getLogger(__name__)
+
+MOST_SAMPLES = 10_000  # of one prompt at once
 
 SAMPLING_HELP = {setting.name: setting.help for setting in describe(SamplingConfig)}
 
@@ -214,6 +216,16 @@ def generate(
         ),
     ] = None,
     checkpoint: Annotated[str, typer.Option(help="The checkpoint: best, last or a step number.")] = "best",
+    weights: Annotated[str | None, typer.Option(help=SAMPLING_HELP["weights"])] = None,
+    count: Annotated[
+        int,
+        typer.Option(
+            "--samples",
+            min=1,
+            max=MOST_SAMPLES,
+            help="How many replies to write, all at once; with a seed, each has the next one.",
+        ),
+    ] = 1,
 ) -> int:
     """Generate text with a run's model."""
     workspace: Workspace = context.obj.workspace
@@ -226,21 +238,23 @@ def generate(
         "repetition_penalty": repetition_penalty,
         "seed": seed,
         "stop": tuple(stop_text) if stop_text else None,
+        "weights": weights,
     }
     changes = {key: value for key, value in given.items() if value is not None}
-    checked(SamplingConfig, changes)  # before the model is opened: a wrong number should not cost a wait
-    model, code = perform(context, lambda stop: open_model(workspace, name, checkpoint, stop), writes=False)
+    asked = checked(
+        SamplingConfig, changes
+    )  # before the model is opened: a wrong number should not cost a wait
+    model, code = perform(
+        context,
+        lambda stop: open_model(workspace, name, checkpoint, stop, asked.weights if weights else None),
+        writes=False,
+    )
     if code:
         return code
     sampling = checked(SamplingConfig, model.sampling.model_dump() | changes)
     answers = model.has_conversations if chat is None else chat
-    messages = [("user", prompt)]
     return perform(
-        context,
-        lambda stop: (
-            reply(model, messages, sampling, stop) if answers else complete(model, prompt, sampling, stop)
-        ),
-        writes=False,
+        context, lambda stop: _written(model, prompt, sampling, count, stop, answers=answers), writes=False
     )[1]
 
 
@@ -290,6 +304,16 @@ def settings(context: typer.Context) -> int:
     ]
     print_rows(context, "setting", ("name", "default", "limits", "help"), rows)
     return 0
+
+
+def _written(
+    model: OpenModel, prompt: str, sampling: SamplingConfig, count: int, stop: StopToken, *, answers: bool
+) -> Stream[object]:
+    if count > 1:
+        return samples(model, prompt, sampling, count, stop, answers=answers)
+    if answers:
+        return reply(model, [("user", prompt)], sampling, stop)
+    return complete(model, prompt, sampling, stop)
 
 
 def _train_unnamed(workspace: Workspace, config: RunConfig, stop: StopToken) -> Stream[RunEnded]:

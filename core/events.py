@@ -337,25 +337,30 @@ class ContextMoved(Event):
     """The context was full: `kept` of its tokens were read again, `dropped` older ones are forgotten.
 
     Of a text the newest stay, of a conversation its newest turns and the question in hand; `question_cut` where
-    that was too long by itself and lost its beginning.
+    that was too long by itself and lost its beginning. `dropped_turns` counts the questions that went with their
+    answers.
     """
 
     kept: int
     dropped: int
     question_cut: bool = False
+    dropped_turns: int = 0
+    sample: int = 0  # its number, from 1, where several replies are written at once
 
 
 @dataclass(frozen=True, slots=True)
 class TokenWritten(Event):
     """One token of a reply. `text` holds whole characters only, so it can be empty.
 
-    `probability` is the model's own, before temperature and filters. `context_used` counts tokens.
+    `probability` is the model's own, before temperature and filters. `context_used` counts tokens. `sample` is the
+    reply's number, from 1, where several are written at once.
     """
 
     text: str
     token_id: int
     probability: float
     context_used: int
+    sample: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -371,6 +376,7 @@ class ReplyEnded(Event):
     seconds: float
     first_token_seconds: float
     tokens_per_second: float
+    sample: int = 0
 
 
 # the sample corpus

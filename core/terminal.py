@@ -209,7 +209,9 @@ class Screen:
                 self._start_bar("Training", event.max_steps, event.start_step)
             case StepDone():
                 self._move_to(event.step, _step_figures(event))
-            case TokenWritten():
+            case TokenWritten(sample=sample):
+                if sample:
+                    return  # of several replies at once each is shown when it is whole
                 self._console.out(event.text, end="", highlight=False)
             case _:
                 self._say(event)
@@ -335,10 +337,17 @@ def _sentence_of_a_reply(event: Event) -> str:
                 if event.question_cut
                 else ""
             )
-            return f"[context full: {counted(event.dropped, 'older token')} dropped{cut}]"
+            turns = (
+                f", {counted(event.dropped_turns, 'question')} with {noun_for(event.dropped_turns, 'its answer', 'their answers')}"
+                if event.dropped_turns
+                else ""
+            )
+            which = f"{event.sample}: " if event.sample else ""
+            return f"[{which}context full: {counted(event.dropped, 'older token')} dropped{turns}{cut}]"
         case ReplyEnded():
+            text = f"[{event.sample}] {event.text}" if event.sample else ""
             return (
-                f"\n[{event.reason}: {counted(event.tokens, 'token')}, {event.tokens_per_second:.0f} tokens/s, "
+                f"{text}\n[{event.reason}: {counted(event.tokens, 'token')}, {event.tokens_per_second:.0f} tokens/s, "
                 f"first after {event.first_token_seconds * 1000:.0f} ms]"
             )
         case QuestionAnswered(right=False):

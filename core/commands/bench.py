@@ -36,7 +36,7 @@ def train(
 @app.command(name="generate")
 def generate(context: typer.Context, shape: Shape = "M", rounds: Rounds = 5) -> int:
     """Decoding speed with a KV cache, against transformers' generate on the same weights."""
-    from core.tasks.bench import bench_generate
+    from core.tasks.bench_generate import bench_generate
 
     return perform(context, lambda stop: bench_generate(shape, rounds, stop))[1]
 

@@ -1,4 +1,4 @@
-"""What stays in view where the context is full: of a plain text its newest half, of a conversation whole turns."""
+"""What stays in view where the context is full: of a plain text three quarters, of a conversation whole turns."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,10 +9,15 @@ from core.tokenizers.tokenizer import EOS
 
 @dataclass(frozen=True, slots=True)
 class Shortened:
-    """The tokens that are read again. `question_cut` where the question in hand lost its beginning."""
+    """The tokens that are read again.
+
+    `question_cut` where the question in hand lost its beginning; `dropped_turns` counts the questions that went
+    with their answers.
+    """
 
     ids: list[int]
     question_cut: bool = False
+    dropped_turns: int = 0
 
 
 class ContextPolicy(Protocol):
@@ -28,7 +33,11 @@ class ContextPolicy(Protocol):
 
 
 class PlainText:
-    """A text without turns: its newest half stays."""
+    """A text without turns: its newest three quarters stay.
+
+    A quarter is the price between two others: to drop less is to read what stays more often, and to drop more is
+    to write on with less in view.
+    """
 
     def reserved_tokens(self, context_length: int, max_new_tokens: int) -> int:
         """None: a prompt can fill the context."""
@@ -36,17 +45,18 @@ class PlainText:
         return 0
 
     def shorten(self, ids: Sequence[int], context_length: int, reserved: int) -> Shortened:
-        """The newest tokens, half a context of them."""
+        """The newest tokens, all that fit but a quarter of the context."""
         del reserved
-        return Shortened(list(ids[-(context_length // 2) :]))
+        return Shortened(_newest(ids, context_length - max(1, context_length // 4)))
 
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
     """<eos><|user|>question<|assistant|>answer<|user|>question<|assistant|>answer so far
 
-    Questions go with their answers, oldest first, and the question in hand stays. Where that and its answer are
-    too long by themselves, each keeps its newest part after its role token.
+    Questions go with their answers, oldest first; the question in hand stays, and so does what stands before the
+    first question, such as a system message. Where the question in hand and its answer are too long by themselves,
+    each keeps its newest part after its role token.
     """
 
     user_id: int
@@ -60,21 +70,27 @@ class Conversation:
         """The newest whole turns that fit; `ids` hold a question, and after it the assistant's role token."""
         budget = context_length - reserved
         starts = [at for at, token in enumerate(ids) if token == self.user_id]
-        for start in starts:
-            if len(ids) - start < budget:  # less, for the <eos> before it
-                return Shortened([EOS, *ids[start:]])
-        return self._newest_parts(list(ids[starts[-1] :]), budget)
+        head = list(ids[: starts[0]])
+        if (
+            not head or len(head) > budget // 2
+        ):  # a system message as long as that would leave no room to talk
+            head = [EOS]
+        for dropped, start in enumerate(starts):
+            if len(head) + len(ids) - start <= budget:
+                return Shortened([*head, *ids[start:]], dropped_turns=dropped)
+        kept, question_cut = self._newest_parts(list(ids[starts[-1] :]), budget - len(head))
+        return Shortened(_newest([*head, *kept], budget), question_cut, len(starts) - 1)
 
-    def _newest_parts(self, turn: list[int], budget: int) -> Shortened:
+    def _newest_parts(self, turn: list[int], budget: int) -> tuple[list[int], bool]:
         answer_at = turn.index(self.assistant_id)
         question, answer = turn[1:answer_at], turn[answer_at + 1 :]
-        left = max(0, budget - 3)  # <eos> and the two role tokens
+        left = max(0, budget - 2)  # the two role tokens
         answer_length = min(len(answer), max(left // 2, left - len(question)))
         question_length = min(len(question), left - answer_length)
-        kept = [EOS, self.user_id, *_newest(question, question_length)]
+        kept = [self.user_id, *_newest(question, question_length)]
         kept += [self.assistant_id, *_newest(answer, answer_length)]
-        return Shortened(_newest(kept, budget), question_length < len(question))
+        return kept, question_length < len(question)
 
 
-def _newest(ids: list[int], count: int) -> list[int]:
-    return ids[max(0, len(ids) - count) :]
+def _newest(ids: Sequence[int], count: int) -> list[int]:
+    return list(ids[max(0, len(ids) - count) :])

@@ -1,11 +1,10 @@
-"""Writing token by token: the prompt is read once, then each step computes one position.
+"""Writing token by token: the prompt is read once, then each step computes one position of every row.
 
 Shapes
-    T  positions being computed    V  vocabulary
+    B  rows of the batch    T  positions being computed    V  vocabulary
 """
 
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -13,31 +12,27 @@ from torch import Tensor
 from core.config.sampling import SamplingConfig
 from core.control import StopToken
 from core.events import ContextMoved
-from core.generation.context import ContextPolicy, PlainText
-from core.generation.sampling import draw, penalise
+from core.generation.context import ContextPolicy
+from core.generation.prefix import PrefixCache, common_prefix
+from core.generation.row import PLAIN_TEXT, Decoded, Row
 from core.model.kv_cache import KVCache
 from core.model.transformer import Transformer
+from core.tokenizers.tokenizer import PAD
 
-PLAIN_TEXT = PlainText()
+Step = Decoded | ContextMoved
 
-
-@dataclass(frozen=True, slots=True)
-class Decoded:
-    """A token as it was drawn. `probability` is the model's own, before temperature and filters."""
-
-    token_id: int
-    probability: float
-    context_used: int
+CACHE_BYTES = 2**28  # of the caches of all rows of a batch
+MOST_ROWS = 64  # more make a step slower by as much as they add
 
 
-@torch.inference_mode()
 def decode(
     model: Transformer,
     prompt: Sequence[int],
     config: SamplingConfig,
     stop: StopToken,
     policy: ContextPolicy = PLAIN_TEXT,
-) -> Generator[Decoded | ContextMoved, None, None]:
+    prefix: PrefixCache | None = None,
+) -> Generator[Step, None, None]:
     """Continue a prompt, up to `config.max_new_tokens` tokens; the caller ends it earlier by not asking on.
 
     When the context is full, what `policy` keeps of it is read again and the rest is forgotten.
@@ -45,48 +40,95 @@ def decode(
     Args:
         model: In evaluation mode.
         prompt: At least one token.
+        prefix: What this model read last; the prompt is read from where it differs.
 
     Raises:
         ValueError: The prompt is empty.
     """
-    if not prompt:
-        raise ValueError("there must be at least one token to continue")
+    row = Row(prompt, config, policy)
+    prefix = prefix or PrefixCache()
+    cache, row.read = prefix.take(model)
+    try:
+        for _, step in _decode(model, [row], cache, stop):
+            yield step
+    finally:
+        prefix.give_back(cache, row.ids)
+
+
+def decode_batch(
+    model: Transformer, rows: Sequence[Row], stop: StopToken
+) -> Generator[tuple[int, Step], None, None]:
+    """Continue several prompts at once: the number of a row, from 0, with each of its steps.
+
+    Every row gets the tokens that it would get by itself. All stand at the same position, from 0 on: where a
+    prompt is longer than others, its rest is read while those are continued already.
+
+    Args:
+        model: In evaluation mode.
+        rows: At least one. Those of like lengths are best together, since all wait for the longest.
+    """
+    longest = max(len(row.ids) + row.config.max_new_tokens for row in rows)
+    cache = KVCache(model.config, len(rows), model.device, model.dtype, longest)
+    yield from _decode(model, rows, cache, stop)
+
+
+def rows_at_once(model: Transformer, n_positions: int) -> int:
+    """How many rows of so many positions a batch should have, for the memory that their caches take."""
+    config = model.config
+    positions = min(n_positions, config.context_length)
+    row_bytes = 2 * config.n_layers * positions * config.d_model * model.dtype.itemsize
+    return max(1, min(MOST_ROWS, CACHE_BYTES // max(row_bytes, 1)))
+
+
+@torch.inference_mode()
+def _decode(
+    model: Transformer, rows: Sequence[Row], cache: KVCache, stop: StopToken
+) -> Generator[tuple[int, Step], None, None]:
+    """The steps of all rows until each is done. The cache holds the beginning of what each has in `read`."""
     context_length = model.config.context_length
-    generator = make_generator(config.seed)
-    cache = KVCache(model.config, 1, model.device, model.dtype)
-    seen = torch.zeros(model.vocab_size, dtype=torch.bool, device=model.device)  # (V,)
-    context, fresh = list(prompt), list(prompt)  # all that is in view, and what of it is not yet in the cache
-    reserved = policy.reserved_tokens(context_length, config.max_new_tokens)
-    limit = context_length - reserved
-    for _ in range(config.max_new_tokens):
+    batch = list(enumerate(rows))  # as the cache has them; some may be done
+    moves = [(number, row.make_room(context_length)) for number, row in batch]
+    cache.truncate(min(_same(row) for row in rows))
+    while True:
+        yield from ((number, moved) for number, moved in moves if moved)
         if stop.asked:
             return
-        if len(context) > limit:
-            kept = policy.shorten(context, context_length, reserved)
-            yield ContextMoved(len(kept.ids), len(context) - len(kept.ids), kept.question_cut)
-            context, fresh = list(kept.ids), kept.ids
-            cache.clear()
-        limit = context_length
-        seen[fresh] = True
-        logits = next_logits(model, fresh, cache)  # (V,)
-        token = draw(penalise(logits, seen, config.repetition_penalty), config, generator)
-        context.append(token)
-        fresh = [token]
-        probability = (logits[token] - logits.logsumexp(dim=-1)).exp().item()
-        yield Decoded(token, probability, min(len(context), context_length))
+        logits = next_logits(model, _unread(batch, cache.length), cache)  # (B, V)
+        for at, (number, row) in enumerate(batch):
+            if not row.done and len(row.ids) == cache.length:  # all of it was read
+                yield number, row.draw(logits[at], context_length)
+        batch = _drop_done(batch, cache)
+        if not batch:
+            return
+        moves = [(number, row.make_room(context_length)) for number, row in batch if not row.done]
+        if any(moved for _, moved in moves):
+            cache.truncate(min(_same(row) for _, row in batch if not row.done))
 
 
-def next_logits(model: Transformer, ids: Sequence[int], cache: KVCache) -> Tensor:
-    """Read `ids`, which follow what the cache holds, and score what comes after the last: (V,)."""
-    read = torch.tensor([ids], dtype=torch.long, device=model.device)  # (1, T)
-    return model.head(model.hidden(read, cache)[0, -1]).float()  # (V,)
+def _same(row: Row) -> int:
+    """How many positions can stay in the cache; the last token in view is read in any case, for its scores."""
+    same = min(common_prefix(row.read, row.ids), len(row.ids) - 1)
+    row.read = []
+    return same
 
 
-def make_generator(seed: int | None) -> torch.Generator:
-    """A source of chance: the same seed draws the same tokens, None draws anew each time."""
-    generator = torch.Generator()
-    if seed is None:
-        generator.seed()
-    else:
-        generator.manual_seed(seed)
-    return generator
+def _unread(batch: Sequence[tuple[int, Row]], start: int) -> list[list[int]]:
+    """The tokens from position `start` on, of each row as many as the shortest has; B lists of T."""
+    end = min(len(row.ids) for _, row in batch if not row.done)
+    return [[PAD] * (end - start) if row.done else row.ids[start:end] for _, row in batch]
+
+
+def _drop_done(batch: list[tuple[int, Row]], cache: KVCache) -> list[tuple[int, Row]]:
+    """The batch, without the rows that are done once these are half of it: leaving them out copies the others."""
+    kept = [at for at, (_, row) in enumerate(batch) if not row.done]
+    if 2 * len(kept) > len(batch):
+        return batch
+    if kept:
+        cache.select(kept)
+    return [batch[at] for at in kept]
+
+
+def next_logits(model: Transformer, ids: Sequence[Sequence[int]], cache: KVCache) -> Tensor:
+    """Read `ids`, B times T that follow what the cache holds, and score what comes after the last: (B, V)."""
+    read = torch.tensor(ids, dtype=torch.long, device=model.device)  # (B, T)
+    return model.head(model.hidden(read, cache)[:, -1]).float()  # (B, V)

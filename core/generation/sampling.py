@@ -23,14 +23,21 @@ def draw(logits: Tensor, config: SamplingConfig, generator: torch.Generator) -> 
     """
     if config.temperature < COLDEST:
         return int(logits.argmax())
-    above = (
-        logits.float() - logits.max().float()
-    )  # (V,), at most 0: divided by anything, it overflows to -inf alone
-    ranked, order = rank(above / config.temperature, config.top_k)  # 2 x (K,)
+    ranked, order = rank(logits.float(), config.top_k)  # 2 x (K,)
+    ranked = (ranked - ranked[0]) / config.temperature  # (K,), at most 0: it overflows to -inf alone
     ranked = keep_nucleus(ranked, config.top_p)  # (K,)
     ranked = keep_min_p(ranked, config.min_p)  # (K,)
     probs = ranked.softmax(dim=-1).cpu()  # (K,)
-    return int(order[torch.multinomial(probs, 1, generator=generator)[0]])
+    return int(order[choose(probs, generator)])
+
+
+def choose(probs: Tensor, generator: torch.Generator) -> int:
+    """One draw from probabilities, (K,), on the CPU: what `torch.multinomial` draws, without its checks.
+
+    The first of independent events is each of them with a probability that is its share of all their rates.
+    """
+    times = torch.empty_like(probs).exponential_(1.0, generator=generator)  # (K,), of events of rate 1
+    return int(probs.div_(times).argmax())
 
 
 def rank(logits: Tensor, top_k: int) -> tuple[Tensor, Tensor]:

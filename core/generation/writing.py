@@ -1,13 +1,16 @@
 """From tokens to text as it appears: whole characters, and nothing of a stop text."""
 
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import replace
 
 from core.config.sampling import SamplingConfig
 from core.control import StopToken
 from core.events import ContextMoved, Event, PromptRead, ReplyEnded, TokenWritten
 from core.generation.context import ContextPolicy, Conversation
-from core.generation.decoding import PLAIN_TEXT, Decoded, decode
+from core.generation.decoding import Step, decode, decode_batch
+from core.generation.prefix import PrefixCache
+from core.generation.row import PLAIN_TEXT, Decoded, Row
 from core.model.transformer import Transformer
 from core.tokenizers.streaming import StreamingDecoder
 from core.tokenizers.tokenizer import EOS, Tokenizer
@@ -20,43 +23,109 @@ def write(
     unknown: tuple[str, ...],
     config: SamplingConfig,
     stop: StopToken,
+    prefix: PrefixCache | None = None,
 ) -> Generator[Event, None, ReplyEnded]:
     """Continue `prompt` as a stream of events, ending with `ReplyEnded`, which is also the result.
 
     Args:
         prompt: At least one token.
         unknown: What of the prompt the vocabulary lacks, for the first event.
+        prefix: What this model read last; the prompt is read from where it differs.
     """
     yield PromptRead(len(prompt), model.config.context_length, unknown)
-    ends = {EOS, tokenizer.user_id, tokenizer.assistant_id}
-    continues_text = prompt[-1] not in ends  # rather than beginning one, as after <|assistant|>
-    decoder, gate = StreamingDecoder(tokenizer, continues_text), StopGate(config.stop)
-    started, first_token_seconds, tokens, reason = time.perf_counter(), 0.0, 0, "length"
-    last = Decoded(EOS, 1.0, len(prompt))
-    for step in decode(model, prompt, config, stop, _policy(prompt, tokenizer)):
-        if isinstance(step, ContextMoved):
-            yield step
-            continue
-        last, tokens = step, tokens + 1
-        if tokens == 1:
-            first_token_seconds = time.perf_counter() - started
-        if step.token_id in ends:
-            reason = "eos"
+    writer = Writer(tokenizer, prompt, config)
+    for step in decode(model, prompt, config, stop, writer.policy, prefix):
+        yield from writer.take(step)
+        if writer.reason:
             break
-        text = gate.pass_on(decoder.push(step.token_id))
-        yield TokenWritten(text, step.token_id, step.probability, step.context_used)
-        if gate.closed:
-            reason = "stop_string"
-            break
-    if stop.asked:
-        reason = "stopped"
-    rest = gate.pass_on(decoder.finish()) + gate.rest()
-    if rest:
-        yield TokenWritten(rest, last.token_id, last.probability, last.context_used)
-    seconds = time.perf_counter() - started
-    ended = ReplyEnded(reason, gate.passed, tokens, seconds, first_token_seconds, tokens / max(seconds, 1e-9))
-    yield ended
+    ended = yield from writer.end(stop)
     return ended
+
+
+def write_batch(
+    model: Transformer,
+    tokenizer: Tokenizer,
+    prompts: Sequence[Sequence[int]],
+    configs: Sequence[SamplingConfig],
+    stop: StopToken,
+    first: int = 1,
+) -> Generator[Event, None, list[ReplyEnded]]:
+    """Continue several prompts at once. The events of each bear its number; the result has their order.
+
+    Args:
+        prompts: Each of at least one token.
+        configs: How each is continued.
+        first: The number of the first one.
+    """
+    numbered = enumerate(zip(prompts, configs, strict=True), first)
+    writers = [Writer(tokenizer, *each, sample=number) for number, each in numbered]
+    rows = [Row(writer.prompt, writer.config, writer.policy) for writer in writers]
+    ended: list[ReplyEnded | None] = [None] * len(rows)
+    for number, step in decode_batch(model, rows, stop):
+        row, writer = rows[number], writers[number]
+        yield from writer.take(step)
+        row.done = row.done or bool(writer.reason)
+        if row.done:
+            ended[number] = yield from writer.end(stop)
+    for number, writer in enumerate(writers):
+        ended[number] = ended[number] or (yield from writer.end(stop))
+    return [each for each in ended if each is not None]
+
+
+class Writer:
+    """Turns the steps of one reply into events: whole characters, up to a stop text or a token that ends it."""
+
+    def __init__(
+        self, tokenizer: Tokenizer, prompt: Sequence[int], config: SamplingConfig, sample: int = 0
+    ) -> None:
+        self.prompt, self.config = prompt, config
+        self.policy = _policy(prompt, tokenizer)
+        self.reason = ""  # why the reply is at its end, where it is
+        self._ends = {EOS, tokenizer.user_id, tokenizer.assistant_id}
+        continues_text = prompt[-1] not in self._ends  # rather than beginning one, as after <|assistant|>
+        self._decoder = StreamingDecoder(tokenizer, continues_text)
+        self._gate = StopGate(config.stop)
+        self._sample = sample
+        self._last = Decoded(EOS, 1.0, len(prompt))
+        self._started, self._first_token_seconds, self._tokens = time.perf_counter(), 0.0, 0
+
+    def take(self, step: Step) -> Iterator[Event]:
+        """What to report of one step."""
+        if isinstance(step, ContextMoved):
+            yield replace(step, sample=self._sample)
+            return
+        self._last = step
+        self._tokens += 1
+        if self._tokens == 1:
+            self._first_token_seconds = time.perf_counter() - self._started
+        if step.token_id in self._ends:
+            self.reason = "eos"
+            return
+        yield self._written(self._gate.pass_on(self._decoder.push(step.token_id)))
+        if self._gate.closed:
+            self.reason = "stop_string"
+
+    def end(self, stop: StopToken) -> Generator[Event, None, ReplyEnded]:
+        """The rest of the text, and that the reply is whole."""
+        rest = self._gate.pass_on(self._decoder.finish()) + self._gate.rest()
+        if rest:
+            yield self._written(rest)
+        seconds = time.perf_counter() - self._started
+        ended = ReplyEnded(
+            reason="stopped" if stop.asked else self.reason or "length",
+            text=self._gate.passed,
+            tokens=self._tokens,
+            seconds=seconds,
+            first_token_seconds=self._first_token_seconds,
+            tokens_per_second=self._tokens / max(seconds, 1e-9),
+            sample=self._sample,
+        )
+        yield ended
+        return ended
+
+    def _written(self, text: str) -> TokenWritten:
+        last = self._last
+        return TokenWritten(text, last.token_id, last.probability, last.context_used, self._sample)
 
 
 def _policy(prompt: Sequence[int], tokenizer: Tokenizer) -> ContextPolicy:

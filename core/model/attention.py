@@ -69,7 +69,7 @@ class Attention(nn.Module):
         if isinstance(self.q_norm, RMSNorm) and isinstance(self.k_norm, RMSNorm) and rotary is not None:
             scales = torch.stack((self.q_norm.weight, self.k_norm.weight))  # (2, D)
             return norm_and_rotate(qkv, scales, self.norm_epsilon, rotary)  # 3 x (B, H, T, D)
-        q, k, v = qkv.transpose(1, 3).unbind(2)  # 3 x (B, H, T, D)
+        q, k, v = (t.transpose(1, 2) for t in qkv.unbind(2))  # 3 x (B, H, T, D)
         q, k = self.q_norm(q), self.k_norm(k)  # 2 x (B, H, T, D)
         if rotary is not None:
             q, k = rotate(q, rotary), rotate(k, rotary)  # 2 x (B, H, T, D)

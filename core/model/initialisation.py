@@ -1,9 +1,12 @@
 """The weights before the first step, a pure function of the settings and a seed."""
 
 import math
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 from torch import nn
+from torch.overrides import TorchFunctionMode
 
 from core.config.model import ModelConfig
 
@@ -55,3 +58,20 @@ def matrix_std(shape: torch.Size, config: ModelConfig, name: str = "") -> float:
     if config.scale_residual and name.endswith(RESIDUAL_ENDS):
         std /= math.sqrt(2 * config.n_layers)
     return std
+
+
+class SkipInit(TorchFunctionMode):
+    """Within it, `torch.nn`'s layers draw no weights of their own: memory is allocated, and its content left open."""
+
+    def __torch_function__(
+        self,
+        func: Callable[..., Any],
+        types: Sequence[type],
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:
+        """Leave out what `torch.nn.init` would fill a tensor with; call everything else."""
+        kwargs = kwargs or {}
+        if getattr(func, "__module__", "") == nn.init.__name__:
+            return kwargs.get("tensor", args[0] if args else None)
+        return func(*args, **kwargs)

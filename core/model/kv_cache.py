@@ -6,6 +6,8 @@ Shapes
     S  positions attended to, S >= T   L  layers
 """
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
 
@@ -34,22 +36,43 @@ class LayerCache:
         self.length = end
         return self._keys[:, :, :end], self._values[:, :, :end]
 
+    def select(self, sequences: Sequence[int]) -> None:
+        """Keep these sequences of the batch alone, in this order."""
+        chosen = torch.tensor(sequences, device=self._keys.device)  # (B,)
+        self._keys = self._keys.index_select(0, chosen)  # (B, H, S, D)
+        self._values = self._values.index_select(0, chosen)  # (B, H, S, D)
+
 
 class KVCache:
-    """The caches of all L layers."""
+    """The caches of all L layers, with room for `n_positions`: the whole context where none is given."""
 
     def __init__(
-        self, config: ModelConfig, batch_size: int, device: torch.device, dtype: torch.dtype
+        self,
+        config: ModelConfig,
+        batch_size: int,
+        device: torch.device,
+        dtype: torch.dtype,
+        n_positions: int | None = None,
     ) -> None:
-        shape = (batch_size, config.n_heads, config.context_length, config.d_model // config.n_heads)
+        S = config.context_length if n_positions is None else min(n_positions, config.context_length)
+        shape = (batch_size, config.n_heads, S, config.d_model // config.n_heads)
         self.layers = [LayerCache(shape, device, dtype) for _ in range(config.n_layers)]
 
     @property
     def length(self) -> int:
-        """How many positions were read."""
-        return self.layers[0].length
+        """How many positions were read, by all layers."""
+        return min(layer.length for layer in self.layers)
+
+    def truncate(self, length: int) -> None:
+        """Forget all positions from `length` on; the buffers stay."""
+        for layer in self.layers:
+            layer.length = min(layer.length, length)
 
     def clear(self) -> None:
         """Forget all positions; the buffers stay."""
+        self.truncate(0)
+
+    def select(self, sequences: Sequence[int]) -> None:
+        """Keep these sequences of the batch alone, in this order; one may be kept several times."""
         for layer in self.layers:
-            layer.length = 0
+            layer.select(sequences)

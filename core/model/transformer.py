@@ -26,7 +26,8 @@ class Transformer(nn.Module):
 
     position_table: Tensor | None
 
-    def __init__(self, config: ModelConfig, vocab_size: int, seed: int = 0) -> None:
+    def __init__(self, config: ModelConfig, vocab_size: int, seed: int | None = 0) -> None:
+        """Draw the weights with `seed`; with None they stay as they are made, for whoever replaces all of them."""
         super().__init__()
         self.config = config
         self.vocab_size = vocab_size
@@ -43,7 +44,8 @@ class Transformer(nn.Module):
         self.head = nn.Linear(config.d_model, vocab_size, bias=config.head_bias)
         if config.tied_embeddings:
             self.head.weight = self.token_embedding.weight
-        initialise(self, config, seed)
+        if seed is not None:
+            initialise(self, config, seed)
 
     def forward(self, ids: Tensor, cache: KVCache | None = None) -> Tensor:
         """Score every token of the vocabulary as the next one, after each position.

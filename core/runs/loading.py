@@ -13,6 +13,7 @@ from core.checksums import hash_file
 from core.config.model import ModelConfig
 from core.config.run import RunConfig
 from core.control import StopToken
+from core.model.initialisation import SkipInit
 from core.model.memory import check_memory_to_open
 from core.model.transformer import Transformer
 from core.run_errors import DamagedCheckpointError, DamagedRunError, NoCheckpointError, WrongShapeError
@@ -50,7 +51,8 @@ def load_model(run: RunFolder, which: str, stop: StopToken | None = None) -> Loa
     check_settings(checkpoint, config, state)
     tokenizer = _read_tokenizer(run, state)
     check_memory_to_open(config.model, tokenizer.vocab_size)
-    model = Transformer(config.model, tokenizer.vocab_size)
+    with SkipInit():
+        model = Transformer(config.model, tokenizer.vocab_size, seed=None)
     restore_weights(model, weights, checkpoint)
     return LoadedModel(model.eval(), tokenizer, config, state)
 

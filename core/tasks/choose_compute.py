@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import math
 import os
 from collections.abc import Generator
 from dataclasses import asdict, replace
@@ -35,6 +36,7 @@ from core.wording import counted
 
 BUSY_CORES = 0.5  # that other programs use: then a run is measured anew, for fewer threads can be faster
 LOAD_SECONDS = 0.1
+MOST_THREADS = 4096
 ATTENTION = {"sdpa": "PyTorch's attention", "block_causal": "written-out attention"}
 
 
@@ -68,14 +70,13 @@ def choose_compute(
     if not choices.is_open:
         return choices.simplest
     key = _key(config, model)
-    known = _read_plan(remembered(workspace, key))
-    if known is not None:
-        return known
-    measured = measured_plan(choices, _trial(model, config, dataset, stop), stop)
+    measured = _read_measured(remembered(workspace, key))
     if measured is None:
-        return None
+        measured = measured_plan(choices, _trial(model, config, dataset, stop), stop)
+        if measured is None:
+            return None
+        remember(workspace, key, json.dumps(asdict(measured[0]) | {"speed_up": round(measured[1], 3)}))
     plan, speed_up = measured
-    remember(workspace, key, json.dumps(asdict(plan)))
     yield Notice(_explanation(plan, choices.simplest, speed_up), is_detail=True)
     return plan
 
@@ -135,14 +136,17 @@ def _is_busy() -> bool:
     return percent / 100 * (os.cpu_count() or 1) > BUSY_CORES
 
 
-def _read_plan(text: str) -> ComputePlan | None:
-    """What was remembered; None where that is nothing, or a damaged file's."""
+def _read_measured(text: str) -> tuple[ComputePlan, float] | None:
+    """The plan that was remembered and its speed-up; None where that is nothing, or a damaged file's."""
     try:
-        plan = ComputePlan(**json.loads(text))
-    except (ValueError, TypeError, RecursionError):
+        record = json.loads(text)
+        speed_up = float(record.pop("speed_up"))
+        plan = ComputePlan(**record)
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None
     known = plan.precision in get_args(PrecisionName) and plan.attention in get_args(AttentionName)
-    return plan if known and type(plan.threads) is int and 0 <= plan.threads <= 4096 else None
+    is_plan = known and type(plan.threads) is int and 0 <= plan.threads <= MOST_THREADS
+    return (plan, speed_up) if is_plan and math.isfinite(speed_up) else None
 
 
 def _explanation(plan: ComputePlan, simplest: ComputePlan, speed_up: float) -> str:

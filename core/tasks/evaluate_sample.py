@@ -8,8 +8,8 @@ from core.errors import SampleMissingError
 from core.events import Event, QuestionAnswered, ReplyEnded, SampleEvaluated
 from core.runs.folder import Workspace
 from core.sample.meadow import held_out_questions
-from core.tasks.open_model import OpenModel, open_model
-from core.tasks.reply import reply
+from core.tasks.open_model import open_model
+from core.tasks.reply import reply_to_each
 
 GREEDY = SamplingConfig(temperature=0, top_k=0, top_p=1, max_new_tokens=40)
 
@@ -19,7 +19,8 @@ def evaluate_sample(
 ) -> Generator[Event, None, SampleEvaluated]:
     """Put each held-out question to the run `name` in a conversation of its own, taking the likeliest reply.
 
-    Stops between two questions when asked; what is returned then counts the questions answered so far.
+    Many are answered at once. Stops between two tokens when asked; what is returned then counts the questions
+    answered so far.
 
     Raises:
         SampleMissingError: The sample corpus was never written into this workspace.
@@ -27,13 +28,13 @@ def evaluate_sample(
     """
     if not workspace.sample.is_dir():
         raise SampleMissingError
-    model = yield from open_model(workspace, name, checkpoint, stop)
+    model = yield from open_model(workspace, name, checkpoint, stop, GREEDY.weights)
     questions = held_out_questions()
     asked = right = 0
-    for question in questions:
-        answer = _ask(model, question.question, stop)
-        if stop.asked:
-            break  # this answer may be cut short
+    for event in reply_to_each(model, [[("user", each.question)] for each in questions], GREEDY, stop):
+        if not isinstance(event, ReplyEnded) or event.reason == "stopped":
+            continue  # an answer that was cut short is none
+        question, answer = questions[event.sample - 1], event.text.strip()
         asked += 1
         right += answer == question.answer
         yield QuestionAnswered(
@@ -49,12 +50,3 @@ def evaluate_sample(
     )
     yield summary
     return summary
-
-
-def _ask(model: OpenModel, question: str, stop: StopToken) -> str:
-    """The whole reply; without an event for each token."""
-    answer = ""
-    for event in reply(model, [("user", question)], GREEDY, stop):
-        if isinstance(event, ReplyEnded):
-            answer = event.text.strip()
-    return answer

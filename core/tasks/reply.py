@@ -1,37 +1,110 @@
 """The requests "go on with this text" and "answer me": a model's words as a stream of events."""
 
 from collections.abc import Generator, Sequence
+from typing import TYPE_CHECKING
 
 from core.config.sampling import SamplingConfig
 from core.control import StopToken
-from core.events import Event, ReplyEnded
-from core.tasks.open_model import OpenModel
+from core.events import Event, PromptRead, ReplyEnded
+from core.tasks.open_model import OpenModel, with_weights
+
+if TYPE_CHECKING:
+    from core.runs.loading import LoadedModel
 
 Stream = Generator[Event, None, ReplyEnded]
+Batch = Generator[Event, None, list[ReplyEnded]]
+Messages = Sequence[
+    tuple[str, str]
+]  # role ("user" or "assistant") and content, oldest first, the last from the user
+
+LARGEST_SEED = 2**32 - 1
 
 
 def complete(model: OpenModel, text: str, sampling: SamplingConfig, stop: StopToken) -> Stream:
     """Continue `text`, which can be empty."""
-    from core.generation.dialogue import completion_prompt
     from core.generation.writing import write
 
-    tokenizer = model.loaded.tokenizer
-    prompt = completion_prompt(tokenizer, text, sampling.end_prompt)
-    return (yield from write(model.loaded.model, tokenizer, prompt, tokenizer.unknown(text), sampling, stop))
+    loaded = yield from with_weights(model, sampling.weights)
+    prompt, unknown = _completion(model, text, sampling)
+    return (yield from write(loaded.model, loaded.tokenizer, prompt, unknown, sampling, stop, model.prefix))
 
 
-def reply(
-    model: OpenModel, messages: Sequence[tuple[str, str]], sampling: SamplingConfig, stop: StopToken
-) -> Stream:
-    """Answer the last message of a conversation.
+def reply(model: OpenModel, messages: Messages, sampling: SamplingConfig, stop: StopToken) -> Stream:
+    """Answer the last message of a conversation. What of it was read for the last reply is not read again."""
+    from core.generation.writing import write
+
+    loaded = yield from with_weights(model, sampling.weights)
+    prompt, unknown = _dialogue(model, messages)
+    return (yield from write(loaded.model, loaded.tokenizer, prompt, unknown, sampling, stop, model.prefix))
+
+
+def samples(
+    model: OpenModel, prompt: str, sampling: SamplingConfig, count: int, stop: StopToken, *, answers: bool
+) -> Batch:
+    """Answer or continue one prompt `count` times, all at once; their seeds follow one another.
 
     Args:
-        messages: Role ("user" or "assistant") and content, oldest first, the last from the user.
+        answers: True for the reply to a message, False for the continuation of a text.
     """
-    from core.generation.dialogue import dialogue_prompt
-    from core.generation.writing import write
+    loaded = yield from with_weights(model, sampling.weights)
+    ids, unknown = _dialogue(model, [("user", prompt)]) if answers else _completion(model, prompt, sampling)
+    yield PromptRead(len(ids), model.context_length, unknown)
+    return (yield from _in_chunks(loaded, [ids] * count, seeded(sampling, count), stop))
+
+
+def reply_to_each(
+    model: OpenModel, conversations: Sequence[Messages], sampling: SamplingConfig, stop: StopToken
+) -> Batch:
+    """Answer the last message of each conversation, many at once. Replies come in the order in which they end."""
+    loaded = yield from with_weights(model, sampling.weights)
+    prompts = [_dialogue(model, messages)[0] for messages in conversations]
+    return (yield from _in_chunks(loaded, prompts, [sampling] * len(prompts), stop))
+
+
+def seeded(sampling: SamplingConfig, count: int) -> list[SamplingConfig]:
+    """The settings of several replies to one prompt: each seed is the next one, where there is a seed."""
+    if sampling.seed is None:
+        return [sampling] * count
+    seeds = [(sampling.seed + number) % (LARGEST_SEED + 1) for number in range(count)]
+    return [sampling.model_copy(update={"seed": seed}) for seed in seeds]
+
+
+def _in_chunks(
+    loaded: "LoadedModel",
+    prompts: Sequence[list[int]],
+    configs: Sequence[SamplingConfig],
+    stop: StopToken,
+) -> Batch:
+    """As many at once as their caches have room for."""
+    from core.generation.decoding import rows_at_once
+    from core.generation.writing import write_batch
+
+    longest = max(map(len, prompts), default=0) + max(
+        (config.max_new_tokens for config in configs), default=0
+    )
+    size = rows_at_once(loaded.model, longest)
+    ended: list[ReplyEnded] = []
+    for first in range(0, len(prompts), size):
+        if stop.asked:
+            break
+        chunk = slice(first, first + size)
+        ended += yield from write_batch(
+            loaded.model, loaded.tokenizer, prompts[chunk], configs[chunk], stop, first + 1
+        )
+    return ended
+
+
+def _completion(model: OpenModel, text: str, sampling: SamplingConfig) -> tuple[list[int], tuple[str, ...]]:
+    """The tokens of a text to be continued, and what of it the vocabulary lacks."""
+    from core.generation.dialogue import completion_prompt
 
     tokenizer = model.loaded.tokenizer
-    prompt = dialogue_prompt(tokenizer, messages)
-    unknown = tokenizer.unknown(messages[-1][1])
-    return (yield from write(model.loaded.model, tokenizer, prompt, unknown, sampling, stop))
+    return completion_prompt(tokenizer, text, sampling.end_prompt), tokenizer.unknown(text)
+
+
+def _dialogue(model: OpenModel, messages: Messages) -> tuple[list[int], tuple[str, ...]]:
+    """The tokens of a conversation, and what of its last message the vocabulary lacks."""
+    from core.generation.dialogue import dialogue_prompt
+
+    tokenizer = model.loaded.tokenizer
+    return dialogue_prompt(tokenizer, messages), tokenizer.unknown(messages[-1][1])

@@ -234,6 +234,30 @@ def test_a_checkpoint_is_chosen_by_its_step(trained, records):
     assert printed[0]["step"] == 2
 
 
+def test_several_replies_have_the_texts_that_their_seeds_give_alone(trained, records):
+    options = ["--prompt", "the cat", "--max-new-tokens", 6, "--workspace", trained.root, "--temperature", 3]
+    code, printed = records("generate", "first", *options, "--samples", 3, "--seed", 5)
+    assert code == 0
+    together = {record["sample"]: record["text"] for record in of_kind(printed, "reply_ended")}
+    alone = [records("generate", "first", *options, "--seed", seed)[1][-1]["text"] for seed in (5, 6, 7)]
+    assert [together[number] for number in (1, 2, 3)] == alone
+    assert {record["sample"] for record in of_kind(printed, "token_written")} == {1, 2, 3}
+
+
+def test_several_replies_are_printed_one_after_the_other(trained, command):
+    options = ["--max-new-tokens", 4, "--greedy", "--samples", 2, "--workspace", trained.root]
+    code, out, _ = command("generate", "first", *options)
+    assert code == 0
+    assert out.index("[1] ") < out.index("[2] ")
+
+
+def test_a_reply_can_be_written_with_weights_of_8_bits(trained, records):
+    options = ["--max-new-tokens", 3, "--weights", "int8", "--workspace", trained.root]
+    code, printed = records("generate", "first", *options)
+    assert code == 0
+    assert printed[-1]["tokens"] > 0
+
+
 def test_characters_that_the_vocabulary_lacks_are_named(trained, records):
     options = ["--prompt", "the ß", "--max-new-tokens", 1, "--workspace", trained.root]
     code, printed = records("generate", "first", *options)
@@ -268,6 +292,8 @@ def test_characters_that_the_vocabulary_lacks_are_named(trained, records):
         (["generate", "frist"], 1, "Did you mean 'first'?"),
         (["generate", "first", "--checkpoint", "3"], 1, "best, last, 2, 4, 6"),
         (["generate", "first", "--temperature", "-1"], 2, "temperature cannot be -1"),
+        (["generate", "first", "--weights", "int4"], 2, "weights cannot be 'int4'"),
+        (["generate", "first", "--samples", "0"], 2, "--samples"),
         (["evaluate-sample", "first"], 1, "has no sample corpus"),
         (["bench", "train", "--shape", "Q"], 2, "S, M, L"),
     ],

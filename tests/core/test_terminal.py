@@ -85,9 +85,11 @@ EVENTS = [
     RunEnded("a", 10, "finished", 2.5, 60.0),
     ModelOpened("a", 10, 1234567, 128, False, 0.1),
     PromptRead(3, 128, ("ß", "é")),
-    ContextMoved(64, 65),
+    ContextMoved(64, 65, dropped_turns=2),
     TokenWritten("Once", 7, 0.5, 4),
     ReplyEnded("eos", "Once", 1, 0.1, 0.05, 10.0),
+    TokenWritten("never alone", 7, 0.5, 4, sample=2),
+    ReplyEnded("eos", "Twice", 1, 0.1, 0.05, 10.0, sample=2),
     QuestionAnswered(1, 2, "Where?", "Here.", "There.", False),
     SampleEvaluated("a", 10, 1, 2, 0.5),
     BenchMeasured("train", "L", "ours, bfloat16", 1000.0, "tokens/s", 3.1, 5, 2.9, 3.4),
@@ -122,8 +124,9 @@ def test_every_kind_of_event_can_be_shown(capsys):
         "validation loss 2.5000 nats/token, perplexity 12.18, 1.900 bits/byte",
         "Run 'a' finished at step 10, after 60 s.",
         "not in the vocabulary: 'ß' 'é'",
-        "65 older tokens dropped",
+        "65 older tokens dropped, 2 questions with their answers",
         "Once",
+        "[2] Twice\n[eos: 1 token",
         "'There.', not 'Here.'",
         "1 of 2 held-out questions answered correctly: 50.0 %",
         "3.10 x (2.90 to 3.40)",
@@ -138,6 +141,7 @@ def test_every_kind_of_event_can_be_shown(capsys):
         "8 workspaces in 2 s, 1 finding: 70 equal, 2 wrong",
     ):
         assert part in shown
+    assert "never alone" not in shown
 
 
 def test_a_file_that_went_well_needs_no_line(capsys):

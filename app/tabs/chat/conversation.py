@@ -57,11 +57,13 @@ class Conversation:
 
 
 def moved_note(moved: ContextMoved) -> str:
-    """How much of a full context the model still sees."""
-    note = (
-        f"The context was full: the newest {counted(moved.kept, 'token was', 'tokens were')} kept, "
-        f"{counted(moved.dropped, 'older one is', 'older ones are')} forgotten."
-    )
+    """What of a full context the model still sees, and what it does not."""
+    gone = f"{counted(moved.dropped, 'older one is', 'older ones are')} forgotten"
+    if moved.dropped_turns:
+        gone += (
+            f", {counted(moved.dropped_turns, 'question with its answer', 'questions with their answers')}"
+        )
+    note = f"The context was full: the newest {counted(moved.kept, 'token was', 'tokens were')} kept, {gone}."
     return f"{note} The question is too long: only its end was read." if moved.question_cut else note
 
 

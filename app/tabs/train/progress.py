@@ -80,7 +80,7 @@ class Progress:
             case DatasetProgress():
                 self._take_preparation("Encoding", event)
             case DatasetBuilt():
-                self._phase, self._prepared = "Measuring precision…", 0.0
+                self._phase, self._prepared = "Measuring speed…", 0.0
             case RunEnded():
                 self.step = event.step
                 self._phase = FINISHED if event.reason == "finished" else STOPPED

@@ -67,7 +67,32 @@ def test_what_stays_fits_with_room_and_is_made_of_turns(lengths, context_length,
     assert kept[1] == USER or kept[0] == USER
 
 
-@pytest.mark.parametrize("length", [2, 3, 8, 9])
-def test_of_a_plain_text_the_newest_half_of_the_context_stays(length):
-    ids = list(range(20))
-    assert PlainText().shorten(ids, length, 0) == Shortened(ids[-(length // 2) :])
+@pytest.mark.parametrize(("length", "kept"), [(2, 1), (3, 2), (8, 6), (9, 7), (128, 96)])
+def test_of_a_plain_text_all_but_a_quarter_of_the_context_stays(length, kept):
+    ids = list(range(200))
+    assert PlainText().shorten(ids, length, 0) == Shortened(ids[-kept:])
+
+
+SYSTEM = [EOS, 70, 71, 72]  # what stands before the first question
+
+
+def test_a_system_message_stays_while_turns_go():
+    ids = SYSTEM + turns(3, 3, 2, 2, 4, 0)[1:]
+    kept = CONVERSATION.shorten(ids, 19, 3)
+    assert kept == Shortened([*SYSTEM, *ids[12:]], dropped_turns=1)
+
+
+def test_a_system_message_stays_before_a_question_that_is_too_long():
+    ids = [*SYSTEM, USER, *range(10, 40), ASSISTANT]
+    expected = [*SYSTEM, USER, *range(36, 40), ASSISTANT]
+    assert CONVERSATION.shorten(ids, 12, 2) == Shortened(expected, question_cut=True)
+
+
+def test_a_system_message_longer_than_half_of_the_room_goes():
+    ids = [EOS, *[70] * 6, USER, 10, 11, ASSISTANT]
+    assert CONVERSATION.shorten(ids, 12, 2).ids == [EOS, USER, 10, 11, ASSISTANT]
+
+
+def test_the_turns_that_went_are_counted():
+    ids = turns(3, 3, 2, 2, 4, 0)
+    assert [CONVERSATION.shorten(ids, 16, reserved).dropped_turns for reserved in (3, 4)] == [1, 2]

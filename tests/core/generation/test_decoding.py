@@ -7,7 +7,8 @@ from core.config.model import ModelConfig
 from core.config.sampling import SamplingConfig
 from core.control import StopToken
 from core.events import ContextMoved
-from core.generation.decoding import Decoded, decode, make_generator
+from core.generation.decoding import decode
+from core.generation.row import Decoded, make_generator
 from core.model.transformer import Transformer
 
 CONTEXT, VOCABULARY = 8, 15
@@ -91,19 +92,18 @@ def test_context_used_is_never_more_than_the_context():
 
 
 @pytest.mark.parametrize("positions", ["learned", "sinusoidal", "rotary", "none"])
-def test_when_the_context_is_full_its_newest_half_is_kept(positions):
+def test_when_the_context_is_full_a_quarter_of_it_goes(positions):
     model = make_model(positions)
     steps = run(PROMPT, model=model, temperature=0, max_new_tokens=9)
-    assert steps[6] == ContextMoved(
-        kept=4, dropped=5
-    )  # 3 read and 6 written: one more than there is room for
+    # 3 read and 6 written are one more than there is room for
+    assert steps[6] == ContextMoved(kept=6, dropped=3)
     everything = PROMPT + tokens(steps[:6])
-    assert tokens(steps[7:]) == tokens(run(everything[-4:], model=model, temperature=0, max_new_tokens=3))
+    assert tokens(steps[7:]) == tokens(run(everything[-6:], model=model, temperature=0, max_new_tokens=3))
 
 
 def test_the_context_moves_as_often_as_it_fills():
     steps = run(PROMPT, temperature=0, max_new_tokens=16)
-    assert [at for at, step in enumerate(steps) if isinstance(step, ContextMoved)] == [6, 12]
+    assert [at for at, step in enumerate(steps) if isinstance(step, ContextMoved)] == [6, 10, 14, 18]
     assert len(tokens(steps)) == 16
 
 
@@ -112,11 +112,11 @@ def test_a_prompt_that_just_fits_is_read_whole():
     assert first.token_id == greedy_without_a_cache(PROMPT * 2 + [1, 0], 1)[0]
 
 
-def test_of_a_prompt_longer_than_the_context_the_newest_half_context_is_read():
+def test_of_a_prompt_longer_than_the_context_its_end_is_read():
     prompt = list(range(VOCABULARY)) * 2
     moved, *steps = run(prompt, **GREEDY)
-    assert moved == ContextMoved(kept=4, dropped=26)
-    assert tokens(steps) == tokens(run(prompt[-4:], **GREEDY))
+    assert moved == ContextMoved(kept=6, dropped=24)
+    assert tokens(steps) == tokens(run(prompt[-6:], **GREEDY))
 
 
 def test_the_smallest_context_goes_on_with_its_last_token():

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from core.config.sampling import SamplingConfig
 from core.config.setting import describe
-from core.generation.sampling import draw, keep_min_p, keep_nucleus, penalise, rank
+from core.generation.sampling import choose, draw, keep_min_p, keep_nucleus, penalise, rank
 
 OPEN = {"temperature": 1.0, "top_k": 0, "top_p": 1.0}  # no filter
 LOGITS = torch.tensor([1.0, 3.0, -0.5, 2.0, 0.0])
@@ -163,3 +163,17 @@ def test_whatever_the_limits_allow_draws_a_token_that_can_be(logits, values, top
 def test_a_penalty_that_no_number_survives_is_refused(penalty):
     with pytest.raises(ValidationError):
         SamplingConfig(repetition_penalty=penalty)
+
+
+@pytest.mark.parametrize("size", [1, 2, 50, 1000])
+def test_a_draw_is_that_of_multinomial(size):
+    probs = torch.rand(size, generator=torch.Generator().manual_seed(size)).softmax(-1)
+    ours, theirs = (torch.Generator().manual_seed(7) for _ in range(2))
+    for _ in range(20):
+        assert choose(probs.clone(), ours) == torch.multinomial(probs, 1, generator=theirs).item()
+
+
+def test_what_has_no_probability_is_never_drawn():
+    generator = torch.Generator().manual_seed(0)
+    drawn = {choose(torch.tensor([0.0, 0.5, 0.0, 0.5]), generator) for _ in range(200)}
+    assert drawn == {1, 3}

@@ -92,3 +92,30 @@ def test_keys_and_values_are_kept_in_the_order_they_came():
     layer.append(torch.tensor([[[[1.0], [2.0]]]]), torch.tensor([[[[4.0], [5.0]]]]))
     keys, values = layer.append(torch.tensor([[[[3.0]]]]), torch.tensor([[[[6.0]]]]))
     assert (keys.flatten().tolist(), values.flatten().tolist()) == ([1, 2, 3], [4, 5, 6])
+
+
+@torch.inference_mode()
+def test_a_truncated_cache_goes_on_from_where_it_was_cut():
+    model, ids = make_model(), random_ids(6)
+    cache = KVCache(model.config, 2, CPU, model.dtype)
+    model(random_ids(4), cache)  # the same first 4
+    model(random_ids(9)[:, 4:] * 0, cache)
+    cache.truncate(4)
+    assert cache.length == 4
+    whole = model(torch.cat([random_ids(4), ids], dim=1))
+    assert torch.allclose(model(ids, cache), whole[:, 4:], atol=1e-5, rtol=0)
+
+
+@torch.inference_mode()
+def test_sequences_that_are_selected_go_on_by_themselves():
+    model, ids = make_model(), random_ids(6, 3)
+    cache = KVCache(model.config, 3, CPU, model.dtype)
+    model(ids[:, :4], cache)
+    cache.select([2, 0])
+    assert torch.allclose(model(ids[[2, 0], 4:], cache), model(ids[[2, 0]])[:, 4:], atol=1e-5, rtol=0)
+
+
+def test_a_cache_can_be_shorter_than_the_context():
+    cache = KVCache(make_model().config, 1, CPU, torch.float32, 3)
+    with pytest.raises(ValueError, match="holds 3 positions, and 4 were given"):
+        cache.layers[0].append(torch.zeros(1, 2, 4, 6), torch.zeros(1, 2, 4, 6))

@@ -8,6 +8,7 @@ import torch
 
 from core.checksums import hash_file
 from core.control import StopRequested, StopToken
+from core.model.initialisation import SkipInit
 from core.model.transformer import Transformer
 from core.run_errors import DamagedCheckpointError, DamagedRunError, NoCheckpointError, WrongShapeError
 from core.runs import loading
@@ -64,6 +65,19 @@ def test_a_checkpoint_saved_and_opened_gives_equal_logits(run):
 
 def test_a_checkpoint_opened_twice_gives_equal_logits(run):
     assert torch.equal(logits(load_model(run, "6").model), logits(load_model(run, "last").model))
+
+
+@pytest.mark.parametrize("positions", ["sinusoidal", "learned", "rotary"])
+def test_a_checkpoint_is_opened_without_drawing_weights(tiny, tmp_path, monkeypatch, positions):
+    config = tiny({"model.positions": positions}).model
+    drawn = Transformer(config, 30, seed=1)
+    with monkeypatch.context() as patched:
+        patched.setattr(torch.Tensor, "normal_", lambda *_, **__: pytest.fail("weights were drawn"))
+        patched.setattr(torch.Tensor, "uniform_", lambda *_, **__: pytest.fail("weights were drawn"))
+        with SkipInit():
+            opened = Transformer(config, 30, seed=None)
+    restore_weights(opened, model_weights(drawn), tmp_path)
+    assert torch.equal(logits(opened), logits(drawn))  # with the tables of the positions, which no file has
 
 
 def test_checkpoints_of_different_steps_differ(run):

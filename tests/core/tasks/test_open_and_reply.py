@@ -1,4 +1,5 @@
 import json
+import shutil
 from itertools import islice
 from types import SimpleNamespace
 
@@ -9,8 +10,9 @@ from core.config.presets import preset_run
 from core.config.sampling import SamplingConfig
 from core.config.toml import run_to_toml, with_settings
 from core.control import StopToken
-from core.events import ContextMoved, ModelOpened, PromptRead, ReplyEnded, TokenWritten
-from core.generation import decoding
+from core.events import ContextMoved, ModelOpened, Notice, PromptRead, ReplyEnded, TokenWritten
+from core.generation import decoding, packed, row
+from core.generation.prefix import PrefixCache
 from core.model.transformer import Transformer
 from core.run_errors import DamagedCheckpointError, NoCheckpointError, UnknownRunError, WrongShapeError
 from core.runs.checkpoint import save_checkpoint
@@ -18,7 +20,7 @@ from core.runs.folder import Workspace
 from core.runs.loading import model_weights
 from core.runs.state import CheckpointState
 from core.tasks.open_model import open_model
-from core.tasks.reply import complete, reply
+from core.tasks.reply import complete, reply, reply_to_each, samples, seeded
 from core.tokenizers.char import CharTokenizer
 from core.tokenizers.files import save_tokenizer
 from core.tokenizers.tokenizer import EOS
@@ -178,6 +180,98 @@ def test_a_model_too_large_for_the_gpu_is_opened_on_the_processor(workspace, mon
     assert devices.to == ["cuda", "cpu"]
 
 
+# weights
+
+
+def weights_of(model):
+    return type(model.loaded.model.head).__name__
+
+
+@pytest.fixture
+def never_packed(monkeypatch):
+    monkeypatch.setattr(packed, "is_faster", lambda *_: False)
+
+
+def test_the_weights_are_those_of_the_runs_settings(workspace, never_packed):
+    config = with_settings(CONFIG, {"sampling.weights": "int8"})
+    workspace.run("first").config.write_text(run_to_toml(config), encoding="utf-8")
+    model = run(open_model(workspace, "first", "last", StopToken()))[1]
+    assert (model.weights, weights_of(model)) == ("int8", "Int8Linear")
+    assert weights_of(run(open_model(workspace, "first", "last", StopToken(), "float32"))[1]) == "Linear"
+
+
+def test_a_reply_with_other_weights_opens_the_model_again(model, never_packed):
+    messages, greedy = [("user", "ab?")], SAMPLING.model_copy(update={"temperature": 0})
+    _, first = run(reply(model, messages, greedy, StopToken()))
+    run(reply(model, messages, greedy.model_copy(update={"weights": "int8"}), StopToken()))
+    assert (model.weights, weights_of(model)) == ("int8", "Int8Linear")
+    run(complete(model, "a", greedy, StopToken()))
+    assert (model.weights, weights_of(model)) == ("auto", "Linear")
+    assert run(reply(model, messages, greedy, StopToken()))[1].text == first.text
+
+
+def test_a_checkpoint_that_is_gone_leaves_the_model_as_it_was(workspace, model):
+    loaded = model.loaded
+    shutil.rmtree(workspace.run("first").checkpoints)
+    with pytest.raises(NoCheckpointError):
+        run(complete(model, "a", SAMPLING.model_copy(update={"weights": "int8"}), StopToken()))
+    assert (model.weights, model.loaded) == ("auto", loaded)
+    assert run(complete(model, "a", SAMPLING, StopToken()))[1].tokens > 0
+
+
+def test_weights_that_this_machine_lacks_are_said(workspace, monkeypatch):
+    monkeypatch.setattr(packed, "int8_engine", lambda: "")
+    notice, _ = run(open_model(workspace, "first", "last", StopToken(), "int8"))[0]
+    assert notice == Notice("This machine cannot compute with int8 weights; they are float32.")
+
+
+# several at once
+
+
+def test_samples_of_one_prompt_have_seeds_that_follow_one_another(model):
+    events, ended = run(samples(model, "ab", SAMPLING, 3, StopToken(), answers=False))
+    assert events[0] == PromptRead(2, CONTEXT, ())
+    seeds = [SAMPLING.model_copy(update={"seed": seed}) for seed in (1, 2, 3)]
+    alone = [run(complete(model, "ab", seed, StopToken()))[1] for seed in seeds]
+    assert [one.text for one in ended] == [one.text for one in alone]
+    assert [one.sample for one in ended] == [1, 2, 3]
+    assert [one.reason for one in ended] == [one.reason for one in alone]
+
+
+def test_a_seed_after_the_largest_is_the_first():
+    largest = SamplingConfig(seed=2**32 - 1)
+    assert [config.seed for config in seeded(largest, 2)] == [2**32 - 1, 0]
+    assert seeded(SamplingConfig(), 2) == [SamplingConfig()] * 2
+
+
+def test_conversations_are_answered_together_as_each_is_alone(model, monkeypatch):
+    monkeypatch.setattr(decoding, "MOST_ROWS", 2)  # three conversations in two chunks
+    conversations = [[("user", text)] for text in ("ab?", "c", "abcdefgh abcd?")]
+    greedy = SAMPLING.model_copy(update={"temperature": 0})
+    events, ended = run(reply_to_each(model, conversations, greedy, StopToken()))
+    alone = [run(reply(model, messages, greedy, StopToken()))[1].text for messages in conversations]
+    assert [one.text for one in ended] == alone
+    for number, one in enumerate(ended, 1):
+        assert said([event for event in events if getattr(event, "sample", 0) == number]) == one.text
+
+
+def test_replies_that_are_stopped_are_said_to_be(model):
+    stop, reasons = StopToken(), []
+    for event in reply_to_each(model, [[("user", "a")], [("user", "b")]], SAMPLING, stop):
+        stop.set()
+        reasons += [event.reason] if isinstance(event, ReplyEnded) else []
+    assert reasons == ["eos", "stopped"]  # the first ended by itself, with the first token
+
+
+def test_a_conversation_that_goes_on_is_answered_as_if_it_were_read_anew(model):
+    first = [("user", "ab?")]
+    _, answer = run(reply(model, first, SAMPLING.model_copy(update={"max_new_tokens": 2}), StopToken()))
+    second = [*first, ("assistant", answer.text), ("user", "c")]
+    _, known = run(reply(model, second, SAMPLING, StopToken()))
+    model.prefix = PrefixCache()
+    assert run(reply(model, second, SAMPLING, StopToken()))[1].text == known.text
+
+
 # completing
 
 
@@ -210,10 +304,10 @@ def test_half_a_surrogate_pair_is_just_another_unknown_character(model):
     assert events[0].unknown == ("\ud800",)
 
 
-def test_a_prompt_longer_than_the_context_is_cut_to_its_newest_half(model):
-    long, short = "abcd efgh " * 5, ("abcd efgh " * 5)[-CONTEXT // 2 :]
+def test_a_prompt_longer_than_the_context_is_cut_to_its_end(model):
+    long, short = "abcd efgh " * 5, ("abcd efgh " * 5)[-CONTEXT * 3 // 4 :]
     events, ended = run(complete(model, long, SAMPLING, StopToken()))
-    assert events[:2] == [PromptRead(50, CONTEXT, ()), ContextMoved(kept=6, dropped=44)]
+    assert events[:2] == [PromptRead(50, CONTEXT, ()), ContextMoved(kept=9, dropped=41)]
     assert ended.text == run(complete(model, short, SAMPLING, StopToken()))[1].text
 
 
@@ -265,13 +359,14 @@ def test_a_reply_ends_where_the_model_ends_it(model, end):
 
 @pytest.fixture
 def read(monkeypatch):
-    """What the model reads at once, prompt by prompt and after each move of the context."""
-    readings = []
+    """What is in the model's view, prompt by prompt and after each move of the context."""
+    readings, view = [], []
     real = decoding.next_logits
 
     def next_logits(model, ids, cache):
-        if not cache.length:
-            readings.append(list(ids))
+        [view[cache.length :]] = ids
+        if len(ids[0]) > 1:
+            readings.append(list(view))
         return real(model, ids, cache)
 
     monkeypatch.setattr(decoding, "next_logits", next_logits)
@@ -286,7 +381,7 @@ def test_of_a_conversation_that_is_too_long_whole_turns_are_forgotten(model, rea
     messages = [("user", "abcd?"), ("assistant", "efgh!"), ("user", "bad?")]
     sampling = SAMPLING.model_copy(update={"max_new_tokens": 1})
     events, _ = run(reply(model, messages, sampling, StopToken()))
-    assert events[1] == ContextMoved(kept=7, dropped=12)
+    assert events[1] == ContextMoved(kept=7, dropped=12, dropped_turns=1)
     assert read == [[EOS, CHAR.user_id, *CHAR.encode("bad?"), CHAR.assistant_id]]
 
 
@@ -299,7 +394,7 @@ def test_a_question_that_is_too_long_is_reported_and_its_newest_part_answered(mo
 
 def test_role_tokens_stay_however_long_the_reply_gets(model, read, monkeypatch):
     letters = iter(CHAR.encode("abcdefgh" * 10))
-    monkeypatch.setattr(decoding, "draw", lambda *_: next(letters))
+    monkeypatch.setattr(row, "draw", lambda *_: next(letters))
     sampling = SAMPLING.model_copy(update={"max_new_tokens": 60})
     events, ended = run(
         reply(model, [("user", "a"), ("assistant", "b"), ("user", "cd")], sampling, StopToken())

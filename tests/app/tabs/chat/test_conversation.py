@@ -42,6 +42,11 @@ def test_a_moved_context_is_reported():
     assert "1,064 older ones are forgotten" in note
 
 
+def test_the_turns_that_went_are_counted():
+    (note,) = talk(ContextMoved(kept=64, dropped=32, dropped_turns=2)).turns[-1].notes
+    assert "32 older ones are forgotten, 2 questions with their answers." in note
+
+
 def test_a_question_that_was_cut_is_reported():
     moved = ContextMoved(kept=96, dropped=64, question_cut=True)
     assert "only its end was read" in talk(moved).turns[-1].notes[0]

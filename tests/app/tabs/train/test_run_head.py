@@ -55,7 +55,7 @@ def test_the_bar_begins_anew_with_the_steps(tab):
 def test_after_a_failure_nothing_is_said_to_be_under_way(tab):
     tab.show_started("run")
     tab.show_events([BUILT])
-    assert tab.head.status.text() == "Measuring precision…"
+    assert tab.head.status.text() == "Measuring speed…"
     tab.show_ended(failed=True)
     assert tab.head.status.text() == "Failed"
 

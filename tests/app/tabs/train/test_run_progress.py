@@ -39,7 +39,7 @@ def after(*events):
         ([LearningProgress(40, 100), LearningProgress(100, 100)], "Learning the tokenizer…"),
         ([TokenizerBuilt("bpe", 300, 1.0)], "Encoding 0 %…"),
         ([DatasetProgress(40, 100)], "Encoding 40 %…"),
-        ([DatasetBuilt("x", 1, 9, 1, 300, 3.5, False, "blocks", False, 1.0)], "Measuring precision…"),
+        ([DatasetBuilt("x", 1, 9, 1, 300, 3.5, False, "blocks", False, 1.0)], "Measuring speed…"),
         ([prepared()], "Measuring the untrained model…"),
         ([prepared(), step(1), prepared(start_step=1)], "Taking the next step…"),
     ],

@@ -37,7 +37,7 @@ def stuck():
 
 @pytest.fixture
 def tab(qtbot, workspace, stuck, monkeypatch):
-    """A tab whose run measures precision."""
+    """A tab whose run measures its speed."""
     monkeypatch.setattr(job_module, "STOP_TIMEOUT_MS", 20)
     queues, tab = JobQueues(), TrainTab()
     tab.show()
@@ -45,7 +45,7 @@ def tab(qtbot, workspace, stuck, monkeypatch):
     controller.refresh()
     qtbot.waitUntil(queues.at_rest)
     qtbot.mouseClick(tab.buttons.start_button, LEFT)
-    qtbot.waitUntil(lambda: tab.head.status.text() == "Measuring precision…")
+    qtbot.waitUntil(lambda: tab.head.status.text() == "Measuring speed…")
     yield tab
     stuck.may_end.set()
     queues.close_down()
@@ -62,7 +62,7 @@ def test_stop_shows_that_it_was_asked(tab, qtbot, monkeypatch):
     assert tab.buttons.stop_button.accessibleName() == "Stopping…"
     assert not tab.buttons.stop_button.isEnabled()
     assert not tab.buttons.pause_button.isEnabled()
-    assert tab.head.status.text() == "Stopping… · Measuring precision…"
+    assert tab.head.status.text() == "Stopping… · Measuring speed…"
 
 
 def test_a_run_that_does_not_stop_offers_to_close_the_program(tab, qtbot):

@@ -1,0 +1,105 @@
+"""Every row of a batch gets the tokens that it would get by itself."""
+
+import pytest
+import torch
+
+from core.config.sampling import SamplingConfig
+from core.control import StopToken
+from core.events import ContextMoved
+from core.generation.decoding import CACHE_BYTES, MOST_ROWS, decode, decode_batch, rows_at_once
+from core.generation.row import Decoded, Row
+
+PROMPTS = [[4, 9, 2], [7], [1, 2, 3, 4, 5, 6], [5, 5]]
+POSITIONS = ["learned", "sinusoidal", "rotary", "none"]
+
+
+def configs(count=4, **settings):
+    return [SamplingConfig(**settings | {"seed": seed}) for seed in range(count)]
+
+
+def alone(model, settings, prompts=PROMPTS):
+    return [
+        list(decode(model, prompt, config, StopToken()))
+        for prompt, config in zip(prompts, settings, strict=True)
+    ]
+
+
+def together(model, settings, prompts=PROMPTS, stop=None):
+    rows = [Row(prompt, config) for prompt, config in zip(prompts, settings, strict=True)]
+    steps = [[] for _ in rows]
+    for number, step in decode_batch(model, rows, stop or StopToken()):
+        steps[number].append(step)
+    return steps
+
+
+def without_probabilities(steps):
+    return [
+        [step if isinstance(step, ContextMoved) else (step.token_id, step.context_used) for step in row]
+        for row in steps
+    ]
+
+
+@pytest.mark.parametrize("positions", POSITIONS)
+def test_a_row_has_the_likeliest_tokens_that_it_has_alone(small_model, positions):
+    model, settings = small_model(positions), configs(temperature=0, max_new_tokens=6)
+    found, expected = together(model, settings), alone(model, settings)
+    assert without_probabilities(found) == without_probabilities(expected)
+    assert found[2][0].probability == pytest.approx(expected[2][0].probability, abs=1e-5)
+
+
+@pytest.mark.parametrize("positions", POSITIONS)
+def test_rows_move_their_contexts_as_they_do_alone(small_model, positions):
+    model, settings = small_model(positions), configs(temperature=1.5, top_k=0, top_p=1, max_new_tokens=20)
+    found = without_probabilities(together(model, settings, [*PROMPTS[:3], [1] * 12]))
+    assert found == without_probabilities(alone(model, settings, [*PROMPTS[:3], [1] * 12]))
+    assert sum(isinstance(step, ContextMoved) for row in found for step in row) > 12
+
+
+def test_rows_of_one_prompt_differ_by_their_seeds(small_model):
+    model, settings = small_model(), configs(3, temperature=2, top_k=0, top_p=1, max_new_tokens=8)
+    found = without_probabilities(together(model, settings, [PROMPTS[0]] * 3))
+    assert found == without_probabilities(alone(model, settings, [PROMPTS[0]] * 3))
+    assert found[0] != found[1] != found[2]
+
+
+def test_a_penalty_counts_what_a_row_itself_has_seen(small_model):
+    model, settings = small_model(), configs(temperature=0, repetition_penalty=2, max_new_tokens=5)
+    assert without_probabilities(together(model, settings)) == without_probabilities(alone(model, settings))
+
+
+def test_rows_end_at_lengths_of_their_own(small_model):
+    model = small_model("rotary")
+    settings = [SamplingConfig(temperature=0, max_new_tokens=n) for n in (1, 5, 2, 3)]
+    assert without_probabilities(together(model, settings)) == without_probabilities(alone(model, settings))
+
+
+def test_a_row_that_is_done_gets_no_more_tokens_and_the_others_their_own(small_model):
+    model, settings = small_model(), configs(temperature=0, max_new_tokens=5)
+    rows = [Row(prompt, config) for prompt, config in zip(PROMPTS, settings, strict=True)]
+    steps = [[] for _ in rows]
+    for number, step in decode_batch(model, rows, StopToken()):
+        steps[number].append(step)
+        rows[1].done = rows[1].done or number == 1
+    expected = alone(model, settings)
+    assert without_probabilities(steps) == without_probabilities(
+        [expected[0], expected[1][:1], *expected[2:]]
+    )
+
+
+def test_a_batch_can_be_stopped_between_two_steps(small_model):
+    stop = StopToken()
+    rows = [Row(prompt, config) for prompt, config in zip(PROMPTS, configs(), strict=True)]
+    steps = decode_batch(small_model(), rows, stop)
+    assert isinstance(next(steps)[1], Decoded)
+    stop.set()
+    assert list(steps) == []
+
+
+def test_a_batch_is_as_large_as_its_caches_have_room_for(small_model):
+    model = small_model()  # 2 layers of 12 dimensions, keys and values in float32
+    assert rows_at_once(model, 3) == MOST_ROWS
+    huge = model.config.model_copy(update={"context_length": CACHE_BYTES // (2 * 2 * 12 * 4 * 5)})
+    model.config = huge
+    assert rows_at_once(model, 10**9) == 5
+    model.to(torch.bfloat16)
+    assert rows_at_once(model, 10**9) == 10

@@ -1,0 +1,103 @@
+"""What the next reply begins with is not read again, and its tokens are the same."""
+
+import pytest
+
+from core.config.sampling import SamplingConfig
+from core.control import StopToken
+from core.generation import decoding
+from core.generation.decoding import decode
+from core.generation.prefix import PrefixCache, common_prefix
+from core.generation.row import Decoded
+
+FIRST = [4, 9, 2]
+SAMPLING = SamplingConfig(temperature=1, top_k=0, top_p=1, seed=3, max_new_tokens=3)
+
+
+@pytest.fixture
+def lengths(monkeypatch):
+    """How many tokens each forward pass read."""
+    read = []
+    real = decoding.next_logits
+
+    def next_logits(model, ids, cache):
+        read.append(len(ids[0]))
+        return real(model, ids, cache)
+
+    monkeypatch.setattr(decoding, "next_logits", next_logits)
+    return read
+
+
+def run(model, prompt, prefix=None, sampling=SAMPLING):
+    steps = decode(model, prompt, sampling, StopToken(), prefix=prefix)
+    return [step.token_id for step in steps if isinstance(step, Decoded)]
+
+
+@pytest.mark.parametrize("positions", ["learned", "sinusoidal", "rotary", "none"])
+def test_the_next_turn_reads_what_is_new_alone(small_model, lengths, positions):
+    model, prefix = small_model(positions), PrefixCache()
+    reply = run(model, FIRST, prefix)
+    del lengths[:]
+    second = [*FIRST, *reply, 7]
+    assert run(model, second, prefix) == run(model, second)
+    assert lengths[0] == 2  # the last token of the reply was drawn, and not read
+    assert lengths[3] == 7  # without a prefix
+
+
+def test_a_reply_can_be_written_anew_without_reading_its_prompt(small_model, lengths):
+    model, prefix = small_model(), PrefixCache()
+    first = run(model, FIRST, prefix)
+    del lengths[:]
+    assert run(model, FIRST, prefix) == first
+    assert lengths == [1, 1, 1]
+
+
+def test_another_conversation_is_read_from_where_it_differs(small_model, lengths):
+    model, prefix = small_model(), PrefixCache()
+    run(model, FIRST, prefix)
+    del lengths[:]
+    other = [4, 9, 5, 6]
+    assert run(model, other, prefix) == run(model, other)
+    assert lengths[0] == 2
+
+
+def test_what_a_reply_left_when_it_was_cut_off_can_be_gone_on_with(small_model):
+    model, prefix = small_model(), PrefixCache()
+    steps = decode(model, FIRST, SAMPLING, StopToken(), prefix=prefix)
+    first = next(steps).token_id
+    steps.close()
+    assert run(model, [*FIRST, first, 8], prefix) == run(model, [*FIRST, first, 8])
+
+
+def test_a_reply_that_was_stopped_before_it_began_leaves_what_was_read(small_model):
+    model, prefix, stop = small_model(), PrefixCache(), StopToken()
+    run(model, FIRST, prefix)
+    stop.set()
+    assert list(decode(model, [4, 11, 1], SAMPLING, stop, prefix=prefix)) == []
+    assert run(model, FIRST, prefix) == run(model, FIRST)
+
+
+def test_a_context_that_was_moved_is_known_by_what_stayed(small_model):
+    model, prefix = small_model("rotary"), PrefixCache()
+    long = SAMPLING.model_copy(update={"max_new_tokens": 9})
+    assert run(model, FIRST, prefix, long) == run(model, FIRST, None, long)
+    assert run(model, FIRST, prefix) == run(model, FIRST)
+
+
+def test_after_a_failure_in_the_middle_of_a_step_nothing_half_read_is_used(small_model, monkeypatch):
+    model, prefix = small_model(), PrefixCache()
+    with monkeypatch.context() as broken:
+        broken.setattr(model.blocks[1], "forward", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            run(model, FIRST, prefix)
+    assert run(model, FIRST, prefix) == run(model, FIRST)
+
+
+def test_two_that_decode_at_once_have_a_cache_each(small_model):
+    model, prefix = small_model(), PrefixCache()
+    one, other = (decode(model, FIRST, SAMPLING, StopToken(), prefix=prefix) for _ in range(2))
+    pairs = list(zip(one, other, strict=True))
+    assert [first.token_id for first, _ in pairs] == [second.token_id for _, second in pairs]
+
+
+def test_the_common_prefix_is_counted():
+    assert [common_prefix([1, 2, 3], other) for other in ([1, 2, 4], [1, 2, 3, 4], [], [2])] == [2, 3, 0, 0]
