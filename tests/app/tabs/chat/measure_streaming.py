@@ -86,24 +86,29 @@ def main() -> None:
     apply_theme(app, "light")
     streams = Streams(int(sys.argv[1]) if len(sys.argv) > 1 else 1000)
     with tempfile.TemporaryDirectory() as folder:
-        queues, tab, workspace = JobQueues(), ChatTab(), Workspace(Path(folder))
-        workspace.prepare()
-        tab.resize(1280, 800)
-        tab.show()
-        slot = ModelSlot(workspace, queues, tab, open=streams.open)
-        controller = ChatController(tab, slot, workspace, queues, tab, complete=streams.complete)
-        controller.open("first", "")
-        wait_until(lambda: slot.model is not None)
-        rounds = []
-        for _ in range(ROUNDS + 1):
-            plain = alone(streams)
-            rounds.append((plain, *in_window(tab, controller, streams)))
-            tab.new_chat_requested.emit()
-        report(rounds[1:])
-        queues.close_down()
-        wait_until(queues.at_rest)
-        tab.close()
-        del controller, slot, tab  # before the application, or Qt takes them down twice
+        report(measure(streams, Workspace(Path(folder))))
+    del app
+
+
+def measure(streams, workspace):
+    """Of each round: seconds per token in a plain loop, in the window, and of the window's thread."""
+    queues, tab = JobQueues(), ChatTab()
+    workspace.prepare()
+    tab.resize(1280, 800)
+    tab.show()
+    slot = ModelSlot(workspace, queues, tab, open=streams.open)
+    controller = ChatController(tab, slot, workspace, queues, tab, complete=streams.complete)
+    controller.open("first", "")
+    wait_until(lambda: slot.model is not None)
+    rounds = []
+    for _ in range(ROUNDS + 1):
+        plain = alone(streams)
+        rounds.append((plain, *in_window(tab, controller, streams)))
+        tab.new_chat_requested.emit()
+    queues.close_down()
+    wait_until(queues.at_rest)
+    tab.close()
+    return rounds[1:]  # the first only warms up
 
 
 def report(rounds) -> None:
