@@ -22,7 +22,7 @@ from core.tokenizers.tokenizer import PAD
 Step = Decoded | ContextMoved
 
 CACHE_BYTES = 2**28  # of the caches of all rows of a batch
-MOST_ROWS = 64  # more make a step slower by as much as they add
+MOST_ROWS = 64  # so that a stop is seen, and progress shown, often enough
 
 
 def decode(

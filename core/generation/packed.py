@@ -16,7 +16,7 @@ from core.config.sampling import WeightsFormat
 
 Layer = TypeVar("Layer", bound=nn.Module)
 
-CLEARLY_FASTER = 1.25  # packed float32 is taken from here on: a measurement on a busy machine errs by less
+CLEARLY_FASTER = 1.25  # packed float32 is taken from here on, so that a machine that is busy chooses alike
 TRIALS = 5
 INT8_ENGINES = ("x86", "fbgemm", "qnnpack")  # of torch's, the fastest first
 SMALLEST_SCALE = 1e-12  # of a row that is all zeros
@@ -79,14 +79,15 @@ class Int8Linear(nn.Module):
         scale = (weight.abs().amax(dim=1) / 127).clamp(min=SMALLEST_SCALE)  # (O,)
         zero = torch.zeros_like(scale, dtype=torch.long)  # (O,)
         bias = None if linear.bias is None else linear.bias.detach().float()
-        torch.backends.quantized.engine = int8_engine()
+        engine = torch.backends.quantized.engine = int8_engine()
         with (
             warnings.catch_warnings()
         ):  # torch means to drop these tensors, and has no other CPU kernel as fast
             warnings.simplefilter("ignore", UserWarning)
             quantized = torch.quantize_per_channel(weight, scale.double(), zero, 0, torch.qint8)  # (O, I)
         self.packed = torch.ops.quantized.linear_prepack(quantized, bias)
-        self._seven_bits = not torch.cpu._is_vnni_supported()  # without it, sums of 8-bit products overflow
+        # without these instructions, sums of 8-bit products overflow; qnnpack's do not
+        self._seven_bits = engine != "qnnpack" and not torch.cpu._is_vnni_supported()
 
     def forward(self, x: Tensor) -> Tensor:
         """(..., T, I) to (..., T, O), float32."""
@@ -101,9 +102,12 @@ class _Fastest:
 
     def __call__(self, linear: nn.Linear) -> nn.Module:
         shape = linear.weight.shape
+        if self._packs.get(shape) is False:
+            return linear
+        packed = OneDnnLinear(linear)
         if shape not in self._packs:
-            self._packs[shape] = is_faster(OneDnnLinear(linear), linear, linear.in_features)
-        return OneDnnLinear(linear) if self._packs[shape] else linear
+            self._packs[shape] = is_faster(packed, linear, linear.in_features)
+        return packed if self._packs[shape] else linear
 
 
 @torch.inference_mode()

@@ -149,8 +149,8 @@ class ChatTab(QWidget):
             self._show_facts()
             return
         self.status.setText(meter.line())
-        self.context_bar.setRange(0, meter.context_length)
-        self.context_bar.setValue(meter.context_used)
+        percent = 100 * meter.context_used // meter.context_length
+        self.context_bar.setValue(percent)  # draws the bar anew at once, but not where it stands already
 
     def show_reply_ended(self) -> None:
         stopped_by_key = self.stop_button.hasFocus()
@@ -179,7 +179,7 @@ class ChatTab(QWidget):
         set_role(self.status, "muted")
         self.context_bar = QProgressBar(objectName="contextBar", textVisible=False)
         self.context_bar.setFixedWidth(120)
-        self.context_bar.setRange(0, 1)
+        self.context_bar.setRange(0, 100)
         kept = self.context_bar.sizePolicy()
         kept.setRetainSizeWhenHidden(True)  # or the figures beside it move when a model is there
         self.context_bar.setSizePolicy(kept)
