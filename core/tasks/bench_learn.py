@@ -21,6 +21,7 @@ from core.files import write_whole
 from core.tasks.bench_events import LearnCompared, LearnMeasured
 from core.tasks.bench_picture import Curve, draw_curves
 from core.tasks.bench_process import SubjectProcess, our_process, plain_process
+from core.wording import counted, number
 
 PEER, OURS = "nanoGPT", "ours"
 SLICE_SECONDS = 5.0
@@ -189,10 +190,10 @@ def _introduction(text: Path | None, content: str, config: RunConfig, recipe: Re
         else f"Both learn {text.name}"
     )
     return (
-        f"{source}: {len(train):,} characters to train on, {len(held_out):,} to measure, "
+        f"{source}: {counted(len(train), 'character')} to train on, {number(len(held_out))} to measure, "
         f"{len(set(content)):,} different ones. nanoGPT's CPU recipe, float32, context {recipe.context_length}, "
         f"{recipe.steps:,} steps of {recipe.batch_size * recipe.context_length:,} characters; ours: preset "
-        f"{config.preset}, context {config.model.context_length}, {config.training.max_steps:,} steps. "
+        f"{config.preset}, context {config.model.context_length}, {counted(config.training.max_steps, 'step')}. "
         "Seconds are of training alone; each is measured in windows of its own context."
     )
 
