@@ -99,7 +99,9 @@ PRESETS: dict[str, Preset] = {
             preset="tiny",
             tokenizer=TokenizerConfig(kind="char"),
             model=ModelConfig(n_layers=4, n_heads=4, d_model=128, d_ff=344, context_length=64, **FAMILY),
-            training=TrainingConfig(max_steps=1300, batch_size=12, warmup_steps=20, eval_interval=250, **MUON),
+            training=TrainingConfig(
+                max_steps=1300, batch_size=12, warmup_steps=20, eval_interval=250, **MUON
+            ),
         ),
     ),
     "small": Preset(

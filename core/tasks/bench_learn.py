@@ -192,7 +192,7 @@ def _introduction(text: Path | None, content: str, config: RunConfig, recipe: Re
     return (
         f"{source}: {counted(len(train), 'character')} to train on, {number(len(held_out))} to measure, "
         f"{len(set(content)):,} different ones. nanoGPT's CPU recipe, float32, context {recipe.context_length}, "
-        f"{recipe.steps:,} steps of {recipe.batch_size * recipe.context_length:,} characters; ours: preset "
+        f"{counted(recipe.steps, 'step')} of {counted(recipe.batch_size * recipe.context_length, 'character')}; ours: preset "
         f"{config.preset}, context {config.model.context_length}, {counted(config.training.max_steps, 'step')}. "
         "Seconds are of training alone; each is measured in windows of its own context."
     )

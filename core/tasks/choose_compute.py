@@ -4,6 +4,7 @@ import hashlib
 import json
 import math
 import os
+import time
 from collections.abc import Generator
 from dataclasses import asdict, replace
 from typing import get_args
@@ -34,8 +35,8 @@ from core.training.compute import (
 from core.training.precision import PrecisionName
 from core.wording import counted
 
-BUSY_CORES = 0.5  # that other programs use: then a run is measured anew, for fewer threads can be faster
-LOAD_SECONDS = 0.1
+BUSY_CORES = 0.5  # that other programs use: then fewer threads can be faster
+GLANCE_SECONDS, LOOK_SECONDS = 0.1, 1.0  # the second one only where the first saw load: a moment's is none
 MOST_THREADS = 4096
 ATTENTION = {"sdpa": "PyTorch's attention", "block_causal": "written-out attention"}
 
@@ -49,6 +50,8 @@ def choose_compute(
     before: ComputePlan | None = None,
 ) -> Generator[Event, None, ComputePlan | None]:
     """The plan to train with. "auto" measures once per shape and machine, so that two runs alike stay alike.
+
+    Beside other programs that use the processor it measures anew, and nothing is remembered of it.
 
     Args:
         before: How a run that goes on has computed; "auto" stays with it where the device can.
@@ -69,13 +72,14 @@ def choose_compute(
         choices = _kept(choices, before)
     if not choices.is_open:
         return choices.simplest
-    key = _key(config, model)
-    measured = _read_measured(remembered(workspace, key))
+    key, is_busy = _key(config, model), _is_busy()
+    measured = None if is_busy else _read_measured(remembered(workspace, key))
     if measured is None:
         measured = measured_plan(choices, _trial(model, config, dataset, stop), stop)
         if measured is None:
             return None
-        remember(workspace, key, json.dumps(asdict(measured[0]) | {"speed_up": round(measured[1], 3)}))
+        if not is_busy:  # another load may leave more of the processor
+            remember(workspace, key, json.dumps(asdict(measured[0]) | {"speed_up": round(measured[1], 3)}))
     plan, speed_up = measured
     yield Notice(_explanation(plan, choices.simplest, speed_up), is_detail=True)
     return plan
@@ -127,13 +131,19 @@ def _key(config: RunConfig, model: Transformer) -> str:
     shape = f"{config.model.model_dump_json()} {chosen} {model.vocab_size}"
     machine = f"{torch.__version__} {torch.backends.cpu.get_cpu_capability()} {torch.get_num_threads()}"
     digest = hashlib.sha256(f"{shape} {machine} {os.cpu_count()}".encode()).hexdigest()[:16]
-    return f"compute {model.device} {digest}{' busy' if _is_busy() else ''}"
+    return f"compute {model.device} {digest}"
 
 
 def _is_busy() -> bool:
-    """Whether other programs use a good part of a core now."""
-    percent: float = psutil.cpu_percent(LOAD_SECONDS)
-    return percent / 100 * (os.cpu_count() or 1) > BUSY_CORES
+    """Whether other programs use a good part of a core, and not for a moment only."""
+    return all(_other_load(seconds) > BUSY_CORES for seconds in (GLANCE_SECONDS, LOOK_SECONDS))
+
+
+def _other_load(seconds: float) -> float:
+    """How many cores other programs use, measured for so long."""
+    ours = time.process_time()
+    percent: float = psutil.cpu_percent(seconds)
+    return percent / 100 * (os.cpu_count() or 1) - (time.process_time() - ours) / seconds
 
 
 def _read_measured(text: str) -> tuple[ComputePlan, float] | None:

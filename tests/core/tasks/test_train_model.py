@@ -454,12 +454,20 @@ def test_auto_measures_once_in_a_workspace_and_remembers(filled, tiny, trials):
     assert losses(first) == losses(second)
 
 
-def test_what_a_busy_machine_measured_is_not_taken_for_a_quiet_one(filled, tiny, trials, monkeypatch):
+def test_beside_other_programs_it_is_measured_anew_and_not_remembered(filled, tiny, trials, monkeypatch):
     config = tiny(OPEN)
-    for name, percent in (("a", 0.0), ("b", 100.0), ("c", 0.0)):
+    for name, percent in (("a", 100.0), ("b", 0.0), ("c", 100.0), ("d", 0.0)):
         monkeypatch.setattr(choose_compute.psutil, "cpu_percent", lambda _, percent=percent: percent)
         train(filled, config, name)
-    assert len(trials) == 2
+    assert len(trials) == 3
+
+
+def test_load_of_a_moment_is_none(filled, tiny, trials, monkeypatch):
+    seen = iter((100.0, 0.0, 0.0))
+    monkeypatch.setattr(choose_compute.psutil, "cpu_percent", lambda _: next(seen))
+    train(filled, tiny(OPEN), "a")
+    train(filled, tiny(OPEN), "b")
+    assert len(trials) == 1
 
 
 def test_settings_leave_less_to_choose(filled, tiny, trials, monkeypatch):
