@@ -1,7 +1,7 @@
 """The named starting points, each a whole run.
 
 `starter` is where a newcomer begins: it answers questions about the sample corpus after minutes on two cores.
-`starter`, `tiny`, `small` and `medium` are of one family, `FAMILY`, and train with what was measured to learn most
+`tiny`, `small` and `medium` are of one family, `FAMILY`, and train with what was measured to learn most
 from a token. `nanogpt-cpu` and `gpt2` are what people compare with; `sheepop` has SheepOp's own defaults, and
 `teaching` is the teaching transformer: one head, two dimensions, nothing else.
 """
@@ -47,9 +47,9 @@ PRESETS: dict[str, Preset] = {
         "A first model in a few minutes on a laptop's CPU: answers questions about the sample corpus.",
         RunConfig(
             preset="starter",
-            model=ModelConfig(d_model=192, d_ff=512, **FAMILY),
+            model=ModelConfig(positions="learned"),
             training=TrainingConfig(
-                max_steps=680, batch_size=8, warmup_steps=70, **MUON | {"learning_rate": 6e-3}
+                max_steps=700, batch_size=16, learning_rate=2e-3, min_learning_rate=2e-4, warmup_steps=50
             ),
         ),
     ),
