@@ -26,6 +26,7 @@ from core.tasks.training_session import Session, open_session
 from core.tasks.validation_batches import ValidationBatches
 from core.tokenizers.char import CharTokenizer
 from core.tokenizers.files import save_tokenizer
+from core.training.compute import cpu_threads
 from core.training.evaluation import evaluate
 from core.training.loop import train
 
@@ -126,8 +127,6 @@ class OurLearner(Learner):
         windows = config.training.batch_size * config.training.gradient_accumulation_steps
         super().__init__(self._session.plan.steps, windows * config.model.context_length, eval_interval)
         session = self._session
-        if session.compute.threads:
-            torch.set_num_threads(session.compute.threads)  # for as long as this process lives
         held_out = Windows(config.model.context_length, 0, EVAL_WINDOWS)
         self._batches = ValidationBatches(session.val_tokens, held_out, ALL, session.byte_lengths)
         self._steps = train(
@@ -141,7 +140,8 @@ class OurLearner(Learner):
         )
 
     def _take_step(self) -> None:
-        next(self._steps)
+        with cpu_threads(self._session.compute.threads):
+            next(self._steps)
 
     def _held_out_loss(self) -> float:
         session = self._session

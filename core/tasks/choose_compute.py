@@ -7,7 +7,6 @@ import os
 import time
 from collections.abc import Generator
 from dataclasses import asdict, replace
-from typing import get_args
 
 import psutil
 import torch
@@ -18,7 +17,6 @@ from core.config.run import RunConfig
 from core.control import StopToken
 from core.errors import BadSettingError
 from core.events import Event, Notice
-from core.model.attention import AttentionName
 from core.model.transformer import Transformer
 from core.runs.folder import Workspace
 from core.runs.measurements import remember, remembered
@@ -30,14 +28,13 @@ from core.training.compute import (
     StepIn,
     choices_on,
     measured_plan,
+    own_threads,
     steps_on,
 )
-from core.training.precision import PrecisionName
 from core.wording import counted
 
 BUSY_CORES = 0.5  # that other programs use: then fewer threads can be faster
 GLANCE_SECONDS, LOOK_SECONDS = 0.1, 1.0  # the second one only where the first saw load: a moment's is none
-MOST_THREADS = 4096
 ATTENTION = {"sdpa": "PyTorch's attention", "block_causal": "written-out attention"}
 
 
@@ -51,7 +48,8 @@ def choose_compute(
 ) -> Generator[Event, None, ComputePlan | None]:
     """The plan to train with. "auto" measures once per shape and machine, so that two runs alike stay alike.
 
-    Beside other programs that use the processor it measures anew, and nothing is remembered of it.
+    Beside other programs that use the processor it measures anew, and nothing is remembered of that: there two runs alike
+    can differ in rounding.
 
     Args:
         before: How a run that goes on has computed; "auto" stays with it where the device can.
@@ -73,7 +71,7 @@ def choose_compute(
     if not choices.is_open:
         return choices.simplest
     key, is_busy = _key(config, model), _is_busy()
-    measured = None if is_busy else _read_measured(remembered(workspace, key))
+    measured = None if is_busy else _read_measured(remembered(workspace, key), choices)
     if measured is None:
         measured = measured_plan(choices, _trial(model, config, dataset, stop), stop)
         if measured is None:
@@ -90,7 +88,7 @@ def choices_for(config: RunConfig, device: torch.device) -> Choices:
     training, choices = config.training, choices_on(device)
     if training.precision != "auto":
         choices = replace(choices, precisions=(training.precision,))
-    if training.attention != "auto":
+    if training.attention != "auto" and device.type == "cpu":
         choices = replace(choices, attentions=(training.attention,))
     elif config.model.dropout or _probs_bytes(config) > MOST_PROBS_BYTES:
         choices = replace(choices, attentions=("sdpa",))
@@ -101,17 +99,20 @@ def choices_for(config: RunConfig, device: torch.device) -> Choices:
 
 def _kept(choices: Choices, before: ComputePlan) -> Choices:
     """The plan of a run until now, but for what the settings name otherwise and what this device cannot."""
+    threads = choices.threads
+    if len(threads) > 1 and before.threads <= max(threads):
+        threads = (before.threads,)
     return Choices(
         (before.precision,) if before.precision in choices.precisions else choices.precisions[:1],
         (before.attention,) if before.attention in choices.attentions else choices.attentions[:1],
-        choices.threads if len(choices.threads) == 1 else (before.threads,),
+        threads,
     )
 
 
 def _probs_bytes(config: RunConfig) -> int:
-    """What written-out attention keeps for the way back, in float32."""
+    """What written-out attention keeps for the way back, in float32: a little more than half of all pairs."""
     model = config.model
-    return 4 * config.training.batch_size * model.n_layers * model.n_heads * model.context_length**2
+    return 2 * config.training.batch_size * model.n_layers * model.n_heads * model.context_length**2
 
 
 def _trial(model: Transformer, config: RunConfig, dataset: Dataset, stop: StopToken) -> StepIn:
@@ -129,7 +130,7 @@ def _key(config: RunConfig, model: Transformer) -> str:
     training = config.training
     chosen = f"{training.batch_size} {training.precision} {training.attention} {training.threads}"
     shape = f"{config.model.model_dump_json()} {chosen} {model.vocab_size}"
-    machine = f"{torch.__version__} {torch.backends.cpu.get_cpu_capability()} {torch.get_num_threads()}"
+    machine = f"{torch.__version__} {torch.backends.cpu.get_cpu_capability()} {own_threads()}"
     digest = hashlib.sha256(f"{shape} {machine} {os.cpu_count()}".encode()).hexdigest()[:16]
     return f"compute {model.device} {digest}"
 
@@ -140,23 +141,24 @@ def _is_busy() -> bool:
 
 
 def _other_load(seconds: float) -> float:
-    """How many cores other programs use, measured for so long."""
+    """How many cores other programs use, measured for so long; 0 where the system doesn't tell."""
     ours = time.process_time()
-    percent: float = psutil.cpu_percent(seconds)
+    try:
+        percent: float = psutil.cpu_percent(seconds)
+    except (OSError, psutil.Error):
+        return 0.0
     return percent / 100 * (os.cpu_count() or 1) - (time.process_time() - ours) / seconds
 
 
-def _read_measured(text: str) -> tuple[ComputePlan, float] | None:
+def _read_measured(text: str, choices: Choices) -> tuple[ComputePlan, float] | None:
     """The plan that was remembered and its speed-up; None where that is nothing, or a damaged file's."""
     try:
         record = json.loads(text)
         speed_up = float(record.pop("speed_up"))
         plan = ComputePlan(**record)
+        return (plan, speed_up) if plan in choices and math.isfinite(speed_up) else None
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None
-    known = plan.precision in get_args(PrecisionName) and plan.attention in get_args(AttentionName)
-    is_plan = known and type(plan.threads) is int and 0 <= plan.threads <= MOST_THREADS
-    return (plan, speed_up) if is_plan and math.isfinite(speed_up) else None
 
 
 def _explanation(plan: ComputePlan, simplest: ComputePlan, speed_up: float) -> str:

@@ -32,7 +32,7 @@ from core.tasks.run_plan import higher_limits, new_plan, plan_on, windows_of
 from core.tasks.validation_batches import ValidationBatches
 from core.tokenizers.files import load_tokenizer
 from core.tokenizers.tokenizer import Tokenizer, byte_lengths
-from core.training.compute import ComputePlan, make_train_state
+from core.training.compute import ComputePlan, cpu_threads, make_train_state
 from core.training.loop import Batch, Plan, Progress, TrainState, accumulate_gradients
 from core.training.optimizer import restore_optimizer
 from core.training.precision import choose_device
@@ -195,12 +195,13 @@ def _compile(session: Session) -> None:
 
     session.train_state.compute_model.train().compile()
     try:
-        accumulate_gradients(
-            session.train_state.compute_model,
-            [session.batch_at(0)],
-            session.train_state.precision,
-            StopToken(),
-        )
+        with cpu_threads(session.compute.threads):  # another number would compile it again
+            accumulate_gradients(
+                session.train_state.compute_model,
+                [session.batch_at(0)],
+                session.train_state.precision,
+                StopToken(),
+            )
     except TorchDynamoException as cause:
         raise CompileFailedError(str(cause).partition("\n")[0]) from cause
     finally:

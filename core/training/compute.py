@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cache
 
 import torch
 from torch import nn
@@ -52,6 +53,10 @@ class Choices:
         """Whether there is more than one plan."""
         return len(self.precisions) * len(self.attentions) * len(self.threads) > 1
 
+    def __contains__(self, plan: ComputePlan) -> bool:
+        is_known = plan.precision in self.precisions and plan.attention in self.attentions
+        return is_known and plan.threads in self.threads
+
 
 StepIn = Callable[[ComputePlan], None]  # runs one forward and backward pass, and changes no weight
 
@@ -60,11 +65,10 @@ def choices_on(device: torch.device) -> Choices:
     """What can be computed on this device. On a GPU, torch's own attention in the GPU's half type is the fastest."""
     if device.type != "cpu":
         return Choices((gpu_format(device),), ("sdpa",), (0,))
-    has_bfloat16 = torch.ops.mkldnn._is_mkldnn_bf16_supported()
-    cores = torch.get_num_threads()
+    cores = own_threads()
     fewer = {max(1, cores // 2), 1} - {cores}
     return Choices(
-        ("float32", "bfloat16") if has_bfloat16 else ("float32",),
+        ("float32", "bfloat16") if computes_bfloat16() else ("float32",),
         ("sdpa", "block_causal"),
         (cores, *sorted(fewer, reverse=True)),
     )
@@ -165,12 +169,23 @@ def set_attention(model: nn.Module, name: AttentionName) -> None:
             module.implementation = name
 
 
+def computes_bfloat16() -> bool:
+    """Whether oneDNN is there and multiplies in bfloat16 on this processor, in whatever time."""
+    return torch.backends.mkldnn.is_available() and bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())
+
+
+@cache
+def own_threads() -> int:
+    """How many threads torch takes by itself; asked first before anybody changes it, for the change is the process's."""
+    return torch.get_num_threads()
+
+
 @contextmanager
 def cpu_threads(count: int) -> Iterator[None]:
-    """Inside, this thread's operations use so many threads; 0 leaves it as it is."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(count or before)
+    """Inside, operations use so many threads, afterwards as many as torch takes by itself; 0 is that too."""
+    own = own_threads()
+    torch.set_num_threads(count or own)
     try:
         yield
     finally:
-        torch.set_num_threads(before)
+        torch.set_num_threads(own)

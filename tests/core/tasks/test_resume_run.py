@@ -393,6 +393,15 @@ def test_a_change_that_is_refused_leaves_no_trace(stopped):
     assert resume(stopped)[-1].reason == "finished"
 
 
+@pytest.mark.parametrize(("threads", "kept"), [(1, True), (0, True), (5000, False)])
+def test_auto_stays_with_the_threads_of_a_run_where_there_are_as_many(filled, tiny, threads, kept):
+    stopped_at(filled, tiny({"training.attention": "sdpa"}), 3)
+    alter_state(filled.run("a").checkpoint(3), threads=threads)
+    resume(filled, {"training.threads": 0})
+    after = state_module.read_state(filled.run("a").checkpoint(6))
+    assert (after.threads == threads) == kept
+
+
 def test_auto_stays_with_the_precision_that_the_run_began_in(filled, tiny):
     stopped_at(filled, tiny({"training.precision": "bfloat16"}), 3)
     events = resume(filled, {"training.precision": "auto"})

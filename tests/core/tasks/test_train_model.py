@@ -428,12 +428,23 @@ def trials(monkeypatch):
         counted.append(choices)
         return ComputePlan("bfloat16", "sdpa", 1), 2.0
 
+    everything = Choices(("float32", "bfloat16"), ("sdpa", "block_causal"), (2, 1))
+    monkeypatch.setattr(choose_compute, "choices_on", lambda _: everything)
     monkeypatch.setattr(choose_compute, "measured_plan", choice)
     return counted
 
 
 @pytest.mark.parametrize(
-    "text", ["float32", "[]", '{"precision": "float99"}', '{"precision": "float32", "threads": "2"}']
+    "text",
+    [
+        "float32",
+        "[]",
+        '{"precision": "float16", "attention": "sdpa", "threads": 1, "speed_up": 2}',
+        '{"precision": "float32", "attention": "sdpa", "threads": 4000, "speed_up": 2}',
+        '{"precision": "float32", "attention": "sdpa", "threads": "2", "speed_up": 2}',
+        '{"precision": "float32", "attention": ["sdpa"], "threads": 1, "speed_up": 2}',
+        '{"precision": "float32", "attention": "sdpa", "threads": 1, "speed_up": NaN}',
+    ],
 )
 def test_a_remembered_plan_that_is_none_is_measured_again(filled, tiny, trials, text):
     config = tiny(OPEN)
@@ -462,6 +473,16 @@ def test_beside_other_programs_it_is_measured_anew_and_not_remembered(filled, ti
     assert len(trials) == 3
 
 
+def test_a_system_that_tells_no_load_counts_as_quiet(filled, tiny, trials, monkeypatch):
+    def refused(_):
+        raise PermissionError("/proc/stat")
+
+    monkeypatch.setattr(choose_compute.psutil, "cpu_percent", refused)
+    for name in ("a", "b"):
+        train(filled, tiny(OPEN), name)
+    assert len(trials) == 1
+
+
 def test_load_of_a_moment_is_none(filled, tiny, trials, monkeypatch):
     seen = iter((100.0, 0.0, 0.0))
     monkeypatch.setattr(choose_compute.psutil, "cpu_percent", lambda _: next(seen))
@@ -470,9 +491,7 @@ def test_load_of_a_moment_is_none(filled, tiny, trials, monkeypatch):
     assert len(trials) == 1
 
 
-def test_settings_leave_less_to_choose(filled, tiny, trials, monkeypatch):
-    everything = Choices(("float32", "bfloat16"), ("sdpa", "block_causal"), (2, 1))
-    monkeypatch.setattr(choose_compute, "choices_on", lambda _: everything)
+def test_settings_leave_less_to_choose(filled, tiny, trials):
     chosen = {"training.precision": "float32", "training.attention": "block_causal", "training.threads": 1}
     for number, setting in enumerate(chosen):
         train(filled, tiny(OPEN | {setting: chosen[setting]}), f"run-{number}")

@@ -8,7 +8,15 @@ import torch
 
 from core.control import StopRequested, StopToken
 from core.training import compute
-from core.training.compute import ROUNDS, Choices, ComputePlan, choices_on, cpu_threads, measured_plan
+from core.training.compute import (
+    ROUNDS,
+    Choices,
+    ComputePlan,
+    choices_on,
+    cpu_threads,
+    measured_plan,
+    own_threads,
+)
 
 CPU = torch.device("cpu")
 FORMATS = Choices(("float32", "bfloat16"), ("sdpa",), (2,))
@@ -118,9 +126,14 @@ def test_a_processor_without_bfloat16_is_not_tried_in_it(monkeypatch, supported)
     assert ("bfloat16" in choices_on(CPU).precisions) == supported
 
 
+def test_a_torch_without_onednn_computes_in_float32(monkeypatch):
+    monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: False)
+    assert choices_on(CPU).precisions == ("float32",)
+
+
 @pytest.mark.parametrize(("cores", "tried"), [(1, (1,)), (2, (2, 1)), (8, (8, 4, 1))])
 def test_all_cores_half_of_them_and_one_are_tried(monkeypatch, cores, tried):
-    monkeypatch.setattr(torch, "get_num_threads", lambda: cores)
+    monkeypatch.setattr(compute, "own_threads", lambda: cores)
     assert choices_on(CPU).threads == tried
 
 
@@ -130,10 +143,19 @@ def test_a_gpu_has_nothing_to_choose():
     assert choices.simplest == ComputePlan("float32", "sdpa", 0)
 
 
-def test_threads_are_as_before_after_a_run():
-    before = torch.get_num_threads()
-    with cpu_threads(before + 1):
-        assert torch.get_num_threads() == before + 1
+def test_threads_are_torch_s_own_after_a_run():
+    own = own_threads()
+    with cpu_threads(own + 1):
+        assert torch.get_num_threads() == own + 1
     with cpu_threads(0):
-        assert torch.get_num_threads() == before
-    assert torch.get_num_threads() == before
+        assert torch.get_num_threads() == own
+    assert torch.get_num_threads() == own
+
+
+def test_two_runs_at_once_leave_torch_s_own_threads():
+    own, first, second = own_threads(), cpu_threads(own_threads() + 1), cpu_threads(own_threads() + 2)
+    with first:
+        second.__enter__()
+        assert choices_on(CPU).threads[0] == own
+    second.__exit__(None, None, None)
+    assert torch.get_num_threads() == own
