@@ -124,6 +124,11 @@ def is_faster(packed: nn.Module, plain: nn.Module, in_features: int) -> bool:
     return best_packed * CLEARLY_FASTER < best_plain
 
 
+def scales_by_call(model: nn.Module) -> bool:
+    """Whether what a position gets depends on which others are computed in the same call, as in `Int8Linear`."""
+    return any(isinstance(module, Int8Linear) for module in model.modules())
+
+
 def has_onednn() -> bool:
     """Whether this torch has oneDNN's linear layers."""
     names = ("_linear_pointwise", "_reorder_linear_weight")

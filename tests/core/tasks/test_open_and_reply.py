@@ -225,6 +225,39 @@ def test_weights_that_this_machine_lacks_are_said(workspace, monkeypatch):
     assert notice == Notice("This machine cannot compute with int8 weights; they are float32.")
 
 
+@pytest.fixture
+def in_8_bits(workspace):
+    if not packed.int8_engine():
+        pytest.skip("this torch has no 8-bit kernels")
+    return run(open_model(workspace, "first", "last", StopToken(), "int8"))[1]
+
+
+INT8 = SAMPLING.model_copy(update={"weights": "int8", "temperature": 2.0})
+
+
+def written(events, sample=0):
+    """Each token with its probability, to the last bit."""
+    tokens = (e for e in events if isinstance(e, TokenWritten) and e.sample == sample)
+    return [(token.token_id, token.probability) for token in tokens]
+
+
+def test_in_8_bits_a_seed_repeats_a_reply_whatever_was_read_before(in_8_bits):
+    messages = [("user", "abcde?")]
+    first, again = (
+        [written(run(reply(in_8_bits, messages, config, StopToken()))[0]) for config in seeded(INT8, 4)]
+        for _ in range(2)
+    )
+    assert any(first)
+    assert first == again
+
+
+def test_in_8_bits_samples_are_those_that_each_seed_gives_alone(in_8_bits):
+    events, _ = run(samples(in_8_bits, "abcd", INT8, 3, StopToken(), answers=False))
+    for number, config in enumerate(seeded(INT8, 3), 1):
+        alone, _ = run(complete(in_8_bits, "abcd", config, StopToken()))
+        assert written(events, number) == written(alone)
+
+
 # several at once
 
 
