@@ -63,8 +63,8 @@ def decode_batch(
 ) -> Generator[tuple[int, Step], None, None]:
     """Continue several prompts at once: the number of a row, from 0, with each of its steps.
 
-    Every row gets the tokens that it would get by itself, if there are no more than `rows_at_once`. All stand at the same position, from 0 on: where a
-    prompt is longer than others, its rest is read while those are continued already.
+    Every row gets the tokens that it would get by itself, if there are no more than `rows_at_once`. All stand at the
+    same position, from 0 on: where a prompt is longer than others, its rest is read while those are continued already.
 
     Args:
         model: In evaluation mode.
@@ -109,7 +109,7 @@ def _decode(
         if not batch:
             return
         moves = [(number, row.make_room(context_length)) for number, row in batch if not row.done]
-        if any(moved for _, moved in moves):
+        if any(moved for _, moved in moves):  # then all did: all that are left had filled the context
             cache.truncate(min(_same(row) for _, row in batch if not row.done))
 
 
