@@ -64,6 +64,18 @@ class NoCheckpointError(UserFacingError):
         )
 
 
+class CheckpointGoneError(UserFacingError):
+    """An open model whose checkpoint was removed since, asked for weights of another number format."""
+
+    def __init__(self, name: str, step: int, used: str, asked: str) -> None:
+        super().__init__(name, step, used, asked)
+        self.message = (
+            f"The weights cannot be changed to {asked}: "
+            f"the checkpoint of {name!r} at step {step:,} is no longer there."
+        )
+        self.remedy = f"Open the model anew, with another checkpoint, or set the weights back to {used}."
+
+
 class DamagedCheckpointError(UserFacingError):
     """A checkpoint whose files are missing, cut short or altered."""
 

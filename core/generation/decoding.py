@@ -13,6 +13,7 @@ from core.config.sampling import SamplingConfig
 from core.control import StopToken
 from core.events import ContextMoved
 from core.generation.context import ContextPolicy
+from core.generation.packed import scales_by_call
 from core.generation.prefix import PrefixCache, common_prefix
 from core.generation.row import PLAIN_TEXT, Decoded, Row
 from core.model.kv_cache import KVCache
@@ -40,13 +41,15 @@ def decode(
     Args:
         model: In evaluation mode.
         prompt: At least one token.
-        prefix: What this model read last; the prompt is read from where it differs.
+        prefix: What this model read last; the prompt is read from where it differs. Unused where the same seed
+            would give another reply with it, as in 8 bits.
 
     Raises:
         ValueError: The prompt is empty.
     """
     row = Row(prompt, config, policy)
-    prefix = prefix or PrefixCache()
+    if prefix is None or scales_by_call(model):
+        prefix = PrefixCache()
     cache, row.read = prefix.take(model)
     try:
         for _, step in _decode(model, [row], cache, stop):
@@ -60,8 +63,8 @@ def decode_batch(
 ) -> Generator[tuple[int, Step], None, None]:
     """Continue several prompts at once: the number of a row, from 0, with each of its steps.
 
-    Every row gets the tokens that it would get by itself. All stand at the same position, from 0 on: where a
-    prompt is longer than others, its rest is read while those are continued already.
+    Every row gets the tokens that it would get by itself, if there are no more than `rows_at_once`. All stand at the
+    same position, from 0 on: where a prompt is longer than others, its rest is read while those are continued already.
 
     Args:
         model: In evaluation mode.
@@ -73,7 +76,12 @@ def decode_batch(
 
 
 def rows_at_once(model: Transformer, n_positions: int) -> int:
-    """How many rows of so many positions a batch should have, for the memory that their caches take."""
+    """How many rows of so many positions a batch should have, for the memory that their caches take.
+
+    One, where rows that are computed together change each other's numbers.
+    """
+    if scales_by_call(model):
+        return 1
     config = model.config
     positions = min(n_positions, config.context_length)
     row_bytes = 2 * config.n_layers * positions * config.d_model * model.dtype.itemsize
@@ -101,7 +109,7 @@ def _decode(
         if not batch:
             return
         moves = [(number, row.make_room(context_length)) for number, row in batch if not row.done]
-        if any(moved for _, moved in moves):
+        if any(moved for _, moved in moves):  # then all did: all that are left had filled the context
             cache.truncate(min(_same(row) for _, row in batch if not row.done))
 
 

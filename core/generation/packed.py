@@ -31,7 +31,7 @@ def pack_linears(model: nn.Module, weights: WeightsFormat) -> str:
         model: In evaluation mode; changed in place.
         weights: "float32" leaves the layers as they are. "auto" packs its float32 weights where products with them are
             clearly faster than without here: the same numbers up to rounding. "bfloat16" turns all of the model
-            into that type. "int8" stores each matrix in 8 bits with a scale per output, and computes with inputs
+            into that type, on the processor where oneDNN computes in it. "int8" stores each matrix in 8 bits with a scale per output, and computes with inputs
             that are rounded to 8 bits too.
 
     Returns:
@@ -39,9 +39,9 @@ def pack_linears(model: nn.Module, weights: WeightsFormat) -> str:
     """
     _replace(model, nn.Dropout, lambda _: nn.Identity())
     on_cpu = all(parameter.device.type == "cpu" for parameter in model.parameters())
-    if weights == "bfloat16":
+    if weights == "bfloat16" and (not on_cpu or has_onednn_bfloat16()):
         model.to(torch.bfloat16)
-        if on_cpu and has_onednn():
+        if on_cpu:
             _replace(model, nn.Linear, OneDnnLinear)
         return "bfloat16"
     if weights == "int8" and on_cpu and int8_engine():
@@ -124,13 +124,25 @@ def is_faster(packed: nn.Module, plain: nn.Module, in_features: int) -> bool:
     return best_packed * CLEARLY_FASTER < best_plain
 
 
+def scales_by_call(model: nn.Module) -> bool:
+    """Whether what a position gets depends on which others are computed in the same call, as in `Int8Linear`."""
+    return any(isinstance(module, Int8Linear) for module in model.modules())
+
+
 def has_onednn() -> bool:
     """Whether this torch has oneDNN's linear layers."""
-    return torch.backends.mkldnn.is_available() and hasattr(torch.ops.mkldnn, "_linear_pointwise")
+    names = ("_linear_pointwise", "_reorder_linear_weight")
+    return torch.backends.mkldnn.is_available() and all(hasattr(torch.ops.mkldnn, name) for name in names)
+
+
+def has_onednn_bfloat16() -> bool:
+    """Whether oneDNN's linear layers take bfloat16 here, if only by converting it to float32 inside."""
+    supported = getattr(torch.ops.mkldnn, "_is_mkldnn_bf16_supported", None)
+    return has_onednn() and supported is not None and bool(supported())
 
 
 def has_bfloat16() -> bool:
-    """Whether this processor multiplies in bfloat16 itself; elsewhere it is converted, which takes longer."""
+    """Whether this processor has instructions that multiply in bfloat16: where not, the type saves memory alone."""
     return torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
 
 

@@ -28,7 +28,7 @@ from core.tokenizers.tokenizer import Tokenizer
 
 @dataclass(frozen=True, slots=True)
 class LoadedModel:
-    """A checkpoint in memory. The model is in evaluation mode, float32, on the CPU."""
+    """A checkpoint in memory. The model is in evaluation mode; on the CPU and in float32, until it is moved or packed."""
 
     model: Transformer
     tokenizer: Tokenizer

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 from core.config.sampling import SamplingConfig, WeightsFormat
 from core.control import StopToken
 from core.events import Event, ModelOpened, Notice
+from core.run_errors import CheckpointGoneError, NoCheckpointError, OutOfMemoryError
 from core.runs.catalog import Catalog, has_conversations
 from core.runs.folder import RunFolder, Workspace
 from core.runs.pointers import lost_pointers, pointed_step
+from core.tasks.journaled_run import raising_memory_errors
 
 if TYPE_CHECKING:
     from core.generation.prefix import PrefixCache
@@ -68,6 +70,8 @@ def open_model(
         step = pointed_step(run, checkpoint)
         yield Notice(f"The file that names the {checkpoint} checkpoint is damaged; step {step:,} is opened.")
     loaded = _load(run, checkpoint)
+    weights = weights or loaded.config.sampling.weights
+    yield from _pack(loaded, weights)
     model = OpenModel(
         name=name,
         step=loaded.state.step,
@@ -76,10 +80,9 @@ def open_model(
         has_conversations=has_conversations(run, loaded.state),
         sampling=loaded.config.sampling,
         run=run,
-        weights=weights or loaded.config.sampling.weights,
+        weights=weights,
         loaded=loaded,
     )
-    yield from _pack(model)
     yield ModelOpened(
         name=name,
         step=model.step,
@@ -95,12 +98,16 @@ def with_weights(model: OpenModel, weights: WeightsFormat) -> Generator[Event, N
     """What a model has loaded, read anew from its checkpoint where its weights have another number format.
 
     Raises:
-        NoCheckpointError and others: As for `open_model`; the model stays as it was.
+        CheckpointGoneError: Training has removed the checkpoint since; the model stays as it was.
+        DamagedRunError and others: As for `open_model`; the model stays as it was.
     """
     if weights != model.weights:
-        loaded = _load(model.run, str(model.step))
+        try:
+            loaded = _load(model.run, str(model.step))
+        except NoCheckpointError as cause:
+            raise CheckpointGoneError(model.name, model.step, model.weights, weights) from cause
+        yield from _pack(loaded, weights)
         model.loaded, model.weights, model.prefix = loaded, weights, _new_prefix()
-        yield from _pack(model)
     return model.loaded
 
 
@@ -112,21 +119,21 @@ def _load(run: RunFolder, checkpoint: str) -> "LoadedModel":
     return loaded
 
 
-def _pack(model: OpenModel) -> Generator[Event, None, None]:
+def _pack(loaded: "LoadedModel", weights: WeightsFormat) -> Generator[Event, None, None]:
     from core.generation.packed import pack_linears
 
-    used = pack_linears(model.loaded.model, model.weights)
-    if model.weights not in ("auto", used):
-        yield Notice(f"This machine cannot compute with {model.weights} weights; they are {used}.")
+    used = pack_linears(loaded.model, weights)
+    if weights not in ("auto", used):
+        yield Notice(f"This machine cannot compute with {weights} weights; they are {used}.")
 
 
 def _move(model: "Transformer", requested: str) -> None:
     """Put a model that is on the processor where it writes fastest."""
-    import torch
-
     from core.training.precision import choose_device
 
+    device = choose_device(requested) or "cpu"
     try:
-        model.to(choose_device(requested) or "cpu")
-    except torch.OutOfMemoryError:  # a part of it can be there already
+        with raising_memory_errors():
+            model.to(device)
+    except OutOfMemoryError:  # a part of it can be there already
         model.to("cpu")

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from app.tabs.chat.reply_meter import ReplyMeter
-from core.events import ContextMoved, Event, PromptRead, ReplyEnded, TokenWritten
+from core.events import ContextMoved, Event, Notice, PromptRead, ReplyEnded, TokenWritten
 from core.wording import counted
 
 
@@ -35,6 +35,8 @@ class Conversation:
         match event:
             case TokenWritten():
                 turn.reply += event.text
+            case Notice():
+                turn.notes.append(event.text)
             case PromptRead() if event.unknown:
                 turn.notes.append(unknown_note(event.unknown))
             case ContextMoved() if not turn.context_moved:  # a long reply moves it again and again
@@ -58,12 +60,12 @@ class Conversation:
 
 def moved_note(moved: ContextMoved) -> str:
     """What of a full context the model still sees, and what it does not."""
-    gone = f"{counted(moved.dropped, 'older one is', 'older ones are')} forgotten"
+    kept = counted(moved.kept, "token was", "tokens were")
+    gone, are = counted(moved.dropped, "older one", "older ones"), "is" if moved.dropped == 1 else "are"
     if moved.dropped_turns:
-        gone += (
-            f", {counted(moved.dropped_turns, 'question with its answer', 'questions with their answers')}"
-        )
-    note = f"The context was full: the newest {counted(moved.kept, 'token was', 'tokens were')} kept, {gone}."
+        turns = counted(moved.dropped_turns, "question with its answer", "questions with their answers")
+        gone += f" (including {turns})"
+    note = f"The context was full: {kept} kept, {gone} {are} forgotten."
     return f"{note} The question is too long: only its end was read." if moved.question_cut else note
 
 

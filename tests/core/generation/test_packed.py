@@ -10,9 +10,17 @@ from core.config.sampling import SamplingConfig
 from core.control import StopToken
 from core.generation import packed
 from core.generation.decoding import decode
-from core.generation.packed import Int8Linear, OneDnnLinear, has_onednn, int8_engine, pack_linears
+from core.generation.packed import (
+    Int8Linear,
+    OneDnnLinear,
+    has_onednn,
+    has_onednn_bfloat16,
+    int8_engine,
+    pack_linears,
+)
 
 needs_onednn = pytest.mark.skipif(not has_onednn(), reason="this torch has no oneDNN")
+needs_bfloat16 = pytest.mark.skipif(not has_onednn_bfloat16(), reason="oneDNN takes no bfloat16 here")
 needs_int8 = pytest.mark.skipif(not int8_engine(), reason="this torch has no 8-bit kernels")
 
 
@@ -103,11 +111,19 @@ def test_a_model_in_8_bits_decodes_and_keeps_its_embedding(small_model):
     assert linears(model) == [] != linears(model, Int8Linear)
 
 
+@needs_bfloat16
 def test_a_model_in_bfloat16_decodes_with_a_cache_of_its_type(small_model):
     model = small_model()
     assert pack_linears(model, "bfloat16") == "bfloat16"
     assert model.dtype == torch.bfloat16
     assert len(greedy(model)) > 20
+
+
+def test_on_a_processor_without_bfloat16_the_weights_stay_float32(small_model, monkeypatch):
+    monkeypatch.setattr(torch.ops.mkldnn, "_is_mkldnn_bf16_supported", lambda: False, raising=False)
+    plain, model = small_model(), small_model()
+    assert pack_linears(model, "bfloat16") == "float32"
+    assert (model.dtype, linears(model)) == (torch.float32, linears(plain))
 
 
 def test_the_plain_weights_are_let_go(small_model, always_pack):

@@ -14,7 +14,13 @@ from core.events import ContextMoved, ModelOpened, Notice, PromptRead, ReplyEnde
 from core.generation import decoding, packed, row
 from core.generation.prefix import PrefixCache
 from core.model.transformer import Transformer
-from core.run_errors import DamagedCheckpointError, NoCheckpointError, UnknownRunError, WrongShapeError
+from core.run_errors import (
+    CheckpointGoneError,
+    DamagedCheckpointError,
+    NoCheckpointError,
+    UnknownRunError,
+    WrongShapeError,
+)
 from core.runs.checkpoint import save_checkpoint
 from core.runs.folder import Workspace
 from core.runs.loading import model_weights
@@ -145,12 +151,12 @@ def test_a_checkpoint_of_another_shape_is_reported(workspace):
 @pytest.fixture
 def devices(monkeypatch):
     """The devices that a model was moved to; one that is in `full` has no room for it."""
-    moved = SimpleNamespace(to=[], full=())
+    moved = SimpleNamespace(to=[], full=(), error=torch.OutOfMemoryError("CUDA out of memory."))
 
     def to(model, device):
         moved.to.append(torch.device(device).type)
         if torch.device(device).type in moved.full:
-            raise torch.OutOfMemoryError("CUDA out of memory.")
+            raise moved.error
         return model
 
     monkeypatch.setattr(Transformer, "to", to)
@@ -178,6 +184,21 @@ def test_a_model_too_large_for_the_gpu_is_opened_on_the_processor(workspace, mon
     devices.full = ("cuda",)
     run(open_model(workspace, "first", "last", StopToken()))
     assert devices.to == ["cuda", "cpu"]
+
+
+def test_a_model_too_large_for_an_apple_gpu_is_opened_on_the_processor(workspace, monkeypatch, devices):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: True)
+    devices.full, devices.error = ("mps",), RuntimeError("MPS backend out of memory (MPS allocated: 1 GiB)")
+    run(open_model(workspace, "first", "last", StopToken()))
+    assert devices.to == ["mps", "cpu"]
+
+
+def test_a_device_that_fails_otherwise_is_not_taken_for_full(workspace, monkeypatch, devices):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    devices.full, devices.error = ("cuda",), RuntimeError("CUDA error: device-side assert triggered")
+    with pytest.raises(RuntimeError, match="device-side assert"):
+        run(open_model(workspace, "first", "last", StopToken()))
 
 
 # weights
@@ -212,17 +233,62 @@ def test_a_reply_with_other_weights_opens_the_model_again(model, never_packed):
 
 def test_a_checkpoint_that_is_gone_leaves_the_model_as_it_was(workspace, model):
     loaded = model.loaded
-    shutil.rmtree(workspace.run("first").checkpoints)
-    with pytest.raises(NoCheckpointError):
+    shutil.rmtree(workspace.run("first").checkpoint(10))
+    with pytest.raises(CheckpointGoneError, match="'first' at step 10 is no longer there") as caught:
         run(complete(model, "a", SAMPLING.model_copy(update={"weights": "int8"}), StopToken()))
+    assert caught.value.remedy.endswith("or set the weights back to auto.")
     assert (model.weights, model.loaded) == ("auto", loaded)
     assert run(complete(model, "a", SAMPLING, StopToken()))[1].tokens > 0
+
+
+def test_too_little_memory_to_pack_leaves_the_model_as_it_was(model, monkeypatch):
+    def fail(*_):
+        raise MemoryError
+
+    before = (model.loaded, model.weights, model.prefix)
+    monkeypatch.setattr(packed, "pack_linears", fail)
+    with pytest.raises(MemoryError):
+        run(complete(model, "a", SAMPLING.model_copy(update={"weights": "int8"}), StopToken()))
+    assert (model.loaded, model.weights, model.prefix) == before
 
 
 def test_weights_that_this_machine_lacks_are_said(workspace, monkeypatch):
     monkeypatch.setattr(packed, "int8_engine", lambda: "")
     notice, _ = run(open_model(workspace, "first", "last", StopToken(), "int8"))[0]
     assert notice == Notice("This machine cannot compute with int8 weights; they are float32.")
+
+
+@pytest.fixture
+def in_8_bits(workspace):
+    if not packed.int8_engine():
+        pytest.skip("this torch has no 8-bit kernels")
+    return run(open_model(workspace, "first", "last", StopToken(), "int8"))[1]
+
+
+INT8 = SAMPLING.model_copy(update={"weights": "int8", "temperature": 2.0})
+
+
+def written(events, sample=0):
+    """Each token with its probability, to the last bit."""
+    tokens = (e for e in events if isinstance(e, TokenWritten) and e.sample == sample)
+    return [(token.token_id, token.probability) for token in tokens]
+
+
+def test_in_8_bits_a_seed_repeats_a_reply_whatever_was_read_before(in_8_bits):
+    messages = [("user", "abcde?")]
+    first, again = (
+        [written(run(reply(in_8_bits, messages, config, StopToken()))[0]) for config in seeded(INT8, 4)]
+        for _ in range(2)
+    )
+    assert any(first)
+    assert first == again
+
+
+def test_in_8_bits_samples_are_those_that_each_seed_gives_alone(in_8_bits):
+    events, _ = run(samples(in_8_bits, "abcd", INT8, 3, StopToken(), answers=False))
+    for number, config in enumerate(seeded(INT8, 3), 1):
+        alone, _ = run(complete(in_8_bits, "abcd", config, StopToken()))
+        assert written(events, number) == written(alone)
 
 
 # several at once

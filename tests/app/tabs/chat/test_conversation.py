@@ -4,7 +4,7 @@ import pytest
 
 from app.tabs.chat.conversation import Conversation
 from app.tabs.chat.reply_meter import ReplyMeter
-from core.events import ContextMoved, PromptRead, ReplyEnded, TokenWritten
+from core.events import ContextMoved, Notice, PromptRead, ReplyEnded, TokenWritten
 
 
 def token(text, used=6):
@@ -36,15 +36,19 @@ def test_unknown_characters_are_named():
     assert notes == ["The vocabulary lacks ß, ☃: the model sees <unk> there."]
 
 
+def test_what_the_weights_became_is_reported():
+    notice = Notice("This machine cannot compute with bfloat16 weights; they are float32.")
+    assert talk(notice, token("Mila")).turns[-1].notes == [notice.text]
+
+
 def test_a_moved_context_is_reported():
     (note,) = talk(ContextMoved(kept=64, dropped=1064)).turns[-1].notes
-    assert "64 tokens were kept" in note
-    assert "1,064 older ones are forgotten" in note
+    assert note == "The context was full: 64 tokens were kept, 1,064 older ones are forgotten."
 
 
 def test_the_turns_that_went_are_counted():
     (note,) = talk(ContextMoved(kept=64, dropped=32, dropped_turns=2)).turns[-1].notes
-    assert "32 older ones are forgotten, 2 questions with their answers." in note
+    assert "32 older ones (including 2 questions with their answers) are forgotten." in note
 
 
 def test_a_question_that_was_cut_is_reported():
