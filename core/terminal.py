@@ -338,7 +338,7 @@ def _sentence_of_a_reply(event: Event) -> str:
                 else ""
             )
             turns = (
-                f", {counted(event.dropped_turns, 'question')} with {noun_for(event.dropped_turns, 'its answer', 'their answers')}"
+                f", among them {counted(event.dropped_turns, 'question')} with {noun_for(event.dropped_turns, 'its answer', 'their answers')}"
                 if event.dropped_turns
                 else ""
             )

@@ -124,7 +124,7 @@ def test_every_kind_of_event_can_be_shown(capsys):
         "validation loss 2.5000 nats/token, perplexity 12.18, 1.900 bits/byte",
         "Run 'a' finished at step 10, after 60 s.",
         "not in the vocabulary: 'ß' 'é'",
-        "65 older tokens dropped, 2 questions with their answers",
+        "65 older tokens dropped, among them 2 questions with their answers",
         "Once",
         "[2] Twice\n[eos: 1 token",
         "'There.', not 'Here.'",
