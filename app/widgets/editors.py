@@ -9,7 +9,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import TypeAlias
 
-from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtCore import QSize, Qt, Signal, Slot
 from PySide6.QtGui import QAction, QKeySequence, QWheelEvent
 from PySide6.QtWidgets import (
     QAbstractSpinBox,
@@ -181,6 +181,10 @@ class LinesEdit(QPlainTextEdit):
         self.setFixedHeight(3 * self.fontMetrics().lineSpacing() + LARGE)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)  # else its row grows
         self.textChanged.connect(self.changed)
+
+    def sizeHint(self) -> QSize:
+        """As high as it is: a text edit asks for much more, and its label would be as high."""
+        return QSize(super().sizeHint().width(), self.height())
 
     def show_value(self, value: tuple[str, ...]) -> None:
         self.setPlainText("\n".join(_escape(text) for text in value))

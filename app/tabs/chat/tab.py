@@ -32,7 +32,7 @@ from core.runs.catalog import RunSummary
 from core.tasks.open_model import OpenModel
 from core.wording import counted
 
-SAMPLER_WIDTH_PX = 300
+SAMPLER_WIDTH_PX = 320  # the longest unit fits beside the scroll bar
 
 
 class ChatTab(QWidget):

@@ -229,3 +229,8 @@ def test_a_folder_is_chosen_in_a_dialog_and_can_be_taken_back(qtbot, tmp_path):
     field.clear()
     assert form.value().folder == ""
     assert field.placeholderText() == "Everywhere"
+
+
+def test_a_row_of_several_lines_is_as_high_as_its_editor(sampling):
+    stop = editor(sampling, "stop")
+    assert stop.sizeHint().height() == stop.height()
