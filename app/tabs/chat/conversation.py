@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from app.tabs.chat.reply_meter import ReplyMeter
 from core.events import ContextMoved, Event, Notice, PromptRead, ReplyEnded, TokenWritten
-from core.wording import counted
+from core.wording import counted, noun_for
 
 
 @dataclass(slots=True)
@@ -61,7 +61,7 @@ class Conversation:
 def moved_note(moved: ContextMoved) -> str:
     """What of a full context the model still sees, and what it does not."""
     kept = counted(moved.kept, "token was", "tokens were")
-    gone, are = counted(moved.dropped, "older one", "older ones"), "is" if moved.dropped == 1 else "are"
+    gone, are = counted(moved.dropped, "older one"), noun_for(moved.dropped, "is", "are")
     if moved.dropped_turns:
         turns = counted(moved.dropped_turns, "question with its answer", "questions with their answers")
         gone += f" (including {turns})"

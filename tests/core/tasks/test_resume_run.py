@@ -36,6 +36,7 @@ from core.system_errors import DiskFullError, WorkspaceGoneError
 from core.tasks import training_run
 from core.tasks.resume_run import resume_run
 from core.tasks.train_model import train_model
+from core.training import compute
 from core.training.schedule import learning_rate_at
 from tests.core.runs.altered import alter_state, make_first_format
 
@@ -394,7 +395,10 @@ def test_a_change_that_is_refused_leaves_no_trace(stopped):
 
 
 @pytest.mark.parametrize(("threads", "kept"), [(1, True), (0, True), (5000, False)])
-def test_auto_stays_with_the_threads_of_a_run_where_there_are_as_many(filled, tiny, threads, kept):
+def test_auto_stays_with_the_threads_of_a_run_where_there_are_as_many(
+    filled, tiny, monkeypatch, threads, kept
+):
+    monkeypatch.setattr(compute, "own_threads", lambda: 2)
     stopped_at(filled, tiny({"training.attention": "sdpa"}), 3)
     alter_state(filled.run("a").checkpoint(3), threads=threads)
     resume(filled, {"training.threads": 0})
