@@ -4,6 +4,7 @@ import errno
 import os
 import sqlite3
 import tempfile
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -18,6 +19,9 @@ from core.system_errors import (
     workspace_error,
 )
 
+RETRY_SECONDS = 0.01
+# In one statement: another instance may make the tables meanwhile
+VERSION_AND_TABLES = "SELECT user_version, (SELECT count(*) FROM sqlite_master) FROM pragma_user_version"
 BUSY_SECONDS = 30.0  # how long another instance may take for a transaction
 PRIMARY_CODE = 0xFF  # SQLite's extended error codes keep the primary one in the low byte
 DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
@@ -180,15 +184,27 @@ class Database:
 
     def _prepare(self, schema: str, version: int, migrations: Mapping[int, str]) -> None:
         found = self._found_version(version)
-        self.query("PRAGMA journal_mode = WAL")  # a reader never waits for a writer
+        self._keep_write_ahead_log()
         self.query("PRAGMA synchronous = NORMAL")  # with WAL, a kill loses nothing that was committed
         self.query("PRAGMA foreign_keys = ON")
         if found != version:
             self._bring_up_to_date(schema, version, migrations)
 
+    def _keep_write_ahead_log(self) -> None:
+        """With it a reader never waits for a writer. SQLite itself does not wait where another instance sets it now."""
+        until = time.monotonic() + BUSY_SECONDS
+        with self._sentences():
+            while True:
+                try:
+                    self._connection.execute("PRAGMA journal_mode = WAL").fetchall()
+                    return
+                except sqlite3.OperationalError as refusal:
+                    if refusal.sqlite_errorcode & PRIMARY_CODE not in BUSY or time.monotonic() > until:
+                        raise
+                time.sleep(RETRY_SECONDS)
+
     def _found_version(self, version: int) -> int:
-        found = self._version()
-        tables = self.query("SELECT count(*) FROM sqlite_master")[0][0]
+        found, tables = map(int, self.query(VERSION_AND_TABLES)[0])
         if found > version:
             raise DamagedLibraryError(self._path, "a newer version of this program wrote it")
         if found == 0 and tables:

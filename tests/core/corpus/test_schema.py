@@ -3,6 +3,8 @@ import threading
 from contextlib import closing
 from pathlib import Path
 
+import pytest
+
 from core.corpus.library import Library
 from core.corpus.schema import SCHEMA_VERSION
 
@@ -116,3 +118,21 @@ def test_instances_that_open_an_old_library_at_once_change_it_once(tmp_path, rea
     for thread in threads:
         thread.join()
     assert seen == [["/a.txt", "/b.txt", "/c.txt", "/d.txt", "/e.pdf"]] * 4
+
+
+@pytest.mark.parametrize("_turn", range(10))
+def test_instances_that_make_a_library_at_once_all_open_it(tmp_path, _turn):
+    opened = []
+    ready = threading.Barrier(6)
+
+    def open_it() -> None:
+        ready.wait()
+        with Library(tmp_path / "library.sqlite") as library:
+            opened.append(library.rows())
+
+    threads = [threading.Thread(target=open_it) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert opened == [[]] * 6
