@@ -336,24 +336,21 @@ class PromptRead(Event):
 class ContextMoved(Event):
     """The context was full: `kept` of its tokens were read again, `dropped` older ones are forgotten.
 
-    Of a text the newest stay, of a conversation its newest turns and the question in hand; `question_cut` where
-    that was too long by itself and lost its beginning. `dropped_turns` counts the questions that went with their
-    answers.
+    Among these are `dropped_turns` whole turns; `question_cut` where the question in hand lost its beginning.
     """
 
     kept: int
     dropped: int
     question_cut: bool = False
     dropped_turns: int = 0
-    sample: int = 0  # its number, from 1, where several replies are written at once
+    sample: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class TokenWritten(Event):
     """One token of a reply. `text` holds whole characters only, so it can be empty.
 
-    `probability` is the model's own, before temperature and filters. `context_used` counts tokens. `sample` is the
-    reply's number, from 1, where several are written at once.
+    `probability` is the model's own, before temperature and filters; `sample` counts several replies from 1.
     """
 
     text: str
@@ -365,10 +362,7 @@ class TokenWritten(Event):
 
 @dataclass(frozen=True, slots=True)
 class ReplyEnded(Event):
-    """The reply is whole. `reason` is "eos", "stop_string", "length" or "stopped".
-
-    `tokens` counts the `<eos>` too, which has no `TokenWritten`.
-    """
+    """The reply is whole, `<eos>` counted. `reason` is "eos", "stop_string", "length" or "stopped"."""
 
     reason: str
     text: str

@@ -48,16 +48,8 @@ from core.events import (
     TokenWritten,
 )
 from core.signals import ENDING, exit_at_once
-from core.tasks.bench_events import (
-    BenchCompared,
-    BenchFact,
-    BenchMeasured,
-    FuzzChecked,
-    FuzzFound,
-    LearnCompared,
-    LearnMeasured,
-    WorkspaceFuzzChecked,
-)
+from core.tasks.bench_events import FuzzChecked, FuzzFound, WorkspaceFuzzChecked
+from core.tasks.bench_lines import benchmark_line
 from core.wording import counted, noun_for, number, percent
 
 Result = TypeVar("Result")
@@ -366,51 +358,7 @@ def _sentence_of_a_reply(event: Event) -> str:
             ends = ", ".join(f"{count:,} {end}" for end, count in event.ends)
             return f"{counted(event.cases, 'workspace')} in {event.seconds:.0f} s, {counted(event.findings, 'finding')}: {ends}"
         case _:
-            return _row_of_a_benchmark(event)
-
-
-def _row_of_a_benchmark(event: Event) -> str:
-    match event:
-        case BenchMeasured():
-            return (
-                f"{event.bench:<9}{event.shape:<14}{event.subject:<34}{event.rate:>10,.1f} {event.unit:<9}"
-                f"{event.ratio_to_peer:>8.2f} x{_spread(event)}"
-            )
-        case BenchCompared():
-            return (
-                f"{event.bench:<9}{event.shape:<14}{event.subject:<48}{event.other:<22}"
-                f"{event.ratio:>8.2f} x{_spread(event)}"
-            )
-        case LearnMeasured():
-            return (
-                f"{event.subject:<9}step {event.step:>7,}{event.tokens:>13,} characters"
-                f"{event.seconds:>9.1f} s{event.loss:>9.4f} nats/character"
-            )
-        case LearnCompared():
-            return _learned(event)
-        case BenchFact():
-            return f"{event.bench:<9}{event.shape:<14}{event.subject:<48}{event.value:>10,.1f} {event.unit}"
-        case _:
-            return ""
-
-
-def _learned(event: LearnCompared) -> str:
-    seconds, lower = event.seconds_to_peer_loss, event.peer_loss - event.loss_at_peer_seconds
-    reached = (
-        "Ours did not come to that loss"
-        if seconds is None
-        else f"Ours came to that loss after {seconds:.1f} s, {seconds / event.peer_seconds:.2f} of its time"
-    )
-    return (
-        f"{event.text}: nanoGPT ended at {event.peer_loss:.4f} nats/character, after {counted(event.peer_steps, 'step')} "
-        f"and {event.peer_seconds:.1f} s. {reached}; after {event.peer_seconds:.1f} s it had "
-        f"{event.loss_at_peer_seconds:.4f}, {abs(lower):.4f} {'lower' if lower >= 0 else 'higher'}. Ours ended at {event.loss:.4f}, after {counted(event.steps, 'step')} "
-        f"and {event.seconds:.1f} s."
-    )
-
-
-def _spread(event: BenchMeasured | BenchCompared) -> str:
-    return f" ({event.lowest_ratio:.2f} to {event.highest_ratio:.2f})"
+            return benchmark_line(event)
 
 
 def _fuzz_report(event: FuzzChecked) -> str:
