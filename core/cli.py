@@ -15,19 +15,15 @@ from typing import Annotated, Any
 import platformdirs
 import typer
 
-from core.commands import bench, documents, inspection, score, tokenizer
-from core.commands.arguments import home_path, named, named_path, unicode_text, with_absolute_folder
+from core.commands import bench, documents, inspection, score, tokenizer, training
+from core.commands.arguments import home_path, unicode_text
 from core.commands.password import refuse_typed_password
 from core.commands.place import Place, perform, print_rows
-from core.config.presets import DEFAULT_PRESET, PRESETS, preset_run
-from core.config.run import RunConfig
 from core.config.sampling import SamplingConfig
 from core.config.setting import Setting, describe
-from core.config.toml import checked, parse_assignments, read_run, setting_groups, with_settings
+from core.config.toml import checked, setting_groups
 from core.control import StopToken
 from core.errors import UserFacingError
-from core.events import RunEnded
-from core.run_errors import RunBusyError, RunExistsError
 from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
 from core.signals import INTERRUPTED
@@ -35,8 +31,6 @@ from core.system_errors import absolute_path, output_error, system_error
 from core.tasks.evaluate_sample import evaluate_sample
 from core.tasks.open_model import OpenModel, open_model
 from core.tasks.reply import complete, reply, samples
-from core.tasks.resume_run import resume_run
-from core.tasks.train_model import train_model
 from core.terminal import Stream, print_failure
 
 app = typer.Typer(
@@ -47,6 +41,7 @@ app = typer.Typer(
     epilog="--workspace and --json can come before or after the command.",
 )
 app.add_typer(documents.app)
+app.add_typer(training.app)
 app.add_typer(tokenizer.app)
 app.add_typer(inspection.app)
 app.add_typer(score.app)
@@ -147,50 +142,6 @@ def place(
     open_window: Callable[[Workspace], int] = context.obj
     context.obj = Place(Workspace(absolute_path(root)), json, open_window)
     return open_window(context.obj.workspace) if context.invoked_subcommand is None else 0
-
-
-@app.command()
-def train(
-    context: typer.Context,
-    run_file: Annotated[
-        Path | None,
-        typer.Argument(
-            metavar="[RUN.toml]", help="A file with the settings to start from.", parser=named_path
-        ),
-    ] = None,
-    name: Annotated[
-        str | None,
-        typer.Option(
-            help="The run's name; by default a new name, or with --resume the last run.", callback=named
-        ),
-    ] = None,
-    preset: Annotated[
-        str | None, typer.Option(help=f"The preset to start from: {', '.join(PRESETS)}.", callback=named)
-    ] = None,
-    set_: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set", metavar="NAME=VALUE", help="A setting, such as training.max_steps=200; repeat for more."
-        ),
-    ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Resume a run from its last checkpoint.")] = False,
-) -> int:
-    """Train a model on the library's documents."""
-    workspace: Workspace = context.obj.workspace
-    changes = parse_assignments(set_ or [])
-    if resume:
-        if run_file or preset:
-            raise typer.BadParameter("a run resumes with its own settings; leave out RUN.toml and --preset")
-        resumed = name or _last_run(workspace)
-        return perform(context, lambda stop: resume_run(workspace, resumed, changes, stop))[1]
-    base = read_run(run_file, preset or "") if run_file else preset_run(preset or DEFAULT_PRESET)
-    config = with_absolute_folder(with_settings(base, changes))
-    return perform(
-        context,
-        lambda stop: (
-            train_model(workspace, name, config, stop) if name else _train_unnamed(workspace, config, stop)
-        ),
-    )[1]
 
 
 @app.command()
@@ -316,24 +267,6 @@ def _written(
     if answers:
         return reply(model, [("user", prompt)], sampling, stop)
     return complete(model, prompt, sampling, stop)
-
-
-def _train_unnamed(workspace: Workspace, config: RunConfig, stop: StopToken) -> Stream[RunEnded]:
-    """Train under the first name that is free, and under the next where another command takes that one first."""
-    while True:
-        name = Catalog(workspace).unused_name()
-        try:
-            return (yield from train_model(workspace, name, config, stop))
-        except (RunExistsError, RunBusyError):
-            if name == Catalog(workspace).unused_name():  # it would be tried for ever
-                raise
-
-
-def _last_run(workspace: Workspace) -> str:
-    runs = Catalog(workspace).runs()
-    if not runs:
-        raise typer.BadParameter("there is no run to resume yet; train one first", param_hint="--resume")
-    return runs[0].name
 
 
 def _default(setting: Setting) -> Any:

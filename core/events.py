@@ -251,7 +251,10 @@ class RunPrepared(Event):
 
 @dataclass(frozen=True, slots=True)
 class StepDone(Event):
-    """One optimizer step. `tokens` counts those learned from since the run began, without padding; `seconds` is its time."""
+    """One optimizer step. `tokens` counts those learned from since the run began, without padding; `seconds` is its time.
+
+    `memory_bytes` is what the process holds in RAM, or the most that it has held on a GPU; 0 where it was not measured.
+    """
 
     step: int
     loss: float
@@ -261,6 +264,7 @@ class StepDone(Event):
     tokens_per_second: float
     seconds: float
     epoch: float
+    memory_bytes: int = 0  # not measured by earlier versions
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,6 +276,20 @@ class Evaluated(Event):
     perplexity: float
     bits_per_byte: float
     seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class RemarkMade(Event):
+    """Something that the curves of a run say at this step: a sentence, what helps, and the one action that is offered.
+
+    `kind` is one of `core.config.doctor`'s; `action` is "stop", "back_to_best", "halve_learning_rate", or "" where no button helps.
+    """
+
+    step: int
+    kind: str
+    message: str
+    remedy: str
+    action: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,7 +324,7 @@ class SnapshotSaved(Event):
 
 @dataclass(frozen=True, slots=True)
 class RunEnded(Event):
-    """The last event of a run's stream. `reason` is "finished" or "stopped".
+    """The last event of a run's stream. `reason` is "finished", "stopped" or "early_stopped".
 
     `best_val_loss` is None where the run was never evaluated, or no step of it that was trained.
     """

@@ -36,6 +36,7 @@ from core.events import (
     Notice,
     PageRecognizing,
     PromptRead,
+    RemarkMade,
     ReplyEnded,
     RunEnded,
     RunPrepared,
@@ -314,6 +315,8 @@ def _sentence(event: Event) -> str:
                 f"step {event.step:,}: validation loss {event.loss:.4f} nats/token, perplexity {event.perplexity:.2f}, "
                 f"{event.bits_per_byte:.3f} bits/byte"
             )
+        case RemarkMade():
+            return f"step {event.step:,}: {event.message} {event.remedy}"
         case SampleWritten():
             return f"  sample: {_short(event.prompt)} → {_short(event.text)}"
         case RunEnded():

@@ -12,6 +12,14 @@ LATER = {  # by group: what version 0.1 did not have
     "training": (
         *("muon_learning_rate", "muon_momentum", "muon_interval", "average_decay", "attention", "threads"),
         *("snapshot_interval", "snapshot_dtype"),
+        *("horizon", "max_tokens", "max_minutes", "warmup_ratio", "micro_batch_size"),
+        *(
+            "early_stopping_patience",
+            "early_stopping_min_delta",
+            "assistant_only_loss",
+            "tensorboard",
+            "keep_awake",
+        ),
     ),
 }
 

@@ -14,11 +14,16 @@ EXACT = "The losses are no longer bit-identical to those of an unchanged run."
 MAY_CHANGE = {
     "max_steps": SCHEDULE,
     "max_epochs": SCHEDULE,
+    "horizon": SCHEDULE,
+    "max_tokens": SCHEDULE,
+    "max_minutes": SCHEDULE,
     "learning_rate": "The current learning rate is scaled by the same factor, and decays from there to the run's end.",
     "muon_learning_rate": "The current learning rate of the matrices that Muon updates is scaled by the same factor.",
     "min_learning_rate": SCHEDULE,
     "schedule": SCHEDULE,
     "warmup_steps": "During the warm-up the new length applies at once; after it nothing changes.",
+    "warmup_ratio": "During the warm-up the new length applies at once; after it nothing changes.",
+    "micro_batch_size": EXACT,
     "batch_size": f"{ORDER} {OTHER_TEXT}",
     "gradient_accumulation_steps": ORDER,
     "weight_decay": FROM_HERE,
@@ -30,6 +35,8 @@ MAY_CHANGE = {
     "max_grad_norm": FROM_HERE,
     "eval_interval": FROM_HERE,
     "eval_batches": OTHER_TEXT,
+    "early_stopping_patience": "Evaluations are counted anew from here.",
+    "early_stopping_min_delta": "Evaluations are counted anew from here.",
     "keep_checkpoints": FROM_HERE,
     "snapshot_interval": FROM_HERE,
     "snapshot_dtype": FROM_HERE,
@@ -40,11 +47,14 @@ MAY_CHANGE = {
     "threads": EXACT,
     "device": EXACT,
     "compile": EXACT,
+    "tensorboard": FROM_HERE,
+    "keep_awake": FROM_HERE,
 }
 MAY_NOT_CHANGE = {
     "optimizer": "its state is the other optimizer's",
     "seed": "it determines the order of the text, and the run's position in it",
     "average_decay": "checkpoints hold the average of all weights since the run's beginning",
+    "assistant_only_loss": "earlier losses counted other tokens; a fine-tune can change it",
     "window_overlap": "it determines how the text is cut into sequences, and the run's position in them",
 }
 

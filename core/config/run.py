@@ -16,6 +16,11 @@ class RunConfig(Config):
     """What a run is trained with. `sampling` is what its replies begin with; a user changes that any time."""
 
     preset: str = setting("starter", "Preset", "The preset that these settings began as.", advanced=False)
+    base_model: str = setting(
+        "",
+        "Base model",
+        "The checkpoint that the weights began as, as NAME@STEP; empty: random weights. A fine-tuned run has its tokenizer and model settings.",
+    )
     corpus: CorpusConfig = CorpusConfig()
     cleaning: CleaningConfig = CleaningConfig()
     tokenizer: TokenizerConfig = TokenizerConfig()

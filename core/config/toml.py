@@ -19,6 +19,7 @@ from core.config.setting import Config, TypedText, describe
 from core.errors import BadConfigFileError, BadSettingError, UnknownSettingError
 
 NESTED = "its brackets are nested too deep"
+CHOSEN_OTHERWISE = {"preset": "--preset NAME", "base_model": "--from NAME[@STEP]"}  # in no group
 LONGEST_SHOWN = 100  # characters of a wrong value
 
 ConfigType = TypeVar("ConfigType", bound=Config)
@@ -56,15 +57,17 @@ def parse_assignments(assignments: Sequence[str]) -> dict[str, Any]:
     """`["training.max_steps=200"]` as `{"training.max_steps": 200}`; what is no JSON value is text.
 
     Raises:
-        BadSettingError: One has no equals sign, is nested too deep, or names the preset, which is more than a setting.
+        BadSettingError: One has no equals sign, is nested too deep, or names the preset or the base model, which are more than a setting.
     """
     values: dict[str, Any] = {}
     for assignment in assignments:
         name, equals, text = assignment.partition("=")
         if not equals:
             raise BadSettingError(repr(assignment), "has no value: write it as group.name=value")
-        if name.strip() == "preset":  # else a run would be called after settings that it does not have
-            raise BadSettingError("preset", "is chosen with --preset NAME, not with --set")
+        if option := CHOSEN_OTHERWISE.get(
+            name.strip()
+        ):  # else a run would be called after what it does not have
+            raise BadSettingError(name.strip(), f"is chosen with {option}, not with --set")
         values[name.strip()] = _parse_value(name.strip(), text.strip())
     return values
 
@@ -112,7 +115,7 @@ def setting_groups() -> dict[str, type[Config]]:
 def setting_names() -> list[str]:
     """Every setting's dotted name, in order."""
     names = [f"{group}.{name}" for group, model in setting_groups().items() for name in model.model_fields]
-    return ["preset", *names]
+    return [*CHOSEN_OTHERWISE, *names]
 
 
 def _folder_names() -> list[str]:

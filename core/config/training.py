@@ -25,6 +25,26 @@ class TrainingConfig(Config):
         ge=0,
         le=1e6,
     )
+    horizon: Literal["steps", "epochs", "tokens", "minutes"] = setting(
+        "steps",
+        "Train for",
+        "What ends the run. steps: Steps, or Epochs where that is set and comes first; epochs, tokens, minutes: that setting alone. "
+        "The schedule is planned for it.",
+    )
+    max_tokens: int = setting(
+        10_000_000,
+        "Tokens",
+        "Where the horizon is tokens: ends the run after so many, counted with repetition.",
+        ge=1,
+        le=10**15,
+    )
+    max_minutes: float = setting(
+        10.0,
+        "Minutes",
+        "Where the horizon is minutes: a few steps are timed at the start, and as many planned as fit, with evaluations and saves.",
+        gt=0,
+        le=1e6,
+    )
     batch_size: int = setting(
         32, "Batch size", "Sequences per forward pass.", unit="sequences", advanced=False, ge=1, le=65536
     )
@@ -34,6 +54,15 @@ class TrainingConfig(Config):
         "Forward passes whose gradients are accumulated before each optimizer step.",
         unit="passes",
         ge=1,
+        le=65536,
+    )
+    micro_batch_size: int = setting(
+        0,
+        "Micro-batch size",
+        "Sequences computed at once; a batch that is larger is computed in parts, with the same gradient. 0: the whole batch, "
+        "or as much of it as the memory holds.",
+        unit="sequences",
+        ge=0,
         le=65536,
     )
     window_overlap: int = setting(
@@ -78,6 +107,13 @@ class TrainingConfig(Config):
         unit="steps",
         ge=0,
         le=10_000_000,
+    )
+    warmup_ratio: float = setting(
+        0.0,
+        "Warm-up ratio",
+        "The warm-up as a share of the run's steps, in place of a number of steps; 0: the number counts.",
+        ge=0,
+        lt=1,
     )
     weight_decay: float = setting(
         0.1,
@@ -133,6 +169,27 @@ class TrainingConfig(Config):
         "The most batches of validation text per evaluation.",
         ge=1,
         le=1_000_000,
+    )
+    early_stopping_patience: int = setting(
+        0,
+        "Early stopping",
+        "Ends the run after so many evaluations in a row without a better validation loss; 0: never.",
+        unit="evaluations",
+        ge=0,
+        le=10_000,
+    )
+    early_stopping_min_delta: float = setting(
+        0.0,
+        "Least improvement",
+        "By how much a validation loss must be lower to count as better for early stopping.",
+        unit="nats/token",
+        ge=0,
+        le=100,
+    )
+    assistant_only_loss: bool = setting(
+        False,
+        "Loss on replies only",
+        "On conversations, the loss counts the assistant's tokens only; the rest is context.",
     )
     keep_checkpoints: int = setting(
         3,
@@ -192,6 +249,14 @@ class TrainingConfig(Config):
     )
     compile: bool = setting(
         False, "torch.compile", "Compiles the model first: slower to start, often faster afterwards."
+    )
+    tensorboard: bool = setting(
+        False,
+        "TensorBoard files",
+        "Writes the figures for TensorBoard too, into the run's folder tensorboard; needs the package tensorboard.",
+    )
+    keep_awake: bool = setting(
+        True, "Keep awake", "Keeps the system from sleeping while the run trains; the screen may turn off."
     )
     seed: int = setting(
         42, "Seed", "Seeds initial weights, data order, dropout and samples.", ge=0, le=2**32 - 1

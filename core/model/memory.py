@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+import psutil
 import torch
 
 from core.config.model import ModelConfig, count_parameters
@@ -89,3 +90,13 @@ def available_bytes(device: torch.device) -> int | None:
     ):  # macOS reports all that is built in, not what is free
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     return None
+
+
+def used_bytes(device: torch.device) -> int:
+    """What this process holds: in RAM, or the most that it has held on a CUDA GPU; 0 where it is not known."""
+    if device.type == "cuda":
+        return int(torch.cuda.max_memory_allocated(device))
+    try:
+        return int(psutil.Process().memory_info().rss)
+    except (OSError, psutil.Error):
+        return 0

@@ -15,6 +15,7 @@ from core.events import (
     CheckpointSaved,
     Evaluated,
     Event,
+    RemarkMade,
     RunEnded,
     SampleWritten,
     SnapshotSaved,
@@ -114,7 +115,9 @@ def _lines(path: Path) -> Iterator[bytes]:
 
 def _is_after(line: bytes, step: int, evaluates_again: bool) -> bool:
     event = _parse(line)
-    if isinstance(event, StepDone | SnapshotSaved):  # a snapshot comes before its step's evaluation
+    if isinstance(
+        event, StepDone | SnapshotSaved | RemarkMade
+    ):  # a snapshot comes before its step's evaluation
         return event.step > step
     if isinstance(event, Evaluated | SampleWritten | CheckpointSaved):
         return event.step > step - evaluates_again

@@ -19,6 +19,7 @@ from core.config.training import TrainingConfig
 from core.control import StopRequested, StopToken
 from core.distributed import ONE_PROCESS, ProcessGroup
 from core.events import StepDone
+from core.model.memory import used_bytes
 from core.run_errors import TrainingDivergedError
 from core.training.averaging import update_average
 from core.training.interruption import interruptible
@@ -128,6 +129,7 @@ def train(
             tokens_per_second=tokens / seconds,
             seconds=seconds,
             epoch=progress.windows / plan.windows_per_epoch,
+            memory_bytes=used_bytes(batches[0][0].device),
         )
         model.train()  # whoever looked at the model between two steps may have left it in evaluation mode
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from core import cli, terminal
-from core.commands import documents
+from core.commands import documents, training
 from core.config.toml import run_to_toml
 from core.events import StepDone
 from core.run_errors import RunBusyError, RunExistsError
@@ -92,7 +92,7 @@ def test_a_name_that_another_command_takes_first_is_left_to_it(filled, run_file,
             workspace.run(name).config.touch()
             raise taken(name)
 
-    monkeypatch.setattr(cli, "train_model", slower)
+    monkeypatch.setattr(training, "train_model", slower)
     assert command("train", run_file, "--workspace", filled.root)[0] == 0
     assert tried == ["run", "run-2"]
 
@@ -104,7 +104,7 @@ def test_a_name_that_stays_free_and_taken_at_once_is_not_tried_for_ever(
         yield from ()
         raise RunBusyError(name)
 
-    monkeypatch.setattr(cli, "train_model", never)
+    monkeypatch.setattr(training, "train_model", never)
     assert command("train", run_file, "--workspace", filled.root)[0] == 1
 
 

@@ -1,0 +1,84 @@
+"""The command that trains a model, new or from its last checkpoint."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from core.commands.arguments import named, named_path, with_absolute_folder
+from core.commands.place import perform
+from core.config.presets import DEFAULT_PRESET, PRESETS, preset_run
+from core.config.run import RunConfig
+from core.config.toml import parse_assignments, read_run, with_settings
+from core.control import StopToken
+from core.events import RunEnded
+from core.run_errors import RunBusyError, RunExistsError
+from core.runs.catalog import Catalog
+from core.runs.folder import Workspace
+from core.tasks.resume_run import resume_run
+from core.tasks.train_model import train_model
+from core.terminal import Stream
+
+app = typer.Typer()
+
+
+@app.command()
+def train(
+    context: typer.Context,
+    run_file: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[RUN.toml]", help="A file with the settings to start from.", parser=named_path
+        ),
+    ] = None,
+    name: Annotated[
+        str | None,
+        typer.Option(
+            help="The run's name; by default a new name, or with --resume the last run.", callback=named
+        ),
+    ] = None,
+    preset: Annotated[
+        str | None, typer.Option(help=f"The preset to start from: {', '.join(PRESETS)}.", callback=named)
+    ] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="NAME=VALUE", help="A setting, such as training.max_steps=200; repeat for more."
+        ),
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Resume a run from its last checkpoint.")] = False,
+) -> int:
+    """Train a model on the library's documents."""
+    workspace: Workspace = context.obj.workspace
+    changes = parse_assignments(set_ or [])
+    if resume:
+        if run_file or preset:
+            raise typer.BadParameter("a run resumes with its own settings; leave out RUN.toml and --preset")
+        resumed = name or _last_run(workspace)
+        return perform(context, lambda stop: resume_run(workspace, resumed, changes, stop))[1]
+    base = read_run(run_file, preset or "") if run_file else preset_run(preset or DEFAULT_PRESET)
+    config = with_absolute_folder(with_settings(base, changes))
+    return perform(
+        context,
+        lambda stop: (
+            train_model(workspace, name, config, stop) if name else _train_unnamed(workspace, config, stop)
+        ),
+    )[1]
+
+
+def _train_unnamed(workspace: Workspace, config: RunConfig, stop: StopToken) -> Stream[RunEnded]:
+    """Train under the first name that is free, and under the next where another command takes that one first."""
+    while True:
+        name = Catalog(workspace).unused_name()
+        try:
+            return (yield from train_model(workspace, name, config, stop))
+        except (RunExistsError, RunBusyError):
+            if name == Catalog(workspace).unused_name():  # it would be tried for ever
+                raise
+
+
+def _last_run(workspace: Workspace) -> str:
+    runs = Catalog(workspace).runs()
+    if not runs:
+        raise typer.BadParameter("there is no run to resume yet; train one first", param_hint="--resume")
+    return runs[0].name

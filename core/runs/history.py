@@ -1,0 +1,144 @@
+"""What a run has measured so far, in columns: what its curves, its doctor and its report are made of.
+
+Read off its events, live or from its journal. A run that is taken up again goes on from its checkpoint's step, so
+that each column is one continuous curve.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import fields
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.events import (
+    CheckpointSaved,
+    DatasetBuilt,
+    Evaluated,
+    Event,
+    RemarkMade,
+    RunEnded,
+    RunPrepared,
+    SampleWritten,
+    SnapshotSaved,
+    StepDone,
+)
+
+Column = NDArray[np.float64]
+
+FIRST_CAPACITY = 256
+
+
+class Columns:
+    """The events of one kind as columns of numbers, by field, in buffers that double when full."""
+
+    def __init__(self, kind: type[Event]) -> None:
+        self.names = tuple(field.name for field in fields(kind))
+        self._buffer: Column = np.empty((len(self.names), FIRST_CAPACITY))
+        self._count = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __getitem__(self, name: str) -> Column:
+        """A view of one column, ascending in "step"; it is overwritten when rows are cut and others added."""
+        return self._buffer[self.names.index(name), : self._count]
+
+    def extend(self, events: Sequence[Event]) -> None:
+        """Add events behind the others; those of steps that come again replace what was there."""
+        if not events:
+            return
+        rows = np.array([[getattr(event, name) for name in self.names] for event in events], dtype=np.float64)
+        self.cut_after(rows[0, self.names.index("step")] - 1)
+        needed = self._count + len(rows)
+        if needed > self._buffer.shape[1]:
+            grown: Column = np.empty((len(self.names), max(needed, 2 * self._buffer.shape[1])))
+            grown[:, : self._count] = self._buffer[:, : self._count]
+            self._buffer = grown
+        self._buffer[:, self._count : needed] = rows.T
+        self._count = needed
+
+    def cut_after(self, step: float) -> None:
+        """Forget the rows of later steps."""
+        self._count = int(np.searchsorted(self["step"], step, side="right"))
+
+
+class RunHistory:
+    """A run's steps and evaluations in columns, and what else it reported, oldest first.
+
+    `steps` has the fields of `StepDone`, `evaluations` those of `Evaluated`. `dataset`, `prepared` and `ended` are the latest
+    events of their kind, or None.
+    """
+
+    def __init__(self) -> None:
+        self.steps = Columns(StepDone)
+        self.evaluations = Columns(Evaluated)
+        self.samples: list[SampleWritten] = []
+        self.remarks: list[RemarkMade] = []
+        self.checkpoints: list[CheckpointSaved] = []
+        self.snapshots: list[SnapshotSaved] = []
+        self.dataset: DatasetBuilt | None = None
+        self.prepared: RunPrepared | None = None
+        self.ended: RunEnded | None = None
+
+    def extend(self, events: Iterable[Event]) -> None:
+        """Take in what was reported next; thousands of steps in a row cost little more than one."""
+        for kind, alike in groupby(events, type):
+            same: list[Any] = list(alike)
+            if kind is StepDone:
+                self.steps.extend(same)
+            elif kind is Evaluated:
+                self.evaluations.extend(same)
+            else:
+                for event in same:
+                    self._take(event)
+
+    def _take(self, event: Event) -> None:
+        match event:
+            case RunPrepared():
+                self.prepared, self.ended = event, None
+                self.cut_after(event.start_step)
+            case DatasetBuilt():
+                self.dataset = event
+            case RunEnded():
+                self.ended = event
+            case SampleWritten():
+                self.samples.append(event)
+            case RemarkMade():
+                self.remarks.append(event)
+            case CheckpointSaved():
+                self.checkpoints.append(event)
+            case SnapshotSaved():
+                self.snapshots.append(event)
+
+    def cut_after(self, step: int) -> None:
+        """Forget what was reported of later steps: the run goes on from there, and from 0 it begins again."""
+        for columns in (self.steps, self.evaluations):
+            columns.cut_after(step if step else -1)
+        for events in (self.samples, self.remarks, self.checkpoints, self.snapshots):
+            kept = [event for event in events if step and event.step <= step]
+            events[:] = kept  # type: ignore[assignment]  # each list keeps its own kind
+
+    @property
+    def best(self) -> tuple[int, float] | None:
+        """The step with the lowest validation loss and that loss, in nats per token; of trained steps where there are any."""
+        losses = self.evaluations["loss"]
+        trained = np.flatnonzero(self.evaluations["step"] > 0)
+        among = trained if len(trained) else np.arange(len(losses))
+        if not len(among):
+            return None
+        row = among[int(np.nanargmin(losses[among]))]
+        return int(self.evaluations["step"][row]), float(losses[row])
+
+    def seconds_at(self, steps: Column) -> Column:
+        """Seconds of training until each of these steps, without evaluations and saves: the sum of the steps' own times."""
+        return np.interp(steps, self.steps["step"], np.cumsum(self.steps["seconds"]), left=0.0)
+
+    def tokens_at(self, steps: Column) -> Column:
+        """Tokens learned from until each of these steps."""
+        return np.interp(steps, self.steps["step"], self.steps["tokens"], left=0.0)
+
+    def epochs_at(self, steps: Column) -> Column:
+        """Passes over the text until each of these steps."""
+        return np.interp(steps, self.steps["step"], self.steps["epoch"], left=0.0)
