@@ -233,6 +233,19 @@ class DatasetBuilt(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class StepTimes(Event):
+    """How long training takes here: seconds of one optimizer step, and of one batch of an evaluation.
+
+    `device_bytes` is all the memory of a GPU; 0 for a processor.
+    """
+
+    step_seconds: float
+    evaluation_batch_seconds: float
+    device: str = "cpu"
+    device_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class RunPrepared(Event):
     """A run is ready to take its next step. `start_step` is 0 for a new run."""
 

@@ -1,8 +1,10 @@
 """The corpus: the clean text of the included documents, on either side of the split."""
 
 import hashlib
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any, Literal, NamedTuple
 
 from core.config.corpus import CleaningConfig, CorpusConfig
@@ -20,11 +22,15 @@ CORPUS_ORDER = "ORDER BY path"
 
 @dataclass(frozen=True, slots=True)
 class CorpusTotals:
-    """What the included documents amount to. `bytes` counts their text in UTF-8."""
+    """What the included documents amount to. `bytes` counts their text in UTF-8.
+
+    Half of the text stands in documents of up to `median_characters`; 0 where that is not known.
+    """
 
     documents: int
     characters: int
     bytes: int
+    median_characters: int = 0
 
 
 class Passage(NamedTuple):
@@ -39,8 +45,12 @@ class Passage(NamedTuple):
 
 
 def totals(database: Database, config: CorpusConfig) -> CorpusTotals:
-    columns = "count(*), coalesce(sum(characters), 0), coalesce(sum(text_bytes), 0)"
-    return CorpusTotals(*_select(database, columns, config)[0])
+    sizes = _select(database, "characters, text_bytes", config, "ORDER BY characters")
+    upto = list(accumulate(characters for characters, _ in sizes))
+    if not sizes:
+        return CorpusTotals(0, 0, 0)
+    median = sizes[bisect_left(upto, upto[-1] / 2)][0]
+    return CorpusTotals(len(sizes), upto[-1], sum(size for _, size in sizes), median)
 
 
 def has_conversations(database: Database, config: CorpusConfig) -> bool:

@@ -8,7 +8,7 @@ from pathlib import Path, PurePath
 from core.config.model import count_parameters
 from core.config.run import RunConfig
 from core.corpus.library import CorpusTotals
-from core.tasks.plan_warnings import rounded
+from core.tasks.proposals import rounded
 from core.tasks.run_estimate import estimate_run, snapshot_cost
 from core.wording import counted
 

@@ -8,7 +8,8 @@ from app.widgets.label import Label, without_mnemonic
 from app.widgets.theme import SMALL, TINY, set_role
 from core.config.run import RunConfig
 from core.corpus.library import CorpusTotals
-from core.tasks.plan_warnings import PlanWarning, Proposal, plan_warnings
+from core.tasks.plan_warnings import plan_warnings
+from core.tasks.proposals import PlanWarning, Proposal
 
 
 class PlanFacts(QWidget):
