@@ -25,8 +25,9 @@ class Machine:
     times: StepTimes | None = None
 
     @property
-    def memory_name(self) -> str:
-        return "GPU memory" if self.times and self.times.device_bytes else "memory"
+    def has_gpu(self) -> bool:
+        """Whether the run was timed on a GPU."""
+        return self.times is not None and self.times.device_bytes > 0
 
 
 def look_at_machine(workspace: Workspace, run: RunConfig, stop: StopToken) -> Generator[Event, None, Machine]:
@@ -34,8 +35,13 @@ def look_at_machine(workspace: Workspace, run: RunConfig, stop: StopToken) -> Ge
     del stop  # a moment
     yield from ()
     times = known_times(workspace, run)
-    memory = times.device_bytes if times and times.device_bytes else _free_memory()
-    return Machine(memory, _free_disk(workspace), times)
+    return on_machine(Machine(_free_memory(), _free_disk(workspace)), times)
+
+
+def on_machine(machine: Machine, times: StepTimes | None) -> Machine:
+    """The machine with these times, and the memory that they were measured with."""
+    memory = times.device_bytes if times and times.device_bytes else machine.memory_bytes
+    return Machine(memory, machine.disk_bytes, times)
 
 
 def _free_memory() -> int:

@@ -44,9 +44,10 @@ def room_warnings(
 def _too_little_memory(
     run: RunConfig, totals: CorpusTotals, estimate: RunEstimate, machine: Machine
 ) -> PlanWarning:
+    there_is = "the GPU has {}" if machine.has_gpu else "{} are free"
     message = (
-        f"Training needs ≈ {rounded_size(estimate.memory_bytes)} of {machine.memory_name}, and "
-        f"{rounded_size(machine.memory_bytes)} are free."
+        f"Training needs ≈ {rounded_size(estimate.memory_bytes)} of memory, and "
+        f"{there_is.format(rounded_size(machine.memory_bytes))}."
     )
     if rows := _rows_that_fit(run, estimate, machine.memory_bytes):
         fewer = with_settings(run, {"training.micro_batch_size": rows})

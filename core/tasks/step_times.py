@@ -8,6 +8,7 @@ import platform
 import statistics
 from collections import deque
 from collections.abc import Generator
+from contextlib import closing
 from dataclasses import asdict, replace
 from importlib.metadata import version
 
@@ -57,16 +58,17 @@ def remembering_times(
     steps: deque[float] = deque(maxlen=LAST_STEPS)
     evaluations: deque[float] = deque(maxlen=LAST_STEPS)
     device, taken = "cpu", 0
-    for event in events:
-        if isinstance(event, RunPrepared):
-            device = event.device
-        elif isinstance(event, StepDone):
-            taken += 1
-            if taken > FIRST_STEPS:
-                steps.append(event.seconds)
-        elif isinstance(event, Evaluated):
-            evaluations.append(event.seconds)
-        yield event
+    with closing(events):
+        for event in events:
+            if isinstance(event, RunPrepared):
+                device = event.device
+            elif isinstance(event, StepDone):
+                taken += 1
+                if taken > FIRST_STEPS:
+                    steps.append(event.seconds)
+            elif isinstance(event, Evaluated):
+                evaluations.append(event.seconds)
+            yield event
     if taken >= FEWEST_STEPS:
         batches = evaluation_batches(run, val_tokens)
         batch = statistics.median(evaluations) / batches if evaluations and batches else 0.0
@@ -75,11 +77,14 @@ def remembering_times(
         remember_times(workspace, run, replace(times, device=device))
 
 
-def _key(run: RunConfig) -> str:
-    """What a step's time depends on, in few characters. The vocabulary counts as it is asked for: it may come out smaller."""
+def timed_settings(run: RunConfig) -> str:
+    """What a step's time depends on. The vocabulary counts as it is asked for: it may come out smaller."""
     training = {name: getattr(run.training, name) for name in TIMED_SETTINGS}
     training["average_decay"] = run.training.average_decay > 0
-    tokenizer = (run.tokenizer.kind, run.tokenizer.vocab_size)
+    return f"{run.model.model_dump_json()} {training} {run.tokenizer.kind} {run.tokenizer.vocab_size}"
+
+
+def _key(run: RunConfig) -> str:
     machine = (platform.node(), os.cpu_count(), os.environ.get("OMP_NUM_THREADS"), version("torch"))
-    text = f"{run.model.model_dump_json()} {training} {tokenizer} {machine}"
-    return f"times {hashlib.sha256(text.encode()).hexdigest()[:16]}"
+    digest = hashlib.sha256(f"{timed_settings(run)} {machine}".encode()).hexdigest()[:16]
+    return f"times {digest}"

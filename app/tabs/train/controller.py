@@ -10,6 +10,7 @@ from app.errors import present
 from app.jobs.job import Job, OpenStream, Stream
 from app.jobs.job_queue import JobQueues
 from app.jobs.refresher import Refresher
+from app.tabs.train.plan_controller import PlanController
 from app.tabs.train.tab import TrainTab
 from app.tabs.train.tokenizer_controller import TokenizerController
 from core.config.corpus import CorpusConfig
@@ -54,6 +55,7 @@ class TrainController(QObject):
         self._job: Job | None = None
         self._history: Job | None = None
         self.tokenizer = TokenizerController(tab, workspace, queues, self)
+        self.plan = PlanController(tab, workspace, queues, self)
         self._totals = Refresher(queues, "totals", self._count, self)
         self._runs = Refresher(queues, "runs", partial(list_runs, workspace), self)
         self._documents = CorpusConfig()  # which of them the form takes
@@ -79,7 +81,8 @@ class TrainController(QObject):
         self.refresh()
 
     def activate(self) -> None:
-        """Nothing here waits for the tab to come to the front."""
+        """A step is timed while the tab is in front."""
+        self.plan.activate()
 
     @property
     def active(self) -> bool:
@@ -105,6 +108,7 @@ class TrainController(QObject):
     def stop(self) -> None:
         """Ask the run to end at its next step; it still saves, and ends in its own time."""
         self._leave_history()
+        self.plan.stop()
         if self._job is not None:
             self._job.stop()
             self._tab.show_stopping()

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.tabs.train.curves import Curves
-from app.tabs.train.plan_facts import PlanFacts
+from app.tabs.train.plan_card import PlanCard
 from app.tabs.train.progress import Progress, alike_in_a_row
 from app.tabs.train.run_buttons import RunButtons, RunState
 from app.tabs.train.run_chooser import RunChooser
@@ -57,6 +57,7 @@ class TrainTab(QWidget):
         run_chosen: The name of an earlier run whose curves should be shown.
         corpus_requested: The way to where documents are added.
         tokenizer_requested: The `RunConfig` whose tokenizer should be looked at.
+        plan_changed: `planned_run` may be another one now.
     """
 
     title, icon_name, help_page = "Train", "train", "train"
@@ -73,6 +74,7 @@ class TrainTab(QWidget):
     run_chosen = Signal(str)
     corpus_requested = Signal()
     tokenizer_requested = Signal(object)
+    plan_changed = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -92,6 +94,19 @@ class TrainTab(QWidget):
     def busy(self) -> bool:
         """True while a run trains."""
         return self._state.is_active
+
+    @property
+    def totals(self) -> CorpusTotals:
+        """The text that a run would be trained on."""
+        return self._totals
+
+    def planned_run(self) -> RunConfig | None:
+        """The run that could be started now; None while another one trains, or where something is amiss."""
+        return (
+            None
+            if self._state.is_active or not self._totals.characters or self.form.value_problem()
+            else self.form.value()
+        )
 
     def first_focus(self) -> QWidget:
         return self.buttons.pause_button if self._state.is_active else self.form.preset_box
@@ -190,7 +205,7 @@ class TrainTab(QWidget):
         self.banner = Banner()
         self.form = RunForm()
         self.tokenizer_window = TokenizerWindow(self)
-        self.plan = PlanFacts()
+        self.plan = PlanCard()
         self.buttons = RunButtons()
         self.chooser = RunChooser()
         self.head = RunHead()
@@ -302,6 +317,7 @@ class TrainTab(QWidget):
             self.plan.show_problem(problem)
         else:
             self.plan.show_run(self.form.value(), self._totals, warns=not self._state.is_active)
+        self.plan_changed.emit()
 
     def _keep_focus(self) -> None:
         """The button that has the keyboard may be disabled now: choose the next one, where Qt would take any widget."""
