@@ -75,7 +75,8 @@ def parse_assignments(assignments: Sequence[str]) -> dict[str, Any]:
 def with_settings(run: RunConfig, values: dict[str, Any]) -> RunConfig:
     """A copy of `run` with some settings changed, keyed by dotted name such as `training.max_steps`.
 
-    A name of an earlier version is taken for today's. A width that is changed takes the feed-forward width along, unless that is changed too.
+    A name of an earlier version is taken for today's. A width that is changed takes the feed-forward width along, unless that is changed too;
+    a number of warm-up steps takes the place of a share, unless that is given too.
 
     Raises:
         UnknownSettingError: A name that no group has; the nearest is named.
@@ -87,6 +88,8 @@ def with_settings(run: RunConfig, values: dict[str, Any]) -> RunConfig:
         full_name = _full_name(new_name(name), known)
         group, _, field = full_name.rpartition(".")
         (table[group] if group else table)[field] = value
+    if "training.warmup_steps" in values and "training.warmup_ratio" not in values:
+        table["training"]["warmup_ratio"] = 0.0
     changed = checked(RunConfig, table)
     if "model.d_model" in values and "model.d_ff" not in values:
         table["model"]["d_ff"] = d_ff_beside(run.model, changed.model.d_model)
