@@ -269,3 +269,9 @@ class TrainingConfig(Config):
                 f"min_learning_rate: {self.min_learning_rate} must not exceed learning_rate, {self.learning_rate}"
             )
         return self
+
+    @model_validator(mode="after")
+    def _horizon_is_set(self) -> Self:
+        if self.horizon == "epochs" and not self.max_epochs:
+            raise ValueError("max_epochs: must be above 0 where the horizon is epochs")
+        return self

@@ -27,7 +27,7 @@ from core.runs.checkpoint import drop_snapshots_after, save_checkpoint, save_sna
 from core.runs.loading import model_weights
 from core.runs.pointers import snapshot_steps
 from core.runs.state import TOKENIZER, CheckpointState, read_state
-from core.tasks.run_plan import windows_per_step
+from core.tasks.run_horizon import windows_per_step
 from core.tasks.training_session import Session
 from core.tokenizers.tokenizer import EOS
 from core.training.compute import cpu_threads
@@ -249,6 +249,7 @@ def _state(session: Session, val_loss: float | None) -> CheckpointState:
         windows=progress.windows,
         planned_steps=session.plan.steps,
         schedule_from=session.plan.start,
+        planned_warmup=session.plan.warmup_steps,
         has_conversations=session.dataset.has_conversations,
         settings=session.config.model_dump(mode="json", exclude_none=True),
         sha256={TOKENIZER: session.tokenizer_sha256},

@@ -31,7 +31,8 @@ from core.tasks.choose_compute import choose_compute
 from core.tasks.plan_warnings import warmup_warning
 from core.tasks.prefetched_batches import PrefetchedBatches
 from core.tasks.run_estimate import count_snapshots, snapshot_bytes, snapshot_cost
-from core.tasks.run_plan import higher_limits, new_plan, plan_on, windows_of
+from core.tasks.run_plan import UNPLANNED, higher_limits, limiting_setting, new_plan, plan_on, windows_of
+from core.tasks.run_timing import plan_for_minutes, remembered_costs
 from core.tasks.validation_batches import ValidationBatches
 from core.tokenizers.files import load_tokenizer
 from core.tokenizers.tokenizer import Tokenizer, byte_lengths
@@ -40,6 +41,7 @@ from core.training.compute import ComputePlan, cpu_threads, make_train_state
 from core.training.loop import Batch, Plan, Progress, TrainState, accumulate_gradients
 from core.training.optimizer import restore_optimizer
 from core.training.precision import choose_device
+from core.training.schedule import warmup_steps
 from core.wording import file_size, number
 
 
@@ -170,13 +172,19 @@ def open_session(
     session = yield from put_together(workspace, folder, config, dataset, device, group, stop)
     if session is None:
         return None
-    if session.plan.start is None and session.plan.steps <= training.warmup_steps:
-        yield Notice(warmup_warning(training.warmup_steps, session.plan.steps))
-    if notice := _snapshot_notice(session):
-        yield notice
     if training.compile:
         yield Notice("Compiling the model, which can take minutes; a stop takes effect after that.")
         _compile(session)
+    if session.plan.steps == UNPLANNED:
+        plan = yield from plan_for_minutes(session, stop)
+        if plan is None:
+            return None
+        session.plan = plan
+    warmup = warmup_steps(training, session.plan.steps)
+    if session.plan.start is None and session.plan.steps <= warmup:
+        yield Notice(warmup_warning(warmup, session.plan.steps))
+    if notice := _snapshot_notice(session):
+        yield notice
     return session
 
 
@@ -253,12 +261,12 @@ def _restored(
     assert state.windows is not None  # which version 0.1 did not keep: `adopt_first_format` came before
     before = checked(TrainingConfig, state.settings["training"])
     progress = Progress(state.step, state.windows, state.tokens, state.seconds, state.train_loss)
-    plan = plan_on(config, before, dataset, progress, state)
+    costs = remembered_costs(folder, progress, before, config.training)
+    plan = plan_on(config, before, dataset, progress, state, costs)
     looked = state.val_loss is not None  # else a stop cut off the last evaluation, which is still to be made
     if state.step > plan.steps:
-        limit = "max_steps" if config.training.max_steps < state.step else "max_epochs"
         raise BadSettingError(
-            f"training.{limit}",
+            f"training.{limiting_setting(config.training, state.step)}",
             f"would end the run at step {plan.steps:,}, and it has taken {state.step:,} already",
         )
     if state.step == plan.steps and looked:
