@@ -45,10 +45,11 @@ class PlanController(QObject):
         self._run: RunConfig | None = None  # the one that the card shows
         self._job: Job | None = None
         self._timed = ""  # the settings whose steps the job times
+        self._seen = ""  # those for which the machine was looked at last
         self._failed = ""  # those whose steps could not be timed
         self._machine = Refresher(queues, "plan", self._look_at_machine, self)
         self._machine.refreshed.connect(self._show_machine)
-        self._machine.failed.connect(self._show_failure)
+        self._machine.failed.connect(self._fail_to_look)
         self._settled = QTimer(self, singleShot=True)
         self._settled.timeout.connect(self._begin)
         queues.idle.connect(self.activate)
@@ -70,6 +71,7 @@ class PlanController(QObject):
     def stop(self) -> None:
         """Ask the timing to end; a part of it is of no use."""
         self._settled.stop()
+        self._timed = ""
         if self._job is not None:
             self._job.stop()
 
@@ -85,19 +87,22 @@ class PlanController(QObject):
 
     def _settle(self) -> None:
         """Time the steps if nothing changes for a moment."""
-        if self._card.machine.times is None and not self.measuring:
+        assert self._run is not None
+        under_way = self.measuring and self._timed == timed_settings(self._run)
+        if self._card.machine.times is None and not under_way:
             self._settled.start(SETTLE_MS)
 
     @Slot()
     def _begin(self) -> None:
         if self._run is None or self._card.machine.times is not None or not self._tab.isVisible():
             return
-        if timed_settings(self._run) == self._failed or self._queues.active():
+        settings = timed_settings(self._run)
+        if settings == self._failed or self._queues.active():
             return  # when that work ends, `idle` comes
-        if self.measuring:  # of other settings, and asked to end
+        if self.measuring or self._seen != settings:  # an earlier job ends, or what is known is being read
             self._settled.start(SETTLE_MS)
             return
-        self._timed = timed_settings(self._run)
+        self._timed = settings
         stream = partial(self._time, self._workspace, self._run, self._tab.totals)
         self._job = self._queues.start("plan", stream)
         self._job.ended.connect(self._end)
@@ -130,14 +135,17 @@ class PlanController(QObject):
 
     @Slot(object)
     def _show_machine(self, seen: tuple[str, Machine]) -> None:
-        settings, machine = seen
-        if self._run is not None and timed_settings(self._run) == settings:
-            times = (
-                machine.times or self._card.machine.times
-            )  # the first is none where nothing can be written
+        self._seen, machine = seen
+        if self._run is not None and timed_settings(self._run) == self._seen:
+            times = machine.times or self._card.machine.times  # which are not kept in a read-only workspace
             self._card.show_machine(on_machine(machine, times))
 
     @Slot(object)
+    def _fail_to_look(self, error: Exception) -> None:
+        if self._run is not None:
+            self._failed = timed_settings(self._run)
+            self._show_failure(error)
+
     def _show_failure(self, error: Exception) -> None:
         sentence = f"{error.message} {error.remedy}" if isinstance(error, UserFacingError) else DEFECT
         self._card.show_failure(sentence)

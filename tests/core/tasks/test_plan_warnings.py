@@ -176,3 +176,32 @@ def test_a_run_that_is_started_without_a_window_says_it_too(filled, tiny):
         if isinstance(event, DatasetBuilt):
             stop.set()
     assert [notice.is_detail for notice in notices if "Beyond 40 epochs" in notice.text] == [True]
+
+
+def test_a_context_much_longer_than_the_documents_is_said_with_a_shorter_one():
+    notes = CorpusTotals(documents=4000, characters=1_600_000, bytes=1_600_000, median_characters=400)
+    run = with_settings(preset_run("starter"), {"model.context_length": 256})
+    [warning] = plan_warnings(run, notes)
+    assert warning.message.startswith(
+        "Half of the text stands in documents of ≈ 100 tokens or fewer, and the context has 256"
+    )
+    assert warning.proposal.title == "Set the context to 128 tokens"
+    assert plan_warnings(warning.proposal.run, notes) == []
+
+
+def test_lines_may_be_short():
+    notes = CorpusTotals(documents=4000, characters=1_600_000, bytes=1_600_000, median_characters=40)
+    run = with_settings(preset_run("starter"), {"corpus.samples": "lines"})
+    assert plan_warnings(run, notes) == []
+
+
+def test_too_little_text_for_a_validation_split_is_said_with_a_larger_share():
+    text = CorpusTotals(documents=1, characters=4_000, bytes=4_000)
+    run = with_settings(
+        preset_run("tiny"),
+        {"corpus.validation_share": 0.001, "tokenizer.kind": "bpe", "training.max_steps": 30},
+    )
+    assert estimate_run(run, text).tokens - estimate_run(run, text).training_tokens == 1
+    warning = next(w for w in plan_warnings(run, text) if "held out" in w.message)
+    assert warning.proposal.title == "Hold out 10 % for validation"
+    assert not [w for w in plan_warnings(warning.proposal.run, text) if "held out" in w.message]
