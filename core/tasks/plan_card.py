@@ -1,6 +1,5 @@
 """What a run comes to, row by row, for people to read before they start it. Estimates are marked with ≈."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
@@ -40,13 +39,6 @@ def plan_rows(run: RunConfig, totals: CorpusTotals, machine: Machine | None = No
         _disk(estimate, machine),
         _time(estimate, machine),
     ]
-
-
-def plan_lines(rows: list[PlanRow]) -> Iterator[str]:
-    """The rows as lines of a terminal."""
-    width = max(len(row.title) for row in rows)
-    for row in rows:
-        yield f"{row.title:<{width}}  {row.value}"
 
 
 def _parameters(run: RunConfig, estimate: RunEstimate) -> PlanRow:

@@ -10,7 +10,14 @@ from core.corpus.library import CorpusTotals
 from core.tasks.run_estimate import estimate_run
 from core.wording import counted, file_size
 
-PRESETS_TO_PROPOSE = ("tiny", "starter", "small", "sheepop", "medium", "large")  # `teaching` is for a few lines only
+PRESETS_TO_PROPOSE = (
+    "tiny",
+    "starter",
+    "small",
+    "sheepop",
+    "medium",
+    "large",
+)  # `teaching` is for a few lines only
 MINUTE, HOUR, DAY = 60, 3600, 86_400  # seconds
 
 

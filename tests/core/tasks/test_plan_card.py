@@ -10,7 +10,7 @@ from core.config.training import TrainingConfig
 from core.corpus.library import CorpusTotals
 from core.events import StepTimes
 from core.tasks.look_at_machine import Machine
-from core.tasks.plan_card import plan_lines, plan_rows
+from core.tasks.plan_card import plan_rows
 from core.tasks.proposals import rounded, rounded_size, rounded_time
 
 TOTALS = CorpusTotals(documents=2, characters=4000, bytes=8000)
@@ -96,11 +96,6 @@ def test_what_is_kept_on_the_disk_is_a_detail():
 def test_the_time_is_that_of_the_whole_run():
     assert values()["time"] == "not known yet"
     assert values(HALVES, TOTALS, Machine(times=StepTimes(1.5, 0.0)))["time"] == "≈ 2.5 minutes"
-
-
-def test_the_rows_are_lines_of_a_terminal():
-    lines = list(plan_lines(plan_rows(HALVES, TOTALS)))
-    assert lines[1] == "Corpus                ≈ 2,000 tokens"
 
 
 @pytest.mark.parametrize(
