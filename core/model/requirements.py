@@ -4,6 +4,7 @@ from core.config.model import ModelConfig, count_parameters
 from core.config.training import TrainingConfig
 
 FLOAT_BYTES = 4
+LOGITS_AT_ONCE = 1 << 25  # 128 MiB of float32: a larger batch's head and loss are computed chunk by chunk
 COPIES = 4  # of each weight while training: itself, its gradient and AdamW's two moments
 
 
@@ -14,15 +15,17 @@ def bytes_to_train(
 
     Counted from what autograd saves: per position and block 6 C, with a feed-forward part 2 C + 2 F more, or 4 F with
     SwiGLU (C model width, F feed-forward width), 2 C for the norm of queries and keys, a quarter less under autocast,
-    and one float per token of the vocabulary. Dropout masks and buffers of the moment are left out, so that nothing is
-    refused that could have run.
+    and one float per token of the vocabulary, up to `LOGITS_AT_ONCE`. Dropout masks and buffers of the moment are left out,
+    so that nothing is refused that could have run.
     """
     widths = 4 if config.activation == "swiglu" else 2
     width = (6 + 2 * config.qk_norm) * config.d_model
     width += config.feed_forward * (2 * config.d_model + widths * config.d_ff)
-    per_position = FLOAT_BYTES * (config.n_layers * width * (0.75 if autocast else 1.0) + vocab_size)
-    weights = FLOAT_BYTES * (COPIES + averaged) * count_parameters(config, vocab_size)
-    return weights + int(batch_size * config.context_length * per_position)
+    positions = batch_size * config.context_length
+    kept = positions * config.n_layers * width * (0.75 if autocast else 1.0)
+    logits = min(positions * vocab_size, LOGITS_AT_ONCE)
+    weights = (COPIES + averaged) * count_parameters(config, vocab_size)
+    return FLOAT_BYTES * (weights + int(kept) + logits)
 
 
 def checkpoint_bytes(config: ModelConfig, vocab_size: int, training: TrainingConfig) -> int:

@@ -14,10 +14,9 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from core.batches.sampler import IGNORED
+from core.model.requirements import LOGITS_AT_ONCE
 from core.model.transformer import Transformer
 from core.training.interruption import is_compiled
-
-LOGITS_AT_ONCE = 1 << 25  # 128 MiB of float32: a larger batch's head and loss are computed chunk by chunk
 
 
 def token_losses(model: nn.Module, x: Tensor, y: Tensor) -> Tensor:

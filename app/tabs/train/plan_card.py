@@ -114,6 +114,7 @@ class PlanCard(QWidget):
         set_role(self._frame, "panel")
         self._pages = QStackedLayout(self._frame)
         self.problem.setContentsMargins(*MARGINS)
+        self.problem.setAlignment(Qt.AlignmentFlag.AlignTop)
         self._pages.addWidget(self._facts)
         self._pages.addWidget(self.problem)
         layout = QVBoxLayout(self)

@@ -6,12 +6,22 @@ from core.config.model import ModelConfig
 from core.config.training import TrainingConfig
 from core.control import StopToken
 from core.events import CheckpointSaved, RunPrepared
-from core.model.requirements import checkpoint_bytes
+from core.model.requirements import LOGITS_AT_ONCE, bytes_to_train, checkpoint_bytes
 from core.tasks.train_model import train_model
 
 MODEL = ModelConfig(n_layers=2, n_heads=2, d_model=8, d_ff=16)
 ROOMY = {"model.n_layers": 2, "model.d_model": 96, "model.d_ff": 384, "training.max_steps": 2}
 SWIGLU = {"model.activation": "swiglu", "model.positions": "rotary", "model.qk_norm": True}
+
+
+def test_of_many_logits_one_chunk_is_held():
+    shape = MODEL.model_copy(update={"context_length": 128})
+    per_window = 4 * 128 * 2 * (6 * 8 + 2 * 8 + 2 * 16)  # what the blocks keep
+    few, more = (bytes_to_train(shape, 100, rows, autocast=False) for rows in (1, 2))
+    assert more - few == per_window + 4 * 128 * 100
+    many = LOGITS_AT_ONCE // 128
+    few, more = (bytes_to_train(shape, many, rows, autocast=False) for rows in (1, 2))
+    assert more - few == per_window
 
 
 def test_adamw_keeps_two_moments_of_each_weight():
