@@ -78,6 +78,7 @@ class TrainingConfig(Config):
         "Optimizer",
         "AdamW has decoupled weight decay; Adam adds it to the gradient; Muon makes the updates of the blocks' matrices "
         "orthogonal, and leaves all other weights to AdamW.",
+        titles=("AdamW", "Adam", "Muon"),
     )
     learning_rate: float = setting(
         1e-3,
@@ -236,6 +237,7 @@ class TrainingConfig(Config):
         "Attention",
         "sdpa: PyTorch's fused attention; block_causal: written out in blocks of rows, faster on some processors; "
         "auto: times a few steps of each.",
+        titles=("auto", "SDPA", "block-causal"),
     )
     threads: int = setting(
         0,
@@ -245,7 +247,10 @@ class TrainingConfig(Config):
         le=4096,
     )
     device: Literal["auto", "cpu", "cuda", "mps"] = setting(
-        "auto", "Device", "auto: a GPU if there is one, else the CPU."
+        "auto",
+        "Device",
+        "auto: a GPU if there is one, else the CPU.",
+        titles=("auto", "CPU", "CUDA", "MPS"),
     )
     compile: bool = setting(
         False, "torch.compile", "Compiles the model first: slower to start, often faster afterwards."
