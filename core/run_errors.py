@@ -1,5 +1,7 @@
 """What can go wrong with a run, its checkpoints and its training, in the user's words."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from core.errors import UsageError, UserFacingError
@@ -154,6 +156,23 @@ class ModelTooLargeError(OutOfMemoryError):
         self.remedy = (
             "Lower batch_size, context_length, n_layers or d_model, or use a machine with more memory."
         )
+
+
+@contextmanager
+def raising_memory_errors() -> Iterator[None]:
+    """Turn torch's ways to say that memory is full into a sentence.
+
+    Raises:
+        OutOfMemoryError: Anything inside needed more memory than there is.
+    """
+    try:
+        yield
+    except MemoryError as cause:
+        raise OutOfMemoryError from cause
+    except RuntimeError as cause:  # torch.OutOfMemoryError is one, and the CPU allocator's has no class
+        if "out of memory" in str(cause) or "DefaultCPUAllocator" in str(cause):
+            raise OutOfMemoryError from cause
+        raise
 
 
 class CompileFailedError(UserFacingError):

@@ -15,14 +15,16 @@ from core.events import (
     CheckpointSaved,
     Evaluated,
     Event,
+    Notice,
     ReplyEnded,
     RunEnded,
     RunPrepared,
     SampleWritten,
     SnapshotSaved,
+    StepDone,
 )
 from core.generation.writing import write
-from core.run_errors import TrainingDivergedError
+from core.run_errors import OutOfMemoryError, TrainingDivergedError, raising_memory_errors
 from core.runs.checkpoint import drop_snapshots_after, save_checkpoint, save_snapshot
 from core.runs.loading import model_weights
 from core.runs.pointers import snapshot_steps
@@ -51,7 +53,7 @@ def run_session(session: Session, stop: StopToken) -> Generator[Event, None, Non
 
 
 def _steps_and_looks(session: Session, stop: StopToken) -> Generator[Event, None, None]:
-    started = time.perf_counter()
+    started = stop.clock()
     yield _prepared(session)
     yield from _snapshot_of_the_start(session)
     complete = True
@@ -59,17 +61,10 @@ def _steps_and_looks(session: Session, stop: StopToken) -> Generator[Event, None
         with session.averaged_weights():
             complete = yield from _look_and_save(session, stop)
     saved_step = session.progress.step
-    for done in train(
-        session.train_state,
-        session.batch_at,
-        session.training,
-        session.plan,
-        session.progress,
-        stop,
-        session.group,
-        session.prepare_next_batch,
-    ):
+    for done in _steps(session, stop):
         yield done
+        if isinstance(done, Notice):
+            continue
         if _snapshot_is_due(
             session
         ):  # before the checkpoint: a step that a run resumes from has its snapshot
@@ -84,7 +79,28 @@ def _steps_and_looks(session: Session, stop: StopToken) -> Generator[Event, None
             saved = _save_unevaluated(session)
         yield saved
     reason = "finished" if complete and step >= session.plan.steps else "stopped"
-    yield RunEnded(session.folder.name, step, reason, session.best_val_loss, time.perf_counter() - started)
+    yield RunEnded(session.folder.name, step, reason, session.best_val_loss, stop.clock() - started)
+
+
+def _steps(session: Session, stop: StopToken) -> Generator[StepDone | Notice, None, None]:
+    """The loop's steps. One for which the memory was too small is taken again, in smaller parts from there on."""
+    while True:
+        try:
+            yield from train(
+                session.train_state,
+                session.batch_at,
+                session.training,
+                session.plan,
+                session.progress,
+                stop,
+                session.group,
+                session.prepare_next_batch,
+                session.micro_batch_size,
+            )
+            return
+        except OutOfMemoryError as error:
+            notice = session.halve_micro_batch(error)
+        yield notice
 
 
 def _evaluation_is_due(session: Session) -> bool:
@@ -121,7 +137,7 @@ def _look_and_save(session: Session, stop: StopToken) -> Generator[Event, None, 
     """
     if not session.group.is_main:
         return True
-    evaluated = _evaluated(session, stop)
+    evaluated = yield from _evaluated(session, stop)
     sample = _sample(session, stop) if evaluated and session.training.sample_tokens else None
     if evaluated is None or (session.training.sample_tokens and sample is None):
         yield _save_unevaluated(session)
@@ -142,19 +158,28 @@ def _save_unevaluated(session: Session) -> CheckpointSaved:
     return _save(session, val_loss=None)
 
 
-def _evaluated(session: Session, stop: StopToken) -> Evaluated | None:
+def _evaluated(session: Session, stop: StopToken) -> Generator[Notice, None, Evaluated | None]:
     """How good the model is now; None where `stop` was set meanwhile.
 
     Raises:
         TrainingDivergedError: The loss is not finite.
+        OutOfMemoryError: Not even one row of a batch fits into the memory.
     """
-    evaluated = evaluate(
-        session.train_state.compute_model,
-        session.val_batches,
-        session.train_state.precision,
-        session.progress.step,
-        stop,
-    )
+    while True:
+        try:
+            with raising_memory_errors():
+                evaluated = evaluate(
+                    session.train_state.compute_model,
+                    session.val_batches,
+                    session.train_state.precision,
+                    session.progress.step,
+                    stop,
+                    session.micro_batch_size,
+                )
+            break
+        except OutOfMemoryError as error:
+            notice = session.halve_micro_batch(error)
+        yield notice
     if evaluated is not None and not math.isfinite(
         evaluated.loss
     ):  # the last step spoiled the weights: keep the checkpoint before
@@ -172,7 +197,9 @@ def _sample(session: Session, stop: StopToken) -> SampleWritten | None:
         update={"seed": session.training.seed, "max_new_tokens": session.training.sample_tokens}
     )
     session.model.eval()
-    *_, ended = write(session.model, session.tokenizer, prompt, (), config, stop)
+    for event in write(session.model, session.tokenizer, prompt, (), config, stop):
+        stop.wait_while_held()
+        ended = event
     assert isinstance(ended, ReplyEnded)
     if ended.reason == "stopped":
         return None
@@ -240,6 +267,7 @@ def _state(session: Session, val_loss: float | None) -> CheckpointState:
         precision=session.compute.precision,
         attention=session.compute.attention,
         threads=session.compute.threads,
+        micro_batch_size=session.micro_batch_size,
         train_loss=progress.train_loss,
         val_loss=val_loss,
         best_val_loss=session.best_val_loss,
