@@ -59,13 +59,15 @@ class CheckpointWriter:
         """
         assert self._writing is None, "the one before was not waited for"
         started = time.perf_counter()
-        self._state, self._writing = state, Future()
         if _fits_beside(weights, optimizer):
             copies = _copied(weights), _copied(optimizer)
             self._thread = self._thread or ThreadPoolExecutor(1, "checkpoint")
             self._writing = self._thread.submit(save_checkpoint, run, *copies, state, keep)
         else:
-            self._writing.set_result(save_checkpoint(run, dict(weights), dict(optimizer), state, keep))
+            written: Future[Path] = Future()
+            written.set_result(save_checkpoint(run, dict(weights), dict(optimizer), state, keep))
+            self._writing = written
+        self._state = state
         self._seconds = time.perf_counter() - started
 
     def finished(self) -> Written | None:

@@ -115,3 +115,12 @@ def test_closing_waits_for_the_disk_and_leaves_no_thread(parts, monkeypatch):
     writer.close()
     assert checkpoint_steps(run) == (2, 4, 6, 8)
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("checkpoint")]
+
+
+def test_a_small_one_that_cannot_be_written_keeps_nobody_waiting(parts, monkeypatch):
+    run, weights, optimizer, state = parts
+    monkeypatch.setattr("core.runs.checkpoint.write_tensors", _no_room)
+    writer = CheckpointWriter()
+    with pytest.raises(DiskFullError):
+        writer.begin(run, weights, optimizer, state, keep=1)
+    writer.close()
