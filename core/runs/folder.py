@@ -129,6 +129,11 @@ class RunFolder:
         return self.root / "snapshots"
 
     @property
+    def kept(self) -> Path:
+        """Checkpoints under names that the user gave them, which no run removes."""
+        return self.root / "kept"
+
+    @property
     def lock(self) -> Path:
         return self.root / ".lock"
 
