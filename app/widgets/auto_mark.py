@@ -14,7 +14,8 @@ class AutoMark(QToolButton):
 
     def __init__(self, title: str, name: str, parent: QWidget | None = None) -> None:
         """`title` is that of the setting."""
-        super().__init__(parent, objectName=name)
+        super().__init__(parent)
+        self.setObjectName(name)
         self._title = title
         self.ensurePolished()  # before its font is known
         self.setFixedWidth(self.fontMetrics().horizontalAdvance(AUTO) + LARGE)

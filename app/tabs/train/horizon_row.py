@@ -1,5 +1,7 @@
 """How long a run trains, in one row: a number, and of what."""
 
+from typing import Any
+
 from PySide6.QtCore import QObject, Qt, Slot
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
@@ -7,7 +9,6 @@ from app.widgets.config_form import Fields
 from app.widgets.controls import named_button
 from app.widgets.label import Label
 from app.widgets.theme import SMALL, TINY, set_role
-from core.config.training import TrainingConfig
 from core.wording import noun_for
 
 LIMITS = {f"max_{unit}": unit for unit in ("steps", "epochs", "tokens", "minutes")}
@@ -21,7 +22,7 @@ class HorizonRow(QObject):
     Epochs are a limit beside the number of steps too: that is one number in the settings, and two here.
     """
 
-    def __init__(self, fields: Fields[TrainingConfig]) -> None:
+    def __init__(self, fields: Fields[Any]) -> None:
         super().__init__(fields)
         self._fields = fields
         self._numbers = {unit: fields.field(name) for name, unit in LIMITS.items()}

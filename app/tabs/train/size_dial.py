@@ -24,7 +24,8 @@ class SizeDial(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.slider = _Slider(Qt.Orientation.Horizontal, self, objectName="sizeSlider")
+        self.slider = _Slider(Qt.Orientation.Horizontal, self)
+        self.slider.setObjectName("sizeSlider")
         self.slider.setRange(0, len(SIZES) - 1)
         self.slider.setPageStep(1)
         self.slider.setAccessibleName("Size")
