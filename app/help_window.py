@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QDialog, QHBoxLayout, QPushButton, QTextBrowser, Q
 from app.geometry import bounded
 from app.settings import APPLICATION
 from app.widgets.controls import named_button
-from app.widgets.resources import resource
+from core.resources import resource
 from app.widgets.theme import LARGE, MEDIUM, SMALL, colours, set_role
 
 CONTENTS = "index"

@@ -250,6 +250,28 @@ class RunPrepared(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class MachineNoted(Event):
+    """What the run computes on after this step. `time` is when that began, in seconds since 1970.
+
+    What the system does not tell is "" or 0. `cores` are those of the machine, `threads` those that the run computes on
+    (0: torch's own choice). `gpu` is the device of the run, "" where that is the processor. The last three are versions.
+    """
+
+    step: int
+    time: float
+    system: str
+    processor: str
+    cores: int
+    threads: int
+    memory_bytes: int
+    gpu: str
+    gpu_memory_bytes: int
+    program: str
+    python: str
+    torch: str
+
+
+@dataclass(frozen=True, slots=True)
 class StepDone(Event):
     """One optimizer step. `tokens` counts those learned from since the run began, without padding; `seconds` is its time.
 

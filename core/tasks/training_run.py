@@ -24,6 +24,7 @@ from core.runs.checkpoint import drop_snapshots_after, save_checkpoint, save_sna
 from core.runs.loading import model_weights
 from core.runs.pointers import snapshot_steps
 from core.runs.state import TOKENIZER, CheckpointState, read_state
+from core.tasks.machine import note_machine
 from core.tasks.run_plan import windows_per_step
 from core.tasks.run_samples import write_samples
 from core.tasks.training_session import Session
@@ -47,6 +48,8 @@ def run_session(session: Session, stop: StopToken) -> Generator[Event, None, Non
 def _steps_and_looks(session: Session, stop: StopToken) -> Generator[Event, None, None]:
     started = time.perf_counter()
     yield _prepared(session)
+    if session.group.is_main:
+        yield note_machine(session.progress.step, session.device, session.compute.threads)
     yield from _snapshot_of_the_start(session)
     complete = True
     if evaluation_was_missed(session):

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QApplication
 
 from app.help_window import CONTENTS, HelpWindow
 from app.tabs.corpus.columns import STATES
-from app.widgets.resources import resource
+from core.resources import resource
 from app.widgets.theme import DARK, apply_theme
 from core.config.corpus import CorpusConfig
 from core.config.model import ModelConfig
