@@ -301,6 +301,34 @@ class Evaluated(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class Baseline:
+    """What something simple reaches on a run's validation text, so that a loss means something.
+
+    `bits_per_byte` counts text alone. `loss` is in nats per token over all targets, None where they cannot be compared.
+    """
+
+    name: str  # "unigram", "trigram" or "lzma"
+    title: str
+    bits_per_byte: float
+    loss: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class BaselinesMeasured(Event):
+    """What simple models, learned from a data set's training text, reach on its validation text.
+
+    `train_tokens` and `val_tokens` are how many of them were counted, `val_bytes` how much text the latter stand for.
+    """
+
+    dataset: str
+    baselines: tuple[Baseline, ...]
+    train_tokens: int
+    val_tokens: int
+    val_bytes: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class RemarkMade(Event):
     """Something that the curves of a run say at this step: a sentence, what helps, and the one action that is offered.
 

@@ -5,11 +5,11 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QAbstractButton, QComboBox, QLineEdit, QTableView, QWidget
 
 from app.tabs.train.tab import TrainTab
-from app.widgets.series import Smoother
 from core.config.corpus import CleaningConfig
 from core.config.presets import PRESETS
 from core.corpus.library import CorpusTotals
 from core.events import Evaluated, Notice, RunPrepared, SampleWritten, StepDone
+from core.runs.smoothing import Smoother
 
 
 @pytest.fixture
