@@ -386,6 +386,15 @@ class RunEnded(Event):
     seconds: float
 
 
+@dataclass(frozen=True, slots=True)
+class ReportWritten(Event):
+    """A run's report stands on the disk."""
+
+    name: str
+    path: str
+    bytes: int
+
+
 # logits -> next token
 
 

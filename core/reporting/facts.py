@@ -60,7 +60,7 @@ def headline(record: RunRecord) -> list[Fact]:
         tokens, epochs = history.steps["tokens"][-1], history.steps["epoch"][-1]
         figures.append(Fact("Tokens learned from", short_number(tokens), f"{epochs:.1f} epochs"))
         seconds = float(history.steps["seconds"].sum())
-        figures.append(Fact("Time of the steps", duration(seconds), f"{last_step(record):,} steps"))
+        figures.append(Fact("Time of the steps", duration(seconds), counted(len(history.steps), "step")))
     return figures
 
 
@@ -68,11 +68,15 @@ def sentence_of(record: RunRecord) -> str:
     """The run in a sentence or two."""
     parameters, dataset, history = parameters_of(record), record.dataset, record.history
     model = f"A transformer with {short_number(parameters)} parameters" if parameters else "A transformer"
-    data = f" on {counted(dataset.documents, 'document')} ({file_size(dataset.bytes)} of text)" if dataset else ""
+    data = (
+        f" on {counted(dataset.documents, 'document')} ({file_size(dataset.bytes)} of text)"
+        if dataset
+        else ""
+    )
     planned = history.prepared.max_steps if history.prepared else record.summary.max_steps
     of = f" of {number(planned)}" if planned > last_step(record) else ""
-    state = {"Training": "is being trained", "Interrupted": "was trained, and interrupted,"}
-    return f"{model} that {state.get(state_of(record), 'was trained')}{data}: {counted(last_step(record), 'step')}{of}."
+    state = {"Training": "is being trained", "Interrupted": "was trained, until it was interrupted,"}
+    return f"{model} that {state.get(state_of(record), 'was trained')}{data} for {counted(last_step(record), 'step')}{of}."
 
 
 def parameters_of(record: RunRecord) -> int:
@@ -119,7 +123,12 @@ def tokenizer_facts(record: RunRecord) -> list[Fact]:
     prepared, config = record.history.prepared, record.config
     facts = []
     if config is not None:
-        facts.append(Fact("Kind", {"bpe": "byte-pair encoding", "char": "characters", "word": "words"}[config.tokenizer.kind]))
+        facts.append(
+            Fact(
+                "Kind",
+                {"bpe": "byte-pair encoding", "char": "characters", "word": "words"}[config.tokenizer.kind],
+            )
+        )
     if prepared is not None:
         facts.append(Fact("Vocabulary", counted(prepared.vocab_size, "token")))
     elif record.dataset is not None:
@@ -147,7 +156,9 @@ def _architecture(model: ModelConfig) -> list[Fact]:
         Fact("Feed-forward width", number(model.d_ff) if model.feed_forward else "none"),
         Fact("Context length", counted(model.context_length, "token")),
         Fact("Positions", model.positions),
-        Fact("Norm", f"{model.norm_type.replace('_', ' ')}, {model.norm}" if model.norm != "none" else "none"),
+        Fact(
+            "Norm", f"{model.norm_type.replace('_', ' ')}, {model.norm}" if model.norm != "none" else "none"
+        ),
         Fact("Activation", model.activation),
     ]
 
@@ -200,7 +211,9 @@ def time_facts(record: RunRecord) -> list[Fact]:
         facts.append(Fact("Began", NOT_RECORDED))
     facts.append(Fact("Last change", moment(record.summary.changed)))
     evaluations = float(history.evaluations["seconds"].sum())
-    saves = sum(saved.seconds for saved in history.checkpoints) + sum(saved.seconds for saved in history.snapshots)
+    saves = sum(saved.seconds for saved in history.checkpoints) + sum(
+        saved.seconds for saved in history.snapshots
+    )
     facts += [
         Fact("Steps", duration(float(history.steps["seconds"].sum()))),
         Fact("Evaluations", duration(evaluations), counted(len(history.evaluations), "evaluation")),
@@ -219,7 +232,9 @@ def training_loss(record: RunRecord) -> Fact:
     losses = record.history.steps["loss"][-LAST_STEPS:]
     if not len(losses):
         return Fact("Training loss", NOTHING)
-    return Fact("Training loss", f"{losses.mean():.3f} nats/token", f"mean of the last {counted(len(losses), 'step')}")
+    return Fact(
+        "Training loss", f"{losses.mean():.3f} nats/token", f"mean of the last {counted(len(losses), 'step')}"
+    )
 
 
 def duration(seconds: float) -> str:

@@ -11,7 +11,7 @@ from core.config.run import RunConfig
 from core.config.setting import Config, describe
 from core.config.toml import secret_names, setting_groups
 from core.events import SampleWritten
-from core.reporting.facts import NOTHING, NOT_RECORDED
+from core.reporting.facts import NOT_RECORDED, NOTHING
 from core.reporting.run_record import RunRecord
 from core.wording import file_size
 

@@ -18,6 +18,7 @@ from core.events import (
     CheckpointSaved,
     DatasetBuilt,
     Evaluated,
+    MachineNoted,
     Notice,
     ReplyEnded,
     RunEnded,
@@ -92,6 +93,7 @@ def test_the_events_come_in_their_order(filled, tiny):
     assert before == [TokenizerBuilt, DatasetBuilt]
     assert kinds[kinds.index(RunPrepared) :] == [
         RunPrepared,
+        MachineNoted,
         *look,
         *[StepDone, StepDone, *look],
         *[StepDone, StepDone, *look],
