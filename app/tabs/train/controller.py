@@ -10,6 +10,7 @@ from app.errors import present
 from app.jobs.job import Job, OpenStream, Stream
 from app.jobs.job_queue import JobQueues
 from app.jobs.refresher import Refresher
+from app.tabs.train.report_controller import ReportController
 from app.tabs.train.tab import TrainTab
 from app.tabs.train.tokenizer_controller import TokenizerController
 from core.config.corpus import CorpusConfig
@@ -54,6 +55,7 @@ class TrainController(QObject):
         self._job: Job | None = None
         self._history: Job | None = None
         self.tokenizer = TokenizerController(tab, workspace, queues, self)
+        self.report = ReportController(tab, workspace, queues, self)
         self._totals = Refresher(queues, "totals", self._count, self)
         self._runs = Refresher(queues, "runs", partial(list_runs, workspace), self)
         self._documents = CorpusConfig()  # which of them the form takes
