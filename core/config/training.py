@@ -254,7 +254,7 @@ class TrainingConfig(Config):
     tensorboard: bool = setting(
         False,
         "TensorBoard files",
-        "Writes the figures for TensorBoard too, into the run's folder tensorboard; needs the package tensorboard.",
+        "Writes the figures for TensorBoard too, into the run's folder tensorboard; needs the package tensorboard (pip install sheepop-studio[tensorboard]).",
     )
     keep_awake: bool = setting(
         True, "Keep awake", "Keeps the system from sleeping while the run trains; the screen may turn off."

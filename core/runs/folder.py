@@ -124,6 +124,11 @@ class RunFolder:
         return self.root / "snapshots"
 
     @property
+    def tensorboard(self) -> Path:
+        """Where figures for TensorBoard are written, if the run's settings ask for it."""
+        return self.root / "tensorboard"
+
+    @property
     def lock(self) -> Path:
         return self.root / ".lock"
 

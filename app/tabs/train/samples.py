@@ -34,7 +34,7 @@ class Samples(QWidget):
         self.text.setToolTip("What the model writes after the sample prompts, at each evaluation")
         self.text.setPlaceholderText(NOTHING_YET)
         self.text.setTabChangesFocus(True)
-        self.text.setMinimumHeight(60)
+        self.text.setMinimumHeight(48)
         self._lay_out()
         self._connect()
         self._show()
