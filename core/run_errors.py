@@ -202,6 +202,15 @@ class CompileFailedError(UserFacingError):
         self.remedy = "Set training.compile to false, or install a C++ compiler such as g++."
 
 
+class TensorBoardMissingError(UserFacingError):
+    """The package that the setting training.tensorboard needs."""
+
+    message = "Files for TensorBoard cannot be written: the package tensorboard is not installed."
+    remedy = (
+        'Install it with pip install "sheepop-studio[tensorboard]", or set training.tensorboard to false.'
+    )
+
+
 class DeviceMissingError(UserFacingError):
     """A device that this machine, or this build of torch, lacks."""
 

@@ -53,6 +53,7 @@ class TrainTab(QWidget):
         leave_requested: The program should close under a run that does not stop.
         chat_requested: The name of the run whose model the user wants to talk with.
         inspect_requested: The name of the run whose model the user wants to look into.
+        report_requested: The name of the run of which the user wants a report.
         documents_chosen: The `CorpusConfig` whose documents should be counted.
         resume_requested: The name of an earlier run that should go on.
         run_chosen: The name of an earlier run whose curves should be shown.
@@ -70,6 +71,7 @@ class TrainTab(QWidget):
     leave_requested = Signal()
     chat_requested = Signal(str)
     inspect_requested = Signal(str)
+    report_requested = Signal(str)
     documents_chosen = Signal(object)
     resume_requested = Signal(str)
     run_chosen = Signal(str)
@@ -281,6 +283,7 @@ class TrainTab(QWidget):
         self.buttons.leave_requested.connect(self.leave_requested)
         self.head.chat_requested.connect(self.chat_requested)
         self.head.inspect_requested.connect(self.inspect_requested)
+        self.head.report_requested.connect(self.report_requested)
         self.corpus_button.clicked.connect(self.corpus_requested)
         self.chooser.chosen.connect(self.run_chosen)
         self.chooser.resume_requested.connect(self.resume_requested)
