@@ -8,12 +8,15 @@ from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
 import torch
+from torch import Tensor
 
 from core.config.training import TrainingConfig
 from core.control import StopRequested, StopToken
 from core.events import CheckpointSaved, Evaluated, Event, Notice
 from core.files import raising_disk_errors
 from core.generation.decoding import decode
+from core.run_errors import OutOfMemoryError, raising_memory_errors
+from core.runs.checkpoint_writer import LEAST_BYTES
 from core.runs.folder import RunFolder
 from core.runs.journal import read_events
 from core.runs.loading import model_weights
@@ -39,8 +42,15 @@ FEW_TOKENS = 8  # the same for a sample
 
 def plan_for_minutes(session: "Session", stop: StopToken) -> Generator[Event, None, Plan | None]:
     """The plan of a run whose horizon is minutes; None where `stop` was set before it was known what a step takes."""
-    with cpu_threads(session.compute.threads):
-        costs = time_run(session, stop)
+    while True:
+        try:
+            with raising_memory_errors(), cpu_threads(session.compute.threads):
+                costs = time_run(session, stop)
+        except OutOfMemoryError as error:
+            notice = session.halve_micro_batch(error)
+        else:
+            break
+        yield notice
     if costs is None:
         return None
     plan = new_plan(session.config, session.dataset, session.progress, session.plan.start, costs)
@@ -104,7 +114,7 @@ def _leaving_no_trace(session: "Session") -> Iterator[None]:
         try:
             yield
         finally:
-            optimizer.zero_grad(set_to_none=True)
+            session.train_state.free_gradients()
             optimizer.state.clear()
             optimizer.state.update(state)
             if scaler.is_enabled():
@@ -137,6 +147,7 @@ def _median_seconds(session: "Session", passes: int, stop: StopToken) -> float |
         stop,
         group,
         session.prepare_next_batch,
+        session.micro_batch_size,
     )
     seconds: list[float] = []
     with closing(steps):
@@ -181,23 +192,38 @@ def _sample_seconds(session: "Session", stop: StopToken) -> float:
 
 
 def _saving_seconds(session: "Session") -> tuple[float, float]:
-    """Seconds of a checkpoint and of a snapshot, from writing the weights; the optimizer's state takes as long per byte."""
+    """For how long steps wait for a checkpoint and for a snapshot; the optimizer's state takes as long per byte as the weights.
+
+    A large checkpoint is copied, and written beside the steps.
+    """
     weights = model_weights(session.model)
     state = optimizer_tensors(session.train_state.optimizer, session.model)
-    size, more = (
-        sum(tensor.numel() * tensor.element_size() for tensor in tensors.values())
-        for tensors in (weights, state)
-    )
+    size, more = (sum(tensor.nbytes for tensor in tensors.values()) for tensors in (weights, state))
+    is_copied = size + more >= LEAST_BYTES
+    writing = 0.0
+    if session.training.snapshot_interval or not is_copied:
+        writing = _writing_seconds(session, weights)
+    checkpoint = _copying_seconds(weights) if is_copied else writing
+    return checkpoint * (1 + more / size), writing
+
+
+def _copying_seconds(weights: dict[str, Tensor]) -> float:
+    started = time.perf_counter()
+    for tensor in weights.values():
+        tensor.detach().to("cpu", copy=True)
+    return time.perf_counter() - started
+
+
+def _writing_seconds(session: "Session", weights: dict[str, Tensor]) -> float:
     draft = session.folder.checkpoints / ".draft-timing"  # what a killed run leaves is cleared by the next
     with raising_disk_errors(draft):
         try:
             draft.mkdir(exist_ok=True)
             started = time.perf_counter()
             write_tensors(draft / "weights", weights)
-            seconds = time.perf_counter() - started
+            return time.perf_counter() - started
         finally:
             shutil.rmtree(draft, ignore_errors=True)
-    return seconds * (1 + more / size), seconds
 
 
 def _duration(seconds: float) -> str:
