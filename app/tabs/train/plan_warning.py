@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import Signal, Slot
+from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from app.widgets.icons import give_icon
@@ -36,6 +36,7 @@ class PlanWarningFrame(QFrame):
         self.next_button.setAccessibleName("Next warning")
         set_role(self.next_button, "quiet")
         give_icon(self.next_button, "chevron-right")
+        self.next_button.setLayoutDirection(Qt.LayoutDirection.RightToLeft)  # the arrow behind the words
         self.next_button.clicked.connect(self._show_next)
         self._lay_out()
         self.hide()
