@@ -26,7 +26,9 @@ def write_samples(session: Session, stop: StopToken) -> list[SampleWritten] | No
         update={"seed": session.training.seed, "max_new_tokens": session.training.sample_tokens}
     )
     session.model.eval()
-    ended = _result(write_batches(session.model, session.tokenizer, prompts, [config] * len(prompts), stop))
+    ended = _result(
+        write_batches(session.model, session.tokenizer, prompts, [config] * len(prompts), stop), stop
+    )
     if len(ended) < len(prompts) or any(each.reason == "stopped" for each in ended):
         return None
     return [
@@ -49,10 +51,12 @@ def _tokens(session: Session, prompt: str) -> list[int]:
     return ids[:PROMPT_TOKENS]
 
 
-def _result(stream: Generator[Event, None, list[ReplyEnded]]) -> list[ReplyEnded]:
+def _result(stream: Generator[Event, None, list[ReplyEnded]], stop: StopToken) -> list[ReplyEnded]:
+    """What the stream comes to, held back where the run is paused."""
     while True:
         try:
             next(stream)
         except StopIteration as end:
             ended: list[ReplyEnded] = end.value
             return ended
+        stop.wait_while_held()

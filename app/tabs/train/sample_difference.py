@@ -24,7 +24,7 @@ def difference(before: str, after: str) -> list[Piece]:
         if removed == added:
             pieces.append(("same", added))
         else:
-            pieces += [piece for piece in (("removed", removed), ("added", added)) if piece[1]]  # type: ignore[misc]
+            pieces += [piece for piece in (("removed", removed), ("added", added)) if piece[1]]
     return pieces
 
 
