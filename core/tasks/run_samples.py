@@ -1,9 +1,7 @@
 """What a run's model writes at an evaluation: a sample for each of its prompts, always with the run's seed."""
 
-from collections.abc import Generator
-
-from core.control import StopToken
-from core.events import Event, ReplyEnded, SampleWritten
+from core.control import Returning, StopToken
+from core.events import ReplyEnded, SampleWritten
 from core.generation.writing import write_batches
 from core.tasks.training_session import Session
 from core.tokenizers.tokenizer import EOS
@@ -26,9 +24,12 @@ def write_samples(session: Session, stop: StopToken) -> list[SampleWritten] | No
         update={"seed": session.training.seed, "max_new_tokens": session.training.sample_tokens}
     )
     session.model.eval()
-    ended = _result(
-        write_batches(session.model, session.tokenizer, prompts, [config] * len(prompts), stop), stop
+    writing = Returning(
+        write_batches(session.model, session.tokenizer, prompts, [config] * len(prompts), stop)
     )
+    for _ in writing:
+        stop.wait_while_held()
+    ended: list[ReplyEnded] = writing.result
     if len(ended) < len(prompts) or any(each.reason == "stopped" for each in ended):
         return None
     return [
@@ -49,14 +50,3 @@ def _tokens(session: Session, prompt: str) -> list[int]:
         if tokenizer.assistant_id in question:
             return [EOS, *question[: question.index(tokenizer.assistant_id) + 1]]
     return ids[:PROMPT_TOKENS]
-
-
-def _result(stream: Generator[Event, None, list[ReplyEnded]], stop: StopToken) -> list[ReplyEnded]:
-    """What the stream comes to, held back where the run is paused."""
-    while True:
-        try:
-            next(stream)
-        except StopIteration as end:
-            ended: list[ReplyEnded] = end.value
-            return ended
-        stop.wait_while_held()

@@ -57,9 +57,9 @@ class TrainController(QObject):
         self._job: Job | None = None
         self._history: Job | None = None
         self.tokenizer = TokenizerController(tab, workspace, queues, self)
-        self.report = ReportController(tab, workspace, queues, self)
         self.queue = QueueController(tab, workspace, queues, self)
         self.interrupted = InterruptedController(tab, workspace, queues, self)
+        self.report = ReportController(tab, workspace, queues, self)
         self._totals = Refresher(queues, "totals", self._count, self)
         self._runs = Refresher(queues, "runs", self._list_runs, self)
         self._documents = CorpusConfig()  # which of them the form takes
