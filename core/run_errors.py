@@ -26,6 +26,24 @@ class RunExistsError(UserFacingError):
         self.remedy = "Choose another name, or resume it (--resume, or Resume in the Train tab)."
 
 
+class QueuedAlreadyError(UserFacingError):
+    """A new run under a name that one in the queue has."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.message = f"A run named {name!r} is in the queue already, and nothing in it was changed."
+        self.remedy = "Choose another name, or take that one out of the queue first."
+
+
+class UnknownQueuedRunError(UserFacingError):
+    """A run that is not in the queue."""
+
+    def __init__(self, name: str, known: str) -> None:
+        super().__init__(name, known)
+        self.message = f"No run named {name!r} is in the queue."
+        self.remedy = f"These are: {known}." if known else "The queue is empty."
+
+
 class BadRunNameError(UsageError):
     """A name that cannot be a folder's on every system."""
 

@@ -18,6 +18,7 @@ from core.runs.pointers import pointed_step
 from core.runs.repair import missing_saves
 from core.runs.state import read_state
 from core.system_errors import WorkspaceGoneError
+from core.tasks.keep_awake import kept_awake
 
 Stream = Generator[Event, None, RunEnded]
 
@@ -59,7 +60,7 @@ def train_run(
             events = _journaled(events, folder, session.progress.step, evaluation_was_missed(session))
         for sentence in changed:
             yield Notice(sentence)
-        with closing(events):
+        with kept_awake(config.training.keep_awake), closing(events):
             for event in events:
                 yield event
     assert isinstance(event, RunEnded)

@@ -4,7 +4,7 @@ import math
 import shutil
 from collections.abc import Generator, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import torch
@@ -30,6 +30,7 @@ from core.run_errors import (
     TrainingDivergedError,
     raising_memory_errors,
 )
+from core.runs.checkpoint_writer import CheckpointWriter
 from core.runs.folder import RunFolder, Workspace
 from core.runs.loading import load_model, read_optimizer
 from core.runs.pointers import checkpoint_steps, pointed_step, state_or_none
@@ -69,6 +70,7 @@ class Session:
     best_val_loss: float | None = None
     best_step: int | None = None
     micro_batch_size: int = 0  # rows of a batch that are computed at once; 0: all
+    writer: CheckpointWriter = field(default_factory=CheckpointWriter)
 
     def __post_init__(self) -> None:
         """Open what lies in other files now: a run that has begun finds nothing of it missing."""
