@@ -9,7 +9,8 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from core.batches.dataset import Dataset
+from core.batches.dataset import Dataset, Split
+from core.batches.loss_mask import LossMask, make_loss_mask, mask_path
 from core.batches.sampler import Windows, batch_at
 from core.batches.token_file import TokenFile
 from core.checksums import hash_file
@@ -24,9 +25,10 @@ from core.model.memory import check_memory_to_train
 from core.model.transformer import Transformer
 from core.run_errors import CompileFailedError, DeviceMissingError, RunFinishedError
 from core.runs.folder import RunFolder, Workspace
-from core.runs.loading import load_model, read_optimizer
+from core.runs.loading import load_base_weights, load_model, read_optimizer
 from core.runs.pointers import checkpoint_steps, pointed_step, state_or_none
 from core.runs.state import CheckpointState
+from core.tasks.base_model import find_base
 from core.tasks.choose_compute import choose_compute
 from core.tasks.plan_warnings import warmup_warning
 from core.tasks.prefetched_batches import PrefetchedBatches
@@ -62,7 +64,7 @@ class Session:
 
     def __post_init__(self) -> None:
         """Open what lies in other files now: a run that has begun finds nothing of it missing."""
-        _ = self.train_tokens, self.val_tokens, self.tokenizer_sha256
+        _ = self.train_tokens, self.val_tokens, self.tokenizer_sha256, self.train_mask
 
     @property
     def training(self) -> TrainingConfig:
@@ -83,7 +85,15 @@ class Session:
     @cached_property
     def val_tokens(self) -> TokenFile:
         """The validation text; the training text where there is too little to keep any apart."""
-        return self.dataset.tokens("val" if self.dataset.val_tokens > 1 else "train")
+        return self.dataset.tokens(val_split(self.dataset))
+
+    def mask(self, split: Split) -> LossMask | None:
+        """Which tokens of a split the loss counts; None where all count."""
+        return LossMask(mask_path(self.dataset.folder, split)) if self.training.assistant_only_loss else None
+
+    @cached_property
+    def train_mask(self) -> LossMask | None:
+        return self.mask("train")
 
     @cached_property
     def byte_lengths(self) -> Tensor:
@@ -112,7 +122,9 @@ class Session:
         return PrefetchedBatches(self._batch_in_memory, self.device, self.training.batch_size)
 
     def _batch_in_memory(self, seen: int) -> Batch:
-        return batch_at(self.train_tokens, self.training.seed, seen, self.windows, self.group)
+        return batch_at(
+            self.train_tokens, self.training.seed, seen, self.windows, self.group, self.train_mask
+        )
 
     def averaged_weights(self) -> AbstractContextManager[None]:
         """Inside, the model has the average of its weights, where the run keeps one."""
@@ -121,7 +133,18 @@ class Session:
     @cached_property
     def val_batches(self) -> ValidationBatches:
         """The batches that every evaluation of this run reads."""
-        return ValidationBatches(self.val_tokens, self.windows, self.training.eval_batches, self.byte_lengths)
+        return ValidationBatches(
+            self.val_tokens,
+            self.windows,
+            self.training.eval_batches,
+            self.byte_lengths,
+            self.mask(val_split(self.dataset)),
+        )
+
+
+def val_split(dataset: Dataset) -> Split:
+    """The split that evaluations read: the training text where there is too little to keep any apart."""
+    return "val" if dataset.val_tokens > 1 else "train"
 
 
 def open_session(
@@ -143,6 +166,7 @@ def open_session(
     Raises:
         BadSettingError: A batch has fewer rows than the group has processes.
         DeviceMissingError, RunFinishedError, DamagedCheckpointError, WrongShapeError: As their names say.
+        StopRequested: `stop` was set while files were compared, or a mask of the loss was made.
         ModelTooLargeError, CompileFailedError: As their names say; nothing was allocated, or nothing is kept.
     """
     device = choose_device(config.training.device)
@@ -166,6 +190,9 @@ def open_session(
         yield Notice(
             "There is too little text for a validation split: the run is evaluated on its training text."
         )
+    if training.assistant_only_loss:
+        for split in ("train", val_split(dataset)):
+            make_loss_mask(dataset, split, stop)
     put_together = _begun if pointed_step(folder, "last") is None else _restored
     session = yield from put_together(workspace, folder, config, dataset, device, group, stop)
     if session is None:
@@ -208,6 +235,9 @@ def _begun(
     tokenizer = load_tokenizer(folder.tokenizer)
     plan = new_plan(config, dataset, Progress())
     model = Transformer(config.model, tokenizer.vocab_size, config.training.seed).to(device)
+    if config.base_model:
+        base = find_base(workspace, config.base_model)
+        load_base_weights(model, base.run, str(base.step), stop)
     compute = yield from choose_compute(model, config, dataset, workspace, stop)
     if compute is None:
         return None
