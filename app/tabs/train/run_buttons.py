@@ -28,7 +28,8 @@ class RunState(Enum):
         return self in (RunState.STOPPING, RunState.OVERDUE)
 
 
-START_HELP = "Train the run that the form describes"
+START = ("&Start", "play", "Train the run that the form describes")
+START_RESUMING = ("Re&sume", "resume", "Go on with the chosen run, with the settings of the form")
 PAUSE_HELP, RESUME_HELP = "Hold the run between two steps", "Go on with the run"
 STOP = {  # text, picture, tool tip
     RunState.STOPPING: ("Stopping…", "stop", "The run was asked to stop: it saves what it has first"),
@@ -59,7 +60,8 @@ class RunButtons(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._state = RunState.IDLE
-        self.start_button = named_button("&Start", "startButton", "play", START_HELP, "on_accent")
+        text, picture, tip = START
+        self.start_button = named_button(text, "startButton", picture, tip, "on_accent")
         set_role(self.start_button, "primary")
         self.pause_button = named_button("Pa&use", "pauseButton", "pause", PAUSE_HELP)
         text, picture, tip = NO_STOP
@@ -73,15 +75,18 @@ class RunButtons(QWidget):
         self.pause_button.clicked.connect(self._pause_or_go_on)
         self.stop_button.clicked.connect(self._stop_or_leave)
 
-    def show_state(self, state: RunState, obstacle: str) -> None:
+    def show_state(self, state: RunState, obstacle: str, *, resumes: bool = False) -> None:
         """Let the user do what can be done now.
 
         Args:
             obstacle: Why no run can be started; empty where one can.
+            resumes: Whether the start would let an earlier run go on.
         """
         self._state = state
+        text, picture, tip = START_RESUMING if resumes and not state.is_active else START
+        _relabel(self.start_button, text, picture, tip, "on_accent")
         self.start_button.setEnabled(not obstacle)
-        self.start_button.setToolTip(obstacle or START_HELP)
+        self.start_button.setToolTip(obstacle or tip)
         paused = state is RunState.PAUSED
         self.pause_button.setEnabled(state.is_active and not state.is_stopping)
         _relabel(
@@ -110,10 +115,10 @@ class RunButtons(QWidget):
         (self.leave_requested if self._state is RunState.OVERDUE else self.stop_requested).emit()
 
 
-def _relabel(button: QPushButton, text: str, picture: str, tip: str) -> None:
+def _relabel(button: QPushButton, text: str, picture: str, tip: str, colour: str = "") -> None:
     if button.text() == text:
         return
     button.setText(text)
     button.setAccessibleName(text.replace("&", ""))
     button.setToolTip(tip)
-    give_icon(button, picture)
+    give_icon(button, picture, colour)

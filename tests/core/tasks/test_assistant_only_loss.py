@@ -49,10 +49,6 @@ def losses(events):
     return [(event.step, event.loss) for event in events if isinstance(event, StepDone | Evaluated)]
 
 
-def first_evaluation(events):
-    return next(event for event in events if isinstance(event, Evaluated))
-
-
 def dataset_folder(workspace):
     return next(folder for folder in workspace.datasets.iterdir() if folder.is_dir())
 
@@ -62,8 +58,8 @@ def masks(workspace):
 
 
 def test_the_validation_loss_is_the_mean_over_the_tokens_of_replies(talk, tiny):
-    evaluated = first_evaluation(train(talk, tiny(ON | {"training.average_decay": 0.0})))
-    loaded = load_model(talk.run("a"), "0" if talk.run("a").checkpoint(0).exists() else "best")
+    evaluated = [event for event in train(talk, tiny(ON)) if isinstance(event, Evaluated)][-1]
+    loaded = load_model(talk.run("a"), "last")
     ids = torch.frombuffer(
         bytearray((dataset_folder(talk) / "val.bin").read_bytes()), dtype=torch.uint16
     ).long()
@@ -80,7 +76,6 @@ def test_the_validation_loss_is_the_mean_over_the_tokens_of_replies(talk, tiny):
             each = token_losses(loaded.model, x[None, : len(y)], y[None])[0]
             wanted = torch.tensor(counts[start + 1 : start + context + 1])
             nats, count = nats + each[wanted].sum().item(), count + int(wanted.sum())
-    assert loaded.state.step == 0
     assert 0 < count < len(ids) / 2
     assert evaluated.loss == pytest.approx(nats / count, rel=1e-5)
 
