@@ -117,8 +117,8 @@ class StartMode(QObject):
         if _is_finished(run):
             text = (
                 f"This run has taken all of its {counted(run.max_steps, 'step')}. Made longer, it goes on at the learning "
-                "rate that it has and decays from there to the new end, without a warm-up. A fine-tune starts a new run "
-                "from its weights, with a new schedule."
+                "rate that it ended with, without a warm-up. A fine-tune starts a new run from its weights, with a new "
+                "schedule."
             )
         else:
             text = f"It goes on from step {run.last_step:,}. Settings that cannot change say why in their tool tips."

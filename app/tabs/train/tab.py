@@ -331,7 +331,7 @@ class TrainTab(QWidget):
         if problem := self.form.problem():
             self.plan.show_problem(problem)
         else:
-            warns = not self._state.is_active and self.start_mode.is_new
+            warns = not self._state.is_active and not self.start_mode.resumes
             self.plan.show_run(self.form.value(), self._totals, warns=warns)
 
     def _keep_focus(self) -> None:
