@@ -42,6 +42,13 @@ def mask_path(folder: Path, split: Split) -> Path:
     return token_path(folder, split).with_suffix(".mask")
 
 
+def make_loss_masks(dataset: Dataset, stop: StopToken) -> None:
+    """Write the masks of the splits that a run reads. Raises as `make_loss_mask` does."""
+    splits: set[Split] = {"train", dataset.eval_split}
+    for split in splits:
+        make_loss_mask(dataset, split, stop)
+
+
 def make_loss_mask(dataset: Dataset, split: Split, stop: StopToken) -> Path:
     """The file of a split's mask, written unless it stands and is of these tokens.
 

@@ -2,7 +2,8 @@
 
 from enum import Enum, auto
 
-from PySide6.QtCore import Signal, Slot
+from PySide6.QtCore import QTimer, Signal, Slot
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QWidget
 
 from app.widgets.controls import named_button
@@ -30,6 +31,7 @@ class RunState(Enum):
 
 START = ("&Start", "play", "Train the run that the form describes")
 START_RESUMING = ("Re&sume", "resume", "Go on with the chosen run, with the settings of the form")
+QUEUE = ("Add to &queue", "add", "Train the run that the form describes after the one that trains now")
 PAUSE_HELP, RESUME_HELP = "Hold the run between two steps", "Go on with the run"
 STOP = {  # text, picture, tool tip
     RunState.STOPPING: ("Stopping…", "stop", "The run was asked to stop: it saves what it has first"),
@@ -59,7 +61,9 @@ class RunButtons(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._state = RunState.IDLE
+        self._state, self._obstacle = RunState.IDLE, ""
+        self._second_click = QTimer(self, singleShot=True)  # of a double click on Start, which queues nothing
+        self._second_click.timeout.connect(self._enable_start)
         text, picture, tip = START
         self.start_button = named_button(text, "startButton", picture, tip, "on_accent")
         set_role(self.start_button, "primary")
@@ -79,13 +83,16 @@ class RunButtons(QWidget):
         """Let the user do what can be done now.
 
         Args:
-            obstacle: Why no run can be started; empty where one can.
+            obstacle: Why no run can be started, or queued; empty where one can.
             resumes: Whether the start would let an earlier run go on.
         """
-        self._state = state
-        text, picture, tip = START_RESUMING if resumes and not state.is_active else START
+        if state.is_active and not self._state.is_active:
+            self._second_click.start(QGuiApplication.styleHints().mouseDoubleClickInterval())
+        self._state, self._obstacle = state, obstacle
+        start = START_RESUMING if resumes else START
+        text, picture, tip = QUEUE if state.is_active else start
         _relabel(self.start_button, text, picture, tip, "on_accent")
-        self.start_button.setEnabled(not obstacle)
+        self._enable_start()
         self.start_button.setToolTip(obstacle or tip)
         paused = state is RunState.PAUSED
         self.pause_button.setEnabled(state.is_active and not state.is_stopping)
@@ -105,6 +112,11 @@ class RunButtons(QWidget):
 
     def _buttons(self) -> tuple[QPushButton, ...]:
         return self.start_button, self.pause_button, self.stop_button
+
+    @Slot()
+    def _enable_start(self) -> None:
+        is_second_click = self._state.is_active and self._second_click.isActive()
+        self.start_button.setEnabled(not self._obstacle and not is_second_click)
 
     @Slot()
     def _pause_or_go_on(self) -> None:

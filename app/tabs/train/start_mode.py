@@ -50,6 +50,11 @@ class StartMode(QObject):
         """Whether Start trains a model from random weights."""
         return self._start_from.origin is Origin.NEW
 
+    def make_room(self, run: RunConfig) -> None:
+        """Give the user's own form back before another run than the form's is shown in it."""
+        if self.resumes or (not self.is_new and (self._form.value_problem() or run != self._form.value())):
+            self._start_from.choose(Origin.NEW)
+
     def show_resume(self, name: str, run: RunConfig) -> None:
         """Put the settings of a run into the form; those that may change are free."""
         self._keep_own()

@@ -167,9 +167,10 @@ def test_after_the_run_the_form_is_the_users_again(stopped):
     choose(stopped, Origin.RESUME)
     stopped.show_run("first", stopped.form.value())
     stopped.show_started("first")
+    assert stopped.form.value() == LEARNED
     stopped.show_ended()
     assert stopped.start_from.origin is Origin.NEW
-    assert (stopped.form.name(), stopped.form.value()) == ("run", mine)
+    assert stopped.form.value() == mine
     assert stopped.form.name_edit.isEnabled()
 
 
@@ -246,6 +247,34 @@ def test_the_run_that_is_looked_at_is_offered_first(tab):
     assert tab.start_from.run.name == "second"
 
 
-def test_nothing_of_it_can_change_while_a_run_trains(stopped):
-    stopped.show_started("first")
-    assert not stopped.start_from.isEnabled()
+def test_while_a_run_trains_a_fine_tune_can_be_queued(stopped, qtbot):
+    stopped.show_started("other")
+    choose(stopped, Origin.FINE_TUNE)
+    qtbot.waitUntil(stopped.buttons.start_button.isEnabled)
+    with qtbot.waitSignal(stopped.queue_requested) as asked:
+        start(stopped, qtbot)
+    assert asked.args[1].base_model == "first@20"
+
+
+def test_while_a_run_trains_no_other_is_resumed(stopped):
+    stopped.show_started("other")
+    choose(stopped, Origin.RESUME)
+    assert not stopped.buttons.start_button.isEnabled()
+    assert "only a new run can wait" in stopped.buttons.start_button.toolTip()
+
+
+def test_another_run_that_goes_on_meanwhile_leaves_no_field_fixed(stopped):
+    choose(stopped, Origin.FINE_TUNE)
+    stopped.show_run("other", preset_run("tiny"))
+    assert stopped.start_from.origin is Origin.NEW
+    assert stopped.form.value() == preset_run("tiny")
+    assert "model.n_layers" in can_change(stopped)
+
+
+def test_a_fine_tune_that_is_started_stays_in_the_form(stopped):
+    choose(stopped, Origin.FINE_TUNE)
+    stopped.show_run("tuned", stopped.form.value())
+    stopped.show_started("tuned")
+    stopped.show_ended()
+    assert stopped.start_from.origin is Origin.FINE_TUNE
+    assert stopped.form.value().base_model == "first@20"
