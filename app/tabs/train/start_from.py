@@ -78,6 +78,8 @@ class StartFrom(QWidget):
         self._allow(self._runs.rowCount() > 0)
         if self.origin is not Origin.NEW and (self.run is None or self.run.name != before):
             self.choose(Origin.NEW)
+        elif self.origin is Origin.FINE_TUNE and self.checkpoint_box.currentData() != checkpoint:
+            self._ask()  # the run has gone on, and the checkpoint is no longer kept
 
     def prefer(self, name: str) -> None:
         """Offer this run, which the user looks at, while none is chosen for a start."""

@@ -240,6 +240,16 @@ def test_a_run_that_is_deleted_meanwhile_is_no_longer_a_base(stopped):
     assert stopped.form.value().base_model == ""
 
 
+def test_a_checkpoint_that_is_removed_meanwhile_gives_way_to_the_best(stopped):
+    choose(stopped, Origin.FINE_TUNE)
+    box = stopped.start_from.checkpoint_box
+    box.setCurrentIndex(box.findData("40"))
+    box.activated.emit(box.currentIndex())
+    assert stopped.form.value().base_model == "first@40"
+    stopped.show_runs([replace(STOPPED, checkpoints=(20, 60), last_step=60, snapshots=())])
+    assert stopped.form.value().base_model == "first@20"
+
+
 def test_the_run_that_is_looked_at_is_offered_first(tab):
     tab.show_runs([STOPPED, replace(STOPPED, name="second")])
     tab.chooser.chosen.emit("second")
