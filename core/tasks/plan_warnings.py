@@ -82,7 +82,7 @@ def _too_little_text(run: RunConfig, estimate: RunEstimate) -> PlanWarning:
         "training is likely to end with an error."
     )
     shorter = power_of_two(tokens // 2)
-    if shorter < FEWEST_CONTEXT or shorter <= run.training.window_overlap:
+    if shorter < FEWEST_CONTEXT or shorter <= run.training.window_overlap or run.base_model:
         return PlanWarning(message, "Add documents.")
     proposed = with_settings(run, {"model.context_length": shorter})
     proposal = Proposal(f"Set the context to {counted(shorter, 'token')}", proposed)
@@ -91,7 +91,7 @@ def _too_little_text(run: RunConfig, estimate: RunEstimate) -> PlanWarning:
 
 def _too_large_a_model(run: RunConfig, totals: CorpusTotals, estimate: RunEstimate) -> Iterator[PlanWarning]:
     per_token = estimate.parameters / estimate.training_tokens
-    if per_token <= MOST_PARAMETERS_PER_TOKEN:
+    if per_token <= MOST_PARAMETERS_PER_TOKEN or run.base_model:  # which has learned from other text before
         return
     message = (
         f"≈ {rounded(estimate.parameters)} parameters for ≈ {rounded(estimate.training_tokens)} tokens of training "
@@ -159,7 +159,8 @@ def _too_short_documents(run: RunConfig, totals: CorpusTotals) -> Iterator[PlanW
     """Half of the text stands in documents much shorter than a window. Lines are short by choice."""
     context = run.model.context_length
     tokens = characters_to_tokens(run.tokenizer, totals, totals.median_characters)
-    if not tokens or run.corpus.samples == "lines" or context < LONG_DOCUMENTS * tokens:
+    is_given = bool(run.base_model) or run.corpus.samples == "lines"
+    if not tokens or is_given or context < LONG_DOCUMENTS * tokens:
         return
     message = (
         f"Half of the text stands in documents of ≈ {rounded(tokens)} {noun_for(tokens, 'token')} or fewer, and the context has "

@@ -41,7 +41,12 @@ class PlanWarning:
 def smaller_preset(
     run: RunConfig, totals: CorpusTotals, fits: Callable[[RunConfig], bool]
 ) -> Proposal | None:
-    """The largest preset with fewer parameters than the run that fits, with the run's documents."""
+    """The largest preset with fewer parameters than the run that fits, with the run's documents.
+
+    None where there is none, or where the model is one that was trained before.
+    """
+    if run.base_model:
+        return None
     kept = {"corpus": run.corpus, "cleaning": run.cleaning}
     below = estimate_run(run, totals).parameters
     for name in reversed(PRESETS_TO_PROPOSE):
