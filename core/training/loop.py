@@ -59,11 +59,15 @@ class TrainState:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How far a run goes, in optimizer steps, how many windows show the text once, and a schedule's late beginning."""
+    """How far a run goes, in optimizer steps, how many windows show the text once, and a schedule's late beginning.
+
+    `warmup_steps` is None where the settings say it.
+    """
 
     steps: int
     windows_per_epoch: float
     start: ScheduleStart | None = None
+    warmup_steps: int | None = None
 
 
 @dataclass(slots=True)
@@ -107,7 +111,7 @@ def train(
     while progress.step < plan.steps and not group.should_stop(stop):
         started = stop.clock()
         step, passes = progress.step, config.gradient_accumulation_steps
-        learning_rate = learning_rate_at(step, config, plan.steps, plan.start)
+        learning_rate = learning_rate_at(step, config, plan.steps, plan.start, plan.warmup_steps)
         set_learning_rate(optimizer, learning_rate)
         batches = [batch_at(progress.windows + number * config.batch_size) for number in range(passes)]
         parts = in_parts(batches, micro_batch_size)
