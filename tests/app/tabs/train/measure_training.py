@@ -1,6 +1,6 @@
 """How much longer a training step takes in the window than on the command line, and how soon the window answers meanwhile.
 
-    python -m tests.app.tabs.train.measure_training [STEPS]
+    python -m tests.app.tabs.train.measure_training [STEPS [ROUNDS]]
 
 Runs of the preset "nanogpt-cpu" are trained by turns in a plain loop, as the command line does, and in the Train tab
 with its curves in front. Printed are the median step, the time between two steps (with journal and window), what the
@@ -39,7 +39,6 @@ from core.sample.meadow import text_files
 from core.tasks.train_model import train_model
 from tests.core.conftest import record_texts
 
-ROUNDS = 5
 WARM_UP_STEPS = 20  # left out: the first steps allocate
 TICK_MS = 5
 LONGEST_TICK_MS = 30
@@ -102,6 +101,7 @@ def main() -> None:
     app = QApplication([])
     apply_theme(app, "light")
     steps = int(sys.argv[1]) if len(sys.argv) > 1 else 200
+    rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 5
     run = with_settings(
         preset_run("nanogpt-cpu"),
         {
@@ -117,17 +117,17 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         workspace = Workspace(Path(folder))
         record_texts(workspace, dict(text_files()))
-        report(measure(workspace, run))
+        report(measure(workspace, run, rounds))
     del app
 
 
-def measure(workspace: Workspace, run: RunConfig) -> list[Round]:
+def measure(workspace: Workspace, run: RunConfig, count: int) -> list[Round]:
     queues, tab = JobQueues(), TrainTab()
     tab.resize(1280, 712)
     tab.show()
     controller = TrainController(tab, workspace, queues, tab)
     rounds = []
-    for number in range(ROUNDS + 1):
+    for number in range(count + 1):
         plain = Steps()
         for _ in plain.watched(workspace, f"plain-{number}", run, StopToken()):
             pass
