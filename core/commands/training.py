@@ -71,7 +71,7 @@ def train(
     if resume:
         if run_file or preset or base:
             raise typer.BadParameter(
-                "a run resumes with its own settings; leave out RUN.toml, --preset and --from"
+                "a run resumes with its own settings; leave out RUN.toml and --preset, or --from"
             )
         if queue:
             raise typer.BadParameter("only new runs can be queued; leave out --queue or --resume")

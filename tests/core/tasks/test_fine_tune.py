@@ -308,7 +308,7 @@ def test_a_file_of_settings_fills_up_with_those_of_the_base(trained, tmp_path, r
     ("arguments", "told"),
     [
         (["--from", "first", "--preset", "tiny"], "change them with --set"),
-        (["--from", "first", "--resume"], "--preset and --from"),
+        (["--from", "first", "--resume"], "--preset, or --from"),
         (["--from", "first", "--set", "model.d_model=32"], "the base model first@"),
         (["--set", "base_model=first"], "--from NAME[@STEP]"),
         (["--from", "frist"], "There is no run named 'frist'"),
