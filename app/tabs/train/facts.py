@@ -24,6 +24,7 @@ def corpus(run: RunConfig, totals: CorpusTotals) -> str:
     """The corpus in tokens, and how often the run would read it."""
     estimate = estimate_run(run, totals)
     place = f" in {PurePath(run.corpus.folder).name or run.corpus.folder}" if run.corpus.folder else ""
+    place = place or (" in the chosen documents" if run.corpus.is_filtered else "")
     if not estimate.training_tokens:
         return f"No text{place} yet" if _exists(run.corpus.folder) else f"{run.corpus.folder} does not exist"
     return f"≈ {rounded(estimate.tokens)} tokens of text{place}, ≈ {_epochs(estimate.epochs)}"
