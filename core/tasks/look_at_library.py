@@ -10,6 +10,7 @@ from core.corpus.difference import Span, differences
 from core.corpus.library import CorpusOverview, CorpusTotals, DocumentRow, Interrupted, Library, SearchHit
 from core.corpus.search import highlight_spans
 from core.documents.document import PAGE_BREAK, PageConfidence
+from core.errors import UsageError
 from core.events import Event, Notice, TextIndexed
 from core.runs.folder import Workspace
 from core.system_errors import DiskFullError, ReadOnlyWorkspaceError
@@ -27,6 +28,14 @@ class DocumentsListed(Event):
     """Some rows of the ledger, in its order."""
 
     rows: tuple[DocumentRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FilterOverview:
+    """What a filter takes; where it means nothing in this library, `problem` says why, and the rest is of all documents."""
+
+    corpus: CorpusOverview
+    problem: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,15 +97,15 @@ def count_corpus(
 
 def look_at_filter(
     workspace: Workspace, config: CorpusConfig, stop: StopToken
-) -> Generator[Event, None, CorpusOverview]:
-    """What a run with these settings takes of the library, and what its filter can choose among.
-
-    Raises:
-        UnknownKindError, UnknownTagError, BadSearchError: A part of the filter means nothing in this library.
-    """
+) -> Generator[Event, None, FilterOverview]:
+    """What a run with these settings takes of the library, and what its filter can choose among."""
     with Library(workspace.library) as library:
         yield from fill_index(library, config, stop)
-        return library.overview(config, MOST_NAMES)
+        try:
+            return FilterOverview(library.overview(config, MOST_NAMES))
+        except UsageError as error:
+            everything = library.overview(CorpusConfig(), MOST_NAMES)
+            return FilterOverview(everything, f"{error.message} {error.remedy}")
 
 
 def find_interrupted(workspace: Workspace, stop: StopToken) -> Generator[Event, None, Interrupted | None]:

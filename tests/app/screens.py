@@ -23,7 +23,7 @@ from core.corpus.library import CorpusOverview, CorpusTotals, TagCount
 from core.events import CheckpointSaved
 from core.runs.catalog import RunSummary
 from core.tasks.inspect_views import Selection
-from core.tasks.look_at_library import DocumentPreview, Passage
+from core.tasks.look_at_library import DocumentPreview, FilterOverview, Passage
 from core.tasks.reading_choices import TextField
 from tests.app.tabs.chat.conftest import FakeModel
 from tests.app.tabs.corpus.conftest import a_row
@@ -214,7 +214,8 @@ def document_dialog():
     tags = (TagCount("draft", 2, 900), TagCount("novel", 3, 2_400), TagCount("sample", 16, 90_000))
     few, all_of_them = CorpusTotals(3, 2_400, 2_400), CorpusTotals(21, 93_300, 93_300)
     names = ("chapter-1.txt", "chapter-2.txt", "chapter-3.txt")
-    dialog.show_overview(CorpusOverview(few, all_of_them, names, {"pdf": 4, "text": 17}, tags))
+    overview = CorpusOverview(few, all_of_them, names, {"pdf": 4, "text": 17}, tags)
+    dialog.show_overview(FilterOverview(overview))
     return _opened(dialog, tab)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from app.tabs.corpus.columns import NEAR, STATES, has_text, is_near_duplicate, kind_title
-from core.config.tag import SEPARATOR, tag_key
+from core.config.tag import SEPARATOR
 from core.corpus.library import DocumentRow
 from core.document_state import WITH_TEXT, DocumentState
 from core.events import FileImported, FileReading, FileRestated, FilesQueued, PageRecognizing
@@ -188,7 +188,7 @@ class RowFilter:
     def _passes_tag(self, row: DocumentRow) -> bool:
         if self.tag == UNTAGGED:
             return not row.tags
-        return any(tag_key(tag) == tag_key(self.tag) for tag in row.tags)
+        return self.tag in row.tags
 
 
 class Summary:

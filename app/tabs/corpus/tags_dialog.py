@@ -1,5 +1,6 @@
 """The tags of some documents: ticked where all of them have one, half ticked where some do."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from PySide6.QtCore import QStringListModel, Qt, Signal, Slot
@@ -108,7 +109,7 @@ class TagsDialog(QDialog):
         for tag, state in self.list.states().items():
             if state == self._before.get(tag, UNCHECKED):
                 continue
-            changed = [row.id for row in self._rows if _has(row, tag) is (state is UNCHECKED)]
+            changed = [row.id for row in self._rows if (tag in row.tags) is (state is UNCHECKED)]
             if changed:
                 (removed if state is UNCHECKED else added)[tag] = changed
         if added or removed:
@@ -142,15 +143,10 @@ class TagsDialog(QDialog):
         self.resize(*SIZE_PX)
 
 
-def _has(row: DocumentRow, tag: str) -> bool:
-    return any(tag_key(one) == tag_key(tag) for one in row.tags)
-
-
 def _states(rows: Sequence[DocumentRow], tags: Iterable[str]) -> dict[str, Qt.CheckState]:
-    counts = {tag: sum(_has(row, tag) for row in rows) for tag in tags}
+    counts = Counter(tag for row in rows for tag in row.tags)
     return {
-        tag: CHECKED if count == len(rows) else PARTLY if count else UNCHECKED
-        for tag, count in counts.items()
+        tag: CHECKED if counts[tag] == len(rows) else PARTLY if counts[tag] else UNCHECKED for tag in tags
     }
 
 

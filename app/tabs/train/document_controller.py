@@ -9,9 +9,8 @@ from app.jobs.refresher import Refresher
 from app.tabs.train.document_dialog import DocumentDialog
 from core.config.corpus import CorpusConfig
 from core.control import StopToken
-from core.corpus.library import CorpusOverview
 from core.runs.folder import Workspace
-from core.tasks.look_at_library import look_at_filter
+from core.tasks.look_at_library import FilterOverview, look_at_filter
 
 
 class DocumentController(QObject):
@@ -39,7 +38,7 @@ class DocumentController(QObject):
         return look_at_filter(self._workspace, self._answered, stop)
 
     @Slot(object)
-    def _show(self, overview: CorpusOverview) -> None:
+    def _show(self, overview: FilterOverview) -> None:
         if self._answered == self._asked:
             self._dialog.show_overview(overview)
 

@@ -24,6 +24,7 @@ from core.config.corpus import LONGEST_SEARCH, CorpusConfig
 from core.config.setting import describe
 from core.config.tag import SAMPLE_TAG, tag_key
 from core.corpus.library import CorpusOverview
+from core.tasks.look_at_library import FilterOverview
 from core.tasks.reading_choices import kind_named
 from core.wording import number
 
@@ -97,14 +98,17 @@ class DocumentDialog(QDialog):
         return CorpusConfig(folder=self.folder.read(), search=self.search.read(), **ticked)
 
     @Slot(object)
-    def show_overview(self, overview: CorpusOverview) -> None:
+    def show_overview(self, overview: FilterOverview) -> None:
         """What the filter takes, and what there is to choose from."""
         if self._soon.isActive():
             return  # of a filter that has changed since
+        self.show_choices(overview.corpus)
+        if overview.problem:
+            self.show_problem(overview.problem)
+            return
         self._show_error("")
-        self.count.setText(share_words(overview.totals, overview.all_totals))
-        self._show_names(overview)
-        self.show_choices(overview)
+        self.count.setText(share_words(overview.corpus.totals, overview.corpus.all_totals))
+        self._show_names(overview.corpus)
 
     def show_choices(self, overview: CorpusOverview) -> None:
         """The kinds and tags that documents have."""

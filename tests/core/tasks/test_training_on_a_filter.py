@@ -125,7 +125,7 @@ def result(stream):
 @pytest.mark.parametrize("look", [count_corpus, look_at_filter])
 def test_to_look_at_a_search_fills_the_index_first(filled, look):
     found = result(look(filled, CorpusConfig(search="heron"), StopToken()))
-    assert (found if look is count_corpus else found.totals).documents == 1
+    assert (found if look is count_corpus else found.corpus.totals).documents == 1
     with closing(sqlite3.connect(filled.library)) as connection:
         assert connection.execute("SELECT count(*) FROM documents WHERE indexed").fetchone() == (3,)
 

@@ -123,7 +123,8 @@ def test_a_tag_that_is_gone_is_named_and_can_be_taken_out(qtbot, tab):
     qtbot.waitUntil(dialog.problem.isVisible)
     assert not dialog.buttons.buttons()[0].isEnabled()
     model = dialog.lists["tags"]
-    assert [model.index(row).data() for row in range(model.rowCount())][-1] == "gone"
+    shown = [model.index(row).data() for row in range(model.rowCount())]
+    assert shown == ["sample  1", "water  1", "gone"]
     model.setData(model.index(model.rowCount() - 1), Qt.CheckState.Unchecked, Qt.ItemDataRole.CheckStateRole)
     qtbot.waitUntil(lambda: dialog.count.text().startswith("4 of 4"))
     choose(qtbot, dialog)
