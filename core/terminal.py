@@ -38,6 +38,7 @@ from core.events import (
     PromptRead,
     RemarkMade,
     ReplyEnded,
+    ReportWritten,
     RunEnded,
     RunPrepared,
     SampleWritten,
@@ -51,7 +52,7 @@ from core.tasks.bench_events import FuzzChecked, FuzzFound, WorkspaceFuzzChecked
 from core.tasks.bench_lines import benchmark_line
 from core.tasks.evaluation_events import SampleEvaluated, ScoreProgress, TextScored
 from core.tasks.evaluation_lines import evaluation_line
-from core.wording import counted, noun_for, percent, printable
+from core.wording import counted, file_size, noun_for, percent, printable
 
 Result = TypeVar("Result")
 Stream = Generator[Event, None, Result]
@@ -321,6 +322,8 @@ def _sentence(event: Event) -> str:
             return f"step {event.step:,}: {event.message} {event.remedy}"
         case SampleWritten():
             return f"  sample: {_short(event.prompt)} → {_short(event.text)}"
+        case ReportWritten():
+            return f"Report of run {event.name!r}: {event.path} ({file_size(event.bytes)})."
         case RunEnded():
             return f"Run {event.name!r} {event.reason} at step {event.step:,}, after {event.seconds:.0f} s."
         case _:

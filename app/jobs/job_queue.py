@@ -19,6 +19,7 @@ BACKGROUND_QUEUES = (
     "model",
     "inspect",
     "plane",
+    "report",
 )
 
 

@@ -40,7 +40,7 @@ MAY_CHANGE = {
     "keep_checkpoints": FROM_HERE,
     "snapshot_interval": FROM_HERE,
     "snapshot_dtype": FROM_HERE,
-    "sample_prompt": FROM_HERE,
+    "sample_prompts": FROM_HERE,
     "sample_tokens": FROM_HERE,
     "precision": EXACT,
     "attention": EXACT,
@@ -78,7 +78,8 @@ def explain_changes(before: dict[str, Any], after: RunConfig) -> list[str]:
                 f"training.{name}",
                 f"cannot change once a run has begun: {MAY_NOT_CHANGE[name]}. It was {was[name]!r}",
             )
-        moves_end = after.training.max_epochs and MAY_CHANGE[name].startswith(ORDER)
+        counts_text = after.training.horizon != "steps" or after.training.max_epochs
+        moves_end = counts_text and MAY_CHANGE[name].startswith(ORDER)
         effects = f"{MAY_CHANGE[name]} {SCHEDULE}" if moves_end else MAY_CHANGE[name]
         sentences.append(f"{name} is now {value!r} instead of {was[name]!r}. {effects}")
     return sentences

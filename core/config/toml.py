@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from core.config.corpus import CleaningConfig
 from core.config.model import d_ff_beside
 from core.config.presets import DEFAULT_PRESET, preset_run
-from core.config.renamed import new_name, with_later_settings
+from core.config.renamed import with_later_settings, with_new_name, with_new_settings
 from core.config.run import RunConfig
 from core.config.setting import Config, TypedText, describe
 from core.errors import BadConfigFileError, BadSettingError, UnknownSettingError
@@ -50,6 +50,7 @@ def read_run(path: Path, preset: str = "") -> RunConfig:
     except RecursionError as cause:
         raise BadConfigFileError(path, NESTED) from cause
     _take_over_normalize(table)
+    table = with_new_settings(table)
     for group, kind in setting_groups().items():
         if isinstance(table.get(group), dict):
             table[group] = with_later_settings(group, table[group], kind)
@@ -79,7 +80,8 @@ def parse_assignments(assignments: Sequence[str]) -> dict[str, Any]:
 def with_settings(run: RunConfig, values: dict[str, Any]) -> RunConfig:
     """A copy of `run` with some settings changed, keyed by dotted name such as `training.max_steps`.
 
-    A name of an earlier version is taken for today's. A width that is changed takes the feed-forward width along, unless that is changed too.
+    A name of an earlier version is taken for today's. A width that is changed takes the feed-forward width along, unless that is changed too;
+    a number of warm-up steps takes the place of a share, unless that is given too.
 
     Raises:
         UnknownSettingError: A name that no group has; the nearest is named.
@@ -87,10 +89,13 @@ def with_settings(run: RunConfig, values: dict[str, Any]) -> RunConfig:
     """
     known = setting_names()
     table = run.model_dump()
-    for name, value in values.items():
-        full_name = _full_name(new_name(name), known)
-        group, _, field = full_name.rpartition(".")
+    for written, written_value in values.items():
+        group, dot, old = written.rpartition(".")
+        new, value = with_new_name(group, old, written_value)
+        group, _, field = _full_name(f"{group}{dot}{new}", known).rpartition(".")
         (table[group] if group else table)[field] = value
+    if "training.warmup_steps" in values and "training.warmup_ratio" not in values:
+        table["training"]["warmup_ratio"] = 0.0
     changed = checked(RunConfig, table)
     if "model.d_model" in values and "model.d_ff" not in values:
         table["model"]["d_ff"] = d_ff_beside(run.model, changed.model.d_model)

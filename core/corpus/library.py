@@ -118,9 +118,7 @@ class Library:
         """A document's text as it was read, or its beginning; "" for a file that gave none.
 
         Args:
-            most_characters: No more than these; None for the whole text.
-
-        Raises as `row` does.
+            most_characters: No more than these; None for the whole text. Raises as `row` does.
         """
         return rows.text_of(self._database, document_id, most_characters)
 
@@ -307,8 +305,7 @@ class Library:
     def refuse_moved(self) -> None:
         """Check that the library's file still stands at its path; cheap enough to be asked every second.
 
-        Raises:
-            WorkspaceGoneError: It was deleted, moved or replaced since this library was opened.
+        Raises: WorkspaceGoneError if it was deleted, moved or replaced since this library was opened.
         """
         self._database.refuse_moved()
 
@@ -376,6 +373,10 @@ class Library:
             UnknownKindError, UnknownTagError, BadSearchError: A part of the filter means nothing in this library.
         """
         return passages.totals(self._database, config)
+
+    def kinds(self, config: CorpusConfig = ALL_DOCUMENTS) -> dict[str, int]:
+        """How many of these documents there are of each kind."""
+        return passages.kinds(self._database, config)
 
     def has_conversations(self, config: CorpusConfig = ALL_DOCUMENTS) -> bool:
         """True where one of these documents holds conversations."""

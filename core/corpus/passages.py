@@ -67,9 +67,13 @@ def overview(database: Database, config: CorpusConfig, most_names: int) -> Corpu
         totals=totals(database, config),
         all_totals=totals(database, everything),
         names=tuple(name_of(path) for (path,) in paths),
-        kinds=dict(_select(database, "kind, count(*)", everything, "GROUP BY kind ORDER BY kind")),
+        kinds=kinds(database, everything),
         tags=tuple(list_tags(database)),
     )
+
+
+def kinds(database: Database, config: CorpusConfig) -> dict[str, int]:
+    return dict(_select(database, "kind, count(*)", config, "GROUP BY kind ORDER BY kind"))
 
 
 def has_conversations(database: Database, config: CorpusConfig) -> bool:

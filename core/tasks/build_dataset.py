@@ -228,6 +228,7 @@ def _describe(
         train_sha256=counts.sha256["train"],
         val_sha256=counts.sha256["val"],
         tokenizer_sha256=trained.sha256,
+        kinds=library.kinds(config.corpus),
     )
 
 

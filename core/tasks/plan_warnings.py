@@ -17,6 +17,7 @@ from core.config.run import RunConfig
 from core.config.toml import with_settings
 from core.corpus.library import CorpusTotals
 from core.tasks.run_estimate import RunEstimate, estimate_run
+from core.training.schedule import warmup_steps
 from core.wording import counted, noun_for
 
 MOST_EPOCHS = 40
@@ -111,20 +112,29 @@ def _too_many_epochs(run: RunConfig, estimate: RunEstimate) -> Iterator[PlanWarn
         f"The run reads the text ≈ {rounded(epochs)} times. Beyond {MOST_EPOCHS} epochs the model "
         "learns nothing more from it."
     )
-    steps = MOST_EPOCHS * estimate.training_tokens // estimate.tokens_per_step
+    if run.training.horizon == "epochs":
+        fewer = with_settings(run, {"training.max_epochs": MOST_EPOCHS})
+        yield PlanWarning(
+            message,
+            "Add documents, or take fewer epochs.",
+            Proposal(f"Take {counted(MOST_EPOCHS, 'epoch')}", fewer),
+        )
+        return
+    steps = math.floor(MOST_EPOCHS * estimate.steps / estimate.epochs)
     if steps < FEWEST_STEPS:
         yield PlanWarning(message, "Add documents, or choose a smaller batch and fewer steps.")
         return
     steps = _rounded_down(steps)
-    changes = {"training.max_steps": steps}
-    if run.training.warmup_steps >= steps:
+    changes = {"training.horizon": "steps", "training.max_steps": steps}
+    if warmup_steps(run.training, steps) >= steps:
         changes["training.warmup_steps"] = round(WARMUP_SHARE * steps)
     proposal = Proposal(f"Take {counted(steps, 'step')}", with_settings(run, changes))
     yield PlanWarning(message, "Add documents, or take fewer steps.", proposal)
 
 
 def _too_long_a_warmup(run: RunConfig, totals: CorpusTotals) -> Iterator[PlanWarning]:
-    estimate, warmup = estimate_run(run, totals), run.training.warmup_steps
+    estimate = estimate_run(run, totals)
+    warmup = warmup_steps(run.training, estimate.steps)
     if not 0 < estimate.steps <= warmup:
         return
     message = warmup_warning(warmup, estimate.steps)

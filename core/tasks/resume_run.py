@@ -21,6 +21,7 @@ from core.runs.state import read_state
 from core.tasks.build_dataset import dataset_name
 from core.tasks.journaled_run import Stream, train_run
 from core.tasks.run_setup import build_run_dataset, hold_run, lay_out_run
+from core.tasks.tensorboard_files import check_tensorboard
 from core.tasks.unused_datasets import take_back
 
 CHANGEABLE = ("training.", "sampling.")  # by a run that goes on; the rest made its weights or its tokens
@@ -43,6 +44,7 @@ def resume_run(workspace: Workspace, name: str, changes: dict[str, Any], stop: S
     for setting in changes:
         if not setting.startswith(CHANGEABLE):
             raise BadSettingError(setting, "cannot change once a run has begun")
+    check_tensorboard(config)
     with hold_run(folder):
         changed: list[str] = []
         try:

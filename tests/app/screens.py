@@ -20,7 +20,7 @@ from app.tabs.train.tab import TrainTab
 from app.widgets.label import MessageBox
 from core.config.corpus import CorpusConfig
 from core.corpus.library import CorpusOverview, CorpusTotals, TagCount
-from core.events import CheckpointSaved
+from core.events import CheckpointSaved, SampleWritten
 from core.runs.catalog import RunSummary
 from core.tasks.inspect_views import Selection
 from core.tasks.look_at_library import DocumentPreview, FilterOverview, Passage
@@ -98,6 +98,10 @@ def train():
     tab.show_events(
         [prepared(), evaluated(0), step(1), step(2), evaluated(2, 2.2), CheckpointSaved(2, "", True, 10, 0.1)]
     )
+    tab.show_events(
+        [SampleWritten(at, prompt, f"a goat {at}") for at in (0, 2) for prompt in ("Who? ", "Mila ")]
+    )
+    tab.samples.compare_button.click()
     tab.form.advanced.open()
     return tab
 

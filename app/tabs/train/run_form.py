@@ -8,13 +8,16 @@ from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QComboBox, QFormLayout, QLineEdit, QVBoxLayout, QWidget
 
 from app.tabs.train.document_choice import DocumentChoice
+from app.tabs.train.horizon_row import SHOWN_HERE, HorizonRow
+from app.tabs.train.size_dial import SizeDial
+from app.tabs.train.size_marks import SizeMarks
 from app.widgets.config_form import Field, Fields, align, in_titles, rows_of
 from app.widgets.controls import named_button
 from app.widgets.label import Label
 from app.widgets.section import Section
 from app.widgets.theme import MEDIUM, SMALL, set_role
 from core.config.corpus import CleaningConfig, CorpusConfig
-from core.config.model import ModelConfig, d_ff_beside
+from core.config.model import ModelConfig
 from core.config.presets import DEFAULT_PRESET, PRESETS
 from core.config.run import RunConfig
 from core.config.setting import Config
@@ -57,11 +60,12 @@ class RunForm(QWidget):
         self._suggested_name = ""
         self._cleaning = CleaningConfig()
         self._make_head()
+        self.horizon = HorizonRow(self._groups["training"])
+        self.marks = SizeMarks(self._groups, PRESETS[DEFAULT_PRESET].run)
         self._lay_out()
         for fields in self._groups.values():
             fields.changed.connect(self._check)
         self.documents.changed.connect(self._check)
-        self._groups["model"].editor("d_model").changed.connect(self._take_feed_forward_along)
         self.show_run(PRESETS[DEFAULT_PRESET].run)
 
     def value(self) -> RunConfig:
@@ -88,13 +92,15 @@ class RunForm(QWidget):
     def show_run(self, run: RunConfig) -> None:
         """Take over all settings of a run but its cleaning; where they began as a preset, the box shows it."""
         self._sampling = run.sampling
-        self._shown_model, self._d_ff = run.model, run.model.d_ff
         self.preset_box.setCurrentIndex(self.preset_box.findData(run.preset))
+        self.dial.show_preset(run.preset)
         for name, fields in self._groups.items():
             fields.blockSignals(True)
             fields.set_value(getattr(run, name))
             fields.blockSignals(False)
         self.documents.show_value(run.corpus)
+        self.horizon.follow()
+        self.marks.follow(PRESETS[run.preset].run)
         self._check()
 
     def show_name(self, name: str) -> None:
@@ -117,6 +123,8 @@ class RunForm(QWidget):
             self.preset_box.addItem(preset.title, key)
             self.preset_box.setItemData(row, preset.help, Qt.ItemDataRole.ToolTipRole)
         self.preset_box.activated.connect(self._take_preset)
+        self.dial = SizeDial()
+        self.dial.size_chosen.connect(self._take_size)
         self._preset_help = Label(wordWrap=True)
         set_role(self._preset_help, "muted")
         self.name_edit = QLineEdit(objectName="nameEdit", maxLength=64)
@@ -134,13 +142,14 @@ class RunForm(QWidget):
         head = QFormLayout()
         head.setSpacing(SMALL)
         head.addRow(self._label("&Preset", self.preset_box), self.preset_box)
+        head.addRow(self.dial)
         head.addRow(self._preset_help)
         head.addRow(self._label("&Name", self.name_edit), self.name_edit)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(MEDIUM)
         layout.addLayout(head)
-        layout.addWidget(rows_of(self._basic_fields()))
+        layout.addWidget(rows_of([self.horizon, *self._basic_fields()]))
         documents = QFormLayout()
         documents.setSpacing(SMALL)
         documents.setLabelAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
@@ -159,7 +168,13 @@ class RunForm(QWidget):
         return label
 
     def _basic_fields(self) -> list[Field]:
-        return [field for group in BASIC_ORDER for field in self._groups[group].some(advanced=False)]
+        return [field for group in BASIC_ORDER for field in self._some(group, advanced=False)]
+
+    def _some(self, group: str, *, advanced: bool) -> list[Field]:
+        """Those that have a row of their own."""
+        is_elsewhere = SHOWN_HERE if group == "training" else ()
+        fields = self._groups[group].some(advanced=advanced)
+        return [field for field in fields if field.setting.name not in is_elsewhere]
 
     def _advanced(self) -> QWidget:
         panel = QWidget()
@@ -167,7 +182,7 @@ class RunForm(QWidget):
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(SMALL)
         for name, (title, _) in GROUPS.items():
-            if fields := self._groups[name].some(advanced=True):
+            if fields := self._some(name, advanced=True):
                 heading = Label(title)
                 set_role(heading, "subtitle")
                 layout.addWidget(heading)
@@ -183,17 +198,16 @@ class RunForm(QWidget):
         run = PRESETS[self.preset_box.itemData(row)].run
         self.show_run(run.model_copy(update={"corpus": run.corpus.with_filter_of(documents)}))
 
-    @Slot()
-    def _take_feed_forward_along(self) -> None:
-        """Keep the feed-forward width's proportion to a changed width, unless it was chosen by hand."""
-        model = self._groups["model"]
-        try:
-            if model.editor("d_ff").read() != self._d_ff:
-                return
-            self._d_ff = d_ff_beside(self._shown_model, model.editor("d_model").read())
-        except ValueError:  # half a number
-            return
-        model.editor("d_ff").show_value(self._d_ff)
+    @Slot(str)
+    def _take_size(self, size: str) -> None:
+        """Take over the settings of a size, but for those that were changed by hand."""
+        before, after = (PRESETS[name].run for name in (self.preset_box.currentData(), size))
+        if self._sampling == before.sampling:
+            self._sampling = after.sampling
+        self.preset_box.setCurrentIndex(self.preset_box.findData(size))
+        self.marks.take_size(after)
+        self.horizon.follow()
+        self._check()
 
     @Slot()
     def _check(self) -> None:

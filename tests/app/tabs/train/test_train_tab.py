@@ -5,11 +5,11 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QAbstractButton, QComboBox, QLineEdit, QTableView, QWidget
 
 from app.tabs.train.tab import TrainTab
-from app.widgets.series import Smoother
 from core.config.corpus import CleaningConfig
 from core.config.presets import PRESETS
 from core.corpus.library import CorpusTotals
 from core.events import Evaluated, Notice, RunPrepared, SampleWritten, StepDone
+from core.runs.smoothing import Smoother
 
 
 @pytest.fixture
@@ -56,11 +56,11 @@ def test_a_preset_changes_the_whole_form(tab, key):
 
 
 def test_a_value_that_cannot_be_disables_start_with_the_reason(tab):
-    editor(tab, "model.d_model").lineEdit().setText("250")
+    editor(tab, "model.n_heads").show_value(3)
     assert not tab.buttons.start_button.isEnabled()
-    assert tab.buttons.start_button.toolTip() == "Width does not fit: 250 must be a multiple of Heads, 4."
+    assert tab.buttons.start_button.toolTip() == "Width does not fit: 256 must be a multiple of Heads, 3."
 
-    editor(tab, "model.d_model").show_value(256)
+    editor(tab, "model.d_model").lineEdit().setText("258")
     assert tab.buttons.start_button.isEnabled()
 
 
@@ -121,9 +121,9 @@ def test_the_tokenizer_of_the_form_is_asked_for_whatever_the_name(tab, qtbot):
 
 def test_there_is_no_tokenizer_to_look_at_without_text_or_with_a_wrong_value(tab):
     assert tab.form.tokenizer_button.isEnabled()
-    editor(tab, "model.d_model").lineEdit().setText("250")
+    editor(tab, "model.n_heads").show_value(3)
     assert not tab.form.tokenizer_button.isEnabled()
-    editor(tab, "model.d_model").show_value(256)
+    editor(tab, "model.n_heads").show_value(4)
     tab.show_totals(CorpusTotals(0, 0, 0))
     assert not tab.form.tokenizer_button.isEnabled()
 
@@ -153,7 +153,7 @@ def test_curves_samples_and_figures_follow_the_events(tab):
     assert tab.curves.loss.points("validation")[1].tolist() == [7.0]
     assert tab.curves.perplexity.points("training")[1][0] == pytest.approx(12.18, abs=0.01)
     assert tab.curves.learning_rate.points("rate")[1][0] == 1e-3
-    assert tab.samples.toPlainText() == "step 0  Mila → xqz"
+    assert tab.samples.text.toPlainText() == "Mila → xqz"
     assert "step 20 of 1,000 (2 %) · loss 2.500" in tab.head.status.text()
 
 
