@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
+from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QAbstractItemView, QListView
 
 ROOT = QModelIndex()
@@ -101,9 +102,17 @@ class CheckList(QAbstractListModel):
         return True
 
 
+class _CheckView(QListView):
+    """Measures its rows anew when it is shown: the style sheet, which comes late, decides how high they are."""
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self.doItemsLayout()
+
+
 def check_view(model: CheckList, name: str, title: str, tooltip: str) -> QListView:
     """A list in which Space, or a click, sets and takes away a tick."""
-    view = QListView(objectName=name, toolTip=tooltip)
+    view = _CheckView(objectName=name, toolTip=tooltip)
     view.setAccessibleName(title)
     view.setModel(model)
     view.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)

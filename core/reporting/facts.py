@@ -114,6 +114,7 @@ def data_facts(record: RunRecord) -> list[Fact]:
         facts.append(Fact("Cut into", SAMPLES_OF.get(config.corpus.samples, config.corpus.samples)))
         if config.corpus.folder:
             facts.append(Fact("Only below", config.corpus.folder))
+        facts += [Fact(title, words) for title, words in _filter(config.corpus) if words]
         if config.base_model:
             facts.append(Fact("Fine-tuned from", config.base_model))
     return facts
