@@ -112,7 +112,9 @@ class _CheckView(QListView):
 
 def check_view(model: CheckList, name: str, title: str, tooltip: str) -> QListView:
     """A list in which Space, or a click, sets and takes away a tick."""
-    view = _CheckView(objectName=name, toolTip=tooltip)
+    view = _CheckView()
+    view.setObjectName(name)
+    view.setToolTip(tooltip)
     view.setAccessibleName(title)
     view.setModel(model)
     view.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)

@@ -5,7 +5,7 @@ first and the rest folded under "Advanced". A form of several models lays out se
 """
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Generic, Protocol, TypeVar
 
 from pydantic import ValidationError
@@ -130,6 +130,11 @@ class Fields(QObject, Generic[ConfigType]):
         ]
         return reasons[0] if reasons else ""
 
+    def set_fixed(self, reasons: Mapping[str, str]) -> None:
+        """Let nobody change the settings of these names, each with its reason as tool tip; all others are free."""
+        for name, field in self._fields.items():
+            field.set_fixed(reasons.get(name, ""))
+
     def show_error(self, name: str, reason: str) -> None:
         """Mark a field whose value fits its own model but not another one's, until `forgive`."""
         self._fields[name].show_reason(reason)
@@ -188,6 +193,12 @@ class Field:
         self._problem = Label(wordWrap=True, visible=False)
         set_role(self._problem, "error")
         self.row = self._lay_out()
+
+    def set_fixed(self, reason: str) -> None:
+        """Disable the editor for a reason, which its tool tip says; enable it where there is none."""
+        self.editor.setEnabled(not reason)
+        for widget in (self.editor, self.label):
+            widget.setToolTip(f"{reason}\n\n{self.setting.help}" if reason else self.setting.help)
 
     def show_reason(self, reason: str) -> None:
         """Mark the value as one that cannot be, or as fine again where `reason` is empty."""

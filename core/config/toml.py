@@ -34,8 +34,11 @@ def run_to_toml(run: RunConfig) -> str:
     return tomli_w.dumps(run.model_dump(mode="json", exclude_none=True))
 
 
-def read_run(path: Path, preset: str = "") -> RunConfig:
+def read_run(path: Path, preset: str = "", base: RunConfig | None = None) -> RunConfig:
     """The run that a TOML file describes; what it leaves out is the preset's, its own or the one given.
+
+    Args:
+        base: A fine-tune, which gives what the file leaves out in place of a preset.
 
     Raises:
         BadConfigFileError: The file is missing, is not TOML, or is not UTF-8.
@@ -55,7 +58,9 @@ def read_run(path: Path, preset: str = "") -> RunConfig:
         if isinstance(table.get(group), dict):
             table[group] = with_later_settings(group, table[group], kind)
     table["preset"] = preset or str(table.get("preset", DEFAULT_PRESET))
-    return with_settings(preset_run(table["preset"]), dict(_flatten(table)))
+    if base is not None:
+        table |= {"preset": base.preset, "base_model": base.base_model}
+    return with_settings(base or preset_run(table["preset"]), dict(_flatten(table)))
 
 
 def parse_assignments(assignments: Sequence[str]) -> dict[str, Any]:

@@ -190,7 +190,8 @@ class TrainingConfig(Config):
     assistant_only_loss: bool = setting(
         False,
         "Loss on replies only",
-        "On conversations, the loss counts the assistant's tokens only; the rest is context.",
+        "Of a conversation, the loss counts the assistant's replies only, in training and in validation; the rest is context. "
+        "Text without roles counts whole.",
     )
     keep_checkpoints: int = setting(
         3,

@@ -57,7 +57,9 @@ def data_warnings(run: RunConfig, totals: CorpusTotals) -> list[PlanWarning]:
     estimate = estimate_run(run, totals)
     if estimate.training_tokens <= run.model.context_length:
         return [_too_little_text(run, estimate)]  # the others would only say the same again
-    return [*_too_large_a_model(run, totals, estimate), *_too_many_epochs(run, estimate)]
+    learned_before = bool(run.base_model)
+    too_large = () if learned_before else _too_large_a_model(run, totals, estimate)
+    return [*too_large, *_too_many_epochs(run, estimate)]
 
 
 def _too_little_text(run: RunConfig, estimate: RunEstimate) -> PlanWarning:
@@ -67,7 +69,7 @@ def _too_little_text(run: RunConfig, estimate: RunEstimate) -> PlanWarning:
         "training is likely to end with an error."
     )
     shorter = _power_of_two(tokens // 2)
-    if shorter < FEWEST_CONTEXT or shorter <= run.training.window_overlap:
+    if shorter < FEWEST_CONTEXT or shorter <= run.training.window_overlap or run.base_model:
         return PlanWarning(message, "Add documents.")
     proposed = with_settings(run, {"model.context_length": shorter})
     proposal = Proposal(f"Set the context to {counted(shorter, 'token')}", proposed)

@@ -10,7 +10,8 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from core.batches.dataset import Dataset
+from core.batches.dataset import Dataset, Split
+from core.batches.loss_mask import LossMask, make_loss_masks, mask_path
 from core.batches.sampler import Windows, batch_at
 from core.batches.token_file import TokenFile
 from core.checksums import hash_file
@@ -32,9 +33,10 @@ from core.run_errors import (
 )
 from core.runs.checkpoint_writer import CheckpointWriter
 from core.runs.folder import RunFolder, Workspace
-from core.runs.loading import load_model, read_optimizer
+from core.runs.loading import load_base_weights, load_model, read_optimizer
 from core.runs.pointers import checkpoint_steps, pointed_step, state_or_none
 from core.runs.state import CheckpointState
+from core.tasks.base_model import find_base
 from core.tasks.choose_compute import choose_compute
 from core.tasks.micro_batches import fewer_rows, rows_that_fit, rows_to_begin_with
 from core.tasks.plan_warnings import warmup_warning
@@ -76,7 +78,7 @@ class Session:
 
     def __post_init__(self) -> None:
         """Open what lies in other files now: a run that has begun finds nothing of it missing."""
-        _ = self.train_tokens, self.val_tokens, self.tokenizer_sha256
+        _ = self.train_tokens, self.val_tokens, self.tokenizer_sha256, self.train_mask
 
     @property
     def training(self) -> TrainingConfig:
@@ -96,8 +98,15 @@ class Session:
 
     @cached_property
     def val_tokens(self) -> TokenFile:
-        """The validation text; the training text where there is too little to keep any apart."""
-        return self.dataset.tokens("val" if self.dataset.val_tokens > 1 else "train")
+        return self.dataset.tokens(self.dataset.eval_split)
+
+    @cached_property
+    def train_mask(self) -> LossMask | None:
+        return self._mask("train")
+
+    def _mask(self, split: Split) -> LossMask | None:
+        """Which tokens of a split the loss counts; None where all count."""
+        return LossMask(mask_path(self.dataset.folder, split)) if self.training.assistant_only_loss else None
 
     @cached_property
     def byte_lengths(self) -> Tensor:
@@ -126,7 +135,9 @@ class Session:
         return PrefetchedBatches(self._batch_in_memory, self.device, self.training.batch_size)
 
     def _batch_in_memory(self, seen: int) -> Batch:
-        return batch_at(self.train_tokens, self.training.seed, seen, self.windows, self.group)
+        return batch_at(
+            self.train_tokens, self.training.seed, seen, self.windows, self.group, self.train_mask
+        )
 
     def halve_micro_batch(self, error: OutOfMemoryError) -> Notice:
         """After the memory was full in a pass: from here on compute half as many rows at once.
@@ -147,7 +158,13 @@ class Session:
     @cached_property
     def val_batches(self) -> ValidationBatches:
         """The batches that every evaluation of this run reads."""
-        return ValidationBatches(self.val_tokens, self.windows, self.training.eval_batches, self.byte_lengths)
+        return ValidationBatches(
+            self.val_tokens,
+            self.windows,
+            self.training.eval_batches,
+            self.byte_lengths,
+            self._mask(self.dataset.eval_split),
+        )
 
 
 def open_session(
@@ -169,6 +186,7 @@ def open_session(
     Raises:
         BadSettingError: A batch has fewer rows than the group has processes.
         DeviceMissingError, RunFinishedError, DamagedCheckpointError, WrongShapeError: As their names say.
+        StopRequested: `stop` was set while files were compared, or a mask of the loss was made.
         ModelTooLargeError, CompileFailedError: As their names say; nothing was allocated, or nothing is kept.
     """
     device = choose_device(config.training.device)
@@ -187,6 +205,8 @@ def open_session(
         yield Notice(
             "There is too little text for a validation split: the run is evaluated on its training text."
         )
+    if training.assistant_only_loss:
+        make_loss_masks(dataset, stop)
     put_together = _begun if pointed_step(folder, "last") is None else _restored
     session = yield from put_together(workspace, folder, config, dataset, device, group, stop)
     if session is None:
@@ -237,6 +257,9 @@ def _begun(
     tokenizer = load_tokenizer(folder.tokenizer)
     plan = new_plan(config, dataset, Progress())
     model = Transformer(config.model, tokenizer.vocab_size, config.training.seed).to(device)
+    if config.base_model:
+        base = find_base(workspace, config.base_model)
+        load_base_weights(model, base.run, str(base.step), stop)
     compute = yield from choose_compute(model, config, dataset, workspace, stop)
     if compute is None:
         return None

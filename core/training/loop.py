@@ -21,7 +21,7 @@ from core.events import StepDone
 from core.model.memory import used_bytes
 from core.run_errors import OutOfMemoryError, TrainingDivergedError, raising_memory_errors
 from core.training.averaging import update_average
-from core.training.interruption import interruptible
+from core.training.interruption import interruptible, stoppable
 from core.training.loss import counted_tokens, summed_loss
 from core.training.low_precision import LowPrecisionCopy
 from core.training.optimizer import set_learning_rate
@@ -118,13 +118,14 @@ def train(
         try:
             with raising_memory_errors():
                 loss, grad_norm = finite_gradients(train_state, parts, config, step, stop, group, meanwhile)
+            with stoppable(group.stop_within_step(stop)):
+                train_state.precision.scaler.step(optimizer)
         except StopRequested:
             train_state.free_gradients()
             return
         except OutOfMemoryError:
             train_state.free_gradients()
             raise
-        train_state.precision.scaler.step(optimizer)
         train_state.precision.scaler.update()
         optimizer.zero_grad(set_to_none=True)
         if config.average_decay:

@@ -1,5 +1,6 @@
 """The form of a run: its preset, its name, the settings a newcomer needs, and all the others folded away."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,8 @@ GROUPS: dict[str, tuple[str, type[Config]]] = {
 TOKENIZER_HELP = (
     "Learn the tokenizer from the corpus now, and see its vocabulary and what it makes of a sentence"
 )
+PRESET_HELP = "Begin with the settings of a preset; each of them can be changed below"
+NAME_HELP = "The run's folder gets this name: letters, digits, '-', '_' and '.'"
 BASIC_ORDER = ("training", "model", "tokenizer", "corpus")  # how long, how large, in what pieces
 
 
@@ -91,7 +94,7 @@ class RunForm(QWidget):
 
     def show_run(self, run: RunConfig) -> None:
         """Take over all settings of a run but its cleaning; where they began as a preset, the box shows it."""
-        self._sampling = run.sampling
+        self._sampling, self._base_model = run.sampling, run.base_model
         self.preset_box.setCurrentIndex(self.preset_box.findData(run.preset))
         self.dial.show_preset(run.preset)
         for name, fields in self._groups.items():
@@ -103,22 +106,43 @@ class RunForm(QWidget):
         self.marks.follow(PRESETS[run.preset].run)
         self._check()
 
+    def set_fixed(self, reasons: Mapping[str, str]) -> None:
+        """Let nobody change these settings, by dotted name, nor "preset" and "name"; each says why in its tool tip."""
+        for group, fields in self._groups.items():
+            own = {name: reason for name, reason in reasons.items() if name.startswith(f"{group}.")}
+            fields.set_fixed({name.removeprefix(f"{group}."): reason for name, reason in own.items()})
+        for name, editor, tip in (
+            ("preset", self.preset_box, PRESET_HELP),
+            ("name", self.name_edit, NAME_HELP),
+        ):
+            editor.setEnabled(name not in reasons)
+            editor.setToolTip(reasons.get(name, tip))
+        self.dial.setEnabled("preset" not in reasons)
+
     def show_name(self, name: str) -> None:
         self._suggested_name = name  # once that run stands, the next suggestion may take its place
         self.name_edit.setText(name)
 
+    def put_name(self, name: str) -> None:
+        """Show a name without its being a suggestion."""
+        self.name_edit.setText(name)
+
     def suggest_name(self, name: str) -> None:
-        """Put a free name into the form, unless the user has typed one."""
-        if self.name() in ("", self._suggested_name):
+        """Put a free name into the form, unless the user has typed one, or it is fixed."""
+        if self.name_edit.isEnabledTo(self) and self.name() in ("", self._suggested_name):
             self._suggested_name = name
             self.name_edit.setText(name)
+
+    def label_width(self) -> int:
+        """How wide the labels are, for what stands above them."""
+        return self._basic_fields()[0].label.minimumWidth()
 
     # Building
 
     def _make_head(self) -> None:
         self.preset_box = QComboBox(objectName="presetBox")
         self.preset_box.setAccessibleName("Preset")
-        self.preset_box.setToolTip("Begin with the settings of a preset; each of them can be changed below")
+        self.preset_box.setToolTip(PRESET_HELP)
         for row, (key, preset) in enumerate(PRESETS.items()):
             self.preset_box.addItem(preset.title, key)
             self.preset_box.setItemData(row, preset.help, Qt.ItemDataRole.ToolTipRole)
@@ -129,7 +153,7 @@ class RunForm(QWidget):
         set_role(self._preset_help, "muted")
         self.name_edit = QLineEdit(objectName="nameEdit", maxLength=64)
         self.name_edit.setAccessibleName("Name of the run")
-        self.name_edit.setToolTip("The run's folder gets this name: letters, digits, '-', '_' and '.'")
+        self.name_edit.setToolTip(NAME_HELP)
         self.name_edit.textChanged.connect(self.changed)
         self.tokenizer_button = named_button(
             "Look at the to&kenizer", "tokenizerButton", "search", TOKENIZER_HELP
@@ -164,7 +188,7 @@ class RunForm(QWidget):
         """A label of the same width as those below, beside the middle of its editor."""
         label = Label(text, buddy=editor)
         editor.ensurePolished()  # before its height is known
-        label.setMinimumSize(self._basic_fields()[0].label.minimumWidth(), editor.sizeHint().height())
+        label.setMinimumSize(self.label_width(), editor.sizeHint().height())
         return label
 
     def _basic_fields(self) -> list[Field]:
@@ -225,6 +249,7 @@ class RunForm(QWidget):
         try:
             self._value = RunConfig(
                 preset=self.preset_box.currentData(),
+                base_model=self._base_model,
                 cleaning=self._cleaning,
                 sampling=self._sampling,
                 **values,

@@ -53,6 +53,13 @@ def test_a_model_that_is_hopelessly_large_is_said_with_the_numbers_and_a_smaller
     assert warning.proposal.run == PRESETS["tiny"].run
 
 
+def test_no_other_model_is_proposed_for_a_fine_tune():
+    tuned = preset_run("gpt2").model_copy(update={"base_model": "first@100"})
+    assert not any("parameters for" in warning.message for warning in plan_warnings(tuned, OWN))
+    [warning] = plan_warnings(tuned, CorpusTotals(1, 440, 440))
+    assert warning.proposal is None
+
+
 def test_a_model_that_is_proposed_for_a_smaller_one_is_smaller():
     run = with_settings(preset_run("small"), {"tokenizer.kind": "bpe", "tokenizer.vocab_size": 4096})
     totals = CorpusTotals(10, 360_000, 360_000)
