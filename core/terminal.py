@@ -122,6 +122,8 @@ def print_table(columns: Sequence[str], rows: Sequence[dict[str, Any]]) -> None:
 def _cell(column: str, value: Any) -> str:
     if value is None:
         return "–"
+    if isinstance(value, tuple):
+        return printable(", ".join(value))
     if column == "changed":
         return datetime.fromtimestamp(value).strftime("%Y-%m-%d %H:%M")
     if column in NUMBERS and not isinstance(value, str):

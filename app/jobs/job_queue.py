@@ -14,6 +14,7 @@ BACKGROUND_QUEUES = (
     "search",
     "watch",
     "totals",
+    "documents",
     "runs",
     "plan",
     "model",

@@ -11,6 +11,7 @@ RENAMED = {  # by group: the name until 0.1, and today's
 }
 
 LATER = {  # by group: what version 0.1 did not have
+    "corpus": ("folder", "kinds", "tags", "exclude_tags", "search"),
     "model": ("norm_type", "qk_norm", "scale_embeddings", "zero_init_residual"),
     "training": (
         *("muon_learning_rate", "muon_momentum", "muon_interval", "average_decay", "attention", "threads"),

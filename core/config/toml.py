@@ -20,6 +20,10 @@ from core.errors import BadConfigFileError, BadSettingError, UnknownSettingError
 
 NESTED = "its brackets are nested too deep"
 CHOSEN_OTHERWISE = {"preset": "--preset NAME", "base_model": "--from NAME[@STEP]"}  # in no group
+AS_TYPED: dict[str, tuple[type, ...]] = {  # what is meant by a value of another type is its text
+    "corpus.search": (),  # quotation marks belong to it
+    **dict.fromkeys(("corpus.kinds", "corpus.tags", "corpus.exclude_tags"), (str, list)),
+}
 LONGEST_SHOWN = 100  # characters of a wrong value
 
 ConfigType = TypeVar("ConfigType", bound=Config)
@@ -154,8 +158,8 @@ def _parse_value(name: str, text: str) -> Any:
         return TypedText(text)
     except RecursionError as cause:
         raise BadSettingError(name, f"cannot be read: {NESTED}") from cause
-    is_path = name in _folder_names() and not isinstance(value, str)
-    return text if is_path else value  # a folder may be called 2024, or true
+    types = AS_TYPED | dict.fromkeys(_folder_names(), (str,))  # a folder or a tag may be called 2024, or true
+    return text if name in types and not isinstance(value, types[name]) else value
 
 
 def _take_over_normalize(table: dict[str, Any]) -> None:

@@ -6,6 +6,7 @@ from datetime import datetime
 
 import numpy as np
 
+from core.config.corpus import CorpusConfig
 from core.config.model import ModelConfig
 from core.config.presets import PRESETS
 from core.events import MachineNoted
@@ -114,9 +115,20 @@ def data_facts(record: RunRecord) -> list[Fact]:
         facts.append(Fact("Cut into", SAMPLES_OF.get(config.corpus.samples, config.corpus.samples)))
         if config.corpus.folder:
             facts.append(Fact("Only below", config.corpus.folder))
+        facts += [Fact(title, words) for title, words in _filter(config.corpus) if words]
         if config.base_model:
             facts.append(Fact("Fine-tuned from", config.base_model))
     return facts
+
+
+def _filter(config: CorpusConfig) -> list[tuple[str, str]]:
+    """What else the run's documents were chosen by, "" where by nothing."""
+    return [
+        ("Of the kinds", ", ".join(config.kinds)),
+        ("Tagged", ", ".join(config.tags)),
+        ("Not tagged", ", ".join(config.exclude_tags)),
+        ("With the words", config.search),
+    ]
 
 
 def tokenizer_facts(record: RunRecord) -> list[Fact]:

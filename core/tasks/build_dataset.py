@@ -23,12 +23,14 @@ from core.batches.token_file import TokenFileWriter, token_dtype
 from core.config.run import RunConfig
 from core.control import StopRequested, StopToken, until_stopped
 from core.corpus.library import Library
+from core.corpus.selection import filter_clauses
 from core.errors import DamagedDatasetError, EmptyCorpusError, UnknownDocumentError
 from core.events import DatasetBuilt, DatasetProgress, Event, Notice, TokenizerBuilt
 from core.files import clear_drafts_in, move_folder_into_place, raising_disk_errors, write_whole
 from core.run_errors import DamagedRunError
 from core.runs.folder import Workspace
 from core.tasks.build_tokenizer import Meter, TrainedTokenizer, build_tokenizer, copy_tokenizer
+from core.tasks.fill_index import fill_index
 from core.tasks.unused_datasets import remove_unused, take_back
 from core.tokenizers.encoding import BATCH_CHARACTERS, Encoded, encode_passages
 from core.tokenizers.files import load_tokenizer
@@ -71,12 +73,14 @@ def build_dataset(
         The data set; None where `stop` was set before it was whole, and then nothing is left on the disk.
 
     Raises:
-        EmptyCorpusError: No included document has text, or none of those in the chosen folder.
+        EmptyCorpusError: No included document has text, or none of those that pass the filter.
+        UnknownKindError, UnknownTagError, BadSearchError: A part of the filter means nothing in this library.
         WorkspaceError: The workspace cannot be written.
         DiskFullError: There is no room for the token files.
     """
+    yield from fill_index(library, config.corpus, stop)
     if library.totals(config.corpus).characters == 0:
-        raise EmptyCorpusError(config.corpus.folder)
+        raise EmptyCorpusError(filter_clauses(config.corpus))
     workspace.prepare()
     if library.split_by(config.corpus) == "blocks":
         yield Notice(
@@ -129,7 +133,7 @@ def _find_or_build(
         if (
             library.totals(config.corpus).characters == 0
         ):  # all of it can have been removed since the last round
-            raise EmptyCorpusError(config.corpus.folder)
+            raise EmptyCorpusError(filter_clauses(config.corpus))
         folder = workspace.datasets / dataset_name(library, config, tokenizer_file)
         dataset = yield from _find(folder, config, stop)
         if dataset is None and not stop.asked:

@@ -20,12 +20,13 @@ from app.tabs.inspect.tab import InspectTab
 from app.tabs.train.start_from import Origin
 from app.tabs.train.tab import TrainTab
 from app.widgets.label import MessageBox
+from core.config.corpus import CorpusConfig
 from core.config.presets import preset_run
-from core.corpus.library import CorpusTotals
+from core.corpus.library import CorpusOverview, CorpusTotals, TagCount
 from core.events import CheckpointSaved, SampleWritten
 from core.runs.catalog import RunSummary
 from core.tasks.inspect_views import Selection
-from core.tasks.look_at_library import DocumentPreview, Passage
+from core.tasks.look_at_library import DocumentPreview, FilterOverview, Passage
 from core.tasks.reading_choices import TextField
 from tests.app.tabs.chat.conftest import FakeModel
 from tests.app.tabs.corpus.conftest import a_row
@@ -36,7 +37,7 @@ from tests.app.tabs.train.test_tokenizer_window import make_card
 
 SIZE_PX = (1280, 712)  # what a window of 1280 x 800 leaves for a tab
 ROWS = [
-    a_row(1, "story.txt", characters=120_000, bytes=120_000),
+    a_row(1, "story.txt", characters=120_000, bytes=120_000, tags=("draft", "novel")),
     a_row(2, "paper.pdf", kind="pdf", pages=12, characters=40_000, bytes=1_250_000, confidence=92.0),
     a_row(3, "copy.txt", similarity=0.97, near="story.txt"),
     a_row(4, "left-out.txt", included=False),
@@ -235,6 +236,18 @@ def tokenizer_waiting():
     return _opened(tab.tokenizer_window, tab)
 
 
+def document_dialog():
+    tab = train()
+    dialog = tab.form.documents.dialog
+    dialog.ask(CorpusConfig(tags=("novel",), exclude_tags=("sample",)))
+    tags = (TagCount("draft", 2, 900), TagCount("novel", 3, 2_400), TagCount("sample", 16, 90_000))
+    few, all_of_them = CorpusTotals(3, 2_400, 2_400), CorpusTotals(21, 93_300, 93_300)
+    names = ("chapter-1.txt", "chapter-2.txt", "chapter-3.txt")
+    overview = CorpusOverview(few, all_of_them, names, {"pdf": 4, "text": 17}, tags)
+    dialog.show_overview(FilterOverview(overview))
+    return _opened(dialog, tab)
+
+
 def password_dialog():
     tab = corpus()
     dialog = PasswordDialog(["/docs/locked.pdf"], tab)
@@ -246,6 +259,11 @@ def fields_dialog():
     fields = [TextField("title", 2, 6.0, "A goat", True), TextField("body", 2, 12.0, "It lives here", False)]
     tab = corpus()
     return _opened(FieldsDialog(["/docs/a.json"], fields, tab), tab)
+
+
+def tags_dialog():
+    tab = corpus()
+    return _opened(tab.ask_for_tags(ROWS[:2]), tab)
 
 
 def import_options():
@@ -310,8 +328,10 @@ TABS = (
 DIALOGS = (
     tokenizer_window,
     tokenizer_waiting,
+    document_dialog,
     password_dialog,
     fields_dialog,
+    tags_dialog,
     import_options,
     question,
     about,

@@ -105,7 +105,7 @@ def test_its_finished_run_goes_on_further(either):
     assert (state["format"], state["windows"]) == (2, 45 * 4)
 
 
-@pytest.mark.parametrize("group", ["model", "training"])
+@pytest.mark.parametrize("group", ["corpus", "model", "training"])
 def test_settings_that_came_later_are_not_taken_from_what_its_preset_has_become(either, group):
     written = with_new_settings(tomllib.loads(either.run("whole").config.read_text()))
     fields = setting_groups()[group].model_fields

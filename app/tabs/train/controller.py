@@ -10,6 +10,7 @@ from app.errors import present
 from app.jobs.job import Job, OpenStream, Stream
 from app.jobs.job_queue import JobQueues
 from app.jobs.refresher import Refresher
+from app.tabs.train.document_controller import DocumentController
 from app.tabs.train.interrupted_controller import InterruptedController
 from app.tabs.train.origin_controller import OriginController
 from app.tabs.train.plan_controller import PlanController
@@ -22,7 +23,7 @@ from core.config.run import RunConfig
 from core.config.toml import with_settings
 from core.control import StopToken
 from core.corpus.library import CorpusTotals
-from core.errors import UserFacingError
+from core.errors import UsageError, UserFacingError
 from core.events import CheckpointSaved, Event, RunEnded
 from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
@@ -61,6 +62,7 @@ class TrainController(QObject):
         self._history: Job | None = None
         self.tokenizer = TokenizerController(tab, workspace, queues, self)
         self.plan = PlanController(tab, workspace, queues, self)
+        self.documents = DocumentController(tab.form.documents.dialog, workspace, queues, self)
         self.origin = OriginController(tab, workspace, self)
         self.queue = QueueController(tab, workspace, queues, self)
         self.interrupted = InterruptedController(tab, workspace, queues, self)
@@ -70,7 +72,7 @@ class TrainController(QObject):
         self._documents = CorpusConfig()  # which of them the form takes
         self._name = ""  # of the run that trains, or whose curves are shown
         self._totals.refreshed.connect(self._show_totals)
-        self._totals.failed.connect(self._report)
+        self._totals.failed.connect(self._report_totals)
         self._runs.refreshed.connect(self._show_runs)
         self._runs.failed.connect(self._report)
         tab.start_requested.connect(self.start)
@@ -155,6 +157,14 @@ class TrainController(QObject):
     @Slot(object)
     def _show_totals(self, totals: CorpusTotals) -> None:
         self._tab.show_totals(totals)
+
+    @Slot(object)
+    def _report_totals(self, error: Exception) -> None:
+        """A filter that cannot be answered is told where it is chosen, the library's own failures in the tab."""
+        if isinstance(error, UsageError):
+            self._tab.show_filter_problem(f"{error.message} {error.remedy}")
+        else:
+            self._report(error)
 
     @Slot(object)
     def _show_runs(self, listed: RunsListed) -> None:

@@ -2,11 +2,13 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from pydantic import ValidationError
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QComboBox, QFormLayout, QLineEdit, QVBoxLayout, QWidget
 
+from app.tabs.train.document_choice import DocumentChoice
 from app.tabs.train.horizon_row import SHOWN_HERE, HorizonRow
 from app.tabs.train.size_dial import SizeDial
 from app.tabs.train.size_marks import SizeMarks
@@ -52,7 +54,10 @@ class RunForm(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._groups = {name: Fields(model, name, self) for name, (_, model) in GROUPS.items()}
+        self._groups = {
+            name: Fields(model, name, self, _without_filter(model)) for name, (_, model) in GROUPS.items()
+        }
+        self.documents = DocumentChoice()
         self._value: RunConfig | None = None
         self._problem = ""
         self._suggested_name = ""
@@ -63,6 +68,7 @@ class RunForm(QWidget):
         self._lay_out()
         for fields in self._groups.values():
             fields.changed.connect(self._check)
+        self.documents.changed.connect(self._check)
         self.show_run(PRESETS[DEFAULT_PRESET].run)
 
     def value(self) -> RunConfig:
@@ -95,6 +101,7 @@ class RunForm(QWidget):
             fields.blockSignals(True)
             fields.set_value(getattr(run, name))
             fields.blockSignals(False)
+        self.documents.show_value(run.corpus)
         self.horizon.follow()
         self.marks.follow(PRESETS[run.preset].run)
         self._check()
@@ -167,6 +174,11 @@ class RunForm(QWidget):
         layout.setSpacing(MEDIUM)
         layout.addLayout(head)
         layout.addWidget(rows_of([self.horizon, *self._basic_fields()]))
+        documents = QFormLayout()
+        documents.setSpacing(SMALL)
+        documents.setLabelAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
+        documents.addRow(self._label("D&ocuments", self.documents.choose_button), self.documents)
+        layout.addLayout(documents)
         layout.addWidget(self.tokenizer_button, alignment=Qt.AlignmentFlag.AlignLeft)
         self.advanced = Section("Advanced", self._advanced(), "Show or hide every other setting of the run")
         layout.addWidget(self.advanced)
@@ -205,7 +217,10 @@ class RunForm(QWidget):
 
     @Slot(int)
     def _take_preset(self, row: int) -> None:
-        self.show_run(PRESETS[self.preset_box.itemData(row)].run)
+        """The documents stay: a preset says how to learn, and not from what."""
+        documents = self.documents.value()
+        run = PRESETS[self.preset_box.itemData(row)].run
+        self.show_run(run.model_copy(update={"corpus": run.corpus.with_filter_of(documents)}))
 
     @Slot(str)
     def _take_size(self, size: str) -> None:
@@ -229,7 +244,8 @@ class RunForm(QWidget):
 
     def _check_together(self) -> str:
         """Check what one group says against another; mark the field at fault."""
-        values = {name: fields.value() for name, fields in self._groups.items()}
+        values: dict[str, Any] = {name: fields.value() for name, fields in self._groups.items()}
+        values["corpus"] = values["corpus"].with_filter_of(self.documents.value())
         try:
             self._value = RunConfig(
                 preset=self.preset_box.currentData(),
@@ -255,3 +271,10 @@ class RunForm(QWidget):
         except BadRunNameError as cause:
             return f"{cause.message} {cause.remedy}" if self.name() else "The run needs a name."
         return ""
+
+
+def _without_filter(model: type[Config]) -> list[str]:
+    """The settings of a group that have fields of their own: which documents are taken is chosen in a dialog."""
+    return [
+        name for name in model.model_fields if model is not CorpusConfig or name not in CorpusConfig.FILTER
+    ]

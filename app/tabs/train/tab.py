@@ -30,7 +30,7 @@ from app.widgets.controls import named_button, scrolled
 from app.widgets.empty_state import EmptyState
 from app.widgets.label import Label
 from app.widgets.theme import HUGE, LARGE, MEDIUM, SMALL, set_role
-from core.config.corpus import CleaningConfig
+from core.config.corpus import CleaningConfig, CorpusConfig
 from core.config.run import RunConfig
 from core.corpus.library import CorpusTotals
 from core.events import Event, Notice, SampleWritten
@@ -39,7 +39,7 @@ from core.runs.catalog import RunSummary
 FORM_WIDTH_PX = 380
 NO_RUN = "Choose a preset and press Start, or look at an earlier run."
 NO_TEXT = "There is no text to train on yet: add documents in the Corpus tab."
-NO_TEXT_IN_FOLDER = "None of the included documents with text lies in the chosen folder."
+NO_TEXT_CHOSEN = "None of the included documents with text passes the filter. Choose other documents."
 PREFIXES = {  # to the line that says where the run stands
     RunState.PAUSED: "Paused",
     RunState.STOPPING: "Stopping…",
@@ -94,7 +94,8 @@ class TrainTab(QWidget):
         self.setObjectName("trainTab")
         self.setAccessibleName("Train")
         self._totals = CorpusTotals(documents=0, characters=0, bytes=0)
-        self._folder = ""  # the one that `_totals` are of
+        self._documents = CorpusConfig()  # the filter that `_totals` are of
+        self._filter_problem = ""  # why its documents cannot be counted
         self._state = RunState.IDLE
         self._own_run: RunConfig | None = None  # what the user had in the form before a run from elsewhere
         self._others_run: RunConfig | None = None  # that run
@@ -141,7 +142,14 @@ class TrainTab(QWidget):
 
     def show_totals(self, totals: CorpusTotals) -> None:
         """The text that a run would be trained on."""
-        self._totals = totals
+        self._totals, self._filter_problem = totals, ""
+        self.form.documents.show_totals(totals)
+        self._show_what_is_possible()
+
+    def show_filter_problem(self, sentence: str) -> None:
+        """Why nobody can say which text a run would be trained on."""
+        self._totals, self._filter_problem = CorpusTotals(documents=0, characters=0, bytes=0), sentence
+        self.form.documents.show_problem(sentence)
         self._show_what_is_possible()
 
     def show_runs(self, runs: Sequence[RunSummary], chosen: str = "") -> None:
@@ -351,9 +359,8 @@ class TrainTab(QWidget):
         self.form.tokenizer_button.setEnabled(learns and not self.form.value_problem())
         self.changes_note.show_changes(self.start_mode.explanations())
         self.chooser.set_idle(not self._state.is_active)
-        self.empty_corpus.setVisible(
-            not self._totals.characters and not self._folder and not self.start_mode.resumes
-        )
+        is_empty = not self._totals.characters and not self._documents.is_filtered
+        self.empty_corpus.setVisible(is_empty and not self.start_mode.resumes)
         if had_focus:
             self._keep_focus()
         if problem := self.form.problem():
@@ -375,9 +382,9 @@ class TrainTab(QWidget):
 
     def _follow_documents(self) -> None:
         """Let those be counted that the form takes."""
-        if not self.form.value_problem() and self.form.value().corpus.folder != self._folder:
-            self._folder = self.form.value().corpus.folder
-            self.documents_chosen.emit(self.form.value().corpus)
+        if (chosen := self.form.documents.value()) != self._documents:
+            self._documents = chosen
+            self.documents_chosen.emit(chosen)
 
     def _obstacle(self) -> str:
         """Why Start is not possible now; empty where it is."""
@@ -388,7 +395,7 @@ class TrainTab(QWidget):
             problem = self.form.value_problem() or self.start_mode.obstacle()
             return only_new if self._state.is_active else problem
         if not self._totals.characters:
-            return NO_TEXT_IN_FOLDER if self._folder else NO_TEXT
+            return self._filter_problem or (NO_TEXT_CHOSEN if self._documents.is_filtered else NO_TEXT)
         return self.form.problem()
 
     def _show_progress(self) -> None:

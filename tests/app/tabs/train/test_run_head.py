@@ -134,16 +134,16 @@ def test_a_run_from_elsewhere_gives_the_form_back_as_it_was(tab):
 
 def test_the_documents_that_the_form_takes_are_asked_for(tab, qtbot):
     with qtbot.waitSignal(tab.documents_chosen) as asked:
-        tab.findChild(object, "corpus.folder").show_value("/meadow")
+        tab.form.documents.take(CorpusConfig(folder="/meadow"))
     assert asked.args == [CorpusConfig(folder="/meadow")]
 
 
 def test_a_folder_without_text_is_the_reason_why_nothing_starts(tab):
-    tab.findChild(object, "corpus.folder").show_value("/nowhere")
+    tab.form.documents.take(CorpusConfig(folder="/nowhere"))
     tab.show_totals(CorpusTotals(0, 0, 0))
     tab.form.suggest_name("run")
     assert not tab.buttons.start_button.isEnabled()
-    assert "chosen folder" in tab.buttons.start_button.toolTip()
+    assert "passes the filter" in tab.buttons.start_button.toolTip()
     assert not tab.empty_corpus.isVisible()
 
 
