@@ -26,6 +26,7 @@ from app.widgets.icons import give_icon
 from app.widgets.theme import LARGE, SMALL
 from core.config.setting import Setting
 
+FEWEST_CHARACTERS = 6  # of a choice that are always seen
 ESCAPES = {"\\n": "\n", "\\t": "\t"}
 
 
@@ -120,6 +121,8 @@ class ChoiceEdit(QComboBox):
         super().__init__()
         for choice, title in zip(setting.choices, setting.titles, strict=True):
             self.addItem(title, choice)
+        self.setMinimumContentsLength(FEWEST_CHARACTERS)  # a form is not made wider by a long title
+        self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.currentIndexChanged.connect(self.changed)
 
     def show_value(self, value: str) -> None:

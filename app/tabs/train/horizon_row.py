@@ -3,7 +3,7 @@
 from typing import Any
 
 from PySide6.QtCore import QObject, Qt, Slot
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QVBoxLayout, QWidget
 
 from app.widgets.config_form import Fields
 from app.widgets.controls import named_button
@@ -69,6 +69,7 @@ class HorizonRow(QObject):
         below.setSpacing(TINY)
         below.addLayout(beside)
         below.addWidget(self.limit)
+        self._box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         height = self._numbers["steps"].editor.sizeHint().height()
         self._box.setFixedHeight(height)
         above = (height - self.label.sizeHint().height()) // 2
