@@ -70,7 +70,11 @@ def draw_curves(
         baselines: What simple models reach on the same validation text, as dashed lines.
     """
     choice = choice or ChartChoice()
-    shown = [quantity for quantity in QUANTITIES if quantity.name in choice.quantities]
+    shown = [
+        quantity
+        for quantity in QUANTITIES
+        if quantity.name in choice.quantities and (quantity is LOSS or _is_measured(quantity, runs))
+    ]
     n_rows = 1 + len(shown) // 2
     heights = [LOSS_HEIGHT, *[ROW_HEIGHT] * (n_rows - 1)]
     figure = Figure(figsize=(WIDTH, sum(heights)), layout="constrained")
@@ -83,6 +87,14 @@ def draw_curves(
         if number == 0 and axes.has_data():
             axes.legend(fontsize="small", frameon=False)
     return figure
+
+
+def _is_measured(quantity: Quantity, runs: Mapping[str, RunHistory]) -> bool:
+    return any(
+        len(points(history, quantity)[0])
+        for history in runs.values()
+        for points in (training_points, validation_points)
+    )
 
 
 def _draw_chart(
@@ -130,8 +142,10 @@ def _set_up(axes: Axes, quantity: Quantity, choice: ChartChoice) -> None:
     axes.spines[["top", "right"]].set_visible(False)
     if choice.log_x:
         axes.set_xscale("log", nonpositive="mask")
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _place: f"{value:,.12g}"))
     if quantity.name in choice.log_y:
         axes.set_yscale("log", nonpositive="mask")
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _place: f"{value:,.12g}"))
     if axis.name == "time":
         axes.xaxis.set_major_formatter(FuncFormatter(lambda seconds, _place: clock(seconds)))
 

@@ -6,7 +6,8 @@ that each column is one continuous curve.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import fields
-from itertools import groupby
+from itertools import chain, groupby
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,7 @@ class Columns:
         self.names = tuple(field.name for field in fields(kind))
         self._buffer: Column = np.empty((len(self.names), FIRST_CAPACITY))
         self._count = 0
+        self.n_cuts = 0  # how often rows were forgotten, by which readers know that what they took is no more
 
     def __len__(self) -> int:
         return self._count
@@ -49,7 +51,8 @@ class Columns:
         """Add events behind the others; those of steps that come again replace what was there."""
         if not events:
             return
-        rows = np.array([[getattr(event, name) for name in self.names] for event in events], dtype=np.float64)
+        values = chain.from_iterable(map(attrgetter(*self.names), events))
+        rows = np.fromiter(values, np.float64, len(self.names) * len(events)).reshape(-1, len(self.names))
         self.cut_after(rows[0, self.names.index("step")] - 1)
         needed = self._count + len(rows)
         if needed > self._buffer.shape[1]:
@@ -61,7 +64,10 @@ class Columns:
 
     def cut_after(self, step: float) -> None:
         """Forget the rows of later steps."""
-        self._count = int(np.searchsorted(self["step"], step, side="right"))
+        kept = int(np.searchsorted(self["step"], step, side="right"))
+        if kept < self._count:
+            self._count = kept
+            self.n_cuts += 1
 
 
 class RunHistory:
