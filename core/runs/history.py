@@ -4,7 +4,8 @@ Read off its events, live or from its journal. A run that is taken up again goes
 that each column is one continuous curve.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import fields
 from itertools import chain, groupby
 from operator import attrgetter
@@ -27,6 +28,7 @@ from core.events import (
 )
 
 Column = NDArray[np.float64]
+ColumnView = Mapping[str, Column]
 
 FIRST_CAPACITY = 256
 
@@ -46,6 +48,18 @@ class Columns:
     def __getitem__(self, name: str) -> Column:
         """A view of one column, ascending in "step"; it is overwritten when rows are cut and others added."""
         return self._buffer[self.names.index(name), : self._count]
+
+    def since(self, row: int) -> ColumnView:
+        """Views of all columns from a row on."""
+        return {
+            name: column[row : self._count] for name, column in zip(self.names, self._buffer, strict=True)
+        }
+
+    def copy(self) -> "Columns":
+        """The same rows, which nothing changes any more."""
+        copied = copy(self)
+        copied._buffer = self._buffer[:, : self._count].copy()
+        return copied
 
     def extend(self, events: Sequence[Event]) -> None:
         """Add events behind the others; those of steps that come again replace what was there."""
@@ -125,6 +139,12 @@ class RunHistory:
         for events in (self.samples, self.remarks, self.checkpoints, self.snapshots):
             kept = [event for event in events if step and event.step <= step]
             events[:] = kept  # type: ignore[assignment]  # each list keeps its own kind
+
+    def copy(self) -> "RunHistory":
+        """What was measured so far, for another thread to read."""
+        copied = copy(self)
+        copied.steps, copied.evaluations = self.steps.copy(), self.evaluations.copy()
+        return copied
 
     @property
     def best(self) -> tuple[int, float] | None:
