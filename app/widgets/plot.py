@@ -180,10 +180,13 @@ class CurvePlot(QFrame):
         self.view.set_log(x=logarithmic, y=self.is_log)
         self._redraw_within(FRAME_MS)
 
-    def set_x_axis(self, title: str, kind: str) -> None:
-        """What the x axis counts: "step", "number" or "time" in seconds. The points are to be given anew."""
+    def set_x_axis(self, title: str, kind: str, *, labelled: bool = True) -> None:
+        """What the x axis counts: "step", "number" or "time" in seconds. The points are to be given anew.
+
+        `labelled` is False where another plot above or below says what it counts.
+        """
         self._x_label, self._x_kind = title.lower(), kind
-        self.view.set_x_axis(title.lower(), kind)
+        self.view.set_x_axis(title.lower() if labelled else "", kind)
 
     @Slot()
     def fit(self) -> None:
@@ -290,8 +293,10 @@ class CurvePlot(QFrame):
             text = self._values_near(self._marked_at)
         else:
             text = ""
-        room = self._readout.width()
-        self._readout.setText(self._readout.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, room))
+        room, metrics = self._readout.width(), self._readout.fontMetrics()
+        fits = metrics.horizontalAdvance(text) <= room
+        short = text if fits else text.split(" at ")[0].split(" · ", 1)[-1]  # another plot has the place, too
+        self._readout.setText(metrics.elidedText(short, Qt.TextElideMode.ElideRight, room))
         self._readout.setToolTip(text)
         self.view.setAccessibleDescription(text or self._values_near(np.inf) or "Nothing is measured yet")
 

@@ -81,6 +81,7 @@ class PlotView(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
     def add(self, curve: Curve) -> None:
         for line in (curve.raw_line, curve.bold_line):
             self._plot.addItem(line)
+            line.setZValue(0 if curve.look.in_readout else -1)  # a compared run covers nothing
 
     def remove(self, curve: Curve) -> None:
         for line in (curve.raw_line, curve.bold_line):
@@ -101,6 +102,7 @@ class PlotView(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
         axis.kind = kind
         axis.picture = None
         self._plot.setLabel("bottom", title)
+        axis.showLabel(bool(title))
         self.show_all()
 
     @property

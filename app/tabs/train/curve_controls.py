@@ -8,7 +8,6 @@ from PySide6.QtWidgets import (
     QComboBox,
     QHBoxLayout,
     QMenu,
-    QPushButton,
     QSizePolicy,
     QSlider,
     QToolButton,
@@ -49,6 +48,8 @@ class CurveControls(QWidget):
         policy = QSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
+        for button in self.findChildren(QToolButton):
+            set_role(button, "filter")
         layout = FlowLayout(self, spacing=TINY)
         for widget in (
             _row(Label("S&moothing", buddy=self.smoothing), self.smoothing, self._weight),
@@ -82,10 +83,9 @@ class CurveControls(QWidget):
         self.log_x_button = toggle_button(
             "Log x", "logXButton", "Draw the x axis of all charts logarithmically"
         )
-        self.log_x_button.setAutoRaise(True)
         self.log_x_button.setAccessibleName("Logarithmic x axis")
-        self.fit_button = QPushButton("Show &all", objectName="fitButton")
-        set_role(self.fit_button, "quiet")
+        self.fit_button = QToolButton(text="Show &all", objectName="fitButton")
+        self.fit_button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.fit_button.setToolTip(
             "Show all of the run again after zooming with the mouse wheel (Home, or a double click)"
         )
@@ -99,14 +99,11 @@ class CurveControls(QWidget):
             f"Draw up to {MOST_COMPARED} other runs into the charts",
             MOST_COMPARED,
         )
-        for button in (self.chart_button, self.compare_button):
-            button.setAutoRaise(True)
         self.baseline_button = toggle_button(
             "Baselines",
             "baselineButton",
             "What simple models reach on the same validation text: unigram and trigram, and how far lzma compresses it",
         )
-        self.baseline_button.setAutoRaise(True)
         self.baseline_button.setChecked(True)
         self.baseline_button.setAccessibleName("Baselines")
         others = [(quantity.name, quantity.title) for quantity in QUANTITIES if quantity is not LOSS]
@@ -115,7 +112,7 @@ class CurveControls(QWidget):
         self.baseline_button.setEnabled(False)
 
     def _make_export(self) -> None:
-        self.export_button = QToolButton(text="Export", objectName="exportButton", autoRaise=True)
+        self.export_button = QToolButton(text="Export", objectName="exportButton")
         self.export_button.setToolTip("Save the curves as values or as a picture")
         self.export_button.setAccessibleName("Export")
         self.export_button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)

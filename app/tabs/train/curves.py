@@ -196,7 +196,7 @@ class Curves(QWidget):
     def _count_along(self, name: str) -> None:
         """Let the x axis of a chart count what is chosen."""
         title = next(axis.title for axis in X_AXES if axis.name == self._axis)
-        self._plots[name].set_x_axis(title, KINDS[self._axis])
+        self._plots[name].set_x_axis(title, KINDS[self._axis], labelled=name == LOSS.name)
         self._points[name].set_axis(self._axis)
 
     @Slot(bool)
