@@ -1,7 +1,6 @@
 """The curves of runs as a picture for files: the loss large, the other quantities below it, two beside each other."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -13,13 +12,11 @@ from core.inspection.figures import escaped
 from core.runs.history import RunHistory
 from core.runs.outline import outline
 from core.runs.quantities import (
-    LEARNING_RATE,
     LOSS,
-    PERPLEXITY,
     QUANTITIES,
     UNSMOOTHED,
     X_AXES,
-    Axis,
+    ChartChoice,
     Points,
     Quantity,
     baseline_height,
@@ -28,7 +25,7 @@ from core.runs.quantities import (
     training_points,
     validation_points,
 )
-from core.runs.smoothing import DEFAULT_SMOOTHING, Smoother
+from core.runs.smoothing import Smoother
 
 WIDTH, LOSS_HEIGHT, ROW_HEIGHT = 9.0, 4.0, 2.6  # inches
 PLACES = 1500  # of the x axis; more would not be seen
@@ -42,21 +39,6 @@ RUN_COLOURS = (
     "#999933",
 )  # after Okabe and Ito, and Tol
 BASELINE_COLOUR = "#5c6962"
-
-
-@dataclass(frozen=True, slots=True)
-class ChartChoice:
-    """What is drawn and how.
-
-    `quantities` are names of `QUANTITIES`, in any order; `log_y` are those of them with a logarithmic y axis. `smoothing` is the
-    weight of the past, in [0, 1).
-    """
-
-    quantities: tuple[str, ...] = (LOSS.name, PERPLEXITY.name, LEARNING_RATE.name)
-    axis: Axis = "step"
-    smoothing: float = DEFAULT_SMOOTHING
-    log_x: bool = False
-    log_y: frozenset[str] = field(default_factory=lambda: frozenset({PERPLEXITY.name}))
 
 
 def draw_curves(

@@ -3,7 +3,7 @@
 import difflib
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +18,7 @@ from core.natural_order import natural_key
 from core.run_errors import DamagedRunError, UnknownRunError
 from core.runs.folder import RunFolder, Workspace
 from core.runs.journal import read_events
-from core.runs.pointers import checkpoint_steps, pointed_step, snapshot_steps, state_or_none
+from core.runs.pointers import checkpoint_steps, kept_names, pointed_step, snapshot_steps, state_or_none
 from core.runs.state import CheckpointState
 
 
@@ -26,7 +26,7 @@ from core.runs.state import CheckpointState
 class RunSummary:
     """One run in a line. Losses in nats per token, `bytes` of all its files, `changed` in seconds since 1970.
 
-    `checkpoints` and `snapshots` are steps, ascending; a step can have both.
+    `checkpoints` and `snapshots` are steps, ascending; a step can have both. `kept` are the names of those kept for ever.
     """
 
     name: str
@@ -43,6 +43,7 @@ class RunSummary:
     last_step: int | None
     has_conversations: bool | None
     snapshots: tuple[int, ...] = ()
+    kept: tuple[str, ...] = ()
 
     @property
     def saved_steps(self) -> tuple[int, ...]:
@@ -111,15 +112,20 @@ class Catalog:
             last_step=last,
             has_conversations=_conversations_or_none(folder, state),
             snapshots=snapshot_steps(folder),
+            kept=kept_names(folder),
         )
 
-    def unused_name(self, stem: str = "run") -> str:
+    def unused_name(self, stem: str = "run", also_taken: Sequence[str] = ()) -> str:
         """`stem` itself if no run has it, else with the lowest number from 2 that is free.
+
+        Args:
+            also_taken: Names of runs to come.
 
         A folder that a training left which ended before it was a run has no claim on its name.
         """
         folders = map(RunFolder, self._workspace.runs.glob("*"))
         taken = {run.name.casefold() for run in folders if is_run(run) or is_held(run)}
+        taken |= {name.casefold() for name in also_taken}
         names = (stem if number == 1 else f"{stem}-{number}" for number in range(1, len(taken) + 2))
         return next(name for name in names if name.casefold() not in taken)
 

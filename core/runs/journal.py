@@ -107,7 +107,7 @@ def _are_plain(lines: list[bytes]) -> bool:
 
 def _each(lines: Iterable[bytes]) -> Iterator[Event]:
     for line in lines:
-        event = _parse(line)
+        event = parse_line(line)
         if event is not None:
             yield event
 
@@ -145,7 +145,7 @@ def _lines(path: Path) -> Iterator[bytes]:
 
 
 def _is_after(line: bytes, step: int, evaluates_again: bool) -> bool:
-    event = _parse(line)
+    event = parse_line(line)
     if isinstance(
         event, StepDone | SnapshotSaved | RemarkMade
     ):  # a snapshot comes before its step's evaluation
@@ -155,7 +155,7 @@ def _is_after(line: bytes, step: int, evaluates_again: bool) -> bool:
     return isinstance(event, RunEnded)
 
 
-def _parse(line: bytes) -> Event | None:
+def parse_line(line: bytes) -> Event | None:
     """The event of a line; fields that this version does not know are passed over."""
     try:
         record: Any = json.loads(line)

@@ -1,7 +1,7 @@
 """What can be drawn of a run: its quantities with their units, and what the x axis can count."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -9,6 +9,7 @@ import numpy as np
 from core.events import Baseline
 from core.metrics import perplexity
 from core.runs.history import Column, ColumnView, RunHistory
+from core.runs.smoothing import DEFAULT_SMOOTHING
 
 LARGEST_EXPONENT = 700.0  # beyond it a perplexity is no float any more
 
@@ -77,6 +78,21 @@ QUANTITIES = (
     Quantity("memory", "Memory", "MiB", _memory),
 )
 UNSMOOTHED = ("learning_rate", "memory")  # they have no noise
+
+
+@dataclass(frozen=True, slots=True)
+class ChartChoice:
+    """What is drawn and how.
+
+    `quantities` are names of `QUANTITIES`, in any order; `log_y` are those of them with a logarithmic y axis. `smoothing` is the
+    weight of the past, in [0, 1).
+    """
+
+    quantities: tuple[str, ...] = (LOSS.name, PERPLEXITY.name, LEARNING_RATE.name)
+    axis: Axis = "step"
+    smoothing: float = DEFAULT_SMOOTHING
+    log_x: bool = False
+    log_y: frozenset[str] = field(default_factory=lambda: frozenset({PERPLEXITY.name}))
 
 
 def x_values(history: RunHistory, axis: Axis, steps: Column) -> Column:

@@ -18,6 +18,7 @@ from core.errors import UserFacingError
 from core.events import Baseline, BaselinesMeasured, Event
 from core.files import write_whole
 from core.metrics import bits_per_byte
+from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
 from core.tokenizers.files import load_tokenizer
 from core.tokenizers.tokenizer import Tokenizer, byte_lengths
@@ -56,6 +57,16 @@ def measure_baselines(
     if found is not None:
         yield found
     return found
+
+
+def measure_run_baselines(
+    workspace: Workspace, name: str, dataset: str, stop: StopToken, *, only_kept: bool = False
+) -> Stream:
+    """The same for a run; None, too, where its losses count only a part of the tokens, and so cannot be compared."""
+    with suppress(UserFacingError):
+        if Catalog(workspace).config(name).training.assistant_only_loss:
+            return None
+    return (yield from measure_baselines(workspace, dataset, stop, only_kept=only_kept))
 
 
 def read_baselines(workspace: Workspace, dataset: str) -> BaselinesMeasured | None:

@@ -10,6 +10,9 @@ from app.errors import present
 from app.jobs.job import Job, OpenStream, Stream
 from app.jobs.job_queue import JobQueues
 from app.jobs.refresher import Refresher
+from app.tabs.train.curves_controller import CurvesController
+from app.tabs.train.interrupted_controller import InterruptedController
+from app.tabs.train.queue_controller import QueueController
 from app.tabs.train.tab import TrainTab
 from app.tabs.train.tokenizer_controller import TokenizerController
 from core.config.corpus import CorpusConfig
@@ -54,8 +57,11 @@ class TrainController(QObject):
         self._job: Job | None = None
         self._history: Job | None = None
         self.tokenizer = TokenizerController(tab, workspace, queues, self)
+        self.curves = CurvesController(tab, workspace, queues, self)
+        self.queue = QueueController(tab, workspace, queues, self)
+        self.interrupted = InterruptedController(tab, workspace, queues, self)
         self._totals = Refresher(queues, "totals", self._count, self)
-        self._runs = Refresher(queues, "runs", partial(list_runs, workspace), self)
+        self._runs = Refresher(queues, "runs", self._list_runs, self)
         self._documents = CorpusConfig()  # which of them the form takes
         self._name = ""  # of the run that trains, or whose curves are shown
         self._totals.refreshed.connect(self._show_totals)
@@ -69,6 +75,9 @@ class TrainController(QObject):
         tab.stop_requested.connect(self.stop)
         tab.run_chosen.connect(self._show_history)
         tab.documents_chosen.connect(self._count_documents)
+        self.queue.changed.connect(self._runs.refresh)
+        self.queue.next_ready.connect(self.start)
+        self.interrupted.resume_requested.connect(self.resume)
 
     @property
     def tab(self) -> TrainTab:
@@ -77,6 +86,7 @@ class TrainController(QObject):
     def begin(self) -> None:
         """Read what the corpus holds and which runs there are."""
         self.refresh()
+        self.interrupted.look()
 
     def activate(self) -> None:
         """Nothing here waits for the tab to come to the front."""
@@ -136,8 +146,12 @@ class TrainController(QObject):
     @Slot(object)
     def _show_runs(self, listed: RunsListed) -> None:
         self._tab.show_runs(listed.runs, self._name)
-        if not self.active:  # else the form has the name of the run that trains
-            self._tab.form.suggest_name(listed.unused_name)
+        self._tab.form.suggest_name(listed.unused_name)
+        self.queue.show_listed(listed, idle=not self.active)
+
+    def _list_runs(self, stop: StopToken) -> Stream:
+        """Asked for in the job's thread. The run that trains may not stand yet, and has its name nevertheless."""
+        return list_runs(self._workspace, stop, (self._name,) if self.active else ())
 
     @Slot(object)
     def _report(self, error: Exception) -> None:
@@ -151,15 +165,18 @@ class TrainController(QObject):
 
     def _run(self, name: str, open_stream: OpenStream) -> None:
         self._leave_history()
+        self.curves.leave_time()
         self._name = name
         self._tab.show_started(name)
         self._job = self._queues.start("training", open_stream)
         self._job.arrived.connect(self._tab.show_events)
+        self._job.arrived.connect(self.curves.follow)
         self._job.arrived.connect(self._look_for_checkpoints)
         self._job.paused_changed.connect(self._tab.show_paused)
         self._job.stop_overdue.connect(self._tab.show_stop_overdue)
         self._job.ended.connect(self._end)
         self._job.failed.connect(self._fail)
+        self._runs.refresh()  # the next run needs another name
 
     @Slot()
     def _pause(self) -> None:
@@ -182,12 +199,14 @@ class TrainController(QObject):
 
     @Slot(object)
     def _fail(self, error: Exception) -> None:
-        self._finish("failed")
+        self._finish("failed", str(error))
         present(error, self._tab.banner)
 
-    def _finish(self, reason: str) -> None:
+    def _finish(self, reason: str, failure: str = "") -> None:
         self._job = None
         self._tab.show_ended(failed=reason == "failed")
+        self.curves.measure()
+        self.queue.run_ended(self._name, reason, failure)
         self.refresh()
         self.run_ended.emit(self._name, reason)
 
@@ -212,6 +231,8 @@ class TrainController(QObject):
 
     @Slot()
     def _end_history(self) -> None:
+        if self.sender() is self._history and not self.active:
+            self.curves.measure()
         self._forget(self.sender())
 
     @Slot(object)

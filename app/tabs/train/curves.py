@@ -13,7 +13,7 @@ from app.widgets.plot import CurvePlot, figure
 from app.widgets.theme import SMALL, TINY
 from core.events import Baseline, Event
 from core.runs.history import RunHistory
-from core.runs.quantities import LOSS, QUANTITIES, X_AXES, Axis, Quantity, baseline_height
+from core.runs.quantities import LOSS, QUANTITIES, X_AXES, Axis, ChartChoice, Quantity, baseline_height
 
 DEFAULT_CHARTS = ("perplexity", "learning_rate")
 N_COLOURS = 6  # of `Colours` for runs that are compared; with dashes they are twice as many
@@ -125,14 +125,19 @@ class Curves(QWidget):
         """The chart of a quantity that is shown, or was."""
         return self._plots[name]
 
-    @property
-    def log_y(self) -> frozenset[str]:
-        """The quantities whose y axis is logarithmic."""
-        return frozenset(name for name, plot in self._plots.items() if plot.is_log)
+    def choice(self) -> ChartChoice:
+        """What is shown, and how."""
+        return ChartChoice(
+            quantities=(LOSS.name, *self.charts),
+            axis=self._axis,
+            smoothing=self.smoothing.value() / 100,
+            log_x=self.controls.log_x_button.isChecked(),
+            log_y=frozenset(name for name, plot in self._plots.items() if plot.is_log),
+        )
 
     @property
-    def axis(self) -> Axis:
-        return self._axis
+    def shown_baselines(self) -> tuple[Baseline, ...]:
+        return self.baselines if self.controls.baseline_button.isChecked() else ()
 
     # Building
 
@@ -258,10 +263,11 @@ class Curves(QWidget):
 
     @Slot()
     def _draw_baselines(self) -> None:
-        shown = self.baselines if self.controls.baseline_button.isChecked() else ()
         for quantity in QUANTITIES:
             if quantity.name in self._plots:
-                heights = [(baseline.title, baseline_height(baseline, quantity)) for baseline in shown]
+                heights = [
+                    (baseline.title, baseline_height(baseline, quantity)) for baseline in self.shown_baselines
+                ]
                 lines = [
                     (f"{title} {figure(height)}", height) for title, height in heights if height is not None
                 ]

@@ -5,9 +5,9 @@ import pytest
 
 from core.events import Baseline, Evaluated, StepDone
 from core.inspection.figures import rendered
-from core.reporting.charts import ChartChoice, draw_curves
+from core.reporting.charts import draw_curves
 from core.runs.history import RunHistory
-from core.runs.quantities import QUANTITIES, X_AXES
+from core.runs.quantities import QUANTITIES, X_AXES, ChartChoice
 from core.runs.smoothing import Smoother
 
 

@@ -77,9 +77,9 @@ def test_what_was_measured_is_kept_and_read(workspace, monkeypatch):
     [
         lambda text: text.replace("unigram", "trigram", 1),
         lambda text: text[:-20],
-        lambda text: "[" * 100_000,
-        lambda text: "7",
-        lambda text: "\udcff",
+        lambda _: "[" * 100_000,
+        lambda _: "7",
+        lambda _: "\udcff",
     ],
 )
 def test_a_damaged_file_is_measured_again(workspace, change):
