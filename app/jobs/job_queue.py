@@ -19,6 +19,8 @@ BACKGROUND_QUEUES = (
     "inspect",
     "plane",
     "report",
+    "curves",
+    "baselines",
 )
 
 

@@ -10,6 +10,7 @@ from app.errors import present
 from app.jobs.job import Job, OpenStream, Stream
 from app.jobs.job_queue import JobQueues
 from app.jobs.refresher import Refresher
+from app.tabs.train.curves_controller import CurvesController
 from app.tabs.train.interrupted_controller import InterruptedController
 from app.tabs.train.queue_controller import QueueController
 from app.tabs.train.report_controller import ReportController
@@ -57,6 +58,7 @@ class TrainController(QObject):
         self._job: Job | None = None
         self._history: Job | None = None
         self.tokenizer = TokenizerController(tab, workspace, queues, self)
+        self.curves = CurvesController(tab, workspace, queues, self)
         self.queue = QueueController(tab, workspace, queues, self)
         self.interrupted = InterruptedController(tab, workspace, queues, self)
         self.report = ReportController(tab, workspace, queues, self)
@@ -165,10 +167,12 @@ class TrainController(QObject):
 
     def _run(self, name: str, open_stream: OpenStream) -> None:
         self._leave_history()
+        self.curves.leave_time()
         self._name = name
         self._tab.show_started(name)
         self._job = self._queues.start("training", open_stream)
         self._job.arrived.connect(self._tab.show_events)
+        self._job.arrived.connect(self.curves.follow)
         self._job.arrived.connect(self._look_for_checkpoints)
         self._job.paused_changed.connect(self._tab.show_paused)
         self._job.stop_overdue.connect(self._tab.show_stop_overdue)
@@ -203,6 +207,7 @@ class TrainController(QObject):
     def _finish(self, reason: str, failure: str = "") -> None:
         self._job = None
         self._tab.show_ended(failed=reason == "failed")
+        self.curves.measure()
         self.queue.run_ended(self._name, reason, failure)
         self.refresh()
         self.run_ended.emit(self._name, reason)
@@ -228,6 +233,8 @@ class TrainController(QObject):
 
     @Slot()
     def _end_history(self) -> None:
+        if self.sender() is self._history and not self.active:
+            self.curves.measure()
         self._forget(self.sender())
 
     @Slot(object)
