@@ -73,6 +73,11 @@ class Dataset:
         """The part of all tokens that is `<unk>`, from 0 to 1."""
         return self.unknown_tokens / max(1, self.train_tokens + self.val_tokens)
 
+    @property
+    def eval_split(self) -> Split:
+        """The split that evaluations read: the training text where there is too little to keep any apart."""
+        return "val" if self.val_tokens > 1 else "train"
+
     def tokens(self, split: Split) -> TokenFile:
         """The token file of a split, open for reading."""
         return TokenFile(token_path(self.folder, split), self.dtype)

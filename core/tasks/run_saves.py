@@ -95,6 +95,7 @@ def _state(session: Session, val_loss: float | None) -> CheckpointState:
         windows=progress.windows,
         planned_steps=session.plan.steps,
         schedule_from=session.plan.start,
+        planned_warmup=session.plan.warmup_steps,
         has_conversations=session.dataset.has_conversations,
         settings=session.config.model_dump(mode="json", exclude_none=True),
         sha256={TOKENIZER: session.tokenizer_sha256},

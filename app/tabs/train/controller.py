@@ -12,12 +12,14 @@ from app.jobs.job_queue import JobQueues
 from app.jobs.refresher import Refresher
 from app.tabs.train.curves_controller import CurvesController
 from app.tabs.train.interrupted_controller import InterruptedController
+from app.tabs.train.origin_controller import OriginController
 from app.tabs.train.queue_controller import QueueController
 from app.tabs.train.report_controller import ReportController
 from app.tabs.train.tab import TrainTab
 from app.tabs.train.tokenizer_controller import TokenizerController
 from core.config.corpus import CorpusConfig
 from core.config.run import RunConfig
+from core.config.toml import with_settings
 from core.control import StopToken
 from core.corpus.library import CorpusTotals
 from core.errors import UserFacingError
@@ -59,6 +61,7 @@ class TrainController(QObject):
         self._history: Job | None = None
         self.tokenizer = TokenizerController(tab, workspace, queues, self)
         self.curves = CurvesController(tab, workspace, queues, self)
+        self.origin = OriginController(tab, workspace, self)
         self.queue = QueueController(tab, workspace, queues, self)
         self.interrupted = InterruptedController(tab, workspace, queues, self)
         self.report = ReportController(tab, workspace, queues, self)
@@ -72,6 +75,7 @@ class TrainController(QObject):
         self._runs.failed.connect(self._report)
         tab.start_requested.connect(self.start)
         tab.resume_requested.connect(self.resume)
+        tab.resume_changed_requested.connect(self.resume_changed)
         tab.pause_requested.connect(self._pause)
         tab.go_on_requested.connect(self._go_on)
         tab.stop_requested.connect(self.stop)
@@ -108,9 +112,14 @@ class TrainController(QObject):
     @Slot(str)
     def resume(self, name: str) -> None:
         """Let an earlier run go on, its curves so far in front. Without effect while another one trains."""
+        self.resume_changed(name, {})
+
+    @Slot(str, object)
+    def resume_changed(self, name: str, changes: dict[str, Any]) -> None:
+        """Let an earlier run go on with some settings changed, by dotted name. Without effect while another one trains."""
         if not self.active:
-            self._show_settings(name)
-            resumed = partial(self._resume_run, self._workspace, name, {})
+            self._show_settings(name, changes)
+            resumed = partial(self._resume_run, self._workspace, name, changes)
             self._run(name, partial(_after, self._catalog, name, resumed))
 
     @Slot()
@@ -159,9 +168,9 @@ class TrainController(QObject):
     def _report(self, error: Exception) -> None:
         present(error, self._tab.banner)
 
-    def _show_settings(self, name: str) -> None:
+    def _show_settings(self, name: str, changes: dict[str, Any]) -> None:
         try:
-            self._tab.show_run(name, self._catalog.config(name))
+            self._tab.show_run(name, with_settings(self._catalog.config(name), changes))
         except UserFacingError as error:
             present(error, self._tab.banner)
 
