@@ -216,7 +216,8 @@ class TensorBoardMissingError(UserFacingError):
 
     message = "Files for TensorBoard cannot be written: the package tensorboard is not installed."
     remedy = (
-        'Install it with pip install "sheepop-studio[tensorboard]", or set training.tensorboard to false.'
+        'Install it with pip install "sheepop-studio[tensorboard]" (the packaged program cannot take it up), or set '
+        "training.tensorboard to false."
     )
 
 

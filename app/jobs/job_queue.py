@@ -21,6 +21,8 @@ BACKGROUND_QUEUES = (
     "inspect",
     "plane",
     "report",
+    "curves",
+    "baselines",
 )
 
 

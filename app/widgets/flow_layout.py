@@ -51,15 +51,28 @@ class FlowLayout(QLayout):
 
     def _arrange(self, room: QRect, *, move: bool) -> int:
         """Set the items into their places if asked to, and return the height that they take."""
-        left, top, line = room.left(), room.top(), 0
+        top = room.top()
+        for line in self._lines(room.width()):
+            height, left = max(item.sizeHint().height() for item in line), room.left()
+            for item in line if move else ():
+                size = item.sizeHint()
+                lower = (height - size.height()) // 2  # they stand in the middle of their line
+                item.setGeometry(QRect(left, top + lower, size.width(), size.height()))
+                left += size.width() + self.spacing()
+            top += height + self.spacing()
+        return max(top - self.spacing() - room.top(), 0)
+
+    def _lines(self, width: int) -> list[list[QLayoutItem]]:
+        """The items that are not hidden, line by line."""
+        lines: list[list[QLayoutItem]] = []
+        taken = 0
         for item in self._items:
             if item.isEmpty():
-                continue  # hidden
-            size = item.sizeHint()
-            if left > room.left() and left + size.width() > room.right() + 1:
-                left, top, line = room.left(), top + line + self.spacing(), 0
-            if move:
-                item.setGeometry(QRect(left, top, size.width(), size.height()))
-            left += size.width() + self.spacing()
-            line = max(line, size.height())
-        return top + line - room.top()
+                continue
+            needed = item.sizeHint().width()
+            if not lines or taken + self.spacing() + needed > width:
+                lines.append([])
+                taken = -self.spacing()
+            lines[-1].append(item)
+            taken += self.spacing() + needed
+        return lines

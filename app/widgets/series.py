@@ -1,13 +1,16 @@
-"""The points of a curve: they grow at the end, are cut when a run is taken up earlier, and can be smoothed."""
+"""The points of a curve: they grow at the end, are cut when a run is taken up earlier, and are drawn as few."""
 
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from core.runs.outline import outline
+
 Numbers = NDArray[np.float64]
 
 FIRST_CAPACITY = 256
+BLOCK = 64  # points of which a thinned curve keeps four
 
 
 class Series:
@@ -17,6 +20,7 @@ class Series:
         self._x: Numbers = np.empty(FIRST_CAPACITY)
         self._y: Numbers = np.empty(FIRST_CAPACITY)
         self._count = 0
+        self._thinned = _Thinned()
 
     def __len__(self) -> int:
         return self._count
@@ -42,6 +46,7 @@ class Series:
     def cut_after(self, x: float) -> None:
         """Forget the points behind `x`."""
         self._count = int(np.searchsorted(self.x, x, side="right"))
+        self._thinned.cut(self._count)
 
     def nearest(self, x: float) -> tuple[float, float] | None:
         """The point nearest to `x`, or None where there is none."""
@@ -52,7 +57,44 @@ class Series:
         at = after if self._x[after] - x <= x - self._x[before] else before
         return float(self._x[at]), float(self._y[at])
 
+    def outline(
+        self, low: float, high: float, places: int, *, logarithmic: bool = False
+    ) -> tuple[Numbers, Numbers]:
+        """What is to be drawn of a stretch of the x axis, of whatever many points; see `core.runs.outline`."""
+        first, last = np.searchsorted(self.x, (low, high))
+        x, y = self.x, self.y
+        if last - first > BLOCK * places:
+            x, y = self._thinned.curve(x, y)
+        return outline(x, y, low, high, places, logarithmic=logarithmic)
+
     def _grow(self, capacity: int) -> None:
         x, y = np.empty(capacity), np.empty(capacity)
         x[: self._count], y[: self._count] = self.x, self.y
         self._x, self._y = x, y
+
+
+class _Thinned:
+    """A long curve with the first, lowest, highest and last of each `BLOCK` points: a sixteenth, made as it grows."""
+
+    def __init__(self) -> None:
+        self._x: list[Numbers] = []
+        self._y: list[Numbers] = []
+        self._blocks = 0
+
+    def cut(self, count: int) -> None:
+        """Only the first `count` points of the curve stay."""
+        if count // BLOCK < self._blocks:
+            self._x, self._y, self._blocks = [], [], 0
+
+    def curve(self, x: Numbers, y: Numbers) -> tuple[Numbers, Numbers]:
+        begun, self._blocks = self._blocks * BLOCK, len(x) // BLOCK
+        end = self._blocks * BLOCK
+        if end > begun:
+            self._append(x[begun:end].reshape(-1, BLOCK), y[begun:end].reshape(-1, BLOCK))
+        return np.concatenate([*self._x, x[end:]]), np.concatenate([*self._y, y[end:]])
+
+    def _append(self, x: Numbers, y: Numbers) -> None:
+        ends = np.zeros(len(y), dtype=np.intp), np.full(len(y), BLOCK - 1)
+        kept = np.sort(np.stack([ends[0], y.argmin(axis=1), y.argmax(axis=1), ends[1]], axis=1), axis=1)
+        self._x = [np.concatenate([*self._x, np.take_along_axis(x, kept, axis=1).ravel()])]
+        self._y = [np.concatenate([*self._y, np.take_along_axis(y, kept, axis=1).ravel()])]

@@ -10,9 +10,9 @@ from PySide6.QtGui import QColor, QKeyEvent, QPaintEvent
 from PySide6.QtWidgets import QFrame, QToolTip, QVBoxLayout, QWidget
 
 from app.widgets.colour_map import Floats, number
-from app.widgets.curve import NumberAxis
 from app.widgets.focus_ring import draw_focus_ring
 from app.widgets.label_axis import LabelAxis
+from app.widgets.plot_axes import NumberAxis
 from app.widgets.theme import TINY, colours, small_font
 
 FAINT, FAINTEST = 60, 12  # opacity of the lines that are not selected: few of them, and many

@@ -55,6 +55,12 @@ class Colours:
     plot_validation: str
     plot_other: str  # learning rate, perplexity
     plot_grid: str
+    plot_run_1: str  # of runs that are compared: apart in lightness too, for those who don't see colours
+    plot_run_2: str
+    plot_run_3: str
+    plot_run_4: str
+    plot_run_5: str
+    plot_run_6: str
 
 
 LIGHT = Colours(
@@ -79,6 +85,12 @@ LIGHT = Colours(
     plot_validation="#d0742a",
     plot_other="#4069b0",
     plot_grid="#e6e3da",
+    plot_run_1="#1a66b0",
+    plot_run_2="#b04a9a",
+    plot_run_3="#8a6d00",
+    plot_run_4="#1796a6",
+    plot_run_5="#7a1f3d",
+    plot_run_6="#6b6b6b",
 )
 
 DARK = Colours(
@@ -103,6 +115,12 @@ DARK = Colours(
     plot_validation="#eb9b55",
     plot_other="#86a9ea",
     plot_grid="#2e3632",
+    plot_run_1="#6db3f2",
+    plot_run_2="#d98ccb",
+    plot_run_3="#efd96a",
+    plot_run_4="#4fc4d2",
+    plot_run_5="#ff9aa8",
+    plot_run_6="#c4c9c6",
 )
 
 

@@ -128,6 +128,8 @@ class Dataset:
             type(record[name]) is not (get_origin(kind) or kind) for name, kind in fields.items()
         ):
             raise ValueError("a field is missing or of another type")
+        if not all(type(count) is int for count in record["kinds"].values()):
+            raise ValueError("a count of documents is no number")
         if record["dtype"] != token_dtype(record["vocab_size"]):
             raise ValueError("the type of the tokens is not that of the vocabulary")
         return cls(folder=folder, **record)

@@ -1,7 +1,6 @@
 """The curves of runs as a picture for files: the loss large, the other quantities below it, two beside each other."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -13,13 +12,11 @@ from core.inspection.figures import escaped
 from core.runs.history import RunHistory
 from core.runs.outline import outline
 from core.runs.quantities import (
-    LEARNING_RATE,
     LOSS,
-    PERPLEXITY,
     QUANTITIES,
     UNSMOOTHED,
     X_AXES,
-    Axis,
+    ChartChoice,
     Points,
     Quantity,
     baseline_height,
@@ -28,7 +25,7 @@ from core.runs.quantities import (
     training_points,
     validation_points,
 )
-from core.runs.smoothing import DEFAULT_SMOOTHING, Smoother
+from core.runs.smoothing import Smoother
 
 WIDTH, LOSS_HEIGHT, ROW_HEIGHT = 9.0, 4.0, 2.6  # inches
 PLACES = 1500  # of the x axis; more would not be seen
@@ -44,21 +41,6 @@ RUN_COLOURS = (
 BASELINE_COLOUR = "#5c6962"
 
 
-@dataclass(frozen=True, slots=True)
-class ChartChoice:
-    """What is drawn and how.
-
-    `quantities` are names of `QUANTITIES`, in any order; `log_y` are those of them with a logarithmic y axis. `smoothing` is the
-    weight of the past, in [0, 1).
-    """
-
-    quantities: tuple[str, ...] = (LOSS.name, PERPLEXITY.name, LEARNING_RATE.name)
-    axis: Axis = "step"
-    smoothing: float = DEFAULT_SMOOTHING
-    log_x: bool = False
-    log_y: frozenset[str] = field(default_factory=lambda: frozenset({PERPLEXITY.name}))
-
-
 def draw_curves(
     runs: Mapping[str, RunHistory], choice: ChartChoice | None = None, baselines: Sequence[Baseline] = ()
 ) -> Figure:
@@ -70,7 +52,11 @@ def draw_curves(
         baselines: What simple models reach on the same validation text, as dashed lines.
     """
     choice = choice or ChartChoice()
-    shown = [quantity for quantity in QUANTITIES if quantity.name in choice.quantities]
+    shown = [
+        quantity
+        for quantity in QUANTITIES
+        if quantity.name in choice.quantities and (quantity is LOSS or _is_measured(quantity, runs))
+    ]
     n_rows = 1 + len(shown) // 2
     heights = [LOSS_HEIGHT, *[ROW_HEIGHT] * (n_rows - 1)]
     figure = Figure(figsize=(WIDTH, sum(heights)), layout="constrained")
@@ -83,6 +69,14 @@ def draw_curves(
         if number == 0 and axes.has_data():
             axes.legend(fontsize="small", frameon=False)
     return figure
+
+
+def _is_measured(quantity: Quantity, runs: Mapping[str, RunHistory]) -> bool:
+    return any(
+        len(points(history, quantity)[0])
+        for history in runs.values()
+        for points in (training_points, validation_points)
+    )
 
 
 def _draw_chart(
@@ -130,8 +124,10 @@ def _set_up(axes: Axes, quantity: Quantity, choice: ChartChoice) -> None:
     axes.spines[["top", "right"]].set_visible(False)
     if choice.log_x:
         axes.set_xscale("log", nonpositive="mask")
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _place: f"{value:,.12g}"))
     if quantity.name in choice.log_y:
         axes.set_yscale("log", nonpositive="mask")
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _place: f"{value:,.12g}"))
     if axis.name == "time":
         axes.xaxis.set_major_formatter(FuncFormatter(lambda seconds, _place: clock(seconds)))
 

@@ -6,12 +6,14 @@ from datetime import datetime
 
 import numpy as np
 
+from core.batches.dataset import Dataset
 from core.config.corpus import CorpusConfig
 from core.config.model import ModelConfig
 from core.config.presets import PRESETS
+from core.documents.kinds import kind_named
 from core.events import MachineNoted
 from core.reporting.run_record import RunRecord
-from core.wording import counted, file_size, number, percent
+from core.wording import counted, file_size, listed, number, percent
 
 NOT_RECORDED = "not recorded"
 NOTHING = "–"
@@ -95,7 +97,7 @@ def data_facts(record: RunRecord) -> list[Fact]:
         share = dataset.val_tokens / max(tokens, 1)
         split = "whole documents" if dataset.split_by == "documents" else "blocks of text"
         facts += [
-            Fact("Documents", number(dataset.documents)),
+            Fact("Documents", number(dataset.documents), _kinds(dataset)),
             Fact("Text", file_size(dataset.bytes), counted(dataset.characters, "character")),
             Fact("Training text", counted(dataset.train_tokens, "token")),
             Fact(
@@ -129,6 +131,12 @@ def _filter(config: CorpusConfig) -> list[tuple[str, str]]:
         ("Not tagged", ", ".join(config.exclude_tags)),
         ("With the words", config.search),
     ]
+
+
+def _kinds(dataset: Dataset) -> str:
+    """How many documents of each kind there are, most first; "" where an earlier version did not count them."""
+    ordered = sorted(dataset.kinds.items(), key=lambda kind: -kind[1])
+    return listed([f"{kind_named(name).title}: {number(count)}" for name, count in ordered])
 
 
 def tokenizer_facts(record: RunRecord) -> list[Fact]:

@@ -1,10 +1,12 @@
 """A run's report as one HTML file, which needs nothing but a browser."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import jinja2
 from markupsafe import Markup
 
+from core.events import Baseline
 from core.reporting.charts import draw_curves
 from core.reporting.facts import (
     data_facts,
@@ -30,13 +32,17 @@ from core.reporting.tables import (
     setting_tables,
 )
 from core.resources import resource
-from core.wording import printable
+from core.wording import listed, printable
 
 TEMPLATE = "report.html"
 
 
-def report_page(record: RunRecord) -> str:
-    """The page. Whatever the run or its model wrote stands in it as text."""
+def report_page(record: RunRecord, baselines: Sequence[Baseline] = ()) -> str:
+    """The page. Whatever the run or its model wrote stands in it as text.
+
+    Args:
+        baselines: What simple models reach on the run's validation text.
+    """
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(resource("report")),
         autoescape=True,
@@ -45,10 +51,10 @@ def report_page(record: RunRecord) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    return environment.get_template(TEMPLATE).render(_contents(record))
+    return environment.get_template(TEMPLATE).render(_contents(record, baselines))
 
 
-def _contents(record: RunRecord) -> dict[str, Any]:
+def _contents(record: RunRecord, baselines: Sequence[Baseline]) -> dict[str, Any]:
     settings = setting_tables(record.config) if record.config else {}
     evaluations = evaluation_rows(record)
     return {
@@ -59,7 +65,8 @@ def _contents(record: RunRecord) -> dict[str, Any]:
         "headline": headline(record),
         "milestones": milestones(record),
         "training_loss": training_loss(record),
-        "curves": _curves(record),
+        "curves": _curves(record, baselines),
+        "baselines": baselines,
         "evaluations": evaluations,
         "n_evaluations": len(record.history.evaluations),
         "prompts": prompt_samples(record),
@@ -71,16 +78,17 @@ def _contents(record: RunRecord) -> dict[str, Any]:
         "settings": settings,
         "changed": changed_settings(settings),
         "checkpoints": checkpoint_rows(record),
+        "kept": listed(record.summary.kept),
         "machines": [(machine.step, machine_facts(machine)) for machine in distinct_machines(record)],
         "times": time_facts(record),
     }
 
 
-def _curves(record: RunRecord) -> Markup | None:
+def _curves(record: RunRecord, baselines: Sequence[Baseline]) -> Markup | None:
     history = record.history
     if not len(history.steps) and not len(history.evaluations):
         return None
-    return inline_svg(draw_curves({record.name: history}), _description(record))
+    return inline_svg(draw_curves({record.name: history}, baselines=baselines), _description(record))
 
 
 def _description(record: RunRecord) -> str:

@@ -4,9 +4,11 @@ Read off its events, live or from its journal. A run that is taken up again goes
 that each column is one continuous curve.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import fields
-from itertools import groupby
+from itertools import chain, groupby
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -26,6 +28,7 @@ from core.events import (
 )
 
 Column = NDArray[np.float64]
+ColumnView = Mapping[str, Column]
 
 FIRST_CAPACITY = 256
 
@@ -37,6 +40,7 @@ class Columns:
         self.names = tuple(field.name for field in fields(kind))
         self._buffer: Column = np.empty((len(self.names), FIRST_CAPACITY))
         self._count = 0
+        self.n_cuts = 0  # how often rows were forgotten, by which readers know that what they took is no more
 
     def __len__(self) -> int:
         return self._count
@@ -45,11 +49,24 @@ class Columns:
         """A view of one column, ascending in "step"; it is overwritten when rows are cut and others added."""
         return self._buffer[self.names.index(name), : self._count]
 
+    def since(self, row: int) -> ColumnView:
+        """Views of all columns from a row on."""
+        return {
+            name: column[row : self._count] for name, column in zip(self.names, self._buffer, strict=True)
+        }
+
+    def copy(self) -> "Columns":
+        """The same rows, which nothing changes any more."""
+        copied = copy(self)
+        copied._buffer = self._buffer[:, : self._count].copy()
+        return copied
+
     def extend(self, events: Sequence[Event]) -> None:
         """Add events behind the others; those of steps that come again replace what was there."""
         if not events:
             return
-        rows = np.array([[getattr(event, name) for name in self.names] for event in events], dtype=np.float64)
+        values = chain.from_iterable(map(attrgetter(*self.names), events))
+        rows = np.fromiter(values, np.float64, len(self.names) * len(events)).reshape(-1, len(self.names))
         self.cut_after(rows[0, self.names.index("step")] - 1)
         needed = self._count + len(rows)
         if needed > self._buffer.shape[1]:
@@ -61,7 +78,10 @@ class Columns:
 
     def cut_after(self, step: float) -> None:
         """Forget the rows of later steps."""
-        self._count = int(np.searchsorted(self["step"], step, side="right"))
+        kept = int(np.searchsorted(self["step"], step, side="right"))
+        if kept < self._count:
+            self._count = kept
+            self.n_cuts += 1
 
 
 class RunHistory:
@@ -119,6 +139,12 @@ class RunHistory:
         for events in (self.samples, self.remarks, self.checkpoints, self.snapshots):
             kept = [event for event in events if step and event.step <= step]
             events[:] = kept  # type: ignore[assignment]  # each list keeps its own kind
+
+    def copy(self) -> "RunHistory":
+        """What was measured so far, for another thread to read."""
+        copied = copy(self)
+        copied.steps, copied.evaluations = self.steps.copy(), self.evaluations.copy()
+        return copied
 
     @property
     def best(self) -> tuple[int, float] | None:

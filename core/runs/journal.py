@@ -3,8 +3,9 @@
 import json
 import os
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
+from itertools import groupby, islice
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -28,6 +29,9 @@ from core.system_errors import WorkspaceGoneError
 KINDS: dict[str, type[Event]] = {
     event_name(kind): kind for kind in Event.__subclasses__() if kind.__module__ == Event.__module__
 }
+STEP = b'{"event": "step_done", '  # how a step's line begins
+STEPS_AT_ONCE = 1000
+LONGEST_PLAIN_LINE = 1000  # bytes
 LONGEST_LINE = 10_000_000  # bytes; what is longer was never written by us
 
 
@@ -75,7 +79,34 @@ class Journal:
 
 def read_events(path: Path) -> Iterator[Event]:
     """The events of a journal, oldest first. A torn line, and one that only a later version knows, is left out."""
-    for line in _lines(path):
+    for are_steps, lines in groupby(_lines(path), lambda line: line.startswith(STEP)):
+        while some := list(islice(lines, STEPS_AT_ONCE if are_steps else 1)):
+            yield from _steps(some) if are_steps else _each(some)
+
+
+def _steps(lines: list[bytes]) -> Iterable[Event]:
+    """What `_each` gives, in a third of its time where the lines are plain: most of a journal is such steps."""
+    if not _are_plain(lines):
+        return _each(lines)
+    try:
+        return _step_list().validate_json(b"[%b]" % b",".join(lines), strict=True)
+    except ValueError:  # some of them are not what they should be
+        return _each(lines)
+
+
+def _are_plain(lines: list[bytes]) -> bool:
+    """Whether lines that begin as steps mean the same in a list as each by itself: none reaches into the next one."""
+    text, count = b"".join(lines), len(lines)
+    return (
+        text.isascii()
+        and text.count(b"{") == text.count(b"}\n") == text.count(b"}") == text.count(b'"event"') == count
+        and not any(sign in text for sign in (b"[", b"]", b"\\"))
+        and max(map(len, lines)) < LONGEST_PLAIN_LINE
+    )
+
+
+def _each(lines: Iterable[bytes]) -> Iterator[Event]:
+    for line in lines:
         event = parse_line(line)
         if event is not None:
             yield event
@@ -133,6 +164,11 @@ def parse_line(line: bytes) -> Event | None:
         return _adapter(record["event"]).validate_json(line, strict=True)
     except (ValueError, TypeError, RecursionError):  # pydantic's is a ValueError
         return None
+
+
+@cache
+def _step_list() -> TypeAdapter[list[StepDone]]:
+    return TypeAdapter(list[StepDone])
 
 
 @cache

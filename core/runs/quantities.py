@@ -1,14 +1,15 @@
 """What can be drawn of a run: its quantities with their units, and what the x axis can count."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
 
 from core.events import Baseline
 from core.metrics import perplexity
-from core.runs.history import Column, Columns, RunHistory
+from core.runs.history import Column, ColumnView, RunHistory
+from core.runs.smoothing import DEFAULT_SMOOTHING
 
 LARGEST_EXPONENT = 700.0  # beyond it a perplexity is no float any more
 
@@ -44,7 +45,7 @@ class Quantity:
     name: str
     title: str
     unit: str
-    of_steps: Callable[[Columns], Column] | None
+    of_steps: Callable[[ColumnView], Column] | None
     evaluation: str = ""
     is_logarithmic: bool = False  # at first; the user may choose otherwise
 
@@ -54,11 +55,11 @@ class Quantity:
         return f"{self.title} ({self.unit})" if self.unit else self.title
 
 
-def _perplexity(steps: Columns) -> Column:
+def _perplexity(steps: ColumnView) -> Column:
     return np.exp(np.minimum(steps["loss"], LARGEST_EXPONENT))
 
 
-def _memory(steps: Columns) -> Column:
+def _memory(steps: ColumnView) -> Column:
     measured: Column = np.where(steps["memory_bytes"] > 0, steps["memory_bytes"] / 2**20, np.nan)
     return measured
 
@@ -79,11 +80,28 @@ QUANTITIES = (
 UNSMOOTHED = ("learning_rate", "memory")  # they have no noise
 
 
+@dataclass(frozen=True, slots=True)
+class ChartChoice:
+    """What is drawn and how.
+
+    `quantities` are names of `QUANTITIES`, in any order; `log_y` are those of them with a logarithmic y axis. `smoothing` is the
+    weight of the past, in [0, 1).
+    """
+
+    quantities: tuple[str, ...] = (LOSS.name, PERPLEXITY.name, LEARNING_RATE.name)
+    axis: Axis = "step"
+    smoothing: float = DEFAULT_SMOOTHING
+    log_x: bool = False
+    log_y: frozenset[str] = field(default_factory=lambda: frozenset({PERPLEXITY.name}))
+
+
 def x_values(history: RunHistory, axis: Axis, steps: Column) -> Column:
     """Where these steps stand on the x axis; a place between two steps is interpolated."""
+    if axis == "step":
+        return steps
+    if not len(history.steps):  # measured before the first step
+        return np.zeros(len(steps))
     match axis:
-        case "step":
-            return steps
         case "tokens":
             return history.tokens_at(steps)
         case "epoch":
@@ -92,11 +110,19 @@ def x_values(history: RunHistory, axis: Axis, steps: Column) -> Column:
             return history.seconds_at(steps)
 
 
-def training_points(history: RunHistory, quantity: Quantity, axis: Axis = "step") -> Points:
-    """What the steps measured, as x and y, without what is not finite."""
-    if quantity.of_steps is None or not len(history.steps):
+def training_points(
+    history: RunHistory, quantity: Quantity, axis: Axis = "step", first_row: int = 0
+) -> Points:
+    """What the steps measured from a row of `history.steps` on, as x and y, without what is not finite."""
+    if quantity.of_steps is None or len(history.steps) <= first_row:
         return np.empty(0), np.empty(0)
-    return _finite(x_values(history, axis, history.steps["step"]), quantity.of_steps(history.steps))
+    return _finite(_x_of_steps(history, axis)[first_row:], quantity.of_steps(history.steps.since(first_row)))
+
+
+def _x_of_steps(history: RunHistory, axis: Axis) -> Column:
+    if axis == "time":
+        return np.cumsum(history.steps["seconds"])
+    return history.steps[axis]
 
 
 def validation_points(history: RunHistory, quantity: Quantity, axis: Axis = "step") -> Points:
@@ -104,8 +130,6 @@ def validation_points(history: RunHistory, quantity: Quantity, axis: Axis = "ste
     if not quantity.evaluation or not len(history.evaluations):
         return np.empty(0), np.empty(0)
     steps = history.evaluations["step"]
-    if not len(history.steps):  # measured before the first step
-        return _finite(np.zeros(len(steps)), history.evaluations[quantity.evaluation])
     return _finite(x_values(history, axis, steps), history.evaluations[quantity.evaluation])
 
 
@@ -120,7 +144,7 @@ def best_point(history: RunHistory, quantity: Quantity, axis: Axis = "step") -> 
         return None
     step = history.best[0]
     row = int(np.searchsorted(history.evaluations["step"], step))
-    x = x_values(history, axis, np.array([step], dtype=np.float64)) if len(history.steps) else np.zeros(1)
+    x = x_values(history, axis, np.array([step], dtype=np.float64))
     return float(x[0]), float(history.evaluations[quantity.evaluation][row])
 
 

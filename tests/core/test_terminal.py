@@ -10,6 +10,8 @@ import pytest
 from core.control import StopToken
 from core.events import (
     ArchiveOpened,
+    Baseline,
+    BaselinesMeasured,
     CheckpointSaved,
     ContextMoved,
     DatasetBuilt,
@@ -90,6 +92,7 @@ EVENTS = [
     MachineNoted(3, 1e9, "Linux", "Sheep 3000", 2, 2, 2**33, "", 0, "0.2", "3.11", "2.13"),
     StepDone(4, 3.0, 1e-3, 0.5, 128, 1000.0, 0.1, 0.5),
     Evaluated(4, 2.5, 12.18, 1.9, 0.1),
+    BaselinesMeasured("abc", (Baseline("lzma", "lzma", 2.0, None),), 10, 5, 20, 0.1),
     SampleWritten(4, "the", "cat " * 50),
     RemarkMade(4, "spike", "The loss jumped.", "Wait.", ""),
     SnapshotSaved(4, "/w", 5, 0.1),

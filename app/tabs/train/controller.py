@@ -10,6 +10,7 @@ from app.errors import present
 from app.jobs.job import Job, OpenStream, Stream
 from app.jobs.job_queue import JobQueues
 from app.jobs.refresher import Refresher
+from app.tabs.train.curves_controller import CurvesController
 from app.tabs.train.document_controller import DocumentController
 from app.tabs.train.interrupted_controller import InterruptedController
 from app.tabs.train.origin_controller import OriginController
@@ -63,6 +64,7 @@ class TrainController(QObject):
         self.tokenizer = TokenizerController(tab, workspace, queues, self)
         self.plan = PlanController(tab, workspace, queues, self)
         self.documents = DocumentController(tab.form.documents.dialog, workspace, queues, self)
+        self.curves = CurvesController(tab, workspace, queues, self)
         self.origin = OriginController(tab, workspace, self)
         self.queue = QueueController(tab, workspace, queues, self)
         self.interrupted = InterruptedController(tab, workspace, queues, self)
@@ -188,10 +190,12 @@ class TrainController(QObject):
 
     def _run(self, name: str, open_stream: OpenStream) -> None:
         self._leave_history()
+        self.curves.leave_time()
         self._name = name
         self._tab.show_started(name)
         self._job = self._queues.start("training", open_stream)
         self._job.arrived.connect(self._tab.show_events)
+        self._job.arrived.connect(self.curves.follow)
         self._job.arrived.connect(self._look_for_checkpoints)
         self._job.paused_changed.connect(self._tab.show_paused)
         self._job.stop_overdue.connect(self._tab.show_stop_overdue)
@@ -226,6 +230,7 @@ class TrainController(QObject):
     def _finish(self, reason: str, failure: str = "") -> None:
         self._job = None
         self._tab.show_ended(failed=reason == "failed")
+        self.curves.measure()
         self.queue.run_ended(self._name, reason, failure)
         self.refresh()
         self.run_ended.emit(self._name, reason)
@@ -251,6 +256,8 @@ class TrainController(QObject):
 
     @Slot()
     def _end_history(self) -> None:
+        if self.sender() is self._history and not self.active:
+            self.curves.measure()
         self._forget(self.sender())
 
     @Slot(object)

@@ -155,13 +155,14 @@ class TrainTab(QWidget):
     def show_runs(self, runs: Sequence[RunSummary], chosen: str = "") -> None:
         """The runs there are; `chosen` is the one whose curves are shown, if any."""
         self.chooser.show_runs(runs, chosen)
+        self.curves.show_runs(run.name for run in runs)
         self.start_from.show_runs(runs)
 
     def clear_run(self, name: str) -> None:
         """Make room for the curves of another run."""
         self._progress = Progress()
         self.head.show_name(name)
-        self.curves.clear()
+        self.curves.clear(name)
         self.samples.forget()
         self._show_progress()
 

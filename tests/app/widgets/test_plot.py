@@ -38,7 +38,7 @@ def test_points_appear_in_the_view(plot, qtbot):
 
 
 def test_there_are_no_numbers_on_the_axes_before_there_is_a_point(plot, qtbot):
-    axis = plot._plot.getAxis("left")
+    axis = plot.view.getPlotItem().getAxis("left")
     qtbot.waitUntil(lambda: not axis.style["showValues"])
     plot.extend("validation", [0], [5.0])
     qtbot.waitUntil(lambda: axis.style["showValues"])
@@ -46,7 +46,7 @@ def test_there_are_no_numbers_on_the_axes_before_there_is_a_point(plot, qtbot):
 
 @pytest.mark.parametrize("last", [1, 2, 7, 300])
 def test_steps_are_whole_numbers(plot, last):
-    spacings = plot._plot.getAxis("bottom").tickSpacing(0, last, 500)
+    spacings = plot.view.getPlotItem().getAxis("bottom").tickSpacing(0, last, 500)
     assert all(spacing >= 1 for spacing, _ in spacings)
 
 
@@ -56,7 +56,7 @@ def test_many_batches_cost_one_redraw(plot, qtbot):
     plot._frame.timeout.connect(lambda: redraws.append(True))
     for step in range(1, 1001):
         plot.extend("training", [step], [1.0])
-    qtbot.waitUntil(lambda: len(drawn(plot, "training")) == 1000)
+    qtbot.waitUntil(lambda: len(drawn(plot, "training")) > 0)
     assert len(redraws) == 1
     assert not plot._frame.isActive()
 
@@ -104,7 +104,7 @@ def test_zooming_one_plot_zooms_its_neighbours(plot, qtbot):
     other = make_plot(qtbot)
     link([plot, other])
     plot.zoomed.emit(10.0, 20.0)
-    assert other._plot.getViewBox().viewRange()[0] == [10.0, 20.0]
+    assert other.view.getPlotItem().getViewBox().viewRange()[0] == [10.0, 20.0]
 
 
 def test_a_logarithmic_axis_leaves_out_what_has_no_logarithm(plot, qtbot):
@@ -115,7 +115,7 @@ def test_a_logarithmic_axis_leaves_out_what_has_no_logarithm(plot, qtbot):
 
 
 def test_logarithmic_ticks_are_plain_numbers(plot):
-    axis = plot._plot.getAxis("left")
+    axis = plot.view.getPlotItem().getAxis("left")
     axis.setRange(0, 2)
     assert axis.logTickStrings([0, 0.301, 0.699, 0.845, 1, 2], 1, None) == ["1", "2", "5", "", "10", "100"]
     axis.setRange(0, 5)
@@ -123,16 +123,81 @@ def test_logarithmic_ticks_are_plain_numbers(plot):
 
 
 def test_the_best_point_is_reported_while_nothing_is_pointed_at(plot, qtbot):
-    plot.mark_best(100, 4.0)
+    plot.mark_best((100, 4.0))
     qtbot.waitUntil(lambda: plot.readout() == "best 4 at step 100")
 
 
-def test_lines_show_no_more_points_than_pixels_and_none_outside(plot):
-    for curve in plot._curves.values():
-        for line in (curve.raw_line, curve.bold_line):
-            assert line.opts["autoDownsample"]
-            assert line.opts["clipToView"]
-            assert line.opts["symbol"] is None
+def test_a_million_points_are_drawn_as_few_and_zooming_shows_them_one_by_one(plot, qtbot):
+    x = np.arange(1.0, 1_000_001)
+    plot.extend("validation", x, x)
+    line = plot._curves["validation"].bold_line
+    qtbot.waitUntil(lambda: len(drawn(plot, "validation")) > 0)
+    assert len(line.xData) < 4 * plot.width()
+    assert (line.xData[0], line.xData[-1]) == (1, 1_000_000)
+    plot.show_range(1000, 1100)
+    qtbot.waitUntil(lambda: line.xData.tolist() == list(range(999, 1102)))
+    plot.fit()
+    qtbot.waitUntil(lambda: line.xData[-1] == 1_000_000)
+
+
+def test_the_y_axis_follows_what_is_to_be_seen(plot, qtbot):
+    plot.extend("validation", np.arange(100.0), np.arange(100.0, 0.0, -1))
+    qtbot.waitUntil(lambda: len(drawn(plot, "validation")) > 0)
+    plot.show_range(90, 99)
+    box = plot.view.getPlotItem().getViewBox()
+    qtbot.waitUntil(lambda: box.viewRange()[1][1] < 15)
+
+
+def test_a_logarithmic_x_axis_begins_above_zero(plot, qtbot):
+    plot.extend("validation", [0, 1, 10, 100], [4.0, 3.0, 2.0, 1.0])
+    plot.set_log_x(True)
+    qtbot.waitUntil(lambda: drawn(plot, "validation").tolist() == [3.0, 2.0, 1.0])
+    low, high = plot.view.stretch
+    assert 0.5 < low < 1
+    assert 100 < high < 200
+
+
+@pytest.mark.parametrize("log", [False, True])
+def test_keys_zoom_around_the_crosshair(plot, qtbot, log):
+    link([plot])
+    plot.extend("validation", [1, 1000], [5.0, 4.0])
+    plot.set_log_x(log)
+    qtbot.waitUntil(lambda: len(drawn(plot, "validation")) == 2)
+    plot.pointed.emit(1000.0)
+    qtbot.keyClick(plot, Qt.Key.Key_Plus)
+    low, high = plot.view.stretch
+    assert 1 < low < 1000 < high
+    qtbot.keyClick(plot, Qt.Key.Key_Home)
+    qtbot.waitUntil(lambda: plot.view.stretch[0] < 1)
+
+
+def test_times_stand_on_the_axis_as_a_clock_shows_them(plot):
+    plot.set_x_axis("Time", "time")
+    axis = plot.view.getPlotItem().getAxis("bottom")
+    spacing, _ = axis.tickSpacing(0, 3 * 3600, 500)[0]
+    assert spacing == 1800
+    assert axis.tickStrings([0, 1800, 5400], 1, spacing) == ["0 s", "30:00", "1:30:00"]
+
+
+def test_a_plot_is_filled_when_it_is_drawn_and_not_while_it_is_hidden(plot, qtbot):
+    filled = []
+    plot.fill_with(lambda: filled.append(True))
+    plot.hide()
+    plot.expect_points(soon=True)
+    qtbot.waitUntil(lambda: not plot._frame.isActive())
+    assert not filled
+    plot.show()
+    qtbot.waitUntil(lambda: bool(filled))
+
+
+def test_a_baseline_is_a_line_with_its_name(plot):
+    plot.show_baselines([("unigram 4.2", 4.2)])
+    [(line, _)] = plot.view._lines
+    assert (line.value(), line.label.format) == (4.2, "unigram 4.2")
+    plot.set_log(True)
+    assert line.value() == pytest.approx(math.log10(4.2))
+    plot.show_baselines([])
+    assert not plot.view._lines
 
 
 def test_smoothing_changes_the_bold_line_only(plot, qtbot):

@@ -63,3 +63,20 @@ def test_thousands_of_values_are_smoothed_as_one_after_the_other(weight):
         mean = weight * mean + (1 - weight) * value
         means.append(mean / (1 - weight**count))
     assert Smoother(weight).extend(values) == pytest.approx(means, rel=1e-9, abs=1e-12)
+
+
+def test_a_thinned_curve_loses_no_peak_however_it_grew():
+    series = Series()
+    rng = np.random.default_rng(1)
+    values = rng.normal(size=200_000)
+    values[123_456], values[7] = 99.0, -99.0
+    for start in range(0, 200_000, 777):
+        part = values[start : start + 777]
+        series.extend(np.arange(start, start + len(part), dtype=float), part)
+        if start % 10 == 0:
+            series.outline(0, start, 10)
+    series.cut_after(150_000)
+    x, y = series.outline(0, 200_000, 100)
+    assert len(x) <= 4 * 101
+    assert (y.max(), y.min()) == (99.0, -99.0)
+    assert (x[0], x[-1]) == (0, 150_000)

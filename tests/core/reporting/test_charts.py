@@ -5,9 +5,9 @@ import pytest
 
 from core.events import Baseline, Evaluated, StepDone
 from core.inspection.figures import rendered
-from core.reporting.charts import ChartChoice, draw_curves
+from core.reporting.charts import draw_curves
 from core.runs.history import RunHistory
-from core.runs.quantities import QUANTITIES, X_AXES
+from core.runs.quantities import QUANTITIES, X_AXES, ChartChoice
 from core.runs.smoothing import Smoother
 
 
@@ -41,9 +41,8 @@ def test_the_training_line_is_the_smoothed_one():
 
 @pytest.mark.parametrize("log", [False, True])
 @pytest.mark.parametrize("axis", [axis.name for axis in X_AXES])
-def test_every_x_axis_gives_a_picture(axis, log):
+def test_each_x_axis_counts_what_it_says(axis, log):
     figure = draw_curves({"run": a_history()}, ChartChoice(axis=axis, log_x=log))
-    assert rendered(figure, ".png")
     ends = {"step": 40, "tokens": 400, "epoch": 2, "time": 20}
     assert lines(figure.axes[0])["training"].get_xdata()[-1] == pytest.approx(ends[axis])
 

@@ -12,6 +12,7 @@ from lxml import html
 
 from core.control import StopToken
 from core.events import (
+    Baseline,
     CheckpointSaved,
     Evaluated,
     MachineNoted,
@@ -186,6 +187,19 @@ def test_settings_that_differ_from_the_preset_are_marked_and_none_is_left_out(tr
     changed = html.document_fromstring(page).xpath("//tr[@class='changed']/th/text()")
     assert "Layers" in changed
     assert "Weight decay" not in changed
+
+
+def test_documents_are_counted_by_kind(trained):
+    assert "Documents 3 Text: 3 Text" in words_of(page_of(trained))
+
+
+def test_baselines_stand_beside_the_figures(trained):
+    baselines = (Baseline("unigram", "Unigram <b>", 4.5, 3.1), Baseline("lzma", "lzma", 2.25, None))
+    page = report_page(read_record(trained, "first"), baselines)
+    elements_of(page)
+    expected = "simple methods reach on the same text: Unigram <b> 4.500 bits/byte; lzma 2.250 bits/byte."
+    assert expected in words_of(page)
+    assert "simple methods" not in page_of(trained)
 
 
 def test_remarks_are_told_with_their_remedy(trained):

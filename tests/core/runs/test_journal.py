@@ -94,6 +94,44 @@ def test_a_line_that_is_torn_or_unknown_is_left_out(path, line):
     assert list(read_events(path)) == WHOLE
 
 
+GLUED = [
+    json.dumps(step(5).as_record()) + ", " + json.dumps(step(6).as_record()) + "\n",
+    json.dumps(step(5).as_record())[:-1] + "\n" + json.dumps(step(6).as_record())[1:] + "\n",
+    json.dumps(step(5).as_record())[:-1] + ', "a": [{"b": 1}\n{"event": "step_done", "c": 2}]}\n',
+    json.dumps(step(5).as_record())[:-1] + ', "event": "notice"}\n',
+    json.dumps(step(5).as_record())[:-1] + ', "ev\\u0065nt": "notice"}\n',
+    json.dumps(step(5).as_record())[:-1] + ', "more": "\n',
+    json.dumps(step(5).as_record()).replace("3.0", "03.0") + "\n",
+    json.dumps(step(5).as_record()).replace("3.0", "-") + "\n",
+    json.dumps(step(5).as_record()).replace('"step": 5', '"step": ' + "4" * 5_000) + "\n",
+]
+
+
+@pytest.mark.parametrize("text", GLUED)
+def test_a_damaged_line_among_many_steps_costs_no_other_one(tmp_path, text):
+    path = tmp_path / "events.jsonl"
+    before, after = [step(number) for number in (1, 2, 3)], [step(number) for number in (7, 8)]
+    written = ["".join(json.dumps(event.as_record()) + "\n" for event in some) for some in (before, after)]
+    path.write_text(text.join(written))
+    assert list(read_events(path)) == [*before, *after]
+
+
+@pytest.mark.parametrize("count", [999, 1000, 1001, 2500])
+def test_as_many_steps_are_read_as_were_written(tmp_path, count):
+    path = tmp_path / "events.jsonl"
+    events = [step(number) for number in range(1, count + 1)]
+    path.write_text("".join(json.dumps(event.as_record()) + "\n" for event in [*events, WHOLE[-1]]))
+    assert list(read_events(path)) == [*events, WHOLE[-1]]
+
+
+@pytest.mark.parametrize("more", [{"text": "a"}, {"text": "ß"}, {"list": [1, 2]}, {"loss": float("nan")}])
+def test_steps_with_what_a_later_version_adds_are_read_among_others(tmp_path, more):
+    path = tmp_path / "events.jsonl"
+    records = [step(1).as_record(), step(2).as_record() | more, step(3).as_record()]
+    path.write_text("".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records), "utf-8")
+    assert [event.step for event in read_events(path)] == [1, 2, 3]
+
+
 def test_rewinding_forgets_what_came_after_the_step_and_the_end(path):
     rewind(path, 2)
     assert list(read_events(path)) == WHOLE[:8]

@@ -150,8 +150,8 @@ def test_curves_samples_and_figures_follow_the_events(tab):
 
     assert tab.curves.loss.points("training")[0].tolist() == list(range(1, 21))
     assert tab.curves.loss.points("validation")[1].tolist() == [7.0]
-    assert tab.curves.perplexity.points("training")[1][0] == pytest.approx(12.18, abs=0.01)
-    assert tab.curves.learning_rate.points("rate")[1][0] == 1e-3
+    assert tab.curves.plot("perplexity").points("training")[1][0] == pytest.approx(12.18, abs=0.01)
+    assert tab.curves.plot("learning_rate").points("training")[1][0] == 1e-3
     assert tab.samples.text.toPlainText() == "Mila → xqz"
     assert "step 20 of 1,000 (2 %) · loss 2.500" in tab.head.status.text()
 
@@ -243,8 +243,9 @@ def test_twenty_thousand_steps_are_taken_in_by_a_handful_of_operations(tab, monk
 
     monkeypatch.setattr(Smoother, "extend", counted)
     tab.show_events([prepared(), *steps(1, 20_000)])
+    assert len(tab.curves.plot("perplexity").points("training")[0]) == 20_000
+    assert len(tab.curves.loss.points("training")[0]) == 20_000
     assert [count for count in calls if count] == [
         20_000
     ] * 5  # loss, time and speed in figures; loss and perplexity as curves
-    assert len(tab.curves.loss.points("training")[0]) == 20_000
     assert tab.head.status.text().startswith("step 20,000")

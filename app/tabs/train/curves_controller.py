@@ -1,0 +1,114 @@
+"""Reads what the charts are to show beside the run in front, and writes them into files."""
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+from PySide6.QtCore import QObject, Slot
+
+from app.errors import present
+from app.jobs.job import Job
+from app.jobs.job_queue import JobQueues
+from app.tabs.train.tab import TrainTab
+from core.events import BaselinesMeasured, DatasetBuilt, Event
+from core.runs.folder import Workspace
+from core.runs.history import RunHistory
+from core.tasks.export_curves import export_curves, read_history
+from core.tasks.measure_baselines import measure_run_baselines
+
+
+class CurvesController(QObject):
+    """Connects the charts, the queue "curves" and the quiet queue "baselines"."""
+
+    def __init__(
+        self, tab: TrainTab, workspace: Workspace, queues: JobQueues, parent: QObject | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._tab, self._curves, self._workspace, self._queues = tab, tab.curves, workspace, queues
+        self._reading: dict[
+            Job, str
+        ] = {}  # the run whose history each job reads, or whose baselines it measures
+        self._dataset: DatasetBuilt | None = None  # whose baselines were asked for
+        self._curves.compare_requested.connect(self._read)
+        self._curves.export_requested.connect(self._export)
+
+    @Slot(list)
+    def follow(self, _events: Sequence[Event] = ()) -> None:
+        """Show the baselines of the run that trains, if they were measured before: the processor is busy."""
+        if self._curves.history.dataset is not self._dataset:
+            self._ask_for_baselines(only_kept=True)
+
+    def measure(self) -> None:
+        """Measure the baselines of the run in front, for which there is time now."""
+        self._ask_for_baselines(only_kept=False)
+
+    def leave_time(self) -> None:
+        """A run is about to train: measure nothing meanwhile."""
+        self._queues.stop("baselines")
+
+    def _ask_for_baselines(self, *, only_kept: bool) -> None:
+        self._dataset = self._curves.history.dataset
+        if self._dataset is None or self._curves.baselines:
+            return
+        name = self._curves.name
+        job = self._queues.start(
+            "baselines",
+            partial(measure_run_baselines, self._workspace, name, self._dataset.dataset, only_kept=only_kept),
+        )
+        self._reading[job] = name
+        job.ended.connect(self._show_baselines)
+        job.failed.connect(self._forget)
+
+    @Slot(object)
+    def _show_baselines(self, measured: BaselinesMeasured | None) -> None:
+        if self._taken_off() == self._curves.name and measured is not None:
+            self._curves.show_baselines(measured.baselines)
+
+    @Slot(object)
+    def _forget(self, _error: Exception) -> None:
+        self._taken_off()  # it was written to the log; a chart without baselines needs no sentence
+
+    @Slot(str)
+    def _read(self, name: str) -> None:
+        job = self._queues.start("curves", partial(read_history, self._workspace, name))
+        self._reading[job] = name
+        job.ended.connect(self._show_history)
+        job.failed.connect(self._fail_history)
+
+    @Slot(object)
+    def _show_history(self, history: RunHistory | None) -> None:
+        name = self._taken_off()
+        if history is not None:
+            self._curves.show_compared(name, history)
+
+    @Slot(object)
+    def _fail_history(self, error: Exception) -> None:
+        self._curves.leave_out(self._taken_off())
+        present(error, self._tab.banner)
+
+    @Slot(str)
+    def _export(self, path: str) -> None:
+        curves = self._curves
+        runs = {curves.name: curves.history.copy()} | {
+            name: history.copy() for name, history in curves.compared.items()
+        }
+        job = self._queues.start(
+            "curves", partial(export_curves, runs, curves.choice(), curves.shown_baselines, Path(path))
+        )
+        job.ended.connect(self._report_export)
+        job.failed.connect(self._fail_export)
+
+    @Slot(object)
+    def _report_export(self, path: Path | None) -> None:
+        if path is not None:
+            self._tab.banner.show_notice(f"The curves were saved as {path.name}.")
+
+    @Slot(object)
+    def _fail_export(self, error: Exception) -> None:
+        present(error, self._tab.banner)
+
+    def _taken_off(self) -> str:
+        """The run that the job which has just ended was about."""
+        job = self.sender()
+        assert isinstance(job, Job), "a slot of its signals"
+        return self._reading.pop(job)

@@ -1,0 +1,89 @@
+"""The axes of a plot: whole numbers, plain numbers or times along x, and numbers that can be logarithmic along y."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyqtgraph as pg
+
+from core.runs.quantities import clock
+
+CLOCK_STEPS = (
+    1,
+    2,
+    5,
+    10,
+    30,
+    60,
+    120,
+    300,
+    600,
+    1800,
+    3600,
+    7200,
+    4 * 3600,
+    12 * 3600,
+    24 * 3600,
+)  # seconds
+MOST_CLOCK_TICKS = 7
+
+
+class NumberAxis(pg.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types
+    """An axis whose logarithmic ticks are plain numbers, and few enough not to touch."""
+
+    def logTickStrings(self, values: Sequence[float], scale: float, spacing: float | None) -> list[str]:
+        del scale, spacing
+        decades = self.range[1] - self.range[0]
+        shown = (1, 2, 5) if decades < 3 else (1,)
+        return [_plain(10**value) if _leading_digit(value) in shown else "" for value in values]
+
+
+class StepAxis(NumberAxis):
+    """An axis of whole numbers, or of what `kind` says: "step", "number" or "time", in seconds."""
+
+    kind = "step"
+
+    def tickSpacing(self, minVal: float, maxVal: float, size: float) -> list[tuple[float, float]]:
+        if self.kind == "time" and maxVal - minVal > MOST_CLOCK_TICKS:
+            return [(_clock_step(maxVal - minVal), 0)]
+        spacings = super().tickSpacing(minVal, maxVal, size)
+        if self.kind != "step":
+            return list(spacings)
+        return [(spacing, offset) for spacing, offset in spacings if spacing >= 1] or [(1, 0)]
+
+    def tickStrings(self, values: Sequence[float], scale: float, spacing: float) -> list[str]:
+        if self.kind == "time" and not self.logMode:
+            return [clock(value) for value in values]
+        if self.kind == "number" and not self.logMode and spacing >= 1:
+            return [_short(value) for value in values]
+        return list(super().tickStrings(values, scale, spacing))
+
+    def logTickStrings(self, values: Sequence[float], scale: float, spacing: float | None) -> list[str]:
+        texts = super().logTickStrings(values, scale, spacing)
+        if self.kind != "time":
+            return texts
+        return [clock(10**value) if text else "" for value, text in zip(values, texts, strict=True)]
+
+
+def _clock_step(seconds: float) -> float:
+    """The distance of ticks over so many seconds."""
+    days = seconds / (24 * 3600 * MOST_CLOCK_TICKS)
+    return next(
+        (step for step in CLOCK_STEPS if seconds / step <= MOST_CLOCK_TICKS), 24 * 3600 * float(np.ceil(days))
+    )
+
+
+def _short(value: float) -> str:
+    """Large numbers with M and G, which stand for a million and 1,000 of these."""
+    for size, letter in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
+        if abs(value) >= size:
+            return f"{value / (1e3 if letter == 'k' else size):,.6g} {letter}"
+    return f"{value:,.6g}"
+
+
+def _plain(value: float) -> str:
+    return f"{value:,.0f}" if value >= 1 else f"{value:.4g}"
+
+
+def _leading_digit(exponent: float) -> int:
+    """The first digit of ten to the power of `exponent`."""
+    return round(float(10 ** (exponent - np.floor(exponent + 1e-9))))

@@ -1,0 +1,289 @@
+"""Where a plot's curves are drawn: axes, lines, crosshair and markers, and what the mouse does there.
+
+Lines are handed no more points than there are pixels, so that a picture of a million points costs as much as one of a
+thousand. Each is drawn anew where the stretch of the x axis changes; the y axis follows what is to be seen of them.
+"""
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import pyqtgraph as pg
+from pyqtgraph.GraphicsScene.mouseEvents import MouseClickEvent
+from PySide6.QtCore import QPointF, Qt, Signal, Slot
+from PySide6.QtGui import QFont
+
+from app.widgets.curve import Curve
+from app.widgets.plot_axes import NumberAxis, StepAxis
+from app.widgets.series import Numbers
+from app.widgets.theme import colours, small_font
+
+POINTS_PER_PIXEL = 0.5
+FEWEST_PLACES = 100
+MARGIN = 0.03  # of a range, beyond the first and the last point
+SMALLEST_POSITIVE = 1e-300
+
+Range = tuple[float, float]
+
+
+class PlotView(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
+    """Shows curves; all of its places are in the units of the data, on a logarithmic axis too.
+
+    Signals:
+        pointed: The x under the mouse.
+        pointed_away: The mouse has left the plot.
+        clicked: The x that was clicked at.
+        zoomed: The stretch of the x axis that the user chose to see.
+        all_requested: The user asked for all points, by a double click.
+        moved: Another stretch is to be seen: the curves must be drawn anew.
+    """
+
+    pointed = Signal(float)
+    pointed_away = Signal()
+    clicked = Signal(float)
+    zoomed = Signal(float, float)
+    all_requested = Signal()
+    moved = Signal()
+
+    def __init__(self, title: str, unit: str, x_label: str) -> None:
+        super().__init__(axisItems={"left": NumberAxis("left"), "bottom": StepAxis("bottom")})
+        self.setMenuEnabled(False)
+        self.setAccessibleName(f"{title} plot")
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setMinimumHeight(72)
+        self.log_x = self.log_y = False
+        self._shows_all = True
+        self._drawing = False
+        self._lines: list[tuple[pg.InfiniteLine, float]] = []  # the baselines, and where they stand
+        self._plot = self.getPlotItem()
+        self._plot.hideButtons()
+        self._box = self._plot.getViewBox()
+        self._box.disableAutoRange()
+        self._box.setMouseEnabled(x=True, y=False)  # the y axis follows what is to be seen
+        for side, text in (("left", unit), ("bottom", x_label)):
+            self._plot.getAxis(side).enableAutoSIPrefix(False)
+            if text:
+                self._plot.setLabel(side, text)
+        self._add_marks()
+        self.scene().sigMouseMoved.connect(self._point)
+        self.scene().sigMouseClicked.connect(self._click)
+        self._box.sigRangeChangedManually.connect(self._emit_range)
+        self._box.sigXRangeChanged.connect(self._emit_moved)
+
+    def _add_marks(self) -> None:
+        self._crosshair = pg.InfiniteLine(angle=90, movable=False)
+        self._mark_line = pg.InfiniteLine(angle=90, movable=False)
+        self._marker = pg.ScatterPlotItem(size=10)
+        for line in (self._mark_line, self._crosshair):
+            line.hide()
+            self._plot.addItem(line, ignoreBounds=True)
+        self._plot.addItem(self._marker)
+
+    def add(self, curve: Curve) -> None:
+        for line in (curve.raw_line, curve.bold_line):
+            self._plot.addItem(line)
+            line.setZValue(0 if curve.look.in_readout else -1)  # a compared run covers nothing
+
+    def remove(self, curve: Curve) -> None:
+        for line in (curve.raw_line, curve.bold_line):
+            self._plot.removeItem(line)
+
+    # Axes
+
+    def set_log(self, *, x: bool, y: bool) -> None:
+        if x != self.log_x:
+            self._shows_all = True  # places of one kind of axis mean nothing on the other
+        self.log_x, self.log_y = x, y
+        self._plot.setLogMode(x, y)
+        self._place_lines()
+
+    def set_x_axis(self, title: str, kind: str) -> None:
+        """What the x axis counts; `kind` is that of a `StepAxis`."""
+        axis = self._plot.getAxis("bottom")
+        axis.kind = kind
+        axis.picture = None
+        self._plot.setLabel("bottom", title)
+        axis.showLabel(bool(title))
+        self.show_all()
+
+    @property
+    def stretch(self) -> Range:
+        """The part of the x axis that is to be seen."""
+        low, high = self._box.viewRange()[0]
+        return self._from_view(low), self._from_view(high)
+
+    def moved_place(self, x: float | None, share: float) -> float:
+        """`x`, or the middle of what is to be seen, moved by a share of the axis and not out of it."""
+        low, high = self._box.viewRange()[0]
+        start = (low + high) / 2 if x is None else self._to_view(x)
+        return self._from_view(min(max(start + share * (high - low), low), high))
+
+    def stretch_around(self, x: float | None, factor: float) -> Range:
+        """What is to be seen, so many times as wide, with `x` or the middle where it was."""
+        low, high = self._box.viewRange()[0]
+        still = (low + high) / 2 if x is None else self._to_view(x)
+        return self._from_view(still + factor * (low - still)), self._from_view(
+            still + factor * (high - still)
+        )
+
+    def show_all(self) -> None:
+        """Let the x axis reach from the first to the last point, as more are added too."""
+        self._shows_all = True
+        self.moved.emit()
+
+    def show_stretch(self, low: float, high: float) -> None:
+        """Show this stretch of the x axis until `show_all`."""
+        self._shows_all = False
+        self._box.setXRange(self._to_view(low), self._to_view(high), padding=0)
+
+    # Marks
+
+    def show_crosshair(self, x: float | None) -> None:
+        _place(self._crosshair, None if x is None else self._to_view(x))
+
+    def mark(self, x: float | None) -> None:
+        """Draw a line at a place of the x axis, or none."""
+        _place(self._mark_line, None if x is None else self._to_view(x))
+
+    def show_baselines(self, baselines: Sequence[tuple[str, float]]) -> None:
+        """Dashed lines across the plot, by what is written at them and where they stand on the y axis."""
+        for line, _ in self._lines:
+            self._plot.removeItem(line)
+        self._lines = []
+        for text, height in baselines:
+            line = pg.InfiniteLine(
+                angle=0,
+                movable=False,
+                label=text,
+                labelOpts={"position": 0.98, "anchors": [(1, 1), (1, 1)], "movable": False},
+            )
+            self._plot.addItem(line, ignoreBounds=True)
+            self._lines.append((line, height))
+        self._place_lines()
+        self.colour()
+
+    def _place_lines(self) -> None:
+        for line, height in self._lines:
+            _place(line, None if self.log_y and height <= 0 else np.log10(height) if self.log_y else height)
+
+    # Drawing
+
+    def draw(self, curves: Iterable[Curve], best: tuple[float, float] | None) -> None:
+        """Draw what is to be seen of the curves, and the marker on the best point."""
+        self._drawing = True
+        curves = list(curves)
+        measured = [curve.raw for curve in curves if len(curve.raw)]
+        if self._shows_all and measured:
+            self._show_reach(
+                min(self._first(raw.x) for raw in measured), max(float(raw.x[-1]) for raw in measured)
+            )
+        low, high = self.stretch
+        places = max(round(self._box.width() * POINTS_PER_PIXEL), FEWEST_PLACES)
+        heights: list[Numbers] = []
+        for curve in curves:
+            for line, series in curve.parts():
+                x, y = self._drawable(*series.outline(low, high, places, logarithmic=self.log_x))
+                line.setData(x, y)
+                heights.append(y)
+        self._fit_heights(heights)
+        self._draw_best(best)
+        self._show_scale(bool(measured))
+        self._drawing = False
+
+    def _show_reach(self, first: float, last: float) -> None:
+        low, high = self._to_view(first), self._to_view(max(last, first))
+        room = MARGIN * (high - low) or 0.5
+        self._box.setXRange(low - room, high + room, padding=0)
+
+    def _first(self, x: Numbers) -> float:
+        """Where a curve begins to be drawn."""
+        above = int(np.searchsorted(x, 0, side="right")) if self.log_x else 0
+        return float(x[min(above, len(x) - 1)])
+
+    def _drawable(self, x: Numbers, y: Numbers) -> tuple[Numbers, Numbers]:
+        if self.log_x or self.log_y:
+            above_zero = ((x > 0) | (not self.log_x)) & ((y > 0) | (not self.log_y))
+            return x[above_zero], y[above_zero]
+        return x, y
+
+    def _fit_heights(self, heights: Sequence[Numbers]) -> None:
+        found = np.concatenate([[], *heights])
+        if not len(found):
+            return
+        low, high = float(found.min()), float(found.max())
+        if self.log_y:
+            low, high = np.log10(low), np.log10(high)
+        room = MARGIN * (high - low) or abs(high) * MARGIN or 0.5
+        self._box.setYRange(low - room, high + room, padding=0)
+
+    def _draw_best(self, best: tuple[float, float] | None) -> None:
+        drawn = self._drawable(*(np.array([value]) for value in best)) if best else (np.empty(0), np.empty(0))
+        if not len(drawn[0]):
+            self._marker.clear()
+            return
+        x, y = self._to_view(drawn[0][0]), np.log10(drawn[1]) if self.log_y else drawn[1]
+        self._marker.setData([x], y)  # scatters know no log mode
+
+    def _show_scale(self, measured: bool) -> None:
+        """Numbers on the axes would be made up while nothing is measured."""
+        for side in ("left", "bottom"):
+            self._plot.getAxis(side).setStyle(showValues=measured)
+        self._plot.showGrid(y=measured, alpha=0.25)
+
+    def colour(self) -> None:
+        """Take the colours of the theme."""
+        theme = colours()
+        self.setBackground(theme.surface)
+        font: QFont = small_font(self.font())
+        for side in ("left", "bottom"):
+            axis = self._plot.getAxis(side)
+            axis.setPen(theme.border_strong)
+            axis.setTextPen(theme.muted)
+            axis.setStyle(tickFont=font)
+        self._mark_line.setPen(pg.mkPen(theme.accent, width=2))
+        self._crosshair.setPen(pg.mkPen(theme.muted, style=Qt.PenStyle.DashLine))
+        self._marker.setPen(pg.mkPen(theme.surface, width=2))
+        self._marker.setBrush(theme.plot_validation)
+        for line, _ in self._lines:
+            line.setPen(pg.mkPen(theme.muted, width=1, style=Qt.PenStyle.DashLine))
+            line.label.setColor(theme.muted)
+            line.label.setFont(font)
+
+    # The mouse
+
+    @Slot(object)
+    def _point(self, position: QPointF) -> None:
+        if self._box.sceneBoundingRect().contains(position):
+            self.pointed.emit(self._from_view(self._box.mapSceneToView(position).x()))
+        else:
+            self.pointed_away.emit()
+
+    @Slot(object)
+    def _click(self, event: MouseClickEvent) -> None:
+        inside = self._box.sceneBoundingRect().contains(event.scenePos())
+        if event.button() != Qt.MouseButton.LeftButton or not inside:
+            return
+        if event.double():
+            self.all_requested.emit()
+        else:
+            self.clicked.emit(self._from_view(self._box.mapSceneToView(event.scenePos()).x()))
+
+    @Slot(object)
+    def _emit_range(self, _moved_axes: object) -> None:
+        self._shows_all = False
+        self.zoomed.emit(*self.stretch)
+
+    @Slot(object, object)
+    def _emit_moved(self, _box: object, _range: object) -> None:
+        if not self._drawing:
+            self.moved.emit()
+
+    def _to_view(self, x: float) -> float:
+        return float(np.log10(max(x, SMALLEST_POSITIVE))) if self.log_x else float(x)
+
+    def _from_view(self, x: float) -> float:
+        return float(10 ** np.clip(x, -300, 300)) if self.log_x else float(x)
+
+
+def _place(line: pg.InfiniteLine, where: float | None) -> None:
+    line.setVisible(where is not None)
+    line.setPos(0 if where is None else where)
