@@ -315,12 +315,15 @@ def _sentence(event: Event) -> str:
                 f"step {event.step:,}: validation loss {event.loss:.4f} nats/token, perplexity {event.perplexity:.2f}, "
                 f"{event.bits_per_byte:.3f} bits/byte"
             )
+        case RemarkMade(kind="not_finite"):
+            return ""  # the error that ends the run says the same
         case RemarkMade():
             return f"step {event.step:,}: {event.message} {event.remedy}"
         case SampleWritten():
             return f"  sample: {_short(event.prompt)} → {_short(event.text)}"
         case RunEnded():
-            return f"Run {event.name!r} {event.reason} at step {event.step:,}, after {event.seconds:.0f} s."
+            reason = "stopped early" if event.reason == "early_stopped" else event.reason
+            return f"Run {event.name!r} {reason} at step {event.step:,}, after {event.seconds:.0f} s."
         case _:
             return _sentence_of_a_reply(event)
 

@@ -47,6 +47,13 @@ def train(
         ),
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Resume a run from its last checkpoint.")] = False,
+    at: Annotated[
+        str,
+        typer.Option(
+            metavar="best|STEP",
+            help="With --resume, continue from this checkpoint instead; what was saved later is set aside.",
+        ),
+    ] = "",
 ) -> int:
     """Train a model on the library's documents."""
     workspace: Workspace = context.obj.workspace
@@ -55,7 +62,9 @@ def train(
         if run_file or preset:
             raise typer.BadParameter("a run resumes with its own settings; leave out RUN.toml and --preset")
         resumed = name or _last_run(workspace)
-        return perform(context, lambda stop: resume_run(workspace, resumed, changes, stop))[1]
+        return perform(context, lambda stop: resume_run(workspace, resumed, changes, stop, at))[1]
+    if at:
+        raise typer.BadParameter("only a run that resumes has checkpoints to continue from; add --resume")
     base = read_run(run_file, preset or "") if run_file else preset_run(preset or DEFAULT_PRESET)
     config = with_absolute_folder(with_settings(base, changes))
     return perform(

@@ -48,7 +48,8 @@ class CheckpointState(BaseModel):
     `precision`, `attention` and `threads` say how its passes are computed, 0 threads being torch's own choice.
     `windows` counts the windows of text that were trained on, in which the order of the text is counted.
     `planned_steps` is where the run was to end, `schedule_from` the step and learning rate that its schedule began
-    with, where that was changed on the way. `settings` are those of `run.toml`. What a checkpoint of format 1 did not
+    with, where that was changed on the way. `early_stopping_best` is the validation loss that early stopping compares with,
+    `early_stopping_count` how many evaluations in a row were not better. `settings` are those of `run.toml`. What a checkpoint of format 1 did not
     keep is None, or empty.
     """
 
@@ -72,6 +73,8 @@ class CheckpointState(BaseModel):
     windows: int | None = None
     planned_steps: int | None = None
     schedule_from: tuple[int, float] | None = None
+    early_stopping_best: float | None = None
+    early_stopping_count: int = 0
     has_conversations: bool | None = None
     settings: dict[str, Any] = {}
     sha256: dict[str, str] = {}

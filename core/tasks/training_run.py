@@ -5,7 +5,7 @@ The loop itself knows nothing of evaluation, checkpoints or snapshots.
 
 import math
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import torch
@@ -20,6 +20,7 @@ from core.events import (
     RunPrepared,
     SampleWritten,
     SnapshotSaved,
+    StepDone,
 )
 from core.generation.writing import write
 from core.run_errors import TrainingDivergedError
@@ -40,7 +41,7 @@ SAMPLE_SEARCH_TOKENS = 4096  # of the validation text, to find a question in
 
 
 def run_session(session: Session, stop: StopToken) -> Generator[Event, None, None]:
-    """Train to the plan's end or until `stop` is set; `RunEnded` comes last.
+    """Train to the plan's end, until early stopping ends the run, or until `stop` is set; `RunEnded` comes last.
 
     A checkpoint follows every evaluation, and the step at which a run is stopped; a snapshot comes before both, where one
     is due. Of several processes, the main one alone evaluates and saves. An evaluation or sample that a stop cuts off
@@ -59,16 +60,7 @@ def _steps_and_looks(session: Session, stop: StopToken) -> Generator[Event, None
         with session.averaged_weights():
             complete = yield from _look_and_save(session, stop)
     saved_step = session.progress.step
-    for done in train(
-        session.train_state,
-        session.batch_at,
-        session.training,
-        session.plan,
-        session.progress,
-        stop,
-        session.group,
-        session.prepare_next_batch,
-    ):
+    for done in _steps(session, stop):
         yield done
         if _snapshot_is_due(
             session
@@ -78,13 +70,44 @@ def _steps_and_looks(session: Session, stop: StopToken) -> Generator[Event, None
             with session.averaged_weights():
                 complete = yield from _look_and_save(session, stop)
             saved_step = done.step
+            if _stops_early(session):
+                break
     step = session.progress.step
     if saved_step < step and session.group.is_main:
         with session.averaged_weights():
             saved = _save_unevaluated(session)
         yield saved
-    reason = "finished" if complete and step >= session.plan.steps else "stopped"
-    yield RunEnded(session.folder.name, step, reason, session.best_val_loss, time.perf_counter() - started)
+    seconds = time.perf_counter() - started
+    yield RunEnded(session.folder.name, step, _reason(session, complete), session.best_val_loss, seconds)
+
+
+def _steps(session: Session, stop: StopToken) -> Iterator[StepDone]:
+    if _stops_early(session):
+        return iter(())
+    return train(
+        session.train_state,
+        session.batch_at,
+        session.training,
+        session.plan,
+        session.progress,
+        stop,
+        session.group,
+        session.prepare_next_batch,
+    )
+
+
+def _stops_early(session: Session) -> bool:
+    """Whether early stopping ends the run, as the main process has counted; all processes get the same answer."""
+    if not session.training.early_stopping_patience:
+        return False
+    return bool(session.group.all_reduce(int(session.early_stopping.is_over)))
+
+
+def _reason(session: Session, complete: bool) -> str:
+    """Why the run ends. `complete` is False where a stop cut off its last evaluation."""
+    if complete and session.progress.step >= session.plan.steps:
+        return "finished"
+    return "early_stopped" if complete and session.early_stopping.is_over else "stopped"
 
 
 def _evaluation_is_due(session: Session) -> bool:
@@ -128,6 +151,7 @@ def _look_and_save(session: Session, stop: StopToken) -> Generator[Event, None, 
         return False
     if session.best_val_loss is None or session.best_step == 0 or evaluated.loss < session.best_val_loss:
         session.best_val_loss, session.best_step = evaluated.loss, evaluated.step
+    session.early_stopping.add(evaluated.loss)
     yield evaluated
     if sample is not None:
         yield sample
@@ -249,6 +273,8 @@ def _state(session: Session, val_loss: float | None) -> CheckpointState:
         windows=progress.windows,
         planned_steps=session.plan.steps,
         schedule_from=session.plan.start,
+        early_stopping_best=session.early_stopping.best,
+        early_stopping_count=session.early_stopping.count,
         has_conversations=session.dataset.has_conversations,
         settings=session.config.model_dump(mode="json", exclude_none=True),
         sha256={TOKENIZER: session.tokenizer_sha256},

@@ -1,9 +1,10 @@
 """A run in memory: its model, its data and its optimizer put together, new or from its last checkpoint."""
 
+import dataclasses
 import shutil
 from collections.abc import Generator
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import torch
@@ -25,7 +26,7 @@ from core.model.transformer import Transformer
 from core.run_errors import CompileFailedError, DeviceMissingError, RunFinishedError
 from core.runs.folder import RunFolder, Workspace
 from core.runs.loading import load_model, read_optimizer
-from core.runs.pointers import checkpoint_steps, pointed_step, state_or_none
+from core.runs.pointers import best_step_of, checkpoint_steps, pointed_step, state_or_none
 from core.runs.state import CheckpointState
 from core.tasks.choose_compute import choose_compute
 from core.tasks.plan_warnings import warmup_warning
@@ -37,6 +38,7 @@ from core.tokenizers.files import load_tokenizer
 from core.tokenizers.tokenizer import Tokenizer, byte_lengths
 from core.training.averaging import averaged_weights, swap_weights
 from core.training.compute import ComputePlan, cpu_threads, make_train_state
+from core.training.early_stopping import EarlyStopping
 from core.training.loop import Batch, Plan, Progress, TrainState, accumulate_gradients
 from core.training.optimizer import restore_optimizer
 from core.training.precision import choose_device
@@ -59,6 +61,7 @@ class Session:
     group: ProcessGroup
     best_val_loss: float | None = None
     best_step: int | None = None
+    early_stopping: EarlyStopping = field(default_factory=lambda: EarlyStopping(0, 0.0))
 
     def __post_init__(self) -> None:
         """Open what lies in other files now: a run that has begun finds nothing of it missing."""
@@ -131,10 +134,12 @@ def open_session(
     dataset: Dataset,
     stop: StopToken,
     group: ProcessGroup = ONE_PROCESS,
+    resume_at: str = "last",
 ) -> Generator[Event, None, Session | None]:
     """Put a run together, from its last checkpoint where it has one.
 
     Args:
+        resume_at: Another checkpoint to put it together from, by its step.
         group: This process among those that train the run together.
 
     Returns:
@@ -166,8 +171,10 @@ def open_session(
         yield Notice(
             "There is too little text for a validation split: the run is evaluated on its training text."
         )
-    put_together = _begun if pointed_step(folder, "last") is None else _restored
-    session = yield from put_together(workspace, folder, config, dataset, device, group, stop)
+    if pointed_step(folder, "last") is None:
+        session = yield from _begun(workspace, folder, config, dataset, device, group, stop)
+    else:
+        session = yield from _restored(workspace, folder, config, dataset, device, group, stop, resume_at)
     if session is None:
         return None
     if session.plan.start is None and session.plan.steps <= training.warmup_steps:
@@ -212,7 +219,11 @@ def _begun(
     if compute is None:
         return None
     train_state = make_train_state(model, config.training, compute)
-    return Session(folder, config, dataset, tokenizer, model, train_state, compute, plan, Progress(), group)
+    early_stopping = EarlyStopping.begun(config.training)
+    return Session(
+        *(folder, config, dataset, tokenizer, model, train_state, compute, plan, Progress(), group),
+        early_stopping=early_stopping,
+    )
 
 
 def _compile(session: Session) -> None:
@@ -246,9 +257,10 @@ def _restored(
     device: torch.device,
     group: ProcessGroup,
     stop: StopToken,
+    resume_at: str,
 ) -> Generator[Event, None, Session | None]:
-    """The run as its last checkpoint left it, on this device."""
-    loaded = load_model(folder, "last", stop)
+    """The run as a checkpoint left it, on this device."""
+    loaded = load_model(folder, resume_at, stop)
     state = loaded.state
     assert state.windows is not None  # which version 0.1 did not keep: `adopt_first_format` came before
     before = checked(TrainingConfig, state.settings["training"])
@@ -289,15 +301,26 @@ def _restored(
         group,
         best_val_loss,
         best_step,
+        _early_stopping(config.training, before, state),
     )
+
+
+def _early_stopping(
+    training: TrainingConfig, before: TrainingConfig, state: CheckpointState
+) -> EarlyStopping:
+    """As the checkpoint left it; anew where its settings have changed."""
+    begun = EarlyStopping.begun(training)
+    if begun != EarlyStopping.begun(before):
+        return begun
+    return dataclasses.replace(begun, best=state.early_stopping_best, count=state.early_stopping_count)
 
 
 def _best(folder: RunFolder, state: CheckpointState) -> tuple[float | None, int | None]:
     """The best validation loss until now and its step, of the checkpoints that are still there."""
     if state.best_step in checkpoint_steps(folder):
         return state.best_val_loss, state.best_step
-    best = pointed_step(folder, "best")
+    best = best_step_of(folder, [step for step in checkpoint_steps(folder) if step <= state.step])
     best_state = state_or_none(folder, best)
-    if best_state is None or best_state.step > state.step:
+    if best_state is None:
         return None, None
     return best_state.val_loss, best_state.step
