@@ -47,7 +47,6 @@ def train_run(
         return (yield from _stopped(folder))
     from core.tasks.training_run import evaluation_was_missed, run_session  # here, because these import torch
     from core.tasks.training_session import open_session
-    from core.training.early_stopping import EarlyStopping
 
     with raising_memory_errors():
         try:
@@ -68,7 +67,7 @@ def train_run(
         if session.early_stopping.is_over:
             if _was_cut_off(folder) and config == read_config(folder):
                 return (yield from _finish_journal(folder, "early_stopped"))
-            session.early_stopping = EarlyStopping.begun(config.training)
+            session.early_stopping.count_anew()
         events = run_session(session, stop)
         if group.is_main:
             if back_to is not None and (sentence := roll_back(folder, back_to)):

@@ -1,6 +1,5 @@
 """A run in memory: its model, its data and its optimizer put together, new or from its last checkpoint."""
 
-import dataclasses
 import shutil
 from collections.abc import Generator
 from contextlib import AbstractContextManager
@@ -308,11 +307,12 @@ def _restored(
 def _early_stopping(
     training: TrainingConfig, before: TrainingConfig, state: CheckpointState
 ) -> EarlyStopping:
-    """As the checkpoint left it; anew where its settings have changed."""
+    """As the checkpoint left it; counted anew where its settings have changed."""
     begun = EarlyStopping.begun(training)
-    if begun != EarlyStopping.begun(before):
-        return begun
-    return dataclasses.replace(begun, best=state.early_stopping_best, count=state.early_stopping_count)
+    same = begun == EarlyStopping.begun(before)
+    if state.step:  # the untrained model is evaluated again
+        begun.best, begun.count = state.early_stopping_best, state.early_stopping_count if same else 0
+    return begun
 
 
 def _best(folder: RunFolder, state: CheckpointState) -> tuple[float | None, int | None]:

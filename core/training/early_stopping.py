@@ -24,6 +24,10 @@ class EarlyStopping:
         """Nothing is counted yet."""
         return cls(config.early_stopping_patience, config.early_stopping_min_delta)
 
+    def count_anew(self) -> None:
+        """Give the run as many evaluations again to undercut the best loss."""
+        self.count = 0
+
     def add(self, loss: float) -> None:
         """Take in the next evaluation."""
         if self.best is None or loss < self.best - self.min_delta:
