@@ -13,11 +13,10 @@ LEVEL = 5  # blocks: what the lowest level is a mean of
 
 
 class Evaluation(NamedTuple):
-    """A validation loss, and the training loss around that step; nats per token. NaN where it is not known."""
+    """A step's validation loss, in nats per token."""
 
     step: int
     loss: float
-    train_loss: float
 
 
 class Course:
@@ -54,7 +53,7 @@ class Course:
 
     def add_evaluation(self, event: Evaluated) -> None:
         """Take in an evaluation, which comes after its step."""
-        self.evaluations.append(Evaluation(event.step, event.loss, self.recent))
+        self.evaluations.append(Evaluation(event.step, event.loss))
 
     @property
     def recent(self) -> float:

@@ -154,13 +154,17 @@ def overfitting(course: Course, config: DoctorConfig) -> Finding | None:
     since = [e for e in evaluations if e.step > best.step]
     if len(since) < config.overfitting_evaluations or last.step - best.step < FEWEST_STEPS:
         return None
-    fall = best.train_loss - last.train_loss  # NaN before the first block: no comparison with it is true
-    if last.loss - best.loss < config.overfitting_rise or not fall > config.plateau_fall:
+    if last.loss - best.loss < config.overfitting_rise:
         return None
+    losses = np.array(course.losses[-((last.step - best.step) // BLOCK) :])
+    fall, error = trend(losses)
+    if fall < max(config.plateau_fall, 2 * error):
+        return None
+    middle = float(losses.mean())
     return Finding(
         OVERFITTING,
         f"The validation loss rose from {best.loss:.3f} at step {best.step:,} to {last.loss:.3f} nats/token, while the training "
-        f"loss fell from {best.train_loss:.3f} to {last.train_loss:.3f}: the model memorizes its text.",
+        f"loss fell from {middle + fall / 2:.3f} to {middle - fall / 2:.3f}: the model memorizes its text.",
         "Stop and keep the best checkpoint. More text, dropout or a smaller model help.",
         STOP,
         "validation",
@@ -174,11 +178,11 @@ def little_data(course: Course, config: DoctorConfig) -> Finding | None:
     if not evaluations or course.epoch < config.little_data_epochs:
         return None
     last = evaluations[-1]
-    if not last.loss - last.train_loss >= config.little_data_gap:
+    if not last.loss - course.recent >= config.little_data_gap:  # NaN before the first block
         return None
     return Finding(
         LITTLE_DATA,
-        f"The text was read {course.epoch:.1f} times, and the training loss, {last.train_loss:.2f}, lies far below the validation "
+        f"The text was read {course.epoch:.1f} times, and the training loss, {course.recent:.2f}, lies far below the validation "
         f"loss, {last.loss:.2f} nats/token: there is too little text for this model.",
         "Stop and keep the best checkpoint, then add documents and train anew, or choose a smaller model.",
         STOP,
