@@ -16,6 +16,7 @@ from app.help_window import HelpWindow
 from app.jobs.job_queue import JobQueues
 from app.menus import Menus
 from app.model_slot import ModelSlot
+from app.notification import Notifier
 from app.report import problem_report
 from app.report_dialog import ReportDialog
 from app.settings import APPLICATION, WindowSettings
@@ -155,6 +156,8 @@ class MainWindow(QMainWindow):
         self.ways = WaysBetweenTabs(
             self.tabs, self.corpus, self.train, self.chat, self.inspect, self.first_run, self
         )
+        self.notifier = Notifier(self, self)
+        self.train.run_ended.connect(self.notifier.show_ended)
         self.first_run.step_reached.connect(self.sample_steps.show_step)
         self.first_run.left.connect(self.sample_steps.hide)
         self.corpus.library.reported.connect(self._show_sentence)

@@ -41,6 +41,7 @@ class WaysBetweenTabs(QObject):
         self._train.tab.show_cleaning(self._corpus.cleaning)
         self._train.tab.corpus_requested.connect(self._go_to_corpus)
         self._corpus.changed.connect(self._train.refresh_totals)
+        self._train.interrupted.found.connect(self._go_to_training)
 
     def _connect_models(self) -> None:
         self._train.tab.chat_requested.connect(self._chat_with)

@@ -1,6 +1,7 @@
-"""How a stream of work is asked to end early, and how its result is kept."""
+"""How a stream of work is asked to wait or to end early, and how its result is kept."""
 
 import threading
+import time
 from collections.abc import Generator, Iterable, Iterator
 from typing import Generic, TypeVar
 
@@ -13,28 +14,62 @@ class StopRequested(Exception):  # no failure: whoever began the work catches it
 
 
 class StopToken:
-    """A flag that one thread raises and another reads between two steps."""
+    """A flag that one thread sets and another, which does the work, reads between two steps.
+
+    The work can be held too: then it waits at its next safe point until it is released or asked to end.
+    """
 
     def __init__(self) -> None:
         self._event = threading.Event()
+        self._released = threading.Event()
+        self._released.set()
+        self._held_seconds = 0.0
 
     @property
     def asked(self) -> bool:
         """True once somebody asked for the end. It never becomes false again."""
         return self._event.is_set()
 
+    @property
+    def held(self) -> bool:
+        """True while the work is to wait."""
+        return not self._released.is_set()
+
+    def wait_while_held(self) -> None:
+        """Wait until nobody holds the work any more. For the thread that does the work."""
+        if self.held:
+            started = time.perf_counter()
+            self._released.wait()
+            self._held_seconds += time.perf_counter() - started
+
     def raise_if_asked(self) -> None:
-        """Go on only where nobody has asked for the end.
+        """Go on only where nobody has asked for the end, and not while the work is held.
 
         Raises:
             StopRequested: Somebody has.
         """
+        self.wait_while_held()
         if self.asked:
             raise StopRequested
 
     def set(self) -> None:
-        """Ask the stream to end at its next safe point."""
+        """Ask the stream to end at its next safe point, held or not."""
         self._event.set()
+        self._released.set()
+
+    def hold(self) -> None:
+        """Let the work wait at its next safe point. Without effect once its end was asked for."""
+        self._released.clear()
+        if self.asked:  # looked at afterwards: a `set` in another thread must not be undone
+            self._released.set()
+
+    def release(self) -> None:
+        """Let held work go on."""
+        self._released.set()
+
+    def clock(self) -> float:
+        """Seconds of a clock that stands still while the work waits, for the thread that does it."""
+        return time.perf_counter() - self._held_seconds
 
 
 class Returning(Iterable[T], Generic[T, R]):

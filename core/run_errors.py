@@ -1,5 +1,7 @@
 """What can go wrong with a run, its checkpoints and its training, in the user's words."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from core.errors import UsageError, UserFacingError
@@ -22,6 +24,24 @@ class RunExistsError(UserFacingError):
         super().__init__(name)
         self.message = f"A run named {name!r} exists already, and nothing in it was changed."
         self.remedy = "Choose another name, or resume it (--resume, or Resume in the Train tab)."
+
+
+class QueuedAlreadyError(UserFacingError):
+    """A new run under a name that one in the queue has."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.message = f"A run named {name!r} is in the queue already, and nothing in it was changed."
+        self.remedy = "Choose another name, or take that one out of the queue first."
+
+
+class UnknownQueuedRunError(UserFacingError):
+    """A run that is not in the queue."""
+
+    def __init__(self, name: str, known: str) -> None:
+        super().__init__(name, known)
+        self.message = f"No run named {name!r} is in the queue."
+        self.remedy = f"These are: {known}." if known else "The queue is empty."
 
 
 class BadRunNameError(UsageError):
@@ -140,6 +160,23 @@ class ModelTooLargeError(OutOfMemoryError):
         self.remedy = (
             "Lower batch_size, context_length, n_layers or d_model, or use a machine with more memory."
         )
+
+
+@contextmanager
+def raising_memory_errors() -> Iterator[None]:
+    """Turn torch's ways to say that memory is full into a sentence.
+
+    Raises:
+        OutOfMemoryError: Anything inside needed more memory than there is.
+    """
+    try:
+        yield
+    except MemoryError as cause:
+        raise OutOfMemoryError from cause
+    except RuntimeError as cause:  # torch.OutOfMemoryError is one, and the CPU allocator's has no class
+        if "out of memory" in str(cause) or "DefaultCPUAllocator" in str(cause):
+            raise OutOfMemoryError from cause
+        raise
 
 
 class CompileFailedError(UserFacingError):

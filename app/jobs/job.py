@@ -1,7 +1,6 @@
 """The bridge from a core event stream to the window. The only file that starts a thread."""
 
 import logging
-import threading
 import traceback
 from collections import deque
 from collections.abc import Callable, Generator
@@ -26,13 +25,10 @@ class _Worker(QObject):
 
     done = Signal(object, object)  # result, error
 
-    def __init__(
-        self, open_stream: OpenStream, stop: StopToken, gate: threading.Event, inbox: deque[Any]
-    ) -> None:
+    def __init__(self, open_stream: OpenStream, stop: StopToken, inbox: deque[Any]) -> None:
         super().__init__()
         self._open_stream = open_stream
         self._stop = stop
-        self._gate = gate
         self._inbox = inbox
 
     @Slot()
@@ -53,7 +49,7 @@ class _Worker(QObject):
 
     def _pull(self, stream: Stream) -> Any:
         while True:
-            self._gate.wait()  # pausing is not asking for the next event
+            self._stop.wait_while_held()  # pausing is not asking for the next event
             try:
                 self._inbox.append(next(stream))
             except StopIteration as end:
@@ -82,11 +78,9 @@ class Job(QObject):
     def __init__(self, open_stream: OpenStream, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._stop = StopToken()
-        self._gate = threading.Event()  # open: the worker may ask for the next event
-        self._gate.set()
         self._inbox: deque[Any] = deque()  # append and popleft are atomic: no lock
         self._thread = QThread()
-        self._worker = _Worker(open_stream, self._stop, self._gate, self._inbox)
+        self._worker = _Worker(open_stream, self._stop, self._inbox)
         self._worker.moveToThread(self._thread)
         self._thread.started.connect(self._worker.run)
         self._worker.done.connect(self._finish)  # queued: sender and receiver differ in thread
@@ -99,7 +93,7 @@ class Job(QObject):
     @property
     def paused(self) -> bool:
         """True while the stream is held back."""
-        return not self._gate.is_set()
+        return self._stop.held
 
     @property
     def overdue(self) -> bool:
@@ -114,23 +108,28 @@ class Job(QObject):
 
     @Slot()
     def pause(self) -> None:
-        """Hold the stream back after the event it is working on. No effect once the end was asked for."""
+        """Hold the stream back: where it looks at its `StopToken`, at the latest after the event it is working on.
+
+        No effect once the end was asked for.
+        """
         if not self.paused and not self._stop.asked:
-            self._gate.clear()
+            self._stop.hold()
             self.paused_changed.emit(True)
 
     @Slot()
     def resume(self) -> None:
         """Let a held stream go on."""
         if self.paused:
-            self._gate.set()
+            self._stop.release()
             self.paused_changed.emit(False)
 
     @Slot()
     def stop(self) -> None:
         """Ask the stream to finish, paused or not; it still ends in its own time, through `ended`."""
+        was_paused = self.paused
         self._stop.set()  # a flag, not a slot: the busy thread serves no queued calls
-        self.resume()
+        if was_paused:
+            self.paused_changed.emit(False)
         self._watch_stop()
 
     def wait(self, timeout_ms: int) -> bool:

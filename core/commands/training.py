@@ -7,6 +7,7 @@ import typer
 
 from core.commands.arguments import named, named_path, with_absolute_folder
 from core.commands.place import perform
+from core.commands.queue import enqueue
 from core.config.presets import DEFAULT_PRESET, PRESETS, preset_run
 from core.config.run import RunConfig
 from core.config.toml import parse_assignments, read_run, with_settings
@@ -15,6 +16,7 @@ from core.events import RunEnded
 from core.run_errors import RunBusyError, RunExistsError
 from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
+from core.runs.run_queue import RunQueue
 from core.tasks.resume_run import resume_run
 from core.tasks.train_model import train_model
 from core.terminal import Stream
@@ -54,6 +56,10 @@ def train(
             help="With --resume, continue from this checkpoint instead; what was saved later is set aside.",
         ),
     ] = "",
+    queue: Annotated[
+        bool,
+        typer.Option("--queue", help="Put the run into the queue instead; `queue --run` trains it in turn."),
+    ] = False,
 ) -> int:
     """Train a model on the library's documents."""
     workspace: Workspace = context.obj.workspace
@@ -61,12 +67,16 @@ def train(
     if resume:
         if run_file or preset:
             raise typer.BadParameter("a run resumes with its own settings; leave out RUN.toml and --preset")
+        if queue:
+            raise typer.BadParameter("only new runs can be queued; leave out --queue or --resume")
         resumed = name or _last_run(workspace)
         return perform(context, lambda stop: resume_run(workspace, resumed, changes, stop, at))[1]
     if at:
         raise typer.BadParameter("only a run that resumes has checkpoints to continue from; add --resume")
     base = read_run(run_file, preset or "") if run_file else preset_run(preset or DEFAULT_PRESET)
     config = with_absolute_folder(with_settings(base, changes))
+    if queue:
+        return enqueue(context, name or _unused_name(workspace), config)
     return perform(
         context,
         lambda stop: (
@@ -78,12 +88,16 @@ def train(
 def _train_unnamed(workspace: Workspace, config: RunConfig, stop: StopToken) -> Stream[RunEnded]:
     """Train under the first name that is free, and under the next where another command takes that one first."""
     while True:
-        name = Catalog(workspace).unused_name()
+        name = _unused_name(workspace)
         try:
             return (yield from train_model(workspace, name, config, stop))
         except (RunExistsError, RunBusyError):
-            if name == Catalog(workspace).unused_name():  # it would be tried for ever
+            if name == _unused_name(workspace):  # it would be tried for ever
                 raise
+
+
+def _unused_name(workspace: Workspace) -> str:
+    return Catalog(workspace).unused_name(also_taken=RunQueue(workspace).names())
 
 
 def _last_run(workspace: Workspace) -> str:

@@ -3,7 +3,7 @@
 import difflib
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -113,13 +113,17 @@ class Catalog:
             snapshots=snapshot_steps(folder),
         )
 
-    def unused_name(self, stem: str = "run") -> str:
+    def unused_name(self, stem: str = "run", also_taken: Sequence[str] = ()) -> str:
         """`stem` itself if no run has it, else with the lowest number from 2 that is free.
+
+        Args:
+            also_taken: Names of runs to come.
 
         A folder that a training left which ended before it was a run has no claim on its name.
         """
         folders = map(RunFolder, self._workspace.runs.glob("*"))
         taken = {run.name.casefold() for run in folders if is_run(run) or is_held(run)}
+        taken |= {name.casefold() for name in also_taken}
         names = (stem if number == 1 else f"{stem}-{number}" for number in range(1, len(taken) + 2))
         return next(name for name in names if name.casefold() not in taken)
 

@@ -7,6 +7,7 @@ checkpoint's weights and state without the optimizer: to be looked at, and not t
 import shutil
 from contextlib import suppress
 from pathlib import Path
+from shutil import disk_usage
 
 import torch
 from torch import Tensor
@@ -17,7 +18,7 @@ from core.runs.pointers import checkpoint_steps, point, pointed_step, snapshot_s
 from core.runs.repair import clear_drafts, drop_set_aside
 from core.runs.state import OPTIMIZER, WEIGHTS, CheckpointState
 from core.runs.tensor_file import write_tensors
-from core.system_errors import WorkspaceGoneError
+from core.system_errors import DiskFullError, WorkspaceGoneError
 
 
 def save_checkpoint(
@@ -95,6 +96,7 @@ def _write(run: RunFolder, place: Path, files: dict[str, dict[str, Tensor]], sta
     with raising_disk_errors(place):
         try:
             clear_drafts(run)
+            _check_room(run, place, files)
             _make_folder(place.parent)
             draft.mkdir()
             sums = {name: write_tensors(draft / name, tensors) for name, tensors in files.items()}
@@ -104,6 +106,17 @@ def _write(run: RunFolder, place: Path, files: dict[str, dict[str, Tensor]], sta
             move_folder_into_place(draft, place)
         finally:
             shutil.rmtree(draft, ignore_errors=True)
+
+
+def _check_room(run: RunFolder, place: Path, files: dict[str, dict[str, Tensor]]) -> None:
+    """Refuse what cannot fit before any of it is written.
+
+    Raises:
+        DiskFullError: The disk has less room than the tensors take.
+    """
+    needed = sum(tensor.nbytes for tensors in files.values() for tensor in tensors.values())
+    if needed > disk_usage(run.root).free:
+        raise DiskFullError(place)
 
 
 def _make_folder(folder: Path) -> None:

@@ -35,6 +35,11 @@ class Workspace:
         return self.root / "runs"
 
     @property
+    def queue(self) -> Path:
+        """The settings of runs that are to be trained one after the other."""
+        return self.root / "queue"
+
+    @property
     def sample(self) -> Path:
         """Where the files of the sample corpus are written."""
         return self.root / "sample"
@@ -47,7 +52,7 @@ class Workspace:
     @property
     def own_names(self) -> tuple[str, ...]:
         """The names of all that the program writes into this folder, in small letters; * is any characters."""
-        folders = (self.datasets.name, self.runs.name, self.sample.name)
+        folders = (self.datasets.name, self.runs.name, self.queue.name, self.sample.name)
         files = (f"{self.library.name}*", self.measurements.name, "window.ini*", "studio.log*")
         return (*folders, *files, ".import*.lock", f".*{DRAFT}")
 

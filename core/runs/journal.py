@@ -76,7 +76,7 @@ class Journal:
 def read_events(path: Path) -> Iterator[Event]:
     """The events of a journal, oldest first. A torn line, and one that only a later version knows, is left out."""
     for line in _lines(path):
-        event = _parse(line)
+        event = parse_line(line)
         if event is not None:
             yield event
 
@@ -132,7 +132,7 @@ def _lines(path: Path) -> Iterator[bytes]:
 
 
 def _is_after(line: bytes, step: int, evaluates_again: bool) -> bool:
-    event = _parse(line)
+    event = parse_line(line)
     if isinstance(
         event, StepDone | SnapshotSaved | RemarkMade
     ):  # a snapshot comes before its step's evaluation
@@ -142,7 +142,7 @@ def _is_after(line: bytes, step: int, evaluates_again: bool) -> bool:
     return isinstance(event, RunEnded)
 
 
-def _parse(line: bytes) -> Event | None:
+def parse_line(line: bytes) -> Event | None:
     """The event of a line; fields that this version does not know are passed over."""
     try:
         record: Any = json.loads(line)

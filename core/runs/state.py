@@ -45,7 +45,8 @@ class _LaterFormatError(ValueError):
 class CheckpointState(BaseModel):
     """The facts beside the weights. Losses are in nats per token, times in seconds, counts since the run began.
 
-    `precision`, `attention` and `threads` say how its passes are computed, 0 threads being torch's own choice.
+    `precision`, `attention` and `threads` say how its passes are computed, 0 threads being torch's own choice, and
+    `micro_batch_size` how many rows of a batch at once, 0 being all.
     `windows` counts the windows of text that were trained on, in which the order of the text is counted.
     `planned_steps` is where the run was to end, `schedule_from` the step and learning rate that its schedule began
     with, where that was changed on the way. `early_stopping_best` is the validation loss that early stopping compares with,
@@ -64,6 +65,7 @@ class CheckpointState(BaseModel):
     precision: str
     attention: str = "sdpa"
     threads: int = 0
+    micro_batch_size: int = 0
     train_loss: float | None
     val_loss: float | None
     best_val_loss: float | None

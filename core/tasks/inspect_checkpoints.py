@@ -8,12 +8,11 @@ from core.control import Returning, StopRequested, StopToken
 from core.events import Event, Notice
 from core.inspection.inspected import Inspected
 from core.inspection.quantities import Measured, measure
-from core.run_errors import DamagedCheckpointError, NoCheckpointError, WrongShapeError
+from core.run_errors import DamagedCheckpointError, NoCheckpointError, WrongShapeError, raising_memory_errors
 from core.runs.catalog import Catalog
 from core.runs.folder import RunFolder, Workspace
 from core.runs.pointers import saved_steps
 from core.tasks.inspect_phrase import InspectRequest, PassAdvanced, inspect_loaded
-from core.tasks.journaled_run import raising_memory_errors
 
 if TYPE_CHECKING:
     from core.runs.loading import LoadedModel

@@ -12,7 +12,7 @@ from core.diagnosis.doctor import Doctor, divergence
 from core.distributed import ONE_PROCESS, ProcessGroup
 from core.events import CheckpointSaved, Evaluated, Event, Notice, RunEnded, RunPrepared
 from core.files import write_whole
-from core.run_errors import OutOfMemoryError, RunFinishedError, TrainingDivergedError
+from core.run_errors import RunFinishedError, TrainingDivergedError, raising_memory_errors
 from core.runs.catalog import read_config
 from core.runs.folder import RunFolder, Workspace
 from core.runs.history import RunHistory
@@ -22,6 +22,7 @@ from core.runs.repair import missing_saves
 from core.runs.rollback import roll_back
 from core.runs.state import read_state
 from core.system_errors import WorkspaceGoneError
+from core.tasks.keep_awake import kept_awake
 
 Stream = Generator[Event, None, RunEnded]
 
@@ -52,7 +53,7 @@ def train_run(
         try:
             session = yield from open_session(
                 *(workspace, folder, config, dataset, stop, group),
-                "last" if back_to is None else str(back_to),
+                back_to,
             )
         except StopRequested:
             return (yield from _stopped(folder))
@@ -77,7 +78,7 @@ def train_run(
             events = _journaled(events, folder, session.progress.step, evaluation_was_missed(session))
         for sentence in changed:
             yield Notice(sentence)
-        with closing(events):
+        with kept_awake(config.training.keep_awake), closing(events):
             for event in events:
                 yield event
     assert isinstance(event, RunEnded)
@@ -161,20 +162,3 @@ def _stopped(folder: RunFolder) -> Stream:
     ended = RunEnded(folder.name, pointed_step(folder, "last") or 0, "stopped", None, 0.0)
     yield ended
     return ended
-
-
-@contextmanager
-def raising_memory_errors() -> Iterator[None]:
-    """Turn torch's ways to say that memory is full into a sentence.
-
-    Raises:
-        OutOfMemoryError: Anything inside needed more memory than there is.
-    """
-    try:
-        yield
-    except MemoryError as cause:
-        raise OutOfMemoryError from cause
-    except RuntimeError as cause:  # torch.OutOfMemoryError is one, and the CPU allocator's has no class
-        if "out of memory" in str(cause) or "DefaultCPUAllocator" in str(cause):
-            raise OutOfMemoryError from cause
-        raise

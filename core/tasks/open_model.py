@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 from core.config.sampling import SamplingConfig, WeightsFormat
 from core.control import StopToken
 from core.events import Event, ModelOpened, Notice
-from core.run_errors import CheckpointGoneError, NoCheckpointError, OutOfMemoryError
+from core.run_errors import CheckpointGoneError, NoCheckpointError, OutOfMemoryError, raising_memory_errors
 from core.runs.catalog import Catalog, has_conversations
 from core.runs.folder import RunFolder, Workspace
 from core.runs.pointers import lost_pointers, pointed_step
-from core.tasks.journaled_run import raising_memory_errors
 
 if TYPE_CHECKING:
     from core.generation.prefix import PrefixCache

@@ -32,11 +32,11 @@ from core.inspection.selection import Selection
 from core.inspection.table import Table
 from core.inspection.token_kinds import KINDS as TOKEN_KINDS
 from core.inspection.token_kinds import TokenKind, token_kinds
+from core.run_errors import raising_memory_errors
 from core.runs.folder import Workspace
 from core.tasks.examine_tokenizer import count_tokens
 from core.tasks.inspect_checkpoints import RunCheckpoints, open_step
 from core.tasks.inspect_views import VIEWS, ViewKind
-from core.tasks.journaled_run import raising_memory_errors
 from core.tasks.open_model import OpenModel
 from core.wording import counted, percent
 

@@ -4,37 +4,33 @@ The loop itself knows nothing of evaluation, checkpoints or snapshots.
 """
 
 import math
-import time
-from collections.abc import Generator, Iterator
-from pathlib import Path
-
-import torch
+from collections.abc import Generator
+from contextlib import closing
 
 from core.control import StopToken
 from core.events import (
     CheckpointSaved,
     Evaluated,
     Event,
+    Notice,
     ReplyEnded,
     RunEnded,
     RunPrepared,
     SampleWritten,
-    SnapshotSaved,
     StepDone,
 )
 from core.generation.writing import write
-from core.run_errors import TrainingDivergedError
-from core.runs.checkpoint import drop_snapshots_after, save_checkpoint, save_snapshot
-from core.runs.loading import model_weights
+from core.run_errors import OutOfMemoryError, TrainingDivergedError, raising_memory_errors
+from core.runs.checkpoint import drop_snapshots_after
 from core.runs.pointers import snapshot_steps
-from core.runs.state import TOKENIZER, CheckpointState, read_state
+from core.runs.state import read_state
 from core.tasks.run_plan import windows_per_step
+from core.tasks.run_saves import save, save_snapshot_now, saved_at_last, saved_by_now
 from core.tasks.training_session import Session
 from core.tokenizers.tokenizer import EOS
 from core.training.compute import cpu_threads
 from core.training.evaluation import evaluate
 from core.training.loop import train
-from core.training.optimizer import optimizer_tensors
 
 SAMPLE_PROMPT_TOKENS = 8
 SAMPLE_SEARCH_TOKENS = 4096  # of the validation text, to find a question in
@@ -44,15 +40,15 @@ def run_session(session: Session, stop: StopToken) -> Generator[Event, None, Non
     """Train to the plan's end, until early stopping ends the run, or until `stop` is set; `RunEnded` comes last.
 
     A checkpoint follows every evaluation, and the step at which a run is stopped; a snapshot comes before both, where one
-    is due. Of several processes, the main one alone evaluates and saves. An evaluation or sample that a stop cuts off
+    is due. A large checkpoint is written while the next steps are taken, and reported when it is whole. Of several processes, the main one alone evaluates and saves. An evaluation or sample that a stop cuts off
     yields no event; a run that is resumed makes up for it before it takes the next step.
     """
-    with cpu_threads(session.compute.threads):
+    with cpu_threads(session.compute.threads), closing(session.writer):
         yield from _steps_and_looks(session, stop)
 
 
 def _steps_and_looks(session: Session, stop: StopToken) -> Generator[Event, None, None]:
-    started = time.perf_counter()
+    started = stop.clock()
     yield _prepared(session)
     yield from _snapshot_of_the_start(session)
     complete = True
@@ -62,10 +58,13 @@ def _steps_and_looks(session: Session, stop: StopToken) -> Generator[Event, None
     saved_step = session.progress.step
     for done in _steps(session, stop):
         yield done
+        yield from saved_by_now(session)
+        if isinstance(done, Notice):
+            continue
         if _snapshot_is_due(
             session
         ):  # before the checkpoint: a step that a run resumes from has its snapshot
-            yield _save_snapshot(session)
+            yield from save_snapshot_now(session)
         if _evaluation_is_due(session):
             with session.averaged_weights():
                 complete = yield from _look_and_save(session, stop)
@@ -75,25 +74,31 @@ def _steps_and_looks(session: Session, stop: StopToken) -> Generator[Event, None
     step = session.progress.step
     if saved_step < step and session.group.is_main:
         with session.averaged_weights():
-            saved = _save_unevaluated(session)
-        yield saved
-    seconds = time.perf_counter() - started
+            yield from _save_unevaluated(session)
+    yield from saved_at_last(session)
+    seconds = stop.clock() - started
     yield RunEnded(session.folder.name, step, _reason(session, complete), session.best_val_loss, seconds)
 
 
-def _steps(session: Session, stop: StopToken) -> Iterator[StepDone]:
-    if _stops_early(session):
-        return iter(())
-    return train(
-        session.train_state,
-        session.batch_at,
-        session.training,
-        session.plan,
-        session.progress,
-        stop,
-        session.group,
-        session.prepare_next_batch,
-    )
+def _steps(session: Session, stop: StopToken) -> Generator[StepDone | Notice, None, None]:
+    """The loop's steps. One for which the memory was too small is taken again, in smaller parts from there on."""
+    while not _stops_early(session):
+        try:
+            yield from train(
+                session.train_state,
+                session.batch_at,
+                session.training,
+                session.plan,
+                session.progress,
+                stop,
+                session.group,
+                session.prepare_next_batch,
+                session.micro_batch_size,
+            )
+            return
+        except OutOfMemoryError as error:
+            notice = session.halve_micro_batch(error)
+        yield notice
 
 
 def _stops_early(session: Session) -> bool:
@@ -125,7 +130,7 @@ def _snapshot_of_the_start(session: Session) -> Generator[Event, None, None]:
     if session.group.is_main:
         drop_snapshots_after(session.folder, session.progress.step)
     if _snapshot_is_due(session) and session.progress.step not in snapshot_steps(session.folder):
-        yield _save_snapshot(session)
+        yield from save_snapshot_now(session)
 
 
 def evaluation_was_missed(session: Session) -> bool:
@@ -144,10 +149,10 @@ def _look_and_save(session: Session, stop: StopToken) -> Generator[Event, None, 
     """
     if not session.group.is_main:
         return True
-    evaluated = _evaluated(session, stop)
+    evaluated = yield from _evaluated(session, stop)
     sample = _sample(session, stop) if evaluated and session.training.sample_tokens else None
     if evaluated is None or (session.training.sample_tokens and sample is None):
-        yield _save_unevaluated(session)
+        yield from _save_unevaluated(session)
         return False
     if session.best_val_loss is None or session.best_step == 0 or evaluated.loss < session.best_val_loss:
         session.best_val_loss, session.best_step = evaluated.loss, evaluated.step
@@ -155,30 +160,39 @@ def _look_and_save(session: Session, stop: StopToken) -> Generator[Event, None, 
     yield evaluated
     if sample is not None:
         yield sample
-    yield _save(session, evaluated.loss)
+    yield from save(session, evaluated.loss)
     return True
 
 
-def _save_unevaluated(session: Session) -> CheckpointSaved:
+def _save_unevaluated(session: Session) -> Generator[CheckpointSaved, None, None]:
     """Save a step that was not evaluated. It is the best there is where no trained step was."""
     if session.best_val_loss is None or session.best_step == 0:
         session.best_val_loss, session.best_step = None, session.progress.step
-    return _save(session, val_loss=None)
+    yield from save(session, val_loss=None)
 
 
-def _evaluated(session: Session, stop: StopToken) -> Evaluated | None:
+def _evaluated(session: Session, stop: StopToken) -> Generator[Notice, None, Evaluated | None]:
     """How good the model is now; None where `stop` was set meanwhile.
 
     Raises:
         TrainingDivergedError: The loss is not finite.
+        OutOfMemoryError: Not even one row of a batch fits into the memory.
     """
-    evaluated = evaluate(
-        session.train_state.compute_model,
-        session.val_batches,
-        session.train_state.precision,
-        session.progress.step,
-        stop,
-    )
+    while True:
+        try:
+            with raising_memory_errors():
+                evaluated = evaluate(
+                    session.train_state.compute_model,
+                    session.val_batches,
+                    session.train_state.precision,
+                    session.progress.step,
+                    stop,
+                    session.micro_batch_size,
+                )
+            break
+        except OutOfMemoryError as error:
+            notice = session.halve_micro_batch(error)
+        yield notice
     if evaluated is not None and not math.isfinite(
         evaluated.loss
     ):  # the last step spoiled the weights: keep the checkpoint before
@@ -196,7 +210,9 @@ def _sample(session: Session, stop: StopToken) -> SampleWritten | None:
         update={"seed": session.training.seed, "max_new_tokens": session.training.sample_tokens}
     )
     session.model.eval()
-    *_, ended = write(session.model, session.tokenizer, prompt, (), config, stop)
+    for event in write(session.model, session.tokenizer, prompt, (), config, stop):
+        stop.wait_while_held()
+        ended = event
     assert isinstance(ended, ReplyEnded)
     if ended.reason == "stopped":
         return None
@@ -215,70 +231,6 @@ def _sample_prompt(session: Session) -> list[int]:
         if tokenizer.assistant_id in question:
             return [EOS, *question[: question.index(tokenizer.assistant_id) + 1]]
     return ids[:SAMPLE_PROMPT_TOKENS]
-
-
-def _save(session: Session, val_loss: float | None) -> CheckpointSaved:
-    started = time.perf_counter()
-    step = session.progress.step
-    place = save_checkpoint(
-        session.folder,
-        model_weights(session.model),
-        optimizer_tensors(session.train_state.optimizer, session.model),
-        _state(session, val_loss),
-        session.training.keep_checkpoints,
-    )
-    is_best = session.best_step == step
-    return CheckpointSaved(step, str(place), is_best, _bytes_in(place), time.perf_counter() - started)
-
-
-def _save_snapshot(session: Session) -> SnapshotSaved:
-    """Save the weights of this step; their average, where the run keeps one, as a checkpoint does.
-
-    Raises:
-        TrainingDivergedError: One of them is not finite.
-    """
-    started = time.perf_counter()
-    step = session.progress.step
-    dtype: torch.dtype = getattr(torch, session.training.snapshot_dtype)
-    with session.averaged_weights():
-        weights = model_weights(session.model)
-        if not all(tensor.isfinite().all() for tensor in weights.values()):
-            raise TrainingDivergedError(step)
-        place = save_snapshot(session.folder, weights, _state(session, val_loss=None), dtype)
-    return SnapshotSaved(step, str(place), _bytes_in(place), time.perf_counter() - started)
-
-
-def _bytes_in(place: Path) -> int:
-    return sum(path.stat().st_size for path in place.iterdir())
-
-
-def _state(session: Session, val_loss: float | None) -> CheckpointState:
-    """What the files beside it are of."""
-    progress = session.progress
-    return CheckpointState(
-        step=progress.step,
-        tokens=progress.tokens,
-        seconds=progress.seconds,
-        parameters=sum(parameter.numel() for parameter in session.model.parameters()),
-        vocab_size=session.tokenizer.vocab_size,
-        precision=session.compute.precision,
-        attention=session.compute.attention,
-        threads=session.compute.threads,
-        train_loss=progress.train_loss,
-        val_loss=val_loss,
-        best_val_loss=session.best_val_loss,
-        best_step=session.best_step,
-        dataset=session.dataset.name,
-        scaler=session.train_state.precision.scaler.state_dict(),
-        windows=progress.windows,
-        planned_steps=session.plan.steps,
-        schedule_from=session.plan.start,
-        early_stopping_best=session.early_stopping.best,
-        early_stopping_count=session.early_stopping.count,
-        has_conversations=session.dataset.has_conversations,
-        settings=session.config.model_dump(mode="json", exclude_none=True),
-        sha256={TOKENIZER: session.tokenizer_sha256},
-    )
 
 
 def _prepared(session: Session) -> RunPrepared:

@@ -1,8 +1,9 @@
 """A run in memory: its model, its data and its optimizer put together, new or from its last checkpoint."""
 
+import math
 import shutil
-from collections.abc import Generator
-from contextlib import AbstractContextManager
+from collections.abc import Generator, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -20,14 +21,22 @@ from core.control import StopToken
 from core.distributed import ONE_PROCESS, ProcessGroup
 from core.errors import BadSettingError
 from core.events import Event, Notice
-from core.model.memory import check_memory_to_train
 from core.model.transformer import Transformer
-from core.run_errors import CompileFailedError, DeviceMissingError, RunFinishedError
+from core.run_errors import (
+    CompileFailedError,
+    DeviceMissingError,
+    OutOfMemoryError,
+    RunFinishedError,
+    TrainingDivergedError,
+    raising_memory_errors,
+)
+from core.runs.checkpoint_writer import CheckpointWriter
 from core.runs.folder import RunFolder, Workspace
 from core.runs.loading import load_model, read_optimizer
 from core.runs.pointers import best_step_of, checkpoint_steps, pointed_step, state_or_none
 from core.runs.state import CheckpointState
 from core.tasks.choose_compute import choose_compute
+from core.tasks.micro_batches import fewer_rows, rows_that_fit, rows_to_begin_with
 from core.tasks.plan_warnings import warmup_warning
 from core.tasks.prefetched_batches import PrefetchedBatches
 from core.tasks.run_estimate import count_snapshots, snapshot_bytes, snapshot_cost
@@ -38,7 +47,8 @@ from core.tokenizers.tokenizer import Tokenizer, byte_lengths
 from core.training.averaging import averaged_weights, swap_weights
 from core.training.compute import ComputePlan, cpu_threads, make_train_state
 from core.training.early_stopping import EarlyStopping
-from core.training.loop import Batch, Plan, Progress, TrainState, accumulate_gradients
+from core.training.interruption import is_compiled
+from core.training.loop import Batch, Plan, Progress, TrainState, accumulate_gradients, in_parts
 from core.training.optimizer import restore_optimizer
 from core.training.precision import choose_device
 from core.wording import file_size, number
@@ -61,6 +71,8 @@ class Session:
     best_val_loss: float | None = None
     best_step: int | None = None
     early_stopping: EarlyStopping = field(default_factory=lambda: EarlyStopping(0, 0.0))
+    micro_batch_size: int = 0  # rows of a batch that are computed at once; 0: all
+    writer: CheckpointWriter = field(default_factory=CheckpointWriter)
 
     def __post_init__(self) -> None:
         """Open what lies in other files now: a run that has begun finds nothing of it missing."""
@@ -116,6 +128,18 @@ class Session:
     def _batch_in_memory(self, seen: int) -> Batch:
         return batch_at(self.train_tokens, self.training.seed, seen, self.windows, self.group)
 
+    def halve_micro_batch(self, error: OutOfMemoryError) -> Notice:
+        """After the memory was full in a pass: from here on compute half as many rows at once.
+
+        Raises:
+            OutOfMemoryError: The given one: there is one row only, or other processes wait for this one.
+        """
+        if self.group.world_size > 1:
+            raise error
+        rows = self.micro_batch_size or self.training.batch_size
+        self.micro_batch_size, notice = fewer_rows(rows, error, self.progress.step)
+        return notice
+
     def averaged_weights(self) -> AbstractContextManager[None]:
         """Inside, the model has the average of its weights, where the run keeps one."""
         return averaged_weights(self.train_state.optimizer, self.train_state.low_precision)
@@ -133,12 +157,12 @@ def open_session(
     dataset: Dataset,
     stop: StopToken,
     group: ProcessGroup = ONE_PROCESS,
-    resume_at: str = "last",
+    resume_at: int | None = None,
 ) -> Generator[Event, None, Session | None]:
     """Put a run together, from its last checkpoint where it has one.
 
     Args:
-        resume_at: Another checkpoint to put it together from, by its step.
+        resume_at: The step of another checkpoint to put it together from.
         group: This process among those that train the run together.
 
     Returns:
@@ -158,14 +182,9 @@ def open_session(
             "training.batch_size",
             f"cannot be {training.batch_size}: each process (there are {number(group.world_size)}) needs a row of the batch",
         )
-    check_memory_to_train(
-        config.model,
-        dataset.vocab_size,
-        training.batch_size,
-        training.precision != "float32",
-        device,
-        training.average_decay > 0,
-    )
+    state = state_or_none(folder, pointed_step(folder, "last") if resume_at is None else resume_at)
+    before = checked(TrainingConfig, state.settings["training"]) if state else None
+    rows = yield from rows_that_fit(config, dataset, device, rows_to_begin_with(training, before, state))
     if dataset.val_tokens < 2:
         yield Notice(
             "There is too little text for a validation split: the run is evaluated on its training text."
@@ -176,13 +195,15 @@ def open_session(
         session = yield from _restored(workspace, folder, config, dataset, device, group, stop, resume_at)
     if session is None:
         return None
+    session.micro_batch_size = rows if rows < training.batch_size else 0
     if session.plan.start is None and session.plan.steps <= training.warmup_steps:
         yield Notice(warmup_warning(training.warmup_steps, session.plan.steps))
     if notice := _snapshot_notice(session):
         yield notice
     if training.compile:
         yield Notice("Compiling the model, which can take minutes; a stop takes effect after that.")
-        _compile(session)
+    if training.compile or not _computes_as_before(session, before, state):
+        yield from _try_first_batch(session, stop)
     return session
 
 
@@ -225,27 +246,80 @@ def _begun(
     )
 
 
-def _compile(session: Session) -> None:
-    """Compile the model, and find out by one pass over a batch, which changes nothing, whether that works here.
+def _computes_as_before(
+    session: Session, before: TrainingConfig | None, state: CheckpointState | None
+) -> bool:
+    """Whether the run goes on with passes that have fitted already, and were finite."""
+    if before is None or state is None:
+        return False
+    computed = state.precision, state.attention, state.micro_batch_size
+    same = (session.training.batch_size, session.training.device) == (before.batch_size, before.device)
+    return same and computed == (
+        session.compute.precision,
+        session.compute.attention,
+        session.micro_batch_size,
+    )
+
+
+def _try_first_batch(session: Session, stop: StopToken) -> Generator[Event, None, None]:
+    """Compute the loss and gradient of the first batch, in smaller parts where it does not fit, and change nothing.
+
+    So what would fail fails before the run begins.
 
     Raises:
-        CompileFailedError: It does not, for example because there is no C++ compiler.
+        OutOfMemoryError: Not even one row of it fits.
+        TrainingDivergedError: The loss is not finite.
+        CompileFailedError: The model cannot be compiled, for example because there is no C++ compiler.
+        StopRequested: `stop` was set.
     """
+    while True:
+        try:
+            with (
+                raising_memory_errors(),
+                cpu_threads(session.compute.threads),
+            ):  # others would compile it again
+                loss = _loss_of_first_batch(session, stop)
+        except OutOfMemoryError as error:
+            notice = session.halve_micro_batch(error)
+        else:
+            break
+        yield notice
+    if not math.isfinite(loss):
+        raise TrainingDivergedError(session.progress.step)
+
+
+def _loss_of_first_batch(session: Session, stop: StopToken) -> float:
+    """By a pass forwards and backwards over as many rows as are computed at once."""
+    state = session.train_state
+    model = state.compute_model.train()
+    if session.training.compile and not is_compiled(model):
+        model.compile()
+    batch = in_parts([session.batch_at(session.progress.windows)], session.micro_batch_size)[:1]
+    devices = [session.device] if session.device.type == "cuda" else []
+    try:
+        with torch.random.fork_rng(devices), raising_compile_errors(session.training.compile):
+            within = session.group.stop_within_step(stop)
+            return accumulate_gradients(model, batch, state.precision, within).item()
+    finally:
+        state.free_gradients()
+
+
+@contextmanager
+def raising_compile_errors(compiles: bool) -> Iterator[None]:
+    """Turn what torch.compile raises into a sentence.
+
+    Raises:
+        CompileFailedError: It raised something.
+    """
+    if not compiles:
+        yield
+        return
     from torch._dynamo.exc import TorchDynamoException  # here, because it takes seconds to import
 
-    session.train_state.compute_model.train().compile()
     try:
-        with cpu_threads(session.compute.threads):  # another number would compile it again
-            accumulate_gradients(
-                session.train_state.compute_model,
-                [session.batch_at(0)],
-                session.train_state.precision,
-                StopToken(),
-            )
+        yield
     except TorchDynamoException as cause:
         raise CompileFailedError(str(cause).partition("\n")[0]) from cause
-    finally:
-        session.model.zero_grad(set_to_none=True)
 
 
 def _restored(
@@ -256,10 +330,10 @@ def _restored(
     device: torch.device,
     group: ProcessGroup,
     stop: StopToken,
-    resume_at: str,
+    resume_at: int | None,
 ) -> Generator[Event, None, Session | None]:
     """The run as a checkpoint left it, on this device."""
-    loaded = load_model(folder, resume_at, stop)
+    loaded = load_model(folder, "last" if resume_at is None else str(resume_at), stop)
     state = loaded.state
     assert state.windows is not None  # which version 0.1 did not keep: `adopt_first_format` came before
     before = checked(TrainingConfig, state.settings["training"])

@@ -1,7 +1,6 @@
 """How the passes of a run are computed. Every plan gives the same losses but for rounding; the fastest is measured."""
 
 import statistics
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -116,14 +115,14 @@ def _best(plans: Sequence[ComputePlan], times: dict[ComputePlan, float]) -> Comp
 def _median_times(plans: Sequence[ComputePlan], step_in: StepIn, stop: StopToken) -> dict[ComputePlan, float]:
     """Seconds of a step, from steps of all plans in turn until the time is over."""
     times: dict[ComputePlan, list[float]] = {plan: [] for plan in plans}
-    started = time.perf_counter()
+    started = stop.clock()
     for plan in (*plans,) * (ROUNDS + 1):
         stop.raise_if_asked()
-        if all(times.values()) and time.perf_counter() - started > LONGEST_SECONDS:
+        if all(times.values()) and stop.clock() - started > LONGEST_SECONDS:
             break
-        before = time.perf_counter()
+        before = stop.clock()
         step_in(plan)
-        times[plan].append(time.perf_counter() - before)
+        times[plan].append(stop.clock() - before)
     whole_rounds = len(times[plans[-1]])
     warm = slice(min(1, whole_rounds - 1), whole_rounds)  # the first of each warms up, if there is another
     return {plan: statistics.median(measured[warm]) for plan, measured in times.items()}

@@ -6,7 +6,6 @@ Shapes
 """
 
 import sys
-import time
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
@@ -17,7 +16,7 @@ from core.control import StopRequested, StopToken
 from core.events import Evaluated
 from core.metrics import bits_per_byte, perplexity
 from core.training.interruption import interruptible
-from core.training.loop import Batch
+from core.training.loop import Batch, in_parts
 from core.training.loss import counted_tokens, token_losses
 from core.training.precision import Precision
 
@@ -50,15 +49,23 @@ def count_targets(batches: Iterable[Batch], byte_lengths: Tensor) -> Iterator[Ev
 
 @torch.inference_mode()
 def evaluate(
-    model: nn.Module, batches: Iterable[EvalBatch], precision: Precision, step: int, stop: StopToken
+    model: nn.Module,
+    batches: Iterable[EvalBatch],
+    precision: Precision,
+    step: int,
+    stop: StopToken,
+    micro_batch_size: int = 0,
 ) -> Evaluated | None:
     """Measure the model, in evaluation mode, over batches. What it computes is read from the device once.
+
+    Args:
+        micro_batch_size: The most rows of a batch that are computed at once; 0: all.
 
     Returns:
         Loss in nats per token over all that count; bits per byte over those that stand for text.
         None where `stop` was set before all batches were read.
     """
-    started = time.perf_counter()
+    started = stop.clock()
     model.eval()
     tokens, text_bytes = 0, 0
     sums: list[Tensor] = []  # of each batch, (2,): the nats of all targets, and of those that stand for text
@@ -66,8 +73,9 @@ def evaluate(
         with interruptible(model, stop):
             for batch in batches:
                 stop.raise_if_asked()
+                parts = in_parts([(batch.x, batch.y)], micro_batch_size)
                 with precision.autocast():
-                    losses = token_losses(model, batch.x, batch.y)  # (B, T)
+                    losses = torch.cat([token_losses(model, x, y) for x, y in parts])  # (B, T)
                 sums.append(torch.stack([losses.sum(), losses.flatten()[batch.text].sum()]))
                 tokens += batch.tokens
                 text_bytes += batch.text_bytes
@@ -83,5 +91,5 @@ def evaluate(
         loss=loss,
         perplexity=min(perplexity(loss), sys.float_info.max),  # JSON and plots know no infinity
         bits_per_byte=bits_per_byte(text_nats, text_bytes) if text_bytes else 0.0,
-        seconds=time.perf_counter() - started,
+        seconds=stop.clock() - started,
     )

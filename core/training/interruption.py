@@ -1,4 +1,4 @@
-"""How a stop is noticed inside a forward or backward pass, which can take half a minute on a processor."""
+"""How a stop or a pause is noticed inside a forward or backward pass, which can take half a minute on a processor."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,7 +10,7 @@ from core.control import StopToken
 
 @contextmanager
 def interruptible(model: nn.Module, stop: StopToken) -> Iterator[None]:
-    """Inside, the model's passes end as soon as `stop` is set.
+    """Inside, the model's passes end as soon as `stop` is set, and wait while it is held.
 
     Each linear layer checks, on the way forward and on the way back: between two of them lies a fraction of a
     second even in a large model, and a check takes microseconds. A compiled model does not check, for its passes

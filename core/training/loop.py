@@ -5,7 +5,6 @@ Shapes
 """
 
 import math
-import time
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 
@@ -20,7 +19,7 @@ from core.control import StopRequested, StopToken
 from core.distributed import ONE_PROCESS, ProcessGroup
 from core.events import StepDone
 from core.model.memory import used_bytes
-from core.run_errors import TrainingDivergedError
+from core.run_errors import OutOfMemoryError, TrainingDivergedError, raising_memory_errors
 from core.training.averaging import update_average
 from core.training.interruption import interruptible
 from core.training.loss import counted_tokens, summed_loss
@@ -52,6 +51,11 @@ class TrainState:
         """The module that passes run through; its gradients reach the parameters of `model`."""
         return self.low_precision.model if self.low_precision else self.model
 
+    def free_gradients(self) -> None:
+        """Drop what gradients there are, also those that a pass which was cut off left in the copy."""
+        self.optimizer.zero_grad(set_to_none=True)
+        self.compute_model.zero_grad(set_to_none=True)
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:
@@ -82,6 +86,7 @@ def train(
     stop: StopToken,
     group: ProcessGroup = ONE_PROCESS,
     meanwhile: Callable[[], None] = lambda: None,
+    micro_batch_size: int = 0,
 ) -> Generator[StepDone, None, None]:
     """Take optimizer steps until `progress.step` is `plan.steps`, yielding an event after each.
 
@@ -91,23 +96,30 @@ def train(
 
     Args:
         meanwhile: Called in each step while the device computes, before its result is waited for.
+        micro_batch_size: The most rows of a batch that are computed at once; 0: all. The gradient is the same but for rounding.
 
     Raises:
         TrainingDivergedError: A loss or gradient is not finite; the weights are those of the step before.
+        OutOfMemoryError: A pass needed more memory than there is; the step was dropped whole, and can be taken again.
     """
     model, optimizer = train_state.compute_model, train_state.optimizer
     model.train()
     while progress.step < plan.steps and not group.should_stop(stop):
-        started = time.perf_counter()
+        started = stop.clock()
         step, passes = progress.step, config.gradient_accumulation_steps
         learning_rate = learning_rate_at(step, config, plan.steps, plan.start)
         set_learning_rate(optimizer, learning_rate)
         batches = [batch_at(progress.windows + number * config.batch_size) for number in range(passes)]
+        parts = in_parts(batches, micro_batch_size)
         try:
-            loss, grad_norm = finite_gradients(train_state, batches, config, step, stop, group, meanwhile)
+            with raising_memory_errors():
+                loss, grad_norm = finite_gradients(train_state, parts, config, step, stop, group, meanwhile)
         except StopRequested:
-            optimizer.zero_grad(set_to_none=True)
+            train_state.free_gradients()
             return
+        except OutOfMemoryError:
+            train_state.free_gradients()
+            raise
         train_state.precision.scaler.step(optimizer)
         train_state.precision.scaler.update()
         optimizer.zero_grad(set_to_none=True)
@@ -115,7 +127,7 @@ def train(
             update_average(optimizer, config.average_decay, step + 1)
         if train_state.low_precision is not None:
             train_state.low_precision.refresh()
-        seconds = time.perf_counter() - started
+        seconds = stop.clock() - started
         tokens = group.all_reduce(sum(counted_tokens(y) for _, y in batches))
         progress.step, progress.tokens = step + 1, progress.tokens + tokens
         progress.windows += passes * config.batch_size
@@ -201,6 +213,13 @@ def accumulate_gradients(
             precision.scaler.scale(part).backward()
             loss += part.detach()
     return loss
+
+
+def in_parts(batches: Sequence[Batch], rows: int) -> Sequence[Batch]:
+    """The same rows in the same order, at most `rows` of them in a batch; 0: the batches as they are."""
+    if not rows:
+        return batches
+    return [part for x, y in batches for part in zip(x.split(rows), y.split(rows), strict=True)]
 
 
 def seed_dropout(seed: int, step: int, group: ProcessGroup = ONE_PROCESS) -> None:

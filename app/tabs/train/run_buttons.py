@@ -2,7 +2,8 @@
 
 from enum import Enum, auto
 
-from PySide6.QtCore import Signal, Slot
+from PySide6.QtCore import QTimer, Signal, Slot
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QWidget
 
 from app.widgets.controls import named_button
@@ -28,7 +29,8 @@ class RunState(Enum):
         return self in (RunState.STOPPING, RunState.OVERDUE)
 
 
-START_HELP = "Train the run that the form describes"
+START = ("&Start", "play", "Train the run that the form describes")
+QUEUE = ("Add to &queue", "add", "Train the run that the form describes after the one that trains now")
 PAUSE_HELP, RESUME_HELP = "Hold the run between two steps", "Go on with the run"
 STOP = {  # text, picture, tool tip
     RunState.STOPPING: ("Stopping…", "stop", "The run was asked to stop: it saves what it has first"),
@@ -58,8 +60,11 @@ class RunButtons(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._state = RunState.IDLE
-        self.start_button = named_button("&Start", "startButton", "play", START_HELP, "on_accent")
+        self._state, self._obstacle = RunState.IDLE, ""
+        self._second_click = QTimer(self, singleShot=True)  # of a double click on Start, which queues nothing
+        self._second_click.timeout.connect(self._enable_start)
+        text, picture, tip = START
+        self.start_button = named_button(text, "startButton", picture, tip, "on_accent")
         set_role(self.start_button, "primary")
         self.pause_button = named_button("Pa&use", "pauseButton", "pause", PAUSE_HELP)
         text, picture, tip = NO_STOP
@@ -77,11 +82,15 @@ class RunButtons(QWidget):
         """Let the user do what can be done now.
 
         Args:
-            obstacle: Why no run can be started; empty where one can.
+            obstacle: Why no run can be started, or queued; empty where one can.
         """
-        self._state = state
-        self.start_button.setEnabled(not obstacle)
-        self.start_button.setToolTip(obstacle or START_HELP)
+        if state.is_active and not self._state.is_active:
+            self._second_click.start(QGuiApplication.styleHints().mouseDoubleClickInterval())
+        self._state, self._obstacle = state, obstacle
+        text, picture, tip = QUEUE if state.is_active else START
+        _relabel(self.start_button, text, picture, tip, "on_accent")
+        self._enable_start()
+        self.start_button.setToolTip(obstacle or tip)
         paused = state is RunState.PAUSED
         self.pause_button.setEnabled(state.is_active and not state.is_stopping)
         _relabel(
@@ -102,6 +111,11 @@ class RunButtons(QWidget):
         return self.start_button, self.pause_button, self.stop_button
 
     @Slot()
+    def _enable_start(self) -> None:
+        is_second_click = self._state.is_active and self._second_click.isActive()
+        self.start_button.setEnabled(not self._obstacle and not is_second_click)
+
+    @Slot()
     def _pause_or_go_on(self) -> None:
         (self.go_on_requested if self._state is RunState.PAUSED else self.pause_requested).emit()
 
@@ -110,10 +124,10 @@ class RunButtons(QWidget):
         (self.leave_requested if self._state is RunState.OVERDUE else self.stop_requested).emit()
 
 
-def _relabel(button: QPushButton, text: str, picture: str, tip: str) -> None:
+def _relabel(button: QPushButton, text: str, picture: str, tip: str, colour: str = "") -> None:
     if button.text() == text:
         return
     button.setText(text)
     button.setAccessibleName(text.replace("&", ""))
     button.setToolTip(tip)
-    give_icon(button, picture)
+    give_icon(button, picture, colour)

@@ -15,6 +15,8 @@ from PySide6.QtWidgets import (
 from app.tabs.train.curves import Curves
 from app.tabs.train.plan_facts import PlanFacts
 from app.tabs.train.progress import Progress, alike_in_a_row
+from app.tabs.train.queue_panel import QueuePanel
+from app.tabs.train.remark_strip import RemarkStrip
 from app.tabs.train.run_buttons import RunButtons, RunState
 from app.tabs.train.run_chooser import RunChooser
 from app.tabs.train.run_form import RunForm
@@ -47,7 +49,7 @@ class TrainTab(QWidget):
     """Shows and asks; it starts nothing.
 
     Signals:
-        start_requested: A new run's name and its `RunConfig`.
+        start_requested, queue_requested: A new run's name and its `RunConfig`, to train now or after the others.
         pause_requested, go_on_requested, stop_requested: For the run that trains.
         leave_requested: The program should close under a run that does not stop.
         chat_requested: The name of the run whose model the user wants to talk with.
@@ -57,11 +59,13 @@ class TrainTab(QWidget):
         run_chosen: The name of an earlier run whose curves should be shown.
         corpus_requested: The way to where documents are added.
         tokenizer_requested: The `RunConfig` whose tokenizer should be looked at.
+        course_change_requested: What to do about a remark, one of `core.config.remark_actions`.
     """
 
     title, icon_name, help_page = "Train", "train", "train"
 
     start_requested = Signal(str, object)
+    queue_requested = Signal(str, object)
     pause_requested = Signal()
     go_on_requested = Signal()
     stop_requested = Signal()
@@ -73,6 +77,7 @@ class TrainTab(QWidget):
     run_chosen = Signal(str)
     corpus_requested = Signal()
     tokenizer_requested = Signal(object)
+    course_change_requested = Signal(str)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -82,6 +87,7 @@ class TrainTab(QWidget):
         self._folder = ""  # the one that `_totals` are of
         self._state = RunState.IDLE
         self._own_run: RunConfig | None = None  # what the user had in the form before a run from elsewhere
+        self._others_run: RunConfig | None = None  # that run
         self._progress: Progress | None = None
         self._make_widgets()
         self._lay_out()
@@ -100,7 +106,7 @@ class TrainTab(QWidget):
 
     def show_run(self, name: str, run: RunConfig) -> None:
         """Put a run that was asked for elsewhere into the form, until it has ended."""
-        self._own_run = self.form.value()
+        self._own_run, self._others_run = self.form.value(), run
         self.form.show_run(run)
         self.form.show_name(name)
 
@@ -122,6 +128,7 @@ class TrainTab(QWidget):
         """Make room for the curves of another run."""
         self._progress = Progress()
         self.head.show_name(name)
+        self.remarks.forget()
         self.curves.clear()
         self.samples.forget()
         self._show_progress()
@@ -131,6 +138,7 @@ class TrainTab(QWidget):
         """A run trains from now on: the form waits, the buttons work."""
         self._state = RunState.TRAINING
         self.banner.hide()
+        self.unfinished_offer.hide()
         self.clear_run(name)
         self._show_what_is_possible()
 
@@ -145,6 +153,7 @@ class TrainTab(QWidget):
                 self.samples.add_all(alike)
             elif kind is Notice:
                 self._show_notices(alike)
+        self.remarks.show_events(events)
         self.curves.show_events(events)
         self._show_progress()
 
@@ -167,10 +176,14 @@ class TrainTab(QWidget):
         """The form is the user's again; the curves stay."""
         if failed and self._progress is not None:
             self._progress.fail()
-        if self._own_run is not None:
+        if self._own_run is not None and self._shows_others_run():
             self.form.show_run(self._own_run)
-            self._own_run = None
+        self._own_run = None
         self._show_state(RunState.IDLE)
+
+    def _shows_others_run(self) -> bool:
+        """Whether the user has left the form as it was when a run from elsewhere was put into it."""
+        return not self.form.value_problem() and self.form.value() == self._others_run
 
     def _show_state(self, state: RunState) -> None:
         self._state = state
@@ -188,12 +201,15 @@ class TrainTab(QWidget):
 
     def _make_widgets(self) -> None:
         self.banner = Banner()
+        self.unfinished_offer = Banner("unfinishedOffer")
         self.form = RunForm()
         self.tokenizer_window = TokenizerWindow(self)
         self.plan = PlanFacts()
         self.buttons = RunButtons()
+        self.queue = QueuePanel()
         self.chooser = RunChooser()
         self.head = RunHead()
+        self.remarks = RemarkStrip()
         self.curves = Curves()
         self.samples = Samples()
         self._make_empty_corpus()
@@ -221,7 +237,7 @@ class TrainTab(QWidget):
         layout.setContentsMargins(HUGE, LARGE, HUGE, LARGE)
         layout.setSpacing(MEDIUM)
         layout.addWidget(split, stretch=1)
-        BannerStack(self, [self.banner], over=[self.pages])
+        BannerStack(self, [self.unfinished_offer, self.banner], over=[self.pages])
 
     def _left(self) -> QWidget:
         inner = QWidget()
@@ -238,6 +254,7 @@ class TrainTab(QWidget):
         layout.addWidget(scroll, stretch=1)
         layout.addWidget(self.plan)
         layout.addWidget(self.buttons)
+        layout.addWidget(self.queue)
         layout.addSpacing(SMALL)
         layout.addWidget(self.chooser)
         return left
@@ -256,6 +273,7 @@ class TrainTab(QWidget):
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(SMALL)
         layout.addWidget(self.head)
+        layout.addWidget(self.remarks)
         layout.addWidget(self.pages, stretch=1)
         return right
 
@@ -270,6 +288,7 @@ class TrainTab(QWidget):
         self.buttons.leave_requested.connect(self.leave_requested)
         self.head.chat_requested.connect(self.chat_requested)
         self.head.inspect_requested.connect(self.inspect_requested)
+        self.remarks.action_requested.connect(self.course_change_requested)
         self.corpus_button.clicked.connect(self.corpus_requested)
         self.chooser.chosen.connect(self.run_chosen)
         self.chooser.resume_requested.connect(self.resume_requested)
@@ -278,7 +297,8 @@ class TrainTab(QWidget):
 
     @Slot()
     def _ask_to_start(self) -> None:
-        self.start_requested.emit(self.form.name(), self.form.value())
+        asked = self.queue_requested if self._state.is_active else self.start_requested
+        asked.emit(self.form.name(), self.form.value())
 
     @Slot()
     def _ask_for_tokenizer(self) -> None:
@@ -292,7 +312,7 @@ class TrainTab(QWidget):
         self._follow_documents()
         had_focus = self.buttons.has_focus() or self.chooser.resume_button.hasFocus()
         self.buttons.show_state(self._state, self._obstacle())
-        self.form.setEnabled(not self._state.is_active)
+        self.queue.set_idle(not self._state.is_active)
         self.form.tokenizer_button.setEnabled(bool(self._totals.characters) and not self.form.value_problem())
         self.chooser.set_idle(not self._state.is_active)
         self.empty_corpus.setVisible(not self._totals.characters and not self._folder)
@@ -321,8 +341,8 @@ class TrainTab(QWidget):
 
     def _obstacle(self) -> str:
         """Why Start is not possible now; empty where it is."""
-        if self._state.is_active:
-            return "A run is training."
+        if self._state.is_stopping:
+            return "A run is ending."
         if not self._totals.characters:
             return NO_TEXT_IN_FOLDER if self._folder else NO_TEXT
         return self.form.problem()
@@ -332,4 +352,9 @@ class TrainTab(QWidget):
             self.pages.setCurrentIndex(1)
             self.head.show_progress(
                 self._progress, live=self._state.is_active, prefix=PREFIXES.get(self._state, "")
+            )
+            self.remarks.set_possible(
+                live=self._state.is_active and not self._state.is_stopping,
+                resumable=not self._state.is_active and self._progress.has_checkpoint,
+                finished=self._progress.share() == 1,
             )

@@ -189,3 +189,38 @@ def test_a_job_that_is_to_end_cannot_be_paused(qtbot):
         job.stop()
         job.pause()
     assert not job.paused
+
+
+def test_pausing_reaches_into_the_step_that_a_job_is_on(qtbot):
+    looks = threading.Semaphore(0)
+
+    def one_long_step(stop):
+        while True:
+            looks.release()
+            stop.raise_if_asked()
+        yield
+
+    job = Job(one_long_step)
+    job.start()
+    looks.acquire()
+    job.pause()
+    while looks.acquire(timeout=0.05):  # until it waits
+        pass
+    assert job.paused
+    job.resume()
+    looks.acquire()
+    job.pause()
+    with qtbot.waitSignal(job.ended) as ended:  # held inside its step
+        job.stop()
+    assert ended.args == [None]
+
+
+def test_a_job_paused_before_its_turn_waits_and_can_be_stopped(qtbot):
+    job = Job(counted)
+    job.pause()
+    seen = collect(job)
+    job.start()
+    with qtbot.waitSignal(job.ended):
+        job.stop()
+    assert not job.paused
+    assert seen == list(range(1000))

@@ -40,7 +40,7 @@ from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
 from core.runs.loading import load_model
 from core.runs.state import read_state
-from core.tasks import choose_compute, training_run, training_session
+from core.tasks import choose_compute, micro_batches, training_run, training_session
 from core.tasks.open_model import open_model
 from core.tasks.reply import complete
 from core.tasks.resume_run import resume_run
@@ -145,7 +145,7 @@ def test_no_sample_is_written_where_none_is_wished(filled, tiny):
 def test_the_best_checkpoint_is_that_of_the_least_validation_loss(filled, tiny, monkeypatch):
     losses_by_step = {0: 3.0, 2: 2.5, 4: 2.0, 6: 2.2, 8: 2.0, 10: 2.1}
 
-    def evaluate(model, batches, precision, step, stop):
+    def evaluate(model, batches, precision, step, *_):
         return Evaluated(step, losses_by_step[step], 1.0, 1.0, 0.0)
 
     monkeypatch.setattr(training_run, "evaluate", evaluate)
@@ -223,7 +223,7 @@ def test_a_run_stopped_before_it_was_evaluated_opens_with_its_trained_step_as_th
 def test_a_trained_step_is_better_than_the_beginning_whatever_its_loss(filled, tiny, monkeypatch):
     losses_by_step = {0: 1.0, 2: 3.0, 4: 2.0, 6: 2.5}
 
-    def evaluate(model, batches, precision, step, stop):
+    def evaluate(model, batches, precision, step, *_):
         return Evaluated(step, losses_by_step[step], 1.0, 1.0, 0.0)
 
     monkeypatch.setattr(training_run, "evaluate", evaluate)
@@ -323,7 +323,7 @@ def test_a_model_beyond_the_memory_there_is_is_refused_before_it_is_built(filled
 
 def test_the_memory_of_a_running_average_counts(filled, tiny, monkeypatch):
     asked = []
-    monkeypatch.setattr(training_session, "check_memory_to_train", lambda *given: asked.append(given[-1]))
+    monkeypatch.setattr(micro_batches, "check_memory_to_train", lambda *given: asked.append(given[-1]))
     for name, decay in (("plain", 0.0), ("averaged", 0.9)):
         train(filled, tiny({"training.average_decay": decay, "training.max_steps": 1}), name)
     assert asked == [False, True]

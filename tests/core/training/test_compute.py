@@ -33,7 +33,7 @@ def trial(monkeypatch):
             asked.append(plan)
             clock.now += seconds(plan) + (first_of_each if asked.count(plan) == 1 else 0)
 
-        monkeypatch.setattr(compute, "time", SimpleNamespace(perf_counter=lambda: clock.now))
+        monkeypatch.setattr(StopToken, "clock", lambda _: clock.now)
         return measured_plan(choices, step_in, stop or StopToken()), asked
 
     return run

@@ -1,5 +1,8 @@
 """A stop inside a pass: heard at once, and the step in which it came leaves no trace."""
 
+import threading
+import time
+
 import pytest
 import torch
 
@@ -38,10 +41,15 @@ def numbers(steps):
 
 def stop_in_pass(model, stop, number, backward):
     """Set `stop` in the middle of the forward or the backward pass of that number."""
+    return do_in_pass(model, stop.set, number, backward)
+
+
+def do_in_pass(model, act, number, backward):
+    """Do something in the middle of the forward or the backward pass of that number."""
     passes = []
 
     def request(*_):
-        stop.set()
+        act()
 
     def count(_module, _input, output):
         passes.append(output)
@@ -96,6 +104,50 @@ def test_a_stop_is_noticed_between_two_linear_layers_on_the_way_there_and_back()
                 model(make_batch(0)[0])
             logits.register_hook(lambda _, stop=stop: stop.set())
             logits.sum().backward()
+
+
+@pytest.mark.parametrize("backward", [False, True])
+def test_a_pass_that_is_held_waits_inside_and_goes_on_with_the_same_numbers(backward):
+    expected = numbers(take(make_learner(), Progress()))
+    train_state, stop, held = make_learner(), StopToken(), []
+
+    def wait_while_held():
+        if stop.held:
+            held.append(stop.held)
+            stop.release()
+
+    stop.wait_while_held = wait_while_held
+    do_in_pass(train_state.model, stop.hold, 5, backward)
+    assert numbers(take(train_state, Progress(), stop)) == expected
+    assert held == [True]
+
+
+@pytest.mark.parametrize("backward", [False, True])
+def test_a_pass_that_is_held_can_be_stopped(backward):
+    train_state, stop = make_learner(), StopToken()
+
+    def hold_and_stop_later():
+        stop.hold()
+        threading.Timer(0.02, stop.set).start()
+
+    do_in_pass(train_state.model, hold_and_stop_later, 2, backward)
+    assert take(train_state, Progress(), stop) == []
+
+
+def test_the_time_that_a_step_was_held_is_none_of_its_own():
+    train_state, stop, progress = make_learner(), StopToken(), Progress()
+
+    def hold_for_a_while():
+        stop.hold()
+        threading.Timer(0.5, stop.release).start()
+
+    do_in_pass(train_state.model, hold_for_a_while, 2, backward=False)
+    started = time.perf_counter()
+    steps = take(train_state, progress, stop)
+    passed = time.perf_counter() - started
+    assert sum(step.seconds for step in steps) < passed - 0.45
+    assert progress.seconds == pytest.approx(sum(step.seconds for step in steps))
+    assert [s.tokens_per_second * s.seconds for s in steps] == pytest.approx([2 * T * PASSES] * STEPS)
 
 
 def test_a_model_is_left_without_hooks():

@@ -6,6 +6,7 @@ from PySide6.QtCore import QCoreApplication, QEvent, Qt
 from app.tabs.train.controller import TrainController
 from app.tabs.train.tab import TrainTab
 from core.config.presets import preset_run
+from core.config.remark_actions import BACK_TO_BEST, HALVE_LEARNING_RATE, STOP
 from core.config.toml import run_to_toml
 from core.errors import UserFacingError
 from core.runs.folder import Workspace
@@ -50,7 +51,7 @@ def test_start_trains_the_run_of_the_form_and_its_curve_grows(tab, controller, t
     qtbot.waitUntil(lambda: curve(tab) == [1, 2, 3])
     assert training.asked == [("run", tab.form.value())]
     assert controller.active
-    assert not tab.form.isEnabled()
+    assert tab.form.isEnabled()  # for the run after this one
     stop(tab, qtbot, controller)
 
 
@@ -207,19 +208,15 @@ def test_a_run_started_from_elsewhere_shows_in_the_form(tab, controller, trainin
 
 
 @pytest.mark.parametrize("begin", ["start", "resume"])
-def test_the_form_keeps_the_name_of_the_run_that_trains(
-    tab, earlier_run, controller, queues, training, qtbot, begin
+def test_while_a_run_trains_the_form_has_a_free_name_for_the_next(
+    tab, earlier_run, controller, training, qtbot, begin
 ):
     if begin == "start":
-        controller.start("mine", tab.form.value())
+        controller.start("run", tab.form.value())
     else:
         controller.resume("first")
-    name = tab.form.name()
-    listed = []
-    controller._runs.refreshed.connect(listed.append)
-    controller.refresh()  # which finds another name that is free
-    qtbot.waitUntil(lambda: listed != [])
-    assert tab.form.name() == name == tab.head.title.text()
+    qtbot.waitUntil(lambda: tab.form.name() == ("run-2" if begin == "start" else "run"))
+    assert tab.head.title.text() == ("run" if begin == "start" else "first")
     stop(tab, qtbot, controller)
 
 
@@ -230,3 +227,49 @@ def test_an_empty_workspace_offers_no_start(tab, queues, tmp_path, training, qtb
     qtbot.waitUntil(queues.at_rest)
     assert not tab.buttons.start_button.isEnabled()
     assert tab.empty_corpus.isVisible()
+
+
+# What helps about a remark
+
+
+@pytest.fixture
+def resumed(tab, controller, training, earlier_run, qtbot):
+    """The run "first" trains again."""
+    controller.resume("first")
+    training.allow(1)
+    qtbot.waitUntil(lambda: curve(tab) == [1, 2, 3])
+    return controller
+
+
+@pytest.mark.parametrize(("action", "at"), [(HALVE_LEARNING_RATE, ()), (BACK_TO_BEST, ("best",))])
+def test_one_click_stops_the_run_and_lets_it_go_on_otherwise(tab, resumed, training, qtbot, action, at):
+    ended = []
+    resumed.run_ended.connect(lambda *told: ended.append(told))
+    tab.course_change_requested.emit(action)
+    qtbot.waitUntil(lambda: len(training.asked) == 2)
+    assert training.asked[1] == ("first", {"training.learning_rate": 5e-4}, *at)
+    assert (resumed.active, ended) == (True, [])
+    stop(tab, qtbot, resumed)
+    assert ended == [("first", "stopped")]
+
+
+def test_a_stop_asked_for_meanwhile_ends_the_run(tab, resumed, training, qtbot):
+    with qtbot.waitSignal(resumed.run_ended):
+        tab.course_change_requested.emit(HALVE_LEARNING_RATE)
+        resumed.stop()
+    assert len(training.asked) == 1
+
+
+def test_stop_and_keep_best_stops(tab, resumed, qtbot):
+    with qtbot.waitSignal(resumed.run_ended) as ended:
+        tab.course_change_requested.emit(STOP)
+    assert ended.args == ["first", "stopped"]
+
+
+def test_an_earlier_run_goes_back_at_once(tab, controller, training, earlier_run, qtbot):
+    tab.run_chosen.emit("first")
+    qtbot.waitUntil(lambda: curve(tab) == [1, 2, 3])
+    tab.course_change_requested.emit(BACK_TO_BEST)
+    qtbot.waitUntil(lambda: len(training.asked) == 1)
+    assert training.asked[0][2] == "best"
+    stop(tab, qtbot, controller)

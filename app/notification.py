@@ -1,0 +1,52 @@
+"""Telling a user who looks at something else that a run has ended."""
+
+from PySide6.QtCore import QObject, QTimer, Slot
+from PySide6.QtWidgets import QApplication, QSystemTrayIcon, QWidget
+
+SHOWN_MS = 15_000
+SAID = {
+    "finished": "{name} has taken all its steps.",
+    "early_stopped": "{name} was stopped early: its validation loss no longer became better.",
+    "failed": "{name} ended with an error. Its last checkpoint is kept.",
+}
+
+
+class Notifier(QObject):
+    """Shows a message of the system, where it has them, and marks the window in its task bar; nothing while the window is in front."""
+
+    def __init__(self, window: QWidget, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._window = window
+        self._icon: QSystemTrayIcon | None = None  # in the tray only while its message is shown
+        self._hiding = QTimer(self, singleShot=True, interval=SHOWN_MS)
+        self._hiding.timeout.connect(self._hide)
+
+    @Slot(str, str)
+    def show_ended(self, name: str, reason: str) -> None:
+        """Say how a run ended; one that the user stopped is no news."""
+        if reason in SAID and not self._window.isActiveWindow():
+            self.notify("Training has ended", SAID[reason].format(name=name))
+
+    def notify(self, title: str, text: str) -> None:
+        """Ask for the user's attention."""
+        QApplication.alert(self._window)
+        if QSystemTrayIcon.isSystemTrayAvailable() and QSystemTrayIcon.supportsMessages():
+            self._show_message(title, text)
+
+    def _show_message(self, title: str, text: str) -> None:
+        if self._icon is None:
+            self._icon = QSystemTrayIcon(self._window.windowIcon(), self)
+            self._icon.messageClicked.connect(self._come_to_front)
+        self._icon.show()
+        self._icon.showMessage(title, text, self._window.windowIcon(), SHOWN_MS)
+        self._hiding.start()
+
+    @Slot()
+    def _come_to_front(self) -> None:
+        self._window.raise_()
+        self._window.activateWindow()
+
+    @Slot()
+    def _hide(self) -> None:
+        if self._icon is not None:
+            self._icon.hide()

@@ -1,0 +1,104 @@
+"""The runs that wait for their turn: one file of settings each, in the order of their numbers.
+
+An entry ends when its run stands: so nothing has to be removed at the right moment, and a kill loses none.
+"""
+
+import re
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from core.config.run import RunConfig
+from core.config.toml import read_run, run_to_toml
+from core.errors import UsageError
+from core.files import raising_disk_errors, write_whole
+from core.run_errors import QueuedAlreadyError, RunExistsError, UnknownQueuedRunError
+from core.runs.catalog import is_run
+from core.runs.folder import RunFolder, Workspace
+
+_ENTRY = re.compile(r"([0-9]{6})-(.+)\.toml")
+
+
+@dataclass(frozen=True, slots=True)
+class QueuedRun:
+    """A run that is to be trained. `config` is None where its file cannot be read; `problem` says why then, in a sentence."""
+
+    name: str
+    config: RunConfig | None
+    path: Path
+    problem: str = ""
+
+
+class RunQueue:
+    """The queue of a workspace. Reads the disk at each call and keeps nothing."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+
+    def names(self) -> list[str]:
+        """The names that are taken by runs to come, the next one first."""
+        return [name for _, name in self._paths()]
+
+    def entries(self) -> list[QueuedRun]:
+        """The runs to come, the next one first."""
+        return [_read(path, name) for path, name in self._paths()]
+
+    def add(self, name: str, config: RunConfig) -> QueuedRun:
+        """Put a run behind the others.
+
+        Raises:
+            BadRunNameError, RunExistsError, QueuedAlreadyError: It cannot have this name.
+            DiskFullError, WorkspaceError: It could not be written; the queue is as it was.
+        """
+        folder = self._workspace.run(name)
+        taken = {queued.casefold() for queued in self.names()}
+        if is_run(folder):
+            raise RunExistsError(name)
+        if name.casefold() in taken:
+            raise QueuedAlreadyError(name)
+        with raising_disk_errors(self._workspace.queue):
+            self._workspace.queue.mkdir(parents=True, exist_ok=True)
+        path = self._workspace.queue / f"{self._highest() + 1:06d}-{name}.toml"
+        write_whole(path, run_to_toml(config))
+        return QueuedRun(name, config, path)
+
+    def remove(self, name: str) -> QueuedRun:
+        """Take a run out of the queue, and give it, so that it can be put back.
+
+        Raises:
+            UnknownQueuedRunError: None of that name waits.
+            WorkspaceError: Its file cannot be removed.
+        """
+        for path, queued in self._paths():
+            if queued == name:
+                entry = _read(path, queued)
+                with raising_disk_errors(path):
+                    path.unlink(missing_ok=True)
+                return entry
+        raise UnknownQueuedRunError(name, ", ".join(self.names()))
+
+    def _paths(self) -> list[tuple[Path, str]]:
+        """The files of runs that do not stand yet; the others have had their turn, and go."""
+        waiting = []
+        for path in sorted(self._workspace.queue.glob("*.toml")):
+            if not (found := _ENTRY.fullmatch(path.name)):
+                continue
+            if is_run(RunFolder(self._workspace.runs / found[2])):
+                with suppress(
+                    OSError
+                ):  # in a workspace that must not be written it stays, and is passed over
+                    path.unlink(missing_ok=True)
+            else:
+                waiting.append((path, found[2]))
+        return waiting
+
+    def _highest(self) -> int:
+        numbers = [_ENTRY.fullmatch(path.name) for path in self._workspace.queue.glob("*.toml")]
+        return max((int(found[1]) for found in numbers if found), default=0)
+
+
+def _read(path: Path, name: str) -> QueuedRun:
+    try:
+        return QueuedRun(name, read_run(path), path)
+    except UsageError as error:
+        return QueuedRun(name, None, path, f"{error.message} {error.remedy}")

@@ -1,0 +1,47 @@
+"""`train --queue` and `queue`."""
+
+from core.config.toml import run_to_toml
+from core.runs.catalog import Catalog
+from core.runs.run_queue import RunQueue
+
+
+def test_runs_are_queued_listed_trained_and_gone(filled, tiny, tmp_path, records):
+    file = tmp_path / "tiny.toml"
+    file.write_text(run_to_toml(tiny({"training.max_steps": 2})))
+    place = ("--workspace", filled.root)
+    assert records("train", file, "--queue", *place)[1][0]["name"] == "run"
+    assert records("train", file, "--queue", "--set", "training.max_steps=1", *place)[1][0]["name"] == "run-2"
+    assert [(row["name"], row["max_steps"]) for row in records("queue", *place)[1]] == [
+        ("run", 2),
+        ("run-2", 1),
+    ]
+    assert records("queue", "--run", *place)[0] == 0
+    assert records("queue", *place) == (0, [])
+    assert {run.name for run in Catalog(filled).runs()} == {"run", "run-2"}
+
+
+def test_a_queued_run_can_be_taken_out(filled, tiny, command):
+    RunQueue(filled).add("a", tiny())
+    assert command("queue", "--remove", "a", "--workspace", filled.root)[0] == 0
+    assert RunQueue(filled).names() == []
+    code, _, said = command("queue", "--remove", "a", "--workspace", filled.root)
+    assert code == 1
+    assert "The queue is empty." in said
+
+
+def test_a_queue_in_which_a_run_failed_ends_with_one(filled, tiny, command):
+    RunQueue(filled).add("a", tiny({"corpus.folder": "/nowhere"}))
+    code, out, _ = command("queue", "--run", "--workspace", filled.root)
+    assert code == 1
+    assert "'a' failed" in out
+
+
+def test_what_cannot_be_combined_is_wrong_usage(filled, command):
+    place = ("--workspace", filled.root)
+    assert command("train", "--resume", "--queue", *place)[0] == 2
+    assert command("queue", "--run", "--remove", "a", *place)[0] == 2
+
+
+def test_a_queue_of_a_workspace_that_is_not_there_is_empty_and_makes_none(tmp_path, records):
+    assert records("queue", "--workspace", tmp_path / "none") == (0, [])
+    assert not (tmp_path / "none").exists()

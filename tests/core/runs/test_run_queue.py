@@ -1,0 +1,76 @@
+"""Runs wait for their turn in files, and none is lost."""
+
+import pytest
+
+from core.files import write_whole
+from core.run_errors import BadRunNameError, QueuedAlreadyError, RunExistsError, UnknownQueuedRunError
+from core.runs.catalog import Catalog
+from core.runs.run_queue import RunQueue
+
+
+def test_runs_are_queued_in_the_order_they_were_added(filled, tiny):
+    queue = RunQueue(filled)
+    for name in ("b", "a", "c"):
+        queue.add(name, tiny())
+    assert queue.names() == ["b", "a", "c"]
+    assert [entry.config for entry in queue.entries()] == [tiny()] * 3
+
+
+def test_a_run_that_is_taken_out_can_be_put_back(filled, tiny):
+    queue = RunQueue(filled)
+    queue.add("a", tiny())
+    taken = queue.remove("a")
+    assert (taken.name, taken.config, queue.names()) == ("a", tiny(), [])
+    with pytest.raises(UnknownQueuedRunError, match="'a'"):
+        queue.remove("a")
+
+
+def test_an_entry_ends_when_its_run_stands(trained, tiny):
+    queue = RunQueue(trained)
+    queue.add("second", tiny())
+    entry = queue.add("third", tiny())
+    write_whole(
+        entry.path.with_name("000009-first.toml"), entry.path.read_bytes()
+    )  # "first" was killed in the middle
+    assert queue.names() == ["second", "third"]
+    assert not entry.path.with_name("000009-first.toml").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "error"),
+    [
+        ("first", RunExistsError),
+        ("queued", QueuedAlreadyError),
+        ("QUEUED", QueuedAlreadyError),
+        ("a/b", BadRunNameError),
+    ],
+)
+def test_a_name_that_is_taken_or_none_is_refused(trained, tiny, name, error):
+    queue = RunQueue(trained)
+    queue.add("queued", tiny())
+    with pytest.raises(error):
+        queue.add(name, tiny())
+    assert queue.names() == ["queued"]
+
+
+def test_a_file_that_cannot_be_read_keeps_its_place_and_says_why(filled, tiny):
+    queue = RunQueue(filled)
+    queue.add("a", tiny()).path.write_text("training = 7 8", encoding="utf-8")
+    queue.add("b", tiny())
+    first, second = queue.entries()
+    assert first.config is None
+    assert "not TOML" in first.problem
+    assert second.config == tiny()
+
+
+def test_files_of_others_are_passed_over(filled, tiny):
+    queue = RunQueue(filled)
+    queue.add("a", tiny())
+    (filled.queue / "notes.toml").write_text("x", encoding="utf-8")
+    (filled.queue / "000004-bad name!.toml").write_text("x = 1", encoding="utf-8")
+    assert queue.names() == ["a", "bad name!"]
+
+
+def test_a_new_name_is_none_that_waits(filled, tiny):
+    RunQueue(filled).add("run", tiny())
+    assert Catalog(filled).unused_name(also_taken=RunQueue(filled).names()) == "run-2"

@@ -1,0 +1,89 @@
+"""Work that is held waits where it looks, goes on when it is released, and can always be ended."""
+
+import threading
+import time
+
+import pytest
+
+from core.control import StopRequested, StopToken
+
+LONG = 30.0  # seconds in which whatever waits for another thread has long been done
+MOMENT = 0.02
+
+
+def beside(act):
+    """Run `act` in a thread of its own; gives a function that waits for its end."""
+    ended = []
+
+    def run():
+        try:
+            act()
+        except StopRequested:
+            ended.append("stopped")
+        else:
+            ended.append("went on")
+
+    thread = threading.Thread(target=run)
+    thread.start()
+
+    def outcome():
+        thread.join(LONG)
+        return ended
+
+    return outcome
+
+
+def test_work_that_nobody_holds_does_not_wait():
+    stop = StopToken()
+    stop.wait_while_held()
+    stop.raise_if_asked()
+    assert not stop.held
+
+
+def test_held_work_waits_until_it_is_released():
+    stop = StopToken()
+    stop.hold()
+    outcome = beside(stop.raise_if_asked)
+    time.sleep(MOMENT)
+    assert stop.held
+    stop.release()
+    assert outcome() == ["went on"]
+    assert not stop.held
+
+
+def test_held_work_can_be_ended():
+    stop = StopToken()
+    stop.hold()
+    outcome = beside(stop.raise_if_asked)
+    stop.set()
+    assert outcome() == ["stopped"]
+    assert not stop.held
+
+
+def test_what_is_to_end_cannot_be_held():
+    stop = StopToken()
+    stop.set()
+    stop.hold()
+    assert not stop.held
+    with pytest.raises(StopRequested):
+        stop.raise_if_asked()
+
+
+def test_an_end_asked_for_while_somebody_holds_is_never_lost():
+    for _ in range(200):
+        stop = StopToken()
+        asking = beside(stop.set)
+        stop.hold()
+        waiting = beside(stop.wait_while_held)
+        assert (asking(), waiting()) == (["went on"], ["went on"])
+
+
+def test_the_clock_of_held_work_stands_still():
+    stop = StopToken()
+    started, wall = stop.clock(), time.perf_counter()
+    stop.hold()
+    threading.Timer(10 * MOMENT, stop.release).start()
+    stop.wait_while_held()
+    worked, passed = stop.clock() - started, time.perf_counter() - wall
+    assert passed >= 10 * MOMENT
+    assert worked < passed - 9 * MOMENT
