@@ -163,8 +163,8 @@ def overfitting(course: Course, config: DoctorConfig) -> Finding | None:
     middle = float(losses.mean())
     return Finding(
         OVERFITTING,
-        f"The validation loss rose from {best.loss:.3f} at step {best.step:,} to {last.loss:.3f} nats/token, while the training "
-        f"loss fell from {middle + fall / 2:.3f} to {middle - fall / 2:.3f}: the model memorizes its text.",
+        f"The validation loss rose from {best.loss:.3f} at step {best.step:,} to {last.loss:.3f} nats/token, while training fell "
+        f"from {middle + fall / 2:.3f} to {middle - fall / 2:.3f}: the model memorizes its text.",
         "Stop and keep the best checkpoint. More text, dropout or a smaller model help.",
         STOP,
         "validation",
@@ -182,8 +182,8 @@ def little_data(course: Course, config: DoctorConfig) -> Finding | None:
         return None
     return Finding(
         LITTLE_DATA,
-        f"The text was read {course.epoch:.1f} times, and the training loss, {course.recent:.2f}, lies far below the validation "
-        f"loss, {last.loss:.2f} nats/token: there is too little text for this model.",
+        f"The text was read {course.epoch:.1f} times, and the validation loss, {last.loss:.2f}, is far above the training loss, "
+        f"{course.recent:.2f} nats/token: there is too little text.",
         "Stop and keep the best checkpoint, then add documents and train anew, or choose a smaller model.",
         STOP,
         "validation",

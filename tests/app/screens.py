@@ -19,7 +19,7 @@ from app.tabs.inspect.tab import InspectTab
 from app.tabs.train.tab import TrainTab
 from app.widgets.label import MessageBox
 from core.corpus.library import CorpusTotals
-from core.events import CheckpointSaved
+from core.events import CheckpointSaved, RemarkMade
 from core.runs.catalog import RunSummary
 from core.tasks.inspect_views import Selection
 from core.tasks.look_at_library import DocumentPreview, Passage
@@ -105,6 +105,21 @@ def train_running():
     tab = train()
     tab.show_started("second")
     tab.show_events([prepared(), evaluated(0), step(1), step(2), evaluated(2, 2.2)])
+    return tab
+
+
+def train_with_remarks():
+    """A run that trains, with two remarks over its curves; the longer one is in front."""
+    tab = train_running()
+    jump = "The training loss jumped from 2.31 to 9.80 nats/token at step 1,204."
+    rise = (
+        "The validation loss rose from 1.520 at step 900 to 1.610 nats/token, while training fell from "
+        "1.310 to 1.120: the model memorizes its text."
+    )
+    remedy = "Stop and keep the best checkpoint. More text, dropout or a smaller model help."
+    tab.show_events(
+        [RemarkMade(1, "spike", jump, "", "back_to_best"), RemarkMade(2, "overfitting", rise, remedy, "stop")]
+    )
     return tab
 
 
@@ -259,6 +274,7 @@ TABS = (
     train_empty,
     train,
     train_running,
+    train_with_remarks,
     chat_empty,
     chat,
     chat_replying,

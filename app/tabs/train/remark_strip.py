@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QSizePolicy, QTo
 from app.widgets.icons import give_icon
 from app.widgets.label import Label
 from app.widgets.picture import Picture
-from app.widgets.theme import MEDIUM, SMALL, TINY, set_role
+from app.widgets.theme import SMALL, TINY, set_role
 from core.config.remark_actions import BACK_TO_BEST, HELP, STOP, TITLES
 from core.events import Event, RemarkMade, RunPrepared
 
@@ -98,8 +98,8 @@ class RemarkStrip(QFrame):
 
     def _lay_out(self) -> None:
         layout = QHBoxLayout(self)
-        layout.setContentsMargins(MEDIUM, TINY, SMALL, TINY)
-        layout.setSpacing(SMALL)
+        layout.setContentsMargins(SMALL, 0, TINY, 0)
+        layout.setSpacing(TINY)
         layout.addWidget(Picture("info", "warning", PICTURE_PX))
         layout.addWidget(self.sentence, stretch=1)
         layout.addWidget(self.action_button)
@@ -108,10 +108,12 @@ class RemarkStrip(QFrame):
 
     def _show_remark(self) -> None:
         remark, count = self._remarks[self._shown], len(self._remarks)
-        text = f"Step {remark.step:,}: {remark.message} {remark.remedy}"
+        text = f"Step {remark.step:,}: {remark.message}"
         self.sentence.setText(text)
-        self.sentence.setAccessibleName(text)
-        self.place.setText(f"{self._shown + 1:,} of {count:,}")
+        self.sentence.setToolTip(remark.remedy)
+        self.sentence.setAccessibleName(f"{text} {remark.remedy}")
+        self.place.setText(f"{self._shown + 1:,}/{count:,}")
+        self.place.setAccessibleName(f"Remark {self._shown + 1:,} of {count:,}")
         for part in (self.earlier_button, self.place, self.later_button):
             part.setVisible(count > 1)
         self.earlier_button.setEnabled(self._shown > 0)

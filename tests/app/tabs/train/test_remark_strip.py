@@ -28,21 +28,21 @@ def test_it_comes_with_the_first_remark(strip):
     assert strip.isHidden()
     strip.show_events([remark(1200)])
     assert strip.isVisible()
-    assert strip.sentence.text() == "Step 1,200: The validation loss rises. Stop."
-    assert strip.sentence.accessibleName() == strip.sentence.text()
+    assert strip.sentence.text() == "Step 1,200: The validation loss rises."
+    assert strip.sentence.accessibleName() == "Step 1,200: The validation loss rises. Stop."
     assert not strip.place.isVisible()
 
 
 def test_the_newest_is_in_front_and_the_earlier_ones_can_be_seen(strip, qtbot):
     strip.show_events([remark(1, message="One."), remark(2, message="Two.")])
     strip.show_events([remark(3, message="Three.")])
-    assert ("Three." in strip.sentence.text(), strip.place.text()) == (True, "3 of 3")
+    assert ("Three." in strip.sentence.text(), strip.place.text()) == (True, "3/3")
     qtbot.mouseClick(strip.earlier_button, LEFT)
     assert "Two." in strip.sentence.text()
     qtbot.mouseClick(strip.earlier_button, LEFT)
     assert not strip.earlier_button.isEnabled()
     qtbot.mouseClick(strip.later_button, LEFT)
-    assert strip.place.text() == "2 of 3"
+    assert strip.place.text() == "2/3"
 
 
 def test_its_button_asks_for_the_action_of_the_remark_in_front(strip, qtbot):
