@@ -250,6 +250,28 @@ class RunPrepared(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class MachineNoted(Event):
+    """What the run computes on after this step. `time` is when that began, in seconds since 1970.
+
+    What the system does not tell is "" or 0. `cores` are those of the machine, `threads` those that the run computes on
+    (0: torch's own choice). `gpu` is the device of the run, "" where that is the processor. The last three are versions.
+    """
+
+    step: int
+    time: float
+    system: str
+    processor: str
+    cores: int
+    threads: int
+    memory_bytes: int
+    gpu: str
+    gpu_memory_bytes: int
+    program: str
+    python: str
+    torch: str
+
+
+@dataclass(frozen=True, slots=True)
 class StepDone(Event):
     """One optimizer step. `tokens` counts those learned from since the run began, without padding; `seconds` is its time.
 
@@ -275,6 +297,34 @@ class Evaluated(Event):
     loss: float
     perplexity: float
     bits_per_byte: float
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """What something simple reaches on a run's validation text, so that a loss means something.
+
+    `bits_per_byte` counts text alone. `loss` is in nats per token over all targets, None where they cannot be compared.
+    """
+
+    name: str  # "unigram", "trigram" or "lzma"
+    title: str
+    bits_per_byte: float
+    loss: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class BaselinesMeasured(Event):
+    """What simple models, learned from a data set's training text, reach on its validation text.
+
+    `train_tokens` and `val_tokens` are how many of them were counted, `val_bytes` how much text the latter stand for.
+    """
+
+    dataset: str
+    baselines: tuple[Baseline, ...]
+    train_tokens: int
+    val_tokens: int
+    val_bytes: int
     seconds: float
 
 
@@ -334,6 +384,15 @@ class RunEnded(Event):
     reason: str
     best_val_loss: float | None
     seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class ReportWritten(Event):
+    """A run's report stands on the disk."""
+
+    name: str
+    path: str
+    bytes: int
 
 
 # logits -> next token

@@ -84,6 +84,24 @@ class NoCheckpointError(UserFacingError):
         )
 
 
+class BadCheckpointNameError(UsageError):
+    """A name that no kept checkpoint can have."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.message = f"{name!r} cannot be a checkpoint's name."
+        self.remedy = "Use at most 64 letters, digits, '-', '_' and '.', with a letter first, and neither best, last nor step-NUMBER."
+
+
+class KeptAlreadyError(UserFacingError):
+    """A name that another kept checkpoint has."""
+
+    def __init__(self, name: str, label: str) -> None:
+        super().__init__(name, label)
+        self.message = f"The run {name!r} keeps another checkpoint as {label!r} already."
+        self.remedy = "Choose another name, or let that one go first."
+
+
 class CheckpointGoneError(UserFacingError):
     """An open model whose checkpoint was removed since, asked for weights of another number format."""
 
@@ -186,6 +204,15 @@ class CompileFailedError(UserFacingError):
         super().__init__(reason)
         self.message = f"The model could not be compiled: {reason}"
         self.remedy = "Set training.compile to false, or install a C++ compiler such as g++."
+
+
+class TensorBoardMissingError(UserFacingError):
+    """The package that the setting training.tensorboard needs."""
+
+    message = "Files for TensorBoard cannot be written: the package tensorboard is not installed."
+    remedy = (
+        'Install it with pip install "sheepop-studio[tensorboard]", or set training.tensorboard to false.'
+    )
 
 
 class DeviceMissingError(UserFacingError):

@@ -8,7 +8,18 @@ from app.jobs.job import Job, OpenStream
 
 QUEUES = ("corpus", "training", "chat")
 # What a user need not know of: it neither keeps the window busy nor from closing, and its jobs end soon when asked.
-BACKGROUND_QUEUES = ("library", "preview", "search", "watch", "totals", "runs", "model", "inspect", "plane")
+BACKGROUND_QUEUES = (
+    "library",
+    "preview",
+    "search",
+    "watch",
+    "totals",
+    "runs",
+    "model",
+    "inspect",
+    "plane",
+    "report",
+)
 
 
 class JobQueues(QObject):

@@ -16,7 +16,7 @@ class CheckpointChoice(QWidget):
     """A box of runs and a box of the chosen run's checkpoints; `row` takes further boxes beside them.
 
     Signals:
-        open_requested: A run's name and a checkpoint: "best", "last" or a step.
+        open_requested: A run's name and a checkpoint: "best", "last", a step or the name of a kept one.
     """
 
     open_requested = Signal(str, str)
@@ -83,6 +83,8 @@ class CheckpointChoice(QWidget):
             return
         self.checkpoint_box.addItem(f"best: step {run.best_step:,}", "best")
         self.checkpoint_box.addItem(f"last: step {run.last_step:,}", "last")
+        for name in run.kept:
+            self.checkpoint_box.addItem(f"kept: {name}", name)
         for step in reversed(run.checkpoints):
             self.checkpoint_box.addItem(f"step {step:,}", str(step))
 

@@ -6,9 +6,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyqtgraph as pg
 
-from app.widgets.series import Numbers, Series, Smoother
-
-DEFAULT_SMOOTHING = 0.6
+from app.widgets.series import Numbers, Series
+from core.runs.smoothing import DEFAULT_SMOOTHING, Smoother
 
 
 @dataclass(slots=True)

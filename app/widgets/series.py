@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 Numbers = NDArray[np.float64]
 
 FIRST_CAPACITY = 256
-NEGLIGIBLE = 1e-18  # a share of a value that no 64-bit float shows beside the value itself
 
 
 class Series:
@@ -57,42 +56,3 @@ class Series:
         x, y = np.empty(capacity), np.empty(capacity)
         x[: self._count], y[: self._count] = self.x, self.y
         self._x, self._y = x, y
-
-
-class Smoother:
-    """Exponential smoothing that can go on where it stood.
-
-    The mean starts at zero and is divided by the weight it has gathered, so the first points are not pulled
-    down.
-
-    Source:
-        Kingma and Ba, "Adam: A Method for Stochastic Optimization", ICLR 2015, section 3, for the correction.
-    """
-
-    def __init__(self, weight: float) -> None:
-        self.weight = weight  # of the past, in [0, 1); 0 leaves the values as they are
-        self._mean = 0.0
-        self._count = 0
-        self._debiased_after = int(np.log(NEGLIGIBLE) / np.log(weight)) + 1 if weight else 0  # values
-
-    def extend(self, values: Sequence[float] | Numbers) -> Numbers:
-        """The smoothed values that belong to the next raw ones."""
-        count = len(values)
-        if not count:
-            return np.empty(0)
-        means = self._means(np.asarray(values, dtype=np.float64))
-        self._mean, first = float(means[-1]), self._count + 1
-        self._count += count
-        young = np.arange(first, min(self._count, self._debiased_after) + 1)
-        means[: len(young)] /= 1 - np.power(self.weight, young)
-        return means
-
-    def _means(self, values: Numbers) -> Numbers:
-        """The means after each value. Each round lets a mean reach back twice as far: a dozen do for thousands."""
-        means = (1 - self.weight) * values
-        means[0] += self.weight * self._mean
-        reach, share = 1, self.weight
-        while reach < len(means) and share > NEGLIGIBLE:
-            means[reach:] += share * means[:-reach]
-            reach, share = 2 * reach, share * share
-        return means

@@ -40,7 +40,7 @@ MAY_CHANGE = {
     "keep_checkpoints": FROM_HERE,
     "snapshot_interval": FROM_HERE,
     "snapshot_dtype": FROM_HERE,
-    "sample_prompt": FROM_HERE,
+    "sample_prompts": FROM_HERE,
     "sample_tokens": FROM_HERE,
     "precision": EXACT,
     "attention": EXACT,

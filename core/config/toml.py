@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from core.config.corpus import CleaningConfig
 from core.config.model import d_ff_beside
 from core.config.presets import DEFAULT_PRESET, preset_run
-from core.config.renamed import new_name, with_later_settings
+from core.config.renamed import with_later_settings, with_new_name, with_new_settings
 from core.config.run import RunConfig
 from core.config.setting import Config, TypedText, describe
 from core.errors import BadConfigFileError, BadSettingError, UnknownSettingError
@@ -46,6 +46,7 @@ def read_run(path: Path, preset: str = "") -> RunConfig:
     except RecursionError as cause:
         raise BadConfigFileError(path, NESTED) from cause
     _take_over_normalize(table)
+    table = with_new_settings(table)
     for group, kind in setting_groups().items():
         if isinstance(table.get(group), dict):
             table[group] = with_later_settings(group, table[group], kind)
@@ -83,9 +84,10 @@ def with_settings(run: RunConfig, values: dict[str, Any]) -> RunConfig:
     """
     known = setting_names()
     table = run.model_dump()
-    for name, value in values.items():
-        full_name = _full_name(new_name(name), known)
-        group, _, field = full_name.rpartition(".")
+    for written, written_value in values.items():
+        group, dot, old = written.rpartition(".")
+        new, value = with_new_name(group, old, written_value)
+        group, _, field = _full_name(f"{group}{dot}{new}", known).rpartition(".")
         (table[group] if group else table)[field] = value
     changed = checked(RunConfig, table)
     if "model.d_model" in values and "model.d_ff" not in values:

@@ -1,8 +1,8 @@
 """What the user chooses about the training loop."""
 
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
-from pydantic import model_validator
+from pydantic import field_validator, model_validator
 
 from core.config.setting import Config, setting
 
@@ -158,7 +158,7 @@ class TrainingConfig(Config):
     eval_interval: int = setting(
         100,
         "Evaluate every",
-        "Steps between evaluations; each is followed by a sample and a checkpoint.",
+        "Steps between evaluations; each is followed by samples and a checkpoint.",
         unit="steps",
         ge=1,
         le=10_000_000,
@@ -213,15 +213,16 @@ class TrainingConfig(Config):
         "float16 needs half the disk space; it rounds each weight to 11 significant bits, an error of at most 0.05 %, and "
         "weights below 0.00006 more coarsely.",
     )
-    sample_prompt: str = setting(
-        "",
-        "Sample prompt",
-        "The prompt of the sample at each evaluation. If empty, the start of the validation text.",
+    sample_prompts: tuple[str, ...] = setting(
+        (),
+        "Sample prompts",
+        "What the model continues at each evaluation, a sample for each prompt, always with the same seed. If empty, "
+        "the start of the validation text.",
     )
     sample_tokens: int = setting(
         64,
         "Sample length",
-        "Maximum length of the sample at each evaluation; 0: no samples.",
+        "Maximum length of each sample at an evaluation; 0: no samples.",
         unit="tokens",
         ge=0,
         le=4096,
@@ -253,7 +254,7 @@ class TrainingConfig(Config):
     tensorboard: bool = setting(
         False,
         "TensorBoard files",
-        "Writes the figures for TensorBoard too, into the run's folder tensorboard; needs the package tensorboard.",
+        "Writes the figures for TensorBoard too, into the run's folder tensorboard; needs the package tensorboard (pip install sheepop-studio[tensorboard]).",
     )
     keep_awake: bool = setting(
         True, "Keep awake", "Keeps the system from sleeping while the run trains; the screen may turn off."
@@ -261,6 +262,16 @@ class TrainingConfig(Config):
     seed: int = setting(
         42, "Seed", "Seeds initial weights, data order, dropout and samples.", ge=0, le=2**32 - 1
     )
+
+    @field_validator("sample_prompts", mode="before")
+    @classmethod
+    def _is_a_list(cls, prompts: Any) -> Any:
+        return (prompts,) if isinstance(prompts, str) else prompts  # --set training.sample_prompts=text
+
+    @field_validator("sample_prompts")
+    @classmethod
+    def _each_once(cls, prompts: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(filter(None, prompts)))
 
     @model_validator(mode="after")
     def _schedule_falls(self) -> Self:

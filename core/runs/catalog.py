@@ -18,7 +18,7 @@ from core.natural_order import natural_key
 from core.run_errors import DamagedRunError, UnknownRunError
 from core.runs.folder import RunFolder, Workspace
 from core.runs.journal import read_events
-from core.runs.pointers import checkpoint_steps, pointed_step, snapshot_steps, state_or_none
+from core.runs.pointers import checkpoint_steps, kept_names, pointed_step, snapshot_steps, state_or_none
 from core.runs.state import CheckpointState
 
 
@@ -26,7 +26,7 @@ from core.runs.state import CheckpointState
 class RunSummary:
     """One run in a line. Losses in nats per token, `bytes` of all its files, `changed` in seconds since 1970.
 
-    `checkpoints` and `snapshots` are steps, ascending; a step can have both.
+    `checkpoints` and `snapshots` are steps, ascending; a step can have both. `kept` are the names of those kept for ever.
     """
 
     name: str
@@ -43,6 +43,7 @@ class RunSummary:
     last_step: int | None
     has_conversations: bool | None
     snapshots: tuple[int, ...] = ()
+    kept: tuple[str, ...] = ()
 
     @property
     def saved_steps(self) -> tuple[int, ...]:
@@ -111,6 +112,7 @@ class Catalog:
             last_step=last,
             has_conversations=_conversations_or_none(folder, state),
             snapshots=snapshot_steps(folder),
+            kept=kept_names(folder),
         )
 
     def unused_name(self, stem: str = "run", also_taken: Sequence[str] = ()) -> str:

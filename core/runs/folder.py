@@ -129,6 +129,16 @@ class RunFolder:
         return self.root / "snapshots"
 
     @property
+    def kept(self) -> Path:
+        """Checkpoints under names that the user gave them, which no run removes."""
+        return self.root / "kept"
+
+    @property
+    def tensorboard(self) -> Path:
+        """Where figures for TensorBoard are written, if the run's settings ask for it."""
+        return self.root / "tensorboard"
+
+    @property
     def lock(self) -> Path:
         return self.root / ".lock"
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from core.control import StopToken
 from core.files import write_whole
+from core.natural_order import natural_key
 from core.run_errors import DamagedCheckpointError, NoCheckpointError
 from core.runs.folder import RunFolder, checkpoint_name
 from core.runs.state import OPTIMIZER, WEIGHTS, CheckpointState, check_file, read_state
@@ -32,8 +33,16 @@ def saved_steps(run: RunFolder) -> tuple[int, ...]:
     return tuple(sorted({*checkpoint_steps(run), *snapshot_steps(run)}))
 
 
+def kept_names(run: RunFolder) -> tuple[str, ...]:
+    """The names of the checkpoints that are kept for ever, in natural order."""
+    names = [place.parent.name for place in run.kept.glob("*/step-*") if place.parent.name[:1] != "."]
+    return tuple(sorted(names, key=natural_key))
+
+
 def find_checkpoint(run: RunFolder, which: str) -> Path:
     """The folder of the checkpoint called "best", "last" or by its step, such as "500", else of that step's snapshot.
+
+    It can also be a name that the user keeps one under.
 
     Raises:
         NoCheckpointError: There is none of that name; those there are get listed.
@@ -43,8 +52,11 @@ def find_checkpoint(run: RunFolder, which: str) -> Path:
         for place in (run.checkpoint(step), run.snapshot(step)):
             if place.is_dir():
                 return place
+    kept = kept_names(run)
+    if which in kept:
+        return next((run.kept / which).glob("step-*"))
     names = POINTERS if checkpoint_steps(run) else ()
-    raise NoCheckpointError(run.name, which, ", ".join([*names, *_shortened(saved_steps(run))]))
+    raise NoCheckpointError(run.name, which, ", ".join([*names, *kept, *_shortened(saved_steps(run))]))
 
 
 def pointed_step(run: RunFolder, which: str) -> int | None:

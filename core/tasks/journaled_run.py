@@ -23,6 +23,7 @@ from core.runs.rollback import roll_back
 from core.runs.state import read_state
 from core.system_errors import WorkspaceGoneError
 from core.tasks.keep_awake import kept_awake
+from core.tasks.tensorboard_files import with_tensorboard
 
 Stream = Generator[Event, None, RunEnded]
 
@@ -76,6 +77,8 @@ def train_run(
             write_whole(folder.config, run_to_toml(config))  # not before: a refused choice leaves no trace
             events = _watched(events, folder, config.doctor, session.progress.step)
             events = _journaled(events, folder, session.progress.step, evaluation_was_missed(session))
+            if config.training.tensorboard:
+                events = with_tensorboard(events, folder, session.progress.step)
         for sentence in changed:
             yield Notice(sentence)
         with kept_awake(config.training.keep_awake), closing(events):

@@ -22,6 +22,7 @@ from core.runs.state import read_state
 from core.tasks.build_dataset import dataset_name
 from core.tasks.journaled_run import Stream, train_run
 from core.tasks.run_setup import build_run_dataset, hold_run, lay_out_run
+from core.tasks.tensorboard_files import check_tensorboard
 from core.tasks.unused_datasets import take_back
 
 CHANGEABLE = (
@@ -52,6 +53,7 @@ def resume_run(
     for setting in changes:
         if not setting.startswith(CHANGEABLE):
             raise BadSettingError(setting, "cannot change once a run has begun")
+    check_tensorboard(config)
     with hold_run(folder):
         changed: list[str] = []
         back_to: int | None = None

@@ -11,6 +11,7 @@ from core.runs.folder import Workspace
 from core.runs.repair import remove_stubs
 from core.tasks.journaled_run import Stream, train_run
 from core.tasks.run_setup import build_run_dataset, hold_run, lay_out_run
+from core.tasks.tensorboard_files import check_tensorboard
 
 
 def train_model(workspace: Workspace, name: str, config: RunConfig, stop: StopToken) -> Stream:
@@ -21,9 +22,11 @@ def train_model(workspace: Workspace, name: str, config: RunConfig, stop: StopTo
     Raises:
         RunExistsError, BadRunNameError: The name is taken, or cannot be one. Nothing is changed.
         EmptyCorpusError, CorpusTooSmallError: There is not enough text.
+        TensorBoardMissingError: A setting needs its package. Nothing is changed.
         DiskFullError, TrainingDivergedError, OutOfMemoryError: Training ended early; checkpoints are kept.
     """
     folder = workspace.run(name)
+    check_tensorboard(config)
     remove_stubs(workspace)
     if is_run(folder):
         raise RunExistsError(name)

@@ -13,27 +13,22 @@ from core.events import (
     Evaluated,
     Event,
     Notice,
-    ReplyEnded,
     RunEnded,
     RunPrepared,
-    SampleWritten,
     StepDone,
 )
-from core.generation.writing import write
 from core.run_errors import OutOfMemoryError, TrainingDivergedError, raising_memory_errors
 from core.runs.checkpoint import drop_snapshots_after
 from core.runs.pointers import snapshot_steps
 from core.runs.state import read_state
+from core.tasks.machine import note_machine
 from core.tasks.run_plan import windows_per_step
+from core.tasks.run_samples import write_samples
 from core.tasks.run_saves import save, save_snapshot_now, saved_at_last, saved_by_now
 from core.tasks.training_session import Session
-from core.tokenizers.tokenizer import EOS
 from core.training.compute import cpu_threads
 from core.training.evaluation import evaluate
 from core.training.loop import train
-
-SAMPLE_PROMPT_TOKENS = 8
-SAMPLE_SEARCH_TOKENS = 4096  # of the validation text, to find a question in
 
 
 def run_session(session: Session, stop: StopToken) -> Generator[Event, None, None]:
@@ -50,6 +45,8 @@ def run_session(session: Session, stop: StopToken) -> Generator[Event, None, Non
 def _steps_and_looks(session: Session, stop: StopToken) -> Generator[Event, None, None]:
     started = stop.clock()
     yield _prepared(session)
+    if session.group.is_main:
+        yield note_machine(session.progress.step, session.device, session.compute.threads)
     yield from _snapshot_of_the_start(session)
     complete = True
     if evaluation_was_missed(session):
@@ -150,16 +147,15 @@ def _look_and_save(session: Session, stop: StopToken) -> Generator[Event, None, 
     if not session.group.is_main:
         return True
     evaluated = yield from _evaluated(session, stop)
-    sample = _sample(session, stop) if evaluated and session.training.sample_tokens else None
-    if evaluated is None or (session.training.sample_tokens and sample is None):
+    samples = write_samples(session, stop) if evaluated else None
+    if evaluated is None or samples is None:
         yield from _save_unevaluated(session)
         return False
     if session.best_val_loss is None or session.best_step == 0 or evaluated.loss < session.best_val_loss:
         session.best_val_loss, session.best_step = evaluated.loss, evaluated.step
     session.early_stopping.add(evaluated.loss)
     yield evaluated
-    if sample is not None:
-        yield sample
+    yield from samples
     yield from save(session, evaluated.loss)
     return True
 
@@ -198,39 +194,6 @@ def _evaluated(session: Session, stop: StopToken) -> Generator[Notice, None, Eva
     ):  # the last step spoiled the weights: keep the checkpoint before
         raise TrainingDivergedError(session.progress.step)
     return evaluated
-
-
-def _sample(session: Session, stop: StopToken) -> SampleWritten | None:
-    """What the model writes now, after the run's fixed prompt and with its seed; None where `stop` was set meanwhile.
-
-    Half a sample yields no event: a run that was stopped here should read like one that was not.
-    """
-    prompt = _sample_prompt(session)
-    config = session.config.sampling.model_copy(
-        update={"seed": session.training.seed, "max_new_tokens": session.training.sample_tokens}
-    )
-    session.model.eval()
-    for event in write(session.model, session.tokenizer, prompt, (), config, stop):
-        stop.wait_while_held()
-        ended = event
-    assert isinstance(ended, ReplyEnded)
-    if ended.reason == "stopped":
-        return None
-    return SampleWritten(session.progress.step, session.tokenizer.decode(prompt), ended.text)
-
-
-def _sample_prompt(session: Session) -> list[int]:
-    """The user's prompt; without one, the first question or the first words of the validation text."""
-    tokenizer = session.tokenizer
-    chosen = tokenizer.encode(session.training.sample_prompt)
-    if chosen:
-        return [*chosen, EOS] if session.config.sampling.end_prompt else chosen
-    ids: list[int] = session.val_tokens[:SAMPLE_SEARCH_TOKENS].tolist()
-    if tokenizer.user_id in ids:
-        question = ids[ids.index(tokenizer.user_id) :]
-        if tokenizer.assistant_id in question:
-            return [EOS, *question[: question.index(tokenizer.assistant_id) + 1]]
-    return ids[:SAMPLE_PROMPT_TOKENS]
 
 
 def _prepared(session: Session) -> RunPrepared:

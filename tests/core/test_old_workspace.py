@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 from safetensors import safe_open
 
-from core.config.renamed import LATER
+from core.config.renamed import LATER, with_new_settings
 from core.config.toml import setting_groups, with_settings
 from core.control import StopToken
 from core.corpus.library import Library
-from core.events import CheckpointSaved, DatasetBuilt, StepDone
+from core.events import CheckpointSaved, DatasetBuilt, Notice, SampleWritten, StepDone
 from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
 from core.tasks.resume_run import resume_run
@@ -106,7 +106,7 @@ def test_its_finished_run_goes_on_further(either):
 
 @pytest.mark.parametrize("group", ["model", "training"])
 def test_settings_that_came_later_are_not_taken_from_what_its_preset_has_become(either, group):
-    written = tomllib.loads(either.run("whole").config.read_text())
+    written = with_new_settings(tomllib.loads(either.run("whole").config.read_text()))
     fields = setting_groups()[group].model_fields
     later = [name for name in fields if name not in written[group]]
     assert sorted(later) == sorted(LATER[group])
@@ -152,6 +152,20 @@ def test_a_setting_that_was_renamed_keeps_the_value_it_was_given(format_2):
     assert not Catalog(format_2).config("stopped").cleaning.headers_footers
     run.config.unlink()  # then the settings are read from the checkpoint's state
     assert not Catalog(format_2).config("stopped").cleaning.headers_footers
+
+
+def test_a_run_with_the_one_prompt_of_its_time_goes_on_with_it(format_2):
+    run = format_2.run("stopped")
+    run.config.write_text(run.config.read_text().replace('sample_prompt = ""', 'sample_prompt = "the"'))
+    events = list(resume_run(format_2, "stopped", {}, StopToken()))
+    assert {event.prompt for event in events if isinstance(event, SampleWritten)} == {"the"}
+    told = [event.text for event in events if isinstance(event, Notice) and "sample_prompt" in event.text]
+    assert told == ["sample_prompts is now ['the'] instead of []. Applies from the next step on."]
+
+
+def test_a_prompt_that_was_not_changed_is_no_change(format_2):
+    events = list(resume_run(format_2, "stopped", {"training.sample_prompt": ""}, StopToken()))
+    assert not [event for event in events if isinstance(event, Notice) and "sample_prompt" in event.text]
 
 
 def test_a_new_run_calls_its_tokenizer_by_a_name_of_its_own(format_2):

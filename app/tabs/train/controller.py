@@ -12,6 +12,7 @@ from app.jobs.job_queue import JobQueues
 from app.jobs.refresher import Refresher
 from app.tabs.train.interrupted_controller import InterruptedController
 from app.tabs.train.queue_controller import QueueController
+from app.tabs.train.report_controller import ReportController
 from app.tabs.train.tab import TrainTab
 from app.tabs.train.tokenizer_controller import TokenizerController
 from core.config.corpus import CorpusConfig
@@ -61,6 +62,7 @@ class TrainController(QObject):
         self.tokenizer = TokenizerController(tab, workspace, queues, self)
         self.queue = QueueController(tab, workspace, queues, self)
         self.interrupted = InterruptedController(tab, workspace, queues, self)
+        self.report = ReportController(tab, workspace, queues, self)
         self._totals = Refresher(queues, "totals", self._count, self)
         self._runs = Refresher(queues, "runs", self._list_runs, self)
         self._documents = CorpusConfig()  # which of them the form takes

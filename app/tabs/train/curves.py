@@ -7,11 +7,11 @@ from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QPushButton, QSlider, QSplitter, QVBoxLayout, QWidget
 
 from app.tabs.train.progress import alike_in_a_row
-from app.widgets.curve import DEFAULT_SMOOTHING
 from app.widgets.label import Label
 from app.widgets.plot import CurvePlot, link
 from app.widgets.theme import SMALL, set_role
 from core.events import Evaluated, Event, RunPrepared, StepDone
+from core.runs.smoothing import DEFAULT_SMOOTHING
 
 LARGEST_EXPONENT = 700.0  # beyond it a perplexity is no float any more
 

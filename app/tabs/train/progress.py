@@ -5,7 +5,6 @@ from itertools import groupby
 from typing import Any
 
 from app.widgets.editors import number_text
-from app.widgets.series import Smoother
 from core.events import (
     CheckpointSaved,
     DatasetBuilt,
@@ -19,6 +18,7 @@ from core.events import (
     StepDone,
     TokenizerBuilt,
 )
+from core.runs.smoothing import Smoother
 from core.wording import percent
 
 WARM_UP_STEPS = 10  # left out of the time left: the first steps allocate and measure

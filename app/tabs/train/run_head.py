@@ -18,10 +18,12 @@ class RunHead(QWidget):
     Signals:
         chat_requested: The user wants to talk with the model of this run, by its name.
         inspect_requested: The user wants to look inside it.
+        report_requested: The user wants a report of it.
     """
 
     chat_requested = Signal(str)
     inspect_requested = Signal(str)
+    report_requested = Signal(str)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -38,6 +40,7 @@ class RunHead(QWidget):
         self.title.setText(name)
         self.status.setToolTip("")
         self._show_ways(False)
+        self.report_button.hide()
 
     def add_detail(self, sentence: str) -> None:
         """Something that explains the run, for those who ask for it with the mouse."""
@@ -57,6 +60,9 @@ class RunHead(QWidget):
         self.bar.setValue(round(BAR_STEPS * progress.shown_share()))
         self.bar.show()
         self._show_ways(bool(self._name) and not live and progress.has_checkpoint)
+        self.report_button.setVisible(
+            bool(self._name) and progress.max_steps > 0
+        )  # before that there is no run yet
 
     def _show_ways(self, visible: bool) -> None:
         for button in (self.inspect_button, self.chat_button):
@@ -75,12 +81,19 @@ class RunHead(QWidget):
         self.inspect_button = named_button(
             "Inspect", "inspectRunButton", "inspect", "Look inside this run's model, with its last sample"
         )
-        for button in (self.inspect_button, self.chat_button):
+        self.report_button = named_button(
+            "Report",
+            "reportButton",
+            "file",
+            "Save a report of this run as a page for the browser, and open it",
+        )
+        for button in (self.report_button, self.inspect_button, self.chat_button):
             policy = button.sizePolicy()
             policy.setRetainSizeWhenHidden(True)  # nothing below moves when it comes
             button.setSizePolicy(policy)
         self.chat_button.clicked.connect(self._ask_to_chat)
         self.inspect_button.clicked.connect(self._ask_to_inspect)
+        self.report_button.clicked.connect(self._ask_for_report)
         self.status = Label(objectName="statusLabel", wordWrap=True)
         self.status.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.status.setAccessibleName("Progress of the run")
@@ -96,6 +109,7 @@ class RunHead(QWidget):
         first = QHBoxLayout()
         first.setSpacing(SMALL)
         first.addWidget(self.title, stretch=1)
+        first.addWidget(self.report_button)
         first.addWidget(self.inspect_button)
         first.addWidget(self.chat_button)
         layout = QVBoxLayout(self)
@@ -112,3 +126,7 @@ class RunHead(QWidget):
     @Slot()
     def _ask_to_inspect(self) -> None:
         self.inspect_requested.emit(self._name)
+
+    @Slot()
+    def _ask_for_report(self) -> None:
+        self.report_requested.emit(self._name)

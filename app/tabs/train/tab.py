@@ -16,7 +16,7 @@ from app.tabs.train.curves import Curves
 from app.tabs.train.plan_facts import PlanFacts
 from app.tabs.train.progress import Progress, alike_in_a_row
 from app.tabs.train.queue_panel import QueuePanel
-from app.tabs.train.remark_strip import RemarkStrip
+from app.tabs.train.remark_banner import RemarkBanner
 from app.tabs.train.run_buttons import RunButtons, RunState
 from app.tabs.train.run_chooser import RunChooser
 from app.tabs.train.run_form import RunForm
@@ -54,6 +54,7 @@ class TrainTab(QWidget):
         leave_requested: The program should close under a run that does not stop.
         chat_requested: The name of the run whose model the user wants to talk with.
         inspect_requested: The name of the run whose model the user wants to look into.
+        report_requested: The name of the run of which the user wants a report.
         documents_chosen: The `CorpusConfig` whose documents should be counted.
         resume_requested: The name of an earlier run that should go on.
         run_chosen: The name of an earlier run whose curves should be shown.
@@ -72,6 +73,7 @@ class TrainTab(QWidget):
     leave_requested = Signal()
     chat_requested = Signal(str)
     inspect_requested = Signal(str)
+    report_requested = Signal(str)
     documents_chosen = Signal(object)
     resume_requested = Signal(str)
     run_chosen = Signal(str)
@@ -209,7 +211,7 @@ class TrainTab(QWidget):
         self.queue = QueuePanel()
         self.chooser = RunChooser()
         self.head = RunHead()
-        self.remarks = RemarkStrip()
+        self.remarks = RemarkBanner()
         self.curves = Curves()
         self.samples = Samples()
         self._make_empty_corpus()
@@ -237,7 +239,7 @@ class TrainTab(QWidget):
         layout.setContentsMargins(HUGE, LARGE, HUGE, LARGE)
         layout.setSpacing(MEDIUM)
         layout.addWidget(split, stretch=1)
-        BannerStack(self, [self.unfinished_offer, self.banner], over=[self.pages])
+        BannerStack(self, [self.unfinished_offer, self.banner, self.remarks], over=[self.pages])
 
     def _left(self) -> QWidget:
         inner = QWidget()
@@ -273,7 +275,6 @@ class TrainTab(QWidget):
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(SMALL)
         layout.addWidget(self.head)
-        layout.addWidget(self.remarks)
         layout.addWidget(self.pages, stretch=1)
         return right
 
@@ -289,6 +290,7 @@ class TrainTab(QWidget):
         self.head.chat_requested.connect(self.chat_requested)
         self.head.inspect_requested.connect(self.inspect_requested)
         self.remarks.action_requested.connect(self.course_change_requested)
+        self.head.report_requested.connect(self.report_requested)
         self.corpus_button.clicked.connect(self.corpus_requested)
         self.chooser.chosen.connect(self.run_chosen)
         self.chooser.resume_requested.connect(self.resume_requested)

@@ -46,7 +46,9 @@ def test_a_new_form_reads_as_the_defaults(qtbot, model):
     "config",
     [
         SamplingConfig(temperature=0.0, seed=7, stop=("\n", "END"), top_p=0.5, end_prompt=True),
-        TrainingConfig(learning_rate=6e-4, min_learning_rate=6e-5, seed=2**32 - 1, sample_prompt="Mila "),
+        TrainingConfig(
+            learning_rate=6e-4, min_learning_rate=6e-5, seed=2**32 - 1, sample_prompts=("Mila ", "a, b; c")
+        ),
         ModelConfig(d_model=2, n_heads=1, norm="none", feed_forward=False),
     ],
 )

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from app.widgets.series import FIRST_CAPACITY, Series, Smoother
+from app.widgets.series import FIRST_CAPACITY, Series
+from core.runs.smoothing import Smoother
 
 
 def test_points_stay_when_the_buffer_grows():

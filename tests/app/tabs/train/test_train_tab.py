@@ -5,11 +5,11 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QAbstractButton, QComboBox, QLineEdit, QTableView, QWidget
 
 from app.tabs.train.tab import TrainTab
-from app.widgets.series import Smoother
 from core.config.corpus import CleaningConfig
 from core.config.presets import PRESETS
 from core.corpus.library import CorpusTotals
 from core.events import Evaluated, Notice, RunPrepared, SampleWritten, StepDone
+from core.runs.smoothing import Smoother
 
 
 @pytest.fixture
@@ -153,7 +153,7 @@ def test_curves_samples_and_figures_follow_the_events(tab):
     assert tab.curves.loss.points("validation")[1].tolist() == [7.0]
     assert tab.curves.perplexity.points("training")[1][0] == pytest.approx(12.18, abs=0.01)
     assert tab.curves.learning_rate.points("rate")[1][0] == 1e-3
-    assert tab.samples.toPlainText() == "step 0  Mila → xqz"
+    assert tab.samples.text.toPlainText() == "Mila → xqz"
     assert "step 20 of 1,000 (2 %) · loss 2.500" in tab.head.status.text()
 
 

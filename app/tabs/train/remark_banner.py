@@ -1,22 +1,22 @@
-"""Over the curves: what the doctor says about them, a remark at a time, and the one thing to do about it."""
+"""What the doctor says about a run's curves, a remark at a time over their corner, and the one thing to do about it."""
 
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QAccessible, QAccessibleEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QSizePolicy, QToolButton, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
 from app.widgets.icons import give_icon
 from app.widgets.label import Label
 from app.widgets.picture import Picture
-from app.widgets.theme import SMALL, TINY, set_role
+from app.widgets.theme import MEDIUM, SMALL, TINY, set_role
 from core.config.remark_actions import BACK_TO_BEST, HELP, STOP, TITLES
 from core.events import Event, RemarkMade, RunPrepared
 
 PICTURE_PX = 20
 
 
-class RemarkStrip(QFrame):
+class RemarkBanner(QFrame):
     """Hidden until there is a remark; then it shows the newest, and the others on demand. It can be closed until the next.
 
     Signals:
@@ -27,7 +27,7 @@ class RemarkStrip(QFrame):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setObjectName("remarkStrip")
+        self.setObjectName("remarkBanner")
         self.setAccessibleName("Remarks about the run")
         set_role(self, "caution")
         self._remarks: list[RemarkMade] = []
@@ -97,23 +97,29 @@ class RemarkStrip(QFrame):
         self.close_button.clicked.connect(self.hide)
 
     def _lay_out(self) -> None:
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(SMALL, 0, TINY, 0)
-        layout.setSpacing(TINY)
-        layout.addWidget(Picture("info", "warning", PICTURE_PX))
-        layout.addWidget(self.sentence, stretch=1)
-        layout.addWidget(self.action_button)
-        for part in (self.earlier_button, self.place, self.later_button, self.close_button):
-            layout.addWidget(part)
+        words = QHBoxLayout()
+        words.setSpacing(MEDIUM)
+        words.addWidget(Picture("info", "warning", PICTURE_PX), alignment=Qt.AlignmentFlag.AlignTop)
+        words.addWidget(self.sentence, stretch=1)
+        words.addWidget(self.close_button, alignment=Qt.AlignmentFlag.AlignTop)
+        answers = QHBoxLayout()
+        answers.setSpacing(TINY)
+        for part in (self.earlier_button, self.place, self.later_button):
+            answers.addWidget(part)
+        answers.addStretch(1)
+        answers.addWidget(self.action_button)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(MEDIUM, SMALL, SMALL, SMALL)
+        layout.setSpacing(SMALL)
+        layout.addLayout(words)
+        layout.addLayout(answers)
 
     def _show_remark(self) -> None:
         remark, count = self._remarks[self._shown], len(self._remarks)
-        text = f"Step {remark.step:,}: {remark.message}"
+        text = f"Step {remark.step:,}: {remark.message} {remark.remedy}"
         self.sentence.setText(text)
-        self.sentence.setToolTip(remark.remedy)
-        self.sentence.setAccessibleName(f"{text} {remark.remedy}")
-        self.place.setText(f"{self._shown + 1:,}/{count:,}")
-        self.place.setAccessibleName(f"Remark {self._shown + 1:,} of {count:,}")
+        self.sentence.setAccessibleName(text)
+        self.place.setText(f"{self._shown + 1:,} of {count:,}")
         for part in (self.earlier_button, self.place, self.later_button):
             part.setVisible(count > 1)
         self.earlier_button.setEnabled(self._shown > 0)

@@ -1,0 +1,181 @@
+"""The curves of runs as a picture for files: the loss large, the other quantities below it, two beside each other."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
+
+from core.events import Baseline
+from core.inspection.figures import escaped
+from core.runs.history import RunHistory
+from core.runs.outline import outline
+from core.runs.quantities import (
+    LEARNING_RATE,
+    LOSS,
+    PERPLEXITY,
+    QUANTITIES,
+    UNSMOOTHED,
+    X_AXES,
+    Axis,
+    Points,
+    Quantity,
+    baseline_height,
+    best_point,
+    clock,
+    training_points,
+    validation_points,
+)
+from core.runs.smoothing import DEFAULT_SMOOTHING, Smoother
+
+WIDTH, LOSS_HEIGHT, ROW_HEIGHT = 9.0, 4.0, 2.6  # inches
+PLACES = 1500  # of the x axis; more would not be seen
+TRAINING_COLOUR, VALIDATION_COLOUR = "#2b7a58", "#d0742a"
+RUN_COLOURS = (
+    "#0072b2",
+    "#cc79a7",
+    "#e69f00",
+    "#56b4e9",
+    "#882255",
+    "#999933",
+)  # after Okabe and Ito, and Tol
+BASELINE_COLOUR = "#5c6962"
+
+
+@dataclass(frozen=True, slots=True)
+class ChartChoice:
+    """What is drawn and how.
+
+    `quantities` are names of `QUANTITIES`, in any order; `log_y` are those of them with a logarithmic y axis. `smoothing` is the
+    weight of the past, in [0, 1).
+    """
+
+    quantities: tuple[str, ...] = (LOSS.name, PERPLEXITY.name, LEARNING_RATE.name)
+    axis: Axis = "step"
+    smoothing: float = DEFAULT_SMOOTHING
+    log_x: bool = False
+    log_y: frozenset[str] = field(default_factory=lambda: frozenset({PERPLEXITY.name}))
+
+
+def draw_curves(
+    runs: Mapping[str, RunHistory], choice: ChartChoice | None = None, baselines: Sequence[Baseline] = ()
+) -> Figure:
+    """One chart for each chosen quantity.
+
+    Args:
+        runs: Histories by the run's name; the first has its raw values behind the smoothed ones, the others are compared with it.
+        choice: None for loss, perplexity and learning rate by step.
+        baselines: What simple models reach on the same validation text, as dashed lines.
+    """
+    choice = choice or ChartChoice()
+    shown = [quantity for quantity in QUANTITIES if quantity.name in choice.quantities]
+    n_rows = 1 + len(shown) // 2
+    heights = [LOSS_HEIGHT, *[ROW_HEIGHT] * (n_rows - 1)]
+    figure = Figure(figsize=(WIDTH, sum(heights)), layout="constrained")
+    FigureCanvasAgg(figure)
+    grid = figure.add_gridspec(n_rows, 2, height_ratios=heights)
+    for number, quantity in enumerate(shown):
+        place = grid[0, :] if number == 0 else grid[(number + 1) // 2, (number + 1) % 2]
+        axes = figure.add_subplot(place)
+        _draw_chart(axes, quantity, runs, choice, baselines)
+        if number == 0 and axes.has_data():
+            axes.legend(fontsize="small", frameon=False)
+    return figure
+
+
+def _draw_chart(
+    axes: Axes,
+    quantity: Quantity,
+    runs: Mapping[str, RunHistory],
+    choice: ChartChoice,
+    baselines: Sequence[Baseline],
+) -> None:
+    _set_up(axes, quantity, choice)
+    for number, (name, history) in enumerate(runs.items()):
+        training = training_points(history, quantity, choice.axis)
+        validation = validation_points(history, quantity, choice.axis)
+        if number == 0:
+            if quantity.name not in UNSMOOTHED:
+                _draw_line(axes, training, choice, TRAINING_COLOUR, "", width=0.6, alpha=0.3)
+            label = "training" if len(runs) == 1 else f"{name}, training"
+            _draw_line(axes, _smoothed(training, quantity, choice), choice, TRAINING_COLOUR, label)
+            label = "validation" if len(runs) == 1 else f"{name}, validation"
+            _draw_line(axes, validation, choice, VALIDATION_COLOUR, label)
+            _mark_best(axes, best_point(history, quantity, choice.axis))
+        else:
+            colour = RUN_COLOURS[(number - 1) % len(RUN_COLOURS)]
+            style = "-" if number <= len(RUN_COLOURS) else "-."
+            _draw_line(
+                axes,
+                _smoothed(training, quantity, choice),
+                choice,
+                colour,
+                "" if len(validation[0]) else name,
+                width=0.9,
+                style=style,
+            )
+            _draw_line(axes, validation, choice, colour, name, style=style)
+    _draw_baselines(axes, quantity, baselines)
+
+
+def _set_up(axes: Axes, quantity: Quantity, choice: ChartChoice) -> None:
+    axis = next(axis for axis in X_AXES if axis.name == choice.axis)
+    axes.set_title(quantity.title, fontsize="medium", loc="left")
+    axes.set_xlabel(axis.title if not axis.unit or axis.name == "time" else axis.unit, fontsize="small")
+    axes.set_ylabel(quantity.unit, fontsize="small")
+    axes.tick_params(labelsize="small")
+    axes.grid(axis="y", alpha=0.3)
+    axes.spines[["top", "right"]].set_visible(False)
+    if choice.log_x:
+        axes.set_xscale("log", nonpositive="mask")
+    if quantity.name in choice.log_y:
+        axes.set_yscale("log", nonpositive="mask")
+    if axis.name == "time":
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda seconds, _place: clock(seconds)))
+
+
+def _draw_line(
+    axes: Axes,
+    points: Points,
+    choice: ChartChoice,
+    colour: str,
+    label: str,
+    *,
+    width: float = 1.6,
+    alpha: float = 1.0,
+    style: str = "-",
+) -> None:
+    x, y = points
+    if choice.log_x:
+        x, y = x[x > 0], y[x > 0]
+    if len(x):
+        x, y = outline(x, y, x[0], x[-1], PLACES, logarithmic=choice.log_x)
+        axes.plot(x, y, style, color=colour, linewidth=width, alpha=alpha, label=escaped(label) or "_none")
+
+
+def _smoothed(points: Points, quantity: Quantity, choice: ChartChoice) -> Points:
+    x, y = points
+    return (x, y) if quantity.name in UNSMOOTHED else (x, Smoother(choice.smoothing).extend(y))
+
+
+def _mark_best(axes: Axes, best: tuple[float, float] | None) -> None:
+    if best is not None:
+        axes.plot(*best, "o", color=VALIDATION_COLOUR, markersize=5, label="_none")
+
+
+def _draw_baselines(axes: Axes, quantity: Quantity, baselines: Sequence[Baseline]) -> None:
+    for baseline in baselines:
+        height = baseline_height(baseline, quantity)
+        if height is not None:
+            axes.axhline(height, color=BASELINE_COLOUR, linewidth=0.9, linestyle="--", label="_none")
+            axes.annotate(
+                escaped(baseline.title),
+                (1, height),
+                xycoords=("axes fraction", "data"),
+                ha="right",
+                va="bottom",
+                fontsize="x-small",
+                color=BASELINE_COLOUR,
+            )

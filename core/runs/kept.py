@@ -1,0 +1,87 @@
+"""Checkpoints that are kept for ever, under names that the user gives them.
+
+Each is a folder of its own with hard links to the checkpoint's files, which takes no further room while both are there; so
+nothing that becomes of the run's own checkpoints reaches it.
+"""
+
+import os
+import re
+import shutil
+from pathlib import Path
+
+from core.control import StopToken
+from core.files import move_folder_into_place, raising_disk_errors, sync
+from core.run_errors import BadCheckpointNameError, KeptAlreadyError, NoCheckpointError
+from core.runs.folder import RunFolder
+from core.runs.pointers import POINTERS, find_checkpoint, kept_names
+from core.runs.state import OPTIMIZER, WEIGHTS, check_file, read_state
+
+_NAME = re.compile(r"(?!step-)[A-Za-z][A-Za-z0-9._-]{0,62}[A-Za-z0-9_-]|[A-Za-z]")
+
+
+def keep_checkpoint(run: RunFolder, which: str, name: str, stop: StopToken) -> Path:
+    """Keep a checkpoint, or a snapshot, under a name.
+
+    Args:
+        which: As for `find_checkpoint`.
+
+    Returns:
+        The folder where it is kept.
+
+    Raises:
+        BadCheckpointNameError, KeptAlreadyError: It cannot have this name.
+        NoCheckpointError, DamagedCheckpointError: There is none, or it is not whole.
+        DiskFullError, WorkspaceError: It could not be written; nothing is left of it.
+        StopRequested: `stop` was set before it was known to be whole.
+    """
+    if not _NAME.fullmatch(name) or name.lower() in POINTERS:
+        raise BadCheckpointNameError(name)
+    if name.casefold() in {kept.casefold() for kept in kept_names(run)}:
+        raise KeptAlreadyError(run.name, name)
+    source = find_checkpoint(run, which)
+    state = read_state(source)
+    files = [file for file in (WEIGHTS, OPTIMIZER) if file in state.sha256]
+    for file in files:
+        check_file(source, file, state, stop)
+    place, draft = run.kept / name, run.kept / f".draft-{name}"
+    with raising_disk_errors(place):
+        try:
+            shutil.rmtree(draft, ignore_errors=True)
+            copy = draft / source.name
+            copy.mkdir(parents=True)
+            for file in (*files, "state.json"):
+                _link(source / file, copy / file)
+            sync(copy)
+            move_folder_into_place(draft, place)
+        finally:
+            shutil.rmtree(draft, ignore_errors=True)
+    return place / source.name
+
+
+def kept_step(run: RunFolder, name: str) -> int:
+    """The step of a kept checkpoint; errors as for `find_checkpoint`."""
+    return read_state(find_checkpoint(run, name)).step
+
+
+def drop_kept(run: RunFolder, name: str) -> None:
+    """Let a kept checkpoint go.
+
+    Raises:
+        NoCheckpointError: None is kept under that name.
+        WorkspaceError: It cannot be removed.
+    """
+    if name not in kept_names(run):
+        raise NoCheckpointError(run.name, name, ", ".join(kept_names(run)))
+    gone = run.kept / f".draft-{name}"
+    with raising_disk_errors(run.kept / name):
+        shutil.rmtree(gone, ignore_errors=True)
+        (run.kept / name).rename(gone)  # so that a kill leaves no half of it
+        shutil.rmtree(gone)
+
+
+def _link(source: Path, place: Path) -> None:
+    try:
+        os.link(source, place)
+    except OSError:  # a file system without links, such as that of most USB sticks
+        shutil.copy2(source, place)
+        sync(place)

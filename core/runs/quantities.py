@@ -1,0 +1,144 @@
+"""What can be drawn of a run: its quantities with their units, and what the x axis can count."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from core.events import Baseline
+from core.metrics import perplexity
+from core.runs.history import Column, Columns, RunHistory
+
+LARGEST_EXPONENT = 700.0  # beyond it a perplexity is no float any more
+
+Axis = Literal["step", "tokens", "epoch", "time"]
+Points = tuple[Column, Column]
+
+
+@dataclass(frozen=True, slots=True)
+class XAxis:
+    """What the x axis counts; time is that of the steps alone, without evaluations and pauses."""
+
+    name: Axis
+    title: str
+    unit: str
+
+
+X_AXES = (
+    XAxis("step", "Step", ""),
+    XAxis("tokens", "Tokens", "tokens"),
+    XAxis("epoch", "Epoch", ""),
+    XAxis("time", "Time", "s"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """One thing that is measured while a run trains.
+
+    `of_steps` takes the history's steps to their values; `evaluation` is the field of `Evaluated` that measures the same on
+    validation text. Each is None or "" where there is no such measurement.
+    """
+
+    name: str
+    title: str
+    unit: str
+    of_steps: Callable[[Columns], Column] | None
+    evaluation: str = ""
+    is_logarithmic: bool = False  # at first; the user may choose otherwise
+
+    @property
+    def label(self) -> str:
+        """Title and unit, as an axis or a column is headed."""
+        return f"{self.title} ({self.unit})" if self.unit else self.title
+
+
+def _perplexity(steps: Columns) -> Column:
+    return np.exp(np.minimum(steps["loss"], LARGEST_EXPONENT))
+
+
+def _memory(steps: Columns) -> Column:
+    measured: Column = np.where(steps["memory_bytes"] > 0, steps["memory_bytes"] / 2**20, np.nan)
+    return measured
+
+
+LOSS = Quantity("loss", "Loss", "nats/token", lambda steps: steps["loss"], "loss")
+PERPLEXITY = Quantity("perplexity", "Perplexity", "", _perplexity, "perplexity", is_logarithmic=True)
+BITS_PER_BYTE = Quantity("bits_per_byte", "Bits per byte", "bits/byte", None, "bits_per_byte")
+LEARNING_RATE = Quantity("learning_rate", "Learning rate", "", lambda steps: steps["learning_rate"])
+QUANTITIES = (
+    LOSS,
+    PERPLEXITY,
+    BITS_PER_BYTE,
+    LEARNING_RATE,
+    Quantity("grad_norm", "Gradient norm", "", lambda steps: steps["grad_norm"]),
+    Quantity("tokens_per_second", "Speed", "tokens/s", lambda steps: steps["tokens_per_second"]),
+    Quantity("memory", "Memory", "MiB", _memory),
+)
+UNSMOOTHED = ("learning_rate", "memory")  # they have no noise
+
+
+def x_values(history: RunHistory, axis: Axis, steps: Column) -> Column:
+    """Where these steps stand on the x axis; a place between two steps is interpolated."""
+    match axis:
+        case "step":
+            return steps
+        case "tokens":
+            return history.tokens_at(steps)
+        case "epoch":
+            return history.epochs_at(steps)
+        case "time":
+            return history.seconds_at(steps)
+
+
+def training_points(history: RunHistory, quantity: Quantity, axis: Axis = "step") -> Points:
+    """What the steps measured, as x and y, without what is not finite."""
+    if quantity.of_steps is None or not len(history.steps):
+        return np.empty(0), np.empty(0)
+    return _finite(x_values(history, axis, history.steps["step"]), quantity.of_steps(history.steps))
+
+
+def validation_points(history: RunHistory, quantity: Quantity, axis: Axis = "step") -> Points:
+    """What the evaluations measured, as x and y, without what is not finite."""
+    if not quantity.evaluation or not len(history.evaluations):
+        return np.empty(0), np.empty(0)
+    steps = history.evaluations["step"]
+    if not len(history.steps):  # measured before the first step
+        return _finite(np.zeros(len(steps)), history.evaluations[quantity.evaluation])
+    return _finite(x_values(history, axis, steps), history.evaluations[quantity.evaluation])
+
+
+def _finite(x: Column, y: Column) -> Points:
+    kept = np.isfinite(y)
+    return (x, y) if kept.all() else (x[kept], y[kept])
+
+
+def best_point(history: RunHistory, quantity: Quantity, axis: Axis = "step") -> tuple[float, float] | None:
+    """Where the step with the lowest validation loss stands in the chart of a quantity; None where it has none."""
+    if history.best is None or not quantity.evaluation:
+        return None
+    step = history.best[0]
+    row = int(np.searchsorted(history.evaluations["step"], step))
+    x = x_values(history, axis, np.array([step], dtype=np.float64)) if len(history.steps) else np.zeros(1)
+    return float(x[0]), float(history.evaluations[quantity.evaluation][row])
+
+
+def baseline_height(baseline: Baseline, quantity: Quantity) -> float | None:
+    """Where a baseline stands on the y axis of a quantity; None where it does not belong there."""
+    if quantity is BITS_PER_BYTE:
+        return baseline.bits_per_byte
+    if quantity is LOSS:
+        return baseline.loss
+    if quantity is PERPLEXITY and baseline.loss is not None:
+        return perplexity(min(baseline.loss, LARGEST_EXPONENT))
+    return None
+
+
+def clock(seconds: float) -> str:
+    """A time as it stands on an axis: 45 s, 3:07, 1:03:07 h; parts of a second below ten."""
+    if abs(seconds) < 60:
+        return f"{seconds:.3g} s"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

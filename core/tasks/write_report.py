@@ -1,0 +1,41 @@
+"""The request "a report of this run": one HTML file with all that the run wrote down."""
+
+from collections.abc import Generator
+from pathlib import Path
+
+from core.control import StopToken
+from core.events import Event, ReportWritten
+from core.files import write_whole
+from core.runs.folder import Workspace
+from core.system_errors import WorkspaceError, system_error
+
+SUFFIX = ".html"
+
+
+def report_name(run: str) -> str:
+    """What the file is called where nobody chose a name."""
+    return f"{run}-report{SUFFIX}"
+
+
+def write_report(
+    workspace: Workspace, name: str, path: Path, stop: StopToken
+) -> Generator[Event, None, Path]:
+    """Write the report of a run to `path`, in place of what was there; no model is opened.
+
+    Raises:
+        UnknownRunError: There is no such run.
+        DiskFullError, SystemRefusalError: The file cannot be written.
+    """
+    from core.reporting.page import report_page  # here, because it imports matplotlib
+    from core.reporting.run_record import read_record
+
+    del stop  # it takes seconds at most
+    content = report_page(read_record(workspace, name)).encode("utf-8")
+    try:
+        write_whole(path, content)
+    except WorkspaceError as refused:  # the file may lie anywhere
+        if isinstance(cause := refused.__cause__, OSError):
+            raise system_error(OSError(cause.errno, cause.strerror, str(path))) from cause
+        raise
+    yield ReportWritten(name, str(path), len(content))
+    return path

@@ -1,0 +1,106 @@
+"""A kept checkpoint stays, whatever becomes of the run's own."""
+
+import shutil
+
+import pytest
+
+from core.control import StopToken
+from core.files import write_whole
+from core.run_errors import (
+    BadCheckpointNameError,
+    DamagedCheckpointError,
+    KeptAlreadyError,
+    NoCheckpointError,
+)
+from core.runs import kept
+from core.runs.catalog import Catalog
+from core.runs.kept import drop_kept, keep_checkpoint, kept_step
+from core.runs.loading import load_model
+from core.runs.pointers import checkpoint_steps, find_checkpoint
+from core.system_errors import DiskFullError
+from core.tasks.resume_run import resume_run
+
+
+@pytest.fixture
+def run(trained):
+    return trained.run("first")
+
+
+def test_it_outlives_the_checkpoint_and_opens_by_its_name(trained, run):
+    before = (run.checkpoint(2) / "model.safetensors").read_bytes()
+    place = keep_checkpoint(run, "2", "second", StopToken())
+    shutil.rmtree(run.checkpoint(2))
+    list(
+        resume_run(trained, "first", {"training.max_steps": 12, "training.keep_checkpoints": 1}, StopToken())
+    )
+    assert checkpoint_steps(run)[0] > 2
+    assert (place / "model.safetensors").read_bytes() == before
+    assert load_model(run, "second", StopToken()).state.step == 2
+    assert Catalog(trained).summary("first").kept == ("second",)
+    assert kept_step(run, "second") == 2
+
+
+def test_it_takes_no_further_room_while_the_checkpoint_is_there(run):
+    place = keep_checkpoint(run, "best", "good", StopToken())
+    original = find_checkpoint(run, "best") / "model.safetensors"
+    assert original.samefile(place / "model.safetensors")
+
+
+def test_a_file_system_without_links_gets_a_copy(run, monkeypatch):
+    def refuse(*_):
+        raise OSError(95, "Operation not supported")
+
+    monkeypatch.setattr(kept.os, "link", refuse)
+    place = keep_checkpoint(run, "6", "good", StopToken())
+    assert (place / "model.safetensors").read_bytes() == (
+        run.checkpoint(6) / "model.safetensors"
+    ).read_bytes()
+
+
+@pytest.mark.parametrize(
+    "name", ["best", "Last", "", "7", "step-000006", "a/b", "..", ".x", "a b", "x" * 65, "a.", "é"]
+)
+def test_a_name_that_means_something_else_or_is_no_folder_s_is_refused(run, name):
+    with pytest.raises(BadCheckpointNameError):
+        keep_checkpoint(run, "best", name, StopToken())
+
+
+def test_a_name_is_given_once(run):
+    keep_checkpoint(run, "2", "good", StopToken())
+    with pytest.raises(KeptAlreadyError):
+        keep_checkpoint(run, "4", "GOOD", StopToken())
+    assert kept_step(run, "good") == 2
+
+
+def test_a_damaged_checkpoint_is_not_kept(run):
+    write_whole(run.checkpoint(4) / "optimizer.safetensors", b"x")
+    with pytest.raises(DamagedCheckpointError):
+        keep_checkpoint(run, "4", "good", StopToken())
+    assert not list(run.kept.glob("*"))
+
+
+def test_a_full_disk_leaves_nothing_half_kept(run, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(kept.os, "link", full)
+    monkeypatch.setattr(kept.shutil, "copy2", full)
+    with pytest.raises(DiskFullError):
+        keep_checkpoint(run, "4", "good", StopToken())
+    assert not list(run.kept.glob("*"))
+
+
+def test_what_is_let_go_is_gone_and_the_checkpoint_stays(run):
+    keep_checkpoint(run, "6", "good", StopToken())
+    drop_kept(run, "good")
+    assert find_checkpoint(run, "6").is_dir()
+    for name in ("good", "never"):
+        with pytest.raises(NoCheckpointError):
+            drop_kept(run, name)
+
+
+def test_the_names_are_listed_where_a_checkpoint_is_not_found(run):
+    keep_checkpoint(run, "6", "good", StopToken())
+    with pytest.raises(NoCheckpointError) as error:
+        find_checkpoint(run, "goood")
+    assert "good" in error.value.remedy
