@@ -102,3 +102,9 @@ def _kill_in(patch, function, call):
         return real(*arguments)
 
     patch.setattr(rollback, function, killed)
+
+
+def test_the_command_line_goes_back(trained, records):
+    code, printed = records("train", "--resume", "--name", "first", "--at", "2", "--workspace", trained.root)
+    assert code == 0
+    assert [e["start_step"] for e in printed if e["event"] == "run_prepared"] == [2]
