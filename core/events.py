@@ -345,7 +345,7 @@ class BaselinesMeasured(Event):
 class RemarkMade(Event):
     """Something that the curves of a run say at this step: a sentence, what helps, and the one action that is offered.
 
-    `kind` is one of `core.config.doctor`'s; `action` is "stop", "back_to_best", "halve_learning_rate", or "" where no button helps.
+    `kind` is one of `core.config.doctor`'s, `action` one of `core.config.remark_actions`, or "" where no button helps.
     """
 
     step: int

@@ -155,10 +155,14 @@ class TrainingDivergedError(UserFacingError):
 
     def __init__(self, step: int) -> None:
         super().__init__(step)
+        self.step = step
         self.message = (
             f"Training diverged at step {step:,}: the loss or the gradient norm is NaN or infinite."
         )
-        self.remedy = "The last checkpoint is kept. Lower learning_rate, raise warmup_steps, or choose precision float32."
+        self.remedy = (
+            "All checkpoints are kept. Continue from the best one with half the learning rate (--resume --at best "
+            "--set training.learning_rate=RATE), raise warmup_steps, or choose precision float32."
+        )
 
 
 class OutOfMemoryError(UserFacingError):

@@ -60,6 +60,13 @@ def train(
             callback=named,
         ),
     ] = None,
+    at: Annotated[
+        str,
+        typer.Option(
+            metavar="best|STEP",
+            help="With --resume, continue from this checkpoint instead; what was saved later is set aside.",
+        ),
+    ] = "",
     queue: Annotated[
         bool,
         typer.Option("--queue", help="Put the run into the queue instead; `queue --run` trains it in turn."),
@@ -76,7 +83,9 @@ def train(
         if queue:
             raise typer.BadParameter("only new runs can be queued; leave out --queue or --resume")
         resumed = name or _last_run(workspace)
-        return perform(context, lambda stop: resume_run(workspace, resumed, changes, stop))[1]
+        return perform(context, lambda stop: resume_run(workspace, resumed, changes, stop, at))[1]
+    if at:
+        raise typer.BadParameter("only a run that resumes has checkpoints to continue from; add --resume")
     start = _fine_tune(workspace, base, run_file, preset) if base else _new_run(run_file, preset)
     config = with_absolute_folder(with_settings(start, changes))
     if queue:

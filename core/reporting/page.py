@@ -6,6 +6,8 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
+from core.config.doctor import DoctorConfig
+from core.diagnosis.doctor import remarks_of
 from core.events import Baseline
 from core.reporting.charts import draw_curves
 from core.reporting.facts import (
@@ -70,7 +72,7 @@ def _contents(record: RunRecord, baselines: Sequence[Baseline]) -> dict[str, Any
         "evaluations": evaluations,
         "n_evaluations": len(record.history.evaluations),
         "prompts": prompt_samples(record),
-        "remarks": record.history.remarks,
+        "remarks": remarks_of(record.history, record.config.doctor if record.config else DoctorConfig()),
         "data": data_facts(record),
         "tokenizer": tokenizer_facts(record),
         "model": model_facts(record),

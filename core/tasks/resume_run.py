@@ -17,6 +17,7 @@ from core.runs.folder import RunFolder, Workspace
 from core.runs.journal import read_events
 from core.runs.pointers import POINTERS, pointed_step
 from core.runs.repair import adopt_first_format, repair_checkpoints
+from core.runs.rollback import step_to_resume
 from core.runs.state import read_state
 from core.tasks.base_model import check_base, find_base
 from core.tasks.build_dataset import dataset_name
@@ -25,16 +26,24 @@ from core.tasks.run_setup import build_run_dataset, hold_run, lay_out_run
 from core.tasks.tensorboard_files import check_tensorboard
 from core.tasks.unused_datasets import take_back
 
-CHANGEABLE = ("training.", "sampling.")  # by a run that goes on; the rest made its weights or its tokens
+CHANGEABLE = (
+    "training.",
+    "sampling.",
+    "doctor.",
+)  # by a run that goes on; the rest made its weights or its tokens
 
 
-def resume_run(workspace: Workspace, name: str, changes: dict[str, Any], stop: StopToken) -> Stream:
+def resume_run(
+    workspace: Workspace, name: str, changes: dict[str, Any], stop: StopToken, at: str = ""
+) -> Stream:
     """Go on with a run from its last checkpoint that is whole, as if it had never stopped.
 
     Args:
-        changes: Settings of `training` and `sampling` to change from here on, by dotted name.
+        changes: Settings of `training`, `sampling` and `doctor` to change from here on, by dotted name.
+        at: An earlier checkpoint to continue from, "best" or a step; what was saved later is set aside.
 
     Raises:
+        NoCheckpointError: There is no checkpoint of that name.
         UnknownRunError, RunBusyError, RunFinishedError, DamagedCheckpointError: As their names say.
         BadSettingError: A change that would make it another model. No change is kept where one of these is raised.
     """
@@ -48,24 +57,29 @@ def resume_run(workspace: Workspace, name: str, changes: dict[str, Any], stop: S
     check_tensorboard(config)
     with hold_run(folder):
         changed: list[str] = []
+        back_to: int | None = None
         try:
             for sentence in repair_checkpoints(folder, stop):
                 yield Notice(sentence)
-            changed = _explained_changes(folder, before, config)
+            if at:
+                back_to = step_to_resume(folder, at, stop)
+            changed = _explained_changes(folder, before, config, back_to)
             dataset = yield from _dataset_of(workspace, folder, config, stop)
         except StopRequested:
             dataset = None
-        return (yield from train_run(workspace, folder, config, dataset, stop, changed))
+        return (yield from train_run(workspace, folder, config, dataset, stop, changed, back_to=back_to))
 
 
-def _explained_changes(folder: RunFolder, before: RunConfig, config: RunConfig) -> list[str]:
+def _explained_changes(
+    folder: RunFolder, before: RunConfig, config: RunConfig, step: int | None
+) -> list[str]:
     """What the settings that differ from those until now do to the run; a run without a checkpoint begins again.
 
     Raises:
         BadSettingError: One of them made the run what it is.
         DamagedRunError: The run had checkpoints, and all of them are gone.
     """
-    last = pointed_step(folder, "last")
+    last = pointed_step(folder, "last") if step is None else step
     if last is None:
         _refuse_lost_checkpoints(folder)
         return []

@@ -3,7 +3,7 @@
 from core.control import Returning, StopToken
 from core.events import ReplyEnded, SampleWritten
 from core.generation.writing import write_batches
-from core.tasks.training_session import Session
+from core.tasks.session import Session
 from core.tokenizers.tokenizer import EOS
 
 PROMPT_TOKENS = 8

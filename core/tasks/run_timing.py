@@ -31,7 +31,7 @@ from core.training.schedule import ScheduleStart
 from core.wording import counted
 
 if TYPE_CHECKING:
-    from core.tasks.training_session import Session
+    from core.tasks.session import Session
 
 AT_REST = ScheduleStart(0, 0.0)  # a learning rate of 0 changes no weight
 MOST_STEPS = 20

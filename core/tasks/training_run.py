@@ -25,14 +25,14 @@ from core.tasks.machine import note_machine
 from core.tasks.run_horizon import windows_per_step
 from core.tasks.run_samples import write_samples
 from core.tasks.run_saves import save, save_snapshot_now, saved_at_last, saved_by_now
-from core.tasks.training_session import Session
+from core.tasks.session import Session
 from core.training.compute import cpu_threads
 from core.training.evaluation import evaluate
 from core.training.loop import train
 
 
 def run_session(session: Session, stop: StopToken) -> Generator[Event, None, None]:
-    """Train to the plan's end or until `stop` is set; `RunEnded` comes last.
+    """Train to the plan's end, until early stopping ends the run, or until `stop` is set; `RunEnded` comes last.
 
     A checkpoint follows every evaluation, and the step at which a run is stopped; a snapshot comes before both, where one
     is due. A large checkpoint is written while the next steps are taken, and reported when it is whole. Of several processes, the main one alone evaluates and saves. An evaluation or sample that a stop cuts off
@@ -66,18 +66,20 @@ def _steps_and_looks(session: Session, stop: StopToken) -> Generator[Event, None
             with session.averaged_weights():
                 complete = yield from _look_and_save(session, stop)
             saved_step = done.step
+            if _stops_early(session):
+                break
     step = session.progress.step
     if saved_step < step and session.group.is_main:
         with session.averaged_weights():
             yield from _save_unevaluated(session)
     yield from saved_at_last(session)
-    reason = "finished" if complete and step >= session.plan.steps else "stopped"
-    yield RunEnded(session.folder.name, step, reason, session.best_val_loss, stop.clock() - started)
+    seconds = stop.clock() - started
+    yield RunEnded(session.folder.name, step, _reason(session, complete), session.best_val_loss, seconds)
 
 
 def _steps(session: Session, stop: StopToken) -> Generator[StepDone | Notice, None, None]:
     """The loop's steps. One for which the memory was too small is taken again, in smaller parts from there on."""
-    while True:
+    while not _stops_early(session):
         try:
             yield from train(
                 session.train_state,
@@ -94,6 +96,20 @@ def _steps(session: Session, stop: StopToken) -> Generator[StepDone | Notice, No
         except OutOfMemoryError as error:
             notice = session.halve_micro_batch(error)
         yield notice
+
+
+def _stops_early(session: Session) -> bool:
+    """Whether early stopping ends the run, as the main process has counted; all processes get the same answer."""
+    if not session.training.early_stopping_patience:
+        return False
+    return bool(session.group.all_reduce(int(session.early_stopping.is_over)))
+
+
+def _reason(session: Session, complete: bool) -> str:
+    """Why the run ends. `complete` is False where a stop cut off its last evaluation."""
+    if complete and session.progress.step >= session.plan.steps:
+        return "finished"
+    return "early_stopped" if complete and session.early_stopping.is_over else "stopped"
 
 
 def _evaluation_is_due(session: Session) -> bool:
@@ -137,6 +153,7 @@ def _look_and_save(session: Session, stop: StopToken) -> Generator[Event, None, 
         return False
     if session.best_val_loss is None or session.best_step == 0 or evaluated.loss < session.best_val_loss:
         session.best_val_loss, session.best_step = evaluated.loss, evaluated.step
+    session.early_stopping.add(evaluated.loss)
     yield evaluated
     yield from samples
     yield from save(session, evaluated.loss)

@@ -1,20 +1,15 @@
-"""A run in memory: its model, its data and its optimizer put together, new or from its last checkpoint."""
+"""Putting a run together in memory, new or from its last checkpoint."""
 
 import math
 import shutil
 from collections.abc import Generator, Iterator
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
-from functools import cached_property
+from contextlib import contextmanager
+from functools import partial
 
 import torch
-from torch import Tensor
 
-from core.batches.dataset import Dataset, Split
-from core.batches.loss_mask import LossMask, make_loss_masks, mask_path
-from core.batches.sampler import Windows, batch_at
-from core.batches.token_file import TokenFile
-from core.checksums import hash_file
+from core.batches.dataset import Dataset
+from core.batches.loss_mask import make_loss_masks
 from core.config.run import RunConfig
 from core.config.toml import checked
 from core.config.training import TrainingConfig
@@ -31,140 +26,28 @@ from core.run_errors import (
     TrainingDivergedError,
     raising_memory_errors,
 )
-from core.runs.checkpoint_writer import CheckpointWriter
 from core.runs.folder import RunFolder, Workspace
 from core.runs.loading import load_base_weights, load_model, read_optimizer
-from core.runs.pointers import checkpoint_steps, pointed_step, state_or_none
+from core.runs.pointers import best_step_of, checkpoint_steps, pointed_step, state_or_none
 from core.runs.state import CheckpointState
 from core.tasks.base_model import find_base
 from core.tasks.choose_compute import choose_compute
-from core.tasks.micro_batches import fewer_rows, rows_that_fit, rows_to_begin_with
+from core.tasks.micro_batches import rows_that_fit, rows_to_begin_with
 from core.tasks.plan_warnings import warmup_warning
-from core.tasks.prefetched_batches import PrefetchedBatches
 from core.tasks.run_estimate import count_snapshots, snapshot_bytes, snapshot_cost
-from core.tasks.run_plan import UNPLANNED, higher_limits, limiting_setting, new_plan, plan_on, windows_of
+from core.tasks.run_plan import UNPLANNED, higher_limits, limiting_setting, new_plan, plan_on
 from core.tasks.run_timing import plan_for_minutes, remembered_costs
-from core.tasks.validation_batches import ValidationBatches
+from core.tasks.session import Session
 from core.tokenizers.files import load_tokenizer
-from core.tokenizers.tokenizer import Tokenizer, byte_lengths
-from core.training.averaging import averaged_weights, swap_weights
+from core.training.averaging import swap_weights
 from core.training.compute import ComputePlan, cpu_threads, make_train_state
+from core.training.early_stopping import EarlyStopping
 from core.training.interruption import is_compiled
-from core.training.loop import Batch, Plan, Progress, TrainState, accumulate_gradients, in_parts
+from core.training.loop import Progress, accumulate_gradients, in_parts
 from core.training.optimizer import restore_optimizer
 from core.training.precision import choose_device
 from core.training.schedule import warmup_steps
 from core.wording import file_size, number
-
-
-@dataclass
-class Session:
-    """Everything a run needs between two steps."""
-
-    folder: RunFolder
-    config: RunConfig
-    dataset: Dataset
-    tokenizer: Tokenizer
-    model: Transformer
-    train_state: TrainState
-    compute: ComputePlan
-    plan: Plan
-    progress: Progress
-    group: ProcessGroup
-    best_val_loss: float | None = None
-    best_step: int | None = None
-    micro_batch_size: int = 0  # rows of a batch that are computed at once; 0: all
-    writer: CheckpointWriter = field(default_factory=CheckpointWriter)
-
-    def __post_init__(self) -> None:
-        """Open what lies in other files now: a run that has begun finds nothing of it missing."""
-        _ = self.train_tokens, self.val_tokens, self.tokenizer_sha256, self.train_mask
-
-    @property
-    def training(self) -> TrainingConfig:
-        return self.config.training
-
-    @property
-    def device(self) -> torch.device:
-        return self.model.device
-
-    @property
-    def windows(self) -> Windows:
-        return windows_of(self.config)
-
-    @cached_property
-    def train_tokens(self) -> TokenFile:
-        return self.dataset.tokens("train")
-
-    @cached_property
-    def val_tokens(self) -> TokenFile:
-        return self.dataset.tokens(self.dataset.eval_split)
-
-    @cached_property
-    def train_mask(self) -> LossMask | None:
-        return self._mask("train")
-
-    def _mask(self, split: Split) -> LossMask | None:
-        """Which tokens of a split the loss counts; None where all count."""
-        return LossMask(mask_path(self.dataset.folder, split)) if self.training.assistant_only_loss else None
-
-    @cached_property
-    def byte_lengths(self) -> Tensor:
-        return torch.from_numpy(byte_lengths(self.tokenizer)).to(self.device)  # (V,)
-
-    @cached_property
-    def tokenizer_sha256(self) -> str:
-        return hash_file(self.folder.tokenizer)
-
-    def batch_at(self, seen: int) -> Batch:
-        """This process's part of the forward pass that comes after so many windows, on the model's device."""
-        if self._prefetched is not None:
-            return self._prefetched(seen)
-        x, y = self._batch_in_memory(seen)
-        return x.to(self.device), y.to(self.device)
-
-    def prepare_next_batch(self) -> None:
-        """While a GPU takes a step, the processor has nothing else to do."""
-        if self._prefetched is not None:
-            self._prefetched.make_next()
-
-    @cached_property
-    def _prefetched(self) -> PrefetchedBatches | None:
-        if self.device.type != "cuda":
-            return None
-        return PrefetchedBatches(self._batch_in_memory, self.device, self.training.batch_size)
-
-    def _batch_in_memory(self, seen: int) -> Batch:
-        return batch_at(
-            self.train_tokens, self.training.seed, seen, self.windows, self.group, self.train_mask
-        )
-
-    def halve_micro_batch(self, error: OutOfMemoryError) -> Notice:
-        """After the memory was full in a pass: from here on compute half as many rows at once.
-
-        Raises:
-            OutOfMemoryError: The given one: there is one row only, or other processes wait for this one.
-        """
-        if self.group.world_size > 1:
-            raise error
-        rows = self.micro_batch_size or self.training.batch_size
-        self.micro_batch_size, notice = fewer_rows(rows, error, self.progress.step)
-        return notice
-
-    def averaged_weights(self) -> AbstractContextManager[None]:
-        """Inside, the model has the average of its weights, where the run keeps one."""
-        return averaged_weights(self.train_state.optimizer, self.train_state.low_precision)
-
-    @cached_property
-    def val_batches(self) -> ValidationBatches:
-        """The batches that every evaluation of this run reads."""
-        return ValidationBatches(
-            self.val_tokens,
-            self.windows,
-            self.training.eval_batches,
-            self.byte_lengths,
-            self._mask(self.dataset.eval_split),
-        )
 
 
 def open_session(
@@ -174,10 +57,12 @@ def open_session(
     dataset: Dataset,
     stop: StopToken,
     group: ProcessGroup = ONE_PROCESS,
+    resume_at: int | None = None,
 ) -> Generator[Event, None, Session | None]:
     """Put a run together, from its last checkpoint where it has one.
 
     Args:
+        resume_at: The step of another checkpoint to put it together from.
         group: This process among those that train the run together.
 
     Returns:
@@ -198,7 +83,7 @@ def open_session(
             "training.batch_size",
             f"cannot be {training.batch_size}: each process (there are {number(group.world_size)}) needs a row of the batch",
         )
-    state = state_or_none(folder, pointed_step(folder, "last"))
+    state = state_or_none(folder, pointed_step(folder, "last") if resume_at is None else resume_at)
     before = checked(TrainingConfig, state.settings["training"]) if state else None
     rows = yield from rows_that_fit(config, dataset, device, rows_to_begin_with(training, before, state))
     if dataset.val_tokens < 2:
@@ -207,7 +92,8 @@ def open_session(
         )
     if training.assistant_only_loss:
         make_loss_masks(dataset, stop)
-    put_together = _begun if pointed_step(folder, "last") is None else _restored
+    restored = partial(_restored, resume_at=resume_at)
+    put_together = _begun if pointed_step(folder, "last") is None else restored
     session = yield from put_together(workspace, folder, config, dataset, device, group, stop)
     if session is None:
         return None
@@ -264,7 +150,11 @@ def _begun(
     if compute is None:
         return None
     train_state = make_train_state(model, config.training, compute)
-    return Session(folder, config, dataset, tokenizer, model, train_state, compute, plan, Progress(), group)
+    early_stopping = EarlyStopping.begun(config.training)
+    return Session(
+        *(folder, config, dataset, tokenizer, model, train_state, compute, plan, Progress(), group),
+        early_stopping=early_stopping,
+    )
 
 
 def _computes_as_before(
@@ -351,9 +241,10 @@ def _restored(
     device: torch.device,
     group: ProcessGroup,
     stop: StopToken,
+    resume_at: int | None,
 ) -> Generator[Event, None, Session | None]:
-    """The run as its last checkpoint left it, on this device."""
-    loaded = load_model(folder, "last", stop)
+    """The run as a checkpoint left it, on this device."""
+    loaded = load_model(folder, "last" if resume_at is None else str(resume_at), stop)
     state = loaded.state
     assert state.windows is not None  # which version 0.1 did not keep: `adopt_first_format` came before
     before = checked(TrainingConfig, state.settings["training"])
@@ -394,15 +285,27 @@ def _restored(
         group,
         best_val_loss,
         best_step,
+        _early_stopping(config.training, before, state),
     )
+
+
+def _early_stopping(
+    training: TrainingConfig, before: TrainingConfig, state: CheckpointState
+) -> EarlyStopping:
+    """As the checkpoint left it; counted anew where its settings have changed."""
+    begun = EarlyStopping.begun(training)
+    same = begun == EarlyStopping.begun(before)
+    if state.step:  # the untrained model is evaluated again
+        begun.best, begun.count = state.early_stopping_best, state.early_stopping_count if same else 0
+    return begun
 
 
 def _best(folder: RunFolder, state: CheckpointState) -> tuple[float | None, int | None]:
     """The best validation loss until now and its step, of the checkpoints that are still there."""
     if state.best_step in checkpoint_steps(folder):
         return state.best_val_loss, state.best_step
-    best = pointed_step(folder, "best")
+    best = best_step_of(folder, [step for step in checkpoint_steps(folder) if step <= state.step])
     best_state = state_or_none(folder, best)
-    if best_state is None or best_state.step > state.step:
+    if best_state is None:
         return None, None
     return best_state.val_loss, best_state.step

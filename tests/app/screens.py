@@ -23,7 +23,7 @@ from app.widgets.label import MessageBox
 from core.config.corpus import CorpusConfig
 from core.config.presets import preset_run
 from core.corpus.library import CorpusOverview, CorpusTotals, TagCount
-from core.events import CheckpointSaved, SampleWritten
+from core.events import CheckpointSaved, RemarkMade, SampleWritten
 from core.runs.catalog import RunSummary
 from core.tasks.inspect_views import Selection
 from core.tasks.look_at_library import DocumentPreview, FilterOverview, Passage
@@ -135,6 +135,21 @@ def train_fine_tuning():
     tuned = LEARNED.model_copy(update={"base_model": "first@40"})
     tab.base_requested.connect(lambda _: tab.start_mode.show_base(tuned))
     tab.start_from.choose(Origin.FINE_TUNE)
+    return tab
+
+
+def train_with_remarks():
+    """A run that trains, with two remarks over its curves; the longer one is in front."""
+    tab = train_running()
+    jump = "The training loss jumped from 2.31 to 9.80 nats/token at step 1,204."
+    rise = (
+        "The validation loss rose from 1.520 at step 900 to 1.610 nats/token, while training fell from "
+        "1.310 to 1.120: the model memorizes its text."
+    )
+    remedy = "Stop and keep the best checkpoint. More text, dropout or a smaller model help."
+    tab.show_events(
+        [RemarkMade(1, "spike", jump, "", "back_to_best"), RemarkMade(2, "overfitting", rise, remedy, "stop")]
+    )
     return tab
 
 
@@ -308,6 +323,7 @@ TABS = (
     train_running,
     train_resuming,
     train_fine_tuning,
+    train_with_remarks,
     chat_empty,
     chat,
     chat_replying,

@@ -17,6 +17,7 @@ from app.tabs.train.curves import Curves
 from app.tabs.train.plan_card import PlanCard
 from app.tabs.train.progress import Progress, alike_in_a_row
 from app.tabs.train.queue_panel import QueuePanel
+from app.tabs.train.remark_banner import RemarkBanner
 from app.tabs.train.run_buttons import RunButtons, RunState
 from app.tabs.train.run_chooser import RunChooser
 from app.tabs.train.run_form import RunForm
@@ -66,6 +67,7 @@ class TrainTab(QWidget):
         corpus_requested: The way to where documents are added.
         tokenizer_requested: The `RunConfig` whose tokenizer should be looked at.
         plan_changed: `planned_run` may be another one now.
+        course_change_requested: What to do about a remark, one of `core.config.remark_actions`.
     """
 
     title, icon_name, help_page = "Train", "train", "train"
@@ -88,6 +90,7 @@ class TrainTab(QWidget):
     corpus_requested = Signal()
     tokenizer_requested = Signal(object)
     plan_changed = Signal()
+    course_change_requested = Signal(str)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -162,6 +165,7 @@ class TrainTab(QWidget):
         """Make room for the curves of another run."""
         self._progress = Progress()
         self.head.show_name(name)
+        self.remarks.forget()
         self.curves.clear(name)
         self.samples.forget()
         self._show_progress()
@@ -186,6 +190,7 @@ class TrainTab(QWidget):
                 self.samples.add_all(alike)
             elif kind is Notice:
                 self._show_notices(alike)
+        self.remarks.show_events(events)
         self.curves.show_events(events)
         self._show_progress()
 
@@ -244,6 +249,7 @@ class TrainTab(QWidget):
         self.queue = QueuePanel()
         self.chooser = RunChooser()
         self.head = RunHead()
+        self.remarks = RemarkBanner()
         self.curves = Curves()
         self.samples = Samples()
         self._make_empty_corpus()
@@ -271,7 +277,7 @@ class TrainTab(QWidget):
         layout.setContentsMargins(HUGE, LARGE, HUGE, LARGE)
         layout.setSpacing(MEDIUM)
         layout.addWidget(split, stretch=1)
-        BannerStack(self, [self.unfinished_offer, self.banner], over=[self.pages])
+        BannerStack(self, [self.unfinished_offer, self.banner, self.remarks], over=[self.pages])
 
     def _left(self) -> QWidget:
         inner = QWidget()
@@ -324,6 +330,7 @@ class TrainTab(QWidget):
         self.buttons.leave_requested.connect(self.leave_requested)
         self.head.chat_requested.connect(self.chat_requested)
         self.head.inspect_requested.connect(self.inspect_requested)
+        self.remarks.action_requested.connect(self.course_change_requested)
         self.head.report_requested.connect(self.report_requested)
         self.corpus_button.clicked.connect(self.corpus_requested)
         self.start_mode.changed.connect(self._show_what_is_possible)
@@ -404,4 +411,9 @@ class TrainTab(QWidget):
             self.pages.setCurrentIndex(1)
             self.head.show_progress(
                 self._progress, live=self._state.is_active, prefix=PREFIXES.get(self._state, "")
+            )
+            self.remarks.set_possible(
+                live=self._state.is_active and not self._state.is_stopping,
+                resumable=not self._state.is_active and self._progress.has_checkpoint,
+                finished=self._progress.share() == 1,
             )

@@ -8,6 +8,7 @@ from app.tabs.train.controller import TrainController
 from app.tabs.train.start_from import Origin
 from app.tabs.train.tab import TrainTab
 from core.config.presets import preset_run
+from core.config.remark_actions import BACK_TO_BEST, HALVE_LEARNING_RATE, STOP
 from core.config.run import RunConfig
 from core.config.toml import run_to_toml
 from core.errors import UserFacingError
@@ -275,3 +276,49 @@ def test_an_empty_workspace_offers_no_start(tab, queues, tmp_path, training, qtb
     qtbot.waitUntil(queues.at_rest)
     assert not tab.buttons.start_button.isEnabled()
     assert tab.empty_corpus.isVisible()
+
+
+# What helps about a remark
+
+
+@pytest.fixture
+def resumed(tab, controller, training, earlier_run, qtbot):
+    """The run "first" trains again."""
+    controller.resume("first")
+    training.allow(1)
+    qtbot.waitUntil(lambda: curve(tab) == [1, 2, 3])
+    return controller
+
+
+@pytest.mark.parametrize(("action", "at"), [(HALVE_LEARNING_RATE, ()), (BACK_TO_BEST, ("best",))])
+def test_one_click_stops_the_run_and_lets_it_go_on_otherwise(tab, resumed, training, qtbot, action, at):
+    ended = []
+    resumed.run_ended.connect(lambda *told: ended.append(told))
+    tab.course_change_requested.emit(action)
+    qtbot.waitUntil(lambda: len(training.asked) == 2)
+    assert training.asked[1] == ("first", {"training.learning_rate": 5e-4}, *at)
+    assert (resumed.active, ended) == (True, [])
+    stop(tab, qtbot, resumed)
+    assert ended == [("first", "stopped")]
+
+
+def test_a_stop_asked_for_meanwhile_ends_the_run(tab, resumed, training, qtbot):
+    with qtbot.waitSignal(resumed.run_ended):
+        tab.course_change_requested.emit(HALVE_LEARNING_RATE)
+        resumed.stop()
+    assert len(training.asked) == 1
+
+
+def test_stop_and_keep_best_stops(tab, resumed, qtbot):
+    with qtbot.waitSignal(resumed.run_ended) as ended:
+        tab.course_change_requested.emit(STOP)
+    assert ended.args == ["first", "stopped"]
+
+
+def test_an_earlier_run_goes_back_at_once(tab, controller, training, earlier_run, qtbot):
+    tab.run_chosen.emit("first")
+    qtbot.waitUntil(lambda: curve(tab) == [1, 2, 3])
+    tab.course_change_requested.emit(BACK_TO_BEST)
+    qtbot.waitUntil(lambda: len(training.asked) == 1)
+    assert training.asked[0][2] == "best"
+    stop(tab, qtbot, controller)
