@@ -56,6 +56,7 @@ class PlotView(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
         self._shows_all = True
         self._drawing = False
         self._x_title: str | None = None
+        self._has_scale: bool | None = None  # whether numbers stand at the axes; None before that was decided
         self._lines: list[tuple[pg.InfiniteLine, float]] = []  # the baselines, and where they stand
         self._plot = self.getPlotItem()
         self._plot.hideButtons()
@@ -200,7 +201,9 @@ class PlotView(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
         heights: list[Numbers] = []
         for curve in curves:
             for line, series in curve.parts():
-                x, y = self._drawable(*series.outline(low, high, places, logarithmic=self.log_x))
+                is_smooth = line is curve.bold_line and curve.look.smoothed and curve.smoother.weight > 0
+                few = series.averaged if is_smooth else series.outline
+                x, y = self._drawable(*few(low, high, places, logarithmic=self.log_x))
                 line.setData(x, y)
                 heights.append(y)
         self._fit_heights(heights)
@@ -244,6 +247,9 @@ class PlotView(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
 
     def _show_scale(self, measured: bool) -> None:
         """Numbers on the axes would be made up while nothing is measured."""
+        if measured == self._has_scale:
+            return  # each of these calls has the axes drawn anew, which is half of a picture's cost
+        self._has_scale = measured
         for side in ("left", "bottom"):
             self._plot.getAxis(side).setStyle(showValues=measured)
         self._plot.showGrid(y=measured, alpha=0.25)
