@@ -27,7 +27,7 @@ class DocumentChoice(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._config = CorpusConfig()
+        self._config, self._fixed = CorpusConfig(), ""
         self.dialog = DocumentDialog(self)
         self.dialog.accepted.connect(self._take)
         self.totals_label = ElidedLabel(objectName="documentTotals")
@@ -62,6 +62,12 @@ class DocumentChoice(QWidget):
         if self._config != before:
             self.changed.emit()
 
+    def set_fixed(self, reason: str) -> None:
+        """Let nobody choose other documents, with the reason as tool tip; "" lets them again."""
+        self._fixed = reason
+        self.choose_button.setEnabled(not reason)
+        self._show()
+
     def show_totals(self, totals: CorpusTotals) -> None:
         """What the chosen documents amount to."""
         self.totals_label.setText(short_totals(totals))
@@ -84,5 +90,5 @@ class DocumentChoice(QWidget):
     def _show(self) -> None:
         words = filter_words(self._config)
         self.choose_button.show_text(words)
-        self.choose_button.setToolTip(f"{words}. {TOOLTIP}")
+        self.choose_button.setToolTip(f"{words}. {self._fixed or TOOLTIP}")
         self.choose_button.setAccessibleDescription(words)

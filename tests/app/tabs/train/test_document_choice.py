@@ -160,3 +160,12 @@ def test_a_filter_is_told_in_a_line():
     )
     assert filter_words(config) == "In poems · PDF or Text · tagged a or b · not tagged c · with “d”"
     assert short_totals(CorpusTotals(2, 1_640_000, 0)) == "2 documents · 1.6 M characters"
+
+
+def test_a_run_that_goes_on_keeps_its_documents(tab):
+    button = tab.form.documents.choose_button
+    tab.form.set_fixed({"corpus.folder": "It made the run what it is."})
+    assert not button.isEnabled()
+    assert "made the run" in button.toolTip()
+    tab.form.set_fixed({})
+    assert button.isEnabled()
