@@ -119,3 +119,11 @@ def test_the_gravest_warning_comes_first():
         "Half",
         "The",
     ]  # memory, disk, model, epochs, context, days
+
+
+def test_a_model_that_was_trained_before_keeps_its_shape():
+    run = STARTER.model_copy(update={"base_model": "first@100"})
+    warning = the_only(run, SAMPLE, Machine(memory_bytes=10_000_000))
+    assert warning.proposal is None
+    notes = CorpusTotals(documents=4000, characters=1_600_000, bytes=1_600_000, median_characters=40)
+    assert plan_warnings(run, notes) == []

@@ -13,7 +13,7 @@ from core.config.toml import with_settings
 from core.config.training import TrainingConfig
 from core.control import StopToken
 from core.errors import BadSettingError
-from core.events import Evaluated, Notice, RunEnded, RunPrepared, StepDone
+from core.events import Evaluated, Notice, RunPrepared, StepDone
 from core.run_errors import RunFinishedError
 from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
@@ -155,18 +155,6 @@ def test_what_was_planned_for_minutes_is_said(filled, tiny, six_steps):
         "Plans 6 steps for 0.1 minutes: a step takes 1.0 s, and an evaluation with its sample and checkpoint 0.0 ms."
     )
     assert [e.max_steps for e in events if isinstance(e, RunPrepared)] == [6]
-
-
-def test_a_run_in_minutes_is_about_as_long_as_it_should_be(filled, tiny):
-    seconds = 1.0
-    changes = {
-        "training.horizon": "minutes",
-        "training.max_minutes": seconds / 60,
-        "training.eval_interval": 50,
-    }
-    [ended] = [event for event in train(filled, tiny(changes)) if isinstance(event, RunEnded)]
-    assert ended.reason == "finished"
-    assert ended.step > 10
 
 
 def test_a_stop_while_steps_are_timed_leaves_no_run(filled, tiny, monkeypatch):

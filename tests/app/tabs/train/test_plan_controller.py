@@ -194,7 +194,7 @@ def test_without_text_or_with_a_wrong_value_nothing_is_timed(tab, controller, ti
     controller.activate()
     qtbot.wait(60)
     tab.show_totals(SAMPLE)
-    tab.findChild(QWidget, "model.d_model").lineEdit().setText("250")
+    tab.findChild(QWidget, "training.window_overlap").show_value(128)
     assert tab.planned_run() is None
     qtbot.wait(60)
     assert len(timing.timed) == before
