@@ -118,6 +118,8 @@ class RunForm(QWidget):
             editor.setEnabled(name not in reasons)
             editor.setToolTip(reasons.get(name, tip))
         self.dial.setEnabled("preset" not in reasons)
+        self.documents.setEnabled("corpus.folder" not in reasons)
+        self.documents.setToolTip(reasons.get("corpus.folder", ""))
 
     def show_name(self, name: str) -> None:
         self._suggested_name = name  # once that run stands, the next suggestion may take its place
