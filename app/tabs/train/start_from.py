@@ -134,7 +134,7 @@ class StartFrom(QWidget):
         rows.setSpacing(SMALL)
         labels = []
         for text, box in (
-            ("Start fr&om", self.origin_box),
+            ("Start from", self.origin_box),
             ("Run", self.run_box),
             ("Checkpoint", self.checkpoint_box),
         ):

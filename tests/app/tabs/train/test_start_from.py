@@ -98,6 +98,7 @@ def test_a_run_that_goes_on_shows_its_settings_and_keeps_what_made_it(stopped):
     assert {"training.max_steps", "training.learning_rate", "training.batch_size"} <= free
     assert not {"training.seed", "training.optimizer", "model.n_layers", "tokenizer.kind"} & free
     assert not stopped.form.name_edit.isEnabled()
+    assert not stopped.form.documents.isEnabled()
     assert not stopped.form.preset_box.isEnabled()
     assert not stopped.form.tokenizer_button.isEnabled()
 
@@ -186,12 +187,13 @@ def test_a_name_that_is_suggested_meanwhile_leaves_that_of_the_run(stopped):
 def test_a_fine_tune_keeps_model_and_tokenizer_of_its_base(stopped):
     choose(stopped, Origin.FINE_TUNE)
     free = can_change(stopped)
-    assert {"model.dropout", "training.seed", "training.optimizer", "corpus.folder"} <= free
+    assert {"model.dropout", "training.seed", "training.optimizer"} <= free
     assert {name for name in free if name.startswith(("model.", "tokenizer."))} == {"model.dropout"}
     assert editor(stopped, "model.n_layers").toolTip().startswith("This is the base model's")
     assert stopped.form.value().model.n_layers == 3
     assert not stopped.form.tokenizer_button.isEnabled()
     assert stopped.form.name_edit.isEnabled()
+    assert stopped.form.documents.isEnabled()
 
 
 def test_any_checkpoint_and_any_snapshot_can_be_chosen(stopped):
