@@ -187,7 +187,8 @@ def test_a_name_that_is_suggested_meanwhile_leaves_that_of_the_run(stopped):
 def test_a_fine_tune_keeps_model_and_tokenizer_of_its_base(stopped):
     choose(stopped, Origin.FINE_TUNE)
     free = can_change(stopped)
-    assert {"model.dropout", "training.seed", "training.optimizer"} <= free
+    assert {"model.dropout", "training.seed", "training.optimizer", "corpus.samples"} <= free
+    assert stopped.form.documents.choose_button.isEnabled()
     assert {name for name in free if name.startswith(("model.", "tokenizer."))} == {"model.dropout"}
     assert editor(stopped, "model.n_layers").toolTip().startswith("This is the base model's")
     assert stopped.form.value().model.n_layers == 3
