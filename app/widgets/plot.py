@@ -295,10 +295,16 @@ class CurvePlot(QFrame):
             text = ""
         room, metrics = self._readout.width(), self._readout.fontMetrics()
         fits = metrics.horizontalAdvance(text) <= room
-        short = text if fits else text.split(" at ")[0].split(" · ", 1)[-1]  # another plot has the place, too
+        short = text if fits else self._shortened(text)
         self._readout.setText(metrics.elidedText(short, Qt.TextElideMode.ElideRight, room))
         self._readout.setToolTip(text)
         self.view.setAccessibleDescription(text or self._values_near(np.inf) or "Nothing is measured yet")
+
+    def _shortened(self, text: str) -> str:
+        """Without the place, which another plot has too, and without the name of an only curve."""
+        values = text.split(" at ", maxsplit=1)[0].split(" · ", 1)[-1]
+        named = [curve for curve in self._curves.values() if curve.look.in_readout]
+        return values.rsplit(" ", 1)[-1] if len(named) == 1 and self._pointed_at is not None else values
 
     def _values_near(self, x: float) -> str:
         near = {

@@ -10,7 +10,7 @@ import numpy as np
 import pyqtgraph as pg
 from pyqtgraph.GraphicsScene.mouseEvents import MouseClickEvent
 from PySide6.QtCore import QPointF, Qt, Signal, Slot
-from PySide6.QtGui import QFont
+from PySide6.QtGui import QFont, QResizeEvent
 
 from app.widgets.curve import Curve
 from app.widgets.plot_axes import NumberAxis, StepAxis
@@ -19,6 +19,8 @@ from app.widgets.theme import colours, small_font
 
 POINTS_PER_PIXEL = 0.5
 FEWEST_PLACES = 100
+LOWEST_WITH_TITLE = 150  # pixels
+LABEL_SHARE = 0.25  # of the width, between the labels of two baselines, which may stand close to each other
 MARGIN = 0.03  # of a range, beyond the first and the last point
 SMALLEST_POSITIVE = 1e-300
 
@@ -53,6 +55,8 @@ class PlotView(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
         self.log_x = self.log_y = False
         self._shows_all = True
         self._drawing = False
+        self._x_title: str | None = None
+        self._has_scale: bool | None = None  # whether numbers stand at the axes; None before that was decided
         self._lines: list[tuple[pg.InfiniteLine, float]] = []  # the baselines, and where they stand
         self._plot = self.getPlotItem()
         self._plot.hideButtons()
@@ -102,8 +106,20 @@ class PlotView(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
         axis.kind = kind
         axis.picture = None
         self._plot.setLabel("bottom", title)
-        axis.showLabel(bool(title))
+        self._x_title = title
+        self._show_x_title()
         self.show_all()
+
+    def _show_x_title(self) -> None:
+        """Only where it leaves the curves room."""
+        if self._x_title is not None:
+            room = self.height() >= LOWEST_WITH_TITLE
+            self._plot.getAxis("bottom").showLabel(bool(self._x_title) and room)
+
+    def resizeEvent(self, event: QResizeEvent | None) -> None:
+        super().resizeEvent(event)
+        if event is not None:  # pyqtgraph calls it without one while the view is made
+            self._show_x_title()
 
     @property
     def stretch(self) -> Range:
@@ -149,12 +165,16 @@ class PlotView(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
         for line, _ in self._lines:
             self._plot.removeItem(line)
         self._lines = []
-        for text, height in baselines:
+        for number, (text, height) in enumerate(baselines):
             line = pg.InfiniteLine(
                 angle=0,
                 movable=False,
                 label=text,
-                labelOpts={"position": 0.98, "anchors": [(1, 1), (1, 1)], "movable": False},
+                labelOpts={
+                    "position": 0.98 - LABEL_SHARE * number,
+                    "anchors": [(1, 1), (1, 1)],
+                    "movable": False,
+                },
             )
             self._plot.addItem(line, ignoreBounds=True)
             self._lines.append((line, height))
@@ -181,7 +201,9 @@ class PlotView(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
         heights: list[Numbers] = []
         for curve in curves:
             for line, series in curve.parts():
-                x, y = self._drawable(*series.outline(low, high, places, logarithmic=self.log_x))
+                is_smooth = line is curve.bold_line and curve.look.smoothed and curve.smoother.weight > 0
+                few = series.averaged if is_smooth else series.outline
+                x, y = self._drawable(*few(low, high, places, logarithmic=self.log_x))
                 line.setData(x, y)
                 heights.append(y)
         self._fit_heights(heights)
@@ -225,6 +247,9 @@ class PlotView(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
 
     def _show_scale(self, measured: bool) -> None:
         """Numbers on the axes would be made up while nothing is measured."""
+        if measured == self._has_scale:
+            return  # each of these calls has the axes drawn anew, which is half of a picture's cost
+        self._has_scale = measured
         for side in ("left", "bottom"):
             self._plot.getAxis(side).setStyle(showValues=measured)
         self._plot.showGrid(y=measured, alpha=0.25)

@@ -21,15 +21,37 @@ def outline(
     Source:
         Jugel et al., "M4: A Visualization-Oriented Time Series Data Aggregation", VLDB 2014, section 4.
     """
+    x, y = _stretch(x, y, low, high)
+    if len(x) <= 4 * places:
+        return x, y
+    kept = _extremes(y, _starts(x, low, high, places, logarithmic))
+    return x[kept], y[kept]
+
+
+def averaged(
+    x: Column, y: Column, low: float, high: float, places: int, *, logarithmic: bool = False
+) -> tuple[Column, Column]:
+    """The same part with the mean of all points that fall on one place: for a smoothed curve, which has no peaks."""
+    x, y = _stretch(x, y, low, high)
+    if len(x) <= places:
+        return x, y
+    starts = _starts(x, low, high, places, logarithmic)
+    counts = np.diff(np.append(starts, len(x)))
+    means = np.add.reduceat(y, starts) / counts
+    return np.append(x[starts], x[-1]), np.append(means, y[-1])
+
+
+def _stretch(x: Column, y: Column, low: float, high: float) -> tuple[Column, Column]:
     first = max(int(np.searchsorted(x, low)) - 1, 0)
     last = min(int(np.searchsorted(x, high, side="right")) + 1, len(x))
-    if last - first <= 4 * places:
-        return x[first:last], y[first:last]
+    return x[first:last], y[first:last]
+
+
+def _starts(x: Column, low: float, high: float, places: int, logarithmic: bool) -> np.ndarray:
+    """Where the points of each place begin that has any."""
     space = np.geomspace if logarithmic else np.linspace
-    edges = np.searchsorted(x[first:last], space(low, high, places + 1)[:-1])
-    starts = np.unique(np.concatenate([[0], edges[edges < last - first]]))
-    kept = _extremes(y[first:last], starts) + first
-    return x[kept], y[kept]
+    edges = np.searchsorted(x, space(low, high, places + 1)[:-1])
+    return np.unique(np.concatenate([[0], edges[edges < len(x)]]))
 
 
 def _extremes(y: Column, starts: np.ndarray) -> np.ndarray:

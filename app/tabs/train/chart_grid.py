@@ -9,7 +9,8 @@ from PySide6.QtWidgets import QFrame, QGridLayout, QScrollArea, QVBoxLayout, QWi
 from app.widgets.controls import scrolled
 from app.widgets.theme import SMALL
 
-SMALLEST_CHART = QSize(260, 136)
+MOST_COLUMNS = 4
+SMALLEST_CHART = QSize(260, 120)
 
 
 class ChartGrid(QWidget):
@@ -19,6 +20,7 @@ class ChartGrid(QWidget):
         super().__init__(parent)
         self.setObjectName("chartGrid")
         self._charts: list[QWidget] = []
+        self._columns = 0  # as they stand now
         self._inner = QWidget()
         self._grid = QGridLayout(self._inner)
         self._grid.setContentsMargins(0, 0, 0, 0)
@@ -38,6 +40,7 @@ class ChartGrid(QWidget):
         self._charts = list(charts)
         for chart in charts:
             chart.setMinimumHeight(SMALLEST_CHART.height())
+        self._columns = 0
         self._arrange()
         self.setVisible(bool(charts))
 
@@ -46,7 +49,10 @@ class ChartGrid(QWidget):
         self._arrange()
 
     def _arrange(self) -> None:
-        columns = max(1, min(self.width() // SMALLEST_CHART.width(), len(self._charts), 4))
+        columns = max(1, min(self.width() // SMALLEST_CHART.width(), len(self._charts), MOST_COLUMNS))
+        if columns == self._columns:
+            return
+        self._columns = columns
         for number, chart in enumerate(self._charts):
             row, column = divmod(number, columns)
             last = number == len(self._charts) - 1

@@ -23,6 +23,7 @@ from core.runs.quantities import LOSS, QUANTITIES, X_AXES
 from core.runs.smoothing import DEFAULT_SMOOTHING
 
 MOST_COMPARED = 12
+AXIS_BOX_PX = 92
 SUFFIXES = {"csv": "Values as &CSV…", "png": "Picture as &PNG…", "svg": "Picture as &SVG…"}
 
 
@@ -48,8 +49,6 @@ class CurveControls(QWidget):
         policy = QSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
-        for button in self.findChildren(QToolButton):
-            set_role(button, "filter")
         layout = FlowLayout(self, spacing=TINY)
         for widget in (
             _row(Label("S&moothing", buddy=self.smoothing), self.smoothing, self._weight),
@@ -62,12 +61,14 @@ class CurveControls(QWidget):
             self.export_button,
         ):
             layout.addWidget(widget)
+        for button in self.findChildren(QToolButton):
+            set_role(button, "filter")
 
     def _make_smoothing(self) -> None:
         self.smoothing = QSlider(Qt.Orientation.Horizontal, objectName="smoothingSlider")
         self.smoothing.setRange(0, 99)
         self.smoothing.setValue(round(100 * DEFAULT_SMOOTHING))
-        self.smoothing.setFixedWidth(80)
+        self.smoothing.setFixedWidth(64)
         self.smoothing.setToolTip("How much of the past the bold training line remembers: 0 to 0.99")
         self.smoothing.setAccessibleName("Smoothing of the training curves")
         self.smoothing.valueChanged.connect(self._smooth)
@@ -77,6 +78,7 @@ class CurveControls(QWidget):
     def _make_axis(self) -> None:
         self.axis_box = QComboBox(objectName="axisBox", toolTip="What the x axis of all charts counts")
         self.axis_box.setAccessibleName("X axis")
+        self.axis_box.setFixedWidth(AXIS_BOX_PX)
         for axis in X_AXES:
             self.axis_box.addItem(axis.title, axis.name)
         self.axis_box.currentIndexChanged.connect(self._change_axis)
@@ -140,7 +142,7 @@ class CurveControls(QWidget):
 def _row(*widgets: QWidget) -> QWidget:
     row = QWidget()
     layout = QHBoxLayout(row)
-    layout.setContentsMargins(0, 0, SMALL, 0)
+    layout.setContentsMargins(0, 0, TINY, 0)
     layout.setSpacing(SMALL)
     for widget in widgets:
         layout.addWidget(widget)

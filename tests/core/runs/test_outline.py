@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from core.runs.outline import outline
+from core.runs.outline import averaged, outline
 
 
 def test_few_points_stay_as_they_are():
@@ -32,3 +32,10 @@ def test_each_place_keeps_its_first_lowest_highest_and_last_point():
     x = np.arange(20.0)
     y = np.array([5, 1, 9, 4, 6, 5, 5, 5, 5, 5, 2, 8, 3, 2, 7, 0, 0, 0, 0, 0], dtype=float)
     assert outline(x, y, 0, 20, 4)[0].tolist() == [0, 1, 2, 4, 5, 9, 10, 11, 14, 15, 19]
+
+
+def test_a_smoothed_curve_is_drawn_by_the_means_of_its_places():
+    x = np.arange(8.0)
+    places, means = averaged(x, np.array([1.0, 3, 5, 7, 2, 2, 4, 4]), 0, 8, 4)
+    assert places.tolist() == [0, 2, 4, 6, 7]
+    assert means.tolist() == [2, 6, 2, 4, 4]
