@@ -114,6 +114,7 @@ class MainWindow(QMainWindow):
         """Keep how the window stands, for the next start."""
         self._settings.geometry = self.saveGeometry()
         self._settings.tab = self._front.tab.objectName()
+        self._settings.charts = self.train_tab.curves.charts
         self._settings.save()
 
     @cached_property
@@ -201,6 +202,8 @@ class MainWindow(QMainWindow):
 
     def _restore(self) -> None:
         self.resize(FIRST_SIZE_PX.boundedTo(self.screen().availableSize()))
+        if self._settings.charts is not None:
+            self.train_tab.curves.show_charts(self._settings.charts)
         if not self._settings.geometry.isEmpty():
             self.restoreGeometry(self._settings.geometry)
         names = [controller.tab.objectName() for controller in self._controllers]

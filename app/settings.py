@@ -14,6 +14,7 @@ APPLICATION = "SheepOp Studio"
 LARGEST_FILE = 1_000_000  # bytes; the window itself writes some thousand
 LONGEST_GEOMETRY = 4_096  # bytes
 LONGEST_PATH = 4_096  # characters
+NO_CHARTS = "none"
 APPEARANCES = ("system", "light", "dark")
 
 
@@ -65,6 +66,16 @@ class WindowSettings:
     @appearance.setter
     def appearance(self, value: str) -> None:
         self._personal.setValue("window/appearance", value)
+
+    @property
+    def charts(self) -> list[str] | None:
+        """The names of the charts below the loss; None at the first start."""
+        stored = self._text("train/charts")
+        return [name for name in stored.split(",") if name != NO_CHARTS] if stored else None
+
+    @charts.setter
+    def charts(self, value: list[str]) -> None:
+        self._store.setValue("train/charts", ",".join(value) or NO_CHARTS)
 
     @property
     def reading(self) -> str:

@@ -145,3 +145,19 @@ def test_the_answer_about_watching_is_kept_outside_of_the_workspace(workspace, t
 def test_a_folder_is_only_watched_by_its_absolute_path(workspace):
     QSettings(str(workspace.root / "window.ini"), QSettings.Format.IniFormat).setValue("corpus/watched", "..")
     assert WindowSettings(workspace.root).watched == ""
+
+
+@pytest.mark.parametrize("charts", [[], ["memory"], ["perplexity", "grad_norm"]])
+def test_the_chosen_charts_are_remembered(workspace, charts):
+    settings = WindowSettings(workspace.root)
+    assert settings.charts is None
+    settings.charts = charts
+    settings.save()
+    assert WindowSettings(workspace.root).charts == charts
+
+
+def test_charts_that_nobody_knows_are_passed_over(written, qtbot):
+    window = MainWindow(written("[train]\ncharts=memory;x y\n"))
+    qtbot.addWidget(window)
+    assert set(window.train_tab.curves.charts) <= {"memory"}
+    leave(qtbot, window)
