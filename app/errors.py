@@ -10,9 +10,13 @@ DEFECT_REMEDY = "Choose Help > Report a problem, which shows the details to pass
 
 def present(error: BaseException, banner: Banner) -> None:
     """Foreseen failures, and what the system refuses, become a line in the tab; anything else is owned as our defect."""
+    banner.show_problem(*sentences(error))
+
+
+def sentences(error: BaseException) -> tuple[str, str]:
+    """What happened, and what to do."""
     if isinstance(error, OSError):
         error = system_error(error)
     if isinstance(error, UserFacingError):
-        banner.show_problem(error.message, error.remedy)
-    else:
-        banner.show_problem(DEFECT, DEFECT_REMEDY)
+        return error.message, error.remedy
+    return DEFECT, DEFECT_REMEDY

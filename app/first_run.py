@@ -85,7 +85,7 @@ class FirstRun(QObject):
         if name != self._run:
             return
         self._run = ""
-        if reason != "finished":
+        if reason not in ("finished", "early_stopped"):
             self.left.emit()
             return
         self._chat.open(name, held_out_questions()[0].question)

@@ -6,8 +6,8 @@ from PySide6.QtWidgets import QDialog, QHBoxLayout, QPushButton, QTextBrowser, Q
 from app.geometry import bounded
 from app.settings import APPLICATION
 from app.widgets.controls import named_button
-from app.widgets.resources import resource
 from app.widgets.theme import LARGE, MEDIUM, SMALL, colours, set_role
+from core.resources import resource
 
 CONTENTS = "index"
 FIRST_SIZE_PX = QSize(760, 640)

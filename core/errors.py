@@ -3,10 +3,13 @@
 Those of runs and checkpoints are in `run_errors`, those of the operating system in `system_errors`.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar
 
-from core.wording import counted
+from core.wording import counted, listed, printable
+
+LONGEST_SHOWN = 100  # characters of a wrong name
 
 
 class UserFacingError(Exception):
@@ -166,13 +169,17 @@ class NothingToScoreError(UserFacingError):
 
 
 class EmptyCorpusError(UserFacingError):
-    """Nothing to train on: no text at all, or none in the folder that was chosen."""
+    """Nothing to train on: no text at all, or none that passes the filter that was chosen.
 
-    def __init__(self, folder: str = "") -> None:
-        super().__init__(folder)
-        if folder:
-            self.message = f"None of the included documents with text lies in {folder}."
-            self.remedy = "Include documents there, or choose another folder, or none, to take all documents."
+    Args:
+        conditions: What the filter asks for, each completing "None of the included documents with text ...".
+    """
+
+    def __init__(self, conditions: Sequence[str] = ()) -> None:
+        super().__init__(conditions)
+        if conditions:
+            self.message = f"None of the included documents with text {listed(conditions)}."
+            self.remedy = "Include such documents, or choose another filter, or none, to take all documents."
             return
         self.message = "There is no text to train on yet."
         self.remedy = "Add documents in the Corpus tab (or `python main.py import PATH`), or add the sample corpus (`python main.py sample`)."
@@ -195,6 +202,42 @@ class UnknownDocumentError(UsageError):
         super().__init__(document_id)
         self.message = f"There is no document number {document_id}."
         self.remedy = "List them with `python main.py documents`."
+
+
+class BadTagError(UsageError):
+    """A text that cannot be a tag. `reason` is a clause, such as "there is a comma in it"."""
+
+    def __init__(self, name: str, reason: str) -> None:
+        super().__init__(name, reason)
+        self.message = f"{printable(name[:LONGEST_SHOWN])!r} cannot be a tag: {reason}."
+        self.remedy = "A tag has 1 to 50 characters that can be printed, and no comma."
+
+
+class UnknownTagError(UsageError):
+    """A tag that no document of the library has."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.message = f"No document has the tag {name!r}."
+        self.remedy = "List the tags with `python main.py tags`, or choose others in the Corpus tab."
+
+
+class UnknownKindError(UsageError):
+    """A kind of documents that there is not."""
+
+    def __init__(self, name: str, known: Sequence[str]) -> None:
+        super().__init__(name, known)
+        self.message = f"There is no kind of documents named {name!r}."
+        self.remedy = f"The kinds are {listed(known)}."
+
+
+class BadSearchError(UsageError):
+    """A search that finds nothing in any text. `reason` is a clause, such as "it names no word"."""
+
+    def __init__(self, query: str, reason: str) -> None:
+        super().__init__(query, reason)
+        self.message = f"The search {query!r} cannot be answered: {reason}."
+        self.remedy = 'Write words that must all occur; "quoted words" stand together.'
 
 
 class NothingInterruptedError(UserFacingError):

@@ -233,6 +233,19 @@ class DatasetBuilt(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class StepTimes(Event):
+    """How long training takes here: seconds of one optimizer step, and of one batch of an evaluation.
+
+    `device_bytes` is all the memory of a GPU; 0 for a processor.
+    """
+
+    step_seconds: float
+    evaluation_batch_seconds: float
+    device: str = "cpu"
+    device_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class RunPrepared(Event):
     """A run is ready to take its next step. `start_step` is 0 for a new run."""
 
@@ -247,6 +260,28 @@ class RunPrepared(Event):
     device: str
     precision: str
     seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class MachineNoted(Event):
+    """What the run computes on after this step. `time` is when that began, in seconds since 1970.
+
+    What the system does not tell is "" or 0. `cores` are those of the machine, `threads` those that the run computes on
+    (0: torch's own choice). `gpu` is the device of the run, "" where that is the processor. The last three are versions.
+    """
+
+    step: int
+    time: float
+    system: str
+    processor: str
+    cores: int
+    threads: int
+    memory_bytes: int
+    gpu: str
+    gpu_memory_bytes: int
+    program: str
+    python: str
+    torch: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,7 +345,7 @@ class BaselinesMeasured(Event):
 class RemarkMade(Event):
     """Something that the curves of a run say at this step: a sentence, what helps, and the one action that is offered.
 
-    `kind` is one of `core.config.doctor`'s; `action` is "stop", "back_to_best", "halve_learning_rate", or "" where no button helps.
+    `kind` is one of `core.config.doctor`'s, `action` one of `core.config.remark_actions`, or "" where no button helps.
     """
 
     step: int
@@ -362,6 +397,15 @@ class RunEnded(Event):
     reason: str
     best_val_loss: float | None
     seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class ReportWritten(Event):
+    """A run's report stands on the disk."""
+
+    name: str
+    path: str
+    bytes: int
 
 
 # logits -> next token

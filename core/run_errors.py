@@ -114,6 +114,15 @@ class CheckpointGoneError(UserFacingError):
         self.remedy = f"Open the model anew, with another checkpoint, or set the weights back to {used}."
 
 
+class LostBaseError(UserFacingError):
+    """A fine-tuned run without a checkpoint of its own, whose base model is gone."""
+
+    def __init__(self, name: str, base: str) -> None:
+        super().__init__(name, base)
+        self.message = f"The run {name!r} has no checkpoint yet, and its base model {base} is gone."
+        self.remedy = "Delete the run, and fine-tune another checkpoint."
+
+
 class DamagedCheckpointError(UserFacingError):
     """A checkpoint whose files are missing, cut short or altered."""
 
@@ -146,10 +155,14 @@ class TrainingDivergedError(UserFacingError):
 
     def __init__(self, step: int) -> None:
         super().__init__(step)
+        self.step = step
         self.message = (
             f"Training diverged at step {step:,}: the loss or the gradient norm is NaN or infinite."
         )
-        self.remedy = "The last checkpoint is kept. Lower learning_rate, raise warmup_steps, or choose precision float32."
+        self.remedy = (
+            "All checkpoints are kept. Continue from the best one with half the learning rate (--resume --at best "
+            "--set training.learning_rate=RATE), raise warmup_steps, or choose precision float32."
+        )
 
 
 class OutOfMemoryError(UserFacingError):
@@ -200,6 +213,16 @@ class CompileFailedError(UserFacingError):
         super().__init__(reason)
         self.message = f"The model could not be compiled: {reason}"
         self.remedy = "Set training.compile to false, or install a C++ compiler such as g++."
+
+
+class TensorBoardMissingError(UserFacingError):
+    """The package that the setting training.tensorboard needs."""
+
+    message = "Files for TensorBoard cannot be written: the package tensorboard is not installed."
+    remedy = (
+        'Install it with pip install "sheepop-studio[tensorboard]" (the packaged program cannot take it up), or set '
+        "training.tensorboard to false."
+    )
 
 
 class DeviceMissingError(UserFacingError):

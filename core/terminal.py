@@ -16,6 +16,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from rich.table import Table
 from rich.text import Text
 
+from core.config.doctor import NOT_FINITE
 from core.control import StopToken
 from core.document_state import DocumentState
 from core.errors import UserFacingError
@@ -38,6 +39,7 @@ from core.events import (
     PromptRead,
     RemarkMade,
     ReplyEnded,
+    ReportWritten,
     RunEnded,
     RunPrepared,
     SampleWritten,
@@ -51,7 +53,7 @@ from core.tasks.bench_events import FuzzChecked, FuzzFound, WorkspaceFuzzChecked
 from core.tasks.bench_lines import benchmark_line
 from core.tasks.evaluation_events import SampleEvaluated, ScoreProgress, TextScored
 from core.tasks.evaluation_lines import evaluation_line
-from core.wording import counted, noun_for, percent, printable
+from core.wording import counted, file_size, noun_for, percent, printable
 
 Result = TypeVar("Result")
 Stream = Generator[Event, None, Result]
@@ -121,6 +123,8 @@ def print_table(columns: Sequence[str], rows: Sequence[dict[str, Any]]) -> None:
 def _cell(column: str, value: Any) -> str:
     if value is None:
         return "–"
+    if isinstance(value, tuple):
+        return printable(", ".join(value))
     if column == "changed":
         return datetime.fromtimestamp(value).strftime("%Y-%m-%d %H:%M")
     if column in NUMBERS and not isinstance(value, str):
@@ -315,12 +319,15 @@ def _sentence(event: Event) -> str:
                 f"step {event.step:,}: validation loss {event.loss:.4f} nats/token, perplexity {event.perplexity:.2f}, "
                 f"{event.bits_per_byte:.3f} bits/byte"
             )
-        case RemarkMade():
+        case RemarkMade() if event.kind != NOT_FINITE:  # the error that ends the run says the same
             return f"step {event.step:,}: {event.message} {event.remedy}"
         case SampleWritten():
             return f"  sample: {_short(event.prompt)} → {_short(event.text)}"
+        case ReportWritten():
+            return f"Report of run {event.name!r}: {event.path} ({file_size(event.bytes)})."
         case RunEnded():
-            return f"Run {event.name!r} {event.reason} at step {event.step:,}, after {event.seconds:.0f} s."
+            reason = "stopped early" if event.reason == "early_stopped" else event.reason
+            return f"Run {event.name!r} {reason} at step {event.step:,}, after {event.seconds:.0f} s."
         case _:
             return _sentence_of_a_reply(event)
 

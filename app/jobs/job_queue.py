@@ -14,10 +14,13 @@ BACKGROUND_QUEUES = (
     "search",
     "watch",
     "totals",
+    "documents",
     "runs",
+    "plan",
     "model",
     "inspect",
     "plane",
+    "report",
     "curves",
     "baselines",
 )

@@ -113,7 +113,7 @@ class Banner(QFrame):
 class BannerStack(QWidget):
     """Lays banners over the lower right corner of a page, one above the other: whatever comes, the page stays still."""
 
-    def __init__(self, page: QWidget, banners: Sequence[Banner], over: Sequence[QWidget]) -> None:
+    def __init__(self, page: QWidget, banners: Sequence[QWidget], over: Sequence[QWidget]) -> None:
         """`over` are parts of the page whose corner takes the banners; the first that can be seen does."""
         super().__init__(page)
         self._page, self._over = page, list(over)

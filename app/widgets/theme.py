@@ -2,7 +2,7 @@
 
 A widget chooses a look by its role, never by a colour of its own: `set_role(label, "muted")`. Roles are
 
-    buttons  primary, quiet, danger, toggle, filter
+    buttons  primary, quiet, danger, toggle, filter, mark
     labels   title, subtitle, muted, error, warning, mono, chip
     frames   card, panel, problem, notice, caution
     texts    plain (no frame of their own)
@@ -19,7 +19,7 @@ from PySide6.QtGui import QColor, QFont, QFontDatabase, QPalette
 from PySide6.QtWidgets import QApplication, QWidget
 
 from app.widgets.icons import refresh_icons
-from app.widgets.resources import resource
+from core.resources import resource
 
 TINY, SMALL, MEDIUM, LARGE, HUGE = (
     4,

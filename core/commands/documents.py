@@ -13,6 +13,7 @@ from core.commands.password import VARIABLE, take_password
 from core.commands.place import perform, print_rows
 from core.config.corpus import CleaningConfig, ImportConfig
 from core.config.setting import describe
+from core.config.tag import tag_key
 from core.config.toml import checked, parse_assignments, secret_names
 from core.corpus.clean import clean
 from core.corpus.library import DocumentRow, Library
@@ -31,12 +32,15 @@ from core.wording import counted
 app = typer.Typer()
 
 HELP = {setting.name: setting.help for setting in describe(ImportConfig)}
-COLUMNS = ("id", "path", "kind", "state", "reason", "pages", "characters")
+COLUMNS = ("id", "path", "kind", "state", "reason", "pages", "characters", "tags")
 AGAIN = (*NOT_READ, DocumentState.ENCRYPTED)  # what a retry reads again
 
 Ids = Annotated[
     list[int],
     typer.Argument(metavar="ID...", help="Numbers, as `documents` lists them.", callback=document_ids),
+]
+TagName = Annotated[
+    str, typer.Argument(metavar="NAME", help="1 to 50 characters, no comma; case does not count.")
 ]
 
 
@@ -127,11 +131,13 @@ def documents(
     state: Annotated[list[str] | None, typer.Option(help="Only this state; repeat for more.")] = None,
     kind: Annotated[list[str] | None, typer.Option(help="Only this kind; repeat for more.")] = None,
     name: Annotated[str, typer.Option(help="Only files whose name contains this text.")] = "",
+    tag: Annotated[list[str] | None, typer.Option(help="Only this tag; repeat for more.")] = None,
     near_duplicates: Annotated[
         bool, typer.Option("--near-duplicates", help="Only those that nearly repeat another document.")
     ] = False,
 ) -> int:
     """List every file that was imported or tried."""
+    keys = {tag_key(one) for one in tag or ()}
     with _library(context, for_reading=True) as library:
         rows = [
             row
@@ -139,6 +145,7 @@ def documents(
             if (not state or row.state in state)
             and (not kind or row.kind in kind)
             and name.casefold() in row.name.casefold()
+            and (not keys or keys & {tag_key(one) for one in row.tags})
             and (not near_duplicates or row.near)
         ]
     print_rows(context, "document", COLUMNS, [asdict(row) for row in rows])
@@ -203,6 +210,33 @@ def exclude(
     with _library(context) as library:
         nearly = library.near_duplicates() if near_duplicates else []
     return _set_included(context, [*(ids or ()), *nearly], False)
+
+
+@app.command()
+def tags(context: typer.Context) -> int:
+    """List the tags, with how many documents have each and the characters of their texts."""
+    with _library(context, for_reading=True) as library:
+        rows = [asdict(tag) for tag in library.tags()]
+    print_rows(context, "tag", ("name", "documents", "characters"), rows)
+    return 0
+
+
+@app.command()
+def tag(context: typer.Context, name: TagName, ids: Ids) -> int:
+    """Give documents a tag, by which a run can choose them."""
+    with _library(context) as library:
+        library.change_tags({name: ids})
+    _report(context, f"{_documents(ids)} tagged {name.strip()!r}.")
+    return 0
+
+
+@app.command()
+def untag(context: typer.Context, name: TagName, ids: Ids) -> int:
+    """Take a tag away from documents."""
+    with _library(context) as library:
+        library.change_tags({}, {name: ids})
+    _report(context, f"The tag {name.strip()!r} taken away from {_documents(ids)}.")
+    return 0
 
 
 @app.command()

@@ -1,8 +1,14 @@
 """What the user chooses about reading files, and about the text that a run is trained on."""
 
-from typing import Literal
+from typing import Any, ClassVar, Literal, Self
+
+from pydantic import field_validator
+from pydantic_core import PydanticCustomError
 
 from core.config.setting import Config, setting
+from core.config.tag import SEPARATOR, distinct_tags
+
+LONGEST_SEARCH = 1000  # characters
 
 
 class ImportConfig(Config):
@@ -108,9 +114,68 @@ class CorpusConfig(Config):
     )
     folder: str = setting(
         "",
-        "Documents from",
+        "Folder",
         "Only documents in this folder, and below it; also an archive or a single file. Empty takes all that are included.",
         empty="Everywhere",
         is_folder=True,
         advanced=False,
     )
+    kinds: tuple[str, ...] = setting(
+        (), "Kinds", "Only documents of these kinds, such as pdf and markdown. Empty takes all kinds."
+    )
+    tags: tuple[str, ...] = setting(
+        (),
+        "Tags",
+        "Only documents with at least one of these tags. Empty takes documents with any tag or none.",
+    )
+    exclude_tags: tuple[str, ...] = setting(
+        (), "Tags left out", "No document with one of these tags, nor one that repeats such a document."
+    )
+    search: str = setting(
+        "",
+        "Search",
+        'Only documents that hold all these words, as the search box finds them; "quoted words" stand together. '
+        "Empty takes all.",
+        empty="any text",
+    )
+
+    FILTER: ClassVar = ("folder", "kinds", "tags", "exclude_tags", "search")  # which documents are taken
+
+    @property
+    def is_filtered(self) -> bool:
+        """True where not every included document is taken."""
+        return any(getattr(self, name) for name in self.FILTER)
+
+    def with_filter_of(self, other: "CorpusConfig") -> Self:
+        """These settings, with the documents that `other` takes."""
+        return self.model_copy(update={name: getattr(other, name) for name in self.FILTER})
+
+    @field_validator("kinds", "tags", "exclude_tags", mode="before")
+    @classmethod
+    def _split_names(cls, value: Any) -> Any:
+        """On a command line, names stand in one text, with commas between them."""
+        return (
+            tuple(name for name in value.split(SEPARATOR) if name.strip())
+            if isinstance(value, str)
+            else value
+        )
+
+    @field_validator("kinds")
+    @classmethod
+    def _lower_kinds(cls, kinds: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(kind.strip().lower() for kind in kinds))
+
+    @field_validator("tags", "exclude_tags")
+    @classmethod
+    def _check_tags(cls, tags: tuple[str, ...]) -> tuple[str, ...]:
+        try:
+            return distinct_tags(tags)
+        except ValueError as cause:
+            raise PydanticCustomError("tag_name", "{reason}", {"reason": str(cause)}) from None
+
+    @field_validator("search")
+    @classmethod
+    def _trim_search(cls, search: str) -> str:
+        if len(search) > LONGEST_SEARCH:
+            raise PydanticCustomError("search_length", f"it has more than {LONGEST_SEARCH:,} characters")
+        return search.strip()

@@ -5,9 +5,13 @@ from typing import Any
 
 from core.config.setting import Config
 
-RENAMED = {"cleaning": {"page_furniture": "headers_footers"}}  # by group: the name until 0.1, and today's
+RENAMED = {  # by group: the name until 0.1, and today's
+    "cleaning": {"page_furniture": "headers_footers"},
+    "training": {"sample_prompt": "sample_prompts"},
+}
 
 LATER = {  # by group: what version 0.1 did not have
+    "corpus": ("folder", "kinds", "tags", "exclude_tags", "search"),
     "model": ("norm_type", "qk_norm", "scale_embeddings", "zero_init_residual"),
     "training": (
         *("muon_learning_rate", "muon_momentum", "muon_interval", "average_decay", "attention", "threads"),
@@ -38,17 +42,18 @@ def with_later_settings(group: str, values: dict[str, Any], kind: type[Config]) 
 def with_new_settings(groups: dict[str, Any]) -> dict[str, Any]:
     """The settings of a run as groups of plain values, written by any version, under today's names."""
     return {
-        group: {RENAMED.get(group, {}).get(name, name): value for name, value in values.items()}
+        group: dict(with_new_name(group, name, value) for name, value in values.items())
         if isinstance(values, dict)
         else values
         for group, values in groups.items()
     }
 
 
-def new_name(setting: str) -> str:
-    """A setting's dotted name of today, from that of any version."""
-    group, dot, name = setting.rpartition(".")
-    return f"{group}{dot}{RENAMED.get(group, {}).get(name, name)}"
+def with_new_name(group: str, name: str, value: Any) -> tuple[str, Any]:
+    """A setting's name of today and the value that it has there, from those of any version."""
+    if (group, name) == ("training", "sample_prompt") and isinstance(value, str):  # there was one at most
+        value = [value] if value else []
+    return RENAMED.get(group, {}).get(name, name), value
 
 
 def first_json(group: str, config: Config) -> str:

@@ -5,6 +5,7 @@ from typing import Self
 from pydantic import model_validator
 
 from core.config.corpus import CleaningConfig, CorpusConfig
+from core.config.doctor import DoctorConfig
 from core.config.model import ModelConfig
 from core.config.sampling import SamplingConfig
 from core.config.setting import Config, setting
@@ -13,7 +14,8 @@ from core.config.training import TrainingConfig
 
 
 class RunConfig(Config):
-    """What a run is trained with. `sampling` is what its replies begin with; a user changes that any time."""
+    """What a run is trained with. `sampling` is what its replies begin with, `doctor` what its curves are
+    watched for; a user changes these any time."""
 
     preset: str = setting("starter", "Preset", "The preset that these settings began as.", advanced=False)
     base_model: str = setting(
@@ -27,6 +29,7 @@ class RunConfig(Config):
     model: ModelConfig = ModelConfig()
     training: TrainingConfig = TrainingConfig()
     sampling: SamplingConfig = SamplingConfig()
+    doctor: DoctorConfig = DoctorConfig()
 
     @model_validator(mode="after")
     def _windows_advance(self) -> Self:

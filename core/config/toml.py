@@ -13,13 +13,17 @@ from pydantic import ValidationError
 from core.config.corpus import CleaningConfig
 from core.config.model import d_ff_beside
 from core.config.presets import DEFAULT_PRESET, preset_run
-from core.config.renamed import new_name, with_later_settings
+from core.config.renamed import with_later_settings, with_new_name, with_new_settings
 from core.config.run import RunConfig
 from core.config.setting import Config, TypedText, describe
 from core.errors import BadConfigFileError, BadSettingError, UnknownSettingError
 
 NESTED = "its brackets are nested too deep"
 CHOSEN_OTHERWISE = {"preset": "--preset NAME", "base_model": "--from NAME[@STEP]"}  # in no group
+AS_TYPED: dict[str, tuple[type, ...]] = {  # what is meant by a value of another type is its text
+    "corpus.search": (),  # quotation marks belong to it
+    **dict.fromkeys(("corpus.kinds", "corpus.tags", "corpus.exclude_tags"), (str, list)),
+}
 LONGEST_SHOWN = 100  # characters of a wrong value
 
 ConfigType = TypeVar("ConfigType", bound=Config)
@@ -30,8 +34,11 @@ def run_to_toml(run: RunConfig) -> str:
     return tomli_w.dumps(run.model_dump(mode="json", exclude_none=True))
 
 
-def read_run(path: Path, preset: str = "") -> RunConfig:
+def read_run(path: Path, preset: str = "", base: RunConfig | None = None) -> RunConfig:
     """The run that a TOML file describes; what it leaves out is the preset's, its own or the one given.
+
+    Args:
+        base: A fine-tune, which gives what the file leaves out in place of a preset.
 
     Raises:
         BadConfigFileError: The file is missing, is not TOML, or is not UTF-8.
@@ -46,11 +53,14 @@ def read_run(path: Path, preset: str = "") -> RunConfig:
     except RecursionError as cause:
         raise BadConfigFileError(path, NESTED) from cause
     _take_over_normalize(table)
+    table = with_new_settings(table)
     for group, kind in setting_groups().items():
         if isinstance(table.get(group), dict):
             table[group] = with_later_settings(group, table[group], kind)
     table["preset"] = preset or str(table.get("preset", DEFAULT_PRESET))
-    return with_settings(preset_run(table["preset"]), dict(_flatten(table)))
+    if base is not None:
+        table |= {"preset": base.preset, "base_model": base.base_model}
+    return with_settings(base or preset_run(table["preset"]), dict(_flatten(table)))
 
 
 def parse_assignments(assignments: Sequence[str]) -> dict[str, Any]:
@@ -75,7 +85,8 @@ def parse_assignments(assignments: Sequence[str]) -> dict[str, Any]:
 def with_settings(run: RunConfig, values: dict[str, Any]) -> RunConfig:
     """A copy of `run` with some settings changed, keyed by dotted name such as `training.max_steps`.
 
-    A name of an earlier version is taken for today's. A width that is changed takes the feed-forward width along, unless that is changed too.
+    A name of an earlier version is taken for today's. A width that is changed takes the feed-forward width along, unless that is changed too;
+    a number of warm-up steps takes the place of a share, unless that is given too.
 
     Raises:
         UnknownSettingError: A name that no group has; the nearest is named.
@@ -83,10 +94,13 @@ def with_settings(run: RunConfig, values: dict[str, Any]) -> RunConfig:
     """
     known = setting_names()
     table = run.model_dump()
-    for name, value in values.items():
-        full_name = _full_name(new_name(name), known)
-        group, _, field = full_name.rpartition(".")
+    for written, written_value in values.items():
+        group, dot, old = written.rpartition(".")
+        new, value = with_new_name(group, old, written_value)
+        group, _, field = _full_name(f"{group}{dot}{new}", known).rpartition(".")
         (table[group] if group else table)[field] = value
+    if "training.warmup_steps" in values and "training.warmup_ratio" not in values:
+        table["training"]["warmup_ratio"] = 0.0
     changed = checked(RunConfig, table)
     if "model.d_model" in values and "model.d_ff" not in values:
         table["model"]["d_ff"] = d_ff_beside(run.model, changed.model.d_model)
@@ -144,8 +158,8 @@ def _parse_value(name: str, text: str) -> Any:
         return TypedText(text)
     except RecursionError as cause:
         raise BadSettingError(name, f"cannot be read: {NESTED}") from cause
-    is_path = name in _folder_names() and not isinstance(value, str)
-    return text if is_path else value  # a folder may be called 2024, or true
+    types = AS_TYPED | dict.fromkeys(_folder_names(), (str,))  # a folder or a tag may be called 2024, or true
+    return text if name in types and not isinstance(value, types[name]) else value
 
 
 def _take_over_normalize(table: dict[str, Any]) -> None:

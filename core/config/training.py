@@ -1,8 +1,8 @@
 """What the user chooses about the training loop."""
 
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
-from pydantic import model_validator
+from pydantic import field_validator, model_validator
 
 from core.config.setting import Config, setting
 
@@ -78,6 +78,7 @@ class TrainingConfig(Config):
         "Optimizer",
         "AdamW has decoupled weight decay; Adam adds it to the gradient; Muon makes the updates of the blocks' matrices "
         "orthogonal, and leaves all other weights to AdamW.",
+        titles=("AdamW", "Adam", "Muon"),
     )
     learning_rate: float = setting(
         1e-3,
@@ -158,7 +159,7 @@ class TrainingConfig(Config):
     eval_interval: int = setting(
         100,
         "Evaluate every",
-        "Steps between evaluations; each is followed by a sample and a checkpoint.",
+        "Steps between evaluations; each is followed by samples and a checkpoint.",
         unit="steps",
         ge=1,
         le=10_000_000,
@@ -189,7 +190,8 @@ class TrainingConfig(Config):
     assistant_only_loss: bool = setting(
         False,
         "Loss on replies only",
-        "On conversations, the loss counts the assistant's tokens only; the rest is context.",
+        "Of a conversation, the loss counts the assistant's replies only, in training and in validation; the rest is context. "
+        "Text without roles counts whole.",
     )
     keep_checkpoints: int = setting(
         3,
@@ -213,15 +215,16 @@ class TrainingConfig(Config):
         "float16 needs half the disk space; it rounds each weight to 11 significant bits, an error of at most 0.05 %, and "
         "weights below 0.00006 more coarsely.",
     )
-    sample_prompt: str = setting(
-        "",
-        "Sample prompt",
-        "The prompt of the sample at each evaluation. If empty, the start of the validation text.",
+    sample_prompts: tuple[str, ...] = setting(
+        (),
+        "Sample prompts",
+        "What the model continues at each evaluation, a sample for each prompt, always with the same seed. If empty, "
+        "the start of the validation text.",
     )
     sample_tokens: int = setting(
         64,
         "Sample length",
-        "Maximum length of the sample at each evaluation; 0: no samples.",
+        "Maximum length of each sample at an evaluation; 0: no samples.",
         unit="tokens",
         ge=0,
         le=4096,
@@ -236,6 +239,7 @@ class TrainingConfig(Config):
         "Attention",
         "sdpa: PyTorch's fused attention; block_causal: written out in blocks of rows, faster on some processors; "
         "auto: times a few steps of each.",
+        titles=("auto", "SDPA", "block-causal"),
     )
     threads: int = setting(
         0,
@@ -245,7 +249,10 @@ class TrainingConfig(Config):
         le=4096,
     )
     device: Literal["auto", "cpu", "cuda", "mps"] = setting(
-        "auto", "Device", "auto: a GPU if there is one, else the CPU."
+        "auto",
+        "Device",
+        "auto: a GPU if there is one, else the CPU.",
+        titles=("auto", "CPU", "CUDA", "MPS"),
     )
     compile: bool = setting(
         False, "torch.compile", "Compiles the model first: slower to start, often faster afterwards."
@@ -253,7 +260,7 @@ class TrainingConfig(Config):
     tensorboard: bool = setting(
         False,
         "TensorBoard files",
-        "Writes the figures for TensorBoard too, into the run's folder tensorboard; needs the package tensorboard.",
+        "Writes the figures for TensorBoard too, into the run's folder tensorboard; needs the package tensorboard (pip install sheepop-studio[tensorboard]).",
     )
     keep_awake: bool = setting(
         True, "Keep awake", "Keeps the system from sleeping while the run trains; the screen may turn off."
@@ -262,10 +269,26 @@ class TrainingConfig(Config):
         42, "Seed", "Seeds initial weights, data order, dropout and samples.", ge=0, le=2**32 - 1
     )
 
+    @field_validator("sample_prompts", mode="before")
+    @classmethod
+    def _is_a_list(cls, prompts: Any) -> Any:
+        return (prompts,) if isinstance(prompts, str) else prompts  # --set training.sample_prompts=text
+
+    @field_validator("sample_prompts")
+    @classmethod
+    def _each_once(cls, prompts: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(filter(None, prompts)))
+
     @model_validator(mode="after")
     def _schedule_falls(self) -> Self:
         if self.min_learning_rate > self.learning_rate:
             raise ValueError(
                 f"min_learning_rate: {self.min_learning_rate} must not exceed learning_rate, {self.learning_rate}"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _horizon_is_set(self) -> Self:
+        if self.horizon == "epochs" and not self.max_epochs:
+            raise ValueError("max_epochs: must be above 0 where the horizon is epochs")
         return self

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from core.corpus.database import Database
 from core.corpus.duplicates import Digested
 from core.corpus.rows import repetition
+from core.corpus.tags import copy_tags, drop_removed_tags
 from core.corpus.texts import (
     HAS_TEXT,
     NOT_COMPARED,
@@ -188,6 +189,7 @@ def _record_document(
     put_text(database, document_id, document.text, digest.signature)
     if displaced:
         leave_out_like(database, document_id, displaced.id)
+        copy_tags(database, displaced.id, document_id)
         become_duplicate(database, displaced.id, document_id)
         promoted.append(displaced.id)
     return Recorded(state, reason, document.kind, document_id, tuple(promoted))
@@ -330,6 +332,7 @@ def _write_row(
     }
     if text_fields is not None:
         values["text_fields"] = text_fields
+    drop_removed_tags(database, reading.path)
     columns, places = ", ".join(values), ", ".join("?" * len(values))
     changes = ", ".join(f"{column} = excluded.{column}" for column in values)
     written = database.query(

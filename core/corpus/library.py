@@ -4,7 +4,7 @@ Text is stored as it was read and cleaned on its way out. Every change is one tr
 undone. Removed documents are in none of the answers.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Literal, Self
@@ -21,22 +21,25 @@ from core.corpus import (
     removal,
     rows,
     search_index,
+    tags,
 )
 from core.corpus.database import Database
 from core.corpus.duplicates import Digested
 from core.corpus.imports import Interrupted
 from core.corpus.ledger import Reading, Recorded
 from core.corpus.missing import Missing
-from core.corpus.passages import CorpusTotals, Passage
+from core.corpus.passages import CorpusOverview, CorpusTotals, Passage
 from core.corpus.rows import DocumentRow
 from core.corpus.schema import MIGRATIONS, SCHEMA, SCHEMA_VERSION
 from core.corpus.search_index import SearchHit
 from core.corpus.split import Split
+from core.corpus.tags import TagCount
 from core.document_state import DocumentState
 from core.documents.document import PageConfidence
 from core.events import QueuedFile
 
 __all__ = [
+    "CorpusOverview",
     "CorpusTotals",
     "DocumentRow",
     "Interrupted",
@@ -46,6 +49,7 @@ __all__ = [
     "Passage",
     "Recorded",
     "SearchHit",
+    "TagCount",
 ]
 
 ALL_DOCUMENTS = CorpusConfig()
@@ -98,26 +102,23 @@ class Library:
         """
         return rows.find_row(self._database, document_id)
 
+    def rows_of(self, document_ids: Sequence[int]) -> list[DocumentRow]:
+        """Those of these files that there are."""
+        return rows.find_rows(self._database, document_ids)
+
     def row_of(self, path: str) -> DocumentRow | None:
         """The file of this path, if it was ever tried."""
         return rows.find_row_of(self._database, path)
 
     def page_confidences(self, document_id: int) -> tuple[PageConfidence, ...]:
-        """How sure OCR was of each page that it read.
-
-        Raises:
-            UnknownDocumentError: There is no document of this number.
-        """
+        """How sure OCR was of each page that it read. Raises as `row` does."""
         return rows.page_confidences(self._database, document_id)
 
     def text(self, document_id: int, most_characters: int | None = None) -> str:
         """A document's text as it was read, or its beginning; "" for a file that gave none.
 
         Args:
-            most_characters: No more than these; None for the whole text.
-
-        Raises:
-            UnknownDocumentError: There is no document of this number.
+            most_characters: No more than these; None for the whole text. Raises as `row` does.
         """
         return rows.text_of(self._database, document_id, most_characters)
 
@@ -128,6 +129,21 @@ class Library:
             UnknownDocumentError: One of them does not exist; nothing was changed.
         """
         rows.set_included(self._database, document_ids, included)
+
+    def tags(self) -> list[TagCount]:
+        """The tags that documents have."""
+        return tags.list_tags(self._database)
+
+    def change_tags(
+        self, added: Mapping[str, Sequence[int]], removed: Mapping[str, Sequence[int]] | None = None
+    ) -> None:
+        """Give tags to documents, and take tags away, by the tag's name.
+
+        Raises:
+            UnknownDocumentError, BadTagError, UnknownTagError: One of them does not exist, or cannot be a tag, or a
+                tag that is to be taken away is one that no document has; nothing was changed.
+        """
+        tags.change_tags(self._database, added, removed or {})
 
     def remove(self, document_ids: Sequence[int]) -> tuple[int, ...]:
         """Hide documents and take them out of the corpus, until they are restored or purged.
@@ -147,11 +163,7 @@ class Library:
         removal.restore(self._database, document_ids)
 
     def paths_below(self, folder: str) -> list[str]:
-        """The files below a folder, but for documents that are known to be missing or unreadable.
-
-        Args:
-            folder: Its path, as a ledger path.
-        """
+        """The files below a folder, a ledger path, but for documents known to be missing or unreadable."""
         return missing.paths_below(self._database, folder)
 
     def mark_missing(self, paths: Sequence[str]) -> Missing:
@@ -274,8 +286,7 @@ class Library:
         Args:
             again: Whether it reads files whose bytes are known, too.
 
-        Returns:
-            The import's number.
+        Returns: The import's number.
         """
         return imports.begin_import(self._database, paths, config, files, again)
 
@@ -294,17 +305,12 @@ class Library:
     def refuse_moved(self) -> None:
         """Check that the library's file still stands at its path; cheap enough to be asked every second.
 
-        Raises:
-            WorkspaceGoneError: It was deleted, moved or replaced since this library was opened.
+        Raises: WorkspaceGoneError if it was deleted, moved or replaced since this library was opened.
         """
         self._database.refuse_moved()
 
     def refuse_lost(self, import_id: int) -> None:
-        """Check that what an import wrote is what anybody else finds in the library.
-
-        Raises:
-            WorkspaceGoneError: It is not.
-        """
+        """Check that what an import wrote is what anybody else finds here. Raises as `refuse_moved` does."""
         imports.refuse_lost(self._database, import_id)
 
     def interrupted_import(self, before: int | None = None) -> Interrupted | None:
@@ -356,9 +362,21 @@ class Library:
 
     # The corpus
 
+    def overview(self, config: CorpusConfig, most_names: int) -> CorpusOverview:
+        """What a filter takes, and what it can choose among. Raises as `totals` does."""
+        return passages.overview(self._database, config, most_names)
+
     def totals(self, config: CorpusConfig = ALL_DOCUMENTS) -> CorpusTotals:
-        """How much text the included documents hold, of those that a run with these settings takes."""
+        """How much text the included documents hold, of those that a run with these settings takes.
+
+        Raises:
+            UnknownKindError, UnknownTagError, BadSearchError: A part of the filter means nothing in this library.
+        """
         return passages.totals(self._database, config)
+
+    def kinds(self, config: CorpusConfig = ALL_DOCUMENTS) -> dict[str, int]:
+        """How many of these documents there are of each kind."""
+        return passages.kinds(self._database, config)
 
     def has_conversations(self, config: CorpusConfig = ALL_DOCUMENTS) -> bool:
         """True where one of these documents holds conversations."""

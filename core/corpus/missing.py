@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from core.corpus.database import Database
 from core.corpus.ledger import MISSING
+from core.corpus.tags import copy_tags
 from core.corpus.texts import HAS_TEXT, OUTDATED, copies_of, hand_on
 from core.document_state import DocumentState
 
@@ -67,4 +68,5 @@ def _give_away(database: Database, document_id: int, missing_paths: str) -> bool
     )
     if heirs:
         hand_on(database, document_id, heirs[0][0], copies_of(database, document_id))
+        copy_tags(database, document_id, heirs[0][0])
     return bool(heirs)

@@ -1,16 +1,20 @@
 """The corpus: the clean text of the included documents, on either side of the split."""
 
 import hashlib
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any, Literal, NamedTuple
 
 from core.config.corpus import CleaningConfig, CorpusConfig
 from core.config.renamed import first_json
 from core.corpus.clean import clean
 from core.corpus.database import Database
-from core.corpus.selection import select_documents
+from core.corpus.rows import name_of
+from core.corpus.selection import check_filter, select_documents
 from core.corpus.split import DocumentSize, Split, chunks_of, validation_documents
+from core.corpus.tags import TagCount, list_tags
 from core.corpus.texts import text_with
 from core.documents.kinds import kind_named
 
@@ -20,11 +24,29 @@ CORPUS_ORDER = "ORDER BY path"
 
 @dataclass(frozen=True, slots=True)
 class CorpusTotals:
-    """What the included documents amount to. `bytes` counts their text in UTF-8."""
+    """What the included documents amount to. `bytes` counts their text in UTF-8.
+
+    Half of the text stands in documents of up to `median_characters`; 0 where that is not known.
+    """
 
     documents: int
     characters: int
     bytes: int
+    median_characters: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusOverview:
+    """What a filter takes, and what it can choose among.
+
+    `names` are those of its first files, `all_totals` what there is without a filter, `kinds` the documents of each kind.
+    """
+
+    totals: CorpusTotals
+    all_totals: CorpusTotals
+    names: tuple[str, ...]
+    kinds: dict[str, int]
+    tags: tuple[TagCount, ...]
 
 
 class Passage(NamedTuple):
@@ -39,8 +61,29 @@ class Passage(NamedTuple):
 
 
 def totals(database: Database, config: CorpusConfig) -> CorpusTotals:
-    columns = "count(*), coalesce(sum(characters), 0), coalesce(sum(text_bytes), 0)"
-    return CorpusTotals(*_select(database, columns, config)[0])
+    check_filter(database, config)
+    sizes = _select(database, "characters, text_bytes", config, "ORDER BY characters")
+    upto = list(accumulate(characters for characters, _ in sizes))
+    if not sizes:
+        return CorpusTotals(0, 0, 0)
+    median = sizes[bisect_left(upto, upto[-1] / 2)][0]
+    return CorpusTotals(len(sizes), upto[-1], sum(size for _, size in sizes), median)
+
+
+def overview(database: Database, config: CorpusConfig, most_names: int) -> CorpusOverview:
+    everything = CorpusConfig()
+    paths = _select(database, "path", config, f"{CORPUS_ORDER} LIMIT {most_names:d}")
+    return CorpusOverview(
+        totals=totals(database, config),
+        all_totals=totals(database, everything),
+        names=tuple(name_of(path) for (path,) in paths),
+        kinds=kinds(database, everything),
+        tags=tuple(list_tags(database)),
+    )
+
+
+def kinds(database: Database, config: CorpusConfig) -> dict[str, int]:
+    return dict(_select(database, "kind, count(*)", config, "GROUP BY kind ORDER BY kind"))
 
 
 def has_conversations(database: Database, config: CorpusConfig) -> bool:
@@ -52,7 +95,9 @@ def split_by(database: Database, config: CorpusConfig) -> Literal["documents", "
 
 
 def fingerprint(database: Database, config: CorpusConfig, cleaning: CleaningConfig) -> str:
-    settings = config.model_dump_json(exclude={"folder"})  # the documents themselves say what it chose
+    settings = config.model_dump_json(
+        exclude=set(config.FILTER)
+    )  # the documents themselves say what it chose
     digest = hashlib.sha256((settings + first_json("cleaning", cleaning)).encode())
     for values in _select(database, "kind, sha256, fingerprint", config, CORPUS_ORDER):
         digest.update("\n".join(values).encode())
@@ -84,6 +129,6 @@ def _validation_documents(database: Database, config: CorpusConfig) -> frozenset
 
 def _select(database: Database, columns: str, config: CorpusConfig, more: str = "") -> list[Any]:
     """These columns of the documents that a run with these settings is trained on."""
-    chosen = select_documents(config.folder)
-    sql = f"SELECT {columns} FROM documents WHERE {chosen.condition} {more}"
+    chosen = select_documents(database, config)
+    sql = f"SELECT {columns} FROM documents WHERE {chosen.sql} {more}"
     return database.query(sql, chosen.values)

@@ -6,6 +6,7 @@ from json import dumps, loads
 from os import sep
 from typing import Any
 
+from core.config.tag import tag_key
 from core.corpus.database import Database
 from core.corpus.texts import HAS_TEXT, OUTDATED
 from core.document_state import DocumentState
@@ -39,13 +40,14 @@ class DocumentRow:
     similarity: float
     near: str
     is_outdated: bool = False
+    tags: tuple[str, ...] = ()
 
 
 ROW = (
     "documents.id, documents.path, documents.kind, documents.state, documents.reason, documents.pages,"
     " documents.characters, documents.bytes, documents.confidence, documents.included, documents.seconds,"
     f" documents.similarity, documents.state = '{DocumentState.WARNING}' AND documents.modified_ns = {OUTDATED},"
-    " other.path"
+    " other.path, (SELECT json_group_array(name) FROM tags WHERE document = documents.id HAVING count(*))"
 )
 # A document is compared with documents, and a duplicate repeats one: so a row names one other at most.
 FROM_ROWS = (
@@ -58,6 +60,11 @@ FROM_ROWS = (
 def list_rows(database: Database, after: int, most: int | None) -> list[DocumentRow]:
     limit = -1 if most is None else most
     return _rows(database, "documents.id > ? ORDER BY documents.id LIMIT ?", after, limit)
+
+
+def find_rows(database: Database, document_ids: Sequence[int]) -> list[DocumentRow]:
+    chosen = dumps(list(document_ids))
+    return _rows(database, "documents.id IN (SELECT value FROM json_each(?)) ORDER BY documents.id", chosen)
 
 
 def find_row(database: Database, document_id: int) -> DocumentRow:
@@ -114,10 +121,10 @@ def refuse_unknown(database: Database, document_ids: Sequence[int]) -> None:
 
 def repetition(original_path: str) -> str:
     """The reason of a duplicate."""
-    return f"Same as {_name(original_path)} ({original_path})."
+    return f"Same as {name_of(original_path)} ({original_path})."
 
 
-def _name(path: str) -> str:
+def name_of(path: str) -> str:
     """The last part of a path. `Path.name` says the same in a hundred times the time."""
     return path[max(path.rfind("/"), path.rfind(sep)) + 1 :]
 
@@ -142,6 +149,7 @@ def _row(
     similarity: float,
     is_outdated: int,
     other_path: str | None,
+    tags: str | None,
 ) -> DocumentRow:
     near = ""
     if other_path is None:
@@ -149,11 +157,11 @@ def _row(
     elif state == DocumentState.DUPLICATE:
         reason = repetition(other_path)
     else:
-        near = _name(other_path)
+        near = name_of(other_path)
     return DocumentRow(
         number,
         path,
-        _name(path),
+        name_of(path),
         kind,
         DocumentState(state),
         reason,
@@ -166,4 +174,5 @@ def _row(
         similarity,
         near,
         bool(is_outdated),
+        tuple(sorted(loads(tags), key=tag_key)) if tags else (),
     )

@@ -3,7 +3,7 @@
 SQL on these tables stands in the rooms beside this one, and nowhere else.
 """
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 # `fingerprint` is that of the text, or of the file's bytes where there is no text in it.
 # `repeats` is the document that a duplicate repeats. `near` is the document that another nearly repeats, -1 until
@@ -46,9 +46,11 @@ CREATE TABLE texts (
 )
 """
 
+TOKENIZE = "tokenize = 'unicode61 remove_diacritics 2'"
+
 # An import stands in `imports` from its beginning to its end, so what a kill leaves there was interrupted.
 # A text has a row in `signatures` once it was looked at: an empty one where it is too short for a signature.
-BESIDE = """
+BESIDE = f"""
 CREATE INDEX documents_by_repeats ON documents (repeats);
 CREATE INDEX documents_to_index ON documents (id) WHERE NOT indexed AND characters > 0;
 CREATE TABLE signatures (
@@ -56,7 +58,7 @@ CREATE TABLE signatures (
     signature BLOB NOT NULL
 );
 CREATE VIRTUAL TABLE search USING fts5 (
-    text, content = 'texts', content_rowid = 'document', tokenize = 'unicode61 remove_diacritics 2'
+    text, content = 'texts', content_rowid = 'document', {TOKENIZE}
 );
 CREATE TABLE imports (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -76,7 +78,18 @@ CREATE TABLE waiting (
 CREATE INDEX waiting_by_import ON waiting (import_id, place)
 """
 
-SCHEMA = f"{DOCUMENTS};{BESIDE}"
+# `key` is what is equal for two names of one tag.
+TAGS = """
+CREATE TABLE tags (
+    document INTEGER NOT NULL REFERENCES documents (id) ON DELETE CASCADE,
+    key TEXT NOT NULL,
+    name TEXT NOT NULL,
+    PRIMARY KEY (document, key)
+) WITHOUT ROWID;
+CREATE INDEX tags_by_key ON tags (key)
+"""
+
+SCHEMA = f"{DOCUMENTS};{BESIDE};{TAGS}"
 
 # Version 1 named what a duplicate repeats in its sentence alone. It is believed where the files are of one size:
 # the document may have been read anew since. Other duplicates keep their sentence.
@@ -100,4 +113,4 @@ WHERE documents.state = 'duplicate' AND original.state IN ('done', 'warning') AN
 UPDATE documents SET near = -1
 """
 
-MIGRATIONS = {1: FROM_VERSION_1}
+MIGRATIONS = {1: FROM_VERSION_1, 2: TAGS}

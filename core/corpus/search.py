@@ -45,6 +45,11 @@ def parse_query(query: str) -> list[Term]:
     return terms
 
 
+def terms_in(query: str) -> int:
+    """How many words and phrases a query has, those beyond `MOST_TERMS` too."""
+    return sum(1 for _ in _QUOTED_OR_WORD.finditer(query))
+
+
 def needs_substrings(query: str) -> bool:
     """True where an index of words can't answer: the script has no spaces, or there is no word in the query."""
     return bool(_UNSPACED.search(query[:MOST_CHARACTERS])) or not parse_query(query)

@@ -4,10 +4,13 @@ from collections.abc import Iterable, Iterator
 from json import dumps
 from typing import NamedTuple
 
+from core.corpus.condition import Condition
 from core.corpus.database import Database
 from core.corpus.rows import text_of
+from core.corpus.schema import TOKENIZE
 from core.corpus.search import (
     AFTER,
+    MOST_TERMS,
     Span,
     excerpt_of,
     highlight_spans,
@@ -15,6 +18,7 @@ from core.corpus.search import (
     parse_query,
     snippet_of,
     substrings,
+    terms_in,
 )
 from core.corpus.texts import HAS_TEXT
 from core.errors import UnknownDocumentError
@@ -102,28 +106,75 @@ def _index(database: Database, document_ids: list[int]) -> None:
         )
 
 
-def _with_words(database: Database, query: str, most: int) -> list[int]:
+def matching_texts(database: Database, query: str) -> Condition:
+    """The documents whose texts have what a query asks for, whether they are in the index or not."""
+    if needs_substrings(query):
+        return _having_substrings(substrings(query))
+    wanted = _match_expression(query)
+    found = "SELECT rowid FROM search WHERE search MATCH ?"
+    unindexed = "SELECT value FROM json_each(?)"
+    return Condition(
+        f"(id IN ({found}) OR id IN ({unindexed}))", (wanted, dumps(_match_unindexed(database, wanted)))
+    )
+
+
+def search_problem(query: str) -> str:
+    """Why a query finds nothing, or would not be read to its end, as a clause; "" for one that can be answered."""
+    if terms_in(query) > MOST_TERMS:
+        return f"it has more than {MOST_TERMS} words"
+    if needs_substrings(query) and not substrings(query):
+        return "it names no word"
+    return ""
+
+
+def _match_unindexed(database: Database, wanted: str) -> list[int]:
+    """Those that are not in the index yet, found by an index in memory that is thrown away: nothing need be written."""
+    left = database.query(f"SELECT id, text_bytes FROM documents WHERE {TO_INDEX} ORDER BY id")
+    found: list[int] = []
+    for step in steps_of(left):
+        database.query(f"CREATE VIRTUAL TABLE temp.unindexed USING fts5 (text, content = '', {TOKENIZE})")
+        try:
+            database.query(
+                "INSERT INTO unindexed (rowid, text) SELECT document, text FROM texts"
+                " WHERE document IN (SELECT value FROM json_each(?))",
+                (dumps(step),),
+            )
+            matches = database.query("SELECT rowid FROM unindexed WHERE unindexed MATCH ?", (wanted,))
+        finally:
+            database.query("DROP TABLE temp.unindexed")
+        found += [document_id for (document_id,) in matches]
+    return found
+
+
+def _match_expression(query: str) -> str:
+    """A query in the language of FTS5."""
     terms = parse_query(query)
-    wanted = " ".join(f'"{" ".join(term.words)}"{"*" * term.is_prefix}' for term in terms)
+    return " ".join(f'"{" ".join(term.words)}"{"*" * term.is_prefix}' for term in terms)
+
+
+def _having_substrings(wanted: list[str]) -> Condition:
+    if not wanted:
+        return Condition("0")
+    # A text in ASCII alone, which has as many bytes as characters, need not be looked at for other signs.
+    spelled = "" if all(text.isascii() for text in wanted) else "text_bytes > characters AND "
+    holds = " AND ".join(["instr(text, ?)"] * len(wanted))
+    return Condition(f"{spelled}EXISTS (SELECT 1 FROM texts WHERE document = id AND {holds})", tuple(wanted))
+
+
+def _with_words(database: Database, query: str, most: int) -> list[int]:
     found = database.query(
         "SELECT search.rowid FROM search JOIN documents ON documents.id = search.rowid"
         " WHERE search MATCH ? AND NOT documents.removed ORDER BY search.rank LIMIT ?",
-        (wanted, most),
+        (_match_expression(query), most),
     )
     return [document_id for (document_id,) in found]
 
 
 def _with_substrings(database: Database, query: str, most: int) -> list[int]:
-    wanted = substrings(query)
-    if not wanted:
-        return []
-    # A text in ASCII alone, which has as many bytes as characters, need not be looked at for other signs.
-    spelled = "" if all(text.isascii() for text in wanted) else "AND text_bytes > characters"
+    condition = _having_substrings(substrings(query))
     found = database.query(
-        f"SELECT id FROM documents JOIN texts ON document = id WHERE {HAS_TEXT} AND NOT removed {spelled}"
-        + " AND instr(text, ?)" * len(wanted)
-        + " ORDER BY id LIMIT ?",
-        (*wanted, most),
+        f"SELECT id FROM documents WHERE {HAS_TEXT} AND NOT removed AND {condition.sql} ORDER BY id LIMIT ?",
+        (*condition.values, most),
     )
     return [document_id for (document_id,) in found]
 

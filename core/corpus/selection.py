@@ -1,33 +1,103 @@
-"""Which documents a corpus is made of: those that are included and have text, all of them or those below a folder."""
+"""Which documents a corpus is made of: those that are included and have text, all of them or those that pass a filter.
+
+Files that repeat each other hold one text. It is taken where one of them passes folder, kinds and tags, and is left out
+where one of them has an excluded tag.
+"""
 
 import os
-from dataclasses import dataclass
+import unicodedata
+from json import dumps
+from pathlib import Path
 
+from core.config.corpus import CorpusConfig
+from core.corpus.condition import Condition, both
+from core.corpus.database import Database
+from core.corpus.search_index import matching_texts, search_problem
+from core.corpus.tags import KEYS, keys_of, unknown_tags
 from core.corpus.texts import HAS_TEXT
+from core.documents.kinds import KINDS
+from core.errors import BadSearchError, UnknownKindError, UnknownTagError
+from core.wording import listed
 
-IN_CORPUS = f"included AND characters > 0 AND NOT removed AND {HAS_TEXT}"
+IN_CORPUS = Condition(f"included AND characters > 0 AND NOT removed AND {HAS_TEXT}")
 BELOW = "(path = ? OR substr(path, 1, ?) = ?)"
+TAGGED = f"id IN (SELECT document FROM tags WHERE {KEYS})"
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
-    """A condition on rows of `documents`, and the values of its question marks."""
+def select_documents(database: Database, config: CorpusConfig) -> Condition:
+    """The documents of a corpus, as a condition on rows of `documents`."""
+    condition = both(IN_CORPUS, _of_one_file(_passes(config)))
+    if config.exclude_tags:
+        tagged = Condition(TAGGED, (keys_of(config.exclude_tags),))
+        copies = f"SELECT repeats FROM documents WHERE repeats AND NOT removed AND {TAGGED}"
+        condition = both(
+            condition, Condition(f"NOT ({TAGGED} OR id IN ({copies}))", tagged.values + tagged.values)
+        )
+    if config.search:
+        condition = both(condition, matching_texts(database, config.search))
+    return condition
 
-    condition: str
-    values: tuple[str | int, ...] = ()
 
+def check_filter(database: Database, config: CorpusConfig) -> None:
+    """See that every part of a filter means something in this library.
 
-def select_documents(folder: str) -> Selection:
-    """The documents of a corpus.
-
-    Args:
-        folder: Only files in this folder, and below it; it can be an archive or a single file too. "" for all. A file
-            that repeats a document from elsewhere brings that document along, where both
-            are included.
+    Raises:
+        UnknownKindError, UnknownTagError, BadSearchError: One does not.
     """
-    if not folder:
-        return Selection(IN_CORPUS)
+    known = [kind.name for kind in KINDS]
+    for kind in config.kinds:
+        if kind not in known:
+            raise UnknownKindError(kind, known)
+    for tag in unknown_tags(database, (*config.tags, *config.exclude_tags)):
+        raise UnknownTagError(tag)
+    if config.search and (reason := search_problem(config.search)):
+        raise BadSearchError(config.search, reason)
+
+
+def filter_clauses(config: CorpusConfig) -> list[str]:
+    """What a filter asks for, each completing "None of the documents ..."."""
+    clauses = {
+        f"lies in {config.folder}": config.folder,
+        f"is of the kind {' or '.join(config.kinds)}": config.kinds,
+        f"has the tag {' or '.join(map(repr, config.tags))}": config.tags,
+        f"is without the tag {listed(list(map(repr, config.exclude_tags)))}": config.exclude_tags,
+        f"holds {config.search}": config.search,
+    }
+    return [clause for clause, is_on in clauses.items() if is_on]
+
+
+def _of_one_file(passes: Condition) -> Condition:
+    """Documents of which their own file, or an included one that repeats it, passes."""
+    if not passes.sql:
+        return passes
+    copies = f"SELECT repeats FROM documents WHERE repeats AND included AND NOT removed AND {passes.sql}"
+    return Condition(f"({passes.sql} OR id IN ({copies}))", passes.values + passes.values)
+
+
+def _passes(config: CorpusConfig) -> Condition:
+    """What one file has to be, but for tags that are excluded."""
+    folders = [_below(folder) for folder in _forms(config.folder)]
+    condition = Condition(
+        f"({' OR '.join(folder.sql for folder in folders)})" if folders else "",
+        tuple(value for folder in folders for value in folder.values),
+    )
+    if config.kinds:
+        kinds = Condition("kind IN (SELECT value FROM json_each(?))", (dumps(config.kinds),))
+        condition = both(condition, kinds)
+    if config.tags:
+        condition = both(condition, Condition(TAGGED, (keys_of(config.tags),)))
+    return condition
+
+
+def _below(folder: str) -> Condition:
     inside = folder.rstrip(os.sep + (os.altsep or "")) + os.sep
-    values = (folder, len(inside), inside)
-    repeated = f"SELECT repeats FROM documents WHERE repeats AND included AND NOT removed AND {BELOW}"
-    return Selection(f"{IN_CORPUS} AND ({BELOW} OR id IN ({repeated}))", (*values, *values))
+    return Condition(BELOW, (folder, len(inside), inside))
+
+
+def _forms(folder: str) -> list[str]:
+    """The paths that a library may know a folder by: as it is written, without links, its accents composed or not."""
+    if not folder:
+        return []
+    written = (folder, os.path.realpath(Path(folder)))
+    forms = (unicodedata.normalize(form, path) for path in written for form in ("NFC", "NFD"))
+    return list(dict.fromkeys((*written, *forms)))

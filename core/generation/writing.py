@@ -8,7 +8,7 @@ from core.config.sampling import SamplingConfig
 from core.control import StopToken
 from core.events import ContextMoved, Event, PromptRead, ReplyEnded, TokenWritten
 from core.generation.context import ContextPolicy, Conversation
-from core.generation.decoding import Decoding, decode, decode_batch
+from core.generation.decoding import Decoding, decode, decode_batch, rows_at_once
 from core.generation.prefix import PrefixCache
 from core.generation.row import PLAIN_TEXT, Decoded, Row
 from core.model.transformer import Transformer
@@ -70,6 +70,27 @@ def write_batch(
     for number, writer in enumerate(writers):
         ended[number] = ended[number] or (yield from writer.end(stop))
     return [each for each in ended if each is not None]
+
+
+def write_batches(
+    model: Transformer,
+    tokenizer: Tokenizer,
+    prompts: Sequence[Sequence[int]],
+    configs: Sequence[SamplingConfig],
+    stop: StopToken,
+) -> Generator[Event, None, list[ReplyEnded]]:
+    """As `write_batch`, but as many at once as their caches have room for; once `stop` is set, no more are begun."""
+    longest = max(map(len, prompts), default=0) + max(
+        (config.max_new_tokens for config in configs), default=0
+    )
+    size = rows_at_once(model, longest)
+    ended: list[ReplyEnded] = []
+    for first in range(0, len(prompts), size):
+        if stop.asked:
+            break
+        chunk = slice(first, first + size)
+        ended += yield from write_batch(model, tokenizer, prompts[chunk], configs[chunk], stop, first + 1)
+    return ended
 
 
 class Writer:

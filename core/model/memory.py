@@ -7,11 +7,10 @@ import psutil
 import torch
 
 from core.config.model import ModelConfig, count_parameters
+from core.model.requirements import FLOAT_BYTES, bytes_to_train
 from core.run_errors import ModelTooLargeError
 
 MEMINFO = Path("/proc/meminfo")
-FLOAT_BYTES = 4
-COPIES = 4  # of each weight while training: itself, its gradient and AdamW's two moments
 
 
 def check_memory_to_train(
@@ -54,24 +53,6 @@ def check_memory(needed: int, device: torch.device) -> None:
     available = available_bytes(device)
     if available is not None and needed > available:
         raise ModelTooLargeError(needed, available)
-
-
-def bytes_to_train(
-    config: ModelConfig, vocab_size: int, batch_size: int, autocast: bool, averaged: bool = False
-) -> int:
-    """The least that a training step holds at once: weights, gradients, moments, an average, and what one pass keeps.
-
-    Counted from what autograd saves: per position and block 6 C, with a feed-forward part 2 C + 2 F more, or 4 F with
-    SwiGLU (C model width, F feed-forward width), 2 C for the norm of queries and keys, a quarter less under autocast,
-    and one float per token of the vocabulary. Dropout masks and buffers of the moment are left out, so that nothing is
-    refused that could have run.
-    """
-    widths = 4 if config.activation == "swiglu" else 2
-    width = (6 + 2 * config.qk_norm) * config.d_model
-    width += config.feed_forward * (2 * config.d_model + widths * config.d_ff)
-    per_position = FLOAT_BYTES * (config.n_layers * width * (0.75 if autocast else 1.0) + vocab_size)
-    weights = FLOAT_BYTES * (COPIES + averaged) * count_parameters(config, vocab_size)
-    return weights + int(batch_size * config.context_length * per_position)
 
 
 def available_bytes(device: torch.device) -> int | None:

@@ -134,6 +134,11 @@ class RunFolder:
         return self.root / "kept"
 
     @property
+    def tensorboard(self) -> Path:
+        """Where figures for TensorBoard are written, if the run's settings ask for it."""
+        return self.root / "tensorboard"
+
+    @property
     def lock(self) -> Path:
         return self.root / ".lock"
 

@@ -150,11 +150,12 @@ class RunHistory:
     def best(self) -> tuple[int, float] | None:
         """The step with the lowest validation loss and that loss, in nats per token; of trained steps where there are any."""
         losses = self.evaluations["loss"]
-        trained = np.flatnonzero(self.evaluations["step"] > 0)
-        among = trained if len(trained) else np.arange(len(losses))
+        finite = np.isfinite(losses)
+        trained = np.flatnonzero(finite & (self.evaluations["step"] > 0))
+        among = trained if len(trained) else np.flatnonzero(finite)
         if not len(among):
             return None
-        row = among[int(np.nanargmin(losses[among]))]
+        row = among[int(np.argmin(losses[among]))]
         return int(self.evaluations["step"][row]), float(losses[row])
 
     def seconds_at(self, steps: Column) -> Column:

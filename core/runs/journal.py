@@ -112,10 +112,28 @@ def _each(lines: Iterable[bytes]) -> Iterator[Event]:
             yield event
 
 
+def last_event(path: Path) -> Event | None:
+    """A journal's last event; None where it has none."""
+    last = deque(read_events(path), maxlen=1)
+    return last[0] if last else None
+
+
 def has_ended(path: Path) -> bool:
     """Whether a journal's last event says that the run has taken all its steps."""
-    last = deque(read_events(path), maxlen=1)
-    return bool(last) and isinstance(last[0], RunEnded) and last[0].reason == "finished"
+    last = last_event(path)
+    return isinstance(last, RunEnded) and last.reason == "finished"
+
+
+def copy_after(path: Path, step: int, to: Path) -> None:
+    """Write the lines of a journal that `rewind` would drop into a file of their own.
+
+    Raises:
+        DiskFullError, WorkspaceError: There is no such file.
+    """
+    with writing_whole(to) as file:
+        for line in _lines(path):
+            if line.endswith(b"\n") and _is_after(line, step, evaluates_again=False):
+                file.write(line)
 
 
 def rewind(path: Path, step: int, evaluates_again: bool = False) -> None:

@@ -47,7 +47,7 @@ def find_checkpoint(run: RunFolder, which: str) -> Path:
     Raises:
         NoCheckpointError: There is none of that name; those there are get listed.
     """
-    step = pointed_step(run, which) if which in POINTERS else _step_or_none(which)
+    step = pointed_step(run, which) if which in POINTERS else step_or_none(which)
     if step is not None:
         for place in (run.checkpoint(step), run.snapshot(step)):
             if place.is_dir():
@@ -150,7 +150,7 @@ def _named_step(run: RunFolder, which: str) -> int | None:
     name = text[:-1].partition(" ")[0]
     if text not in (_pointer(name), name + "\n"):  # version 0.1 wrote the name alone
         return None
-    return _step_or_none(name)
+    return step_or_none(name)
 
 
 def _pointer(name: str) -> str:
@@ -158,6 +158,7 @@ def _pointer(name: str) -> str:
     return f"{name} {zlib.crc32(name.encode()):08x}\n"
 
 
-def _step_or_none(which: str) -> int | None:
+def step_or_none(which: str) -> int | None:
+    """The step of a name such as "500" or "step-000500"; None where it is no such name."""
     found = _STEP.fullmatch(which)
     return int(found[1]) if found else None

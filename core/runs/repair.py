@@ -23,6 +23,7 @@ from core.runs.pointers import (
     read_pointer,
     state_or_none,
 )
+from core.runs.rollback import drop_abandoned
 from core.runs.state import FORMAT, TOKENIZER, LaterVersionError, read_state
 
 STUB_FILES = {".lock", "checkpoints", TOKENIZER_FILE, OLD_TOKENIZER_FILE, "dataset.json"}
@@ -103,11 +104,12 @@ def clear_drafts(run: RunFolder) -> None:
 
 
 def drop_set_aside(run: RunFolder, step: int) -> None:
-    """Remove damaged checkpoints of steps up to `step`, which the run has taken again."""
+    """Remove damaged and abandoned checkpoints of steps up to `step`, which the run has taken again."""
     for folder in run.checkpoints.glob(f"{ASIDE}step-*"):
         number = folder.name.removeprefix(f"{ASIDE}step-")
         if number.isdecimal() and int(number) <= step:
             shutil.rmtree(folder, ignore_errors=True)
+    drop_abandoned(run, step)
 
 
 def missing_saves(run: RunFolder, reported: Collection[int], until: int) -> Iterator[CheckpointSaved]:

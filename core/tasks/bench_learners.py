@@ -22,7 +22,8 @@ from core.runs.folder import Workspace
 from core.tasks.bench_learn import Point, Recipe, split_text
 from core.tasks.bench_nanogpt import NanoGPT, nanogpt_batch, nanogpt_optimizer, nanogpt_step
 from core.tasks.run_setup import lay_out_run
-from core.tasks.training_session import Session, open_session
+from core.tasks.session import Session
+from core.tasks.training_session import open_session
 from core.tasks.validation_batches import ValidationBatches
 from core.tokenizers.char import CharTokenizer
 from core.tokenizers.files import save_tokenizer

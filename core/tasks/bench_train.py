@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 
 from core.batches.token_file import TokenFileWriter
-from core.config.model import ModelConfig, count_parameters
+from core.config.model import ModelConfig
 from core.control import StopToken
 from core.events import Event, Notice
+from core.model.requirements import model_flops_per_token
 from core.tasks.bench_events import BenchCompared, BenchFact
 from core.tasks.bench_process import SubjectProcess, beside, busy_processes, our_process, peer_process
 from core.tasks.bench_rounds import Rates, Stream, Subject, measured_rows, ratio_of, run_rounds
@@ -71,22 +72,6 @@ def bench_train(shape: str, rounds: int, stop: StopToken, busy: int = 0, profile
         if profile:
             yield from _profiles(shape, trainers)
         return rows
-
-
-def model_flops_per_token(model: ModelConfig, vocab_size: int) -> int:
-    """What the mathematics of one training step asks for: 6 N + 12 L C T, however it is computed.
-
-    N are the weights that are multiplied with: the head's count, look-ups in tables do not. The attention's part is not
-    halved for the mask, so that shares can be compared with published ones.
-
-    Source:
-        Chowdhery et al., "PaLM: Scaling Language Modeling with Pathways", 2022, appendix B.
-    """
-    head = model.d_model * vocab_size
-    tables = model.context_length * model.d_model if model.positions == "learned" else 0
-    tables += head if not model.tied_embeddings else 0
-    weights = count_parameters(model, vocab_size) - tables
-    return 6 * weights + 12 * model.n_layers * model.d_model * model.context_length
 
 
 def _start_trainers(

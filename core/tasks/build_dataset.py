@@ -23,12 +23,14 @@ from core.batches.token_file import TokenFileWriter, token_dtype
 from core.config.run import RunConfig
 from core.control import StopRequested, StopToken, until_stopped
 from core.corpus.library import Library
+from core.corpus.selection import filter_clauses
 from core.errors import DamagedDatasetError, EmptyCorpusError, UnknownDocumentError
 from core.events import DatasetBuilt, DatasetProgress, Event, Notice, TokenizerBuilt
 from core.files import clear_drafts_in, move_folder_into_place, raising_disk_errors, write_whole
 from core.run_errors import DamagedRunError
 from core.runs.folder import Workspace
-from core.tasks.build_tokenizer import Meter, TrainedTokenizer, build_tokenizer
+from core.tasks.build_tokenizer import Meter, TrainedTokenizer, build_tokenizer, copy_tokenizer
+from core.tasks.fill_index import fill_index
 from core.tasks.unused_datasets import remove_unused, take_back
 from core.tokenizers.encoding import BATCH_CHARACTERS, Encoded, encode_passages
 from core.tokenizers.files import load_tokenizer
@@ -56,22 +58,29 @@ class Counts:
         self.bytes += encoded.bytes
 
 
-def build_dataset(library: Library, config: RunConfig, workspace: Workspace, stop: StopToken) -> Stream:
+def build_dataset(
+    library: Library, config: RunConfig, workspace: Workspace, stop: StopToken, tokenizer_file: bytes = b""
+) -> Stream:
     """Learn a tokenizer from the training text and write all text as tokens, unless an earlier run did.
 
     The data set appears under its name when it is whole. One process of a workspace builds at a time. Where the
     library is changed meanwhile, the work begins again. Data sets that no run needs are removed at the end, with an event.
 
+    Args:
+        tokenizer_file: A tokenizer file's content, where that tokenizer is used and none is learned.
+
     Returns:
         The data set; None where `stop` was set before it was whole, and then nothing is left on the disk.
 
     Raises:
-        EmptyCorpusError: No included document has text, or none of those in the chosen folder.
+        EmptyCorpusError: No included document has text, or none of those that pass the filter.
+        UnknownKindError, UnknownTagError, BadSearchError: A part of the filter means nothing in this library.
         WorkspaceError: The workspace cannot be written.
         DiskFullError: There is no room for the token files.
     """
+    yield from fill_index(library, config.corpus, stop)
     if library.totals(config.corpus).characters == 0:
-        raise EmptyCorpusError(config.corpus.folder)
+        raise EmptyCorpusError(filter_clauses(config.corpus))
     workspace.prepare()
     if library.split_by(config.corpus) == "blocks":
         yield Notice(
@@ -84,7 +93,7 @@ def build_dataset(library: Library, config: RunConfig, workspace: Workspace, sto
             return None
     try:
         _remove_leftovers(workspace.datasets)
-        dataset = yield from _find_or_build(library, config, workspace, stop)
+        dataset = yield from _find_or_build(library, config, workspace, stop, tokenizer_file)
         if dataset is not None and (removal := remove_unused(workspace)):
             yield Notice(str(removal))
         return dataset
@@ -116,24 +125,28 @@ def _remove_leftovers(datasets: Path) -> None:
         clear_drafts_in(folder)
 
 
-def _find_or_build(library: Library, config: RunConfig, workspace: Workspace, stop: StopToken) -> Stream:
+def _find_or_build(
+    library: Library, config: RunConfig, workspace: Workspace, stop: StopToken, tokenizer_file: bytes
+) -> Stream:
     dataset = None
     while dataset is None and not stop.asked:
         if (
             library.totals(config.corpus).characters == 0
         ):  # all of it can have been removed since the last round
-            raise EmptyCorpusError(config.corpus.folder)
-        folder = workspace.datasets / dataset_name(library, config)
+            raise EmptyCorpusError(filter_clauses(config.corpus))
+        folder = workspace.datasets / dataset_name(library, config, tokenizer_file)
         dataset = yield from _find(folder, config, stop)
         if dataset is None and not stop.asked:
-            dataset = yield from _build(library, config, folder, stop)
+            dataset = yield from _build(library, config, folder, stop, tokenizer_file)
     return dataset
 
 
-def dataset_name(library: Library, config: RunConfig) -> str:
+def dataset_name(library: Library, config: RunConfig, tokenizer_file: bytes = b"") -> str:
     """16 hex digits that differ wherever text, splitting, tokenizer or file format do."""
     text = library.fingerprint(config.corpus, config.cleaning)
-    made_of = (text, config.tokenizer.model_dump_json(), str(VERSION))
+    made_of = [text, config.tokenizer.model_dump_json(), str(VERSION)]
+    if tokenizer_file:
+        made_of.append(hashlib.sha256(tokenizer_file).hexdigest())
     return hashlib.sha256("\n".join(made_of).encode()).hexdigest()[:16]
 
 
@@ -160,24 +173,30 @@ def _find(folder: Path, config: RunConfig, stop: StopToken) -> Stream:
     return dataset
 
 
-def _build(library: Library, config: RunConfig, folder: Path, stop: StopToken) -> Stream:
+def _build(
+    library: Library, config: RunConfig, folder: Path, stop: StopToken, tokenizer_file: bytes
+) -> Stream:
     """A new data set; None where `stop` was set, or the library is no longer the one that `folder` is named after."""
     started = time.perf_counter()
     building = folder.with_name(BUILDING + folder.name)
     try:
         with raising_disk_errors(folder):
             building.mkdir()
-            trained = yield from build_tokenizer(library, config, building, stop)
+            trained: TrainedTokenizer | None
+            if tokenizer_file:
+                trained = yield from copy_tokenizer(tokenizer_file, building)
+            else:
+                trained = yield from build_tokenizer(library, config, building, stop)
             if trained is None:
                 return None
             counts = yield from _encode(library, config, trained.tokenizer, building, stop)
             dataset = _describe(library, config, trained, counts, folder)
-            if stop.asked or dataset_name(library, config) != folder.name:
+            if stop.asked or dataset_name(library, config, tokenizer_file) != folder.name:
                 return None
             write_whole(building / DESCRIPTION_FILE, dataset.to_json())
             move_folder_into_place(building, folder)
     except UnknownDocumentError:  # it was removed before its turn to be read came
-        if dataset_name(library, config) == folder.name:
+        if dataset_name(library, config, tokenizer_file) == folder.name:
             raise
         return None
     finally:
@@ -224,6 +243,7 @@ def _describe(
         train_sha256=counts.sha256["train"],
         val_sha256=counts.sha256["val"],
         tokenizer_sha256=trained.sha256,
+        kinds=library.kinds(config.corpus),
     )
 
 

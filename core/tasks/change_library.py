@@ -1,9 +1,9 @@
 """The requests to change what the library holds. Each is one transaction, and returns what it changed."""
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 
 from core.control import StopToken
-from core.corpus.library import Library, Missing
+from core.corpus.library import DocumentRow, Library, Missing
 from core.events import Event
 from core.runs.folder import Workspace
 from core.tasks.import_files import forget_import
@@ -22,6 +22,28 @@ def set_included(
     with Library(workspace.library) as library:
         library.set_included(document_ids, included)
     return list(document_ids)
+
+
+def change_tags(
+    workspace: Workspace,
+    added: Mapping[str, Sequence[int]],
+    removed: Mapping[str, Sequence[int]],
+    stop: StopToken,
+) -> Generator[Event, None, list[DocumentRow]]:
+    """Give tags to documents, and take tags away, by the tag's name.
+
+    Returns:
+        The rows of these documents as they are now.
+
+    Raises:
+        BadTagError, UnknownTagError: As `Library.change_tags` has it.
+    """
+    del stop
+    yield from ()
+    changed = {number for documents in (*added.values(), *removed.values()) for number in documents}
+    with Library(workspace.library) as library:
+        library.change_tags(added, removed)
+        return library.rows_of(sorted(changed))
 
 
 def remove_documents(

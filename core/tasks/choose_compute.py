@@ -70,7 +70,7 @@ def choose_compute(
         choices = _kept(choices, before)
     if not choices.is_open:
         return choices.simplest
-    key, is_busy = _key(config, model), _is_busy()
+    key, is_busy = _key(config, device, model.vocab_size), _is_busy()
     measured = None if is_busy else _read_measured(remembered(workspace, key), choices)
     if measured is None:
         measured = measured_plan(choices, _trial(model, config, dataset, stop), stop)
@@ -81,6 +81,15 @@ def choose_compute(
     plan, speed_up = measured
     yield Notice(_explanation(plan, choices.simplest, speed_up), is_detail=True)
     return plan
+
+
+def remembered_plan(
+    workspace: Workspace, config: RunConfig, device: torch.device, vocab_size: int
+) -> ComputePlan:
+    """What a run takes as far as that is known without measuring: what was remembered, else the simplest plan."""
+    choices = choices_for(config, device)
+    measured = _read_measured(remembered(workspace, _key(config, device, vocab_size)), choices)
+    return choices.simplest if measured is None else measured[0]
 
 
 def choices_for(config: RunConfig, device: torch.device) -> Choices:
@@ -125,14 +134,14 @@ def _trial(model: Transformer, config: RunConfig, dataset: Dataset, stop: StopTo
     return steps_on(model, training, batch, stop)
 
 
-def _key(config: RunConfig, model: Transformer) -> str:
+def _key(config: RunConfig, device: torch.device, vocab_size: int) -> str:
     """What the measurement depends on, in few characters."""
     training = config.training
     chosen = f"{training.batch_size} {training.precision} {training.attention} {training.threads}"
-    shape = f"{config.model.model_dump_json()} {chosen} {model.vocab_size}"
+    shape = f"{config.model.model_dump_json()} {chosen} {vocab_size}"
     machine = f"{torch.__version__} {torch.backends.cpu.get_cpu_capability()} {own_threads()}"
     digest = hashlib.sha256(f"{shape} {machine} {os.cpu_count()}".encode()).hexdigest()[:16]
-    return f"compute {model.device} {digest}"
+    return f"compute {device} {digest}"
 
 
 def _is_busy() -> bool:

@@ -11,11 +11,11 @@ from core.inspection.captured import EVERYTHING, What
 from core.inspection.changes import NO_CHANGES, Changes
 from core.inspection.inspected import Inspected
 from core.inspection.phrase import Phrase, phrase_of_text
+from core.run_errors import raising_memory_errors
 from core.tasks.open_model import OpenModel
 
 if TYPE_CHECKING:
-    from core.run_errors import raising_memory_errors
-from core.runs.loading import LoadedModel
+    from core.runs.loading import LoadedModel
 
 
 class EmptyPhraseError(UserFacingError):

@@ -4,21 +4,27 @@ from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
 
 from core.batches.dataset import Dataset
+from core.config.doctor import DoctorConfig
 from core.config.run import RunConfig
 from core.config.toml import run_to_toml
 from core.control import StopRequested, StopToken
+from core.diagnosis.doctor import Doctor, divergence
 from core.distributed import ONE_PROCESS, ProcessGroup
-from core.events import CheckpointSaved, Evaluated, Event, Notice, RunEnded
+from core.events import CheckpointSaved, Evaluated, Event, Notice, RunEnded, RunPrepared
 from core.files import write_whole
-from core.run_errors import RunFinishedError, raising_memory_errors
+from core.run_errors import RunFinishedError, TrainingDivergedError, raising_memory_errors
 from core.runs.catalog import read_config
 from core.runs.folder import RunFolder, Workspace
-from core.runs.journal import Journal, has_ended, read_events, rewind
+from core.runs.history import RunHistory
+from core.runs.journal import Journal, has_ended, last_event, read_events, rewind
 from core.runs.pointers import pointed_step
 from core.runs.repair import missing_saves
+from core.runs.rollback import roll_back
 from core.runs.state import read_state
 from core.system_errors import WorkspaceGoneError
 from core.tasks.keep_awake import kept_awake
+from core.tasks.step_times import remembering_times
+from core.tasks.tensorboard_files import with_tensorboard
 
 Stream = Generator[Event, None, RunEnded]
 
@@ -31,12 +37,14 @@ def train_run(
     stop: StopToken,
     changed: Sequence[str] = (),
     group: ProcessGroup = ONE_PROCESS,
+    back_to: int | None = None,
 ) -> Stream:
     """Train, and write every event into the run's journal before anybody else sees it.
 
     Args:
         changed: What changed settings do to the run, to be said once it is certain that they hold.
         group: This process among those that train the run; the main one alone writes its settings and its journal.
+        back_to: The step of an earlier checkpoint to continue from. Nothing is set aside before it is loaded.
     """
     if dataset is None:
         return (yield from _stopped(folder))
@@ -45,19 +53,34 @@ def train_run(
 
     with raising_memory_errors():
         try:
-            session = yield from open_session(workspace, folder, config, dataset, stop, group)
+            session = yield from open_session(
+                *(workspace, folder, config, dataset, stop, group),
+                back_to,
+            )
         except StopRequested:
             return (yield from _stopped(folder))
         except RunFinishedError:
             if has_ended(folder.events) or config != read_config(folder):
                 raise
-            return (yield from _finish_journal(folder))  # it was killed before it could report its end
+            return (
+                yield from _finish_journal(folder, "finished")
+            )  # it was killed before it could report its end
         if session is None:
             return (yield from _stopped(folder))
+        if session.early_stopping.is_over:
+            if _was_cut_off(folder) and config == read_config(folder):
+                return (yield from _finish_journal(folder, "early_stopped"))
+            session.early_stopping.count_anew()
         events = run_session(session, stop)
         if group.is_main:
+            if back_to is not None and (sentence := roll_back(folder, back_to)):
+                yield Notice(sentence)
             write_whole(folder.config, run_to_toml(config))  # not before: a refused choice leaves no trace
+            events = _watched(events, folder, config.doctor, session.progress.step)
             events = _journaled(events, folder, session.progress.step, evaluation_was_missed(session))
+            events = remembering_times(events, workspace, config, dataset.val_tokens)
+            if config.training.tensorboard:
+                events = with_tensorboard(events, folder, session.progress.step)
         for sentence in changed:
             yield Notice(sentence)
         with kept_awake(config.training.keep_awake), closing(events):
@@ -65,6 +88,26 @@ def train_run(
                 yield event
     assert isinstance(event, RunEnded)
     return event
+
+
+def _watched(
+    events: Generator[Event, None, None], folder: RunFolder, config: DoctorConfig, step: int
+) -> Generator[Event, None, None]:
+    """The events, and behind each what the doctor says about the run's curves. `step` is the one they begin after."""
+    doctor = Doctor(config)
+    if config.enabled and step:
+        history = RunHistory()
+        history.extend(read_events(folder.events))
+        history.cut_after(step)
+        doctor.review(history)  # said already, where it still holds
+    try:
+        for event in events:
+            yield event
+            yield from doctor.take(event)
+    except TrainingDivergedError as error:
+        if config.enabled:
+            yield divergence(error)
+        raise
 
 
 def _journaled(
@@ -92,11 +135,16 @@ def _journal_until(folder: RunFolder, step: int, evaluates_again: bool = False) 
         yield journal
 
 
-def _finish_journal(folder: RunFolder) -> Stream:
-    """The end of a run that has taken all its steps, written late."""
+def _was_cut_off(folder: RunFolder) -> bool:
+    """Whether a run was killed before it could report its end, and has not been resumed since."""
+    return not isinstance(last_event(folder.events), RunEnded | RunPrepared)
+
+
+def _finish_journal(folder: RunFolder, reason: str) -> Stream:
+    """The end of a run that has come to it, written late."""
     step = pointed_step(folder, "last") or 0
     state = read_state(folder.checkpoint(step))
-    ended = RunEnded(folder.name, step, "finished", state.best_val_loss, state.seconds)
+    ended = RunEnded(folder.name, step, reason, state.best_val_loss, state.seconds)
     with _journal_until(folder, step) as journal:
         journal.append(ended)
         journal.sync()

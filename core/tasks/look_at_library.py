@@ -7,16 +7,19 @@ from core.config.corpus import CleaningConfig, CorpusConfig
 from core.control import StopToken
 from core.corpus.clean import clean
 from core.corpus.difference import Span, differences
-from core.corpus.library import CorpusTotals, DocumentRow, Interrupted, Library, SearchHit
+from core.corpus.library import CorpusOverview, CorpusTotals, DocumentRow, Interrupted, Library, SearchHit
 from core.corpus.search import highlight_spans
 from core.documents.document import PAGE_BREAK, PageConfidence
+from core.errors import UsageError
 from core.events import Event, Notice, TextIndexed
 from core.runs.folder import Workspace
 from core.system_errors import DiskFullError, ReadOnlyWorkspaceError
+from core.tasks.fill_index import fill_index
 from core.tasks.import_files import interrupted_import
 from core.wording import counted, noun_for
 
 ROWS_AT_ONCE = 2_000
+MOST_NAMES = 200  # of the documents that a filter takes
 LONGEST_PREVIEW = 200_000  # characters; more makes a text field slow, and nobody reads it there
 
 
@@ -25,6 +28,14 @@ class DocumentsListed(Event):
     """Some rows of the ledger, in its order."""
 
     rows: tuple[DocumentRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FilterOverview:
+    """What a filter takes; where it means nothing in this library, `problem` says why, and the rest is of all documents."""
+
+    corpus: CorpusOverview
+    problem: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +88,24 @@ def count_corpus(
 
     Raises:
         WorkspaceError, DamagedLibraryError: The library cannot be used.
+        UnknownKindError, UnknownTagError, BadSearchError: A part of the filter means nothing in this library.
     """
-    del stop  # one question
-    yield from ()
     with Library(workspace.library) as library:
+        yield from fill_index(library, config, stop)
         return library.totals(config)
+
+
+def look_at_filter(
+    workspace: Workspace, config: CorpusConfig, stop: StopToken
+) -> Generator[Event, None, FilterOverview]:
+    """What a run with these settings takes of the library, and what its filter can choose among."""
+    with Library(workspace.library) as library:
+        yield from fill_index(library, config, stop)
+        try:
+            return FilterOverview(library.overview(config, MOST_NAMES))
+        except UsageError as error:
+            everything = library.overview(CorpusConfig(), MOST_NAMES)
+            return FilterOverview(everything, f"{error.message} {error.remedy}")
 
 
 def find_interrupted(workspace: Workspace, stop: StopToken) -> Generator[Event, None, Interrupted | None]:

@@ -1,13 +1,18 @@
 """Writes the sample corpus into the workspace and imports it like any other files."""
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from pathlib import Path
 
 from core.config.corpus import ImportConfig
+from core.config.tag import SAMPLE_TAG
 from core.control import StopToken
+from core.corpus.library import Library
+from core.documents.document import Source
+from core.documents.folders import ledger_path
 from core.events import Event, FileWritten, ImportFinished
 from core.files import raising_disk_errors, write_whole
 from core.runs.folder import Workspace
+from core.system_errors import absolute_path
 from core.tasks.import_files import import_files
 
 
@@ -33,7 +38,16 @@ def make_sample(
         _write(path, content)
         paths.append(path)
         yield FileWritten(path=str(path), bytes=len(content))
-    return (yield from import_files(paths, config, workspace, stop))
+    finished = yield from import_files(paths, config, workspace, stop)
+    _tag(workspace, paths)
+    return finished
+
+
+def _tag(workspace: Workspace, paths: Sequence[Path]) -> None:
+    """Give the sample's documents its tag, so that a run can take or leave out all of them."""
+    with Library(workspace.library) as library:
+        found = [library.row_of(ledger_path(Source(absolute_path(path)))) for path in paths]
+        library.change_tags({SAMPLE_TAG: [row.id for row in found if row is not None]})
 
 
 def _write(path: Path, content: bytes) -> None:

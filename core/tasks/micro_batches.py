@@ -14,7 +14,8 @@ from core.batches.dataset import Dataset
 from core.config.run import RunConfig
 from core.config.training import TrainingConfig
 from core.events import Event, Notice
-from core.model.memory import available_bytes, bytes_to_train, check_memory_to_train
+from core.model.memory import available_bytes, check_memory_to_train
+from core.model.requirements import bytes_to_train
 from core.run_errors import OutOfMemoryError
 from core.runs.state import CheckpointState
 from core.wording import counted

@@ -10,6 +10,7 @@ from core.events import Event
 from core.inspection.changes import SubLayer, sub_layers
 from core.inspection.patch_map import PatchMap, PatchPart
 from core.inspection.phrase import Phrase, token_text
+from core.run_errors import raising_memory_errors
 from core.tasks.inspect_checkpoints import RunCheckpoints, open_step
 from core.tasks.inspect_phrase import EmptyPhraseError, InspectRequest, requested_phrase
 from core.tasks.open_model import OpenModel
@@ -17,8 +18,7 @@ from core.wording import counted
 
 if TYPE_CHECKING:
     from core.model.transformer import Transformer
-    from core.run_errors import raising_memory_errors
-from core.runs.loading import LoadedModel
+    from core.runs.loading import LoadedModel
 
 
 class EmptySourceError(UserFacingError):

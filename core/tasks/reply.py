@@ -49,7 +49,7 @@ def samples(
     loaded = yield from with_weights(model, sampling.weights)
     ids, unknown = _dialogue(model, [("user", prompt)]) if answers else _completion(model, prompt, sampling)
     yield PromptRead(len(ids), model.context_length, unknown)
-    return (yield from _in_chunks(loaded, [ids] * count, seeded(sampling, count), stop))
+    return (yield from _in_batches(loaded, [ids] * count, seeded(sampling, count), stop))
 
 
 def reply_to_each(
@@ -58,7 +58,7 @@ def reply_to_each(
     """Answer the last message of each conversation, many at once. Replies come in the order in which they end."""
     loaded = yield from with_weights(model, sampling.weights)
     prompts = [_dialogue(model, messages)[0] for messages in conversations]
-    return (yield from _in_chunks(loaded, prompts, [sampling] * len(prompts), stop))
+    return (yield from _in_batches(loaded, prompts, [sampling] * len(prompts), stop))
 
 
 def seeded(sampling: SamplingConfig, count: int) -> list[SamplingConfig]:
@@ -69,29 +69,12 @@ def seeded(sampling: SamplingConfig, count: int) -> list[SamplingConfig]:
     return [sampling.model_copy(update={"seed": seed}) for seed in seeds]
 
 
-def _in_chunks(
-    loaded: "LoadedModel",
-    prompts: Sequence[list[int]],
-    configs: Sequence[SamplingConfig],
-    stop: StopToken,
+def _in_batches(
+    loaded: "LoadedModel", prompts: Sequence[list[int]], configs: Sequence[SamplingConfig], stop: StopToken
 ) -> Batch:
-    """As many at once as their caches have room for."""
-    from core.generation.decoding import rows_at_once
-    from core.generation.writing import write_batch
+    from core.generation.writing import write_batches
 
-    longest = max(map(len, prompts), default=0) + max(
-        (config.max_new_tokens for config in configs), default=0
-    )
-    size = rows_at_once(loaded.model, longest)
-    ended: list[ReplyEnded] = []
-    for first in range(0, len(prompts), size):
-        if stop.asked:
-            break
-        chunk = slice(first, first + size)
-        ended += yield from write_batch(
-            loaded.model, loaded.tokenizer, prompts[chunk], configs[chunk], stop, first + 1
-        )
-    return ended
+    return (yield from write_batches(loaded.model, loaded.tokenizer, prompts, configs, stop))
 
 
 def _completion(model: OpenModel, text: str, sampling: SamplingConfig) -> tuple[list[int], tuple[str, ...]]:

@@ -11,28 +11,39 @@ from core.control import StopRequested, StopToken
 from core.corpus.library import Library
 from core.errors import BadSettingError, DamagedDatasetError, LostDatasetError
 from core.events import CheckpointSaved, Event, Notice
-from core.run_errors import DamagedRunError
+from core.run_errors import DamagedRunError, LostBaseError, NoCheckpointError, UnknownRunError
 from core.runs.catalog import Catalog
 from core.runs.folder import RunFolder, Workspace
 from core.runs.journal import read_events
 from core.runs.pointers import POINTERS, pointed_step
 from core.runs.repair import adopt_first_format, repair_checkpoints
+from core.runs.rollback import step_to_resume
 from core.runs.state import read_state
+from core.tasks.base_model import check_base, find_base
 from core.tasks.build_dataset import dataset_name
 from core.tasks.journaled_run import Stream, train_run
 from core.tasks.run_setup import build_run_dataset, hold_run, lay_out_run
+from core.tasks.tensorboard_files import check_tensorboard
 from core.tasks.unused_datasets import take_back
 
-CHANGEABLE = ("training.", "sampling.")  # by a run that goes on; the rest made its weights or its tokens
+CHANGEABLE = (
+    "training.",
+    "sampling.",
+    "doctor.",
+)  # by a run that goes on; the rest made its weights or its tokens
 
 
-def resume_run(workspace: Workspace, name: str, changes: dict[str, Any], stop: StopToken) -> Stream:
+def resume_run(
+    workspace: Workspace, name: str, changes: dict[str, Any], stop: StopToken, at: str = ""
+) -> Stream:
     """Go on with a run from its last checkpoint that is whole, as if it had never stopped.
 
     Args:
-        changes: Settings of `training` and `sampling` to change from here on, by dotted name.
+        changes: Settings of `training`, `sampling` and `doctor` to change from here on, by dotted name.
+        at: An earlier checkpoint to continue from, "best" or a step; what was saved later is set aside.
 
     Raises:
+        NoCheckpointError: There is no checkpoint of that name.
         UnknownRunError, RunBusyError, RunFinishedError, DamagedCheckpointError: As their names say.
         BadSettingError: A change that would make it another model. No change is kept where one of these is raised.
     """
@@ -43,26 +54,32 @@ def resume_run(workspace: Workspace, name: str, changes: dict[str, Any], stop: S
     for setting in changes:
         if not setting.startswith(CHANGEABLE):
             raise BadSettingError(setting, "cannot change once a run has begun")
+    check_tensorboard(config)
     with hold_run(folder):
         changed: list[str] = []
+        back_to: int | None = None
         try:
             for sentence in repair_checkpoints(folder, stop):
                 yield Notice(sentence)
-            changed = _explained_changes(folder, before, config)
+            if at:
+                back_to = step_to_resume(folder, at, stop)
+            changed = _explained_changes(folder, before, config, back_to)
             dataset = yield from _dataset_of(workspace, folder, config, stop)
         except StopRequested:
             dataset = None
-        return (yield from train_run(workspace, folder, config, dataset, stop, changed))
+        return (yield from train_run(workspace, folder, config, dataset, stop, changed, back_to=back_to))
 
 
-def _explained_changes(folder: RunFolder, before: RunConfig, config: RunConfig) -> list[str]:
+def _explained_changes(
+    folder: RunFolder, before: RunConfig, config: RunConfig, step: int | None
+) -> list[str]:
     """What the settings that differ from those until now do to the run; a run without a checkpoint begins again.
 
     Raises:
         BadSettingError: One of them made the run what it is.
         DamagedRunError: The run had checkpoints, and all of them are gone.
     """
-    last = pointed_step(folder, "last")
+    last = pointed_step(folder, "last") if step is None else step
     if last is None:
         _refuse_lost_checkpoints(folder)
         return []
@@ -87,7 +104,9 @@ def _dataset_of(
     """
     last = pointed_step(folder, "last")
     if last is None:  # killed before its first checkpoint: it begins again
-        dataset = yield from build_run_dataset(workspace, config, stop)
+        dataset = yield from build_run_dataset(
+            workspace, config, stop, _base_tokenizer(workspace, folder, config)
+        )
         if dataset is not None:
             lay_out_run(folder, dataset)
         return dataset
@@ -98,11 +117,29 @@ def _dataset_of(
         return read_dataset(place, stop)
     except DamagedDatasetError as damage:
         trained_with = checked(RunConfig, state.settings)
-        if _dataset_name(workspace, trained_with) != state.dataset:
+        tokenizer = folder.tokenizer.read_bytes() if trained_with.base_model else b""
+        if _dataset_name(workspace, trained_with, tokenizer) != state.dataset:
             raise LostDatasetError(*damage.args) from damage
-        return (yield from build_run_dataset(workspace, trained_with, stop))
+        return (yield from build_run_dataset(workspace, trained_with, stop, tokenizer))
 
 
-def _dataset_name(workspace: Workspace, config: RunConfig) -> str:
+def _base_tokenizer(workspace: Workspace, folder: RunFolder, config: RunConfig) -> bytes:
+    """The content of the base model's tokenizer file; nothing where the run has no base.
+
+    Raises:
+        LostBaseError: The base is gone, and the run has no weights of its own yet.
+        DamagedCheckpointError, DamagedRunError: It is there, but damaged.
+    """
+    if not config.base_model:
+        return b""
+    try:
+        base = find_base(workspace, config.base_model)
+    except (UnknownRunError, NoCheckpointError) as cause:
+        raise LostBaseError(folder.name, config.base_model) from cause
+    check_base(base)
+    return base.run.tokenizer.read_bytes()
+
+
+def _dataset_name(workspace: Workspace, config: RunConfig, tokenizer_file: bytes) -> str:
     with Library(workspace.library) as library:
-        return dataset_name(library, config)
+        return dataset_name(library, config, tokenizer_file)

@@ -15,7 +15,7 @@ from core.runs.checkpoint import save_snapshot
 from core.runs.checkpoint_writer import Written
 from core.runs.loading import model_weights
 from core.runs.state import TOKENIZER, CheckpointState
-from core.tasks.training_session import Session
+from core.tasks.session import Session
 from core.training.optimizer import optimizer_tensors
 
 Saved = Generator[CheckpointSaved, None, None]
@@ -95,6 +95,9 @@ def _state(session: Session, val_loss: float | None) -> CheckpointState:
         windows=progress.windows,
         planned_steps=session.plan.steps,
         schedule_from=session.plan.start,
+        planned_warmup=session.plan.warmup_steps,
+        early_stopping_best=session.early_stopping.best,
+        early_stopping_count=session.early_stopping.count,
         has_conversations=session.dataset.has_conversations,
         settings=session.config.model_dump(mode="json", exclude_none=True),
         sha256={TOKENIZER: session.tokenizer_sha256},

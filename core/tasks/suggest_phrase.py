@@ -39,8 +39,8 @@ def suggest_phrase(
     for event in catalog.events(name):
         if stop.asked:
             return None
-        if isinstance(event, SampleWritten):
-            newest = event
+        if isinstance(event, SampleWritten) and (newest is None or event.step != newest.step):
+            newest = event  # after the first of its prompts
     yield from ()
     if newest is None:
         return _validation_text(workspace, name, stop)

@@ -13,31 +13,26 @@ from core.events import (
     Evaluated,
     Event,
     Notice,
-    ReplyEnded,
     RunEnded,
     RunPrepared,
-    SampleWritten,
     StepDone,
 )
-from core.generation.writing import write
 from core.run_errors import OutOfMemoryError, TrainingDivergedError, raising_memory_errors
 from core.runs.checkpoint import drop_snapshots_after
 from core.runs.pointers import snapshot_steps
 from core.runs.state import read_state
-from core.tasks.run_plan import windows_per_step
+from core.tasks.machine import note_machine
+from core.tasks.run_horizon import windows_per_step
+from core.tasks.run_samples import write_samples
 from core.tasks.run_saves import save, save_snapshot_now, saved_at_last, saved_by_now
-from core.tasks.training_session import Session
-from core.tokenizers.tokenizer import EOS
+from core.tasks.session import Session
 from core.training.compute import cpu_threads
 from core.training.evaluation import evaluate
 from core.training.loop import train
 
-SAMPLE_PROMPT_TOKENS = 8
-SAMPLE_SEARCH_TOKENS = 4096  # of the validation text, to find a question in
-
 
 def run_session(session: Session, stop: StopToken) -> Generator[Event, None, None]:
-    """Train to the plan's end or until `stop` is set; `RunEnded` comes last.
+    """Train to the plan's end, until early stopping ends the run, or until `stop` is set; `RunEnded` comes last.
 
     A checkpoint follows every evaluation, and the step at which a run is stopped; a snapshot comes before both, where one
     is due. A large checkpoint is written while the next steps are taken, and reported when it is whole. Of several processes, the main one alone evaluates and saves. An evaluation or sample that a stop cuts off
@@ -50,6 +45,8 @@ def run_session(session: Session, stop: StopToken) -> Generator[Event, None, Non
 def _steps_and_looks(session: Session, stop: StopToken) -> Generator[Event, None, None]:
     started = stop.clock()
     yield _prepared(session)
+    if session.group.is_main:
+        yield note_machine(session.progress.step, session.device, session.compute.threads)
     yield from _snapshot_of_the_start(session)
     complete = True
     if evaluation_was_missed(session):
@@ -69,18 +66,20 @@ def _steps_and_looks(session: Session, stop: StopToken) -> Generator[Event, None
             with session.averaged_weights():
                 complete = yield from _look_and_save(session, stop)
             saved_step = done.step
+            if _stops_early(session):
+                break
     step = session.progress.step
     if saved_step < step and session.group.is_main:
         with session.averaged_weights():
             yield from _save_unevaluated(session)
     yield from saved_at_last(session)
-    reason = "finished" if complete and step >= session.plan.steps else "stopped"
-    yield RunEnded(session.folder.name, step, reason, session.best_val_loss, stop.clock() - started)
+    seconds = stop.clock() - started
+    yield RunEnded(session.folder.name, step, _reason(session, complete), session.best_val_loss, seconds)
 
 
 def _steps(session: Session, stop: StopToken) -> Generator[StepDone | Notice, None, None]:
     """The loop's steps. One for which the memory was too small is taken again, in smaller parts from there on."""
-    while True:
+    while not _stops_early(session):
         try:
             yield from train(
                 session.train_state,
@@ -97,6 +96,20 @@ def _steps(session: Session, stop: StopToken) -> Generator[StepDone | Notice, No
         except OutOfMemoryError as error:
             notice = session.halve_micro_batch(error)
         yield notice
+
+
+def _stops_early(session: Session) -> bool:
+    """Whether early stopping ends the run, as the main process has counted; all processes get the same answer."""
+    if not session.training.early_stopping_patience:
+        return False
+    return bool(session.group.all_reduce(int(session.early_stopping.is_over)))
+
+
+def _reason(session: Session, complete: bool) -> str:
+    """Why the run ends. `complete` is False where a stop cut off its last evaluation."""
+    if complete and session.progress.step >= session.plan.steps:
+        return "finished"
+    return "early_stopped" if complete and session.early_stopping.is_over else "stopped"
 
 
 def _evaluation_is_due(session: Session) -> bool:
@@ -134,15 +147,15 @@ def _look_and_save(session: Session, stop: StopToken) -> Generator[Event, None, 
     if not session.group.is_main:
         return True
     evaluated = yield from _evaluated(session, stop)
-    sample = _sample(session, stop) if evaluated and session.training.sample_tokens else None
-    if evaluated is None or (session.training.sample_tokens and sample is None):
+    samples = write_samples(session, stop) if evaluated else None
+    if evaluated is None or samples is None:
         yield from _save_unevaluated(session)
         return False
     if session.best_val_loss is None or session.best_step == 0 or evaluated.loss < session.best_val_loss:
         session.best_val_loss, session.best_step = evaluated.loss, evaluated.step
+    session.early_stopping.add(evaluated.loss)
     yield evaluated
-    if sample is not None:
-        yield sample
+    yield from samples
     yield from save(session, evaluated.loss)
     return True
 
@@ -181,39 +194,6 @@ def _evaluated(session: Session, stop: StopToken) -> Generator[Notice, None, Eva
     ):  # the last step spoiled the weights: keep the checkpoint before
         raise TrainingDivergedError(session.progress.step)
     return evaluated
-
-
-def _sample(session: Session, stop: StopToken) -> SampleWritten | None:
-    """What the model writes now, after the run's fixed prompt and with its seed; None where `stop` was set meanwhile.
-
-    Half a sample yields no event: a run that was stopped here should read like one that was not.
-    """
-    prompt = _sample_prompt(session)
-    config = session.config.sampling.model_copy(
-        update={"seed": session.training.seed, "max_new_tokens": session.training.sample_tokens}
-    )
-    session.model.eval()
-    for event in write(session.model, session.tokenizer, prompt, (), config, stop):
-        stop.wait_while_held()
-        ended = event
-    assert isinstance(ended, ReplyEnded)
-    if ended.reason == "stopped":
-        return None
-    return SampleWritten(session.progress.step, session.tokenizer.decode(prompt), ended.text)
-
-
-def _sample_prompt(session: Session) -> list[int]:
-    """The user's prompt; without one, the first question or the first words of the validation text."""
-    tokenizer = session.tokenizer
-    chosen = tokenizer.encode(session.training.sample_prompt)
-    if chosen:
-        return [*chosen, EOS] if session.config.sampling.end_prompt else chosen
-    ids: list[int] = session.val_tokens[:SAMPLE_SEARCH_TOKENS].tolist()
-    if tokenizer.user_id in ids:
-        question = ids[ids.index(tokenizer.user_id) :]
-        if tokenizer.assistant_id in question:
-            return [EOS, *question[: question.index(tokenizer.assistant_id) + 1]]
-    return ids[:SAMPLE_PROMPT_TOKENS]
 
 
 def _prepared(session: Session) -> RunPrepared:

@@ -1,19 +1,15 @@
-"""A run in memory: its model, its data and its optimizer put together, new or from its last checkpoint."""
+"""Putting a run together in memory, new or from its last checkpoint."""
 
 import math
 import shutil
 from collections.abc import Generator, Iterator
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
-from functools import cached_property
+from contextlib import contextmanager
+from functools import partial
 
 import torch
-from torch import Tensor
 
 from core.batches.dataset import Dataset
-from core.batches.sampler import Windows, batch_at
-from core.batches.token_file import TokenFile
-from core.checksums import hash_file
+from core.batches.loss_mask import make_loss_masks
 from core.config.run import RunConfig
 from core.config.toml import checked
 from core.config.training import TrainingConfig
@@ -30,122 +26,28 @@ from core.run_errors import (
     TrainingDivergedError,
     raising_memory_errors,
 )
-from core.runs.checkpoint_writer import CheckpointWriter
 from core.runs.folder import RunFolder, Workspace
-from core.runs.loading import load_model, read_optimizer
-from core.runs.pointers import checkpoint_steps, pointed_step, state_or_none
+from core.runs.loading import load_base_weights, load_model, read_optimizer
+from core.runs.pointers import best_step_of, checkpoint_steps, pointed_step, state_or_none
 from core.runs.state import CheckpointState
+from core.tasks.base_model import find_base
 from core.tasks.choose_compute import choose_compute
-from core.tasks.micro_batches import fewer_rows, rows_that_fit, rows_to_begin_with
+from core.tasks.micro_batches import rows_that_fit, rows_to_begin_with
 from core.tasks.plan_warnings import warmup_warning
-from core.tasks.prefetched_batches import PrefetchedBatches
 from core.tasks.run_estimate import count_snapshots, snapshot_bytes, snapshot_cost
-from core.tasks.run_plan import higher_limits, new_plan, plan_on, windows_of
-from core.tasks.validation_batches import ValidationBatches
+from core.tasks.run_plan import UNPLANNED, higher_limits, limiting_setting, new_plan, plan_on
+from core.tasks.run_timing import plan_for_minutes, remembered_costs
+from core.tasks.session import Session
 from core.tokenizers.files import load_tokenizer
-from core.tokenizers.tokenizer import Tokenizer, byte_lengths
-from core.training.averaging import averaged_weights, swap_weights
+from core.training.averaging import swap_weights
 from core.training.compute import ComputePlan, cpu_threads, make_train_state
+from core.training.early_stopping import EarlyStopping
 from core.training.interruption import is_compiled
-from core.training.loop import Batch, Plan, Progress, TrainState, accumulate_gradients, in_parts
+from core.training.loop import Progress, accumulate_gradients, in_parts
 from core.training.optimizer import restore_optimizer
 from core.training.precision import choose_device
+from core.training.schedule import warmup_steps
 from core.wording import file_size, number
-
-
-@dataclass
-class Session:
-    """Everything a run needs between two steps."""
-
-    folder: RunFolder
-    config: RunConfig
-    dataset: Dataset
-    tokenizer: Tokenizer
-    model: Transformer
-    train_state: TrainState
-    compute: ComputePlan
-    plan: Plan
-    progress: Progress
-    group: ProcessGroup
-    best_val_loss: float | None = None
-    best_step: int | None = None
-    micro_batch_size: int = 0  # rows of a batch that are computed at once; 0: all
-    writer: CheckpointWriter = field(default_factory=CheckpointWriter)
-
-    def __post_init__(self) -> None:
-        """Open what lies in other files now: a run that has begun finds nothing of it missing."""
-        _ = self.train_tokens, self.val_tokens, self.tokenizer_sha256
-
-    @property
-    def training(self) -> TrainingConfig:
-        return self.config.training
-
-    @property
-    def device(self) -> torch.device:
-        return self.model.device
-
-    @property
-    def windows(self) -> Windows:
-        return windows_of(self.config)
-
-    @cached_property
-    def train_tokens(self) -> TokenFile:
-        return self.dataset.tokens("train")
-
-    @cached_property
-    def val_tokens(self) -> TokenFile:
-        """The validation text; the training text where there is too little to keep any apart."""
-        return self.dataset.tokens("val" if self.dataset.val_tokens > 1 else "train")
-
-    @cached_property
-    def byte_lengths(self) -> Tensor:
-        return torch.from_numpy(byte_lengths(self.tokenizer)).to(self.device)  # (V,)
-
-    @cached_property
-    def tokenizer_sha256(self) -> str:
-        return hash_file(self.folder.tokenizer)
-
-    def batch_at(self, seen: int) -> Batch:
-        """This process's part of the forward pass that comes after so many windows, on the model's device."""
-        if self._prefetched is not None:
-            return self._prefetched(seen)
-        x, y = self._batch_in_memory(seen)
-        return x.to(self.device), y.to(self.device)
-
-    def prepare_next_batch(self) -> None:
-        """While a GPU takes a step, the processor has nothing else to do."""
-        if self._prefetched is not None:
-            self._prefetched.make_next()
-
-    @cached_property
-    def _prefetched(self) -> PrefetchedBatches | None:
-        if self.device.type != "cuda":
-            return None
-        return PrefetchedBatches(self._batch_in_memory, self.device, self.training.batch_size)
-
-    def _batch_in_memory(self, seen: int) -> Batch:
-        return batch_at(self.train_tokens, self.training.seed, seen, self.windows, self.group)
-
-    def halve_micro_batch(self, error: OutOfMemoryError) -> Notice:
-        """After the memory was full in a pass: from here on compute half as many rows at once.
-
-        Raises:
-            OutOfMemoryError: The given one: there is one row only, or other processes wait for this one.
-        """
-        if self.group.world_size > 1:
-            raise error
-        rows = self.micro_batch_size or self.training.batch_size
-        self.micro_batch_size, notice = fewer_rows(rows, error, self.progress.step)
-        return notice
-
-    def averaged_weights(self) -> AbstractContextManager[None]:
-        """Inside, the model has the average of its weights, where the run keeps one."""
-        return averaged_weights(self.train_state.optimizer, self.train_state.low_precision)
-
-    @cached_property
-    def val_batches(self) -> ValidationBatches:
-        """The batches that every evaluation of this run reads."""
-        return ValidationBatches(self.val_tokens, self.windows, self.training.eval_batches, self.byte_lengths)
 
 
 def open_session(
@@ -155,10 +57,12 @@ def open_session(
     dataset: Dataset,
     stop: StopToken,
     group: ProcessGroup = ONE_PROCESS,
+    resume_at: int | None = None,
 ) -> Generator[Event, None, Session | None]:
     """Put a run together, from its last checkpoint where it has one.
 
     Args:
+        resume_at: The step of another checkpoint to put it together from.
         group: This process among those that train the run together.
 
     Returns:
@@ -167,6 +71,7 @@ def open_session(
     Raises:
         BadSettingError: A batch has fewer rows than the group has processes.
         DeviceMissingError, RunFinishedError, DamagedCheckpointError, WrongShapeError: As their names say.
+        StopRequested: `stop` was set while files were compared, or a mask of the loss was made.
         ModelTooLargeError, CompileFailedError: As their names say; nothing was allocated, or nothing is kept.
     """
     device = choose_device(config.training.device)
@@ -178,26 +83,35 @@ def open_session(
             "training.batch_size",
             f"cannot be {training.batch_size}: each process (there are {number(group.world_size)}) needs a row of the batch",
         )
-    state = state_or_none(folder, pointed_step(folder, "last"))
+    state = state_or_none(folder, pointed_step(folder, "last") if resume_at is None else resume_at)
     before = checked(TrainingConfig, state.settings["training"]) if state else None
     rows = yield from rows_that_fit(config, dataset, device, rows_to_begin_with(training, before, state))
     if dataset.val_tokens < 2:
         yield Notice(
             "There is too little text for a validation split: the run is evaluated on its training text."
         )
-    put_together = _begun if pointed_step(folder, "last") is None else _restored
+    if training.assistant_only_loss:
+        make_loss_masks(dataset, stop)
+    restored = partial(_restored, resume_at=resume_at)
+    put_together = _begun if pointed_step(folder, "last") is None else restored
     session = yield from put_together(workspace, folder, config, dataset, device, group, stop)
     if session is None:
         return None
     session.micro_batch_size = rows if rows < training.batch_size else 0
-    if session.plan.start is None and session.plan.steps <= training.warmup_steps:
-        yield Notice(warmup_warning(training.warmup_steps, session.plan.steps))
-    if notice := _snapshot_notice(session):
-        yield notice
     if training.compile:
         yield Notice("Compiling the model, which can take minutes; a stop takes effect after that.")
     if training.compile or not _computes_as_before(session, before, state):
         yield from _try_first_batch(session, stop)
+    if session.plan.steps == UNPLANNED:
+        plan = yield from plan_for_minutes(session, stop)
+        if plan is None:
+            return None
+        session.plan = plan
+    warmup = warmup_steps(training, session.plan.steps)
+    if session.plan.start is None and session.plan.steps <= warmup:
+        yield Notice(warmup_warning(warmup, session.plan.steps))
+    if notice := _snapshot_notice(session):
+        yield notice
     return session
 
 
@@ -229,11 +143,18 @@ def _begun(
     tokenizer = load_tokenizer(folder.tokenizer)
     plan = new_plan(config, dataset, Progress())
     model = Transformer(config.model, tokenizer.vocab_size, config.training.seed).to(device)
+    if config.base_model:
+        base = find_base(workspace, config.base_model)
+        load_base_weights(model, base.run, str(base.step), stop)
     compute = yield from choose_compute(model, config, dataset, workspace, stop)
     if compute is None:
         return None
     train_state = make_train_state(model, config.training, compute)
-    return Session(folder, config, dataset, tokenizer, model, train_state, compute, plan, Progress(), group)
+    early_stopping = EarlyStopping.begun(config.training)
+    return Session(
+        *(folder, config, dataset, tokenizer, model, train_state, compute, plan, Progress(), group),
+        early_stopping=early_stopping,
+    )
 
 
 def _computes_as_before(
@@ -320,19 +241,20 @@ def _restored(
     device: torch.device,
     group: ProcessGroup,
     stop: StopToken,
+    resume_at: int | None,
 ) -> Generator[Event, None, Session | None]:
-    """The run as its last checkpoint left it, on this device."""
-    loaded = load_model(folder, "last", stop)
+    """The run as a checkpoint left it, on this device."""
+    loaded = load_model(folder, "last" if resume_at is None else str(resume_at), stop)
     state = loaded.state
     assert state.windows is not None  # which version 0.1 did not keep: `adopt_first_format` came before
     before = checked(TrainingConfig, state.settings["training"])
     progress = Progress(state.step, state.windows, state.tokens, state.seconds, state.train_loss)
-    plan = plan_on(config, before, dataset, progress, state)
+    costs = remembered_costs(folder, progress, before, config.training)
+    plan = plan_on(config, before, dataset, progress, state, costs)
     looked = state.val_loss is not None  # else a stop cut off the last evaluation, which is still to be made
     if state.step > plan.steps:
-        limit = "max_steps" if config.training.max_steps < state.step else "max_epochs"
         raise BadSettingError(
-            f"training.{limit}",
+            f"training.{limiting_setting(config.training, state.step)}",
             f"would end the run at step {plan.steps:,}, and it has taken {state.step:,} already",
         )
     if state.step == plan.steps and looked:
@@ -363,15 +285,27 @@ def _restored(
         group,
         best_val_loss,
         best_step,
+        _early_stopping(config.training, before, state),
     )
+
+
+def _early_stopping(
+    training: TrainingConfig, before: TrainingConfig, state: CheckpointState
+) -> EarlyStopping:
+    """As the checkpoint left it; counted anew where its settings have changed."""
+    begun = EarlyStopping.begun(training)
+    same = begun == EarlyStopping.begun(before)
+    if state.step:  # the untrained model is evaluated again
+        begun.best, begun.count = state.early_stopping_best, state.early_stopping_count if same else 0
+    return begun
 
 
 def _best(folder: RunFolder, state: CheckpointState) -> tuple[float | None, int | None]:
     """The best validation loss until now and its step, of the checkpoints that are still there."""
     if state.best_step in checkpoint_steps(folder):
         return state.best_val_loss, state.best_step
-    best = pointed_step(folder, "best")
+    best = best_step_of(folder, [step for step in checkpoint_steps(folder) if step <= state.step])
     best_state = state_or_none(folder, best)
-    if best_state is None or best_state.step > state.step:
+    if best_state is None:
         return None, None
     return best_state.val_loss, best_state.step

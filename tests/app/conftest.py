@@ -15,6 +15,7 @@ import shiboken6
 from app import settings
 from app.jobs.job import Job
 from app.jobs.job_queue import JobQueues
+from app.tabs.train import plan_controller
 from app.widgets.theme import Theme
 
 
@@ -39,6 +40,12 @@ def personal_file(monkeypatch, tmp_path):
     file = tmp_path / "personal.ini"
     monkeypatch.setattr(settings, "personal_file", lambda: file)
     return file
+
+
+@pytest.fixture(autouse=True)
+def no_steps_are_timed(monkeypatch):
+    """Which starts a process; whoever tests it lets it begin by itself."""
+    monkeypatch.setattr(plan_controller, "SETTLE_MS", 10**8)
 
 
 @pytest.fixture(autouse=True)

@@ -1,10 +1,11 @@
 """Every screen of the program: tabs and dialogs, each in the states that add something to it."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from PySide6.QtCore import QCoreApplication, QEvent
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QMessageBox
+from PySide6.QtWidgets import QMessageBox, QWidget
 
 from app.about import AboutDialog
 from app.close_question import STILL_AT_WORK
@@ -16,13 +17,16 @@ from app.tabs.corpus.dialogs import FieldsDialog, PasswordDialog
 from app.tabs.corpus.tab import CorpusTab
 from app.tabs.inspect.makers import MAKERS
 from app.tabs.inspect.tab import InspectTab
+from app.tabs.train.start_from import Origin
 from app.tabs.train.tab import TrainTab
 from app.widgets.label import MessageBox
-from core.corpus.library import CorpusTotals
-from core.events import CheckpointSaved
+from core.config.corpus import CorpusConfig
+from core.config.presets import preset_run
+from core.corpus.library import CorpusOverview, CorpusTotals, TagCount
+from core.events import CheckpointSaved, RemarkMade, SampleWritten
 from core.runs.catalog import RunSummary
 from core.tasks.inspect_views import Selection
-from core.tasks.look_at_library import DocumentPreview, Passage
+from core.tasks.look_at_library import DocumentPreview, FilterOverview, Passage
 from core.tasks.reading_choices import TextField
 from tests.app.tabs.chat.conftest import FakeModel
 from tests.app.tabs.corpus.conftest import a_row
@@ -33,7 +37,7 @@ from tests.app.tabs.train.test_tokenizer_window import make_card
 
 SIZE_PX = (1280, 712)  # what a window of 1280 x 800 leaves for a tab
 ROWS = [
-    a_row(1, "story.txt", characters=120_000, bytes=120_000),
+    a_row(1, "story.txt", characters=120_000, bytes=120_000, tags=("draft", "novel")),
     a_row(2, "paper.pdf", kind="pdf", pages=12, characters=40_000, bytes=1_250_000, confidence=92.0),
     a_row(3, "copy.txt", similarity=0.97, near="story.txt"),
     a_row(4, "left-out.txt", included=False),
@@ -42,6 +46,8 @@ ROWS = [
     a_row(7, "blob.bin", kind="", state="unsupported", characters=0, reason="it is no text"),
 ]
 RUN = RunSummary("first", "starter", 40, 100, 2.5, 2.5, 3_000_000, 10, 0.0, (20, 40), 40, 40, True)
+FINISHED = replace(RUN, step=700, max_steps=700, checkpoints=(600, 700), best_step=600, last_step=700)
+LEARNED = preset_run("starter")  # the settings of both
 
 
 def corpus_empty():
@@ -97,6 +103,10 @@ def train():
     tab.show_events(
         [prepared(), evaluated(0), step(1), step(2), evaluated(2, 2.2), CheckpointSaved(2, "", True, 10, 0.1)]
     )
+    tab.show_events(
+        [SampleWritten(at, prompt, f"a goat {at}") for at in (0, 2) for prompt in ("Who? ", "Mila ")]
+    )
+    tab.samples.compare_button.click()
     tab.form.advanced.open()
     return tab
 
@@ -105,6 +115,41 @@ def train_running():
     tab = train()
     tab.show_started("second")
     tab.show_events([prepared(), evaluated(0), step(1), step(2), evaluated(2, 2.2)])
+    return tab
+
+
+def train_resuming():
+    """A finished run that may be made longer, two of its settings changed."""
+    tab = train()
+    tab.settings_requested.connect(lambda name: tab.start_mode.show_resume(name, LEARNED))
+    tab.show_runs([FINISHED], "first")
+    tab.start_from.choose(Origin.RESUME)
+    tab.start_from.longer_button.click()
+    tab.form.findChild(QWidget, "training.batch_size").show_value(8)
+    return tab
+
+
+def train_fine_tuning():
+    tab = train()
+    tab.form.suggest_name("run")
+    tuned = LEARNED.model_copy(update={"base_model": "first@40"})
+    tab.base_requested.connect(lambda _: tab.start_mode.show_base(tuned))
+    tab.start_from.choose(Origin.FINE_TUNE)
+    return tab
+
+
+def train_with_remarks():
+    """A run that trains, with two remarks over its curves; the longer one is in front."""
+    tab = train_running()
+    jump = "The training loss jumped from 2.31 to 9.80 nats/token at step 1,204."
+    rise = (
+        "The validation loss rose from 1.520 at step 900 to 1.610 nats/token, while training fell from "
+        "1.310 to 1.120: the model memorizes its text."
+    )
+    remedy = "Stop and keep the best checkpoint. More text, dropout or a smaller model help."
+    tab.show_events(
+        [RemarkMade(1, "spike", jump, "", "back_to_best"), RemarkMade(2, "overfitting", rise, remedy, "stop")]
+    )
     return tab
 
 
@@ -206,6 +251,18 @@ def tokenizer_waiting():
     return _opened(tab.tokenizer_window, tab)
 
 
+def document_dialog():
+    tab = train()
+    dialog = tab.form.documents.dialog
+    dialog.ask(CorpusConfig(tags=("novel",), exclude_tags=("sample",)))
+    tags = (TagCount("draft", 2, 900), TagCount("novel", 3, 2_400), TagCount("sample", 16, 90_000))
+    few, all_of_them = CorpusTotals(3, 2_400, 2_400), CorpusTotals(21, 93_300, 93_300)
+    names = ("chapter-1.txt", "chapter-2.txt", "chapter-3.txt")
+    overview = CorpusOverview(few, all_of_them, names, {"pdf": 4, "text": 17}, tags)
+    dialog.show_overview(FilterOverview(overview))
+    return _opened(dialog, tab)
+
+
 def password_dialog():
     tab = corpus()
     dialog = PasswordDialog(["/docs/locked.pdf"], tab)
@@ -217,6 +274,11 @@ def fields_dialog():
     fields = [TextField("title", 2, 6.0, "A goat", True), TextField("body", 2, 12.0, "It lives here", False)]
     tab = corpus()
     return _opened(FieldsDialog(["/docs/a.json"], fields, tab), tab)
+
+
+def tags_dialog():
+    tab = corpus()
+    return _opened(tab.ask_for_tags(ROWS[:2]), tab)
 
 
 def import_options():
@@ -259,6 +321,9 @@ TABS = (
     train_empty,
     train,
     train_running,
+    train_resuming,
+    train_fine_tuning,
+    train_with_remarks,
     chat_empty,
     chat,
     chat_replying,
@@ -279,8 +344,10 @@ TABS = (
 DIALOGS = (
     tokenizer_window,
     tokenizer_waiting,
+    document_dialog,
     password_dialog,
     fields_dialog,
+    tags_dialog,
     import_options,
     question,
     about,

@@ -9,7 +9,6 @@ from PySide6.QtWidgets import QApplication
 
 from app.help_window import CONTENTS, HelpWindow
 from app.tabs.corpus.columns import STATES
-from app.widgets.resources import resource
 from app.widgets.theme import DARK, apply_theme
 from core.config.corpus import CorpusConfig
 from core.config.model import ModelConfig
@@ -17,6 +16,7 @@ from core.config.sampling import SamplingConfig
 from core.config.setting import describe
 from core.config.tokenizer import TokenizerConfig
 from core.config.training import TrainingConfig
+from core.resources import resource
 from tests.app.conftest import plain_looks_afterwards
 
 PAGES = sorted(resource("help").glob("*.html"))

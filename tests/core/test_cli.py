@@ -286,6 +286,7 @@ def test_characters_that_the_vocabulary_lacks_are_named(trained, records):
         (["train", "--resume", "--name", "first"], 1, "has taken all of its 6 steps"),
         (["train", "--resume", "--name", "frist"], 1, "Did you mean 'first'?"),
         (["train", "--resume", "--preset", "tiny"], 2, "leave out RUN.toml and --preset"),
+        (["train", "--at", "best"], 2, "add --resume"),
         (["train", "--resume", "--name", "first", "--set", "model.d_model=8"], 2, "cannot change"),
         (["import", "/nowhere/at/all"], 1, "/nowhere/at/all does not exist"),
         (["import", ".", "--ocr", "maybe"], 2, "maybe"),

@@ -12,13 +12,14 @@ from pathlib import Path
 import pytest
 from safetensors import safe_open
 
-from core.config.renamed import LATER
+from core.config.renamed import LATER, with_new_settings
 from core.config.toml import setting_groups, with_settings
 from core.control import StopToken
 from core.corpus.library import Library
-from core.events import CheckpointSaved, DatasetBuilt, StepDone
+from core.events import CheckpointSaved, DatasetBuilt, Notice, SampleWritten, StepDone
 from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
+from core.tasks.base_model import fine_tune_config
 from core.tasks.resume_run import resume_run
 from core.tasks.train_model import train_model
 
@@ -104,9 +105,9 @@ def test_its_finished_run_goes_on_further(either):
     assert (state["format"], state["windows"]) == (2, 45 * 4)
 
 
-@pytest.mark.parametrize("group", ["model", "training"])
+@pytest.mark.parametrize("group", ["corpus", "model", "training"])
 def test_settings_that_came_later_are_not_taken_from_what_its_preset_has_become(either, group):
-    written = tomllib.loads(either.run("whole").config.read_text())
+    written = with_new_settings(tomllib.loads(either.run("whole").config.read_text()))
     fields = setting_groups()[group].model_fields
     later = [name for name in fields if name not in written[group]]
     assert sorted(later) == sorted(LATER[group])
@@ -154,9 +155,44 @@ def test_a_setting_that_was_renamed_keeps_the_value_it_was_given(format_2):
     assert not Catalog(format_2).config("stopped").cleaning.headers_footers
 
 
+def test_a_run_with_the_one_prompt_of_its_time_goes_on_with_it(format_2):
+    run = format_2.run("stopped")
+    run.config.write_text(run.config.read_text().replace('sample_prompt = ""', 'sample_prompt = "the"'))
+    events = list(resume_run(format_2, "stopped", {}, StopToken()))
+    assert {event.prompt for event in events if isinstance(event, SampleWritten)} == {"the"}
+    told = [event.text for event in events if isinstance(event, Notice) and "sample_prompt" in event.text]
+    assert told == ["sample_prompts is now ['the'] instead of []. Applies from the next step on."]
+
+
+def test_a_prompt_that_was_not_changed_is_no_change(format_2):
+    events = list(resume_run(format_2, "stopped", {"training.sample_prompt": ""}, StopToken()))
+    assert not [event for event in events if isinstance(event, Notice) and "sample_prompt" in event.text]
+
+
 def test_a_new_run_calls_its_tokenizer_by_a_name_of_its_own(format_2):
     config = with_settings(Catalog(format_2).config("whole"), {"training.max_steps": 1})
     list(train_model(format_2, "new", config, StopToken()))
     names = {path.name for path in format_2.run("new").root.iterdir()}
     assert "tokenizer.sheepop.json" in names
     assert "tokenizer.json" not in names
+
+
+def test_a_run_of_an_earlier_version_can_be_fine_tuned(either):
+    name = Catalog(either).names()[0]
+    config = with_settings(fine_tune_config(either, name), {"training.max_steps": 2})
+    events = list(train_model(either, "tuned", config, StopToken()))
+    assert events[-1].reason == "finished"
+    assert Catalog(either).config("tuned").base_model.startswith(f"{name}@")
+
+
+def test_an_old_data_set_gets_a_mask_where_only_replies_count(old):
+    changes = {"training.max_steps": 2, "training.assistant_only_loss": True}
+    config = with_settings(Catalog(old).config("whole"), changes)
+    events = list(train_model(old, "replies", config, StopToken()))
+    (built,) = (event for event in events if isinstance(event, DatasetBuilt))
+    assert built.reused
+    assert sorted(path.name for path in (old.datasets / built.dataset).glob("*.mask")) == [
+        "train.mask",
+        "val.mask",
+    ]
+    assert events[-1].reason == "finished"

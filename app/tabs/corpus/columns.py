@@ -9,6 +9,7 @@ from PySide6.QtGui import QColor, QIcon
 
 from app.widgets.icons import icon
 from app.widgets.theme import colours
+from core.config.tag import tag_key
 from core.corpus.library import DocumentRow, SearchHit
 from core.document_state import UNFINISHED, WITH_TEXT, DocumentState
 from core.natural_order import natural_key
@@ -134,6 +135,13 @@ COLUMNS = (
     Column("Time", "How long it took to read", "12.3 s", _seconds, lambda row: row.seconds, True),
     Column("Size", "The file's size", "888.8 kB", _size, lambda row: row.bytes, True),
     Column(
+        "Tags",
+        "The tags that you gave it",
+        "novel, draft",
+        lambda row: ", ".join(row.tags),
+        lambda row: [tag_key(tag) for tag in row.tags],
+    ),
+    Column(
         "Note",
         "Why it is so, or where the words were found",
         "…grass meadow…",
@@ -142,10 +150,11 @@ COLUMNS = (
     ),
 )
 NOTE = len(COLUMNS) - 1
+TAGS = NOTE - 1
 # Hidden where notes have no room, the last one first: the preview says most of it, too.
 SPARE = tuple(
     place
-    for title in ("Characters", "Pages", "OCR", "Time")
+    for title in ("Tags", "Characters", "Pages", "OCR", "Time")
     for place, column in enumerate(COLUMNS)
     if column.title == title
 )
@@ -187,6 +196,8 @@ class Cells:
     def _tip(self, row: DocumentRow, column: int) -> str:
         if column == NOTE and row.id in self._hits:
             return self._hits[row.id].snippet
+        if column == TAGS and row.tags:
+            return ", ".join(row.tags)
         return note(row) or row.path
 
     def _state_icon(self, row: DocumentRow) -> QIcon:

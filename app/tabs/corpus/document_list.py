@@ -50,8 +50,9 @@ class DocumentList(QSplitter):
         self.action_row = ActionRow(self.row_actions)
         self.action_row.setFocusProxy(self.view)  # which takes the focus of a button that goes
         self.preview = PreviewCard()
-        self.view.addAction(self.row_actions.remove)  # its key works while the table has the focus
-        self.row_actions.remove.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
+        for action in (self.row_actions.remove, self.row_actions.tags):
+            self.view.addAction(action)  # its key works while the table has the focus
+            action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
         self.addWidget(self._left_side())
         self.addWidget(self.preview)
         self.setStretchFactor(0, 3)
@@ -103,6 +104,7 @@ class DocumentList(QSplitter):
         """Show what the filters hide: all that was searched for, or everything where the search found nothing."""
         if self._table.row_filter.hits:
             self.filters.filter_box.clear()
+            self.filters.tag_box.choose("")
             self._clear_other_filters()
         else:
             self.clear_filters()
@@ -133,6 +135,7 @@ class DocumentList(QSplitter):
     def show_summary(self) -> None:
         """Count anew."""
         self.chips.show_summary(self._table.summary)
+        self.filters.tag_box.show_summary(self._table.summary)
         self.chips.show_last_import(self._table.count_known(self._last_import))
         self.action_row.show_summary(self._table.summary)
 
@@ -145,6 +148,10 @@ class DocumentList(QSplitter):
     @Slot(str)
     def _filter_name(self, name: str) -> None:
         self._table.filter(replace(self._table.row_filter, name=name.strip()))
+
+    @Slot(str)
+    def _filter_tag(self, tag: str) -> None:
+        self._table.filter(replace(self._table.row_filter, tag=tag))
 
     @Slot(str)
     def _filter_state(self, state: str) -> None:
@@ -174,6 +181,7 @@ class DocumentList(QSplitter):
     def _connect(self) -> None:
         self.chips.chosen.connect(self._filter_state)
         self.filters.name_changed.connect(self._filter_name)
+        self.filters.tag_chosen.connect(self._filter_tag)
         self.view.chosen_changed.connect(self._follow_choice)
         self.preview.hit_requested.connect(self._step)
         self.filters.search_box.returnPressed.connect(self._next_hit)

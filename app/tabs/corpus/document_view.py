@@ -29,7 +29,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.tabs.corpus.columns import COLUMNS, NAME, NOTE, READABLE_NOTE, SPARE, STATE
+from app.tabs.corpus.columns import COLUMNS, NAME, NOTE, READABLE_NOTE, SPARE, STATE, TAGS
 from app.tabs.corpus.document_table import DocumentTable, Index
 from app.tabs.corpus.row_actions import RowActions
 from app.widgets.theme import SMALL
@@ -63,6 +63,7 @@ class DocumentView(QTableView):
         self._table = table
         self._actions = actions
         self._name_width = 0  # the one that was last given to the names, not chosen by the user
+        self._has_tags = False  # so that their column has a use
         self._emitted: DocumentRow | None = None  # the row that `current_changed` was last emitted with
         table.rowsAboutToBeRemoved.connect(self._let_go)  # before Qt's own view of it, which moves the cursor
         self.setModel(table)
@@ -73,6 +74,7 @@ class DocumentView(QTableView):
         table.rowsAboutToBeInserted.connect(self._note_bottom)
         table.rowsInserted.connect(self._stay_at_bottom)
         table.arranged.connect(self.chosen_changed)
+        table.summary_changed.connect(self._follow_tags)
 
     def current_row(self) -> DocumentRow | None:
         index = self.currentIndex()
@@ -135,8 +137,18 @@ class DocumentView(QTableView):
         super().focusInEvent(event)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Names and notes share the room that is left; a width that the user has chosen for the names stays."""
         super().resizeEvent(event)
+        self._share_room()
+
+    @Slot()
+    def _follow_tags(self) -> None:
+        """The column of tags comes with the first tag, and goes with the last."""
+        if self._has_tags != bool(self._table.summary.tags):
+            self._has_tags = not self._has_tags
+            self._share_room()
+
+    def _share_room(self) -> None:
+        """Names and notes share the room that is left; a width that the user has chosen for the names stays."""
         self._make_room()
         room = self.viewport().width() - sum(
             self.columnWidth(place) for place in range(len(COLUMNS)) if place not in (NAME, NOTE)
@@ -214,6 +226,9 @@ class DocumentView(QTableView):
         room = self.viewport().width() - sum(self.columnWidth(place) for place in wide)
         room -= self._first_width(NAME) + self.fontMetrics().horizontalAdvance(READABLE_NOTE) + 2 * SMALL
         for place in SPARE:
+            if place == TAGS and not self._table.summary.tags:
+                self.setColumnHidden(place, True)
+                continue
             room -= self.columnWidth(place) or self._first_width(place)
             self.setColumnHidden(place, room < 0)
 

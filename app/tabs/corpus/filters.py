@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
 
 from app.tabs.corpus.columns import STATES, StateLook
 from app.tabs.corpus.rows import RowFilter, Summary
+from app.tabs.corpus.tag_box import TagBox
 from app.widgets.flow_layout import FlowLayout
 from app.widgets.icons import icon
 from app.widgets.label import Label
@@ -38,10 +39,12 @@ class FilterRow(QWidget):
     Signals:
         name_changed: Part of the names to be shown.
         search_changed: The words to be found in texts.
+        tag_chosen: The tag whose documents should be shown alone, `UNTAGGED`, or "" for all.
     """
 
     name_changed = Signal(str)
     search_changed = Signal(str)
+    tag_chosen = Signal(str)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -57,6 +60,8 @@ class FilterRow(QWidget):
             self.filter_box.addAction(icon("file"), QLineEdit.ActionPosition.LeadingPosition): "file",
             self.search_box.addAction(icon("search"), QLineEdit.ActionPosition.LeadingPosition): "search",
         }
+        self.tag_box = TagBox()
+        self.tag_box.chosen.connect(self.tag_chosen)
         self._draw()
         self.filter_box.textChanged.connect(self.name_changed)
         self.search_box.textChanged.connect(self.search_changed)
@@ -65,6 +70,7 @@ class FilterRow(QWidget):
         row.setSpacing(SMALL)
         row.addWidget(self.filter_box, stretch=2)
         row.addWidget(self.search_box, stretch=3)
+        row.addWidget(self.tag_box)
         self._key(QKeySequence(QKeySequence.StandardKey.Find), self.filter_box)
         self._key(QKeySequence("Ctrl+Shift+F"), self.search_box)
 
@@ -73,6 +79,7 @@ class FilterRow(QWidget):
         """Show everything again."""
         self.filter_box.clear()
         self.search_box.clear()
+        self.tag_box.choose("")
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)

@@ -1,6 +1,6 @@
 """Between the Corpus tab and what the library holds: its rows on the screen, and changes that can be undone."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 
 import shiboken6
@@ -11,10 +11,11 @@ from app.errors import present
 from app.jobs.job import Job, OpenStream
 from app.jobs.job_queue import JobQueues
 from app.tabs.corpus.tab import CorpusTab
-from core.corpus.library import Missing
+from core.corpus.library import DocumentRow, Missing
 from core.errors import UnknownDocumentError
 from core.runs.folder import Workspace
 from core.tasks.change_library import (
+    change_tags,
     find_near_duplicates,
     mark_missing,
     purge_removed,
@@ -58,6 +59,7 @@ class LibraryController(QObject):
         actions = tab.documents.row_actions
         actions.include_requested.connect(self.include)
         actions.remove_requested.connect(self.remove)
+        actions.tags_requested.connect(self._ask_for_tags)
         tab.table.include_requested.connect(self.include)
         tab.documents.action_row.near_duplicates_requested.connect(self._find_near_duplicates)
 
@@ -98,6 +100,20 @@ class LibraryController(QObject):
             partial(self._restore, document_ids),
         )
 
+    @Slot(dict, dict)
+    def change_tags(self, added: dict[str, list[int]], removed: dict[str, list[int]]) -> None:
+        """Give tags to documents, and take tags away, until it is undone."""
+        documents = {number for numbers in (*added.values(), *removed.values()) for number in numbers}
+        self._push(
+            f"change the tags of {_documents(documents)}",
+            partial(self._change_tags, added, removed),
+            partial(self._change_tags, removed, added),
+        )
+
+    @Slot(list)
+    def _ask_for_tags(self, rows: list[DocumentRow]) -> None:
+        self._tab.ask_for_tags(rows).given.connect(self.change_tags)
+
     @Slot(list)
     def mark_missing(self, paths: list[str]) -> None:
         """Show that files were deleted; offer to remove their documents, whose text is kept until then."""
@@ -125,6 +141,11 @@ class LibraryController(QObject):
     def _include(self, document_ids: Sequence[int], included: bool) -> Job:
         job = self.start(partial(set_included, self._workspace, document_ids, included))
         job.ended.connect(self._show_included if included else self._show_left_out)
+        return job
+
+    def _change_tags(self, added: dict[str, list[int]], removed: dict[str, list[int]]) -> Job:
+        job = self.start(partial(change_tags, self._workspace, added, removed))
+        job.ended.connect(self._show_tags)
         return job
 
     def _remove(self, document_ids: Sequence[int]) -> Job:
@@ -188,6 +209,14 @@ class LibraryController(QObject):
             self.refresh()
         else:
             self._tab.table.set_included(document_ids, included)
+            self.changed.emit()
+
+    @Slot(object)
+    def _show_tags(self, rows: list[DocumentRow]) -> None:
+        if len(rows) > ROWS_AT_ONCE:
+            self.refresh()
+        else:
+            self._tab.table.show_rows(rows)
             self.changed.emit()
 
     @Slot(object)
@@ -264,5 +293,5 @@ def _differs(step: QUndoCommand, is_done: bool) -> bool:
     return step.isObsolete() or (isinstance(step, _Change) and step.is_done is (not is_done))
 
 
-def _documents(document_ids: Sequence[int]) -> str:
+def _documents(document_ids: Collection[int]) -> str:
     return counted(len(document_ids), "document")

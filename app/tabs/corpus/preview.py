@@ -242,6 +242,8 @@ def facts(row: DocumentRow) -> str:
     if row.characters:
         facts.append(counted(row.characters, "character"))
     facts.append(file_size(row.bytes))
+    if row.tags:
+        facts.append(f"tagged {', '.join(row.tags)}")
     if row.confidence >= 0:
         facts.append(f"OCR {row.confidence:.0f} % sure")
     if row.similarity or (

@@ -30,11 +30,13 @@ class RowActions(QObject):
     Signals:
         include_requested: Document numbers, and whether they should be part of the corpus.
         remove_requested: Document numbers.
+        tags_requested: The rows whose tags should be edited.
         retry_requested, password_requested, ocr_requested, fields_requested: Paths of the files to read again.
     """
 
     include_requested = Signal(list, bool)
     remove_requested = Signal(list)
+    tags_requested = Signal(list)
     retry_requested = Signal(list)
     password_requested = Signal(list)
     ocr_requested = Signal(list)
@@ -63,6 +65,10 @@ class RowActions(QObject):
             self._choose_fields,
             "Choose which fields of the records are text",
         )
+        self.tags = self._action(
+            "Ta&gs…", "tag", self._edit_tags, "Change the tags of the chosen files (Ctrl+T)"
+        )
+        self.tags.setShortcut(QKeySequence("Ctrl+T"))
         self.remove = self._action(
             "Re&move",
             "trash",
@@ -92,6 +98,7 @@ class RowActions(QObject):
             self.password: any(row.state == DocumentState.ENCRYPTED for row in rows),
             self.ocr: any(_is_scannable(row) for row in rows),
             self.fields: any(kind_named(row.kind).has_fields and row.state not in UNFINISHED for row in rows),
+            self.tags: any(row.id for row in rows),
             self.remove: any(row.id and row.state not in UNFINISHED for row in rows),
             self.open_file: 1 <= len(rows) <= MOST_OPENED,
             self.open_folder: 1 <= len(rows) <= MOST_OPENED,
@@ -109,7 +116,7 @@ class RowActions(QObject):
         menu = QMenu(parent)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         for group in (
-            (self.include, self.leave_out),
+            (self.include, self.leave_out, self.tags),
             (self.retry, self.password, self.ocr, self.fields),
             (self.open_file, self.open_folder, self.copy),
             (self.remove,),
@@ -139,6 +146,10 @@ class RowActions(QObject):
     @Slot()
     def _remove(self) -> None:
         self.remove_requested.emit([row.id for row in self._rows if row.id and row.state not in UNFINISHED])
+
+    @Slot()
+    def _edit_tags(self) -> None:
+        self.tags_requested.emit([row for row in self._rows if row.id])
 
     @Slot()
     def _retry(self) -> None:
@@ -218,14 +229,17 @@ class ActionRow(QWidget):
         )
         give_icon(self.near_button, "similar")
         self.near_button.clicked.connect(self.near_duplicates_requested)
-        self._buttons = [self.near_button, *(_ActionButton(action) for action in actions.buttons())]
+        self._tag_button = _ActionButton(actions.tags)
+        self._buttons = [
+            self.near_button, self._tag_button, *(_ActionButton(action) for action in actions.buttons()),
+        ]  # fmt: skip
         layout = QHBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(TINY)
         layout.addWidget(self.count_label)
         layout.addStretch()
         for button in self._buttons:
-            button.setToolButtonStyle(_WITH_TEXT)
+            button.setToolButtonStyle(_ICON if button is self._tag_button else _WITH_TEXT)
             button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
             layout.addWidget(button)
         application().focusChanged.connect(self._pass_focus_on)
@@ -273,11 +287,15 @@ class ActionRow(QWidget):
     def _fit(self) -> None:
         """Let the buttons have words if there is room for all of them."""
         there = [button for button in self._buttons if not button.isHidden()]
-        words = sum(_width_with_words(button) + TINY for button in there)
+        words = sum(self._width(button) + TINY for button in there)
         style = _WITH_TEXT if self.count_label.sizeHint().width() + words <= self.width() else _ICON
         for button in self._buttons:
-            if button.toolButtonStyle() != style:
+            if button is not self._tag_button and button.toolButtonStyle() != style:
                 button.setToolButtonStyle(style)
+
+    def _width(self, button: QToolButton) -> int:
+        """The button of the tags, which serves all rows, is an icon always, and takes little from the others' words."""
+        return button.sizeHint().width() if button is self._tag_button else _width_with_words(button)
 
 
 class _ActionButton(QToolButton):

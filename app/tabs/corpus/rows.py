@@ -6,9 +6,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from app.tabs.corpus.columns import NEAR, STATES, has_text, is_near_duplicate, kind_title
+from core.config.tag import SEPARATOR
 from core.corpus.library import DocumentRow
 from core.document_state import WITH_TEXT, DocumentState
 from core.events import FileImported, FileReading, FileRestated, FilesQueued, PageRecognizing
+
+UNTAGGED = SEPARATOR  # no tag's name: files without a tag
 
 
 class ImportRows:
@@ -115,6 +118,7 @@ class ImportRows:
             similarity=0.0,
             near="",
             is_outdated=bool(event.kept_state),
+            tags=before.tags if before else (),
         )
 
 
@@ -142,12 +146,14 @@ class RowFilter:
         state: One state, or `NEAR`; "" for all.
         kind: One kind; "" for all.
         paths: The files that the last import did not read, or that were there already; None for all.
+        tag: One tag, or `UNTAGGED`; "" for all.
         hits: The numbers of the documents that a search found, with their rank; None where nothing is searched.
     """
 
     name: str = ""
     state: str = ""
     kind: str = ""
+    tag: str = ""
     paths: frozenset[str] | None = None
     hits: Mapping[int, int] | None = None
 
@@ -161,6 +167,7 @@ class RowFilter:
             f"the name contains “{self.name}”": self.name,
             f"the state is “{STATES[self.state].title}”" if self.state else "": self.state,
             f"the kind is “{kind_title(self.kind)}”": self.kind,
+            "it has no tag" if self.tag == UNTAGGED else f"the tag is “{self.tag}”": self.tag,
             "the last import did not read it": self.paths is not None,
         }
         return [name for name, is_on in asked.items() if is_on]
@@ -170,11 +177,18 @@ class RowFilter:
             return False
         if self.kind and row.kind != self.kind:
             return False
+        if self.tag and not self._passes_tag(row):
+            return False
         if self.paths is not None and row.path not in self.paths:
             return False
         if self.hits is not None and row.id not in self.hits:
             return False
         return not self.name or self.name.casefold() in row.name.casefold()
+
+    def _passes_tag(self, row: DocumentRow) -> bool:
+        if self.tag == UNTAGGED:
+            return not row.tags
+        return self.tag in row.tags
 
 
 class Summary:
@@ -186,6 +200,7 @@ class Summary:
             Counter()
         )  # files by state, and those that are near duplicates under `NEAR`
         self.kinds: Counter[str] = Counter()  # files by kind
+        self.tags: Counter[str] = Counter()  # files by tag, those that are in use alone
         self.characters_of: Counter[str] = Counter()  # characters in the corpus, by kind
         self.documents = 0  # files whose text is in the corpus
         self.near_included = 0
@@ -205,6 +220,10 @@ class Summary:
         self.files += sign
         self.states[row.state] += sign
         self.kinds[row.kind] += sign
+        for tag in row.tags:
+            self.tags[tag] += sign
+            if not self.tags[tag]:
+                del self.tags[tag]
         in_corpus = row.included and has_text(row)
         if in_corpus:
             self.documents += sign

@@ -11,11 +11,13 @@ from app.tabs.corpus.document_list import DocumentList
 from app.tabs.corpus.document_table import DocumentTable
 from app.tabs.corpus.import_progress import ProgressStrip
 from app.tabs.corpus.kind_chart import KindChart
+from app.tabs.corpus.tags_dialog import TagsDialog
 from app.tabs.corpus.tool_row import FirstStart, ToolRow
 from app.widgets.banner import Banner, BannerStack
 from app.widgets.drop_area import DropArea
 from app.widgets.theme import HUGE, LARGE, SMALL
 from core.config.corpus import ImportConfig
+from core.corpus.library import DocumentRow
 from core.tasks.reading_choices import TextField
 
 
@@ -96,6 +98,12 @@ class CorpusTab(DropArea):
     def ask_for_fields(self, paths: Sequence[str], fields: Sequence[TextField]) -> FieldsDialog:
         """Let the user choose which fields of some files are text."""
         dialog = FieldsDialog(paths, fields, self)
+        dialog.open()
+        return dialog
+
+    def ask_for_tags(self, rows: Sequence[DocumentRow]) -> TagsDialog:
+        """Let the user change the tags of some files."""
+        dialog = TagsDialog(rows, self.table.summary.tags, self)
         dialog.open()
         return dialog
 

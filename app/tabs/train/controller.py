@@ -11,21 +11,28 @@ from app.jobs.job import Job, OpenStream, Stream
 from app.jobs.job_queue import JobQueues
 from app.jobs.refresher import Refresher
 from app.tabs.train.curves_controller import CurvesController
+from app.tabs.train.document_controller import DocumentController
 from app.tabs.train.interrupted_controller import InterruptedController
+from app.tabs.train.origin_controller import OriginController
+from app.tabs.train.plan_controller import PlanController
 from app.tabs.train.queue_controller import QueueController
+from app.tabs.train.report_controller import ReportController
 from app.tabs.train.tab import TrainTab
 from app.tabs.train.tokenizer_controller import TokenizerController
 from core.config.corpus import CorpusConfig
+from core.config.remark_actions import STOP, changes_of, place_of
 from core.config.run import RunConfig
+from core.config.toml import with_settings
 from core.control import StopToken
 from core.corpus.library import CorpusTotals
-from core.errors import UserFacingError
+from core.errors import UsageError, UserFacingError
 from core.events import CheckpointSaved, Event, RunEnded
 from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
 from core.tasks.look_at_library import count_corpus
 from core.tasks.look_at_runs import RunsListed, list_runs
 from core.tasks.resume_run import resume_run
+from core.tasks.review_run import review_run
 from core.tasks.train_model import train_model
 
 
@@ -34,7 +41,7 @@ class TrainController(QObject):
 
     Signals:
         checkpoint_saved: The name of the run that trains.
-        run_ended: The run's name, and "finished", "stopped" or "failed".
+        run_ended: The run's name, and "finished", "early_stopped", "stopped" or "failed". Not where it goes on at once.
     """
 
     checkpoint_saved = Signal(str)
@@ -56,23 +63,30 @@ class TrainController(QObject):
         self._catalog = Catalog(workspace)
         self._job: Job | None = None
         self._history: Job | None = None
+        self._goes_on: tuple[dict[str, Any], str] | None = None  # how the run that is being stopped does
         self.tokenizer = TokenizerController(tab, workspace, queues, self)
+        self.plan = PlanController(tab, workspace, queues, self)
+        self.documents = DocumentController(tab.form.documents.dialog, workspace, queues, self)
         self.curves = CurvesController(tab, workspace, queues, self)
+        self.origin = OriginController(tab, workspace, self)
         self.queue = QueueController(tab, workspace, queues, self)
         self.interrupted = InterruptedController(tab, workspace, queues, self)
+        self.report = ReportController(tab, workspace, queues, self)
         self._totals = Refresher(queues, "totals", self._count, self)
         self._runs = Refresher(queues, "runs", self._list_runs, self)
         self._documents = CorpusConfig()  # which of them the form takes
         self._name = ""  # of the run that trains, or whose curves are shown
         self._totals.refreshed.connect(self._show_totals)
-        self._totals.failed.connect(self._report)
+        self._totals.failed.connect(self._report_totals)
         self._runs.refreshed.connect(self._show_runs)
         self._runs.failed.connect(self._report)
         tab.start_requested.connect(self.start)
         tab.resume_requested.connect(self.resume)
+        tab.resume_changed_requested.connect(self.resume)
         tab.pause_requested.connect(self._pause)
         tab.go_on_requested.connect(self._go_on)
         tab.stop_requested.connect(self.stop)
+        tab.course_change_requested.connect(self._change_course)
         tab.run_chosen.connect(self._show_history)
         tab.documents_chosen.connect(self._count_documents)
         self.queue.changed.connect(self._runs.refresh)
@@ -89,7 +103,8 @@ class TrainController(QObject):
         self.interrupted.look()
 
     def activate(self) -> None:
-        """Nothing here waits for the tab to come to the front."""
+        """A step is timed while the tab is in front."""
+        self.plan.activate()
 
     @property
     def active(self) -> bool:
@@ -104,20 +119,44 @@ class TrainController(QObject):
             self._run(name, partial(self._train_model, self._workspace, name, config))
 
     @Slot(str)
-    def resume(self, name: str) -> None:
-        """Let an earlier run go on, its curves so far in front. Without effect while another one trains."""
+    def resume(self, name: str, changes: dict[str, Any] | None = None, at: str = "") -> None:
+        """Let an earlier run go on, its curves so far in front. Without effect while another one trains.
+
+        Args:
+            changes: Settings to change, by dotted name.
+            at: An earlier checkpoint to continue from, "best" or a step.
+        """
         if not self.active:
-            self._show_settings(name)
-            resumed = partial(self._resume_run, self._workspace, name, {})
+            self._show_settings(name, changes or {})
+            resumed = partial(self._resume_run, self._workspace, name, changes or {}, at=at)
             self._run(name, partial(_after, self._catalog, name, resumed))
 
     @Slot()
     def stop(self) -> None:
         """Ask the run to end at its next step; it still saves, and ends in its own time."""
+        self._goes_on = None
         self._leave_history()
+        self.plan.stop()
         if self._job is not None:
             self._job.stop()
             self._tab.show_stopping()
+
+    @Slot(str)
+    def _change_course(self, action: str) -> None:
+        """Do what helps about a remark: stop the run, and let it go on at once with other settings."""
+        if action == STOP:
+            self.stop()
+            return
+        try:
+            goes_on = changes_of(action, self._catalog.config(self._name)), place_of(action)
+        except UserFacingError as error:
+            present(error, self._tab.banner)
+            return
+        if self.active:
+            self.stop()
+            self._goes_on = goes_on
+        else:
+            self.resume(self._name, *goes_on)
 
     @Slot()
     def refresh(self) -> None:
@@ -144,6 +183,14 @@ class TrainController(QObject):
         self._tab.show_totals(totals)
 
     @Slot(object)
+    def _report_totals(self, error: Exception) -> None:
+        """A filter that cannot be answered is told where it is chosen, the library's own failures in the tab."""
+        if isinstance(error, UsageError):
+            self._tab.show_filter_problem(f"{error.message} {error.remedy}")
+        else:
+            self._report(error)
+
+    @Slot(object)
     def _show_runs(self, listed: RunsListed) -> None:
         self._tab.show_runs(listed.runs, self._name)
         self._tab.form.suggest_name(listed.unused_name)
@@ -157,9 +204,9 @@ class TrainController(QObject):
     def _report(self, error: Exception) -> None:
         present(error, self._tab.banner)
 
-    def _show_settings(self, name: str) -> None:
+    def _show_settings(self, name: str, changes: dict[str, Any]) -> None:
         try:
-            self._tab.show_run(name, self._catalog.config(name))
+            self._tab.show_run(name, with_settings(self._catalog.config(name), changes))
         except UserFacingError as error:
             present(error, self._tab.banner)
 
@@ -205,6 +252,10 @@ class TrainController(QObject):
     def _finish(self, reason: str, failure: str = "") -> None:
         self._job = None
         self._tab.show_ended(failed=reason == "failed")
+        goes_on, self._goes_on = self._goes_on, None
+        if goes_on and (reason == "stopped" or (goes_on[1] and reason != "failed")):
+            self.resume(self._name, *goes_on)
+            return
         self.curves.measure()
         self.queue.run_ended(self._name, reason, failure)
         self.refresh()
@@ -216,7 +267,7 @@ class TrainController(QObject):
         self._leave_history()
         self._name = name
         self._tab.clear_run(name)
-        self._history = Job(partial(_read, self._catalog, name), self)
+        self._history = Job(partial(review_run, self._workspace, name), self)
         self._history.arrived.connect(self._tab.show_events)
         self._history.ended.connect(self._end_history)
         self._history.failed.connect(self._fail_history)

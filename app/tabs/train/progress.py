@@ -25,7 +25,8 @@ WARM_UP_STEPS = 10  # left out of the time left: the first steps allocate and me
 LOSS_SMOOTHING, SPEED_SMOOTHING = 0.6, 0.9
 
 TRAINING, FINISHED, STOPPED, FAILED = "Training", "Finished", "Stopped", "Failed"
-ENDED = (FINISHED, STOPPED, FAILED)
+ENDINGS = {"finished": FINISHED, "early_stopped": "Stopped early", "stopped": STOPPED}
+ENDED = (*ENDINGS.values(), FAILED)
 PAST_FIRST_STEP = (TRAINING, *ENDED)
 
 _TIMED = (TokenizerBuilt, DatasetBuilt, Evaluated, CheckpointSaved, SnapshotSaved)
@@ -84,7 +85,12 @@ class Progress:
                 self._phase, self._prepared = "Measuring speed…", 0.0
             case RunEnded():
                 self.step = event.step
-                self._phase = FINISHED if event.reason == "finished" else STOPPED
+                self._phase = ENDINGS.get(event.reason, STOPPED)
+
+    @property
+    def phase(self) -> str:
+        """What is being done, in words."""
+        return self._phase
 
     def fail(self) -> None:
         """The run ended by a failure, which no event tells."""

@@ -1,6 +1,6 @@
 """Over the curves: which run they are of, where it stands, and the ways from there into its model."""
 
-from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtCore import Qt, QTimer, Signal, Slot
 from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QVBoxLayout, QWidget
 
 from app.tabs.train.progress import Progress
@@ -10,6 +10,7 @@ from app.widgets.label import Label
 from app.widgets.theme import SMALL, set_role
 
 BAR_STEPS = 1000
+FIGURES_MS = 250  # between two changes of the figures: nobody reads faster, and each lays out the whole side of the tab
 
 
 class RunHead(QWidget):
@@ -18,15 +19,21 @@ class RunHead(QWidget):
     Signals:
         chat_requested: The user wants to talk with the model of this run, by its name.
         inspect_requested: The user wants to look inside it.
+        report_requested: The user wants a report of it.
     """
 
     chat_requested = Signal(str)
     inspect_requested = Signal(str)
+    report_requested = Signal(str)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._name = ""
         self._details: list[str] = []
+        self._shown: tuple[Progress, bool, str, str] | None = None
+        self._due: tuple[Progress, bool, str, str] | None = None
+        self._rest = QTimer(self, singleShot=True, interval=FIGURES_MS)
+        self._rest.timeout.connect(self._show_due)
         self._make_widgets()
         self._lay_out()
         self.show_name("")
@@ -38,6 +45,7 @@ class RunHead(QWidget):
         self.title.setText(name)
         self.status.setToolTip("")
         self._show_ways(False)
+        self.report_button.hide()
 
     def add_detail(self, sentence: str) -> None:
         """Something that explains the run, for those who ask for it with the mouse."""
@@ -46,17 +54,31 @@ class RunHead(QWidget):
             self.status.setToolTip("\n".join(self._details))
 
     def show_progress(self, progress: Progress, *, live: bool, prefix: str = "") -> None:
-        """Show where the run stands.
+        """Show where the run stands: at once where it has come to something else, otherwise a few times a second.
 
         Args:
             live: True for a run that trains now.
             prefix: What is said before it, such as "Paused".
         """
+        self._due = progress, live, prefix, progress.phase
+        if self._due != self._shown or not self._rest.isActive():
+            self._show_due()
+
+    @Slot()
+    def _show_due(self) -> None:
+        if self._due is None:
+            return
+        self._shown, self._due = self._due, None
+        progress, live, prefix, _ = self._shown
+        self._rest.start()
         text = progress.text(live=live)
         self.status.setText(f"{prefix} · {text}" if prefix else text)
         self.bar.setValue(round(BAR_STEPS * progress.shown_share()))
         self.bar.show()
         self._show_ways(bool(self._name) and not live and progress.has_checkpoint)
+        self.report_button.setVisible(
+            bool(self._name) and progress.max_steps > 0
+        )  # before that there is no run yet
 
     def _show_ways(self, visible: bool) -> None:
         for button in (self.inspect_button, self.chat_button):
@@ -75,12 +97,19 @@ class RunHead(QWidget):
         self.inspect_button = named_button(
             "Inspect", "inspectRunButton", "inspect", "Look inside this run's model, with its last sample"
         )
-        for button in (self.inspect_button, self.chat_button):
+        self.report_button = named_button(
+            "Report",
+            "reportButton",
+            "file",
+            "Save a report of this run as a page for the browser, and open it",
+        )
+        for button in (self.report_button, self.inspect_button, self.chat_button):
             policy = button.sizePolicy()
             policy.setRetainSizeWhenHidden(True)  # nothing below moves when it comes
             button.setSizePolicy(policy)
         self.chat_button.clicked.connect(self._ask_to_chat)
         self.inspect_button.clicked.connect(self._ask_to_inspect)
+        self.report_button.clicked.connect(self._ask_for_report)
         self.status = Label(objectName="statusLabel", wordWrap=True)
         self.status.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.status.setAccessibleName("Progress of the run")
@@ -96,6 +125,7 @@ class RunHead(QWidget):
         first = QHBoxLayout()
         first.setSpacing(SMALL)
         first.addWidget(self.title, stretch=1)
+        first.addWidget(self.report_button)
         first.addWidget(self.inspect_button)
         first.addWidget(self.chat_button)
         layout = QVBoxLayout(self)
@@ -112,3 +142,7 @@ class RunHead(QWidget):
     @Slot()
     def _ask_to_inspect(self) -> None:
         self.inspect_requested.emit(self._name)
+
+    @Slot()
+    def _ask_for_report(self) -> None:
+        self.report_requested.emit(self._name)

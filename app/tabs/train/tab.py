@@ -12,22 +12,26 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.tabs.train.changes_note import ChangesNote
 from app.tabs.train.curves import Curves
-from app.tabs.train.plan_facts import PlanFacts
+from app.tabs.train.plan_card import PlanCard
 from app.tabs.train.progress import Progress, alike_in_a_row
 from app.tabs.train.queue_panel import QueuePanel
+from app.tabs.train.remark_banner import RemarkBanner
 from app.tabs.train.run_buttons import RunButtons, RunState
 from app.tabs.train.run_chooser import RunChooser
 from app.tabs.train.run_form import RunForm
 from app.tabs.train.run_head import RunHead
 from app.tabs.train.samples import Samples
+from app.tabs.train.start_from import StartFrom
+from app.tabs.train.start_mode import StartMode
 from app.tabs.train.tokenizer_window import TokenizerWindow
 from app.widgets.banner import Banner, BannerStack
 from app.widgets.controls import named_button, scrolled
 from app.widgets.empty_state import EmptyState
 from app.widgets.label import Label
 from app.widgets.theme import HUGE, LARGE, MEDIUM, SMALL, set_role
-from core.config.corpus import CleaningConfig
+from core.config.corpus import CleaningConfig, CorpusConfig
 from core.config.run import RunConfig
 from core.corpus.library import CorpusTotals
 from core.events import Event, Notice, SampleWritten
@@ -36,7 +40,7 @@ from core.runs.catalog import RunSummary
 FORM_WIDTH_PX = 380
 NO_RUN = "Choose a preset and press Start, or look at an earlier run."
 NO_TEXT = "There is no text to train on yet: add documents in the Corpus tab."
-NO_TEXT_IN_FOLDER = "None of the included documents with text lies in the chosen folder."
+NO_TEXT_CHOSEN = "None of the included documents with text passes the filter. Choose other documents."
 PREFIXES = {  # to the line that says where the run stands
     RunState.PAUSED: "Paused",
     RunState.STOPPING: "Stopping…",
@@ -53,11 +57,17 @@ class TrainTab(QWidget):
         leave_requested: The program should close under a run that does not stop.
         chat_requested: The name of the run whose model the user wants to talk with.
         inspect_requested: The name of the run whose model the user wants to look into.
+        report_requested: The name of the run of which the user wants a report.
         documents_chosen: The `CorpusConfig` whose documents should be counted.
-        resume_requested: The name of an earlier run that should go on.
+        resume_requested: The name of an earlier run that should go on as it is.
+        resume_changed_requested: The name of an earlier run that should go on, and the settings to change, by dotted name.
+        settings_requested: The name of an earlier run that may go on; its settings are wanted, for `start_mode`.
+        base_requested: A checkpoint to fine-tune, as NAME@STEP; the settings that such a run begins with are wanted.
         run_chosen: The name of an earlier run whose curves should be shown.
         corpus_requested: The way to where documents are added.
         tokenizer_requested: The `RunConfig` whose tokenizer should be looked at.
+        plan_changed: `planned_run` may be another one now.
+        course_change_requested: What to do about a remark, one of `core.config.remark_actions`.
     """
 
     title, icon_name, help_page = "Train", "train", "train"
@@ -70,18 +80,25 @@ class TrainTab(QWidget):
     leave_requested = Signal()
     chat_requested = Signal(str)
     inspect_requested = Signal(str)
+    report_requested = Signal(str)
     documents_chosen = Signal(object)
     resume_requested = Signal(str)
+    resume_changed_requested = Signal(str, object)
+    settings_requested = Signal(str)
+    base_requested = Signal(str)
     run_chosen = Signal(str)
     corpus_requested = Signal()
     tokenizer_requested = Signal(object)
+    plan_changed = Signal()
+    course_change_requested = Signal(str)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("trainTab")
         self.setAccessibleName("Train")
         self._totals = CorpusTotals(documents=0, characters=0, bytes=0)
-        self._folder = ""  # the one that `_totals` are of
+        self._documents = CorpusConfig()  # the filter that `_totals` are of
+        self._filter_problem = ""  # why its documents cannot be counted
         self._state = RunState.IDLE
         self._own_run: RunConfig | None = None  # what the user had in the form before a run from elsewhere
         self._others_run: RunConfig | None = None  # that run
@@ -96,13 +113,27 @@ class TrainTab(QWidget):
         """True while a run trains."""
         return self._state.is_active
 
+    @property
+    def totals(self) -> CorpusTotals:
+        """The text that a run would be trained on."""
+        return self._totals
+
+    def planned_run(self) -> RunConfig | None:
+        """The run that could be started now; None while another one trains, or where something is amiss."""
+        return (
+            None
+            if self._state.is_active or not self._totals.characters or self.form.value_problem()
+            else self.form.value()
+        )
+
     def first_focus(self) -> QWidget:
         return self.buttons.pause_button if self._state.is_active else self.form.preset_box
 
     # What the controller shows
 
     def show_run(self, name: str, run: RunConfig) -> None:
-        """Put a run that was asked for elsewhere into the form, until it has ended."""
+        """Put a run that was asked for elsewhere into the form, until it has ended or the user changes it."""
+        self.start_mode.make_room(run)
         self._own_run, self._others_run = self.form.value(), run
         self.form.show_run(run)
         self.form.show_name(name)
@@ -114,18 +145,27 @@ class TrainTab(QWidget):
 
     def show_totals(self, totals: CorpusTotals) -> None:
         """The text that a run would be trained on."""
-        self._totals = totals
+        self._totals, self._filter_problem = totals, ""
+        self.form.documents.show_totals(totals)
+        self._show_what_is_possible()
+
+    def show_filter_problem(self, sentence: str) -> None:
+        """Why nobody can say which text a run would be trained on."""
+        self._totals, self._filter_problem = CorpusTotals(documents=0, characters=0, bytes=0), sentence
+        self.form.documents.show_problem(sentence)
         self._show_what_is_possible()
 
     def show_runs(self, runs: Sequence[RunSummary], chosen: str = "") -> None:
         """The runs there are; `chosen` is the one whose curves are shown, if any."""
         self.chooser.show_runs(runs, chosen)
         self.curves.show_runs(run.name for run in runs)
+        self.start_from.show_runs(runs)
 
     def clear_run(self, name: str) -> None:
         """Make room for the curves of another run."""
         self._progress = Progress()
         self.head.show_name(name)
+        self.remarks.forget()
         self.curves.clear(name)
         self.samples.forget()
         self._show_progress()
@@ -150,6 +190,7 @@ class TrainTab(QWidget):
                 self.samples.add_all(alike)
             elif kind is Notice:
                 self._show_notices(alike)
+        self.remarks.show_events(events)
         self.curves.show_events(events)
         self._show_progress()
 
@@ -199,12 +240,16 @@ class TrainTab(QWidget):
         self.banner = Banner()
         self.unfinished_offer = Banner("unfinishedOffer")
         self.form = RunForm()
+        self.start_from = StartFrom(self.form.label_width())
+        self.start_mode = StartMode(self.start_from, self.form, self)
+        self.changes_note = ChangesNote()
         self.tokenizer_window = TokenizerWindow(self)
-        self.plan = PlanFacts()
+        self.plan = PlanCard()
         self.buttons = RunButtons()
         self.queue = QueuePanel()
         self.chooser = RunChooser()
         self.head = RunHead()
+        self.remarks = RemarkBanner()
         self.curves = Curves()
         self.samples = Samples()
         self._make_empty_corpus()
@@ -232,13 +277,15 @@ class TrainTab(QWidget):
         layout.setContentsMargins(HUGE, LARGE, HUGE, LARGE)
         layout.setSpacing(MEDIUM)
         layout.addWidget(split, stretch=1)
-        BannerStack(self, [self.unfinished_offer, self.banner], over=[self.pages])
+        BannerStack(self, [self.unfinished_offer, self.banner, self.remarks], over=[self.pages])
 
     def _left(self) -> QWidget:
         inner = QWidget()
         inner_layout = QVBoxLayout(inner)
         inner_layout.setContentsMargins(0, 0, MEDIUM, 0)
-        inner_layout.addWidget(self.form)
+        inner_layout.setSpacing(SMALL)
+        inner_layout.addWidget(self.start_from)
+        inner_layout.addWidget(self.form, stretch=1)
         scroll = scrolled(inner)
         left = QWidget()
         left.setMinimumWidth(FORM_WIDTH_PX - HUGE)
@@ -248,6 +295,7 @@ class TrainTab(QWidget):
         layout.addWidget(self.empty_corpus)
         layout.addWidget(scroll, stretch=1)
         layout.addWidget(self.plan)
+        layout.addWidget(self.changes_note)
         layout.addWidget(self.buttons)
         layout.addWidget(self.queue)
         layout.addSpacing(SMALL)
@@ -282,14 +330,23 @@ class TrainTab(QWidget):
         self.buttons.leave_requested.connect(self.leave_requested)
         self.head.chat_requested.connect(self.chat_requested)
         self.head.inspect_requested.connect(self.inspect_requested)
+        self.remarks.action_requested.connect(self.course_change_requested)
+        self.head.report_requested.connect(self.report_requested)
         self.corpus_button.clicked.connect(self.corpus_requested)
+        self.start_mode.changed.connect(self._show_what_is_possible)
+        self.start_mode.resume_chosen.connect(self.settings_requested)
+        self.start_mode.base_chosen.connect(self.base_requested)
         self.chooser.chosen.connect(self.run_chosen)
+        self.chooser.chosen.connect(self.start_from.prefer)
         self.chooser.resume_requested.connect(self.resume_requested)
 
     # What the user asks
 
     @Slot()
     def _ask_to_start(self) -> None:
+        if self.start_mode.resumes:
+            self.resume_changed_requested.emit(self.form.name(), self.start_mode.changes())
+            return
         asked = self.queue_requested if self._state.is_active else self.start_requested
         asked.emit(self.form.name(), self.form.value())
 
@@ -304,17 +361,22 @@ class TrainTab(QWidget):
     def _show_what_is_possible(self) -> None:
         self._follow_documents()
         had_focus = self.buttons.has_focus() or self.chooser.resume_button.hasFocus()
-        self.buttons.show_state(self._state, self._obstacle())
+        self.buttons.show_state(self._state, self._obstacle(), resumes=self.start_mode.resumes)
         self.queue.set_idle(not self._state.is_active)
-        self.form.tokenizer_button.setEnabled(bool(self._totals.characters) and not self.form.value_problem())
+        learns = self.start_mode.is_new and bool(self._totals.characters)
+        self.form.tokenizer_button.setEnabled(learns and not self.form.value_problem())
+        self.changes_note.show_changes(self.start_mode.explanations())
         self.chooser.set_idle(not self._state.is_active)
-        self.empty_corpus.setVisible(not self._totals.characters and not self._folder)
+        is_empty = not self._totals.characters and not self._documents.is_filtered
+        self.empty_corpus.setVisible(is_empty and not self.start_mode.resumes)
         if had_focus:
             self._keep_focus()
         if problem := self.form.problem():
             self.plan.show_problem(problem)
         else:
-            self.plan.show_run(self.form.value(), self._totals, warns=not self._state.is_active)
+            warns = not self._state.is_active and not self.start_mode.resumes
+            self.plan.show_run(self.form.value(), self._totals, warns=warns)
+        self.plan_changed.emit()
 
     def _keep_focus(self) -> None:
         """The button that has the keyboard may be disabled now: choose the next one, where Qt would take any widget."""
@@ -328,16 +390,20 @@ class TrainTab(QWidget):
 
     def _follow_documents(self) -> None:
         """Let those be counted that the form takes."""
-        if not self.form.value_problem() and self.form.value().corpus.folder != self._folder:
-            self._folder = self.form.value().corpus.folder
-            self.documents_chosen.emit(self.form.value().corpus)
+        if (chosen := self.form.documents.value()) != self._documents:
+            self._documents = chosen
+            self.documents_chosen.emit(chosen)
 
     def _obstacle(self) -> str:
         """Why Start is not possible now; empty where it is."""
         if self._state.is_stopping:
             return "A run is ending."
+        if self.start_mode.resumes:
+            only_new = "A run is training; only a new run can wait in the queue."
+            problem = self.form.value_problem() or self.start_mode.obstacle()
+            return only_new if self._state.is_active else problem
         if not self._totals.characters:
-            return NO_TEXT_IN_FOLDER if self._folder else NO_TEXT
+            return self._filter_problem or (NO_TEXT_CHOSEN if self._documents.is_filtered else NO_TEXT)
         return self.form.problem()
 
     def _show_progress(self) -> None:
@@ -345,4 +411,9 @@ class TrainTab(QWidget):
             self.pages.setCurrentIndex(1)
             self.head.show_progress(
                 self._progress, live=self._state.is_active, prefix=PREFIXES.get(self._state, "")
+            )
+            self.remarks.set_possible(
+                live=self._state.is_active and not self._state.is_stopping,
+                resumable=not self._state.is_active and self._progress.has_checkpoint,
+                finished=self._progress.share() == 1,
             )

@@ -39,6 +39,17 @@ def dataset(tmp_path):
     return made
 
 
+def test_kinds_come_back_and_an_earlier_description_has_none(dataset):
+    counted = replace(dataset, kinds={"pdf": 1, "text": 1})
+    assert Dataset.from_json(counted.to_json(), dataset.folder) == counted
+    record = json.loads(dataset.to_json())
+    del record["kinds"], record["sha256"]
+    assert Dataset.from_json(json.dumps(record), dataset.folder).kinds == {}
+    record["kinds"] = {"pdf": "1"}
+    with pytest.raises(ValueError, match="no number"):
+        Dataset.from_json(json.dumps(record), dataset.folder)
+
+
 def test_a_read_data_set_is_the_one_that_was_described(dataset):
     assert read_dataset(dataset.folder) == dataset
     assert dataset.tokens("val")[0:9].tolist() == [7]

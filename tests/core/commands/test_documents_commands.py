@@ -217,3 +217,38 @@ def test_an_interrupted_import_is_gone_on_with(folder, tmp_path, records, comman
 )
 def test_a_wish_that_names_nothing_or_too_much_is_wrong_usage(tmp_path, command, arguments):
     assert command(*arguments, "--workspace", tmp_path)[0] == 2
+
+
+def test_tags_are_given_listed_chosen_by_and_taken_away(here, command, records):
+    hill, river = number(here, "hill.txt"), number(here, "river.md")
+    said = command("tag", " Meadow ", hill, river, "--workspace", here.root)
+    assert said[:2] == (0, "2 documents tagged 'Meadow'.\n")
+    code, listed = records("tags", "--workspace", here.root)
+    with Library(here.library) as library:
+        characters = library.row(hill).characters + library.row(river).characters
+    assert (code, listed) == (
+        0,
+        [{"event": "tag", "name": "Meadow", "documents": 2, "characters": characters}],
+    )
+    _, rows = records("documents", "--tag", "meadow", "--workspace", here.root)
+    assert names(rows) == {"hill.txt", "river.md"}
+    assert rows[0]["tags"] == ["Meadow"]
+    assert "Meadow" in command("documents", "--workspace", here.root)[1]
+    assert command("untag", "MEADOW", hill, "--workspace", here.root)[0] == 0
+    assert names(records("documents", "--tag", "meadow", "--workspace", here.root)[1]) == {"river.md"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("tag", "a,b", 1), "'a,b' cannot be a tag: there is a comma in it."),
+        (("tag", " ", 1), "cannot be a tag: it is empty."),
+        (("tag", "novel", 4711), "There is no document number 4711."),
+        (("untag", "novel", 1), "No document has the tag 'novel'."),
+        (("tag", "novel"), "Missing argument"),
+    ],
+)
+def test_a_tag_that_cannot_be_given_or_taken_away_is_wrong_usage(here, command, arguments, said):
+    code, _, failure = command(*arguments, "--workspace", here.root)
+    assert code == 2
+    assert said in failure

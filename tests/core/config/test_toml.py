@@ -45,7 +45,7 @@ def test_changed_settings_come_back_too(read):
     changes = {
         "sampling.seed": 7,
         "sampling.stop": ["\n\n", 'say "end"'],
-        "training.sample_prompt": "Grüße, Schaf 🐑\n",
+        "training.sample_prompts": ["Grüße, Schaf 🐑\n", "a, b"],
         "model.norm": "post",
         "training.epsilon": 1e-12,
     }
@@ -270,10 +270,32 @@ def test_a_whole_number_is_a_real_one_too(read):
 
 def test_text_that_looks_like_a_number_stays_text():
     run = with_settings(preset_run("tiny"), parse_assignments(["training.sample_prompt=007"]))
-    assert run.training.sample_prompt == "007"
+    assert run.training.sample_prompts == ("007",)
 
 
-@pytest.mark.parametrize("name", ["training.sample_prompt", "training.device", "sampling.stop"])
+@pytest.mark.parametrize(
+    ("assignment", "prompts"),
+    [
+        ("training.sample_prompt=a, b", ("a, b",)),
+        ("training.sample_prompt=", ()),
+        ("training.sample_prompts=a, b", ("a, b",)),
+        ('training.sample_prompts=["a", "", "b", "a"]', ("a", "b")),
+        ("training.sample_prompts=[]", ()),
+    ],
+)
+def test_one_prompt_and_several_are_set_alike(assignment, prompts):
+    run = with_settings(preset_run("tiny"), parse_assignments([assignment]))
+    assert run.training.sample_prompts == prompts
+
+
+@pytest.mark.parametrize(("written", "prompts"), [('"the cat"', ("the cat",)), ('""', ())])
+def test_the_one_prompt_of_an_earlier_version_is_the_first_of_several(read, written, prompts):
+    assert read(f"[training]\nsample_prompt = {written}").training.sample_prompts == prompts
+
+
+@pytest.mark.parametrize(
+    "name", ["training.sample_prompt", "training.sample_prompts", "training.device", "sampling.stop"]
+)
 def test_half_a_character_is_no_text(name):
     value = ["a", "\udc80"] if name == "sampling.stop" else "\udc80"
     with pytest.raises(BadSettingError, match="UTF-8"):

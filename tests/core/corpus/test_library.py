@@ -225,12 +225,21 @@ def test_a_removed_file_is_unchanged_so_that_a_watched_folder_leaves_it_alone(li
 # The corpus
 
 
+def test_the_median_is_the_length_of_the_documents_that_half_of_the_text_stands_in(library, add):
+    for number in range(10):
+        add(f"/meadow/note-{number}.txt", f"{number} oats")  # 60 characters in notes of 6
+    add("/meadow/letter.txt", "a" * 30)
+    assert library.totals().median_characters == 6
+    add("/meadow/book.txt", "b" * 100)
+    assert library.totals().median_characters == 100
+
+
 def test_totals_count_what_is_included(library, add):
     add("/a.txt", "äö")
     left_out = add("/b.txt", "sheep").document_id
-    assert library.totals() == CorpusTotals(documents=2, characters=7, bytes=9)
+    assert library.totals() == CorpusTotals(documents=2, characters=7, bytes=9, median_characters=5)
     library.set_included([left_out], False)
-    assert library.totals() == CorpusTotals(documents=1, characters=2, bytes=4)
+    assert library.totals() == CorpusTotals(documents=1, characters=2, bytes=4, median_characters=2)
     library.set_included([left_out], True)
     assert library.totals().documents == 2
 

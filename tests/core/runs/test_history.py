@@ -60,6 +60,14 @@ def test_the_best_step_is_a_trained_one_where_there_is_one():
     assert history.best == (10, 2.0)
 
 
+def test_a_loss_that_is_no_number_is_never_the_best():
+    history = RunHistory()
+    history.extend([evaluated(0, 1.0), evaluated(5, float("nan"))])
+    assert history.best == (0, 1.0)
+    history.extend([evaluated(0, float("nan"))])
+    assert history.best is None
+
+
 def test_time_and_tokens_and_epochs_are_read_off_the_steps():
     history = RunHistory()
     history.extend([step(1), step(2), step(3)])

@@ -8,13 +8,14 @@ from core.batches.token_file import TokenFileWriter
 from core.config.model import ModelConfig
 from core.config.presets import preset_run
 from core.control import StopToken
+from core.model.requirements import model_flops_per_token
 from core.tasks import bench_train as bench_train_file
 from core.tasks.bench_events import BenchCompared, BenchFact, BenchMeasured
 from core.tasks.bench_nanogpt import NanoGPT, nanogpt_batch, nanogpt_optimizer, nanogpt_step
 from core.tasks.bench_process import beside, busy_processes
 from core.tasks.bench_shapes import SHAPES
 from core.tasks.bench_steps import NanoGPTSteps, OurSteps, TransformersSteps
-from core.tasks.bench_train import NANOGPT, PEER_TRAIN, bench_train, model_flops_per_token
+from core.tasks.bench_train import NANOGPT, PEER_TRAIN, bench_train
 
 MODEL = ModelConfig.model_validate(
     preset_run("gpt2").model.model_dump()

@@ -53,6 +53,13 @@ def test_a_model_that_is_hopelessly_large_is_said_with_the_numbers_and_a_smaller
     assert warning.proposal.run == PRESETS["tiny"].run
 
 
+def test_no_other_model_is_proposed_for_a_fine_tune():
+    tuned = preset_run("gpt2").model_copy(update={"base_model": "first@100"})
+    assert not any("parameters for" in warning.message for warning in plan_warnings(tuned, OWN))
+    [warning] = plan_warnings(tuned, CorpusTotals(1, 440, 440))
+    assert warning.proposal is None
+
+
 def test_a_model_that_is_proposed_for_a_smaller_one_is_smaller():
     run = with_settings(preset_run("small"), {"tokenizer.kind": "bpe", "tokenizer.vocab_size": 4096})
     totals = CorpusTotals(10, 360_000, 360_000)
@@ -108,15 +115,36 @@ def test_a_warmup_as_long_as_the_run_is_said():
 
 @pytest.mark.parametrize("steps", [2, 5])
 def test_no_warmup_of_no_steps_is_proposed(steps):
-    run = with_settings(preset_run("starter"), {"training.max_steps": steps})
+    changes = {"training.max_steps": steps, "training.warmup_steps": 50}
+    run = with_settings(preset_run("starter"), changes)
     [warning] = plan_warnings(run, SAMPLE)
     assert warning.proposal.title == "Set the warm-up to 1 step"
     assert plan_warnings(warning.proposal.run, SAMPLE) == []
 
 
 def test_a_single_step_has_no_room_for_a_warmup():
-    [warning] = plan_warnings(with_settings(preset_run("starter"), {"training.max_steps": 1}), SAMPLE)
+    changes = {"training.max_steps": 1, "training.warmup_steps": 50}
+    [warning] = plan_warnings(with_settings(preset_run("starter"), changes), SAMPLE)
     assert (warning.remedy, warning.proposal) == ("Take more steps.", None)
+
+
+@pytest.mark.parametrize("steps", [1, 2, 40])
+def test_a_warmup_that_is_a_share_of_the_run_is_never_too_long(steps):
+    assert plan_warnings(with_settings(preset_run("starter"), {"training.max_steps": steps}), SAMPLE) == []
+
+
+def test_too_many_epochs_are_answered_with_fewer():
+    changes = {"training.horizon": "epochs", "training.max_epochs": 100}
+    [warning] = plan_warnings(with_settings(preset_run("tiny"), changes), OWN)
+    assert warning.message.startswith("The run reads the text ≈ 100 times.")
+    assert warning.proposal.title == "Take 40 epochs"
+    assert plan_warnings(warning.proposal.run, OWN) == []
+
+
+def test_too_many_tokens_are_answered_with_steps():
+    changes = {"training.horizon": "tokens", "training.max_tokens": 100_000_000}
+    [warning] = plan_warnings(with_settings(preset_run("tiny"), changes), OWN)
+    assert (warning.proposal.title, warning.proposal.run.training.horizon) == ("Take 4,200 steps", "steps")
 
 
 def test_a_single_token_is_one():
@@ -155,3 +183,32 @@ def test_a_run_that_is_started_without_a_window_says_it_too(filled, tiny):
         if isinstance(event, DatasetBuilt):
             stop.set()
     assert [notice.is_detail for notice in notices if "Beyond 40 epochs" in notice.text] == [True]
+
+
+def test_a_context_much_longer_than_the_documents_is_said_with_a_shorter_one():
+    notes = CorpusTotals(documents=4000, characters=1_600_000, bytes=1_600_000, median_characters=400)
+    run = with_settings(preset_run("starter"), {"model.context_length": 256})
+    [warning] = plan_warnings(run, notes)
+    assert warning.message.startswith(
+        "Half of the text stands in documents of ≈ 100 tokens or fewer, and the context has 256"
+    )
+    assert warning.proposal.title == "Set the context to 128 tokens"
+    assert plan_warnings(warning.proposal.run, notes) == []
+
+
+def test_lines_may_be_short():
+    notes = CorpusTotals(documents=4000, characters=1_600_000, bytes=1_600_000, median_characters=40)
+    run = with_settings(preset_run("starter"), {"corpus.samples": "lines"})
+    assert plan_warnings(run, notes) == []
+
+
+def test_too_little_text_for_a_validation_split_is_said_with_a_larger_share():
+    text = CorpusTotals(documents=1, characters=4_000, bytes=4_000)
+    run = with_settings(
+        preset_run("tiny"),
+        {"corpus.validation_share": 0.001, "tokenizer.kind": "bpe", "training.max_steps": 30},
+    )
+    assert estimate_run(run, text).tokens - estimate_run(run, text).training_tokens == 1
+    warning = next(w for w in plan_warnings(run, text) if "held out" in w.message)
+    assert warning.proposal.title == "Hold out 10 % for validation"
+    assert not [w for w in plan_warnings(warning.proposal.run, text) if "held out" in w.message]

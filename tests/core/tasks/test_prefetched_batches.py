@@ -8,8 +8,8 @@ import torch
 from core.control import StopToken
 from core.events import StepDone
 from core.tasks.prefetched_batches import PrefetchedBatches
+from core.tasks.session import Session
 from core.tasks.train_model import train_model
-from core.tasks.training_session import Session
 
 CPU = torch.device("cpu")
 

@@ -19,7 +19,16 @@ from core.config.presets import FAMILY, MUON
 from core.config.toml import run_to_toml, with_settings
 from core.control import StopToken
 from core.errors import BadSettingError, DamagedDatasetError, LostDatasetError, UnknownSettingError
-from core.events import CheckpointSaved, Evaluated, Notice, RunEnded, RunPrepared, SampleWritten, StepDone
+from core.events import (
+    CheckpointSaved,
+    Evaluated,
+    MachineNoted,
+    Notice,
+    RunEnded,
+    RunPrepared,
+    SampleWritten,
+    StepDone,
+)
 from core.run_errors import (
     DamagedCheckpointError,
     DamagedRunError,
@@ -33,7 +42,7 @@ from core.runs import state as state_module
 from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
 from core.system_errors import DiskFullError, WorkspaceGoneError
-from core.tasks import training_run
+from core.tasks import run_samples, training_run
 from core.tasks.resume_run import resume_run
 from core.tasks.train_model import train_model
 from core.training import compute
@@ -154,7 +163,8 @@ def cut_off(monkeypatch):
     """Trains "a", and sets the stop in the middle of what is done for the step of that number."""
 
     def run(workspace, config, function, step):
-        stop, real = StopToken(), getattr(training_run, function)
+        module = run_samples if function == "write_batches" else training_run
+        stop, real = StopToken(), getattr(module, function)
 
         def slow(*arguments):
             session_step = Catalog(workspace).events("a")
@@ -163,13 +173,13 @@ def cut_off(monkeypatch):
             return real(*arguments)
 
         with monkeypatch.context() as patch:
-            patch.setattr(training_run, function, slow)
+            patch.setattr(module, function, slow)
             return list(train_model(workspace, "a", config, stop))
 
     return run
 
 
-@pytest.mark.parametrize("function", ["evaluate", "write"])
+@pytest.mark.parametrize("function", ["evaluate", "write_batches"])
 @pytest.mark.parametrize("step", [0, 2, 4])
 def test_a_look_that_a_stop_cuts_off_is_made_up_for(filled, trained, tiny, cut_off, function, step):
     events = cut_off(filled, tiny(), function, step)
@@ -177,7 +187,7 @@ def test_a_look_that_a_stop_cuts_off_is_made_up_for(filled, trained, tiny, cut_o
     assert step not in [event.step for event in events if isinstance(event, Evaluated | SampleWritten)]
     resumed = resume(filled)
     after = [type(event) for event in resumed[resumed.index(prepared(resumed)) + 1 :]]
-    assert after[:4] == [Evaluated, SampleWritten, CheckpointSaved, StepDone]
+    assert after[:5] == [MachineNoted, Evaluated, SampleWritten, CheckpointSaved, StepDone]
     assert told(filled) == told(trained, "first")
     assert weights(filled) == weights(trained, "first")
     mine, other = Catalog(filled).summary("a"), Catalog(trained).summary("first")

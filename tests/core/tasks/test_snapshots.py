@@ -12,7 +12,7 @@ from safetensors.torch import load_file
 
 from core.config.toml import with_settings
 from core.control import StopToken
-from core.events import Evaluated, Notice, RunPrepared, SampleWritten, SnapshotSaved, StepDone
+from core.events import Evaluated, MachineNoted, Notice, SampleWritten, SnapshotSaved, StepDone
 from core.run_errors import TrainingDivergedError
 from core.runs import checkpoint
 from core.runs.catalog import Catalog
@@ -130,7 +130,7 @@ def test_snapshots_are_opened_by_the_command_line(whole, records):
 
 def closed_after(workspace, config, count):
     stream = train_model(workspace, "a", config, StopToken())
-    while not isinstance(next(stream), RunPrepared):
+    while not isinstance(next(stream), MachineNoted):
         pass
     for _ in range(count - 1):
         next(stream)

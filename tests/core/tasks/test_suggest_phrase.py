@@ -25,6 +25,12 @@ def test_the_last_sample_is_suggested(trained):
     assert not suggestion.marked
 
 
+def test_of_several_prompts_the_first_is(filled, tiny):
+    prompts = ["the cat", "a fish"]
+    list(train_model(filled, "two", tiny({"training.sample_prompts": prompts}), StopToken()))
+    assert suggested(filled, "two").text.startswith("the cat")
+
+
 @pytest.fixture
 def silent(filled, tiny):
     """A run without samples."""

@@ -18,7 +18,9 @@ from core.events import (
     CheckpointSaved,
     DatasetBuilt,
     Evaluated,
+    MachineNoted,
     Notice,
+    ReplyEnded,
     RunEnded,
     RunPrepared,
     SampleWritten,
@@ -40,7 +42,7 @@ from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
 from core.runs.loading import load_model
 from core.runs.state import read_state
-from core.tasks import choose_compute, micro_batches, training_run, training_session
+from core.tasks import choose_compute, micro_batches, run_samples, training_run, training_session
 from core.tasks.open_model import open_model
 from core.tasks.reply import complete
 from core.tasks.resume_run import resume_run
@@ -91,6 +93,7 @@ def test_the_events_come_in_their_order(filled, tiny):
     assert before == [TokenizerBuilt, DatasetBuilt]
     assert kinds[kinds.index(RunPrepared) :] == [
         RunPrepared,
+        MachineNoted,
         *look,
         *[StepDone, StepDone, *look],
         *[StepDone, StepDone, *look],
@@ -133,9 +136,29 @@ def test_the_settings_are_kept_with_the_run(filled, tiny):
 
 
 def test_a_sample_follows_the_chosen_prompt(filled, tiny):
-    samples = of_kind(train(filled, tiny({"training.sample_prompt": "the cat"})), SampleWritten)
+    samples = of_kind(train(filled, tiny({"training.sample_prompts": ["the cat"]})), SampleWritten)
     assert [sample.step for sample in samples] == [0, 2, 4, 6]
     assert {sample.prompt for sample in samples} == {"the cat"}
+
+
+def test_each_prompt_gets_the_sample_that_it_would_get_alone(filled, tiny):
+    prompts = ["the cat", "a fish swims in", "hens"]
+    together = of_kind(train(filled, tiny({"training.sample_prompts": prompts})), SampleWritten)
+    assert [sample.prompt for sample in together] == 4 * prompts
+    for number, prompt in enumerate(prompts):
+        alone = train(filled, tiny({"training.sample_prompts": [prompt]}), name=f"alone-{number}")
+        assert of_kind(alone, SampleWritten) == together[number :: len(prompts)]
+
+
+def test_samples_of_which_one_is_cut_off_are_none(filled, tiny, monkeypatch):
+    def write(*arguments):
+        yield from ()
+        ended = ReplyEnded("length", "so", 2, 0.1, 0.1, 20.0)
+        return [ended, replace(ended, reason="stopped")]
+
+    monkeypatch.setattr(run_samples, "write_batches", write)
+    events = train(filled, tiny({"training.sample_prompts": ["the", "a"]}))
+    assert of_kind(events, SampleWritten) == of_kind(events, Evaluated) == []
 
 
 def test_no_sample_is_written_where_none_is_wished(filled, tiny):

@@ -27,10 +27,10 @@ class Hostile:
                 os.kill(os.getpid(), signal.SIGKILL)
 
 
-def train_hostile(connection, buffer, vocab_size):
+def train_hostile(buffer, vocab_size):
     """What the process runs, its learning replaced."""
     training_process.BpeTokenizer = Hostile
-    train(connection, buffer, vocab_size)
+    return train(buffer, vocab_size)
 
 
-train = training_process._train
+train = training_process._learn

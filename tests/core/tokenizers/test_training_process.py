@@ -107,7 +107,7 @@ def test_an_error_comes_back_as_itself(tmp_path, monkeypatch, text, error, told)
     monkeypatch.syspath_prepend(Path(__file__).parent)
     import hostile_training
 
-    monkeypatch.setattr(training_process, "_train", hostile_training.train_hostile)
+    monkeypatch.setattr(training_process, "_learn", hostile_training.train_hostile)
     with pytest.raises(error, match=told):
         train_in_process(buffered([text], tmp_path / "texts"), 300, StopToken())
 

@@ -32,6 +32,7 @@ def a_row(number=1, name="a.txt", **changes):
         "seconds": 0.0,
         "similarity": 0.0,
         "near": "",
+        "tags": (),
     }
     return DocumentRow(**values | changes)
 

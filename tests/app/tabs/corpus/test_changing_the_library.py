@@ -133,10 +133,10 @@ def _shown(widget):
 
 def test_only_what_fits_the_chosen_files_is_offered(mixed):
     assert buttons(mixed) == {
-        "Leave out", "Retry", "Give password", "Read with OCR", "Choose text fields", "Remove",
+        "Leave out", "Retry", "Give password", "Read with OCR", "Choose text fields", "Remove", "Tags",
     }  # fmt: skip
     choose(mixed, "good.txt")
-    assert buttons(mixed) == {"Leave out", "Remove"}
+    assert buttons(mixed) == {"Leave out", "Remove", "Tags"}
 
 
 def test_paths_are_copied_one_a_line(mixed):
@@ -155,7 +155,7 @@ def test_a_right_click_shows_what_can_be_done_with_the_chosen_rows(qtbot, three)
     menu = QApplication.activePopupWidget()
     assert isinstance(menu, QMenu)
     titles = [action.text().replace("&", "") for action in menu.actions() if not action.isSeparator()]
-    assert titles == ["Leave out", "Open the file", "Open its folder", "Copy path", "Remove"]
+    assert titles == ["Leave out", "Tags…", "Open the file", "Open its folder", "Copy path", "Remove"]
     menu.close()
 
 

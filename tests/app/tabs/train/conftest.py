@@ -48,8 +48,8 @@ class FakeTraining:
         yield SampleWritten(0, "Mila ", "says nothing yet")
         return (yield from self._steps(name, 0, stop))
 
-    def resume(self, workspace, name, changes, stop):
-        self.asked.append((name, changes))
+    def resume(self, workspace, name, changes, stop, at=""):
+        self.asked.append((name, changes, at) if at else (name, changes))
         yield prepared(name, start_step=2)
         return (yield from self._steps(name, 2, stop))
 

@@ -2,13 +2,18 @@
 
 import pytest
 from PySide6.QtCore import QCoreApplication, QEvent, Qt
+from PySide6.QtWidgets import QWidget
 
 from app.tabs.train.controller import TrainController
+from app.tabs.train.start_from import Origin
 from app.tabs.train.tab import TrainTab
 from core.config.presets import preset_run
+from core.config.remark_actions import BACK_TO_BEST, HALVE_LEARNING_RATE, STOP
+from core.config.run import RunConfig
 from core.config.toml import run_to_toml
 from core.errors import UserFacingError
 from core.runs.folder import Workspace
+from core.runs.state import CheckpointState
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -37,6 +42,15 @@ def controller(tab, workspace, queues, training, qtbot):
 
 def curve(tab):
     return tab.curves.loss.points("training")[0].tolist()
+
+
+def write_state(checkpoint):
+    """What a checkpoint says of itself, the weights left out."""
+    state = CheckpointState(
+        step=2, tokens=8, seconds=1.0, parameters=10, vocab_size=300, precision="float32", train_loss=2.5,
+        val_loss=2.2, best_val_loss=2.2, best_step=2, dataset="none", scaler={}, has_conversations=False,
+    )  # fmt: skip
+    (checkpoint / "state.json").write_text(state.to_json(), encoding="utf-8")
 
 
 def stop(tab, qtbot, controller):
@@ -147,6 +161,42 @@ def test_resuming_shows_the_settings_of_that_run(tab, workspace, controller, tra
     stop(tab, qtbot, controller)
 
 
+def choose(tab, origin):
+    tab.start_from.choose(origin)
+
+
+def test_a_run_goes_on_with_what_was_changed_in_the_form(tab, earlier_run, controller, training, qtbot):
+    choose(tab, Origin.RESUME)
+    assert tab.form.name() == "first"
+    tab.form.findChild(QWidget, "training.max_steps").show_value(2000)
+    qtbot.mouseClick(tab.buttons.start_button, LEFT)
+    training.allow(1)
+    qtbot.waitUntil(lambda: bool(training.asked))
+    assert training.asked == [("first", {"training.max_steps": 2000})]
+    assert tab.form.value().training.max_steps == 2000
+    stop(tab, qtbot, controller)
+    assert tab.start_from.origin is Origin.NEW
+
+
+def test_a_fine_tune_of_an_earlier_run_is_started(tab, earlier_run, controller, training, qtbot):
+    write_state(earlier_run.checkpoint(2))
+    choose(tab, Origin.FINE_TUNE)
+    assert tab.form.value().training.learning_rate == pytest.approx(RunConfig().training.learning_rate / 10)
+    qtbot.mouseClick(tab.buttons.start_button, LEFT)
+    qtbot.waitUntil(lambda: bool(training.asked))
+    name, config = training.asked[0]
+    assert (name, config.base_model) == ("run", "first@2")
+    stop(tab, qtbot, controller)
+    assert tab.start_from.origin is Origin.FINE_TUNE
+
+
+def test_a_base_that_cannot_be_read_is_told_and_not_taken(tab, earlier_run, controller, training, qtbot):
+    choose(tab, Origin.FINE_TUNE)  # its checkpoint has no state
+    assert "The checkpoint step-000002 is damaged" in tab.banner.text()
+    assert tab.start_from.origin is Origin.NEW
+    assert tab.form.value().base_model == ""
+
+
 def test_the_focus_goes_from_start_to_pause(tab, controller, training, qtbot):
     press(tab.buttons.start_button, qtbot)
     assert tab.focusWidget() is tab.buttons.pause_button
@@ -226,3 +276,49 @@ def test_an_empty_workspace_offers_no_start(tab, queues, tmp_path, training, qtb
     qtbot.waitUntil(queues.at_rest)
     assert not tab.buttons.start_button.isEnabled()
     assert tab.empty_corpus.isVisible()
+
+
+# What helps about a remark
+
+
+@pytest.fixture
+def resumed(tab, controller, training, earlier_run, qtbot):
+    """The run "first" trains again."""
+    controller.resume("first")
+    training.allow(1)
+    qtbot.waitUntil(lambda: curve(tab) == [1, 2, 3])
+    return controller
+
+
+@pytest.mark.parametrize(("action", "at"), [(HALVE_LEARNING_RATE, ()), (BACK_TO_BEST, ("best",))])
+def test_one_click_stops_the_run_and_lets_it_go_on_otherwise(tab, resumed, training, qtbot, action, at):
+    ended = []
+    resumed.run_ended.connect(lambda *told: ended.append(told))
+    tab.course_change_requested.emit(action)
+    qtbot.waitUntil(lambda: len(training.asked) == 2)
+    assert training.asked[1] == ("first", {"training.learning_rate": 5e-4}, *at)
+    assert (resumed.active, ended) == (True, [])
+    stop(tab, qtbot, resumed)
+    assert ended == [("first", "stopped")]
+
+
+def test_a_stop_asked_for_meanwhile_ends_the_run(tab, resumed, training, qtbot):
+    with qtbot.waitSignal(resumed.run_ended):
+        tab.course_change_requested.emit(HALVE_LEARNING_RATE)
+        resumed.stop()
+    assert len(training.asked) == 1
+
+
+def test_stop_and_keep_best_stops(tab, resumed, qtbot):
+    with qtbot.waitSignal(resumed.run_ended) as ended:
+        tab.course_change_requested.emit(STOP)
+    assert ended.args == ["first", "stopped"]
+
+
+def test_an_earlier_run_goes_back_at_once(tab, controller, training, earlier_run, qtbot):
+    tab.run_chosen.emit("first")
+    qtbot.waitUntil(lambda: curve(tab) == [1, 2, 3])
+    tab.course_change_requested.emit(BACK_TO_BEST)
+    qtbot.waitUntil(lambda: len(training.asked) == 1)
+    assert training.asked[0][2] == "best"
+    stop(tab, qtbot, controller)

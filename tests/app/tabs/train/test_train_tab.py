@@ -56,11 +56,11 @@ def test_a_preset_changes_the_whole_form(tab, key):
 
 
 def test_a_value_that_cannot_be_disables_start_with_the_reason(tab):
-    editor(tab, "model.d_model").lineEdit().setText("250")
+    editor(tab, "model.n_heads").show_value(3)
     assert not tab.buttons.start_button.isEnabled()
-    assert tab.buttons.start_button.toolTip() == "Width does not fit: 250 must be a multiple of Heads, 4."
+    assert tab.buttons.start_button.toolTip() == "Width does not fit: 256 must be a multiple of Heads, 3."
 
-    editor(tab, "model.d_model").show_value(256)
+    editor(tab, "model.d_model").lineEdit().setText("258")
     assert tab.buttons.start_button.isEnabled()
 
 
@@ -121,9 +121,9 @@ def test_the_tokenizer_of_the_form_is_asked_for_whatever_the_name(tab, qtbot):
 
 def test_there_is_no_tokenizer_to_look_at_without_text_or_with_a_wrong_value(tab):
     assert tab.form.tokenizer_button.isEnabled()
-    editor(tab, "model.d_model").lineEdit().setText("250")
+    editor(tab, "model.n_heads").show_value(3)
     assert not tab.form.tokenizer_button.isEnabled()
-    editor(tab, "model.d_model").show_value(256)
+    editor(tab, "model.n_heads").show_value(4)
     tab.show_totals(CorpusTotals(0, 0, 0))
     assert not tab.form.tokenizer_button.isEnabled()
 
@@ -137,11 +137,10 @@ def test_a_suggested_name_gives_way_to_a_typed_one(tab, qtbot):
 
 
 def test_the_facts_follow_the_form(tab):
-    before = tab.plan.parameters.text()
+    before = tab.plan.values["parameters"].text()
     editor(tab, "model.n_layers").show_value(8)
-    assert tab.plan.parameters.text() != before
-    assert "parameters" in tab.plan.parameters.text()
-    assert tab.plan.corpus_facts.text().startswith("≈ 400,000 tokens of text")
+    assert tab.plan.values["parameters"].text() not in ("", before)
+    assert tab.plan.values["corpus"].text() == "≈ 400,000 tokens"
 
 
 def test_curves_samples_and_figures_follow_the_events(tab):
@@ -153,7 +152,7 @@ def test_curves_samples_and_figures_follow_the_events(tab):
     assert tab.curves.loss.points("validation")[1].tolist() == [7.0]
     assert tab.curves.plot("perplexity").points("training")[1][0] == pytest.approx(12.18, abs=0.01)
     assert tab.curves.plot("learning_rate").points("training")[1][0] == 1e-3
-    assert tab.samples.toPlainText() == "step 0  Mila → xqz"
+    assert tab.samples.text.toPlainText() == "Mila → xqz"
     assert "step 20 of 1,000 (2 %) · loss 2.500" in tab.head.status.text()
 
 

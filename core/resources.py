@@ -1,9 +1,9 @@
-"""Where the program's own pictures and style lie: beside the source, or inside the frozen program."""
+"""Where the program's own pictures, styles and templates lie: beside the source, or inside the frozen program."""
 
 import sys
 from pathlib import Path
 
-_ROOT = Path(getattr(sys, "_MEIPASS", Path(__file__).parents[2]))
+_ROOT = Path(getattr(sys, "_MEIPASS", Path(__file__).parents[1]))
 
 
 def resource(name: str) -> Path:

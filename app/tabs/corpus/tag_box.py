@@ -1,0 +1,61 @@
+"""The box that filters the table by a tag; it is there as long as a document has one."""
+
+from PySide6.QtCore import QSignalBlocker, Signal, Slot
+from PySide6.QtWidgets import QWidget
+
+from app.tabs.corpus.rows import UNTAGGED, Summary
+from app.widgets.elided_box import ElidedBox
+from core.config.tag import tag_key
+from core.wording import number
+
+SHOWN_CHARACTERS = 10
+
+
+class TagBox(ElidedBox):
+    """Any tag, no tag, or one of them, with the number of files that have it.
+
+    Signals:
+        chosen: A tag's name, `UNTAGGED`, or "" for all files.
+    """
+
+    chosen = Signal(str)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__("tagBox", parent)
+        self.setAccessibleName("Tag")
+        self.setToolTip("Show only the files with this tag")
+        self.setMinimumContentsLength(SHOWN_CHARACTERS)
+        self._shown: list[tuple[str, int]] = []
+        self._show([])
+        self.currentIndexChanged.connect(self._emit)
+
+    def show_summary(self, summary: Summary) -> None:
+        """Offer the tags that there are; the one that is chosen stays, also where no file has it any more."""
+        tags = sorted(summary.tags.items(), key=lambda item: tag_key(item[0]))
+        if self.tag() not in ("", UNTAGGED, *summary.tags):
+            tags.append((self.tag(), 0))
+        if tags != self._shown:
+            self._show(tags)
+
+    def tag(self) -> str:
+        """What is chosen."""
+        return self.currentData() or ""
+
+    def choose(self, tag: str) -> None:
+        """Choose as a click would."""
+        self.setCurrentIndex(max(self.findData(tag), 0))
+
+    def _show(self, tags: list[tuple[str, int]]) -> None:
+        chosen, self._shown = self.tag(), tags
+        with QSignalBlocker(self):
+            self.clear()
+            self.addItem("Any tag", "")
+            self.addItem("No tag", UNTAGGED)
+            for name, files in tags:
+                self.addItem(f"{name}  {number(files)}", name)
+            self.choose(chosen)
+        self.setVisible(bool(tags))
+
+    @Slot(int)
+    def _emit(self, _place: int) -> None:
+        self.chosen.emit(self.tag())

@@ -1,0 +1,156 @@
+"""The tags of some documents: ticked where all of them have one, half ticked where some do."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+from PySide6.QtCore import QStringListModel, Qt, Signal, Slot
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import (
+    QCompleter,
+    QDialog,
+    QDialogButtonBox,
+    QHBoxLayout,
+    QLineEdit,
+    QPushButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.widgets.check_list import CHECKED, UNCHECKED, CheckList, CheckRow, check_view
+from app.widgets.label import Label
+from app.widgets.theme import LARGE, MEDIUM, SMALL, set_role
+from core.config.tag import SEPARATOR, tag_key, tag_name
+from core.corpus.library import DocumentRow
+from core.wording import counted, number
+
+SIZE_PX = (420, 420)
+PARTLY = Qt.CheckState.PartiallyChecked
+
+
+class TagsDialog(QDialog):
+    """Asks which tags some documents should have.
+
+    Signals:
+        given: The documents by the tags that they should get, and by those that they should lose.
+    """
+
+    given = Signal(dict, dict)
+
+    def __init__(
+        self, rows: Sequence[DocumentRow], tags: Mapping[str, int], parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self.setObjectName("tagsDialog")
+        self.setWindowTitle(f"Tags of {counted(len(rows), 'document')}")
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self._rows = rows
+        self._before = _states(rows, tags)
+        self.list = CheckList(self)
+        self.list.show_rows(CheckRow(tag, tag, number(tags[tag])) for tag in sorted(tags, key=tag_key))
+        self.list.show_states(self._before)
+        self.view = check_view(
+            self.list, "tagList", "Tags", "Space gives the chosen documents a tag, or takes it away"
+        )
+        self.edit = QLineEdit(objectName="tagEdit", placeholderText="New tag, or several with commas")
+        self.edit.setAccessibleName("New tag")
+        self.edit.setToolTip("A tag has 1 to 50 characters. Enter adds it.")
+        self.edit.setCompleter(_completer(tags, self))
+        self.add_button = QPushButton("&Add", objectName="addTagButton", autoDefault=False)
+        self.add_button.setAccessibleName("Add the tag")
+        self.add_button.setToolTip("Tick this tag for the chosen documents")
+        self.problem = Label(objectName="tagProblem", wordWrap=True, visible=False)
+        set_role(self.problem, "error")
+        self.buttons = QDialogButtonBox(
+            QDialogButtonBox.StandardButton.Ok | QDialogButtonBox.StandardButton.Cancel
+        )
+        self._lay_out()
+        self.add_button.clicked.connect(self.add)
+        self.edit.textChanged.connect(self._allow)
+        self.accepted.connect(self._give)
+        self._allow()
+        self.edit.setFocus()
+
+    @Slot()
+    def add(self) -> bool:
+        """Tick what is written; False where it cannot be a tag, with the reason shown."""
+        names = [name for name in self.edit.text().split(SEPARATOR) if name.strip()]
+        try:
+            tags = [tag_name(name) for name in names]
+        except ValueError as reason:
+            self.problem.setText(f"This cannot be a tag: {reason}.")
+            self.problem.show()
+            return False
+        states = self.list.states()
+        known = {tag_key(tag): tag for tag in states}
+        for tag in tags:
+            states[known.setdefault(tag_key(tag), tag)] = CHECKED
+        self.list.show_states(states)
+        self.edit.clear()
+        return True
+
+    @Slot()
+    def accept(self) -> None:
+        """Take what is written, too."""
+        if self.add():
+            super().accept()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """While a tag is being written, Enter adds it, and the dialog stays."""
+        writing = self.focusWidget() is self.edit and bool(self.edit.text().strip())
+        if writing and event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self.add()
+        else:
+            super().keyPressEvent(event)
+
+    @Slot()
+    def _give(self) -> None:
+        added: dict[str, list[int]] = {}
+        removed: dict[str, list[int]] = {}
+        for tag, state in self.list.states().items():
+            if state == self._before.get(tag, UNCHECKED):
+                continue
+            changed = [row.id for row in self._rows if (tag in row.tags) is (state is UNCHECKED)]
+            if changed:
+                (removed if state is UNCHECKED else added)[tag] = changed
+        if added or removed:
+            self.given.emit(added, removed)
+
+    @Slot()
+    def _allow(self) -> None:
+        self.problem.hide()
+        self.add_button.setEnabled(bool(self.edit.text().strip()))
+
+    def _lay_out(self) -> None:
+        for standard, text, tip in (
+            (QDialogButtonBox.StandardButton.Ok, "Apply", "Give and take away tags; undo brings them back"),
+            (QDialogButtonBox.StandardButton.Cancel, "Cancel", "Leave the tags as they are (Esc)"),
+        ):
+            self.buttons.button(standard).setText(text)
+            self.buttons.button(standard).setToolTip(tip)
+        self.buttons.accepted.connect(self.accept)
+        self.buttons.rejected.connect(self.reject)
+        line = QHBoxLayout()
+        line.setSpacing(SMALL)
+        line.addWidget(self.edit, stretch=1)
+        line.addWidget(self.add_button)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(LARGE, LARGE, LARGE, LARGE)
+        layout.setSpacing(MEDIUM)
+        layout.addLayout(line)
+        layout.addWidget(self.problem)
+        layout.addWidget(self.view, stretch=1)
+        layout.addWidget(self.buttons)
+        self.resize(*SIZE_PX)
+
+
+def _states(rows: Sequence[DocumentRow], tags: Iterable[str]) -> dict[str, Qt.CheckState]:
+    counts = Counter(tag for row in rows for tag in row.tags)
+    return {
+        tag: CHECKED if counts[tag] == len(rows) else PARTLY if counts[tag] else UNCHECKED for tag in tags
+    }
+
+
+def _completer(tags: Iterable[str], parent: QDialog) -> QCompleter:
+    completer = QCompleter(QStringListModel(sorted(tags, key=tag_key), parent), parent)
+    completer.setCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
+    return completer

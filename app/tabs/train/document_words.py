@@ -1,0 +1,43 @@
+"""What a filter of documents is called on screen."""
+
+from pathlib import PurePath
+
+from core.config.corpus import CorpusConfig
+from core.corpus.library import CorpusTotals
+from core.tasks.reading_choices import kind_named
+from core.wording import counted, number
+
+MILLION = 1_000_000
+ALL = "All included documents"
+
+
+def filter_words(config: CorpusConfig) -> str:
+    """A filter in a line, such as "in poems · PDF · tagged novel"."""
+    kinds = [kind_named(kind).title if kind_named(kind).name else kind for kind in config.kinds]
+    words = {
+        f"in {PurePath(config.folder).name or config.folder}": config.folder,
+        " or ".join(kinds): config.kinds,
+        f"tagged {' or '.join(config.tags)}": config.tags,
+        f"not tagged {' or '.join(config.exclude_tags)}": config.exclude_tags,
+        f"with “{config.search}”": config.search,
+    }
+    chosen = " · ".join(word for word, is_on in words.items() if is_on)
+    return chosen[:1].upper() + chosen[1:] if chosen else ALL
+
+
+def totals_words(totals: CorpusTotals) -> str:
+    """What these documents amount to."""
+    return f"{counted(totals.documents, 'document')} · {counted(totals.characters, 'character')}"
+
+
+def short_totals(totals: CorpusTotals) -> str:
+    """The same for a narrow place, millions of characters with one digit behind the point."""
+    if totals.characters < MILLION:
+        return totals_words(totals)
+    return f"{counted(totals.documents, 'document')} · {totals.characters / MILLION:,.1f} M characters"
+
+
+def share_words(totals: CorpusTotals, all_totals: CorpusTotals) -> str:
+    """The same, of how many."""
+    documents = f"{number(totals.documents)} of {counted(all_totals.documents, 'included document')}"
+    return f"{documents} · {counted(totals.characters, 'character')}"

@@ -1,0 +1,151 @@
+"""Finds out what the plan card says of this machine: what is free at once, a step's time when the settings have settled."""
+
+from collections.abc import Callable, Generator
+from functools import partial
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, QTimer, Slot
+
+from app.jobs.job import Job, Stream
+from app.jobs.job_queue import JobQueues
+from app.jobs.refresher import Refresher
+from core.config.run import RunConfig
+from core.control import StopToken
+from core.errors import UserFacingError
+from core.events import Event, StepTimes
+from core.runs.folder import Workspace
+from core.tasks.look_at_machine import Machine, look_at_machine, on_machine
+from core.tasks.step_times import timed_settings
+from core.tasks.time_steps import time_steps
+
+if TYPE_CHECKING:
+    from app.tabs.train.tab import TrainTab
+
+SETTLE_MS = 1000
+DEFECT = "Something went wrong inside the program; Help > Report a problem."
+
+
+class PlanController(QObject):
+    """Connects the card with the queue "plan". Steps are timed only while the tab is in front and no other work goes on."""
+
+    def __init__(
+        self,
+        tab: "TrainTab",
+        workspace: Workspace,
+        queues: JobQueues,
+        parent: QObject | None = None,
+        *,
+        look: Callable[..., Stream] = look_at_machine,
+        time: Callable[..., Stream] = time_steps,
+    ) -> None:
+        super().__init__(parent)
+        self._tab, self._workspace, self._queues = tab, workspace, queues
+        self._card = tab.plan
+        self._look, self._time = look, time
+        self._run: RunConfig | None = None  # the one that the card shows
+        self._job: Job | None = None
+        self._timed = ""  # the settings whose steps the job times
+        self._seen = ""  # those for which the machine was looked at last
+        self._failed = ""  # those whose steps could not be timed
+        self._machine = Refresher(queues, "plan", self._look_at_machine, self)
+        self._machine.refreshed.connect(self._show_machine)
+        self._machine.failed.connect(self._fail_to_look)
+        self._settled = QTimer(self, singleShot=True)
+        self._settled.timeout.connect(self._begin)
+        queues.idle.connect(self.activate)
+        tab.plan_changed.connect(self._follow)
+
+    @property
+    def measuring(self) -> bool:
+        """True while steps are timed."""
+        return self._job is not None
+
+    @Slot()
+    def activate(self) -> None:
+        """The tab is in front now, or other work has ended: look again, and time what is not known yet."""
+        if self._run is not None:
+            self._machine.refresh()
+            self._settle()
+
+    @Slot()
+    def stop(self) -> None:
+        """Ask the timing to end; a part of it is of no use."""
+        self._settled.stop()
+        self._timed = ""
+        if self._job is not None:
+            self._job.stop()
+
+    @Slot()
+    def _follow(self) -> None:
+        """The form has changed, or the corpus, or a run begins or ends."""
+        before, self._run = self._run, self._tab.planned_run()
+        if self._run == before:
+            return
+        if self._run is None or before is None or timed_settings(self._run) != timed_settings(before):
+            self.stop()
+        self.activate()
+
+    def _settle(self) -> None:
+        """Time the steps if nothing changes for a moment."""
+        assert self._run is not None
+        under_way = self.measuring and self._timed == timed_settings(self._run)
+        if self._card.machine.times is None and not under_way:
+            self._settled.start(SETTLE_MS)
+
+    @Slot()
+    def _begin(self) -> None:
+        if self._run is None or self._card.machine.times is not None or not self._tab.isVisible():
+            return
+        settings = timed_settings(self._run)
+        if settings == self._failed or self._queues.active():
+            return  # when that work ends, `idle` comes
+        if self.measuring or self._seen != settings:  # an earlier job ends, or what is known is being read
+            self._settled.start(SETTLE_MS)
+            return
+        self._timed = settings
+        stream = partial(self._time, self._workspace, self._run, self._tab.totals)
+        self._job = self._queues.start("plan", stream)
+        self._job.ended.connect(self._end)
+        self._job.failed.connect(self._fail)
+        self._card.show_measuring(True)
+
+    @Slot(object)
+    def _end(self, times: StepTimes | None) -> None:
+        if self._forget_job():
+            self._card.show_measuring(False)
+            if times is not None:
+                self._card.show_machine(on_machine(self._card.machine, times))
+
+    @Slot(object)
+    def _fail(self, error: Exception) -> None:
+        self._failed = self._timed
+        if self._forget_job():
+            self._show_failure(error)
+
+    def _forget_job(self) -> bool:
+        """Whether its outcome is that of the settings that the card shows now."""
+        self._job = None
+        return self._run is not None and timed_settings(self._run) == self._timed
+
+    def _look_at_machine(self, stop: StopToken) -> Generator[Event, None, tuple[str, Machine]]:
+        """Asked for in the job's thread; with the settings that it is for."""
+        run = self._run or RunConfig()
+        machine = yield from self._look(self._workspace, run, stop)
+        return timed_settings(run), machine
+
+    @Slot(object)
+    def _show_machine(self, seen: tuple[str, Machine]) -> None:
+        self._seen, machine = seen
+        if self._run is not None and timed_settings(self._run) == self._seen:
+            times = machine.times or self._card.machine.times  # which are not kept in a read-only workspace
+            self._card.show_machine(on_machine(machine, times))
+
+    @Slot(object)
+    def _fail_to_look(self, error: Exception) -> None:
+        if self._run is not None:
+            self._failed = timed_settings(self._run)
+            self._show_failure(error)
+
+    def _show_failure(self, error: Exception) -> None:
+        sentence = f"{error.message} {error.remedy}" if isinstance(error, UserFacingError) else DEFECT
+        self._card.show_failure(sentence)

@@ -1,0 +1,89 @@
+"""What is likely to go wrong with the run in the form: one sentence at a time, each with the change that would help."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+
+from app.widgets.icons import give_icon
+from app.widgets.label import Label, without_mnemonic
+from app.widgets.theme import SMALL, set_role
+from core.tasks.proposals import PlanWarning, Proposal
+
+
+class PlanWarningFrame(QFrame):
+    """The gravest warning; a button leads to the others, round and round.
+
+    Signals:
+        proposal_accepted: The `RunConfig` that the user would rather have.
+    """
+
+    proposal_accepted = Signal(object)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("planWarning")
+        set_role(self, "caution")
+        self._warnings: tuple[PlanWarning, ...] = ()
+        self._shown, self._chosen = 0, ""
+        self.label = Label(objectName="planWarningLabel", wordWrap=True)
+        self.proposal_button = QPushButton(
+            objectName="proposalButton", toolTip="Put this change into the form"
+        )
+        self.proposal_button.setAccessibleName("Proposed change")
+        self.proposal_button.clicked.connect(self._accept)
+        self.next_button = QPushButton(objectName="nextWarningButton", toolTip="Show the next warning")
+        self.next_button.setAccessibleName("Next warning")
+        set_role(self.next_button, "quiet")
+        give_icon(self.next_button, "chevron-right")
+        self.next_button.setLayoutDirection(Qt.LayoutDirection.RightToLeft)  # the arrow behind the words
+        self.next_button.clicked.connect(self._show_next)
+        self._lay_out()
+        self.hide()
+
+    def show_warnings(self, warnings: Sequence[PlanWarning]) -> None:
+        """The first of them; where the one that the user has gone to is still among them, that one."""
+        self._warnings = tuple(warnings)
+        messages = [warning.message for warning in warnings]
+        self._shown = messages.index(self._chosen) if self._chosen in messages else 0
+        self.setVisible(bool(warnings))
+        if warnings:
+            self._show()
+
+    def _lay_out(self) -> None:
+        row = QHBoxLayout()
+        row.addWidget(self.proposal_button)
+        row.addStretch()
+        row.addWidget(self.next_button)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(SMALL, SMALL, SMALL, SMALL)
+        layout.setSpacing(SMALL)
+        layout.addWidget(self.label)
+        layout.addLayout(row)
+
+    def _show(self) -> None:
+        warning, count = self._warnings[self._shown], len(self._warnings)
+        self.label.setText(f"{warning.message} {warning.remedy}")
+        self.label.setToolTip("\n".join(each.message for each in self._warnings))
+        self.next_button.setVisible(count > 1)
+        self.next_button.setText(f"{self._shown + 1} of {count}")
+        self.next_button.setAccessibleDescription(f"Warning {self._shown + 1} of {count}")
+        self.proposal_button.setVisible(warning.proposal is not None)
+        if warning.proposal is not None:
+            self.proposal_button.setText(without_mnemonic(warning.proposal.title))
+            self.proposal_button.setAccessibleName(warning.proposal.title)
+
+    @property
+    def _proposal(self) -> Proposal | None:
+        return self._warnings[self._shown].proposal if self._warnings else None
+
+    @Slot()
+    def _accept(self) -> None:
+        if self._proposal is not None:
+            self.proposal_accepted.emit(self._proposal.run)
+
+    @Slot()
+    def _show_next(self) -> None:
+        self._shown = (self._shown + 1) % len(self._warnings)
+        self._chosen = self._warnings[self._shown].message
+        self._show()

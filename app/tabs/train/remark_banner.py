@@ -1,0 +1,161 @@
+"""What the doctor says about a run's curves, a remark at a time over their corner, and the one thing to do about it."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtGui import QAccessible, QAccessibleEvent
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QSizePolicy, QToolButton, QVBoxLayout, QWidget
+
+from app.widgets.icons import give_icon
+from app.widgets.label import Label
+from app.widgets.picture import Picture
+from app.widgets.theme import MEDIUM, SMALL, TINY, set_role
+from core.config.remark_actions import BACK_TO_BEST, HELP, STOP, TITLES
+from core.events import Event, RemarkMade, RunPrepared
+
+PICTURE_PX = 20
+
+
+class RemarkBanner(QFrame):
+    """Hidden until there is a remark; then it shows the newest, and the others on demand. It can be closed until the next.
+
+    Signals:
+        action_requested: What the user wants to be done, one of `core.config.remark_actions`.
+    """
+
+    action_requested = Signal(str)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("remarkBanner")
+        self.setAccessibleName("Remarks about the run")
+        set_role(self, "caution")
+        self._remarks: list[RemarkMade] = []
+        self._shown = 0  # which of them
+        self._possible: Sequence[str] = ()
+        self._make_widgets()
+        self._lay_out()
+        self.hide()
+
+    def show_events(self, events: Sequence[Event]) -> None:
+        """Take in the remarks among a run's events; those of steps that it takes again are forgotten."""
+        before = len(self._remarks)
+        for event in events:
+            if isinstance(event, RemarkMade):
+                self._remarks.append(event)
+            elif isinstance(event, RunPrepared):
+                kept = [remark for remark in self._remarks if remark.step <= event.start_step]
+                before, self._remarks = min(before, len(kept)), kept
+        if len(self._remarks) > before:
+            self._shown = len(self._remarks) - 1
+            self.show()
+            self._show_remark()
+            QAccessible.updateAccessibility(QAccessibleEvent(self.sentence, QAccessible.Event.Alert))
+        elif not self._remarks:
+            self.hide()
+        elif self._shown >= len(self._remarks):
+            self._shown = len(self._remarks) - 1
+            self._show_remark()
+
+    def set_possible(self, *, live: bool, resumable: bool, finished: bool) -> None:
+        """Which actions make sense now.
+
+        Args:
+            live: The run trains, and can be stopped.
+            resumable: It is at rest, and has checkpoints.
+            finished: It has taken all its steps.
+        """
+        if live:
+            self._possible = tuple(TITLES)
+        elif not resumable:
+            self._possible = ()
+        else:
+            self._possible = (BACK_TO_BEST,) if finished else tuple(a for a in TITLES if a != STOP)
+        self._show_action()
+
+    def forget(self) -> None:
+        """Make room for another run."""
+        self._remarks.clear()
+        self._shown = 0
+        self.hide()
+
+    def _make_widgets(self) -> None:
+        self.sentence = Label(objectName="remarkLabel", wordWrap=True)
+        self.sentence.setTextInteractionFlags(
+            Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
+        )
+        self.sentence.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.MinimumExpanding)
+        self.action_button = QPushButton(objectName="remarkActionButton")
+        self.action_button.clicked.connect(self._ask)
+        self.earlier_button = _small_button("earlierRemarkButton", "chevron-left", "Show the remark before")
+        self.earlier_button.clicked.connect(self._show_earlier)
+        self.later_button = _small_button("laterRemarkButton", "chevron-right", "Show the next remark")
+        self.later_button.clicked.connect(self._show_later)
+        self.place = Label(objectName="remarkPlace")
+        set_role(self.place, "muted")
+        self.close_button = _small_button("remarkCloseButton", "close", "Close until there is a new remark")
+        self.close_button.clicked.connect(self.hide)
+
+    def _lay_out(self) -> None:
+        words = QHBoxLayout()
+        words.setSpacing(MEDIUM)
+        words.addWidget(Picture("info", "warning", PICTURE_PX), alignment=Qt.AlignmentFlag.AlignTop)
+        words.addWidget(self.sentence, stretch=1)
+        words.addWidget(self.close_button, alignment=Qt.AlignmentFlag.AlignTop)
+        answers = QHBoxLayout()
+        answers.setSpacing(TINY)
+        for part in (self.earlier_button, self.place, self.later_button):
+            answers.addWidget(part)
+        answers.addStretch(1)
+        answers.addWidget(self.action_button)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(MEDIUM, SMALL, SMALL, SMALL)
+        layout.setSpacing(SMALL)
+        layout.addLayout(words)
+        layout.addLayout(answers)
+
+    def _show_remark(self) -> None:
+        remark, count = self._remarks[self._shown], len(self._remarks)
+        text = f"Step {remark.step:,}: {remark.message} {remark.remedy}"
+        self.sentence.setText(text)
+        self.sentence.setAccessibleName(text)
+        self.place.setText(f"{self._shown + 1:,} of {count:,}")
+        for part in (self.earlier_button, self.place, self.later_button):
+            part.setVisible(count > 1)
+        self.earlier_button.setEnabled(self._shown > 0)
+        self.later_button.setEnabled(self._shown < count - 1)
+        self._show_action()
+
+    def _show_action(self) -> None:
+        action = self._remarks[self._shown].action if self._remarks else ""
+        self.action_button.setVisible(action in self._possible)
+        if action in TITLES:
+            self.action_button.setText(TITLES[action])
+            self.action_button.setAccessibleName(TITLES[action])
+            self.action_button.setToolTip(HELP[action])
+
+    @Slot()
+    def _show_earlier(self) -> None:
+        self._shown -= 1
+        self._show_remark()
+        if not self.earlier_button.isEnabled():
+            self.later_button.setFocus()
+
+    @Slot()
+    def _show_later(self) -> None:
+        self._shown += 1
+        self._show_remark()
+        if not self.later_button.isEnabled():
+            self.earlier_button.setFocus()
+
+    @Slot()
+    def _ask(self) -> None:
+        self.action_requested.emit(self._remarks[self._shown].action)
+
+
+def _small_button(name: str, picture: str, tooltip: str) -> QToolButton:
+    button = QToolButton(objectName=name, autoRaise=True, toolTip=tooltip)
+    button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+    button.setAccessibleName(tooltip)
+    give_icon(button, picture)
+    return button

@@ -1,0 +1,66 @@
+"""From a request for a report to a file, and from there into the browser."""
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from PySide6.QtCore import QObject, QStandardPaths, Qt, QUrl, Slot
+from PySide6.QtGui import QDesktopServices
+from PySide6.QtWidgets import QFileDialog
+
+from app.errors import present
+from app.jobs.job import Stream
+from app.jobs.job_queue import JobQueues
+from app.tabs.train.tab import TrainTab
+from core.runs.folder import Workspace
+from core.tasks.write_report import SUFFIX, report_name, write_report
+
+QUEUE = "report"
+
+
+class ReportController(QObject):
+    """Asks where the report of a run should lie, writes it in a job, and opens it."""
+
+    def __init__(
+        self,
+        tab: TrainTab,
+        workspace: Workspace,
+        queues: JobQueues,
+        parent: QObject | None = None,
+        *,
+        write: Callable[..., Stream] = write_report,
+    ) -> None:
+        super().__init__(parent)
+        self._tab, self._workspace, self._queues, self._write_report = tab, workspace, queues, write
+        self._name = ""
+        self._folder = QStandardPaths.writableLocation(QStandardPaths.StandardLocation.DocumentsLocation)
+        tab.report_requested.connect(self.ask)
+
+    @Slot(str)
+    def ask(self, name: str) -> None:
+        """Let the user choose the file for the report of a run."""
+        self._name = name
+        dialog = QFileDialog(self._tab, "Save the report", self._folder, f"HTML page (*{SUFFIX})")
+        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        dialog.setDefaultSuffix(SUFFIX.removeprefix("."))
+        dialog.selectFile(report_name(name))
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.fileSelected.connect(self._write)
+        dialog.open()
+
+    @Slot(str)
+    def _write(self, chosen: str) -> None:
+        path = Path(chosen)
+        self._folder = str(path.parent)
+        job = self._queues.start(QUEUE, partial(self._write_report, self._workspace, self._name, path))
+        job.ended.connect(self._open)
+        job.failed.connect(self._present)
+
+    @Slot(object)
+    def _open(self, path: Path) -> None:
+        self._tab.banner.show_notice(f"The report was saved as {path}.")
+        QDesktopServices.openUrl(QUrl.fromLocalFile(str(path)))
+
+    @Slot(object)
+    def _present(self, error: Exception) -> None:
+        present(error, self._tab.banner)

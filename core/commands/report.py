@@ -1,0 +1,32 @@
+"""The command that writes a run's report."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from core.commands.arguments import named, named_path
+from core.commands.place import perform
+from core.system_errors import absolute_path
+from core.tasks.write_report import report_name, write_report
+
+app = typer.Typer()
+
+
+@app.command()
+def report(
+    context: typer.Context,
+    name: Annotated[str, typer.Argument(help="The run's name.", callback=named)],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="The file to write; by default NAME-report.html in the current folder.",
+            parser=named_path,
+            metavar="FILE",
+        ),
+    ] = None,
+) -> int:
+    """Write a report of a run, one HTML file: its data, settings, curves, samples and figures."""
+    workspace = context.obj.workspace
+    path = absolute_path(out or Path(report_name(name)))
+    return perform(context, lambda stop: write_report(workspace, name, path, stop), writes=False)[1]

@@ -1,0 +1,36 @@
+"""What a tag may be called, and when two names are one tag."""
+
+import unicodedata
+from collections.abc import Iterable
+
+LONGEST_TAG = 50  # characters
+SEPARATOR = ","  # between tags where they stand in one line
+SAMPLE_TAG = "sample"  # of the documents of the sample corpus
+
+
+def tag_name(text: str) -> str:
+    """A tag's name as it is kept: without spaces around it, in Unicode's form NFC.
+
+    Raises:
+        ValueError: No tag can be called so; the reason completes "cannot be a tag: ...".
+    """
+    name = unicodedata.normalize("NFC", text.strip())
+    if not name:
+        raise ValueError("it is empty")
+    if len(name) > LONGEST_TAG:
+        raise ValueError(f"it has more than {LONGEST_TAG} characters")
+    if SEPARATOR in name:
+        raise ValueError("there is a comma in it")
+    if not name.isprintable():
+        raise ValueError("there is a character in it that is not printed")
+    return name
+
+
+def tag_key(name: str) -> str:
+    """What is equal for two names of one tag: case does not count."""
+    return unicodedata.normalize("NFC", name.strip()).casefold()
+
+
+def distinct_tags(names: Iterable[str]) -> tuple[str, ...]:
+    """The tags in their order, each under the first of its names. Raises as `tag_name` does."""
+    return tuple({tag_key(name): tag_name(name) for name in reversed(list(names))}.values())[::-1]

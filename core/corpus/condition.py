@@ -1,0 +1,17 @@
+"""A condition in SQL, with the values of its question marks."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A condition on rows of `documents`; every row fulfils an empty one."""
+
+    sql: str
+    values: tuple[str | int, ...] = ()
+
+
+def both(one: Condition, other: Condition) -> Condition:
+    """What fulfils both."""
+    parts = [condition.sql for condition in (one, other) if condition.sql]
+    return Condition(" AND ".join(parts), one.values + other.values)

@@ -1,0 +1,98 @@
+"""A run's course as its doctor sees it: the training loss in blocks of ten steps, and each evaluation beside it."""
+
+import math
+from array import array
+from statistics import median
+from typing import NamedTuple
+
+from core.events import Evaluated, RunPrepared
+
+BLOCK = 10  # steps
+RECENT = 10  # blocks: what counts as now
+LEVEL = 5  # blocks: what the lowest level is a mean of
+
+
+class Evaluation(NamedTuple):
+    """A step's validation loss, in nats per token."""
+
+    step: int
+    loss: float
+
+
+class Course:
+    """Steps and evaluations as they come, oldest first. A step costs an addition to a list.
+
+    `steps`, `losses`, `variances` and `learning_rates` have one value for each block: its last step, the mean and the
+    variance of its losses, its last learning rate. `peak` is the highest loss of the last block, at `peak_step`; `lowest` is
+    the lowest mean of `LEVEL` blocks before the recent ones, which end at `lowest_step`; `highest_rate` the highest learning
+    rate, and `risen_until` the last step up to which it rose.
+    """
+
+    def __init__(self) -> None:
+        self.evaluations: list[Evaluation] = []
+        self.steps, self.losses, self.variances, self.learning_rates = (array("d") for _ in range(4))
+        self.peak, self.peak_step = 0.0, 0
+        self.lowest, self.lowest_step = math.inf, 0
+        self.highest_rate, self.risen_until = 0.0, 0
+        self.vocab_size = self.max_steps = self.step = 0
+        self.epoch = 0.0
+        self._block: list[float] = []
+
+    def prepare(self, prepared: RunPrepared) -> None:
+        """The run begins or goes on."""
+        self.vocab_size, self.max_steps = prepared.vocab_size, prepared.max_steps
+
+    def add_step(self, step: int, loss: float, learning_rate: float, epoch: float) -> bool:
+        """Take in a step; True where it completes a block."""
+        self._block.append(loss)
+        if step % BLOCK:
+            return False
+        self.step, self.epoch = step, epoch
+        self._add_block(learning_rate)
+        return True
+
+    def add_evaluation(self, event: Evaluated) -> None:
+        """Take in an evaluation, which comes after its step."""
+        self.evaluations.append(Evaluation(event.step, event.loss))
+
+    @property
+    def recent(self) -> float:
+        """The training loss now: the median of the last blocks, so that one block of many weighs nothing."""
+        return median(self.losses[-RECENT:]) if self.losses else math.nan
+
+    @property
+    def deviation(self) -> float:
+        """The standard deviation of a single step's loss in the last blocks."""
+        return math.sqrt(mean(self.variances[-RECENT:])) if self.losses else math.nan
+
+    @property
+    def trained_evaluations(self) -> list[Evaluation]:
+        """Those that came after the first step."""
+        return self.evaluations[1:] if self.evaluations and not self.evaluations[0].step else self.evaluations
+
+    def _add_block(self, learning_rate: float) -> None:
+        losses, self._block = self._block, []
+        level = mean(losses)
+        self.peak = max(losses)
+        self.peak_step = self.step - len(losses) + 1 + losses.index(self.peak)
+        if not self.learning_rates or learning_rate > self.learning_rates[-1] * (1 + 1e-6):
+            self.risen_until = self.step
+        self.highest_rate = max(self.highest_rate, learning_rate)
+        self.steps.append(self.step)
+        self.losses.append(level)
+        self.variances.append(mean([(loss - level) ** 2 for loss in losses]))
+        self.learning_rates.append(learning_rate)
+        self._lower()
+
+    def _lower(self) -> None:
+        end = len(self.losses) - RECENT
+        if end < LEVEL:
+            return
+        level = mean(self.losses[end - LEVEL : end])
+        if level < self.lowest:
+            self.lowest, self.lowest_step = level, int(self.steps[end - 1])
+
+
+def mean(values: "array[float] | list[float]") -> float:
+    """Of few values: numpy takes longer to be called."""
+    return sum(values) / len(values)

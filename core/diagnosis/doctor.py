@@ -1,0 +1,123 @@
+"""Watches a run's course and says what is wrong with it, each thing once until it has passed."""
+
+from collections.abc import Callable, Iterator
+from itertools import chain
+
+from core.config.doctor import NOT_FINITE, DoctorConfig
+from core.config.remark_actions import BACK_TO_BEST
+from core.diagnosis.course import BLOCK, Course
+from core.diagnosis.findings import (
+    Figure,
+    Finding,
+    little_data,
+    overfitting,
+    plateau,
+    rate_too_large,
+    rate_too_small,
+    spike,
+)
+from core.events import Evaluated, Event, RemarkMade, RunPrepared, StepDone
+from core.run_errors import TrainingDivergedError
+from core.runs.history import RunHistory
+
+SLOW_INTERVAL = 10 * BLOCK  # steps between two looks at what shows over hundreds of them
+
+Rule = Callable[[Course, DoctorConfig], Finding | None]
+
+AFTER_A_BLOCK: tuple[Rule, ...] = (spike,)
+AFTER_MANY: tuple[Rule, ...] = (rate_too_large, rate_too_small, plateau)
+AFTER_AN_EVALUATION: tuple[Rule, ...] = (overfitting, little_data)
+
+
+class Doctor:
+    """Takes a run's events in their order. What it says depends on them alone, so a resumed run gets the same remarks."""
+
+    def __init__(self, config: DoctorConfig) -> None:
+        self._config = config
+        self._course = Course()
+        self._standing: dict[str, Finding] = {}  # said, and not passed yet, by kind
+
+    def take(self, event: Event) -> list[RemarkMade]:
+        """What is to be said after an event; mostly nothing."""
+        if not self._config.enabled:
+            return []
+        if type(event) is StepDone:
+            return self._take_step(event.step, event.loss, event.learning_rate, event.epoch)
+        if isinstance(event, Evaluated):
+            self._course.add_evaluation(event)
+            return self._look(event.step, AFTER_AN_EVALUATION)
+        if isinstance(event, RunPrepared):
+            self._course.prepare(event)
+        return []
+
+    def review(self, history: RunHistory) -> list[RemarkMade]:
+        """All that is to be said about a run so far, of which nothing was taken in yet."""
+        if not self._config.enabled:
+            return []
+        if history.prepared is not None:
+            self._course.prepare(history.prepared)
+        return list(chain.from_iterable(self._review(history)))
+
+    def _review(self, history: RunHistory) -> Iterator[list[RemarkMade]]:
+        evaluations = iter(_evaluations(history))
+        evaluated = next(evaluations, None)
+        columns = (history.steps[name].tolist() for name in ("step", "loss", "learning_rate", "epoch"))
+        for step, loss, learning_rate, epoch in zip(*columns, strict=True):
+            while evaluated is not None and evaluated.step < step:
+                yield self.take(evaluated)
+                evaluated = next(evaluations, None)
+            yield self._take_step(int(step), loss, learning_rate, epoch)
+        yield from map(self.take, chain([evaluated] if evaluated else [], evaluations))
+
+    def _take_step(self, step: int, loss: float, learning_rate: float, epoch: float) -> list[RemarkMade]:
+        if not self._course.add_step(step, loss, learning_rate, epoch):
+            return []
+        rules = AFTER_A_BLOCK if step % SLOW_INTERVAL else (*AFTER_A_BLOCK, *AFTER_MANY)
+        return self._look(step, rules)
+
+    def _look(self, step: int, rules: tuple[Rule, ...]) -> list[RemarkMade]:
+        if self._standing:
+            self._forget_what_passed()
+        remarks = []
+        for rule in rules:
+            finding = rule(self._course, self._config)
+            if finding is not None and finding.kind not in self._standing:
+                self._standing[finding.kind] = finding
+                remarks.append(
+                    RemarkMade(step, finding.kind, finding.message, finding.remedy, finding.action)
+                )
+        return remarks
+
+    def _forget_what_passed(self) -> None:
+        self._standing = {
+            kind: finding
+            for kind, finding in self._standing.items()
+            if not self._figure(finding.figure) < finding.passes_below
+        }
+
+    def _figure(self, figure: Figure) -> float:
+        course = self._course
+        if figure == "validation":
+            return course.evaluations[-1].loss
+        return course.recent if figure == "recent" else course.losses[-1]
+
+
+def remarks_of(history: RunHistory, config: DoctorConfig) -> list[RemarkMade]:
+    """What the doctor says, or would have said, of a run: its own remarks where it has some, oldest first."""
+    return history.remarks or Doctor(config).review(history)
+
+
+def divergence(error: TrainingDivergedError) -> RemarkMade:
+    """The remark on a run that ends because a number is not finite."""
+    return RemarkMade(
+        error.step,
+        NOT_FINITE,
+        error.message,
+        "All checkpoints are kept. Go back to the best one and continue with half the learning rate.",
+        BACK_TO_BEST,
+    )
+
+
+def _evaluations(history: RunHistory) -> list[Evaluated]:
+    columns = (history.evaluations[name].tolist() for name in history.evaluations.names)
+    return [Evaluated(int(step), *figures) for step, *figures in zip(*columns, strict=True)]

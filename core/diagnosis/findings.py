@@ -1,0 +1,217 @@
+"""What a run's curves can say: each function looks at its course and gives a finding, or None where all is well.
+
+Losses are in nats per token. A finding holds until the figure that it is about falls below `passes_below`.
+
+Source:
+    Muennighoff et al., "Scaling Data-Constrained Language Models", 2023 (arXiv:2305.16264), figure 1, for the number of
+    epochs from which on it tells that text is short: what is read four times is almost as good as new text.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.config.doctor import (
+    LITTLE_DATA,
+    OVERFITTING,
+    PLATEAU,
+    RATE_TOO_LARGE,
+    RATE_TOO_SMALL,
+    SPIKE,
+    DoctorConfig,
+)
+from core.config.remark_actions import BACK_TO_BEST, HALVE_LEARNING_RATE, RAISE_LEARNING_RATE, STOP
+from core.diagnosis.course import BLOCK, LEVEL, RECENT, Course, mean
+
+Figure = Literal["block", "recent", "validation"]
+
+MOST_NOISE = 6.0  # standard errors: how far the lowest of many noisy means can lie below the others
+EXPLODED = 1.02  # times the untrained loss: above it a loss did not just stay where it was
+FEWEST_STEPS = RECENT * BLOCK  # after the best evaluation, before a rise says anything
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A remark without its step. `figure` is what must fall below `passes_below` until the same may be said again.
+
+    It is the mean training loss of the last block, the recent training loss, or the last validation loss.
+    """
+
+    kind: str
+    message: str
+    remedy: str
+    action: str
+    figure: Figure
+    passes_below: float
+
+
+def spike(course: Course, config: DoctorConfig) -> Finding | None:
+    """The loss of the last block lies far above that of those before."""
+    if len(course.losses) <= RECENT:
+        return None
+    earlier, now = course.losses[-RECENT - 1 : -1], course.losses[-1]
+    before = mean(earlier)
+    if now - before < config.spike_rise:
+        return None
+    spread = mean([(loss - before) ** 2 for loss in earlier])
+    deviation = math.sqrt(mean(course.variances[-RECENT - 1 : -1]) + spread)
+    if now - before < config.spike_deviations * deviation:
+        return None
+    return Finding(
+        SPIKE,
+        f"The training loss jumped from {before:.2f} to {course.peak:.2f} nats/token at step {course.peak_step:,}.",
+        "If it stays high, go back to the best checkpoint with half the learning rate.",
+        BACK_TO_BEST,
+        "block",
+        (before + now) / 2,
+    )
+
+
+def rate_too_large(course: Course, config: DoctorConfig) -> Finding | None:
+    """The loss lies, and stays, above where it was; or it never came below that of guessing."""
+    if _learned_nothing(course, config) and course.recent > EXPLODED * _untrained_loss(course):
+        return Finding(
+            RATE_TOO_LARGE,
+            f"After {course.step:,} steps the training loss is {course.recent:.2f} nats/token; "
+            f"it began at {_untrained_loss(course):.2f}. The learning rate is probably too large.",
+            "Halve the learning rate from here, or start anew with a tenth of it.",
+            HALVE_LEARNING_RATE,
+            "recent",
+            _untrained_loss(course),
+        )
+    rise = course.recent - course.lowest  # -inf before there is a lowest
+    noise = MOST_NOISE * course.deviation / math.sqrt(LEVEL * BLOCK)
+    if not rise >= max(config.rate_too_large_rise, noise):
+        return None
+    return Finding(
+        RATE_TOO_LARGE,
+        f"The training loss has risen from {course.lowest:.2f} at step {course.lowest_step:,} to {course.recent:.2f} nats/token. "
+        "The learning rate is probably too large.",
+        "Halve the learning rate from here.",
+        HALVE_LEARNING_RATE,
+        "recent",
+        course.lowest + rise / 2,
+    )
+
+
+def rate_too_small(course: Course, config: DoctorConfig) -> Finding | None:
+    """Long after the warm-up the loss is about what it was before training."""
+    if not _learned_nothing(course, config) or course.recent > EXPLODED * _untrained_loss(course):
+        return None
+    return Finding(
+        RATE_TOO_SMALL,
+        f"After {course.step:,} steps the training loss is still {course.recent:.2f} nats/token; "
+        f"without training it was {_untrained_loss(course):.2f}. The learning rate is probably too small.",
+        "Continue with three times the learning rate.",
+        RAISE_LEARNING_RATE,
+        "recent",
+        _guessing(course, config),
+    )
+
+
+def plateau(course: Course, config: DoctorConfig) -> Finding | None:
+    """Neither the training loss nor the validation loss has fallen over a good part of the run, and much of it is left."""
+    window = max(config.plateau_steps, math.ceil(config.plateau_share * course.step))
+    begin = course.step - window
+    if begin < course.risen_until or course.max_steps - course.step < window / 2:
+        return None
+    losses = np.array(course.losses[-(window // BLOCK) :])
+    fall, error = trend(losses)
+    before = [e.loss for e in course.trained_evaluations if e.step <= begin]
+    inside = [e.loss for e in course.trained_evaluations if e.step > begin]
+    measured = len(inside) >= 3 and bool(before)
+    if measured:
+        progress = min(before) - min(inside)
+        if inside[-1] - min(*before, *inside) >= config.overfitting_rise:
+            return None  # that is no plateau, and other findings speak of it
+        is_flat = progress < config.plateau_fall and fall - 2 * error < config.plateau_fall
+    else:
+        is_flat = fall + 2 * error < config.plateau_fall
+    if not is_flat or -fall >= config.rate_too_large_rise:
+        return None
+    still_high = course.learning_rates[-1] >= course.highest_rate / 2
+    beside = f", validation {min(before):.3f} to {min(inside):.3f}" if measured else ""
+    now = float(losses.mean())
+    return Finding(
+        PLATEAU,
+        f"The loss has not fallen over the last {window:,} steps: training {now + fall / 2:.3f} to {now - fall / 2:.3f}{beside} nats/token.",
+        "Halve the learning rate from here." if still_high else "Stop and keep the best checkpoint.",
+        HALVE_LEARNING_RATE if still_high else STOP,
+        "recent",
+        now - max(2 * config.plateau_fall, 3 * error),
+    )
+
+
+def overfitting(course: Course, config: DoctorConfig) -> Finding | None:
+    """The validation loss rises while the training loss falls."""
+    evaluations = course.trained_evaluations
+    if not evaluations:
+        return None
+    best, last = min(evaluations, key=lambda e: e.loss), evaluations[-1]
+    since = [e for e in evaluations if e.step > best.step]
+    if len(since) < config.overfitting_evaluations or last.step - best.step < FEWEST_STEPS:
+        return None
+    if last.loss - best.loss < config.overfitting_rise:
+        return None
+    losses = np.array(course.losses[-((last.step - best.step) // BLOCK) :])
+    fall, error = trend(losses)
+    if fall < max(config.plateau_fall, 2 * error):
+        return None
+    middle = float(losses.mean())
+    return Finding(
+        OVERFITTING,
+        f"The validation loss rose from {best.loss:.3f} at step {best.step:,} to {last.loss:.3f} nats/token, while training fell "
+        f"from {middle + fall / 2:.3f} to {middle - fall / 2:.3f}: the model memorizes its text.",
+        "Stop and keep the best checkpoint. More text, dropout or a smaller model help.",
+        STOP,
+        "validation",
+        best.loss,
+    )
+
+
+def little_data(course: Course, config: DoctorConfig) -> Finding | None:
+    """The text was read several times over, and the model knows it far better than other text."""
+    evaluations = course.trained_evaluations
+    if not evaluations or course.epoch < config.little_data_epochs:
+        return None
+    last = evaluations[-1]
+    if not last.loss - course.recent >= config.little_data_gap:  # NaN before the first block
+        return None
+    return Finding(
+        LITTLE_DATA,
+        f"The text was read {course.epoch:.1f} times, and the validation loss, {last.loss:.2f}, is far above the training loss, "
+        f"{course.recent:.2f} nats/token: there is too little text.",
+        "Stop and keep the best checkpoint, then add documents and train anew, or choose a smaller model.",
+        STOP,
+        "validation",
+        -math.inf,  # more steps add no text
+    )
+
+
+def trend(losses: NDArray[np.float64]) -> tuple[float, float]:
+    """By how much equally spaced losses fall along their least-squares line from first to last, and its standard error."""
+    x = np.arange(len(losses)) - (len(losses) - 1) / 2
+    squares = float(x @ x)
+    slope = float(x @ losses) / squares
+    residuals = losses - losses.mean() - slope * x
+    error = math.sqrt(float(residuals @ residuals) / max(1, len(x) - 2) / squares)
+    return -slope * (len(x) - 1), error * (len(x) - 1)
+
+
+def _learned_nothing(course: Course, config: DoctorConfig) -> bool:
+    late = course.step - course.risen_until >= config.rate_too_small_steps
+    return late and course.vocab_size > 1 and course.recent > _guessing(course, config)
+
+
+def _guessing(course: Course, config: DoctorConfig) -> float:
+    """The loss up to which a model has learned next to nothing."""
+    return config.rate_too_small_share * math.log(course.vocab_size)
+
+
+def _untrained_loss(course: Course) -> float:
+    """The loss that the run began with."""
+    first = course.evaluations[0] if course.evaluations else None
+    return first.loss if first and not first.step else course.losses[0]

@@ -1,0 +1,63 @@
+"""What a model of given settings needs: memory, disk and floating-point operations. Counted, not measured; without torch."""
+
+from core.config.model import ModelConfig, count_parameters
+from core.config.training import TrainingConfig
+
+FLOAT_BYTES = 4
+LOGITS_AT_ONCE = 1 << 25  # 128 MiB of float32: a larger batch's head and loss are computed chunk by chunk
+COPIES = 4  # of each weight while training: itself, its gradient and AdamW's two moments
+
+
+def bytes_to_train(
+    config: ModelConfig, vocab_size: int, batch_size: int, autocast: bool, averaged: bool = False
+) -> int:
+    """The least that a training step holds at once: weights, gradients, moments, an average, and what one pass keeps.
+
+    Counted from what autograd saves: per position and block 6 C, with a feed-forward part 2 C + 2 F more, or 4 F with
+    SwiGLU (C model width, F feed-forward width), 2 C for the norm of queries and keys, a quarter less under autocast,
+    and one float per token of the vocabulary, up to `LOGITS_AT_ONCE`. Dropout masks and buffers of the moment are left out,
+    so that nothing is refused that could have run.
+    """
+    widths = 4 if config.activation == "swiglu" else 2
+    width = (6 + 2 * config.qk_norm) * config.d_model
+    width += config.feed_forward * (2 * config.d_model + widths * config.d_ff)
+    positions = batch_size * config.context_length
+    kept = positions * config.n_layers * width * (0.75 if autocast else 1.0)
+    logits = min(positions * vocab_size, LOGITS_AT_ONCE)
+    weights = (COPIES + averaged) * count_parameters(config, vocab_size)
+    return FLOAT_BYTES * (weights + int(kept) + logits)
+
+
+def checkpoint_bytes(config: ModelConfig, vocab_size: int, training: TrainingConfig) -> int:
+    """What one checkpoint takes on the disk: weights and optimizer state, names and shapes left out.
+
+    AdamW keeps two moments of each weight, Muon one of the matrices that it updates; a running average is one more copy.
+    """
+    parameters = count_parameters(config, vocab_size)
+    of_muon = _hidden_weights(config) if training.optimizer == "muon" else 0
+    copies = 3 + (training.average_decay > 0)
+    return FLOAT_BYTES * (copies * parameters - of_muon)
+
+
+def _hidden_weights(config: ModelConfig) -> int:
+    """Those in the matrices of the blocks."""
+    C, F = config.d_model, config.d_ff
+    attention = (3 + config.output_projection) * C * C
+    matrices = 3 if config.activation == "swiglu" else 2
+    return config.n_layers * (attention + config.feed_forward * matrices * C * F)
+
+
+def model_flops_per_token(model: ModelConfig, vocab_size: int) -> int:
+    """What the mathematics of one training step asks for: 6 N + 12 L C T, however it is computed.
+
+    N are the weights that are multiplied with: the head's count, look-ups in tables do not. The attention's part is not
+    halved for the mask, so that shares can be compared with published ones.
+
+    Source:
+        Chowdhery et al., "PaLM: Scaling Language Modeling with Pathways", 2022, appendix B.
+    """
+    head = model.d_model * vocab_size
+    tables = model.context_length * model.d_model if model.positions == "learned" else 0
+    tables += head if not model.tied_embeddings else 0
+    weights = count_parameters(model, vocab_size) - tables
+    return 6 * weights + 12 * model.n_layers * model.d_model * model.context_length

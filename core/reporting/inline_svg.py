@@ -1,0 +1,39 @@
+"""A figure as SVG that stands inside a page: it takes the page's colours and font, and refers to nothing outside."""
+
+import re
+from html import escape
+
+from markupsafe import Markup
+from matplotlib.figure import Figure
+
+from core.inspection.figures import rendered
+
+# what matplotlib writes, and what it is in a page
+COLOURS = {
+    "#000000": "currentColor",
+    "#ffffff": "var(--surface)",
+    "#2b7a58": "var(--training)",
+    "#d0742a": "var(--validation)",
+    "#5c6962": "var(--muted)",
+    "#b0b0b0": "var(--grid)",
+}
+_HEAD = re.compile(r"^.*?(?=<svg)", re.DOTALL)
+_METADATA = re.compile(r"<metadata>.*?</metadata>", re.DOTALL)
+_NAMESPACES = re.compile(r'\sxmlns(:\w+)?="[^"]*"')
+_SIZE = re.compile(r'(<svg[^>]*?)\swidth="[^"]*"', re.DOTALL)
+_HEIGHT = re.compile(r'(<svg[^>]*?)\sheight="[^"]*"', re.DOTALL)
+_FONT_FAMILY = re.compile(r"(font:[^;\"]*?px) [^;\"]*")
+
+
+def inline_svg(figure: Figure, description: str) -> Markup:
+    """The figure; `description` is what a screen reader says in its place."""
+    svg = rendered(figure, ".svg").decode("utf-8")
+    for part in (_HEAD, _METADATA, _NAMESPACES):
+        svg = part.sub("", svg)
+    svg = _FONT_FAMILY.sub(r"\1 inherit", svg)
+    for part in (_SIZE, _HEIGHT):
+        svg = part.sub(r"\1", svg, count=1)
+    for written, meant in COLOURS.items():
+        svg = svg.replace(written, meant)
+    svg = svg.replace("xlink:href=", "href=")
+    return Markup(svg.replace("<svg", f'<svg role="img" aria-label="{escape(description)}"', 1))

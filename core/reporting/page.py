@@ -1,0 +1,111 @@
+"""A run's report as one HTML file, which needs nothing but a browser."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import jinja2
+from markupsafe import Markup
+
+from core.config.doctor import DoctorConfig
+from core.diagnosis.doctor import remarks_of
+from core.events import Baseline
+from core.reporting.charts import draw_curves
+from core.reporting.facts import (
+    data_facts,
+    distinct_machines,
+    headline,
+    machine_facts,
+    model_facts,
+    preset_title,
+    sentence_of,
+    state_of,
+    time_facts,
+    tokenizer_facts,
+    training_loss,
+)
+from core.reporting.inline_svg import inline_svg
+from core.reporting.run_record import RunRecord
+from core.reporting.tables import (
+    changed_settings,
+    checkpoint_rows,
+    evaluation_rows,
+    milestones,
+    prompt_samples,
+    setting_tables,
+)
+from core.resources import resource
+from core.wording import listed, printable
+
+TEMPLATE = "report.html"
+
+
+def report_page(record: RunRecord, baselines: Sequence[Baseline] = ()) -> str:
+    """The page. Whatever the run or its model wrote stands in it as text.
+
+    Args:
+        baselines: What simple models reach on the run's validation text.
+    """
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(resource("report")),
+        autoescape=True,
+        finalize=_printed,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template(TEMPLATE).render(_contents(record, baselines))
+
+
+def _contents(record: RunRecord, baselines: Sequence[Baseline]) -> dict[str, Any]:
+    settings = setting_tables(record.config) if record.config else {}
+    evaluations = evaluation_rows(record)
+    return {
+        "name": record.name,
+        "state": state_of(record),
+        "sentence": sentence_of(record),
+        "problems": record.problems,
+        "headline": headline(record),
+        "milestones": milestones(record),
+        "training_loss": training_loss(record),
+        "curves": _curves(record, baselines),
+        "baselines": baselines,
+        "evaluations": evaluations,
+        "n_evaluations": len(record.history.evaluations),
+        "prompts": prompt_samples(record),
+        "remarks": remarks_of(record.history, record.config.doctor if record.config else DoctorConfig()),
+        "data": data_facts(record),
+        "tokenizer": tokenizer_facts(record),
+        "model": model_facts(record),
+        "preset": preset_title(record),
+        "settings": settings,
+        "changed": changed_settings(settings),
+        "checkpoints": checkpoint_rows(record),
+        "kept": listed(record.summary.kept),
+        "machines": [(machine.step, machine_facts(machine)) for machine in distinct_machines(record)],
+        "times": time_facts(record),
+    }
+
+
+def _curves(record: RunRecord, baselines: Sequence[Baseline]) -> Markup | None:
+    history = record.history
+    if not len(history.steps) and not len(history.evaluations):
+        return None
+    return inline_svg(draw_curves({record.name: history}, baselines=baselines), _description(record))
+
+
+def _description(record: RunRecord) -> str:
+    """The curves in words."""
+    losses, validation = record.history.steps["loss"], record.history.evaluations["loss"]
+    told = ["Curves of the run by step."]
+    if len(losses):
+        told.append(f"Training loss from {losses[0]:.3f} to {losses[-1]:.3f} nats per token.")
+    if len(validation):
+        told.append(f"Validation loss from {validation[0]:.3f} to {validation[-1]:.3f} nats per token.")
+    return " ".join(told)
+
+
+def _printed(value: Any) -> Any:
+    """What the template writes: text with signs for what would not be seen, or would turn the page around."""
+    if isinstance(value, str) and not isinstance(value, Markup):
+        return "\n".join(map(printable, value.split("\n")))
+    return value

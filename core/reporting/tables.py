@@ -1,0 +1,176 @@
+"""What a report lists of a run: evaluations, samples, checkpoints, settings."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from core.config.presets import PRESETS
+from core.config.run import RunConfig
+from core.config.setting import Config, describe
+from core.config.toml import secret_names, setting_groups
+from core.events import SampleWritten
+from core.reporting.facts import NOT_RECORDED, NOTHING
+from core.reporting.run_record import RunRecord
+from core.wording import file_size, printable
+
+MOST_EVALUATIONS = 60  # rows; of more, some are left out
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationRow:
+    """One evaluation; `mark` is "start", "best", "last", several of them, or ""."""
+
+    step: int
+    loss: float
+    perplexity: float
+    bits_per_byte: float
+    mark: str
+
+
+@dataclass(frozen=True, slots=True)
+class PromptSamples:
+    """What the model wrote after one prompt, at steps from the start to the end."""
+
+    prompt: str
+    samples: tuple[SampleWritten, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointRow:
+    """Weights that are on the disk."""
+
+    step: int
+    kind: str  # "checkpoint" or "snapshot"
+    size: str
+    mark: str
+
+
+@dataclass(frozen=True, slots=True)
+class SettingRow:
+    """A setting's value with its unit; `preset_value` is what the preset has, where that differs, else ""."""
+
+    title: str
+    value: str
+    help: str
+    preset_value: str = ""
+
+
+def evaluation_rows(record: RunRecord, at_most: int = MOST_EVALUATIONS) -> list[EvaluationRow]:
+    """The evaluations; of many, as many as asked for, spread evenly, with the best among them."""
+    history = record.history
+    count = len(history.evaluations)
+    if not count:
+        return []
+    shown = set(np.unique(np.linspace(0, count - 1, min(count, at_most)).round().astype(int)).tolist())
+    best_row = -1
+    if history.best is not None:
+        best_row = int(np.searchsorted(history.evaluations["step"], history.best[0]))
+        shown.add(best_row)
+    columns = {name: history.evaluations[name] for name in history.evaluations.names}
+    return [
+        EvaluationRow(
+            step=int(columns["step"][row]),
+            loss=float(columns["loss"][row]),
+            perplexity=float(columns["perplexity"][row]),
+            bits_per_byte=float(columns["bits_per_byte"][row]),
+            mark=_marks({"start": row == 0, "best": row == best_row, "last": row == count - 1}),
+        )
+        for row in sorted(shown)
+    ]
+
+
+def milestones(record: RunRecord) -> list[EvaluationRow]:
+    """The first evaluation, the best and the last."""
+    return [row for row in evaluation_rows(record, 2) if row.mark]
+
+
+def prompt_samples(record: RunRecord) -> list[PromptSamples]:
+    """For each prompt, in the order of the newest step, a sample of the start, the middle and the end."""
+    by_prompt: dict[str, list[SampleWritten]] = {}
+    for sample in record.history.samples:
+        by_prompt.setdefault(sample.prompt, []).append(sample)
+    rows = []
+    for prompt, samples in by_prompt.items():
+        chosen = sorted({0, len(samples) // 2, len(samples) - 1})
+        rows.append(PromptSamples(printable(prompt), tuple(samples[place] for place in chosen)))
+    return sorted(rows, key=lambda row: -row.samples[-1].step)
+
+
+def checkpoint_rows(record: RunRecord) -> list[CheckpointRow]:
+    """What is on the disk now, ascending."""
+    summary = record.summary
+    checkpoint_bytes = {saved.step: saved.bytes for saved in record.history.checkpoints}
+    snapshot_bytes = {saved.step: saved.bytes for saved in record.history.snapshots}
+    rows = [
+        CheckpointRow(
+            step,
+            "checkpoint",
+            _size(checkpoint_bytes.get(step)),
+            _marks({"best": step == summary.best_step, "last": step == summary.last_step}),
+        )
+        for step in summary.checkpoints
+    ]
+    rows += [
+        CheckpointRow(step, "snapshot", _size(snapshot_bytes.get(step)), "") for step in summary.snapshots
+    ]
+    return sorted(rows, key=lambda row: (row.step, row.kind))
+
+
+def setting_tables(config: RunConfig) -> dict[str, list[SettingRow]]:
+    """All settings by the name of their group; what differs from the run's preset has the preset's value beside it."""
+    preset = PRESETS[config.preset].run if config.preset in PRESETS else None
+    return {
+        name: _setting_rows(kind, getattr(config, name), getattr(preset, name) if preset else None)
+        for name, kind in setting_groups().items()
+    }
+
+
+def changed_settings(tables: dict[str, list[SettingRow]]) -> list[SettingRow]:
+    """Those that differ from the preset's."""
+    return [row for rows in tables.values() for row in rows if row.preset_value]
+
+
+def _setting_rows(kind: type[Config], group: Config, preset: Config | None) -> list[SettingRow]:
+    rows = []
+    for setting in describe(kind):
+        if setting.name in secret_names(kind):
+            continue
+        value = getattr(group, setting.name)
+        preset_value = value if preset is None else getattr(preset, setting.name)
+        unit = f" {setting.unit}" if setting.unit else ""
+        rows.append(
+            SettingRow(
+                title=setting.title,
+                value=_shown(value) + (unit if value is not None else ""),
+                help=setting.help,
+                preset_value=_shown(preset_value) if value != preset_value else "",
+            )
+        )
+    return rows
+
+
+def _shown(value: Any) -> str:
+    match value:
+        case None | "" | ():
+            return NOTHING
+        case bool():
+            return "on" if value else "off"
+        case float():
+            return f"{value:g}"
+        case int():
+            return str(value)
+        case tuple():
+            return " · ".join(map(repr, value))
+        case _:
+            return str(value)
+
+
+def _marks(marks: dict[str, bool]) -> str:
+    names: Sequence[str] = [name for name, holds in marks.items() if holds]
+    return ", ".join(names)
+
+
+def _size(size: int | None) -> str:
+    return NOT_RECORDED if size is None else file_size(size)

@@ -1,0 +1,127 @@
+"""Going back: a run continues from an earlier checkpoint, and what came after it is set aside.
+
+At each moment the run is whole: a kill before all later checkpoints are aside leaves one that continues from the newest
+of those that still stand.
+"""
+
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from core.control import StopToken
+from core.files import raising_disk_errors
+from core.run_errors import NoCheckpointError
+from core.runs.folder import RunFolder, checkpoint_name
+from core.runs.journal import copy_after
+from core.runs.pointers import (
+    POINTERS,
+    best_step_of,
+    check_whole,
+    checkpoint_steps,
+    point,
+    pointed_step,
+    snapshot_steps,
+    state_or_none,
+    step_or_none,
+)
+from core.runs.state import CheckpointState
+from core.wording import counted
+
+ABANDONED = ".abandoned-"
+_ABANDONED_FOLDER = re.compile(r"\.abandoned-(?:\d+-)?step-(\d{6,12})")
+
+
+def step_to_resume(run: RunFolder, which: str, stop: StopToken) -> int:
+    """The step of the checkpoint called "best", "last" or by its step, from which the run can continue.
+
+    Raises:
+        NoCheckpointError: There is none; those there are get listed. A snapshot is none.
+        DamagedCheckpointError: It is not whole.
+        StopRequested: `stop` was set before that was known.
+    """
+    steps = checkpoint_steps(run)
+    step = pointed_step(run, which) if which in POINTERS else step_or_none(which)
+    if step is None or step not in steps:
+        raise NoCheckpointError(run.name, which, ", ".join(map(str, (*(POINTERS if steps else ()), *steps))))
+    check_whole(run, step, stop)
+    return step
+
+
+def roll_back(run: RunFolder, step: int) -> str:
+    """Set aside what the run saved after `step`, so that its last checkpoint is that one.
+
+    Checkpoints and snapshots stay until the run has come past their steps again, and one that was better than all that the
+    run then has, for as long as it is. The lines of the journal stay in a file of their own. Only for whoever holds the lock.
+
+    Returns:
+        What was set aside, as a sentence; empty where nothing came after `step`.
+
+    Raises:
+        DiskFullError, WorkspaceError: The run is whole, and continues from `step` or a later checkpoint.
+    """
+    steps = checkpoint_steps(run)
+    later = [other for other in steps if other > step]
+    if not later:
+        return ""
+    kept = abandoned_journal(run, later[-1])
+    copy_after(run.events, step, kept)
+    best = best_step_of(run, [other for other in steps if other <= step])
+    assert best is not None, "`step` itself is one of them"
+    point(run, "best", best)
+    point(run, "last", step)
+    for saved in snapshot_steps(run):
+        if saved > step:
+            _abandon(run.snapshot(saved))
+    for saved in reversed(later):
+        _abandon(run.checkpoint(saved))
+    span = f"{later[0]:,}" if len(later) == 1 else f"{later[0]:,} to {later[-1]:,}"
+    return (
+        f"The run goes back from step {later[-1]:,} to step {step:,}. {counted(len(later), 'checkpoint')} ({span}) set aside until the "
+        f"run has come past them; what was reported of these steps is kept in {kept.name}."
+    )
+
+
+def abandoned_journal(run: RunFolder, step: int) -> Path:
+    """Where the lines of abandoned steps are kept, of which `step` has the newest checkpoint."""
+    return run.root / f"abandoned-{checkpoint_name(step)}.jsonl"
+
+
+def drop_abandoned(run: RunFolder, step: int) -> None:
+    """Remove abandoned checkpoints and snapshots of steps up to `step`, but none that is better than the best there is."""
+    folders = [(folder, number) for folder, number in _abandoned(run) if number <= step]
+    best = state_or_none(run, pointed_step(run, "best")) if folders else None
+    for folder, _ in folders:
+        state = _state_of(folder) if folder.parent == run.checkpoints else None
+        if state is None or not _is_better(state, best):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _abandoned(run: RunFolder) -> Iterator[tuple[Path, int]]:
+    for parent in (run.checkpoints, run.snapshots):
+        for folder in parent.glob(f"{ABANDONED}*"):
+            if found := _ABANDONED_FOLDER.fullmatch(folder.name):
+                yield folder, int(found[1])
+
+
+def _is_better(state: CheckpointState, best: CheckpointState | None) -> bool:
+    if state.val_loss is None or state.best_step != state.step:
+        return False
+    return best is None or best.val_loss is None or state.val_loss < best.val_loss
+
+
+def _state_of(folder: Path) -> CheckpointState | None:
+    """What an abandoned checkpoint says of itself; its folder no longer has its step's name."""
+    with suppress(OSError, ValueError, RecursionError):
+        return CheckpointState.from_json((folder / "state.json").read_text(encoding="utf-8"))
+    return None
+
+
+def _abandon(place: Path) -> None:
+    aside, number = place.with_name(ABANDONED + place.name), 1
+    while aside.exists():  # one that was better than what came after it
+        number += 1
+        aside = place.with_name(f"{ABANDONED}{number}-{place.name}")
+    with raising_disk_errors(place):
+        place.rename(aside)

@@ -1,0 +1,183 @@
+"""How long a run's steps take, found by taking a few: whole ones where they are short, parts of one where they are long.
+
+A part has fewer rows, fewer positions and, of a large model, fewer blocks. Passes are then taken to need time in proportion
+to their floating-point operations, and the optimizer in proportion to the weights.
+"""
+
+import statistics
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import torch
+
+from core.config.model import ModelConfig, count_parameters
+from core.config.run import RunConfig
+from core.config.training import TrainingConfig
+from core.control import StopToken
+from core.events import StepTimes
+from core.model.memory import available_bytes, check_memory
+from core.model.requirements import bytes_to_train, model_flops_per_token
+from core.model.transformer import Transformer
+from core.training.compute import ComputePlan, cpu_threads, make_train_state
+from core.training.loop import Batch, Plan, Progress, TrainState, accumulate_gradients, train
+from core.training.loss import summed_loss
+
+MOST_SECONDS = 4.0  # making the model comes on top
+MOST_PARAMETERS = 32_000_000  # of a model that is made: a larger one takes seconds
+MEMORY_SHARE = 0.5  # of what is free: counted is the least that a pass holds
+FEWEST_POSITIONS = 64
+ROUNDS = 5
+STANDSTILL = {"learning_rate": 1e-9, "min_learning_rate": 0.0, "schedule": "constant"}
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What is timed: rows of so many positions through a model of this shape."""
+
+    model: ModelConfig
+    rows: int
+    positions: int
+
+
+def time_steps(
+    config: RunConfig, vocab_size: int, device: torch.device, plan: ComputePlan, stop: StopToken
+) -> StepTimes:
+    """Take a few steps of a new model on random tokens, of which nothing is kept.
+
+    Raises:
+        ModelTooLargeError: Not even a part of a step fits into the memory that is free.
+        StopRequested: `stop` was set.
+    """
+    context = config.model.context_length
+    rows = min(config.training.micro_batch_size or config.training.batch_size, config.training.batch_size)
+    least = Part(_with_fewer_blocks(config.model, vocab_size), 1, min(FEWEST_POSITIONS, context))
+    check_memory(_bytes(least, config.training, vocab_size), device)
+    stop.raise_if_asked()
+    model = Transformer(least.model, vocab_size, config.training.seed).to(device)
+    state = make_train_state(model, config.training, plan)
+    with cpu_threads(plan.threads):
+        timer = _Timer(state, config.training, vocab_size, stop)
+        part = timer.largest_part(least, rows, context)
+        times = timer.median_times(part)
+    memory = torch.cuda.mem_get_info(device)[1] if device.type == "cuda" else 0
+    return replace(_of_the_whole(times, part, config, vocab_size), device=device.type, device_bytes=memory)
+
+
+@dataclass(frozen=True, slots=True)
+class _PartTimes:
+    """Seconds of a forward and backward pass, of the optimizer, and of a forward pass alone."""
+
+    both: float
+    optimizer: float
+    forward: float
+
+
+def _of_the_whole(times: _PartTimes, part: Part, config: RunConfig, vocab_size: int) -> StepTimes:
+    """What a step and an evaluation's batch take where a part of them took so long."""
+    training = config.training
+    row = _flops(Part(config.model, 1, config.model.context_length), vocab_size)
+    per_batch = training.batch_size * row / _flops(part, vocab_size)
+    weights = count_parameters(config.model, vocab_size) / count_parameters(part.model, vocab_size)
+    passes = training.gradient_accumulation_steps * per_batch * times.both
+    return StepTimes(passes + weights * times.optimizer, per_batch * times.forward)
+
+
+class _Timer:
+    """Takes steps and passes of one model on random tokens, until its time is over."""
+
+    def __init__(self, state: TrainState, training: TrainingConfig, vocab_size: int, stop: StopToken) -> None:
+        assert isinstance(state.model, Transformer)
+        self._state, self._vocab_size, self._stop = state, vocab_size, stop
+        self._device = state.model.device
+        one_pass = {"gradient_accumulation_steps": 1, "micro_batch_size": 0}
+        self._training = training.model_copy(update=STANDSTILL | one_pass)
+        self._until = time.perf_counter() + MOST_SECONDS
+
+    def largest_part(self, least: Part, rows: int, positions: int) -> Part:
+        """The largest, up to so many rows and positions, that fits into memory and can be timed in several rounds."""
+        free = available_bytes(self._device)
+        part = least
+        self._pass_seconds(self._batch(part))  # the first of all takes longer
+        for larger in _larger_parts(least, rows, positions):
+            seconds = self._pass_seconds(self._batch(part))
+            growth = _flops(larger, self._vocab_size) / _flops(part, self._vocab_size)
+            needed = _bytes(larger, self._training, self._vocab_size)
+            too_long = 3 * ROUNDS * growth * seconds > self._until - time.perf_counter()
+            if too_long or (free is not None and needed > MEMORY_SHARE * free):
+                break
+            part = larger
+        return part
+
+    def median_times(self, part: Part) -> _PartTimes:
+        """Of several rounds, or of one where that takes all the time."""
+        batch = self._batch(part)
+        rounds: list[tuple[float, float, float]] = []
+        self._step_seconds(batch)  # the optimizer's state is made in the first
+        while len(rounds) < ROUNDS and (not rounds or time.perf_counter() < self._until):
+            rounds.append(
+                (self._pass_seconds(batch), self._step_seconds(batch), self._forward_seconds(batch))
+            )
+        both, step, forward = (statistics.median(column) for column in zip(*rounds, strict=True))
+        return _PartTimes(both, max(0.0, step - both), forward)
+
+    def _pass_seconds(self, batch: Batch) -> float:
+        started = time.perf_counter()
+        loss = accumulate_gradients(self._state.compute_model, [batch], self._state.precision, self._stop)
+        loss.item()  # waits for a GPU
+        seconds = time.perf_counter() - started
+        self._state.optimizer.zero_grad(set_to_none=True)
+        return seconds
+
+    def _step_seconds(self, batch: Batch) -> float:
+        """Through the very loop that trains a run."""
+        steps = train(self._state, lambda _: batch, self._training, Plan(1, 1), Progress(), self._stop)
+        done = next(steps, None)
+        self._stop.raise_if_asked()  # a step that was cut off yields nothing
+        assert done is not None
+        return done.seconds
+
+    @torch.no_grad()
+    def _forward_seconds(self, batch: Batch) -> float:
+        self._stop.raise_if_asked()
+        started = time.perf_counter()
+        with self._state.precision.autocast():
+            summed_loss(self._state.compute_model, *batch).item()
+        return time.perf_counter() - started
+
+    def _batch(self, part: Part) -> Batch:
+        """Random tokens, drawn without torch's own random state."""
+        generator = torch.Generator().manual_seed(0)
+        shape = (part.rows, part.positions + 1)
+        ids = torch.randint(self._vocab_size, shape, generator=generator).to(self._device)  # (B, T + 1)
+        return ids[:, :-1], ids[:, 1:]
+
+
+def _larger_parts(part: Part, rows: int, positions: int) -> Iterator[Part]:
+    """Twice the positions each time, up to all of them, then twice the rows."""
+    while part.positions < positions:
+        part = replace(part, positions=min(2 * part.positions, positions))
+        yield part
+    while part.rows < rows:
+        part = replace(part, rows=min(2 * part.rows, rows))
+        yield part
+
+
+def _with_fewer_blocks(model: ModelConfig, vocab_size: int) -> ModelConfig:
+    """The same model, or one of as many blocks as can be made in a moment."""
+    none = count_parameters(model.model_copy(update={"n_layers": 0}), vocab_size)
+    each = (count_parameters(model, vocab_size) - none) // model.n_layers
+    blocks = max(1, min(model.n_layers, (MOST_PARAMETERS - none) // max(1, each)))
+    return model.model_copy(update={"n_layers": blocks})
+
+
+def _flops(part: Part, vocab_size: int) -> int:
+    """Of a forward and backward pass."""
+    shape = part.model.model_copy(update={"context_length": part.positions})
+    return part.rows * part.positions * model_flops_per_token(shape, vocab_size)
+
+
+def _bytes(part: Part, training: TrainingConfig, vocab_size: int) -> int:
+    shape = part.model.model_copy(update={"context_length": part.positions})
+    averaged = training.average_decay > 0
+    return bytes_to_train(shape, vocab_size, part.rows, training.precision != "float32", averaged)

@@ -1,0 +1,158 @@
+"""Tags in the Corpus tab: given to the chosen documents, taken away, undone, shown, and filtered by."""
+
+import pytest
+from PySide6.QtCore import Qt
+
+from app.tabs.corpus.columns import TAGS
+from app.tabs.corpus.rows import UNTAGGED
+from app.tabs.corpus.tags_dialog import PARTLY, TagsDialog
+from app.widgets.check_list import CHECKED, UNCHECKED
+from core.corpus.library import Library
+from tests.app.tabs.corpus.conftest import a_row, imported
+from tests.app.tabs.corpus.test_changing_the_library import choose
+
+
+def tags_of(workspace):
+    with Library(workspace.library) as library:
+        return {row.name: row.tags for row in library.rows()}
+
+
+@pytest.fixture
+def editor(qtbot, three):
+    """Opens the editor for the chosen documents by its key, and gives it."""
+
+    def open_it():
+        three.documents.view.setFocus()
+        qtbot.keyClick(three.documents.view, Qt.Key.Key_T, Qt.KeyboardModifier.ControlModifier)
+        return three.findChild(TagsDialog)
+
+    return open_it
+
+
+def apply(qtbot, dialog):
+    qtbot.mouseClick(dialog.buttons.buttons()[0], Qt.MouseButton.LeftButton)
+
+
+def test_new_tags_are_typed_and_given_and_undo_takes_them_away(
+    qtbot, three, workspace, controller, editor, shown
+):
+    choose(three, "a.txt", "b.txt")
+    dialog = editor()
+    assert dialog.windowTitle() == "Tags of 2 documents"
+    qtbot.keyClicks(dialog.edit, "novel, Draft")
+    qtbot.keyClick(dialog.edit, Qt.Key.Key_Return)
+    assert dialog.isVisible(), "Enter adds what is written"
+    qtbot.keyClick(dialog.edit, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: shown(TAGS) == ["Draft, novel", "Draft, novel", ""])
+    assert tags_of(workspace) == {"a.txt": ("Draft", "novel"), "b.txt": ("Draft", "novel"), "c.txt": ()}
+    assert controller.library.undo_stack.undoText() == "change the tags of 2 documents"
+    controller.library.undo_stack.undo()
+    qtbot.waitUntil(lambda: shown(TAGS) == ["", "", ""])
+    controller.library.undo_stack.redo()
+    qtbot.waitUntil(lambda: shown(TAGS) == ["Draft, novel", "Draft, novel", ""])
+    assert tags_of(workspace)["a.txt"] == ("Draft", "novel")
+
+
+def test_a_tag_that_some_have_stays_with_those_unless_it_is_ticked(
+    qtbot, three, workspace, controller, editor
+):
+    controller.library.change_tags({"novel": [1], "old": [1, 2]}, {})
+    qtbot.waitUntil(lambda: three.table.summary.tags == {"novel": 1, "old": 2})
+    choose(three, "a.txt", "b.txt")
+    dialog = editor()
+    assert dialog.list.states() == {"novel": PARTLY, "old": CHECKED}
+    dialog.list.setData(dialog.list.index(1), UNCHECKED, Qt.ItemDataRole.CheckStateRole)
+    apply(qtbot, dialog)
+    qtbot.waitUntil(lambda: tags_of(workspace) == {"a.txt": ("novel",), "b.txt": (), "c.txt": ()})
+    controller.library.undo_stack.undo()
+    qtbot.waitUntil(lambda: tags_of(workspace)["b.txt"] == ("old",))
+    assert tags_of(workspace)["a.txt"] == ("novel", "old")
+
+
+def test_undo_takes_a_tag_from_those_alone_that_had_got_it(qtbot, three, workspace, controller, editor):
+    controller.library.change_tags({"novel": [1]}, {})
+    qtbot.waitUntil(lambda: bool(three.table.summary.tags))
+    choose(three, "a.txt", "b.txt")
+    dialog = editor()
+    dialog.list.setData(dialog.list.index(0), CHECKED, Qt.ItemDataRole.CheckStateRole)
+    apply(qtbot, dialog)
+    qtbot.waitUntil(lambda: tags_of(workspace)["b.txt"] == ("novel",))
+    controller.library.undo_stack.undo()
+    qtbot.waitUntil(lambda: tags_of(workspace) == {"a.txt": ("novel",), "b.txt": (), "c.txt": ()})
+
+
+def test_what_cannot_be_a_tag_says_why_and_the_dialog_stays(qtbot, three, editor):
+    choose(three, "a.txt")
+    dialog = editor()
+    qtbot.keyClicks(dialog.edit, "x" * 51)
+    apply(qtbot, dialog)
+    assert dialog.isVisible()
+    assert "more than 50 characters" in dialog.problem.text()
+
+
+def test_a_known_tag_is_completed_and_keeps_its_name(qtbot, three, workspace, controller, editor):
+    controller.library.change_tags({"Novel": [1]}, {})
+    qtbot.waitUntil(lambda: bool(three.table.summary.tags))
+    choose(three, "b.txt")
+    dialog = editor()
+    dialog.edit.completer().setCompletionPrefix("no")
+    assert dialog.edit.completer().currentCompletion() == "Novel"
+    dialog.edit.setText("novel")
+    apply(qtbot, dialog)
+    qtbot.waitUntil(lambda: tags_of(workspace)["b.txt"] == ("Novel",))
+
+
+def test_the_table_is_filtered_by_a_tag_that_a_document_has(qtbot, three, controller, shown):
+    box = three.documents.filters.tag_box
+    assert not box.isVisible()
+    controller.library.change_tags({"novel": [1, 3], "draft": [3]}, {})
+    qtbot.waitUntil(box.isVisible)
+    assert [box.itemText(place) for place in range(box.count())] == [
+        "Any tag", "No tag", "draft  1", "novel  2",
+    ]  # fmt: skip
+    qtbot.keyClick(box, Qt.Key.Key_End)
+    assert shown() == ["a.txt", "c.txt"]
+    box.choose(UNTAGGED)
+    assert shown() == ["b.txt"]
+    three.documents.clear_filters()
+    assert shown() == ["a.txt", "b.txt", "c.txt"]
+
+
+def test_a_filter_by_a_tag_that_nobody_has_any_more_says_why_nothing_is_shown(
+    qtbot, three, controller, shown
+):
+    controller.library.change_tags({"novel": [1]}, {})
+    qtbot.waitUntil(lambda: bool(three.table.summary.tags))
+    three.documents.filters.tag_box.choose("novel")
+    controller.library.undo_stack.undo()
+    qtbot.waitUntil(lambda: shown() == [])
+    assert "the tag is “novel”" in three.documents.no_matches.detail.text()
+    qtbot.mouseClick(three.documents.no_matches.button, Qt.MouseButton.LeftButton)
+    assert shown() == ["a.txt", "b.txt", "c.txt"]
+
+
+def test_the_column_of_tags_is_there_while_a_document_has_one(tab):
+    view = tab.documents.view
+    tab.resize(2400, 700)
+    tab.table.show_rows([a_row(1, "a.txt"), a_row(2, "b.txt")])
+    assert view.isColumnHidden(TAGS)
+    tab.table.show_rows([a_row(1, "a.txt", tags=("novel",))])
+    assert not view.isColumnHidden(TAGS)
+    tab.table.show_rows([a_row(1, "a.txt")])
+    assert view.isColumnHidden(TAGS)
+
+
+def test_a_file_that_is_read_again_keeps_its_tags(tab):
+    tab.table.show_rows([a_row(1, "a.txt", tags=("novel",))])
+    tab.show_events([imported("/docs/a.txt")])
+    assert tab.table.row(tab.table.index(0, 0)).tags == ("novel",)
+
+
+def test_the_preview_names_the_tags(tab):
+    tab.documents.preview.show_row(a_row(1, "a.txt", tags=("draft", "novel")))
+    assert "tagged draft, novel" in tab.documents.preview.facts.text()
+
+
+def test_the_model_with_tags_is_an_item_model(tab, qtmodeltester):
+    tab.table.show_rows([a_row(1, "a.txt", tags=("novel",)), a_row(2, "b.txt")])
+    qtmodeltester.check(tab.table)

@@ -1,0 +1,174 @@
+"""The plan stands above Start, and a run that is likely to go wrong is warned of there, with a change that helps."""
+
+import pytest
+from PySide6.QtCore import QCoreApplication, Qt
+
+from app.tabs.train.tab import TrainTab
+from core.config.presets import preset_run
+from core.config.toml import with_settings
+from core.corpus.library import CorpusTotals
+from core.events import StepTimes
+from core.tasks.look_at_machine import Machine
+
+OWN = CorpusTotals(documents=10, characters=90_000, bytes=90_000)
+SAMPLE = CorpusTotals(8, 1_600_000, 1_610_000)
+LEFT = Qt.MouseButton.LeftButton
+
+
+@pytest.fixture
+def tab(qtbot):
+    tab = TrainTab()
+    qtbot.addWidget(tab)
+    tab.resize(1280, 800)
+    tab.show()
+    tab.form.suggest_name("run")
+    tab.show_totals(OWN)
+    return tab
+
+
+def test_a_run_that_suits_the_corpus_has_no_warning(tab):
+    tab.show_totals(CorpusTotals(8, 1_600_000, 1_610_000))
+    assert not tab.plan.warning.isVisible()
+
+
+def test_a_hopeless_size_is_warned_of_and_can_be_started_nevertheless(tab):
+    tab.form.show_run(preset_run("gpt2"))
+    assert "≈ 5,000 for each token" in tab.plan.warning.label.text()
+    assert tab.buttons.start_button.isEnabled()
+
+
+def test_the_proposed_changes_lead_to_a_run_without_a_warning(tab, qtbot):
+    tab.form.show_run(preset_run("gpt2"))
+    assert tab.plan.warning.proposal_button.text() == "Use the preset Tiny"
+    qtbot.mouseClick(tab.plan.warning.proposal_button, LEFT)
+    assert tab.form.value() == preset_run("tiny")
+    assert not tab.plan.warning.isVisible()
+
+
+def test_too_many_steps_for_a_small_corpus_are_warned_of(tab, qtbot):
+    tab.form.show_run(with_settings(preset_run("tiny"), {"training.max_steps": 50_000, "training.seed": 7}))
+    assert "reads the text ≈ 470 times" in tab.plan.warning.label.text()
+    qtbot.mouseClick(tab.plan.warning.proposal_button, LEFT)
+    assert tab.form.value().training.max_steps == 4200
+    assert tab.form.value().training.seed == 7
+
+
+def test_a_text_for_which_no_setting_helps_has_a_warning_without_a_button(tab):
+    tab.show_totals(CorpusTotals(1, 27, 27))
+    assert "Add documents." in tab.plan.warning.label.text()
+    assert not tab.plan.warning.proposal_button.isVisible()
+
+
+def test_a_run_that_trains_is_not_warned_of(tab):
+    tab.show_totals(CorpusTotals(1, 27, 27))
+    tab.show_started("run")
+    assert not tab.plan.warning.isVisible()
+    tab.show_ended()
+    assert tab.plan.warning.isVisible()
+
+
+# The rows
+
+
+def settle():
+    """Let every layout come to its end: one may ask for another."""
+    for _ in range(5):
+        QCoreApplication.processEvents()
+
+
+def shown(tab, name):
+    return tab.plan.values[name].text()
+
+
+def test_the_rows_follow_the_form(tab):
+    before = {name: shown(tab, name) for name in tab.plan.values}
+    assert all(before.values())
+    tab.form.show_run(preset_run("medium"))
+    changed = [name for name in before if shown(tab, name) != before[name]]
+    assert changed == ["parameters", "ratio", "epochs", "memory", "disk"]
+
+
+def test_bars_show_how_much_of_what_there_is_would_be_taken(tab):
+    tab.show_totals(SAMPLE)
+    tab.form.show_run(preset_run("starter"))
+    assert tab.plan.bars["memory"].share == 0
+    tab.plan.show_machine(Machine(1_041_580_544, 10**12))
+    assert tab.plan.bars["memory"].share == pytest.approx(0.5, abs=0.01)
+    assert "50 %" in tab.plan.bars["memory"].accessibleDescription()
+    assert tab.plan.bars["disk"].share < 0.01
+
+
+def test_the_time_is_measured_then_shown_or_said_to_be_unknown_with_the_reason(tab):
+    assert shown(tab, "time") == "not known yet"
+    tab.plan.show_measuring(True)
+    assert shown(tab, "time") == "measuring…"
+    tab.plan.show_failure("A step takes too long.")
+    assert shown(tab, "time") == "not known"
+    assert tab.plan.values["time"].toolTip() == "A step takes too long."
+    tab.plan.show_machine(Machine(times=StepTimes(0.5, 0.0)))
+    assert shown(tab, "time") == "≈ 5.8 minutes"
+
+
+def test_a_time_is_kept_for_more_steps_and_dropped_for_another_step(tab):
+    tab.plan.show_machine(Machine(10**9, 10**9, StepTimes(0.5, 0.0)))
+    tab.form.show_run(with_settings(preset_run("starter"), {"training.max_steps": 1400}))
+    assert shown(tab, "time") == "≈ 12 minutes"
+    tab.form.show_run(with_settings(preset_run("starter"), {"training.batch_size": 8}))
+    assert shown(tab, "time") == "not known yet"
+
+
+def test_a_problem_takes_the_place_of_the_rows_and_as_much_room(tab):
+    tab.show_totals(SAMPLE)
+    tab.form.show_run(preset_run("starter"))
+    settle()
+    before = tab.plan.height()
+    tab.form.show_name("two words")
+    settle()
+    assert tab.plan.problem.isVisible()
+    assert not tab.plan.values["memory"].isVisible()
+    assert tab.plan.height() == before
+    tab.form.show_name("run")
+    assert tab.plan.values["memory"].isVisible()
+
+
+def test_the_card_takes_a_third_of_its_column(tab):
+    tab.resize(1280, 712)
+    tab.form.show_run(preset_run("gpt2"))
+    tab.plan.show_machine(Machine(5 * 10**9, 6 * 10**9, StepTimes(300.0, 30.0)))
+    assert 3 * tab.plan.sizeHint().height() < 1.15 * tab.height()
+
+
+# Warnings
+
+
+def test_the_gravest_warning_is_shown_and_a_button_leads_to_the_others(tab, qtbot):
+    tab.form.show_run(preset_run("gpt2"))
+    tab.plan.show_machine(Machine(5 * 10**9, 10**12))
+    warning = tab.plan.warning
+    assert "of memory" in warning.label.text()
+    assert warning.next_button.text() == "1 of 3"
+    warning.next_button.setFocus()
+    qtbot.keyClick(warning.next_button, Qt.Key.Key_Space)
+    assert "memorize" in warning.label.text()
+    assert warning.next_button.text() == "2 of 3"
+    tab.plan.show_machine(Machine(5 * 10**9, 6 * 10**9))  # another one, and the user stays where he is
+    assert "memorize" in warning.label.text()
+    assert warning.next_button.text() == "3 of 4"
+    qtbot.keyClick(warning.next_button, Qt.Key.Key_Space)
+    qtbot.keyClick(warning.next_button, Qt.Key.Key_Space)
+    assert warning.next_button.text() == "1 of 4"
+
+
+def test_a_single_warning_needs_no_button_to_the_next(tab):
+    tab.form.show_run(with_settings(preset_run("tiny"), {"training.max_steps": 50_000}))
+    assert tab.plan.warning.isVisible()
+    assert not tab.plan.warning.next_button.isVisible()
+
+
+def test_too_little_memory_is_mended_by_its_button(tab, qtbot):
+    tab.show_totals(SAMPLE)
+    tab.plan.show_machine(Machine(450_000_000, 10**12))
+    assert tab.plan.warning.proposal_button.text() == "Compute 8 sequences at once"
+    qtbot.mouseClick(tab.plan.warning.proposal_button, LEFT)
+    assert tab.form.value().training.micro_batch_size == 8
+    assert not tab.plan.warning.isVisible()

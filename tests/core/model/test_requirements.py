@@ -1,0 +1,51 @@
+"""What is counted before a run is what its files take when it has trained."""
+
+import pytest
+
+from core.config.model import ModelConfig
+from core.config.training import TrainingConfig
+from core.control import StopToken
+from core.events import CheckpointSaved, RunPrepared
+from core.model.requirements import LOGITS_AT_ONCE, bytes_to_train, checkpoint_bytes
+from core.tasks.train_model import train_model
+
+MODEL = ModelConfig(n_layers=2, n_heads=2, d_model=8, d_ff=16)
+ROOMY = {"model.n_layers": 2, "model.d_model": 96, "model.d_ff": 384, "training.max_steps": 2}
+SWIGLU = {"model.activation": "swiglu", "model.positions": "rotary", "model.qk_norm": True}
+
+
+def test_of_many_logits_one_chunk_is_held():
+    shape = MODEL.model_copy(update={"context_length": 128})
+    per_window = 4 * 128 * 2 * (6 * 8 + 2 * 8 + 2 * 16)  # what the blocks keep
+    few, more = (bytes_to_train(shape, 100, rows, autocast=False) for rows in (1, 2))
+    assert more - few == per_window + 4 * 128 * 100
+    many = LOGITS_AT_ONCE // 128
+    few, more = (bytes_to_train(shape, many, rows, autocast=False) for rows in (1, 2))
+    assert more - few == per_window
+
+
+def test_adamw_keeps_two_moments_of_each_weight():
+    one = checkpoint_bytes(MODEL, 10, TrainingConfig())
+    averaged = checkpoint_bytes(MODEL, 10, TrainingConfig(average_decay=0.9))
+    assert averaged == one // 3 * 4
+
+
+def test_muon_keeps_one_moment_of_the_matrices_in_the_blocks():
+    saved = checkpoint_bytes(MODEL, 10, TrainingConfig()) - checkpoint_bytes(
+        MODEL, 10, TrainingConfig(optimizer="muon")
+    )
+    assert saved == 4 * 2 * (4 * 8 * 8 + 2 * 8 * 16)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{}, {"training.optimizer": "muon"} | SWIGLU, {"training.average_decay": 0.9}],
+    ids=["adamw", "muon", "averaged"],
+)
+def test_a_checkpoint_takes_what_was_counted(filled, tiny, changes):
+    run = tiny(ROOMY | changes)
+    events = list(train_model(filled, "run", run, StopToken()))
+    [prepared] = [event for event in events if isinstance(event, RunPrepared)]
+    last = [event for event in events if isinstance(event, CheckpointSaved)][-1]
+    expected = checkpoint_bytes(run.model, prepared.vocab_size, run.training)
+    assert last.bytes == pytest.approx(expected, rel=0.02)

@@ -1,0 +1,45 @@
+"""A run ends early after so many evaluations in a row without a better one."""
+
+import pytest
+
+from core.config.training import TrainingConfig
+from core.training.early_stopping import EarlyStopping
+
+
+def over_after(losses, patience, min_delta=0.0):
+    """At which of the evaluations the run ends; None where it goes on."""
+    stopping = EarlyStopping(patience, min_delta)
+    for number, loss in enumerate(losses, 1):
+        stopping.add(loss)
+        if stopping.is_over:
+            return number
+    return None
+
+
+@pytest.mark.parametrize(
+    ("losses", "patience", "ends"),
+    [
+        ([3, 2, 1, 2, 2], 2, 5),
+        ([3, 2, 1, 2, 0.9, 2], 2, None),  # counted in a row
+        ([3, 3], 1, 2),  # as good is not better
+        ([1, 2, 3, 4], 0, None),
+    ],
+)
+def test_a_run_ends_after_so_many_evaluations_without_a_better_one(losses, patience, ends):
+    assert over_after(losses, patience) == ends
+
+
+@pytest.mark.parametrize(("min_delta", "ends"), [(0.09, None), (0.11, 2)])
+def test_better_means_by_the_least_improvement(min_delta, ends):
+    assert over_after([1.0, 0.9], 1, min_delta) == ends
+
+
+def test_small_improvements_add_up():
+    assert over_after([1.0, 0.95, 0.89, 0.84, 0.78], 2, 0.1) is None
+
+
+def test_by_default_no_run_ends_early():
+    stopping = EarlyStopping.begun(TrainingConfig())
+    for _ in range(1000):
+        stopping.add(1.0)
+    assert not stopping.is_over

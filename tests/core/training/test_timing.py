@@ -1,0 +1,89 @@
+"""A few steps say how long all of them take: exactly in proportion where only a part of one is taken."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from core.config.model import ModelConfig, count_parameters
+from core.config.run import RunConfig
+from core.config.training import TrainingConfig
+from core.control import StopRequested, StopToken
+from core.run_errors import ModelTooLargeError
+from core.training import timing
+from core.training.compute import ComputePlan
+from core.training.timing import Part, time_steps
+
+CPU, PLAN, V = torch.device("cpu"), ComputePlan("float32", "sdpa", 1), 50
+MODEL = ModelConfig(n_layers=2, n_heads=2, d_model=16, d_ff=32, context_length=32)
+RUN = RunConfig(model=MODEL, training=TrainingConfig(batch_size=4, precision="float32"))
+TIMES = timing._PartTimes(both=0.3, optimizer=0.05, forward=0.1)
+
+
+def changed(**training):
+    return RUN.model_copy(update={"training": RUN.training.model_copy(update=training)})
+
+
+def test_steps_and_evaluations_of_a_small_model_are_timed_whole():
+    times = time_steps(RUN, V, CPU, PLAN, StopToken())
+    assert 0 < times.evaluation_batch_seconds < times.step_seconds < 5
+    assert (times.device, times.device_bytes) == ("cpu", 0)
+
+
+@pytest.mark.parametrize("optimizer", ["adam", "muon"])
+def test_every_kind_of_run_can_be_timed(optimizer):
+    run = changed(optimizer=optimizer, average_decay=0.9, gradient_accumulation_steps=2, micro_batch_size=1)
+    assert time_steps(run, V, CPU, PLAN, StopToken()).step_seconds > 0
+
+
+def test_passes_are_in_proportion_to_rows_and_the_optimizer_is_counted_once():
+    part = Part(MODEL, 4, 32)
+    whole = timing._of_the_whole(TIMES, part, RUN, V)
+    assert (whole.step_seconds, whole.evaluation_batch_seconds) == (pytest.approx(0.35), pytest.approx(0.1))
+    half = timing._of_the_whole(TIMES, replace(part, rows=2), RUN, V)
+    assert (half.step_seconds, half.evaluation_batch_seconds) == (pytest.approx(0.65), pytest.approx(0.2))
+    often = timing._of_the_whole(TIMES, part, changed(gradient_accumulation_steps=3), V)
+    assert (often.step_seconds, often.evaluation_batch_seconds) == (pytest.approx(0.95), pytest.approx(0.1))
+
+
+def test_a_part_of_the_blocks_stands_for_all_by_its_weights_and_its_operations():
+    one = MODEL.model_copy(update={"n_layers": 1})
+    times = timing._of_the_whole(TIMES, Part(one, 4, 32), RUN, V)
+    flops = timing._flops(Part(MODEL, 4, 32), V) / timing._flops(Part(one, 4, 32), V)
+    weights = count_parameters(MODEL, V) / count_parameters(one, V)
+    assert 1 < flops < 2
+    assert times.step_seconds == pytest.approx(0.3 * flops + 0.05 * weights)
+
+
+def test_a_large_model_is_made_of_fewer_blocks():
+    large = ModelConfig(n_layers=48, n_heads=25, d_model=1600, d_ff=6400)
+    made = timing._with_fewer_blocks(large, 300)
+    assert made == large.model_copy(update={"n_layers": 1})
+    assert timing._with_fewer_blocks(MODEL, V) == MODEL
+
+
+def test_parts_grow_in_positions_then_in_rows():
+    parts = timing._larger_parts(Part(MODEL, 1, 8), rows=5, positions=20)
+    assert [(part.rows, part.positions) for part in parts] == [(1, 16), (1, 20), (2, 20), (4, 20), (5, 20)]
+
+
+def test_what_does_not_fit_into_memory_is_not_begun(monkeypatch):
+    monkeypatch.setattr("core.model.memory.available_bytes", lambda _: 1000)
+    with pytest.raises(ModelTooLargeError):
+        time_steps(RUN, V, CPU, PLAN, StopToken())
+
+
+def test_little_memory_allows_a_small_part_only(monkeypatch):
+    least = timing._bytes(Part(MODEL, 1, 32), RUN.training, V)
+    monkeypatch.setattr(timing, "available_bytes", lambda _: 2 * least)
+    seen = []
+    monkeypatch.setattr(timing._Timer, "median_times", lambda _, part: seen.append(part) or TIMES)
+    time_steps(RUN, V, CPU, PLAN, StopToken())
+    assert seen == [Part(MODEL, 1, 32)]
+
+
+def test_a_stop_ends_it():
+    stop = StopToken()
+    stop.set()
+    with pytest.raises(StopRequested):
+        time_steps(RUN, V, CPU, PLAN, stop)
