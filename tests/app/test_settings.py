@@ -158,6 +158,5 @@ def test_the_chosen_charts_are_remembered(workspace, charts):
 
 def test_charts_that_nobody_knows_are_passed_over(written, qtbot):
     window = MainWindow(written("[train]\ncharts=memory;x y\n"))
-    qtbot.addWidget(window)
     assert set(window.train_tab.curves.charts) <= {"memory"}
     leave(qtbot, window)
