@@ -114,6 +114,15 @@ class CheckpointGoneError(UserFacingError):
         self.remedy = f"Open the model anew, with another checkpoint, or set the weights back to {used}."
 
 
+class LostBaseError(UserFacingError):
+    """A fine-tuned run without a checkpoint of its own, whose base model is gone."""
+
+    def __init__(self, name: str, base: str) -> None:
+        super().__init__(name, base)
+        self.message = f"The run {name!r} has no checkpoint yet, and its base model {base} is gone."
+        self.remedy = "Delete the run, and fine-tune another checkpoint."
+
+
 class DamagedCheckpointError(UserFacingError):
     """A checkpoint whose files are missing, cut short or altered."""
 

@@ -5,8 +5,8 @@ first and the rest folded under "Advanced". A form of several models lays out se
 """
 
 import re
-from collections.abc import Collection, Iterable
-from typing import Any, Generic, TypeVar
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, Generic, Protocol, TypeVar
 
 from pydantic import ValidationError
 from PySide6.QtCore import QObject, QSignalBlocker, Qt, Signal, Slot
@@ -91,6 +91,9 @@ class Fields(QObject, Generic[ConfigType]):
     def some(self, *, advanced: bool) -> list["Field"]:
         return [field for field in self._fields.values() if field.setting.advanced == advanced]
 
+    def field(self, name: str) -> "Field":
+        return self._fields[name]
+
     def editor(self, name: str) -> Any:
         """The editor of the setting of that name."""
         return self._fields[name].editor
@@ -107,9 +110,17 @@ class Fields(QObject, Generic[ConfigType]):
         return self._value
 
     def set_value(self, config: ConfigType) -> None:
-        for name, field in self._fields.items():
-            with QSignalBlocker(field.editor):
-                field.editor.show_value(getattr(config, name))
+        self.show({name: getattr(config, name) for name in self._fields})
+
+    def read(self) -> dict[str, Any]:
+        """Those values that can be read, by setting name, whether or not they fit together."""
+        return self._read()[0]
+
+    def show(self, values: dict[str, Any]) -> None:
+        """Put these values into the form, by setting name, and check them together."""
+        for name, value in values.items():
+            with QSignalBlocker(self._fields[name].editor):
+                self._fields[name].editor.show_value(value)
         self._check()
 
     def problem(self) -> str:
@@ -118,6 +129,11 @@ class Fields(QObject, Generic[ConfigType]):
             f"{field.setting.title} {field.reason}." for field in self._fields.values() if field.reason
         ]
         return reasons[0] if reasons else ""
+
+    def set_fixed(self, reasons: Mapping[str, str]) -> None:
+        """Let nobody change the settings of these names, each with its reason as tool tip; all others are free."""
+        for name, field in self._fields.items():
+            field.set_fixed(reasons.get(name, ""))
 
     def show_error(self, name: str, reason: str) -> None:
         """Mark a field whose value fits its own model but not another one's, until `forgive`."""
@@ -178,6 +194,12 @@ class Field:
         set_role(self._problem, "error")
         self.row = self._lay_out()
 
+    def set_fixed(self, reason: str) -> None:
+        """Disable the editor for a reason, which its tool tip says; enable it where there is none."""
+        self.editor.setEnabled(not reason)
+        for widget in (self.editor, self.label):
+            widget.setToolTip(f"{reason}\n\n{self.setting.help}" if reason else self.setting.help)
+
     def show_reason(self, reason: str) -> None:
         """Mark the value as one that cannot be, or as fine again where `reason` is empty."""
         if reason == self.reason:
@@ -204,7 +226,14 @@ class Field:
         return row
 
 
-def rows_of(fields: Iterable[Field]) -> QWidget:
+class Row(Protocol):
+    """A label and what stands beside it."""
+
+    label: Label
+    row: QWidget
+
+
+def rows_of(fields: Iterable[Row]) -> QWidget:
     """The fields below each other, labels to their left."""
     panel = QWidget()
     form = QFormLayout(panel)

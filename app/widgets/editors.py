@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import TypeAlias
 
 from PySide6.QtCore import QSize, Qt, Signal, Slot
-from PySide6.QtGui import QAction, QKeySequence, QWheelEvent
+from PySide6.QtGui import QAction, QKeySequence, QResizeEvent, QWheelEvent
 from PySide6.QtWidgets import (
     QAbstractSpinBox,
     QCheckBox,
@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
     QLineEdit,
     QPlainTextEdit,
     QSizePolicy,
+    QWidget,
 )
 
 from app.widgets.icons import give_icon
@@ -58,6 +59,22 @@ class NumberEdit(QAbstractSpinBox):
         self.lineEdit().setTextMargins(SMALL, 0, 0, 0)  # a style sheet's padding does not reach inside
         self.lineEdit().textChanged.connect(self.changed)
         self.lineEdit().setPlaceholderText(setting.empty)
+        self._mark: QWidget | None = None
+
+    def put_inside(self, mark: QWidget) -> None:
+        """Show something of fixed width behind the number; the Tab key leads to it from here."""
+        self._mark = mark
+        mark.setParent(self)
+        mark.show()
+        self.lineEdit().setTextMargins(SMALL, 0, mark.width(), 0)
+        QWidget.setTabOrder(self, mark)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        if self._mark is not None:
+            text = self.lineEdit().geometry()
+            left = text.right() + 1 - self._mark.width()
+            self._mark.setGeometry(left, text.top(), self._mark.width(), text.height())
 
     def show_value(self, value: float | None) -> None:
         self.lineEdit().setText(number_text(value))
@@ -101,14 +118,16 @@ class ChoiceEdit(QComboBox):
 
     def __init__(self, setting: Setting) -> None:
         super().__init__()
-        self.addItems(setting.choices)
+        for choice, title in zip(setting.choices, setting.titles, strict=True):
+            self.addItem(title, choice)
         self.currentIndexChanged.connect(self.changed)
 
     def show_value(self, value: str) -> None:
-        self.setCurrentText(value)
+        self.setCurrentIndex(self.findData(value))
 
     def read(self) -> str:
-        return self.currentText()
+        value: str = self.currentData()
+        return value
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         event.ignore()

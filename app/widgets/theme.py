@@ -2,7 +2,7 @@
 
 A widget chooses a look by its role, never by a colour of its own: `set_role(label, "muted")`. Roles are
 
-    buttons  primary, quiet, danger, toggle, filter
+    buttons  primary, quiet, danger, toggle, filter, mark
     labels   title, subtitle, muted, error, warning, mono, chip
     frames   card, panel, problem, notice, caution
     texts    plain (no frame of their own)

@@ -6,7 +6,7 @@ import os
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, get_origin
 
 from core.batches.token_file import TokenFile, token_dtype
 from core.batches.verification import verify_files
@@ -21,7 +21,13 @@ Split = Literal["train", "val"]
 SPLITS: tuple[Split, ...] = ("train", "val")
 
 # Fields that version 0.1 did not write, and what stands for them
-LATER: dict[str, Any] = {"unknown_tokens": 0, "train_sha256": "", "val_sha256": "", "tokenizer_sha256": ""}
+LATER: dict[str, Any] = {
+    "unknown_tokens": 0,
+    "train_sha256": "",
+    "val_sha256": "",
+    "tokenizer_sha256": "",
+    "kinds": {},
+}
 CHUNK_TOKENS = 2**20
 
 
@@ -31,6 +37,7 @@ class Dataset:
 
     So does `unknown_tokens`: how often `<unk>` stands for what the vocabulary lacks. Files of version 0.1 did not
     count them, and are read as if there were none. Nor did they hold the SHA-256 of the other files, "" for those.
+    `kinds` counts the documents of each kind, by the name of the kind; empty where an earlier version wrote the file.
     """
 
     folder: Path
@@ -47,6 +54,7 @@ class Dataset:
     train_sha256: str = ""
     val_sha256: str = ""
     tokenizer_sha256: str = ""
+    kinds: dict[str, int] = dataclasses.field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -64,6 +72,11 @@ class Dataset:
     def unknown_share(self) -> float:
         """The part of all tokens that is `<unk>`, from 0 to 1."""
         return self.unknown_tokens / max(1, self.train_tokens + self.val_tokens)
+
+    @property
+    def eval_split(self) -> Split:
+        """The split that evaluations read: the training text where there is too little to keep any apart."""
+        return "val" if self.val_tokens > 1 else "train"
 
     def tokens(self, split: Split) -> TokenFile:
         """The token file of a split, open for reading."""
@@ -112,7 +125,7 @@ class Dataset:
         del record["version"]
         record = LATER | record
         if record.keys() != fields.keys() or any(
-            type(record[name]) is not kind for name, kind in fields.items()
+            type(record[name]) is not (get_origin(kind) or kind) for name, kind in fields.items()
         ):
             raise ValueError("a field is missing or of another type")
         if record["dtype"] != token_dtype(record["vocab_size"]):

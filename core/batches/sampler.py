@@ -2,7 +2,7 @@
 
 A window is M consecutive tokens; the next one begins S = M - overlap tokens later. In a batch, x (B, T) holds the
 windows and y (B, T) what follows each token: x one token on. Where a window is cut short by an end of the text, x
-is padded with `<pad>` and y with IGNORED, which no loss counts.
+is padded with `<pad>` and y with IGNORED, which no loss counts; nor does it count tokens that a mask leaves out.
 
 Shapes
     B  windows in the batch      T  tokens in a window, M above
@@ -18,6 +18,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from core.batches.loss_mask import LossMask
 from core.batches.token_file import TokenFile
 from core.distributed import ONE_PROCESS, ProcessGroup
 
@@ -43,7 +44,12 @@ class Windows:
 
 
 def batch_at(
-    tokens: TokenFile, seed: int, seen: int, windows: Windows, group: ProcessGroup = ONE_PROCESS
+    tokens: TokenFile,
+    seed: int,
+    seen: int,
+    windows: Windows,
+    group: ProcessGroup = ONE_PROCESS,
+    mask: LossMask | None = None,
 ) -> Batch:
     """The rows of a batch that one process computes in one forward pass; one process alone computes all of them.
 
@@ -55,12 +61,13 @@ def batch_at(
         seed: At least 0; with another one, every epoch has another order.
         seen: How many windows came before this batch. So a run may change its batch size on the way.
         group: Which of how many processes asks. Together, their rows are the batch, in the order of their ranks.
+        mask: Which tokens count; without it, all.
 
     Returns:
         x and y, each (B, T) int64.
     """
     shown = (seen + row for row in group.share_of(windows.batch_size))
-    return _gather(tokens, [_span_shown(len(tokens), seed, index, windows) for index in shown], windows)
+    return _gather(tokens, [_span_shown(len(tokens), seed, index, windows) for index in shown], windows, mask)
 
 
 def windows_per_epoch(n_tokens: int, windows: Windows) -> int:
@@ -68,19 +75,24 @@ def windows_per_epoch(n_tokens: int, windows: Windows) -> int:
     return _shifts(n_tokens, windows)[1]
 
 
-def eval_batches(tokens: Tokens, windows: Windows, limit: int) -> Iterator[Batch]:
+def eval_batches(
+    tokens: Tokens, windows: Windows, limit: int, mask: LossMask | None = None
+) -> Iterator[Batch]:
     """The text from start to end, always in the same batches, each target once whatever the overlap.
 
     Args:
         tokens: At least two of them, in a file or in memory.
         windows: Its context length and batch size count; the last batch may be smaller.
         limit: The most batches; where there are more, so many are taken at even distances.
+        mask: Which tokens count; windows in which none does are left out.
     """
     spans = chunk(len(tokens) - 1, windows.context_length, windows.context_length)
+    if mask is not None:
+        spans = [(start, end) for start, end in spans if mask[start + 1 : end + 1].any()]
     batches = [spans[at : at + windows.batch_size] for at in range(0, len(spans), windows.batch_size)]
     taken = min(limit, len(batches))
     for number in range(taken):
-        yield _gather(tokens, batches[number * len(batches) // taken], windows)
+        yield _gather(tokens, batches[number * len(batches) // taken], windows, mask)
 
 
 def chunk(length: int, size: int, stride: int, shift: int = 0) -> list[Span]:
@@ -132,11 +144,14 @@ def _epoch(seed: int, epoch: int, shifts: range, count: int) -> tuple[int, NDArr
     return int(random.choice(shifts)), random.permutation(count)
 
 
-def _gather(tokens: Tokens, spans: Sequence[Span], windows: Windows) -> Batch:
+def _gather(tokens: Tokens, spans: Sequence[Span], windows: Windows, mask: LossMask | None) -> Batch:
     x = np.full((len(spans), windows.context_length), PADDING, dtype=np.int64)  # (B, T)
     y = np.full((len(spans), windows.context_length), IGNORED, dtype=np.int64)  # (B, T)
     for row, (start, end) in enumerate(spans):
         text = tokens[start : end + 1]  # one token more than the window: the last target
         x[row, : end - start] = text[:-1]
-        y[row, : end - start] = text[1:]
+        labels = text[1:]
+        if mask is not None:
+            labels = np.where(mask[start + 1 : end + 1], labels, IGNORED)
+        y[row, : end - start] = labels
     return torch.from_numpy(x), torch.from_numpy(y)

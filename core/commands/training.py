@@ -1,4 +1,4 @@
-"""The command that trains a model, new or from its last checkpoint."""
+"""The command that trains a model: new, from its last checkpoint, or as a fine-tune of another run's."""
 
 from pathlib import Path
 from typing import Annotated
@@ -17,6 +17,7 @@ from core.run_errors import RunBusyError, RunExistsError
 from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
 from core.runs.run_queue import RunQueue
+from core.tasks.base_model import fine_tune_config
 from core.tasks.resume_run import resume_run
 from core.tasks.train_model import train_model
 from core.terminal import Stream
@@ -56,6 +57,16 @@ def train(
             help="With --resume, continue from this checkpoint instead; what was saved later is set aside.",
         ),
     ] = "",
+    base: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            metavar="NAME[@STEP]",
+            help="Fine-tune: begin a new run with the weights of another run's checkpoint: @STEP, @last, or @best, the "
+            "default. It has that run's tokenizer, model and other settings, and a tenth of its learning rates.",
+            callback=named,
+        ),
+    ] = None,
     queue: Annotated[
         bool,
         typer.Option("--queue", help="Put the run into the queue instead; `queue --run` trains it in turn."),
@@ -65,16 +76,18 @@ def train(
     workspace: Workspace = context.obj.workspace
     changes = parse_assignments(set_ or [])
     if resume:
-        if run_file or preset:
-            raise typer.BadParameter("a run resumes with its own settings; leave out RUN.toml and --preset")
+        if run_file or preset or base:
+            raise typer.BadParameter(
+                "a run resumes with its own settings; leave out RUN.toml, --preset and --from"
+            )
         if queue:
             raise typer.BadParameter("only new runs can be queued; leave out --queue or --resume")
         resumed = name or _last_run(workspace)
         return perform(context, lambda stop: resume_run(workspace, resumed, changes, stop, at))[1]
     if at:
         raise typer.BadParameter("only a run that resumes has checkpoints to continue from; add --resume")
-    base = read_run(run_file, preset or "") if run_file else preset_run(preset or DEFAULT_PRESET)
-    config = with_absolute_folder(with_settings(base, changes))
+    start = _fine_tune(workspace, base, run_file, preset) if base else _new_run(run_file, preset)
+    config = with_absolute_folder(with_settings(start, changes))
     if queue:
         return enqueue(context, name or _unused_name(workspace), config)
     return perform(
@@ -83,6 +96,19 @@ def train(
             train_model(workspace, name, config, stop) if name else _train_unnamed(workspace, config, stop)
         ),
     )[1]
+
+
+def _new_run(run_file: Path | None, preset: str | None) -> RunConfig:
+    return read_run(run_file, preset or "") if run_file else preset_run(preset or DEFAULT_PRESET)
+
+
+def _fine_tune(workspace: Workspace, base: str, run_file: Path | None, preset: str | None) -> RunConfig:
+    if preset:
+        raise typer.BadParameter(
+            "a fine-tune has the settings of the run that it begins from; change them with --set"
+        )
+    start = fine_tune_config(workspace, base)
+    return read_run(run_file, base=start) if run_file else start
 
 
 def _train_unnamed(workspace: Workspace, config: RunConfig, stop: StopToken) -> Stream[RunEnded]:

@@ -6,6 +6,8 @@ from pydantic import model_validator
 
 from core.config.setting import Config, setting
 
+MOST_HEADS = 256
+
 
 class ModelConfig(Config):
     """The shape of a decoder-only transformer. The vocabulary is the tokenizer's."""
@@ -19,7 +21,7 @@ class ModelConfig(Config):
         le=200,
     )
     n_heads: int = setting(
-        4, "Heads", "Attention heads per layer; the width must be a multiple of them.", ge=1, le=256
+        4, "Heads", "Attention heads per layer; the width must be a multiple of them.", ge=1, le=MOST_HEADS
     )
     d_model: int = setting(
         256,
@@ -70,6 +72,7 @@ class ModelConfig(Config):
         "layer_norm",
         "Norm type",
         "Layer norm subtracts the mean and has a bias; RMS norm only divides by the root mean square.",
+        titles=("Layer norm", "RMS norm"),
     )
     qk_norm: bool = setting(
         False, "Query-key norm", "RMS norm of each head's queries and keys, before they are rotated."
@@ -86,6 +89,7 @@ class ModelConfig(Config):
         "Activation",
         "Activation of the feed-forward layers: exact GELU, its tanh approximation, ReLU, squared ReLU, or SwiGLU, in which "
         "SiLU of one projection multiplies another.",
+        titles=("GELU", "GELU (tanh)", "ReLU", "Squared ReLU", "SwiGLU"),
     )
     feed_forward: bool = setting(True, "Feed-forward layers", "Off: blocks consist of attention only.")
     output_projection: bool = setting(
@@ -134,6 +138,16 @@ class ModelConfig(Config):
 def d_ff_beside(model: ModelConfig, d_model: int) -> int:
     """The feed-forward width that goes with another width: in the model's own proportion to it."""
     return max(1, round(model.d_ff * d_model / model.d_model))
+
+
+def heads_beside(model: ModelConfig, d_model: int) -> int:
+    """The heads that go with another width: about as wide as the model's own, and of an even number of dimensions.
+
+    The model's own number where no such heads make up the width.
+    """
+    wish = model.n_heads * d_model / model.d_model
+    fitting = [heads for heads in range(1, MOST_HEADS + 1) if d_model % (2 * heads) == 0]
+    return min(fitting, key=lambda heads: abs(heads - wish), default=model.n_heads)
 
 
 def count_parameters(model: ModelConfig, vocab_size: int) -> int:

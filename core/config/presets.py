@@ -1,7 +1,7 @@
 """The named starting points, each a whole run.
 
 `starter` is where a newcomer begins: it answers questions about the sample corpus after minutes on two cores.
-`tiny`, `small` and `medium` are of one family, `FAMILY`, and train with what was measured to learn most
+`tiny`, `small`, `medium` and `large` are of one family, `FAMILY`, and train with what was measured to learn most
 from a token. `nanogpt-cpu` and `gpt2` are what people compare with; `sheepop` has SheepOp's own defaults, and
 `teaching` is the teaching transformer: one head, two dimensions, nothing else.
 """
@@ -49,7 +49,12 @@ PRESETS: dict[str, Preset] = {
             preset="starter",
             model=ModelConfig(positions="learned"),
             training=TrainingConfig(
-                max_steps=700, batch_size=16, learning_rate=2e-3, min_learning_rate=2e-4, warmup_steps=50
+                max_steps=700,
+                batch_size=16,
+                learning_rate=2e-3,
+                min_learning_rate=2e-4,
+                warmup_steps=50,
+                warmup_ratio=0.0714,
             ),
         ),
     ),
@@ -112,6 +117,7 @@ PRESETS: dict[str, Preset] = {
                 batch_size=12,
                 schedule="linear",
                 warmup_steps=20,
+                warmup_ratio=0.0142,
                 muon_momentum=0.9,
                 muon_interval=2,  # in so small a step Muon is otherwise a quarter of the time
                 average_decay=0.97,
@@ -129,7 +135,9 @@ PRESETS: dict[str, Preset] = {
             model=ModelConfig(
                 n_layers=6, n_heads=6, d_model=384, d_ff=1024, context_length=256, dropout=0.2, **FAMILY
             ),
-            training=TrainingConfig(max_steps=5000, batch_size=64, eval_interval=250, **MUON),
+            training=TrainingConfig(
+                max_steps=5000, batch_size=64, warmup_ratio=0.02, eval_interval=250, **MUON
+            ),
         ),
     ),
     "medium": Preset(
@@ -141,7 +149,29 @@ PRESETS: dict[str, Preset] = {
             model=ModelConfig(
                 n_layers=10, n_heads=8, d_model=512, d_ff=1368, context_length=512, dropout=0.1, **FAMILY
             ),
-            training=TrainingConfig(max_steps=10_000, batch_size=32, eval_interval=500, **MUON),
+            training=TrainingConfig(
+                max_steps=10_000, batch_size=32, warmup_ratio=0.01, eval_interval=500, **MUON
+            ),
+        ),
+    ),
+    "large": Preset(
+        "Large",
+        "BPE, twelve layers, width 640, context 1024: hours on a desktop with a large GPU, and a lot of text.",
+        RunConfig(
+            preset="large",
+            tokenizer=TokenizerConfig(kind="bpe", vocab_size=32_768),
+            model=ModelConfig(
+                n_layers=12, n_heads=10, d_model=640, d_ff=1712, context_length=1024, dropout=0.1, **FAMILY
+            ),
+            training=TrainingConfig(
+                max_steps=20_000,
+                batch_size=16,
+                gradient_accumulation_steps=2,
+                warmup_steps=200,
+                warmup_ratio=0.01,
+                eval_interval=500,
+                **MUON,
+            ),
         ),
     ),
     "nanogpt-cpu": Preset(

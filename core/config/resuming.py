@@ -3,6 +3,7 @@
 from typing import Any
 
 from core.config.run import RunConfig
+from core.config.training import TrainingConfig
 from core.errors import BadSettingError
 
 SCHEDULE = "The learning rate continues from its current value, and the schedule from there to the run's end."
@@ -58,6 +59,44 @@ MAY_NOT_CHANGE = {
     "window_overlap": "it determines how the text is cut into sequences, and the run's position in them",
 }
 
+ENDS = {  # what ends a run, by its horizon
+    "steps": ("max_steps", "max_epochs"),
+    "epochs": ("max_epochs",),
+    "tokens": ("max_tokens",),
+    "minutes": ("max_minutes",),
+}
+OTHER_GROUPS = {
+    "corpus": "The run keeps the text that it began with.",
+    "tokenizer": "The model knows the tokens of its own tokenizer only.",
+    "model": "It determines the shape of the weights.",
+}
+
+
+def reasons_against() -> dict[str, str]:
+    """Why a setting cannot change where a run goes on, by dotted name, for all that cannot."""
+    run = RunConfig()
+    others = {
+        f"{group}.{name}": reason
+        for group, reason in OTHER_GROUPS.items()
+        for name in type(getattr(run, group)).model_fields
+    }
+    return others | {
+        f"training.{name}": f"It cannot change once a run has begun: {reason}."
+        for name, reason in MAY_NOT_CHANGE.items()
+    }
+
+
+def twice_as_long(training: TrainingConfig) -> TrainingConfig:
+    """The settings with what ends the run doubled."""
+    longer = {name: 2 * getattr(training, name) for name in ENDS[training.horizon]}
+    return training.model_copy(update=longer)
+
+
+def ends_alike(one: TrainingConfig, other: TrainingConfig) -> bool:
+    """Whether two runs that differ in nothing else would end at the same step."""
+    names = {"horizon", *(name for ends in ENDS.values() for name in ends)}
+    return all(getattr(one, name) == getattr(other, name) for name in names)
+
 
 def explain_changes(before: dict[str, Any], after: RunConfig) -> list[str]:
     """A sentence for each setting of `training` that differs.
@@ -78,7 +117,8 @@ def explain_changes(before: dict[str, Any], after: RunConfig) -> list[str]:
                 f"training.{name}",
                 f"cannot change once a run has begun: {MAY_NOT_CHANGE[name]}. It was {was[name]!r}",
             )
-        moves_end = after.training.max_epochs and MAY_CHANGE[name].startswith(ORDER)
+        counts_text = after.training.horizon != "steps" or after.training.max_epochs
+        moves_end = counts_text and MAY_CHANGE[name].startswith(ORDER)
         effects = f"{MAY_CHANGE[name]} {SCHEDULE}" if moves_end else MAY_CHANGE[name]
         sentences.append(f"{name} is now {value!r} instead of {was[name]!r}. {effects}")
     return sentences

@@ -54,6 +54,7 @@ def setting(
     secret: bool = False,
     empty: str = "",
     is_folder: bool = False,
+    titles: tuple[str, ...] = (),
     **limits: float,
 ) -> Any:
     """A field of a config model.
@@ -67,9 +68,16 @@ def setting(
         secret: True for what is never written anywhere: not into a file, not into a log.
         empty: What an empty field means, such as "random".
         is_folder: True for a text that is the path of a folder.
+        titles: How a form calls the choices, in their order; without them, as they are.
         limits: pydantic's ge, gt, le and lt.
     """
-    extra: dict[str, Any] = {"unit": unit, "advanced": advanced, "empty": empty, "is_folder": is_folder}
+    extra: dict[str, Any] = {
+        "unit": unit,
+        "advanced": advanced,
+        "empty": empty,
+        "is_folder": is_folder,
+        "titles": titles,
+    }
     shown: dict[str, Any] = {"exclude": secret or None, "repr": not secret}
     return Field(default, title=title, description=help, json_schema_extra=extra, **shown, **limits)  # type: ignore[call-overload]  # limits are checked by pydantic
 
@@ -97,6 +105,7 @@ class Setting:
     choices: tuple[str, ...]
     optional: bool  # True where "nothing" is a value, such as an empty seed
     empty: str = ""  # what "nothing" means, such as "random"
+    titles: tuple[str, ...] = ()  # of the choices, in a form
 
 
 def describe(model: type[Config]) -> list[Setting]:
@@ -111,6 +120,8 @@ def _is_no_number(value: Any) -> bool:
 def _describe_field(name: str, field: FieldInfo) -> Setting:
     extra = field.json_schema_extra if isinstance(field.json_schema_extra, dict) else {}
     annotation, optional = _without_none(field.annotation)
+    choices = tuple(get_args(annotation)) if get_origin(annotation) is Literal else ()
+    titles = extra.get("titles")
     minimum, minimum_allowed = _limit(field, Ge, Gt)
     maximum, maximum_allowed = _limit(field, Le, Lt)
     return Setting(
@@ -125,9 +136,10 @@ def _describe_field(name: str, field: FieldInfo) -> Setting:
         maximum=maximum,
         minimum_allowed=minimum_allowed,
         maximum_allowed=maximum_allowed,
-        choices=tuple(get_args(annotation)) if get_origin(annotation) is Literal else (),
+        choices=choices,
         optional=optional,
         empty=str(extra.get("empty", "")),
+        titles=titles if isinstance(titles, tuple) and titles else choices,
     )
 
 

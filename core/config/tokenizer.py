@@ -13,6 +13,7 @@ class TokenizerConfig(Config):
         "Tokenizer",
         "bpe: byte-level BPE, encodes any text; char: one token per character; word: one per whitespace-separated word.",
         advanced=False,
+        titles=("BPE", "Characters", "Words"),
     )
     vocab_size: int = setting(
         2048,

@@ -30,8 +30,11 @@ def run_to_toml(run: RunConfig) -> str:
     return tomli_w.dumps(run.model_dump(mode="json", exclude_none=True))
 
 
-def read_run(path: Path, preset: str = "") -> RunConfig:
+def read_run(path: Path, preset: str = "", base: RunConfig | None = None) -> RunConfig:
     """The run that a TOML file describes; what it leaves out is the preset's, its own or the one given.
+
+    Args:
+        base: A fine-tune, which gives what the file leaves out in place of a preset.
 
     Raises:
         BadConfigFileError: The file is missing, is not TOML, or is not UTF-8.
@@ -51,7 +54,9 @@ def read_run(path: Path, preset: str = "") -> RunConfig:
         if isinstance(table.get(group), dict):
             table[group] = with_later_settings(group, table[group], kind)
     table["preset"] = preset or str(table.get("preset", DEFAULT_PRESET))
-    return with_settings(preset_run(table["preset"]), dict(_flatten(table)))
+    if base is not None:
+        table |= {"preset": base.preset, "base_model": base.base_model}
+    return with_settings(base or preset_run(table["preset"]), dict(_flatten(table)))
 
 
 def parse_assignments(assignments: Sequence[str]) -> dict[str, Any]:
@@ -76,7 +81,8 @@ def parse_assignments(assignments: Sequence[str]) -> dict[str, Any]:
 def with_settings(run: RunConfig, values: dict[str, Any]) -> RunConfig:
     """A copy of `run` with some settings changed, keyed by dotted name such as `training.max_steps`.
 
-    A name of an earlier version is taken for today's. A width that is changed takes the feed-forward width along, unless that is changed too.
+    A name of an earlier version is taken for today's. A width that is changed takes the feed-forward width along, unless that is changed too;
+    a number of warm-up steps takes the place of a share, unless that is given too.
 
     Raises:
         UnknownSettingError: A name that no group has; the nearest is named.
@@ -89,6 +95,8 @@ def with_settings(run: RunConfig, values: dict[str, Any]) -> RunConfig:
         new, value = with_new_name(group, old, written_value)
         group, _, field = _full_name(f"{group}{dot}{new}", known).rpartition(".")
         (table[group] if group else table)[field] = value
+    if "training.warmup_steps" in values and "training.warmup_ratio" not in values:
+        table["training"]["warmup_ratio"] = 0.0
     changed = checked(RunConfig, table)
     if "model.d_model" in values and "model.d_ff" not in values:
         table["model"]["d_ff"] = d_ff_beside(run.model, changed.model.d_model)

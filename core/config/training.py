@@ -78,6 +78,7 @@ class TrainingConfig(Config):
         "Optimizer",
         "AdamW has decoupled weight decay; Adam adds it to the gradient; Muon makes the updates of the blocks' matrices "
         "orthogonal, and leaves all other weights to AdamW.",
+        titles=("AdamW", "Adam", "Muon"),
     )
     learning_rate: float = setting(
         1e-3,
@@ -189,7 +190,8 @@ class TrainingConfig(Config):
     assistant_only_loss: bool = setting(
         False,
         "Loss on replies only",
-        "On conversations, the loss counts the assistant's tokens only; the rest is context.",
+        "Of a conversation, the loss counts the assistant's replies only, in training and in validation; the rest is context. "
+        "Text without roles counts whole.",
     )
     keep_checkpoints: int = setting(
         3,
@@ -237,6 +239,7 @@ class TrainingConfig(Config):
         "Attention",
         "sdpa: PyTorch's fused attention; block_causal: written out in blocks of rows, faster on some processors; "
         "auto: times a few steps of each.",
+        titles=("auto", "SDPA", "block-causal"),
     )
     threads: int = setting(
         0,
@@ -246,7 +249,10 @@ class TrainingConfig(Config):
         le=4096,
     )
     device: Literal["auto", "cpu", "cuda", "mps"] = setting(
-        "auto", "Device", "auto: a GPU if there is one, else the CPU."
+        "auto",
+        "Device",
+        "auto: a GPU if there is one, else the CPU.",
+        titles=("auto", "CPU", "CUDA", "MPS"),
     )
     compile: bool = setting(
         False, "torch.compile", "Compiles the model first: slower to start, often faster afterwards."
@@ -279,4 +285,10 @@ class TrainingConfig(Config):
             raise ValueError(
                 f"min_learning_rate: {self.min_learning_rate} must not exceed learning_rate, {self.learning_rate}"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _horizon_is_set(self) -> Self:
+        if self.horizon == "epochs" and not self.max_epochs:
+            raise ValueError("max_epochs: must be above 0 where the horizon is epochs")
         return self

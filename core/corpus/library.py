@@ -360,6 +360,10 @@ class Library:
         """How much text the included documents hold, of those that a run with these settings takes."""
         return passages.totals(self._database, config)
 
+    def kinds(self, config: CorpusConfig = ALL_DOCUMENTS) -> dict[str, int]:
+        """How many of these documents there are of each kind."""
+        return passages.kinds(self._database, config)
+
     def has_conversations(self, config: CorpusConfig = ALL_DOCUMENTS) -> bool:
         """True where one of these documents holds conversations."""
         return passages.has_conversations(self._database, config)

@@ -43,6 +43,10 @@ def totals(database: Database, config: CorpusConfig) -> CorpusTotals:
     return CorpusTotals(*_select(database, columns, config)[0])
 
 
+def kinds(database: Database, config: CorpusConfig) -> dict[str, int]:
+    return dict(_select(database, "kind, count(*)", config, "GROUP BY kind ORDER BY kind"))
+
+
 def has_conversations(database: Database, config: CorpusConfig) -> bool:
     return any(kind_named(kind).has_markers for (kind,) in _select(database, "DISTINCT kind", config))
 

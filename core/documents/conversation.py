@@ -2,6 +2,7 @@
 
 A record `{"messages": [{"role": "user", "content": "Q"}, {"role": "assistant", "content": "A"}]}` becomes
 `<|user|>Q<|assistant|>A<eos>`, and so does `{"conversations": [{"from": "human", "value": "Q"}, ...]}`. The markers
+There is no token for the system's role: what the system says becomes the beginning of the user's next message. The markers
 are added here, so the same signs inside a message are broken up: whoever reads them later may trust every marker.
 """
 
@@ -15,7 +16,7 @@ USER, ASSISTANT, END = "<|user|>", "<|assistant|>", "<eos>"
 MARKERS = {"user": USER, "assistant": ASSISTANT}
 LISTS = ("messages", "conversations", "conversation")
 ROLES = {
-    **dict.fromkeys(("user", "human", "prompter"), "user"),
+    **dict.fromkeys(("user", "human", "prompter", "system", "developer"), "user"),
     **dict.fromkeys(("assistant", "gpt", "model", "bot", "chatgpt"), "assistant"),
 }
 ZERO_WIDTH_SPACE = "\u200b"
@@ -27,8 +28,8 @@ _INVISIBLE = re.compile(r"[\x00-\x08\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ufeff\ufffe\
 def render_conversation(record: object) -> str:
     """A record as one conversation that ends with `<eos>`, or "" where it holds none.
 
-    System messages and calls of tools are left out, neighbours of the same role become one message, and what comes
-    before the first question or after the last answer is dropped.
+    Calls of tools are left out, neighbours of the same role become one message, and what comes before the first
+    question or after the last answer is dropped.
     """
     turns = list(_turns(_messages(record)))
     if turns and turns[0][0] == "assistant":
@@ -48,11 +49,11 @@ def _turns(messages: list[Any]) -> Iterator[tuple[str, str]]:
     """Roles and contents, user and assistant taking turns."""
     spoken = [turn for message in messages if isinstance(message, dict) and (turn := _turn(message))]
     for role, group in groupby(spoken, key=lambda turn: turn[0]):
-        yield role, "\n\n".join(content for _, content in group)
+        yield role, "\n\n".join(content for _, content in group if content)
 
 
 def _turn(message: dict[str, Any]) -> tuple[str, str] | None:
-    """One message's role and content; None for those of the system, of tools, and without words."""
+    """One message's role and content; None for those of tools, and without words."""
     speaker = message.get("role", message.get("from"))
     role = ROLES.get(speaker.lower(), "") if isinstance(speaker, str) else ""
     content = _content(message.get("content", message.get("value", message.get("text"))))

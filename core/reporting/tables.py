@@ -13,7 +13,7 @@ from core.config.toml import secret_names, setting_groups
 from core.events import SampleWritten
 from core.reporting.facts import NOT_RECORDED, NOTHING
 from core.reporting.run_record import RunRecord
-from core.wording import file_size
+from core.wording import file_size, printable
 
 MOST_EVALUATIONS = 60  # rows; of more, some are left out
 
@@ -94,7 +94,7 @@ def prompt_samples(record: RunRecord) -> list[PromptSamples]:
     rows = []
     for prompt, samples in by_prompt.items():
         chosen = sorted({0, len(samples) // 2, len(samples) - 1})
-        rows.append(PromptSamples(prompt, tuple(samples[place] for place in chosen)))
+        rows.append(PromptSamples(printable(prompt), tuple(samples[place] for place in chosen)))
     return sorted(rows, key=lambda row: -row.samples[-1].step)
 
 

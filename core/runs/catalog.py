@@ -101,7 +101,7 @@ class Catalog:
             name=name,
             preset=config.preset if config else "",
             step=state.step if state else 0,
-            max_steps=config.training.max_steps if config else 0,
+            max_steps=_planned_steps(config, state),
             train_loss=state.train_loss if state else None,
             val_loss=state.best_val_loss if state else None,
             parameters=state.parameters if state else 0,
@@ -188,6 +188,15 @@ def has_conversations(run: RunFolder, state: CheckpointState) -> bool:
     if not isinstance(kept, bool):
         raise DamagedRunError(run.name, f"its {run.dataset.name} is damaged")
     return kept
+
+
+def _planned_steps(config: RunConfig | None, state: CheckpointState | None) -> int:
+    """Where a run ends; as its last checkpoint says where that is no setting."""
+    if config is None:
+        return 0
+    is_counted = config.training.horizon == "steps" and not config.training.max_epochs
+    planned = None if is_counted or state is None else state.planned_steps
+    return config.training.max_steps if planned is None else planned
 
 
 def _config_or_none(folder: RunFolder) -> RunConfig | None:

@@ -74,6 +74,20 @@ def load_next(loaded: LoadedModel, run: RunFolder, which: str, stop: StopToken |
     return LoadedModel(loaded.model, tokenizer, loaded.config, state)
 
 
+def load_base_weights(model: Transformer, run: RunFolder, which: str, stop: StopToken | None = None) -> None:
+    """Put the weights of a run's checkpoint, or snapshot, into a new model; its dropout may be another.
+
+    Raises:
+        NoCheckpointError, DamagedCheckpointError, StopRequested: As for `load_model`.
+        WrongShapeError: It computes something else, and nothing was changed.
+    """
+    checkpoint, state, weights = _read_weights(run, which, stop)
+    dropout = state.settings.get("model", {}).get("dropout", model.config.dropout)
+    settings = RunConfig.model_construct(model=model.config.model_copy(update={"dropout": dropout}))
+    check_settings(checkpoint, settings, state)
+    restore_weights(model, weights, checkpoint)
+
+
 def check_settings(checkpoint: Path, config: RunConfig, state: CheckpointState) -> None:
     """See that the model which the settings describe computes what the checkpoint's was trained to.
 

@@ -49,8 +49,9 @@ class CheckpointState(BaseModel):
     `micro_batch_size` how many rows of a batch at once, 0 being all.
     `windows` counts the windows of text that were trained on, in which the order of the text is counted.
     `planned_steps` is where the run was to end, `schedule_from` the step and learning rate that its schedule began
-    with, where that was changed on the way. `early_stopping_best` is the validation loss that early stopping compares with,
-    `early_stopping_count` how many evaluations in a row were not better. `settings` are those of `run.toml`. What a checkpoint of format 1 did not
+    with, where that was changed on the way, `planned_warmup` the steps of a warm-up that is not the one of the settings
+    because the run's end was changed during it. `early_stopping_best` is the validation loss that early stopping compares
+    with, `early_stopping_count` how many evaluations in a row were not better. `settings` are those of `run.toml`. What a checkpoint of format 1 did not
     keep is None, or empty.
     """
 
@@ -77,6 +78,7 @@ class CheckpointState(BaseModel):
     schedule_from: tuple[int, float] | None = None
     early_stopping_best: float | None = None
     early_stopping_count: int = 0
+    planned_warmup: int | None = None
     has_conversations: bool | None = None
     settings: dict[str, Any] = {}
     sha256: dict[str, str] = {}

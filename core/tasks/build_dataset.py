@@ -28,7 +28,7 @@ from core.events import DatasetBuilt, DatasetProgress, Event, Notice, TokenizerB
 from core.files import clear_drafts_in, move_folder_into_place, raising_disk_errors, write_whole
 from core.run_errors import DamagedRunError
 from core.runs.folder import Workspace
-from core.tasks.build_tokenizer import Meter, TrainedTokenizer, build_tokenizer
+from core.tasks.build_tokenizer import Meter, TrainedTokenizer, build_tokenizer, copy_tokenizer
 from core.tasks.unused_datasets import remove_unused, take_back
 from core.tokenizers.encoding import BATCH_CHARACTERS, Encoded, encode_passages
 from core.tokenizers.files import load_tokenizer
@@ -56,11 +56,16 @@ class Counts:
         self.bytes += encoded.bytes
 
 
-def build_dataset(library: Library, config: RunConfig, workspace: Workspace, stop: StopToken) -> Stream:
+def build_dataset(
+    library: Library, config: RunConfig, workspace: Workspace, stop: StopToken, tokenizer_file: bytes = b""
+) -> Stream:
     """Learn a tokenizer from the training text and write all text as tokens, unless an earlier run did.
 
     The data set appears under its name when it is whole. One process of a workspace builds at a time. Where the
     library is changed meanwhile, the work begins again. Data sets that no run needs are removed at the end, with an event.
+
+    Args:
+        tokenizer_file: A tokenizer file's content, where that tokenizer is used and none is learned.
 
     Returns:
         The data set; None where `stop` was set before it was whole, and then nothing is left on the disk.
@@ -84,7 +89,7 @@ def build_dataset(library: Library, config: RunConfig, workspace: Workspace, sto
             return None
     try:
         _remove_leftovers(workspace.datasets)
-        dataset = yield from _find_or_build(library, config, workspace, stop)
+        dataset = yield from _find_or_build(library, config, workspace, stop, tokenizer_file)
         if dataset is not None and (removal := remove_unused(workspace)):
             yield Notice(str(removal))
         return dataset
@@ -116,24 +121,28 @@ def _remove_leftovers(datasets: Path) -> None:
         clear_drafts_in(folder)
 
 
-def _find_or_build(library: Library, config: RunConfig, workspace: Workspace, stop: StopToken) -> Stream:
+def _find_or_build(
+    library: Library, config: RunConfig, workspace: Workspace, stop: StopToken, tokenizer_file: bytes
+) -> Stream:
     dataset = None
     while dataset is None and not stop.asked:
         if (
             library.totals(config.corpus).characters == 0
         ):  # all of it can have been removed since the last round
             raise EmptyCorpusError(config.corpus.folder)
-        folder = workspace.datasets / dataset_name(library, config)
+        folder = workspace.datasets / dataset_name(library, config, tokenizer_file)
         dataset = yield from _find(folder, config, stop)
         if dataset is None and not stop.asked:
-            dataset = yield from _build(library, config, folder, stop)
+            dataset = yield from _build(library, config, folder, stop, tokenizer_file)
     return dataset
 
 
-def dataset_name(library: Library, config: RunConfig) -> str:
+def dataset_name(library: Library, config: RunConfig, tokenizer_file: bytes = b"") -> str:
     """16 hex digits that differ wherever text, splitting, tokenizer or file format do."""
     text = library.fingerprint(config.corpus, config.cleaning)
-    made_of = (text, config.tokenizer.model_dump_json(), str(VERSION))
+    made_of = [text, config.tokenizer.model_dump_json(), str(VERSION)]
+    if tokenizer_file:
+        made_of.append(hashlib.sha256(tokenizer_file).hexdigest())
     return hashlib.sha256("\n".join(made_of).encode()).hexdigest()[:16]
 
 
@@ -160,24 +169,30 @@ def _find(folder: Path, config: RunConfig, stop: StopToken) -> Stream:
     return dataset
 
 
-def _build(library: Library, config: RunConfig, folder: Path, stop: StopToken) -> Stream:
+def _build(
+    library: Library, config: RunConfig, folder: Path, stop: StopToken, tokenizer_file: bytes
+) -> Stream:
     """A new data set; None where `stop` was set, or the library is no longer the one that `folder` is named after."""
     started = time.perf_counter()
     building = folder.with_name(BUILDING + folder.name)
     try:
         with raising_disk_errors(folder):
             building.mkdir()
-            trained = yield from build_tokenizer(library, config, building, stop)
+            trained: TrainedTokenizer | None
+            if tokenizer_file:
+                trained = yield from copy_tokenizer(tokenizer_file, building)
+            else:
+                trained = yield from build_tokenizer(library, config, building, stop)
             if trained is None:
                 return None
             counts = yield from _encode(library, config, trained.tokenizer, building, stop)
             dataset = _describe(library, config, trained, counts, folder)
-            if stop.asked or dataset_name(library, config) != folder.name:
+            if stop.asked or dataset_name(library, config, tokenizer_file) != folder.name:
                 return None
             write_whole(building / DESCRIPTION_FILE, dataset.to_json())
             move_folder_into_place(building, folder)
     except UnknownDocumentError:  # it was removed before its turn to be read came
-        if dataset_name(library, config) == folder.name:
+        if dataset_name(library, config, tokenizer_file) == folder.name:
             raise
         return None
     finally:
@@ -224,6 +239,7 @@ def _describe(
         train_sha256=counts.sha256["train"],
         val_sha256=counts.sha256["val"],
         tokenizer_sha256=trained.sha256,
+        kinds=library.kinds(config.corpus),
     )
 
 

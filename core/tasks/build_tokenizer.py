@@ -1,5 +1,6 @@
 """From the library's training text to a tokenizer."""
 
+import hashlib
 import time
 from collections.abc import Generator
 from contextlib import closing
@@ -11,7 +12,8 @@ from core.config.run import RunConfig
 from core.control import StopToken, until_stopped
 from core.corpus.library import Library
 from core.events import Event, LearningProgress, TokenizerBuilt
-from core.tokenizers.files import save_tokenizer
+from core.files import write_whole
+from core.tokenizers.files import load_tokenizer, save_tokenizer
 from core.tokenizers.tokenizer import Tokenizer
 from core.tokenizers.trainers import plain_texts, trainer_for
 
@@ -54,6 +56,15 @@ def build_tokenizer(
     trained = TrainedTokenizer(tokenizer, save_tokenizer(tokenizer, folder / TOKENIZER_FILE))
     yield TokenizerBuilt(tokenizer.kind, tokenizer.vocab_size, time.perf_counter() - started)
     return trained
+
+
+def copy_tokenizer(content: bytes, folder: Path) -> Generator[Event, None, TrainedTokenizer]:
+    """Save a tokenizer file's content into `folder`, in place of learning a tokenizer."""
+    started = time.perf_counter()
+    write_whole(folder / TOKENIZER_FILE, content)
+    tokenizer = load_tokenizer(folder / TOKENIZER_FILE)
+    yield TokenizerBuilt(tokenizer.kind, tokenizer.vocab_size, time.perf_counter() - started)
+    return TrainedTokenizer(tokenizer, hashlib.sha256(content).hexdigest())
 
 
 class Meter:

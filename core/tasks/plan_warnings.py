@@ -17,6 +17,7 @@ from core.config.run import RunConfig
 from core.config.toml import with_settings
 from core.corpus.library import CorpusTotals
 from core.tasks.run_estimate import RunEstimate, estimate_run
+from core.training.schedule import warmup_steps
 from core.wording import counted, noun_for
 
 MOST_EPOCHS = 40
@@ -56,7 +57,9 @@ def data_warnings(run: RunConfig, totals: CorpusTotals) -> list[PlanWarning]:
     estimate = estimate_run(run, totals)
     if estimate.training_tokens <= run.model.context_length:
         return [_too_little_text(run, estimate)]  # the others would only say the same again
-    return [*_too_large_a_model(run, totals, estimate), *_too_many_epochs(run, estimate)]
+    learned_before = bool(run.base_model)
+    too_large = () if learned_before else _too_large_a_model(run, totals, estimate)
+    return [*too_large, *_too_many_epochs(run, estimate)]
 
 
 def _too_little_text(run: RunConfig, estimate: RunEstimate) -> PlanWarning:
@@ -66,7 +69,7 @@ def _too_little_text(run: RunConfig, estimate: RunEstimate) -> PlanWarning:
         "training is likely to end with an error."
     )
     shorter = _power_of_two(tokens // 2)
-    if shorter < FEWEST_CONTEXT or shorter <= run.training.window_overlap:
+    if shorter < FEWEST_CONTEXT or shorter <= run.training.window_overlap or run.base_model:
         return PlanWarning(message, "Add documents.")
     proposed = with_settings(run, {"model.context_length": shorter})
     proposal = Proposal(f"Set the context to {counted(shorter, 'token')}", proposed)
@@ -111,20 +114,29 @@ def _too_many_epochs(run: RunConfig, estimate: RunEstimate) -> Iterator[PlanWarn
         f"The run reads the text ≈ {rounded(epochs)} times. Beyond {MOST_EPOCHS} epochs the model "
         "learns nothing more from it."
     )
-    steps = MOST_EPOCHS * estimate.training_tokens // estimate.tokens_per_step
+    if run.training.horizon == "epochs":
+        fewer = with_settings(run, {"training.max_epochs": MOST_EPOCHS})
+        yield PlanWarning(
+            message,
+            "Add documents, or take fewer epochs.",
+            Proposal(f"Take {counted(MOST_EPOCHS, 'epoch')}", fewer),
+        )
+        return
+    steps = math.floor(MOST_EPOCHS * estimate.steps / estimate.epochs)
     if steps < FEWEST_STEPS:
         yield PlanWarning(message, "Add documents, or choose a smaller batch and fewer steps.")
         return
     steps = _rounded_down(steps)
-    changes = {"training.max_steps": steps}
-    if run.training.warmup_steps >= steps:
+    changes = {"training.horizon": "steps", "training.max_steps": steps}
+    if warmup_steps(run.training, steps) >= steps:
         changes["training.warmup_steps"] = round(WARMUP_SHARE * steps)
     proposal = Proposal(f"Take {counted(steps, 'step')}", with_settings(run, changes))
     yield PlanWarning(message, "Add documents, or take fewer steps.", proposal)
 
 
 def _too_long_a_warmup(run: RunConfig, totals: CorpusTotals) -> Iterator[PlanWarning]:
-    estimate, warmup = estimate_run(run, totals), run.training.warmup_steps
+    estimate = estimate_run(run, totals)
+    warmup = warmup_steps(run.training, estimate.steps)
     if not 0 < estimate.steps <= warmup:
         return
     message = warmup_warning(warmup, estimate.steps)

@@ -11,7 +11,7 @@ from core.control import StopRequested, StopToken
 from core.corpus.library import Library
 from core.errors import BadSettingError, DamagedDatasetError, LostDatasetError
 from core.events import CheckpointSaved, Event, Notice
-from core.run_errors import DamagedRunError
+from core.run_errors import DamagedRunError, LostBaseError, NoCheckpointError, UnknownRunError
 from core.runs.catalog import Catalog
 from core.runs.folder import RunFolder, Workspace
 from core.runs.journal import read_events
@@ -19,6 +19,7 @@ from core.runs.pointers import POINTERS, pointed_step
 from core.runs.repair import adopt_first_format, repair_checkpoints
 from core.runs.rollback import step_to_resume
 from core.runs.state import read_state
+from core.tasks.base_model import check_base, find_base
 from core.tasks.build_dataset import dataset_name
 from core.tasks.journaled_run import Stream, train_run
 from core.tasks.run_setup import build_run_dataset, hold_run, lay_out_run
@@ -103,7 +104,9 @@ def _dataset_of(
     """
     last = pointed_step(folder, "last")
     if last is None:  # killed before its first checkpoint: it begins again
-        dataset = yield from build_run_dataset(workspace, config, stop)
+        dataset = yield from build_run_dataset(
+            workspace, config, stop, _base_tokenizer(workspace, folder, config)
+        )
         if dataset is not None:
             lay_out_run(folder, dataset)
         return dataset
@@ -114,11 +117,29 @@ def _dataset_of(
         return read_dataset(place, stop)
     except DamagedDatasetError as damage:
         trained_with = checked(RunConfig, state.settings)
-        if _dataset_name(workspace, trained_with) != state.dataset:
+        tokenizer = folder.tokenizer.read_bytes() if trained_with.base_model else b""
+        if _dataset_name(workspace, trained_with, tokenizer) != state.dataset:
             raise LostDatasetError(*damage.args) from damage
-        return (yield from build_run_dataset(workspace, trained_with, stop))
+        return (yield from build_run_dataset(workspace, trained_with, stop, tokenizer))
 
 
-def _dataset_name(workspace: Workspace, config: RunConfig) -> str:
+def _base_tokenizer(workspace: Workspace, folder: RunFolder, config: RunConfig) -> bytes:
+    """The content of the base model's tokenizer file; nothing where the run has no base.
+
+    Raises:
+        LostBaseError: The base is gone, and the run has no weights of its own yet.
+        DamagedCheckpointError, DamagedRunError: It is there, but damaged.
+    """
+    if not config.base_model:
+        return b""
+    try:
+        base = find_base(workspace, config.base_model)
+    except (UnknownRunError, NoCheckpointError) as cause:
+        raise LostBaseError(folder.name, config.base_model) from cause
+    check_base(base)
+    return base.run.tokenizer.read_bytes()
+
+
+def _dataset_name(workspace: Workspace, config: RunConfig, tokenizer_file: bytes) -> str:
     with Library(workspace.library) as library:
-        return dataset_name(library, config)
+        return dataset_name(library, config, tokenizer_file)

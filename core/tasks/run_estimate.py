@@ -3,7 +3,6 @@
 The exact figures stand in the run's own events once the tokenizer is learned.
 """
 
-import math
 from dataclasses import dataclass
 
 from core.config.model import count_parameters
@@ -11,6 +10,7 @@ from core.config.run import RunConfig
 from core.config.tokenizer import TokenizerConfig
 from core.config.training import TrainingConfig
 from core.corpus.library import CorpusTotals
+from core.tasks.run_horizon import RunCosts, estimated_epoch, planned_steps, windows_per_step
 from core.wording import counted, file_size
 
 BYTES_PER_TOKEN = {"bpe": 4, "word": 6}  # of English text; a character tokenizer has a token per character
@@ -27,8 +27,8 @@ class RunEstimate:
     """The size of a run.
 
     `tokens` are those of the corpus, `training_tokens` what is left of them without the validation text. `steps` is
-    where the run ends: at `max_steps`, or earlier at `max_epochs`. `epochs` is 0 where there is no text. It keeps so many
-    `snapshots`, each of `snapshot_bytes`.
+    where the run ends: 0 where its horizon is minutes and its `costs` are not known, or where it is counted in a text that is
+    not there. `epochs` is 0 where there is no text. It keeps so many `snapshots`, each of `snapshot_bytes`.
     """
 
     parameters: int
@@ -41,17 +41,18 @@ class RunEstimate:
     snapshot_bytes: int
 
 
-def estimate_run(run: RunConfig, totals: CorpusTotals) -> RunEstimate:
+def estimate_run(run: RunConfig, totals: CorpusTotals, costs: RunCosts | None = None) -> RunEstimate:
     """The size of a run on a corpus of this size."""
     tokens = estimate_tokens(run.tokenizer, totals)
     training_tokens = round(tokens * (1 - run.corpus.validation_share))
     training = run.training
-    tokens_per_step = training.batch_size * training.gradient_accumulation_steps * run.model.context_length
-    steps = training.max_steps
-    if training.max_epochs and training_tokens:
-        steps = min(steps, max(1, math.ceil(training.max_epochs * training_tokens / tokens_per_step)))
-    epochs = training.max_steps * tokens_per_step / training_tokens if training_tokens else 0.0
-    if training.max_epochs:
+    tokens_per_step = windows_per_step(training) * run.model.context_length
+    epoch = estimated_epoch(run, training_tokens)
+    steps = training.max_steps if training.horizon == "steps" else 0
+    if training_tokens or training.horizon == "minutes":
+        steps = planned_steps(training, epoch, costs=costs) or 0
+    epochs = steps * windows_per_step(training) / epoch.windows if training_tokens else 0.0
+    if training.max_epochs and training.horizon in ("steps", "epochs"):
         epochs = min(epochs, training.max_epochs)
     vocab_size = estimate_vocab_size(run.tokenizer, training_tokens)
     parameters = count_parameters(run.model, vocab_size)

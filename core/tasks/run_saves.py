@@ -97,6 +97,7 @@ def _state(session: Session, val_loss: float | None) -> CheckpointState:
         schedule_from=session.plan.start,
         early_stopping_best=session.early_stopping.best,
         early_stopping_count=session.early_stopping.count,
+        planned_warmup=session.plan.warmup_steps,
         has_conversations=session.dataset.has_conversations,
         settings=session.config.model_dump(mode="json", exclude_none=True),
         sha256={TOKENIZER: session.tokenizer_sha256},

@@ -17,24 +17,42 @@ from core.runs.folder import RunFolder, Workspace
 from core.runs.repair import remove_stub
 from core.tasks.build_dataset import build_dataset
 from core.tasks.plan_warnings import data_warnings
+from core.wording import percent
 
+NO_CONVERSATIONS = "Loss on replies only has no effect: there are no conversations among the documents, and other text counts whole."
 LOOK_SECONDS = 0.3  # somebody may hold a run's lock for a moment, to see whether it is held
 
 
 def build_run_dataset(
-    workspace: Workspace, config: RunConfig, stop: StopToken
+    workspace: Workspace, config: RunConfig, stop: StopToken, tokenizer_file: bytes = b""
 ) -> Generator[Event, None, Dataset | None]:
-    """The data set of the library as it is now; None where `stop` was set before it stood."""
+    """The data set of the library as it is now; None where `stop` was set before it stood.
+
+    Args:
+        tokenizer_file: The content of the base model's tokenizer file; without it, a tokenizer is learned.
+    """
     workspace.prepare()
     with Library(workspace.library) as library:
         for warning in data_warnings(config, library.totals(config.corpus)):
             yield Notice(
                 f"{warning.message} {warning.remedy}", is_detail=True
             )  # a window shows it before the start
-        dataset = yield from build_dataset(library, config, workspace, stop)
+        dataset = yield from build_dataset(library, config, workspace, stop, tokenizer_file)
     if dataset is not None:
         _check_size(dataset, config)
+        for sentence in _dataset_notices(dataset, config, bool(tokenizer_file)):
+            yield Notice(sentence)
     return dataset
+
+
+def _dataset_notices(dataset: Dataset, config: RunConfig, is_of_base: bool) -> Iterator[str]:
+    if is_of_base and dataset.unknown_tokens:
+        yield (
+            f"{percent(dataset.unknown_share, 2)} of the tokens are unknown to the base model's tokenizer: "
+            "it has no token for these parts of the text, and the model learns <unk> in their place."
+        )
+    if config.training.assistant_only_loss and not dataset.has_conversations:
+        yield NO_CONVERSATIONS
 
 
 def _check_size(dataset: Dataset, config: RunConfig) -> None:

@@ -3,12 +3,17 @@
 torch is imported only when the stream is asked for its first event, so that a window can import this file.
 """
 
+from collections.abc import Generator
+
+from core.batches.dataset import Dataset
 from core.config.run import RunConfig
-from core.control import StopToken
+from core.control import StopRequested, StopToken
+from core.events import Event, Notice
 from core.run_errors import RunExistsError
 from core.runs.catalog import is_run
 from core.runs.folder import Workspace
 from core.runs.repair import remove_stubs
+from core.tasks.base_model import BaseModel, check_base, describe_base, find_base, with_base
 from core.tasks.journaled_run import Stream, train_run
 from core.tasks.run_setup import build_run_dataset, hold_run, lay_out_run
 from core.tasks.tensorboard_files import check_tensorboard
@@ -17,10 +22,13 @@ from core.tasks.tensorboard_files import check_tensorboard
 def train_model(workspace: Workspace, name: str, config: RunConfig, stop: StopToken) -> Stream:
     """Train a new run to its last step, or until `stop` is set; then it can be resumed.
 
+    Where the settings name a base model, its weights begin as that checkpoint: a fine-tune.
     Stopped before its first checkpoint, it leaves no run, and its name is free.
 
     Raises:
         RunExistsError, BadRunNameError: The name is taken, or cannot be one. Nothing is changed.
+        UnknownRunError, NoCheckpointError, DamagedCheckpointError, DamagedRunError: The base model cannot be one.
+        BadSettingError: The settings describe another model than the base.
         EmptyCorpusError, CorpusTooSmallError: There is not enough text.
         TensorBoardMissingError: A setting needs its package. Nothing is changed.
         DiskFullError, TrainingDivergedError, OutOfMemoryError: Training ended early; checkpoints are kept.
@@ -30,7 +38,11 @@ def train_model(workspace: Workspace, name: str, config: RunConfig, stop: StopTo
     remove_stubs(workspace)
     if is_run(folder):
         raise RunExistsError(name)
-    dataset = yield from build_run_dataset(workspace, config, stop)
+    base = find_base(workspace, config.base_model) if config.base_model else None
+    if base is not None:
+        config = with_base(config, base)
+        yield Notice(describe_base(base, config), is_detail=True)
+    dataset = yield from _dataset_of(workspace, config, base, stop)
     if dataset is None:
         return (yield from train_run(workspace, folder, config, None, stop))
     with hold_run(folder):
@@ -38,3 +50,16 @@ def train_model(workspace: Workspace, name: str, config: RunConfig, stop: StopTo
             raise RunExistsError(name)
         lay_out_run(folder, dataset)
         return (yield from train_run(workspace, folder, config, dataset, stop))
+
+
+def _dataset_of(
+    workspace: Workspace, config: RunConfig, base: BaseModel | None, stop: StopToken
+) -> Generator[Event, None, Dataset | None]:
+    """The run's data set, built with the base's tokenizer where there is a base; None where `stop` was set before."""
+    if base is None:
+        return (yield from build_run_dataset(workspace, config, stop))
+    try:
+        check_base(base, stop)
+    except StopRequested:
+        return None
+    return (yield from build_run_dataset(workspace, config, stop, base.run.tokenizer.read_bytes()))

@@ -22,7 +22,7 @@ from core.runs.checkpoint import drop_snapshots_after
 from core.runs.pointers import snapshot_steps
 from core.runs.state import read_state
 from core.tasks.machine import note_machine
-from core.tasks.run_plan import windows_per_step
+from core.tasks.run_horizon import windows_per_step
 from core.tasks.run_samples import write_samples
 from core.tasks.run_saves import save, save_snapshot_now, saved_at_last, saved_by_now
 from core.tasks.training_session import Session

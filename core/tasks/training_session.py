@@ -5,12 +5,13 @@ import shutil
 from collections.abc import Generator, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 
 import torch
 from torch import Tensor
 
-from core.batches.dataset import Dataset
+from core.batches.dataset import Dataset, Split
+from core.batches.loss_mask import LossMask, make_loss_masks, mask_path
 from core.batches.sampler import Windows, batch_at
 from core.batches.token_file import TokenFile
 from core.checksums import hash_file
@@ -32,15 +33,17 @@ from core.run_errors import (
 )
 from core.runs.checkpoint_writer import CheckpointWriter
 from core.runs.folder import RunFolder, Workspace
-from core.runs.loading import load_model, read_optimizer
+from core.runs.loading import load_base_weights, load_model, read_optimizer
 from core.runs.pointers import best_step_of, checkpoint_steps, pointed_step, state_or_none
 from core.runs.state import CheckpointState
+from core.tasks.base_model import find_base
 from core.tasks.choose_compute import choose_compute
 from core.tasks.micro_batches import fewer_rows, rows_that_fit, rows_to_begin_with
 from core.tasks.plan_warnings import warmup_warning
 from core.tasks.prefetched_batches import PrefetchedBatches
 from core.tasks.run_estimate import count_snapshots, snapshot_bytes, snapshot_cost
-from core.tasks.run_plan import higher_limits, new_plan, plan_on, windows_of
+from core.tasks.run_plan import UNPLANNED, higher_limits, limiting_setting, new_plan, plan_on, windows_of
+from core.tasks.run_timing import plan_for_minutes, remembered_costs
 from core.tasks.validation_batches import ValidationBatches
 from core.tokenizers.files import load_tokenizer
 from core.tokenizers.tokenizer import Tokenizer, byte_lengths
@@ -51,6 +54,7 @@ from core.training.interruption import is_compiled
 from core.training.loop import Batch, Plan, Progress, TrainState, accumulate_gradients, in_parts
 from core.training.optimizer import restore_optimizer
 from core.training.precision import choose_device
+from core.training.schedule import warmup_steps
 from core.wording import file_size, number
 
 
@@ -76,7 +80,7 @@ class Session:
 
     def __post_init__(self) -> None:
         """Open what lies in other files now: a run that has begun finds nothing of it missing."""
-        _ = self.train_tokens, self.val_tokens, self.tokenizer_sha256
+        _ = self.train_tokens, self.val_tokens, self.tokenizer_sha256, self.train_mask
 
     @property
     def training(self) -> TrainingConfig:
@@ -96,8 +100,15 @@ class Session:
 
     @cached_property
     def val_tokens(self) -> TokenFile:
-        """The validation text; the training text where there is too little to keep any apart."""
-        return self.dataset.tokens("val" if self.dataset.val_tokens > 1 else "train")
+        return self.dataset.tokens(self.dataset.eval_split)
+
+    @cached_property
+    def train_mask(self) -> LossMask | None:
+        return self._mask("train")
+
+    def _mask(self, split: Split) -> LossMask | None:
+        """Which tokens of a split the loss counts; None where all count."""
+        return LossMask(mask_path(self.dataset.folder, split)) if self.training.assistant_only_loss else None
 
     @cached_property
     def byte_lengths(self) -> Tensor:
@@ -126,7 +137,9 @@ class Session:
         return PrefetchedBatches(self._batch_in_memory, self.device, self.training.batch_size)
 
     def _batch_in_memory(self, seen: int) -> Batch:
-        return batch_at(self.train_tokens, self.training.seed, seen, self.windows, self.group)
+        return batch_at(
+            self.train_tokens, self.training.seed, seen, self.windows, self.group, self.train_mask
+        )
 
     def halve_micro_batch(self, error: OutOfMemoryError) -> Notice:
         """After the memory was full in a pass: from here on compute half as many rows at once.
@@ -147,7 +160,13 @@ class Session:
     @cached_property
     def val_batches(self) -> ValidationBatches:
         """The batches that every evaluation of this run reads."""
-        return ValidationBatches(self.val_tokens, self.windows, self.training.eval_batches, self.byte_lengths)
+        return ValidationBatches(
+            self.val_tokens,
+            self.windows,
+            self.training.eval_batches,
+            self.byte_lengths,
+            self._mask(self.dataset.eval_split),
+        )
 
 
 def open_session(
@@ -171,6 +190,7 @@ def open_session(
     Raises:
         BadSettingError: A batch has fewer rows than the group has processes.
         DeviceMissingError, RunFinishedError, DamagedCheckpointError, WrongShapeError: As their names say.
+        StopRequested: `stop` was set while files were compared, or a mask of the loss was made.
         ModelTooLargeError, CompileFailedError: As their names say; nothing was allocated, or nothing is kept.
     """
     device = choose_device(config.training.device)
@@ -189,21 +209,28 @@ def open_session(
         yield Notice(
             "There is too little text for a validation split: the run is evaluated on its training text."
         )
-    if pointed_step(folder, "last") is None:
-        session = yield from _begun(workspace, folder, config, dataset, device, group, stop)
-    else:
-        session = yield from _restored(workspace, folder, config, dataset, device, group, stop, resume_at)
+    if training.assistant_only_loss:
+        make_loss_masks(dataset, stop)
+    restored = partial(_restored, resume_at=resume_at)
+    put_together = _begun if pointed_step(folder, "last") is None else restored
+    session = yield from put_together(workspace, folder, config, dataset, device, group, stop)
     if session is None:
         return None
     session.micro_batch_size = rows if rows < training.batch_size else 0
-    if session.plan.start is None and session.plan.steps <= training.warmup_steps:
-        yield Notice(warmup_warning(training.warmup_steps, session.plan.steps))
-    if notice := _snapshot_notice(session):
-        yield notice
     if training.compile:
         yield Notice("Compiling the model, which can take minutes; a stop takes effect after that.")
     if training.compile or not _computes_as_before(session, before, state):
         yield from _try_first_batch(session, stop)
+    if session.plan.steps == UNPLANNED:
+        plan = yield from plan_for_minutes(session, stop)
+        if plan is None:
+            return None
+        session.plan = plan
+    warmup = warmup_steps(training, session.plan.steps)
+    if session.plan.start is None and session.plan.steps <= warmup:
+        yield Notice(warmup_warning(warmup, session.plan.steps))
+    if notice := _snapshot_notice(session):
+        yield notice
     return session
 
 
@@ -235,6 +262,9 @@ def _begun(
     tokenizer = load_tokenizer(folder.tokenizer)
     plan = new_plan(config, dataset, Progress())
     model = Transformer(config.model, tokenizer.vocab_size, config.training.seed).to(device)
+    if config.base_model:
+        base = find_base(workspace, config.base_model)
+        load_base_weights(model, base.run, str(base.step), stop)
     compute = yield from choose_compute(model, config, dataset, workspace, stop)
     if compute is None:
         return None
@@ -338,12 +368,12 @@ def _restored(
     assert state.windows is not None  # which version 0.1 did not keep: `adopt_first_format` came before
     before = checked(TrainingConfig, state.settings["training"])
     progress = Progress(state.step, state.windows, state.tokens, state.seconds, state.train_loss)
-    plan = plan_on(config, before, dataset, progress, state)
+    costs = remembered_costs(folder, progress, before, config.training)
+    plan = plan_on(config, before, dataset, progress, state, costs)
     looked = state.val_loss is not None  # else a stop cut off the last evaluation, which is still to be made
     if state.step > plan.steps:
-        limit = "max_steps" if config.training.max_steps < state.step else "max_epochs"
         raise BadSettingError(
-            f"training.{limit}",
+            f"training.{limiting_setting(config.training, state.step)}",
             f"would end the run at step {plan.steps:,}, and it has taken {state.step:,} already",
         )
     if state.step == plan.steps and looked:

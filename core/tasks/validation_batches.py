@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
+from core.batches.loss_mask import LossMask
 from core.batches.sampler import Windows, eval_batches
 from core.batches.token_file import TokenFile
 from core.training.evaluation import EvalBatch, count_targets
@@ -19,10 +20,18 @@ class ValidationBatches:
     Args:
         limit: The most batches.
         byte_lengths: The UTF-8 bytes that each token stands for, (V,), on the device.
+        mask: Which tokens count; without it, all.
     """
 
-    def __init__(self, tokens: TokenFile, windows: Windows, limit: int, byte_lengths: Tensor) -> None:
-        self._tokens, self._windows, self._limit = tokens, windows, limit
+    def __init__(
+        self,
+        tokens: TokenFile,
+        windows: Windows,
+        limit: int,
+        byte_lengths: Tensor,
+        mask: LossMask | None = None,
+    ) -> None:
+        self._tokens, self._windows, self._limit, self._mask = tokens, windows, limit, mask
         self._byte_lengths = byte_lengths
         most_tokens = min(
             limit * windows.batch_size * windows.context_length, len(tokens) + windows.context_length
@@ -44,5 +53,5 @@ class ValidationBatches:
 
     def _make(self) -> Iterator[EvalBatch]:
         device: torch.device = self._byte_lengths.device
-        batches = eval_batches(self._tokens, self._windows, self._limit)
+        batches = eval_batches(self._tokens, self._windows, self._limit, self._mask)
         return count_targets(((x.to(device), y.to(device)) for x, y in batches), self._byte_lengths)

@@ -2,18 +2,42 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 
 from torch import Tensor, nn
 
 from core.control import StopToken
+
+_STOP: ContextVar[StopToken | None] = ContextVar("stop of the work under way", default=None)
+
+
+def look_for_stop() -> None:
+    """End or wait here, as whoever began the work asks for: between two computations that take long by themselves.
+
+    Raises:
+        StopRequested: The work is inside `stoppable`, and its stop was set.
+    """
+    stop = _STOP.get()
+    if stop is not None:
+        stop.raise_if_asked()
+
+
+@contextmanager
+def stoppable(stop: StopToken) -> Iterator[None]:
+    """Inside, `look_for_stop` looks at `stop`."""
+    before = _STOP.set(stop)
+    try:
+        yield
+    finally:
+        _STOP.reset(before)
 
 
 @contextmanager
 def interruptible(model: nn.Module, stop: StopToken) -> Iterator[None]:
     """Inside, the model's passes end as soon as `stop` is set, and wait while it is held.
 
-    Each linear layer checks, on the way forward and on the way back: between two of them lies a fraction of a
-    second even in a large model, and a check takes microseconds. A compiled model does not check, for its passes
+    Each linear layer checks, on the way forward and on the way back, and what takes long between two of them does by
+    `look_for_stop`; a check takes microseconds. A compiled model does not check, for its passes
     run no hooks.
 
     Raises:
@@ -31,7 +55,8 @@ def interruptible(model: nn.Module, stop: StopToken) -> Iterator[None]:
     layers = [] if is_compiled(model) else [m for m in model.modules() if isinstance(m, nn.Linear)]
     handles = [layer.register_forward_hook(check_and_hook) for layer in layers]
     try:
-        yield
+        with stoppable(stop):
+            yield
     finally:
         for handle in handles:
             handle.remove()

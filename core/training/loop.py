@@ -21,7 +21,7 @@ from core.events import StepDone
 from core.model.memory import used_bytes
 from core.run_errors import OutOfMemoryError, TrainingDivergedError, raising_memory_errors
 from core.training.averaging import update_average
-from core.training.interruption import interruptible
+from core.training.interruption import interruptible, stoppable
 from core.training.loss import counted_tokens, summed_loss
 from core.training.low_precision import LowPrecisionCopy
 from core.training.optimizer import set_learning_rate
@@ -59,11 +59,15 @@ class TrainState:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How far a run goes, in optimizer steps, how many windows show the text once, and a schedule's late beginning."""
+    """How far a run goes, in optimizer steps, how many windows show the text once, and a schedule's late beginning.
+
+    `warmup_steps` is None where the settings say it.
+    """
 
     steps: int
     windows_per_epoch: float
     start: ScheduleStart | None = None
+    warmup_steps: int | None = None
 
 
 @dataclass(slots=True)
@@ -107,20 +111,21 @@ def train(
     while progress.step < plan.steps and not group.should_stop(stop):
         started = stop.clock()
         step, passes = progress.step, config.gradient_accumulation_steps
-        learning_rate = learning_rate_at(step, config, plan.steps, plan.start)
+        learning_rate = learning_rate_at(step, config, plan.steps, plan.start, plan.warmup_steps)
         set_learning_rate(optimizer, learning_rate)
         batches = [batch_at(progress.windows + number * config.batch_size) for number in range(passes)]
         parts = in_parts(batches, micro_batch_size)
         try:
             with raising_memory_errors():
                 loss, grad_norm = finite_gradients(train_state, parts, config, step, stop, group, meanwhile)
+            with stoppable(group.stop_within_step(stop)):
+                train_state.precision.scaler.step(optimizer)
         except StopRequested:
             train_state.free_gradients()
             return
         except OutOfMemoryError:
             train_state.free_gradients()
             raise
-        train_state.precision.scaler.step(optimizer)
         train_state.precision.scaler.update()
         optimizer.zero_grad(set_to_none=True)
         if config.average_decay:

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from core.batches.sampler import IGNORED
 from core.model.transformer import Transformer
-from core.training.interruption import is_compiled
+from core.training.interruption import is_compiled, look_for_stop
 
 LOGITS_AT_ONCE = 1 << 25  # 128 MiB of float32: a larger batch's head and loss are computed chunk by chunk
 
@@ -108,7 +108,9 @@ class _LinearCrossEntropy(torch.autograd.Function):
             grad.scatter_add_(1, label, -torch.ones_like(log_total)).mul_(counts)
             grad_bias = None if grad_bias is None else grad_bias.add_(grad.sum(0))
             grad = grad.to(scores.dtype)  # (N, V)
+            look_for_stop()
             grad_x.copy_(grad @ weight)  # (N, C)
+            look_for_stop()
             grad_weight += grad.t() @ x  # (V, C)
         ctx.grads = grad_hidden, grad_weight, grad_bias
         ctx.dtype = weight.dtype

@@ -12,12 +12,18 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
+from core.training.interruption import look_for_stop
+
 QUINTICS = (  # a, b, c of each iteration: the least error at the singular values that those before it leave
     (8.0934, -23.6204, 17.4462),
     (3.6366, -2.7219, 0.5365),
     (2.6613, -1.9772, 0.4526),
 )
 LEAST_NORM = 1e-30
+
+_Change = tuple[
+    list[Tensor], list[Tensor], float
+]  # parts of weights, what is added to each, and how many times
 
 
 class Matrix(NamedTuple):
@@ -60,52 +66,68 @@ class Muon(Optimizer):
 
     @torch.no_grad()
     def step(self, closure: Any = None) -> None:  # type: ignore[override]  # no closure: the loop computes gradients
-        """Take one step with the gradients that are there."""
+        """Take one step with the gradients that are there.
+
+        Raises:
+            StopRequested: The step was to be dropped, see `look_for_stop`; no weight and no state has changed.
+        """
         assert closure is None
-        for group in self.param_groups:
-            weights = [weight for weight in group["params"] if weight.grad is not None]
-            directions = self._directions(weights, group["momentum"])
-            by_size: dict[torch.Size, list[tuple[Tensor, Tensor]]] = defaultdict(list)
-            for weight, direction in zip(weights, directions, strict=True):
-                count = self._projections[id(weight)]
-                for pair in zip(weight.chunk(count), direction.chunk(count), strict=True):
-                    by_size[pair[0].shape].append(pair)  # (M, N) each
-            turn = self._turn(weights)
-            for (M, N), all_pairs in by_size.items():
-                pairs = all_pairs[turn :: self._interval]
-                if not pairs:
-                    continue
-                updates = orthogonalize(
-                    torch.stack([direction for _, direction in pairs]), self._dtype
-                )  # (P, M, N)
-                torch._foreach_add_(
-                    [weight for weight, _ in pairs],
-                    list(updates.unbind()),
-                    alpha=-group["lr"] * self._interval * max(1, M / N) ** 0.5,
-                )
+        planned = [
+            self._planned(group) for group in self.param_groups
+        ]  # what takes long, and changes nothing
+        for weights, means, changes in planned:
+            for weight, mean in zip(weights, means, strict=True):
+                self.state[weight]["momentum_buffer"] = mean
+            self._count(weights)
+            for parts, updates, alpha in changes:
+                torch._foreach_add_(parts, updates, alpha=alpha)
+
+    def _planned(self, group: dict[str, Any]) -> tuple[list[Tensor], list[Tensor], list[_Change]]:
+        """The weights that have gradients, their running means after the step, and what to add to parts of them."""
+        weights = [weight for weight in group["params"] if weight.grad is not None]
+        if not weights:
+            return [], [], []
+        means, directions = self._directions(weights, group["momentum"])
+        by_size: dict[torch.Size, list[tuple[Tensor, Tensor]]] = defaultdict(list)
+        for weight, direction in zip(weights, directions, strict=True):
+            count = self._projections[id(weight)]
+            for pair in zip(weight.chunk(count), direction.chunk(count), strict=True):
+                by_size[pair[0].shape].append(pair)  # (M, N) each
+        turn, changes = self._turn(weights), []
+        for (M, N), all_pairs in by_size.items():
+            pairs = all_pairs[turn :: self._interval]
+            if not pairs:
+                continue
+            updates = orthogonalize(
+                torch.stack([direction for _, direction in pairs]), self._dtype
+            )  # (P, M, N)
+            alpha = -group["lr"] * self._interval * max(1, M / N) ** 0.5
+            changes.append(([weight for weight, _ in pairs], list(updates.unbind()), alpha))
+        return weights, means, changes
 
     def _turn(self, weights: list[Tensor]) -> int:
         """Which part of the projections this step updates; the steps are counted in the state, and so go on exactly."""
-        if self._interval == 1 or not weights:
+        if self._interval == 1:
             return 0
+        return int(self.state[weights[0]].get("step", 0)) % self._interval
+
+    def _count(self, weights: list[Tensor]) -> None:
+        if self._interval == 1 or not weights:
+            return
         for weight in weights:
             if "step" not in self.state[weight]:
                 self.state[weight]["step"] = torch.zeros((), device=weight.device)
-        turn = int(self.state[weights[0]]["step"]) % self._interval
         torch._foreach_add_([self.state[weight]["step"] for weight in weights], 1)
-        return turn
 
-    def _directions(self, weights: list[Tensor], momentum: float) -> list[Tensor]:
-        """The gradients moved towards their running means, which are moved first (Nesterov's momentum)."""
-        if not weights:
-            return []
-        for weight in weights:
-            if "momentum_buffer" not in self.state[weight]:
-                self.state[weight]["momentum_buffer"] = torch.zeros_like(weight)
+    def _directions(self, weights: list[Tensor], momentum: float) -> tuple[list[Tensor], list[Tensor]]:
+        """The running means after this step, and the gradients moved towards them (Nesterov's momentum)."""
         grads = [weight.grad for weight in weights if weight.grad is not None]
-        means = [self.state[weight]["momentum_buffer"] for weight in weights]
-        torch._foreach_lerp_(means, grads, 1 - momentum)
-        return list(torch._foreach_lerp(grads, means, momentum))
+        before = [self.state[weight].get("momentum_buffer") for weight in weights]
+        means = [
+            torch.zeros_like(w) if mean is None else mean for w, mean in zip(weights, before, strict=True)
+        ]
+        means = list(torch._foreach_lerp(means, grads, 1 - momentum))
+        return means, list(torch._foreach_lerp(grads, means, momentum))
 
 
 def orthogonalize(matrices: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
@@ -130,9 +152,12 @@ def orthogonalize(matrices: Tensor, dtype: torch.dtype = torch.float32) -> Tenso
     norm = torch.linalg.matrix_norm(gram, keepdim=True).clamp(min=LEAST_NORM)  # (P, 1, 1)
     x, gram = x / norm.sqrt(), gram / norm
     for number, (a, b, c) in enumerate(QUINTICS):
+        look_for_stop()
         if number:
             gram = x @ x.mT  # (P, m, m)
+            look_for_stop()
         polynomial = torch.baddbmm(gram, gram, gram, beta=b, alpha=c)  # (P, m, m)
+        look_for_stop()
         x = torch.baddbmm(x, polynomial, x, beta=a)  # (P, m, n)
     return (x.mT if is_tall else x).float()  # (P, M, N)
 

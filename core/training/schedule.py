@@ -13,24 +13,42 @@ class ScheduleStart(NamedTuple):
     learning_rate: float
 
 
+def warmup_steps(config: TrainingConfig, total_steps: int) -> int:
+    """Over how many of a run's steps the learning rate rises: a share of them, rounded up, or a number.
+
+    A share always leaves a step at the peak.
+    """
+    if not config.warmup_ratio:
+        return config.warmup_steps
+    share = round(config.warmup_ratio * total_steps, 6)  # 0.07 * 100 is above 7
+    return min(math.ceil(share), max(0, total_steps - 1))
+
+
 def learning_rate_at(
-    step: int, config: TrainingConfig, total_steps: int, start: ScheduleStart | None = None
+    step: int,
+    config: TrainingConfig,
+    total_steps: int,
+    start: ScheduleStart | None = None,
+    warmup: int | None = None,
 ) -> float:
     """The learning rate for the step that follows `step` earlier ones.
 
-    It rises in a straight line over `warmup_steps`, then falls along a cosine or a line to
+    It rises in a straight line over the warm-up, then falls along a cosine or a line to
     `min_learning_rate` at `total_steps`, or stays ("constant").
 
     Args:
         start: From where it falls, instead of from the end of the warm-up.
+        warmup: The steps of the warm-up, instead of those that the settings give for `total_steps`.
 
     Source:
         Loshchilov and Hutter, "SGDR: Stochastic Gradient Descent with Warm Restarts", 2017, equation 5,
         for the cosine, here counted from the end of the warm-up.
     """
-    if start is None and step < config.warmup_steps:
-        return config.learning_rate * (step + 1) / (config.warmup_steps + 1)
-    first, highest = start or ScheduleStart(config.warmup_steps, config.learning_rate)
+    if warmup is None:
+        warmup = warmup_steps(config, total_steps)
+    if start is None and step < warmup:
+        return config.learning_rate * (step + 1) / (warmup + 1)
+    first, highest = start or ScheduleStart(warmup, config.learning_rate)
     if config.schedule == "constant":
         return highest
     lowest = min(config.min_learning_rate, highest)  # a rate that lies below it already stays

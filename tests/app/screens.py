@@ -1,10 +1,11 @@
 """Every screen of the program: tabs and dialogs, each in the states that add something to it."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from PySide6.QtCore import QCoreApplication, QEvent
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QMessageBox
+from PySide6.QtWidgets import QMessageBox, QWidget
 
 from app.about import AboutDialog
 from app.close_question import STILL_AT_WORK
@@ -16,10 +17,12 @@ from app.tabs.corpus.dialogs import FieldsDialog, PasswordDialog
 from app.tabs.corpus.tab import CorpusTab
 from app.tabs.inspect.makers import MAKERS
 from app.tabs.inspect.tab import InspectTab
+from app.tabs.train.start_from import Origin
 from app.tabs.train.tab import TrainTab
 from app.widgets.label import MessageBox
+from core.config.presets import preset_run
 from core.corpus.library import CorpusTotals
-from core.events import CheckpointSaved, RemarkMade
+from core.events import CheckpointSaved, RemarkMade, SampleWritten
 from core.runs.catalog import RunSummary
 from core.tasks.inspect_views import Selection
 from core.tasks.look_at_library import DocumentPreview, Passage
@@ -42,6 +45,8 @@ ROWS = [
     a_row(7, "blob.bin", kind="", state="unsupported", characters=0, reason="it is no text"),
 ]
 RUN = RunSummary("first", "starter", 40, 100, 2.5, 2.5, 3_000_000, 10, 0.0, (20, 40), 40, 40, True)
+FINISHED = replace(RUN, step=700, max_steps=700, checkpoints=(600, 700), best_step=600, last_step=700)
+LEARNED = preset_run("starter")  # the settings of both
 
 
 def corpus_empty():
@@ -97,6 +102,10 @@ def train():
     tab.show_events(
         [prepared(), evaluated(0), step(1), step(2), evaluated(2, 2.2), CheckpointSaved(2, "", True, 10, 0.1)]
     )
+    tab.show_events(
+        [SampleWritten(at, prompt, f"a goat {at}") for at in (0, 2) for prompt in ("Who? ", "Mila ")]
+    )
+    tab.samples.compare_button.click()
     tab.form.advanced.open()
     return tab
 
@@ -120,6 +129,26 @@ def train_with_remarks():
     tab.show_events(
         [RemarkMade(1, "spike", jump, "", "back_to_best"), RemarkMade(2, "overfitting", rise, remedy, "stop")]
     )
+    return tab
+
+
+def train_resuming():
+    """A finished run that may be made longer, two of its settings changed."""
+    tab = train()
+    tab.settings_requested.connect(lambda name: tab.start_mode.show_resume(name, LEARNED))
+    tab.show_runs([FINISHED], "first")
+    tab.start_from.choose(Origin.RESUME)
+    tab.start_from.longer_button.click()
+    tab.form.findChild(QWidget, "training.batch_size").show_value(8)
+    return tab
+
+
+def train_fine_tuning():
+    tab = train()
+    tab.form.suggest_name("run")
+    tuned = LEARNED.model_copy(update={"base_model": "first@40"})
+    tab.base_requested.connect(lambda _: tab.start_mode.show_base(tuned))
+    tab.start_from.choose(Origin.FINE_TUNE)
     return tab
 
 
@@ -275,6 +304,8 @@ TABS = (
     train,
     train_running,
     train_with_remarks,
+    train_resuming,
+    train_fine_tuning,
     chat_empty,
     chat,
     chat_replying,

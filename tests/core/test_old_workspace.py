@@ -19,6 +19,7 @@ from core.corpus.library import Library
 from core.events import CheckpointSaved, DatasetBuilt, Notice, SampleWritten, StepDone
 from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
+from core.tasks.base_model import fine_tune_config
 from core.tasks.resume_run import resume_run
 from core.tasks.train_model import train_model
 
@@ -174,3 +175,24 @@ def test_a_new_run_calls_its_tokenizer_by_a_name_of_its_own(format_2):
     names = {path.name for path in format_2.run("new").root.iterdir()}
     assert "tokenizer.sheepop.json" in names
     assert "tokenizer.json" not in names
+
+
+def test_a_run_of_an_earlier_version_can_be_fine_tuned(either):
+    name = Catalog(either).names()[0]
+    config = with_settings(fine_tune_config(either, name), {"training.max_steps": 2})
+    events = list(train_model(either, "tuned", config, StopToken()))
+    assert events[-1].reason == "finished"
+    assert Catalog(either).config("tuned").base_model.startswith(f"{name}@")
+
+
+def test_an_old_data_set_gets_a_mask_where_only_replies_count(old):
+    changes = {"training.max_steps": 2, "training.assistant_only_loss": True}
+    config = with_settings(Catalog(old).config("whole"), changes)
+    events = list(train_model(old, "replies", config, StopToken()))
+    (built,) = (event for event in events if isinstance(event, DatasetBuilt))
+    assert built.reused
+    assert sorted(path.name for path in (old.datasets / built.dataset).glob("*.mask")) == [
+        "train.mask",
+        "val.mask",
+    ]
+    assert events[-1].reason == "finished"

@@ -11,6 +11,7 @@ from app.jobs.job import Job, OpenStream, Stream
 from app.jobs.job_queue import JobQueues
 from app.jobs.refresher import Refresher
 from app.tabs.train.interrupted_controller import InterruptedController
+from app.tabs.train.origin_controller import OriginController
 from app.tabs.train.queue_controller import QueueController
 from app.tabs.train.report_controller import ReportController
 from app.tabs.train.tab import TrainTab
@@ -18,6 +19,7 @@ from app.tabs.train.tokenizer_controller import TokenizerController
 from core.config.corpus import CorpusConfig
 from core.config.remark_actions import STOP, changes_of, place_of
 from core.config.run import RunConfig
+from core.config.toml import with_settings
 from core.control import StopToken
 from core.corpus.library import CorpusTotals
 from core.errors import UserFacingError
@@ -60,6 +62,7 @@ class TrainController(QObject):
         self._history: Job | None = None
         self._goes_on: tuple[dict[str, Any], str] | None = None  # how the run that is being stopped does
         self.tokenizer = TokenizerController(tab, workspace, queues, self)
+        self.origin = OriginController(tab, workspace, self)
         self.queue = QueueController(tab, workspace, queues, self)
         self.interrupted = InterruptedController(tab, workspace, queues, self)
         self.report = ReportController(tab, workspace, queues, self)
@@ -73,6 +76,7 @@ class TrainController(QObject):
         self._runs.failed.connect(self._report)
         tab.start_requested.connect(self.start)
         tab.resume_requested.connect(self.resume)
+        tab.resume_changed_requested.connect(self.resume_changed)
         tab.pause_requested.connect(self._pause)
         tab.go_on_requested.connect(self._go_on)
         tab.stop_requested.connect(self.stop)
@@ -108,16 +112,20 @@ class TrainController(QObject):
             self._run(name, partial(self._train_model, self._workspace, name, config))
 
     @Slot(str)
-    def resume(self, name: str, changes: dict[str, Any] | None = None, at: str = "") -> None:
-        """Let an earlier run go on, its curves so far in front. Without effect while another one trains.
+    def resume(self, name: str) -> None:
+        """Let an earlier run go on, its curves so far in front. Without effect while another one trains."""
+        self.resume_changed(name, {})
+
+    @Slot(str, object)
+    def resume_changed(self, name: str, changes: dict[str, Any], at: str = "") -> None:
+        """Let an earlier run go on with some settings changed, by dotted name. Without effect while another one trains.
 
         Args:
-            changes: Settings to change, by dotted name.
-            at: An earlier checkpoint to continue from, "best" or a step.
+            at: An earlier checkpoint to continue from, "best" or a step; empty: the last.
         """
         if not self.active:
-            self._show_settings(name)
-            resumed = partial(self._resume_run, self._workspace, name, changes or {}, at=at)
+            self._show_settings(name, changes)
+            resumed = partial(self._resume_run, self._workspace, name, changes, at=at)
             self._run(name, partial(_after, self._catalog, name, resumed))
 
     @Slot()
@@ -144,7 +152,7 @@ class TrainController(QObject):
             self.stop()
             self._goes_on = goes_on
         else:
-            self.resume(self._name, *goes_on)
+            self.resume_changed(self._name, *goes_on)
 
     @Slot()
     def refresh(self) -> None:
@@ -184,9 +192,9 @@ class TrainController(QObject):
     def _report(self, error: Exception) -> None:
         present(error, self._tab.banner)
 
-    def _show_settings(self, name: str) -> None:
+    def _show_settings(self, name: str, changes: dict[str, Any]) -> None:
         try:
-            self._tab.show_run(name, self._catalog.config(name))
+            self._tab.show_run(name, with_settings(self._catalog.config(name), changes))
         except UserFacingError as error:
             present(error, self._tab.banner)
 
@@ -232,7 +240,7 @@ class TrainController(QObject):
         self._tab.show_ended(failed=reason == "failed")
         goes_on, self._goes_on = self._goes_on, None
         if goes_on and (reason == "stopped" or (goes_on[1] and reason != "failed")):
-            self.resume(self._name, *goes_on)
+            self.resume_changed(self._name, *goes_on)
             return
         self.queue.run_ended(self._name, reason, failure)
         self.refresh()

@@ -87,6 +87,11 @@ class Progress:
                 self.step = event.step
                 self._phase = ENDINGS.get(event.reason, STOPPED)
 
+    @property
+    def phase(self) -> str:
+        """What is being done, in words."""
+        return self._phase
+
     def fail(self) -> None:
         """The run ended by a failure, which no event tells."""
         self._phase, self._prepared = FAILED, 0.0

@@ -30,6 +30,7 @@ class RunState(Enum):
 
 
 START = ("&Start", "play", "Train the run that the form describes")
+START_RESUMING = ("Re&sume", "resume", "Go on with the chosen run, with the settings of the form")
 QUEUE = ("Add to &queue", "add", "Train the run that the form describes after the one that trains now")
 PAUSE_HELP, RESUME_HELP = "Hold the run between two steps", "Go on with the run"
 STOP = {  # text, picture, tool tip
@@ -78,16 +79,18 @@ class RunButtons(QWidget):
         self.pause_button.clicked.connect(self._pause_or_go_on)
         self.stop_button.clicked.connect(self._stop_or_leave)
 
-    def show_state(self, state: RunState, obstacle: str) -> None:
+    def show_state(self, state: RunState, obstacle: str, *, resumes: bool = False) -> None:
         """Let the user do what can be done now.
 
         Args:
             obstacle: Why no run can be started, or queued; empty where one can.
+            resumes: Whether the start would let an earlier run go on.
         """
         if state.is_active and not self._state.is_active:
             self._second_click.start(QGuiApplication.styleHints().mouseDoubleClickInterval())
         self._state, self._obstacle = state, obstacle
-        text, picture, tip = QUEUE if state.is_active else START
+        start = START_RESUMING if resumes else START
+        text, picture, tip = QUEUE if state.is_active else start
         _relabel(self.start_button, text, picture, tip, "on_accent")
         self._enable_start()
         self.start_button.setToolTip(obstacle or tip)

@@ -85,7 +85,7 @@ class RunChooser(QWidget):
         if run.last_step is None:
             return "This run has no checkpoint to go on from"
         if run.step >= run.max_steps:
-            return f"This run has taken all of its {counted(run.max_steps, 'step')}"
+            return f"This run has taken all of its {counted(run.max_steps, 'step')}; choose Start from above to train it longer"
         return ""
 
     @Slot(int)

@@ -1,18 +1,22 @@
 """The form of a run: its preset, its name, the settings a newcomer needs, and all the others folded away."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from pydantic import ValidationError
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QComboBox, QFormLayout, QLineEdit, QVBoxLayout, QWidget
 
+from app.tabs.train.horizon_row import SHOWN_HERE, HorizonRow
+from app.tabs.train.size_dial import SizeDial
+from app.tabs.train.size_marks import SizeMarks
 from app.widgets.config_form import Field, Fields, align, in_titles, rows_of
 from app.widgets.controls import named_button
 from app.widgets.label import Label
 from app.widgets.section import Section
 from app.widgets.theme import MEDIUM, SMALL, set_role
 from core.config.corpus import CleaningConfig, CorpusConfig
-from core.config.model import ModelConfig, d_ff_beside
+from core.config.model import ModelConfig
 from core.config.presets import DEFAULT_PRESET, PRESETS
 from core.config.run import RunConfig
 from core.config.setting import Config
@@ -30,6 +34,8 @@ GROUPS: dict[str, tuple[str, type[Config]]] = {
 TOKENIZER_HELP = (
     "Learn the tokenizer from the corpus now, and see its vocabulary and what it makes of a sentence"
 )
+PRESET_HELP = "Begin with the settings of a preset; each of them can be changed below"
+NAME_HELP = "The run's folder gets this name: letters, digits, '-', '_' and '.'"
 BASIC_ORDER = ("training", "model", "tokenizer", "corpus")  # how long, how large, in what pieces
 
 
@@ -52,10 +58,11 @@ class RunForm(QWidget):
         self._suggested_name = ""
         self._cleaning = CleaningConfig()
         self._make_head()
+        self.horizon = HorizonRow(self._groups["training"])
+        self.marks = SizeMarks(self._groups, PRESETS[DEFAULT_PRESET].run)
         self._lay_out()
         for fields in self._groups.values():
             fields.changed.connect(self._check)
-        self._groups["model"].editor("d_model").changed.connect(self._take_feed_forward_along)
         self.show_run(PRESETS[DEFAULT_PRESET].run)
 
     def value(self) -> RunConfig:
@@ -81,40 +88,65 @@ class RunForm(QWidget):
 
     def show_run(self, run: RunConfig) -> None:
         """Take over all settings of a run but its cleaning; where they began as a preset, the box shows it."""
-        self._sampling = run.sampling
-        self._shown_model, self._d_ff = run.model, run.model.d_ff
+        self._sampling, self._base_model = run.sampling, run.base_model
         self.preset_box.setCurrentIndex(self.preset_box.findData(run.preset))
+        self.dial.show_preset(run.preset)
         for name, fields in self._groups.items():
             fields.blockSignals(True)
             fields.set_value(getattr(run, name))
             fields.blockSignals(False)
+        self.horizon.follow()
+        self.marks.follow(PRESETS[run.preset].run)
         self._check()
+
+    def set_fixed(self, reasons: Mapping[str, str]) -> None:
+        """Let nobody change these settings, by dotted name, nor "preset" and "name"; each says why in its tool tip."""
+        for group, fields in self._groups.items():
+            own = {name: reason for name, reason in reasons.items() if name.startswith(f"{group}.")}
+            fields.set_fixed({name.removeprefix(f"{group}."): reason for name, reason in own.items()})
+        for name, editor, tip in (
+            ("preset", self.preset_box, PRESET_HELP),
+            ("name", self.name_edit, NAME_HELP),
+        ):
+            editor.setEnabled(name not in reasons)
+            editor.setToolTip(reasons.get(name, tip))
+        self.dial.setEnabled("preset" not in reasons)
 
     def show_name(self, name: str) -> None:
         self._suggested_name = name  # once that run stands, the next suggestion may take its place
         self.name_edit.setText(name)
 
+    def put_name(self, name: str) -> None:
+        """Show a name without its being a suggestion."""
+        self.name_edit.setText(name)
+
     def suggest_name(self, name: str) -> None:
-        """Put a free name into the form, unless the user has typed one."""
-        if self.name() in ("", self._suggested_name):
+        """Put a free name into the form, unless the user has typed one, or it is fixed."""
+        if self.name_edit.isEnabledTo(self) and self.name() in ("", self._suggested_name):
             self._suggested_name = name
             self.name_edit.setText(name)
+
+    def label_width(self) -> int:
+        """How wide the labels are, for what stands above them."""
+        return self._basic_fields()[0].label.minimumWidth()
 
     # Building
 
     def _make_head(self) -> None:
         self.preset_box = QComboBox(objectName="presetBox")
         self.preset_box.setAccessibleName("Preset")
-        self.preset_box.setToolTip("Begin with the settings of a preset; each of them can be changed below")
+        self.preset_box.setToolTip(PRESET_HELP)
         for row, (key, preset) in enumerate(PRESETS.items()):
             self.preset_box.addItem(preset.title, key)
             self.preset_box.setItemData(row, preset.help, Qt.ItemDataRole.ToolTipRole)
         self.preset_box.activated.connect(self._take_preset)
+        self.dial = SizeDial()
+        self.dial.size_chosen.connect(self._take_size)
         self._preset_help = Label(wordWrap=True)
         set_role(self._preset_help, "muted")
         self.name_edit = QLineEdit(objectName="nameEdit", maxLength=64)
         self.name_edit.setAccessibleName("Name of the run")
-        self.name_edit.setToolTip("The run's folder gets this name: letters, digits, '-', '_' and '.'")
+        self.name_edit.setToolTip(NAME_HELP)
         self.name_edit.textChanged.connect(self.changed)
         self.tokenizer_button = named_button(
             "Look at the to&kenizer", "tokenizerButton", "search", TOKENIZER_HELP
@@ -127,13 +159,14 @@ class RunForm(QWidget):
         head = QFormLayout()
         head.setSpacing(SMALL)
         head.addRow(self._label("&Preset", self.preset_box), self.preset_box)
+        head.addRow(self.dial)
         head.addRow(self._preset_help)
         head.addRow(self._label("&Name", self.name_edit), self.name_edit)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(MEDIUM)
         layout.addLayout(head)
-        layout.addWidget(rows_of(self._basic_fields()))
+        layout.addWidget(rows_of([self.horizon, *self._basic_fields()]))
         layout.addWidget(self.tokenizer_button, alignment=Qt.AlignmentFlag.AlignLeft)
         self.advanced = Section("Advanced", self._advanced(), "Show or hide every other setting of the run")
         layout.addWidget(self.advanced)
@@ -143,11 +176,17 @@ class RunForm(QWidget):
         """A label of the same width as those below, beside the middle of its editor."""
         label = Label(text, buddy=editor)
         editor.ensurePolished()  # before its height is known
-        label.setMinimumSize(self._basic_fields()[0].label.minimumWidth(), editor.sizeHint().height())
+        label.setMinimumSize(self.label_width(), editor.sizeHint().height())
         return label
 
     def _basic_fields(self) -> list[Field]:
-        return [field for group in BASIC_ORDER for field in self._groups[group].some(advanced=False)]
+        return [field for group in BASIC_ORDER for field in self._some(group, advanced=False)]
+
+    def _some(self, group: str, *, advanced: bool) -> list[Field]:
+        """Those that have a row of their own."""
+        is_elsewhere = SHOWN_HERE if group == "training" else ()
+        fields = self._groups[group].some(advanced=advanced)
+        return [field for field in fields if field.setting.name not in is_elsewhere]
 
     def _advanced(self) -> QWidget:
         panel = QWidget()
@@ -155,7 +194,7 @@ class RunForm(QWidget):
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(SMALL)
         for name, (title, _) in GROUPS.items():
-            if fields := self._groups[name].some(advanced=True):
+            if fields := self._some(name, advanced=True):
                 heading = Label(title)
                 set_role(heading, "subtitle")
                 layout.addWidget(heading)
@@ -168,17 +207,16 @@ class RunForm(QWidget):
     def _take_preset(self, row: int) -> None:
         self.show_run(PRESETS[self.preset_box.itemData(row)].run)
 
-    @Slot()
-    def _take_feed_forward_along(self) -> None:
-        """Keep the feed-forward width's proportion to a changed width, unless it was chosen by hand."""
-        model = self._groups["model"]
-        try:
-            if model.editor("d_ff").read() != self._d_ff:
-                return
-            self._d_ff = d_ff_beside(self._shown_model, model.editor("d_model").read())
-        except ValueError:  # half a number
-            return
-        model.editor("d_ff").show_value(self._d_ff)
+    @Slot(str)
+    def _take_size(self, size: str) -> None:
+        """Take over the settings of a size, but for those that were changed by hand."""
+        before, after = (PRESETS[name].run for name in (self.preset_box.currentData(), size))
+        if self._sampling == before.sampling:
+            self._sampling = after.sampling
+        self.preset_box.setCurrentIndex(self.preset_box.findData(size))
+        self.marks.take_size(after)
+        self.horizon.follow()
+        self._check()
 
     @Slot()
     def _check(self) -> None:
@@ -195,6 +233,7 @@ class RunForm(QWidget):
         try:
             self._value = RunConfig(
                 preset=self.preset_box.currentData(),
+                base_model=self._base_model,
                 cleaning=self._cleaning,
                 sampling=self._sampling,
                 **values,

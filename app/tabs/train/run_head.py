@@ -1,6 +1,6 @@
 """Over the curves: which run they are of, where it stands, and the ways from there into its model."""
 
-from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtCore import Qt, QTimer, Signal, Slot
 from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QVBoxLayout, QWidget
 
 from app.tabs.train.progress import Progress
@@ -10,6 +10,7 @@ from app.widgets.label import Label
 from app.widgets.theme import SMALL, set_role
 
 BAR_STEPS = 1000
+FIGURES_MS = 250  # between two changes of the figures: nobody reads faster, and each lays out the whole side of the tab
 
 
 class RunHead(QWidget):
@@ -29,6 +30,10 @@ class RunHead(QWidget):
         super().__init__(parent)
         self._name = ""
         self._details: list[str] = []
+        self._shown: tuple[Progress, bool, str, str] | None = None
+        self._due: tuple[Progress, bool, str, str] | None = None
+        self._rest = QTimer(self, singleShot=True, interval=FIGURES_MS)
+        self._rest.timeout.connect(self._show_due)
         self._make_widgets()
         self._lay_out()
         self.show_name("")
@@ -49,12 +54,23 @@ class RunHead(QWidget):
             self.status.setToolTip("\n".join(self._details))
 
     def show_progress(self, progress: Progress, *, live: bool, prefix: str = "") -> None:
-        """Show where the run stands.
+        """Show where the run stands: at once where it has come to something else, otherwise a few times a second.
 
         Args:
             live: True for a run that trains now.
             prefix: What is said before it, such as "Paused".
         """
+        self._due = progress, live, prefix, progress.phase
+        if self._due != self._shown or not self._rest.isActive():
+            self._show_due()
+
+    @Slot()
+    def _show_due(self) -> None:
+        if self._due is None:
+            return
+        self._shown, self._due = self._due, None
+        progress, live, prefix, _ = self._shown
+        self._rest.start()
         text = progress.text(live=live)
         self.status.setText(f"{prefix} · {text}" if prefix else text)
         self.bar.setValue(round(BAR_STEPS * progress.shown_share()))

@@ -34,7 +34,7 @@ class Samples(QWidget):
         self.text.setToolTip("What the model writes after the sample prompts, at each evaluation")
         self.text.setPlaceholderText(NOTHING_YET)
         self.text.setTabChangesFocus(True)
-        self.text.setMinimumHeight(48)
+        self.text.setMinimumHeight(40)
         self._lay_out()
         self._connect()
         self._show()
@@ -184,6 +184,7 @@ class Samples(QWidget):
             "compareSamplesButton",
             "Mark what differs from the samples of another step: added words are underlined, removed ones struck out",
         )
+        set_role(self.compare_button, "filter")  # a low one: the row takes its height from the text below
         self.compare_button.setAccessibleName("Compare with another step")
 
     def _lay_out(self) -> None:

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.tabs.train.changes_note import ChangesNote
 from app.tabs.train.curves import Curves
 from app.tabs.train.plan_facts import PlanFacts
 from app.tabs.train.progress import Progress, alike_in_a_row
@@ -22,6 +23,8 @@ from app.tabs.train.run_chooser import RunChooser
 from app.tabs.train.run_form import RunForm
 from app.tabs.train.run_head import RunHead
 from app.tabs.train.samples import Samples
+from app.tabs.train.start_from import StartFrom
+from app.tabs.train.start_mode import StartMode
 from app.tabs.train.tokenizer_window import TokenizerWindow
 from app.widgets.banner import Banner, BannerStack
 from app.widgets.controls import named_button, scrolled
@@ -56,7 +59,10 @@ class TrainTab(QWidget):
         inspect_requested: The name of the run whose model the user wants to look into.
         report_requested: The name of the run of which the user wants a report.
         documents_chosen: The `CorpusConfig` whose documents should be counted.
-        resume_requested: The name of an earlier run that should go on.
+        resume_requested: The name of an earlier run that should go on as it is.
+        resume_changed_requested: The name of an earlier run that should go on, and the settings to change, by dotted name.
+        settings_requested: The name of an earlier run that may go on; its settings are wanted, for `start_mode`.
+        base_requested: A checkpoint to fine-tune, as NAME@STEP; the settings that such a run begins with are wanted.
         run_chosen: The name of an earlier run whose curves should be shown.
         corpus_requested: The way to where documents are added.
         tokenizer_requested: The `RunConfig` whose tokenizer should be looked at.
@@ -76,6 +82,9 @@ class TrainTab(QWidget):
     report_requested = Signal(str)
     documents_chosen = Signal(object)
     resume_requested = Signal(str)
+    resume_changed_requested = Signal(str, object)
+    settings_requested = Signal(str)
+    base_requested = Signal(str)
     run_chosen = Signal(str)
     corpus_requested = Signal()
     tokenizer_requested = Signal(object)
@@ -107,7 +116,8 @@ class TrainTab(QWidget):
     # What the controller shows
 
     def show_run(self, name: str, run: RunConfig) -> None:
-        """Put a run that was asked for elsewhere into the form, until it has ended."""
+        """Put a run that was asked for elsewhere into the form, until it has ended or the user changes it."""
+        self.start_mode.make_room(run)
         self._own_run, self._others_run = self.form.value(), run
         self.form.show_run(run)
         self.form.show_name(name)
@@ -125,6 +135,7 @@ class TrainTab(QWidget):
     def show_runs(self, runs: Sequence[RunSummary], chosen: str = "") -> None:
         """The runs there are; `chosen` is the one whose curves are shown, if any."""
         self.chooser.show_runs(runs, chosen)
+        self.start_from.show_runs(runs)
 
     def clear_run(self, name: str) -> None:
         """Make room for the curves of another run."""
@@ -205,6 +216,9 @@ class TrainTab(QWidget):
         self.banner = Banner()
         self.unfinished_offer = Banner("unfinishedOffer")
         self.form = RunForm()
+        self.start_from = StartFrom(self.form.label_width())
+        self.start_mode = StartMode(self.start_from, self.form, self)
+        self.changes_note = ChangesNote()
         self.tokenizer_window = TokenizerWindow(self)
         self.plan = PlanFacts()
         self.buttons = RunButtons()
@@ -245,7 +259,9 @@ class TrainTab(QWidget):
         inner = QWidget()
         inner_layout = QVBoxLayout(inner)
         inner_layout.setContentsMargins(0, 0, MEDIUM, 0)
-        inner_layout.addWidget(self.form)
+        inner_layout.setSpacing(SMALL)
+        inner_layout.addWidget(self.start_from)
+        inner_layout.addWidget(self.form, stretch=1)
         scroll = scrolled(inner)
         left = QWidget()
         left.setMinimumWidth(FORM_WIDTH_PX - HUGE)
@@ -255,6 +271,7 @@ class TrainTab(QWidget):
         layout.addWidget(self.empty_corpus)
         layout.addWidget(scroll, stretch=1)
         layout.addWidget(self.plan)
+        layout.addWidget(self.changes_note)
         layout.addWidget(self.buttons)
         layout.addWidget(self.queue)
         layout.addSpacing(SMALL)
@@ -292,13 +309,20 @@ class TrainTab(QWidget):
         self.remarks.action_requested.connect(self.course_change_requested)
         self.head.report_requested.connect(self.report_requested)
         self.corpus_button.clicked.connect(self.corpus_requested)
+        self.start_mode.changed.connect(self._show_what_is_possible)
+        self.start_mode.resume_chosen.connect(self.settings_requested)
+        self.start_mode.base_chosen.connect(self.base_requested)
         self.chooser.chosen.connect(self.run_chosen)
+        self.chooser.chosen.connect(self.start_from.prefer)
         self.chooser.resume_requested.connect(self.resume_requested)
 
     # What the user asks
 
     @Slot()
     def _ask_to_start(self) -> None:
+        if self.start_mode.resumes:
+            self.resume_changed_requested.emit(self.form.name(), self.start_mode.changes())
+            return
         asked = self.queue_requested if self._state.is_active else self.start_requested
         asked.emit(self.form.name(), self.form.value())
 
@@ -313,17 +337,22 @@ class TrainTab(QWidget):
     def _show_what_is_possible(self) -> None:
         self._follow_documents()
         had_focus = self.buttons.has_focus() or self.chooser.resume_button.hasFocus()
-        self.buttons.show_state(self._state, self._obstacle())
+        self.buttons.show_state(self._state, self._obstacle(), resumes=self.start_mode.resumes)
         self.queue.set_idle(not self._state.is_active)
-        self.form.tokenizer_button.setEnabled(bool(self._totals.characters) and not self.form.value_problem())
+        learns = self.start_mode.is_new and bool(self._totals.characters)
+        self.form.tokenizer_button.setEnabled(learns and not self.form.value_problem())
+        self.changes_note.show_changes(self.start_mode.explanations())
         self.chooser.set_idle(not self._state.is_active)
-        self.empty_corpus.setVisible(not self._totals.characters and not self._folder)
+        self.empty_corpus.setVisible(
+            not self._totals.characters and not self._folder and not self.start_mode.resumes
+        )
         if had_focus:
             self._keep_focus()
         if problem := self.form.problem():
             self.plan.show_problem(problem)
         else:
-            self.plan.show_run(self.form.value(), self._totals, warns=not self._state.is_active)
+            warns = not self._state.is_active and not self.start_mode.resumes
+            self.plan.show_run(self.form.value(), self._totals, warns=warns)
 
     def _keep_focus(self) -> None:
         """The button that has the keyboard may be disabled now: choose the next one, where Qt would take any widget."""
@@ -345,6 +374,10 @@ class TrainTab(QWidget):
         """Why Start is not possible now; empty where it is."""
         if self._state.is_stopping:
             return "A run is ending."
+        if self.start_mode.resumes:
+            only_new = "A run is training; only a new run can wait in the queue."
+            problem = self.form.value_problem() or self.start_mode.obstacle()
+            return only_new if self._state.is_active else problem
         if not self._totals.characters:
             return NO_TEXT_IN_FOLDER if self._folder else NO_TEXT
         return self.form.problem()

@@ -3,7 +3,7 @@
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QWheelEvent
-from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QWidget
+from PySide6.QtWidgets import QApplication, QComboBox, QFileDialog, QLabel, QWidget
 
 from app.widgets.config_form import ConfigForm
 from app.widgets.editors import number_text
@@ -12,6 +12,7 @@ from core.config.corpus import CorpusConfig
 from core.config.model import ModelConfig
 from core.config.sampling import SamplingConfig
 from core.config.setting import describe
+from core.config.tokenizer import TokenizerConfig
 from core.config.training import TrainingConfig
 from core.errors import BadSettingError
 
@@ -236,3 +237,14 @@ def test_a_folder_is_chosen_in_a_dialog_and_can_be_taken_back(qtbot, tmp_path):
 def test_a_row_of_several_lines_is_as_high_as_its_editor(sampling):
     stop = editor(sampling, "stop")
     assert stop.sizeHint().height() == stop.height()
+
+
+def test_a_choice_is_shown_by_its_title_and_read_by_its_name(qtbot):
+    form = ConfigForm(TokenizerConfig)
+    qtbot.addWidget(form)
+    box = form.findChild(QComboBox, "kind")
+    assert [box.itemText(row) for row in range(box.count())] == ["BPE", "Characters", "Words"]
+    box.setCurrentIndex(1)
+    assert form.value().kind == "char"
+    form.set_value(TokenizerConfig(kind="word"))
+    assert box.currentText() == "Words"

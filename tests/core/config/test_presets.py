@@ -5,6 +5,7 @@ from core.config.presets import DEFAULT_PRESET, PRESETS, preset_run
 from core.config.run import RunConfig
 from core.errors import UnknownPresetError
 from core.export.naming import has_qwen3_twin
+from core.training.schedule import warmup_steps
 
 CONVENTIONS = {  # layers, heads, width, context, batch, accumulation, learning rates, warm-up, beta2
     "nanogpt-cpu": (4, 4, 128, 64, 12, 1, 1e-3, 1e-4, 100, 0.99),
@@ -41,7 +42,7 @@ def test_a_preset_like_no_other_is_answered_with_all_of_them():
     with pytest.raises(UnknownPresetError) as caught:
         preset_run("qqq")
     assert caught.value.remedy == (
-        "The presets are starter, teaching, tiny, small, medium, nanogpt-cpu, sheepop, gpt2."
+        "The presets are starter, teaching, tiny, small, medium, large, nanogpt-cpu, sheepop, gpt2."
     )
 
 
@@ -78,11 +79,30 @@ def test_nanogpt_has_what_its_train_file_and_the_command_for_a_cpu_say():
     assert (model.tied_embeddings, model.scale_residual, model.initial_std) == (True, True, 0.02)
 
 
-@pytest.mark.parametrize("name", ["tiny", "small", "medium"])
+@pytest.mark.parametrize("name", ["tiny", "small", "medium", "large"])
 def test_the_presets_for_own_models_are_of_the_family_that_others_load(name):
     run = preset_run(name)
     assert has_qwen3_twin(run.model)
     assert run.training.optimizer == "muon"
+
+
+@pytest.mark.parametrize(
+    ("name", "steps", "warmup"),
+    [("starter", 700, 50), ("tiny", 1400, 20), ("small", 5000, 100), ("medium", 10_000, 100)],
+)
+def test_the_warm_up_is_a_share_of_the_run_that_comes_to_the_number_measured(name, steps, warmup):
+    training = preset_run(name).training
+    assert (training.max_steps, training.warmup_steps) == (steps, warmup)
+    assert warmup_steps(training, steps) == warmup
+    assert warmup_steps(training, 40) <= 4
+
+
+def test_large_lies_between_medium_and_gpt2():
+    sizes = [
+        count_parameters((run := preset_run(name)).model, run.tokenizer.vocab_size)
+        for name in ("medium", "large", "gpt2")
+    ]
+    assert sizes == sorted(sizes)
 
 
 def test_tiny_and_nanogpt_have_about_as_many_parameters():

@@ -2,7 +2,14 @@
 
 import pytest
 
-from core.config.resuming import MAY_CHANGE, MAY_NOT_CHANGE, explain_changes
+from core.config.resuming import (
+    MAY_CHANGE,
+    MAY_NOT_CHANGE,
+    ends_alike,
+    explain_changes,
+    reasons_against,
+    twice_as_long,
+)
 from core.config.run import RunConfig
 from core.config.toml import with_settings
 from core.config.training import TrainingConfig
@@ -36,3 +43,28 @@ def test_what_made_the_run_what_it_is_cannot_change(name, value):
 def test_a_setting_that_the_run_did_not_know_yet_is_no_change():
     earlier = {"training": {"seed": 42}}
     assert explain_changes(earlier, with_settings(RUN, {"training.batch_size": 5})) == []
+
+
+def test_all_that_cannot_change_has_a_reason_and_the_rest_has_none():
+    reasons = reasons_against()
+    training = {name.removeprefix("training.") for name in reasons if name.startswith("training.")}
+    assert training == MAY_NOT_CHANGE.keys()
+    assert {"model.n_layers", "tokenizer.kind", "corpus.folder"} <= reasons.keys()
+    assert all(reason.endswith(".") for reason in reasons.values())
+
+
+@pytest.mark.parametrize(
+    ("changes", "doubled"),
+    [
+        ({"max_steps": 700}, {"max_steps": 1400, "max_epochs": 0}),
+        ({"max_epochs": 2.5}, {"max_steps": 2000, "max_epochs": 5}),
+        ({"horizon": "tokens", "max_tokens": 10}, {"max_tokens": 20, "max_steps": 1000}),
+        ({"horizon": "minutes", "max_minutes": 4}, {"max_minutes": 8, "max_steps": 1000}),
+    ],
+)
+def test_twice_as_long_doubles_what_ends_the_run(changes, doubled):
+    training = TrainingConfig(**changes)
+    longer = twice_as_long(training)
+    assert {name: getattr(longer, name) for name in doubled} == doubled
+    assert not ends_alike(training, longer)
+    assert ends_alike(training, training.model_copy(update={"batch_size": 3}))

@@ -22,7 +22,7 @@ def test_turns_repeat_before_one_end():
 
 def test_conversations_may_be_written_from_and_value():
     turns = [{"from": "system", "value": "S"}, {"from": "human", "value": "Q"}, {"from": "gpt", "value": "A"}]
-    assert render_conversation({"id": 7, "conversations": turns}) == "<|user|>Q<|assistant|>A<eos>"
+    assert render_conversation({"id": 7, "conversations": turns}) == "<|user|>S\n\nQ<|assistant|>A<eos>"
 
 
 def test_of_a_content_in_parts_the_text_is_taken():
@@ -45,9 +45,18 @@ def test_messages_without_words_are_left_out():
     assert rendered(*turns) == "<|user|>Q<|assistant|>A<eos>"
 
 
-def test_system_messages_are_left_out():
-    turns = (("system", "Be kind."), ("user", "Q"), ("assistant", "A"))
-    assert rendered(*turns) == "<|user|>Q<|assistant|>A<eos>"
+@pytest.mark.parametrize("role", ["system", "developer", "System"])
+def test_a_system_message_begins_the_message_of_the_user(role):
+    turns = ((role, "Be kind."), ("user", "Q"), ("assistant", "A"))
+    assert rendered(*turns) == "<|user|>Be kind.\n\nQ<|assistant|>A<eos>"
+
+
+def test_an_empty_system_message_changes_nothing():
+    assert rendered(("system", ""), ("user", "Q"), ("assistant", "A")) == "<|user|>Q<|assistant|>A<eos>"
+
+
+def test_what_a_system_says_after_the_last_answer_is_dropped():
+    assert rendered(("user", "Q"), ("assistant", "A"), ("system", "S")) == "<|user|>Q<|assistant|>A<eos>"
 
 
 def test_neighbours_of_one_role_become_one_message():

@@ -53,6 +53,13 @@ def test_a_model_that_is_hopelessly_large_is_said_with_the_numbers_and_a_smaller
     assert warning.proposal.run == PRESETS["tiny"].run
 
 
+def test_no_other_model_is_proposed_for_a_fine_tune():
+    tuned = preset_run("gpt2").model_copy(update={"base_model": "first@100"})
+    assert not any("parameters for" in warning.message for warning in plan_warnings(tuned, OWN))
+    [warning] = plan_warnings(tuned, CorpusTotals(1, 440, 440))
+    assert warning.proposal is None
+
+
 def test_a_model_that_is_proposed_for_a_smaller_one_is_smaller():
     run = with_settings(preset_run("small"), {"tokenizer.kind": "bpe", "tokenizer.vocab_size": 4096})
     totals = CorpusTotals(10, 360_000, 360_000)
@@ -108,15 +115,36 @@ def test_a_warmup_as_long_as_the_run_is_said():
 
 @pytest.mark.parametrize("steps", [2, 5])
 def test_no_warmup_of_no_steps_is_proposed(steps):
-    run = with_settings(preset_run("starter"), {"training.max_steps": steps})
+    changes = {"training.max_steps": steps, "training.warmup_steps": 50}
+    run = with_settings(preset_run("starter"), changes)
     [warning] = plan_warnings(run, SAMPLE)
     assert warning.proposal.title == "Set the warm-up to 1 step"
     assert plan_warnings(warning.proposal.run, SAMPLE) == []
 
 
 def test_a_single_step_has_no_room_for_a_warmup():
-    [warning] = plan_warnings(with_settings(preset_run("starter"), {"training.max_steps": 1}), SAMPLE)
+    changes = {"training.max_steps": 1, "training.warmup_steps": 50}
+    [warning] = plan_warnings(with_settings(preset_run("starter"), changes), SAMPLE)
     assert (warning.remedy, warning.proposal) == ("Take more steps.", None)
+
+
+@pytest.mark.parametrize("steps", [1, 2, 40])
+def test_a_warmup_that_is_a_share_of_the_run_is_never_too_long(steps):
+    assert plan_warnings(with_settings(preset_run("starter"), {"training.max_steps": steps}), SAMPLE) == []
+
+
+def test_too_many_epochs_are_answered_with_fewer():
+    changes = {"training.horizon": "epochs", "training.max_epochs": 100}
+    [warning] = plan_warnings(with_settings(preset_run("tiny"), changes), OWN)
+    assert warning.message.startswith("The run reads the text ≈ 100 times.")
+    assert warning.proposal.title == "Take 40 epochs"
+    assert plan_warnings(warning.proposal.run, OWN) == []
+
+
+def test_too_many_tokens_are_answered_with_steps():
+    changes = {"training.horizon": "tokens", "training.max_tokens": 100_000_000}
+    [warning] = plan_warnings(with_settings(preset_run("tiny"), changes), OWN)
+    assert (warning.proposal.title, warning.proposal.run.training.horizon) == ("Take 4,200 steps", "steps")
 
 
 def test_a_single_token_is_one():

@@ -9,6 +9,7 @@ from core.config.tokenizer import TokenizerConfig
 from core.config.training import TrainingConfig
 from core.corpus.library import CorpusTotals
 from core.tasks.run_estimate import count_snapshots, estimate_run, snapshot_cost
+from core.tasks.run_horizon import RunCosts
 
 TOTALS = CorpusTotals(documents=2, characters=4000, bytes=8000)
 
@@ -37,6 +38,26 @@ def test_a_limit_in_epochs_ends_the_run():
     )
     estimate = estimate_run(run, TOTALS)
     assert (estimate.steps, estimate.epochs) == (30, 3)
+
+
+@pytest.mark.parametrize(
+    ("changes", "steps", "epochs"),
+    [
+        ({"horizon": "epochs", "max_epochs": 3}, 30, 3),
+        ({"horizon": "tokens", "max_tokens": 250}, 3, 0.3),
+        ({"horizon": "minutes", "max_minutes": 1}, 0, 0),
+    ],
+)
+def test_every_horizon_is_estimated_in_steps_and_epochs(changes, steps, epochs):
+    run = RunConfig(
+        corpus=CorpusConfig(validation_share=0.5),
+        model=ModelConfig(context_length=10),
+        training=TrainingConfig(max_steps=7, batch_size=10, **changes),
+    )
+    estimate = estimate_run(run, TOTALS)
+    assert (estimate.steps, estimate.epochs) == (steps, pytest.approx(epochs))
+    if changes["horizon"] == "minutes":
+        assert estimate_run(run, TOTALS, RunCosts(step=0.5)).steps == 120
 
 
 def test_a_short_text_does_not_fill_a_large_vocabulary():

@@ -10,6 +10,7 @@ from core.config.model import ModelConfig
 from core.config.training import TrainingConfig
 from core.control import StopRequested, StopToken
 from core.model.transformer import Transformer
+from core.training import loss, muon
 from core.training.interruption import interruptible
 from core.training.loop import Plan, Progress, TrainState, train
 from core.training.optimizer import make_optimizer, optimizer_tensors
@@ -148,6 +149,55 @@ def test_the_time_that_a_step_was_held_is_none_of_its_own():
     assert sum(step.seconds for step in steps) < passed - 0.45
     assert progress.seconds == pytest.approx(sum(step.seconds for step in steps))
     assert [s.tokens_per_second * s.seconds for s in steps] == pytest.approx([2 * T * PASSES] * STEPS)
+
+
+@pytest.mark.parametrize("interval", [1, 2])
+def test_a_stop_inside_muons_step_drops_the_step_whole(monkeypatch, interval):
+    config = CONFIG.model_copy(update={"optimizer": "muon", "muon_interval": interval})
+
+    def make():
+        model = make_learner().model
+        return TrainState(model, make_optimizer(model, config), Precision("float32", torch.device("cpu")))
+
+    def take(train_state, progress, stop=None):
+        return list(train(train_state, make_batch, config, PLAN, progress, stop or StopToken()))
+
+    whole = make()
+    expected = numbers(take(whole, Progress()))
+    train_state, progress, stop, products = make(), Progress(), StopToken(), []
+    plain = muon.orthogonalize
+
+    def orthogonalize(*given):
+        products.append(1)
+        if len(products) == 8:
+            stop.set()
+        return plain(*given)
+
+    monkeypatch.setattr(muon, "orthogonalize", orthogonalize)
+    begun = take(train_state, progress, stop)
+    assert 0 < len(begun) < STEPS
+    assert all(parameter.grad is None for parameter in train_state.model.parameters())
+    assert numbers([*begun, *take(train_state, progress)]) == expected
+    state, other = (optimizer_tensors(side.optimizer, side.model) for side in (train_state, whole))
+    assert state.keys() == other.keys()
+    assert all(torch.equal(state[name], other[name]) for name in state)
+
+
+def test_a_stop_is_noticed_between_the_products_of_a_large_head(monkeypatch):
+    train_state, stop = make_learner(), StopToken()
+    monkeypatch.setattr(loss, "LOGITS_AT_ONCE", V * T)  # the head in chunks of a row each
+    looks, plain = [], loss.look_for_stop
+
+    def look_for_stop():
+        looks.append(1)
+        if len(looks) == 2:
+            stop.set()
+        plain()
+
+    monkeypatch.setattr(loss, "look_for_stop", look_for_stop)
+    assert take(train_state, Progress(), stop) == []
+    assert len(looks) == 2
+    assert all(parameter.grad is None for parameter in train_state.model.parameters())
 
 
 def test_a_model_is_left_without_hooks():

@@ -5,7 +5,7 @@ from itertools import pairwise
 import pytest
 
 from core.config.training import TrainingConfig
-from core.training.schedule import learning_rate_at
+from core.training.schedule import learning_rate_at, warmup_steps
 
 
 def config(schedule, warmup_steps=0, lowest=0.0):
@@ -47,6 +47,20 @@ def test_the_fall_begins_after_the_warm_up_and_ends_at_the_least_rate(schedule):
 
 def test_past_the_end_the_rate_stays_at_the_least():
     assert learning_rate_at(50, config("cosine", lowest=1e-4), 30) == pytest.approx(1e-4)
+
+
+@pytest.mark.parametrize(
+    ("ratio", "steps", "warmup"), [(0.1, 40, 4), (0.0714, 700, 50), (0.07, 100, 7), (0.01, 5, 1), (0.9, 1, 0)]
+)
+def test_a_share_of_the_run_is_rounded_up_and_leaves_a_step_at_the_peak(ratio, steps, warmup):
+    wish = TrainingConfig(warmup_ratio=ratio, warmup_steps=1000, schedule="constant")
+    assert warmup_steps(wish, steps) == warmup < steps
+    rates = [learning_rate_at(step, wish, steps) for step in range(steps)]
+    assert rates == [
+        learning_rate_at(step, TrainingConfig(warmup_steps=warmup, schedule="constant"), steps)
+        for step in range(steps)
+    ]
+    assert rates[-1] == wish.learning_rate
 
 
 def test_a_warm_up_longer_than_the_run_never_ends():

@@ -145,3 +145,27 @@ def test_a_folder_without_text_is_the_reason_why_nothing_starts(tab):
     assert not tab.buttons.start_button.isEnabled()
     assert "chosen folder" in tab.buttons.start_button.toolTip()
     assert not tab.empty_corpus.isVisible()
+
+
+def test_the_figures_of_a_run_that_trains_change_a_few_times_a_second(qtbot, tab, monkeypatch):
+    tab.show_started("run")
+    tab.show_events([prepared(), *steps(1, 2)])
+    assert "step 2" in tab.head.status.text()  # the first ones at once
+    drawn, plain = [], tab.head.status.setText
+    monkeypatch.setattr(tab.head.status, "setText", lambda text: (drawn.append(text), plain(text)))
+    for number in range(3, 50):
+        tab.show_events(steps(number, number))
+    assert drawn == []
+    qtbot.waitUntil(lambda: "step 49" in tab.head.status.text())
+    assert len(drawn) == 1
+
+
+def test_what_a_run_comes_to_is_shown_at_once(tab):
+    tab.show_started("run")
+    tab.show_events([prepared(), *steps(1, 2)])
+    tab.show_events(steps(3, 3))
+    tab.show_paused(True)
+    assert tab.head.status.text().startswith("Paused · step 3")
+    tab.show_paused(False)
+    tab.show_events([RunEnded("run", 3, "stopped", None, 1.0)])
+    assert tab.head.status.text().startswith("Stopped · step 3")

@@ -2,14 +2,18 @@
 
 import pytest
 from PySide6.QtCore import QCoreApplication, QEvent, Qt
+from PySide6.QtWidgets import QWidget
 
 from app.tabs.train.controller import TrainController
+from app.tabs.train.start_from import Origin
 from app.tabs.train.tab import TrainTab
 from core.config.presets import preset_run
 from core.config.remark_actions import BACK_TO_BEST, HALVE_LEARNING_RATE, STOP
+from core.config.run import RunConfig
 from core.config.toml import run_to_toml
 from core.errors import UserFacingError
 from core.runs.folder import Workspace
+from core.runs.state import CheckpointState
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -38,6 +42,15 @@ def controller(tab, workspace, queues, training, qtbot):
 
 def curve(tab):
     return tab.curves.loss.points("training")[0].tolist()
+
+
+def write_state(checkpoint):
+    """What a checkpoint says of itself, the weights left out."""
+    state = CheckpointState(
+        step=2, tokens=8, seconds=1.0, parameters=10, vocab_size=300, precision="float32", train_loss=2.5,
+        val_loss=2.2, best_val_loss=2.2, best_step=2, dataset="none", scaler={}, has_conversations=False,
+    )  # fmt: skip
+    (checkpoint / "state.json").write_text(state.to_json(), encoding="utf-8")
 
 
 def stop(tab, qtbot, controller):
@@ -146,6 +159,42 @@ def test_resuming_shows_the_settings_of_that_run(tab, workspace, controller, tra
     assert tab.form.name() == "first"
     assert tab.form.value() == preset_run("tiny")
     stop(tab, qtbot, controller)
+
+
+def choose(tab, origin):
+    tab.start_from.choose(origin)
+
+
+def test_a_run_goes_on_with_what_was_changed_in_the_form(tab, earlier_run, controller, training, qtbot):
+    choose(tab, Origin.RESUME)
+    assert tab.form.name() == "first"
+    tab.form.findChild(QWidget, "training.max_steps").show_value(2000)
+    qtbot.mouseClick(tab.buttons.start_button, LEFT)
+    training.allow(1)
+    qtbot.waitUntil(lambda: bool(training.asked))
+    assert training.asked == [("first", {"training.max_steps": 2000})]
+    assert tab.form.value().training.max_steps == 2000
+    stop(tab, qtbot, controller)
+    assert tab.start_from.origin is Origin.NEW
+
+
+def test_a_fine_tune_of_an_earlier_run_is_started(tab, earlier_run, controller, training, qtbot):
+    write_state(earlier_run.checkpoint(2))
+    choose(tab, Origin.FINE_TUNE)
+    assert tab.form.value().training.learning_rate == pytest.approx(RunConfig().training.learning_rate / 10)
+    qtbot.mouseClick(tab.buttons.start_button, LEFT)
+    qtbot.waitUntil(lambda: bool(training.asked))
+    name, config = training.asked[0]
+    assert (name, config.base_model) == ("run", "first@2")
+    stop(tab, qtbot, controller)
+    assert tab.start_from.origin is Origin.FINE_TUNE
+
+
+def test_a_base_that_cannot_be_read_is_told_and_not_taken(tab, earlier_run, controller, training, qtbot):
+    choose(tab, Origin.FINE_TUNE)  # its checkpoint has no state
+    assert "The checkpoint step-000002 is damaged" in tab.banner.text()
+    assert tab.start_from.origin is Origin.NEW
+    assert tab.form.value().base_model == ""
 
 
 def test_the_focus_goes_from_start_to_pause(tab, controller, training, qtbot):

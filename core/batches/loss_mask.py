@@ -1,0 +1,120 @@
+"""Which tokens the loss counts where it counts replies only: a bit for each token, in a file beside the token file.
+
+Of a conversation, the tokens of each reply count, and the token that ends it: `<eos>`, or the `<|user|>` of the next
+question, for both end a reply. A text without roles counts whole, its `<eos>` too.
+"""
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.batches.dataset import Dataset, Split, token_path
+from core.batches.token_file import TokenFile
+from core.control import StopToken
+from core.files import writing_whole
+
+HEADER = (
+    b"sheepop loss mask 1\n"  # followed by a SHA-256, then by the bits, the first token's bit the highest
+)
+BITS_AT = len(HEADER) + hashlib.sha256().digest_size
+CHUNK_TOKENS = 1 << 20  # a multiple of 8: chunks are whole bytes
+EOS = 3
+TEXT, QUESTION, REPLY = 0, 1, 2  # what the tokens are of
+
+
+class LossMask:
+    """The bits of a file that `make_loss_mask` wrote, read from the disk when they are asked for."""
+
+    def __init__(self, path: Path) -> None:
+        self._bits = np.memmap(path, np.uint8, mode="r", offset=BITS_AT)
+
+    def __getitem__(self, part: slice) -> NDArray[np.bool_]:
+        """Whether each token of a part counts. Both ends of the part must be given."""
+        first = part.start // 8
+        bits = np.unpackbits(self._bits[first : -(-part.stop // 8)])
+        return bits[part.start - 8 * first : part.stop - 8 * first].astype(np.bool_)
+
+
+def mask_path(folder: Path, split: Split) -> Path:
+    return token_path(folder, split).with_suffix(".mask")
+
+
+def make_loss_masks(dataset: Dataset, stop: StopToken) -> None:
+    """Write the masks of the splits that a run reads. Raises as `make_loss_mask` does."""
+    splits: set[Split] = {"train", dataset.eval_split}
+    for split in splits:
+        make_loss_mask(dataset, split, stop)
+
+
+def make_loss_mask(dataset: Dataset, split: Split, stop: StopToken) -> Path:
+    """The file of a split's mask, written unless it stands and is of these tokens.
+
+    Raises:
+        StopRequested: `stop` was set before it was whole; then it does not stand.
+        DiskFullError, WorkspaceError: It cannot be written.
+    """
+    path, tokens = mask_path(dataset.folder, split), dataset.tokens(split)
+    if not _is_whole(path, _salt(dataset, split), len(tokens)):
+        _write(path, _salt(dataset, split), tokens, dataset.vocab_size, stop)
+    return path
+
+
+def counted_tokens(
+    ids: NDArray[np.int64], vocab_size: int, part: int = TEXT
+) -> tuple[NDArray[np.bool_], int]:
+    """Which of these tokens the loss counts.
+
+    Args:
+        ids: Some tokens of a token file, (N,).
+        vocab_size: Of its vocabulary, whose last two tokens are the roles.
+        part: What the tokens before them were of: TEXT, QUESTION or REPLY.
+
+    Returns:
+        True for those that count, (N,), and what the tokens after them are of.
+    """
+    user, assistant = vocab_size - 2, vocab_size - 1
+    begins = np.full(len(ids), -1)  # what begins after each token; -1: nothing does
+    for token, begun in ((EOS, TEXT), (user, QUESTION), (assistant, REPLY)):
+        begins[ids == token] = begun
+    begins = np.concatenate([[part], begins])
+    latest = np.maximum.accumulate(np.where(begins >= 0, np.arange(len(begins)), 0))
+    parts = begins[latest]  # (N + 1,)
+    before = parts[:-1]
+    counts = (before != QUESTION) & (ids != assistant) & ((ids != user) | (before == REPLY))
+    return counts, int(parts[-1])
+
+
+def _write(path: Path, salt: bytes, tokens: TokenFile, vocab_size: int, stop: StopToken) -> None:
+    digest = hashlib.sha256(salt)
+    with writing_whole(path) as file:
+        file.write(HEADER + digest.digest())
+        for bits in _bits(tokens, vocab_size, stop):
+            digest.update(bits)
+            file.write(bits)
+        file.seek(len(HEADER))
+        file.write(digest.digest())
+
+
+def _bits(tokens: TokenFile, vocab_size: int, stop: StopToken) -> Iterator[bytes]:
+    part = TEXT
+    for start in range(0, len(tokens), CHUNK_TOKENS):
+        stop.raise_if_asked()
+        counts, part = counted_tokens(tokens[start : start + CHUNK_TOKENS], vocab_size, part)
+        yield np.packbits(counts).tobytes()
+
+
+def _is_whole(path: Path, salt: bytes, count: int) -> bool:
+    try:
+        content = path.read_bytes()
+    except OSError:
+        return False
+    digest = hashlib.sha256(salt + content[BITS_AT:]).digest()
+    return len(content) == BITS_AT + -(-count // 8) and content[:BITS_AT] == HEADER + digest
+
+
+def _salt(dataset: Dataset, split: Split) -> bytes:
+    """Which token file the bits are of; data sets of version 0.1 did not keep its digest."""
+    return dataset.digests[token_path(dataset.folder, split).name].encode()

@@ -1,0 +1,45 @@
+"""The sizes of models, from the smallest to the largest: each is a preset, and gives settings their values until somebody chooses others."""
+
+from typing import Any
+
+from core.config.model import count_parameters, d_ff_beside, heads_beside
+from core.config.presets import PRESETS
+from core.config.run import RunConfig
+from core.config.tokenizer import TokenizerConfig
+
+SIZES = ("teaching", "tiny", "starter", "small", "medium", "large", "gpt2")
+SIZED = {  # by group: what a size is made of
+    "model": ("n_layers", "n_heads", "d_model", "d_ff", "context_length"),
+    "training": (
+        *("batch_size", "gradient_accumulation_steps"),
+        *("learning_rate", "muon_learning_rate", "min_learning_rate"),
+    ),
+}
+CHARACTERS = 100  # about as many as a text in English has
+
+
+def value_of_size(size: RunConfig, group: str, name: str, d_model: int) -> Any:
+    """What a setting has in a run of this size; heads and feed-forward width go along with another width."""
+    if group == "model" and d_model != size.model.d_model:
+        if name == "d_ff":
+            return d_ff_beside(size.model, d_model)
+        if name == "n_heads":
+            return heads_beside(size.model, d_model)
+    return getattr(getattr(size, group), name)
+
+
+def nearest_size(preset: str) -> str:
+    """The preset itself where it is a size, else the size with about as many parameters."""
+    if preset in SIZES:
+        return preset
+    count = _parameters(preset)
+    return min(SIZES, key=lambda size: abs(_parameters(size) - count))
+
+
+def _parameters(preset: str) -> int:
+    run = PRESETS[preset].run
+    return count_parameters(run.model, _vocab_size(run.tokenizer))
+
+
+def _vocab_size(tokenizer: TokenizerConfig) -> int:
+    return CHARACTERS if tokenizer.kind == "char" else tokenizer.vocab_size

@@ -1,0 +1,78 @@
+"""How many optimizer steps a run's horizon comes to: exact where the windows of its text are known, else an estimate."""
+
+import math
+from dataclasses import dataclass
+
+from core.config.run import RunConfig
+from core.config.training import TrainingConfig
+
+
+@dataclass(frozen=True, slots=True)
+class Epoch:
+    """What one pass over the text is made of. `tokens` counts one that overlapping windows share once for each of them."""
+
+    windows: float
+    tokens: float
+
+
+@dataclass(frozen=True, slots=True)
+class RunCosts:
+    """What a run's time goes into, in seconds: a step; an evaluation with its sample and checkpoint; a snapshot."""
+
+    step: float
+    evaluation: float = 0.0
+    snapshot: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """How far a run has come. `seconds` are those of its steps alone."""
+
+    step: int = 0
+    windows: int = 0
+    seconds: float = 0.0
+
+
+def planned_steps(
+    training: TrainingConfig, epoch: Epoch, taken: Taken | None = None, costs: RunCosts | None = None
+) -> int | None:
+    """The step at which a run ends; None for a horizon in minutes before it is known how long a step takes."""
+    taken = taken or Taken()
+    if training.horizon == "minutes":
+        return None if costs is None else max(1, taken.step + _steps_in_time(training, taken, costs))
+    windows = _windows_to_read(training, epoch)
+    if windows is None:
+        return training.max_steps
+    steps = taken.step + math.ceil((windows - taken.windows) / windows_per_step(training))
+    return min(training.max_steps, steps) if training.horizon == "steps" else steps
+
+
+def estimated_epoch(run: RunConfig, training_tokens: int) -> Epoch:
+    """What one pass over so many tokens is about made of."""
+    stride = run.model.context_length - run.training.window_overlap
+    windows = training_tokens / stride
+    return Epoch(windows, windows * run.model.context_length)
+
+
+def windows_per_step(training: TrainingConfig) -> int:
+    """How many windows of text one optimizer step is made of."""
+    return training.batch_size * training.gradient_accumulation_steps
+
+
+def _windows_to_read(training: TrainingConfig, epoch: Epoch) -> float | None:
+    """The windows after which the run ends; None where it ends after so many steps."""
+    if training.horizon == "tokens":
+        return training.max_tokens * epoch.windows / epoch.tokens
+    if training.horizon == "epochs" or training.max_epochs:
+        return training.max_epochs * epoch.windows
+    return None
+
+
+def _steps_in_time(training: TrainingConfig, taken: Taken, costs: RunCosts) -> int:
+    """How many more steps fit, with what comes between them; the evaluations before the first and after the last are certain."""
+    each = costs.step + costs.evaluation / training.eval_interval
+    if training.snapshot_interval:
+        each += costs.snapshot / training.snapshot_interval
+    evaluations = 1 + taken.step // training.eval_interval
+    used = taken.seconds + (evaluations + 1) * costs.evaluation
+    return math.floor((60 * training.max_minutes - used) / each)

@@ -1,0 +1,195 @@
+"""How much longer a training step takes in the window than on the command line, and how soon the window answers meanwhile.
+
+    python -m tests.app.tabs.train.measure_training [STEPS]
+
+Runs of the preset "nanogpt-cpu" are trained by turns in a plain loop, as the command line does, and in the Train tab
+with its curves in front. Printed are the median step, the time between two steps (with journal and window), what the
+window's thread works for a step, and by how much a timer of 5 ms comes late. Under Xvfb with QT_QPA_PLATFORM=xcb. This
+is a measurement and no test: on a shared machine a limit on it would fail by chance.
+"""
+
+import gc
+import os
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+
+import numpy as np
+from PySide6.QtCore import QEventLoop, Qt, QTimer
+from PySide6.QtWidgets import QApplication
+
+from app.jobs.garbage import GarbageCollector
+from app.jobs.job_queue import JobQueues
+from app.tabs.train.controller import TrainController
+from app.tabs.train.tab import TrainTab
+from app.widgets.theme import apply_theme
+from core.config.presets import preset_run
+from core.config.run import RunConfig
+from core.config.toml import with_settings
+from core.control import StopToken
+from core.events import Event, StepDone
+from core.runs.folder import Workspace
+from core.sample.meadow import text_files
+from core.tasks.train_model import train_model
+from tests.core.conftest import record_texts
+
+ROUNDS = 5
+WARM_UP_STEPS = 20  # left out: the first steps allocate
+TICK_MS = 5
+LONGEST_TICK_MS = 30
+
+
+class Steps:
+    """What the steps of a run took, in seconds: in themselves, and from one to the next."""
+
+    def __init__(self) -> None:
+        self.own: list[float] = []
+        self._ends: list[float] = []
+
+    def watched(self, *arguments) -> Iterator[Event]:
+        stream = train_model(*arguments)
+        while True:
+            try:
+                event = next(stream)
+            except StopIteration as end:
+                return end.value
+            if isinstance(event, StepDone):
+                self.own.append(event.seconds)
+                self._ends.append(time.perf_counter())
+            yield event
+
+    @property
+    def median(self) -> float:
+        return statistics.median(self.own[WARM_UP_STEPS:])
+
+    @property
+    def period(self) -> float:
+        return statistics.median(np.diff(self._ends[WARM_UP_STEPS:]))
+
+
+class Ticks(QTimer):
+    """By how many ms the event loop comes late to a timer."""
+
+    def __init__(self) -> None:
+        super().__init__(interval=TICK_MS, timerType=Qt.TimerType.PreciseTimer)
+        self.late_ms: list[float] = []
+        self.timeout.connect(self._tick)
+        self._last = time.perf_counter()
+        self.start()
+
+    def _tick(self) -> None:
+        now = time.perf_counter()
+        self.late_ms.append(max(0.0, 1000 * (now - self._last) - TICK_MS))
+        self._last = now
+
+
+class Round(NamedTuple):
+    """Seconds, and ms by which each tick was late."""
+
+    plain: Steps
+    window: Steps
+    thread: float  # of the window's thread, for a step
+    late_ms: list[float]
+
+
+def main() -> None:
+    app = QApplication([])
+    apply_theme(app, "light")
+    steps = int(sys.argv[1]) if len(sys.argv) > 1 else 200
+    run = with_settings(
+        preset_run("nanogpt-cpu"),
+        {
+            "training.max_steps": steps,
+            "training.eval_interval": 1_000_000,
+            "training.sample_tokens": 0,
+            "training.eval_batches": 1,
+            "training.precision": "float32",
+            "training.attention": "sdpa",
+            "training.threads": int(os.environ.get("OMP_NUM_THREADS", "1")),
+        },
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        workspace = Workspace(Path(folder))
+        record_texts(workspace, dict(text_files()))
+        report(measure(workspace, run))
+    del app
+
+
+def measure(workspace: Workspace, run: RunConfig) -> list[Round]:
+    queues, tab = JobQueues(), TrainTab()
+    tab.resize(1280, 712)
+    tab.show()
+    controller = TrainController(tab, workspace, queues, tab)
+    rounds = []
+    for number in range(ROUNDS + 1):
+        plain = Steps()
+        for _ in plain.watched(workspace, f"plain-{number}", run, StopToken()):
+            pass
+        rounds.append(Round(plain, *in_window(controller, workspace, f"window-{number}", run)))
+    queues.close_down()
+    wait_until(queues.at_rest)
+    tab.close()
+    return rounds[1:]  # the first only warms up
+
+
+def in_window(
+    controller: TrainController, workspace: Workspace, name: str, run: RunConfig
+) -> tuple[Steps, float, list[float]]:
+    steps = Steps()
+    controller._train_model = steps.watched
+    collector = GarbageCollector()
+    ticks, thread = Ticks(), 0.0
+
+    def begin_where_it_trains() -> bool:
+        nonlocal thread
+        if len(steps.own) >= WARM_UP_STEPS and not thread:
+            ticks.late_ms.clear()
+            thread = time.thread_time()
+        return len(steps.own) >= run.training.max_steps
+
+    controller.start(name, run)
+    wait_until(begin_where_it_trains)
+    seconds = (time.thread_time() - thread) / (len(steps.own) - WARM_UP_STEPS)
+    late = list(ticks.late_ms)
+    wait_until(lambda: not controller.active)
+    ticks.stop()
+    collector.release()
+    gc.collect()
+    return steps, seconds, late
+
+
+def wait_until(true) -> None:
+    loop, timer = QEventLoop(), QTimer(interval=20)
+    timer.timeout.connect(lambda: true() and loop.quit())
+    timer.start()
+    loop.exec()
+
+
+def report(rounds: list[Round]) -> None:
+    def percent_more(name: str) -> str:
+        ratios = [getattr(one.window, name) / getattr(one.plain, name) for one in rounds]
+        each = " ".join(f"{ratio:.3f}" for ratio in ratios)
+        return f"{100 * (statistics.median(ratios) - 1):6.1f} %   each round {each}"
+
+    late = np.array([ms for one in rounds for ms in one.late_ms])
+    print(f"plain loop           {1000 * statistics.median(one.plain.median for one in rounds):8.2f} ms/step")
+    print(
+        f"in the window        {1000 * statistics.median(one.window.median for one in rounds):8.2f} ms/step"
+    )
+    print(f"step longer by       {percent_more('median')}")
+    print(f"step to step by      {percent_more('period')}")
+    print(f"the window's thread  {1000 * statistics.median(one.thread for one in rounds):8.2f} ms/step")
+    print(
+        f"a timer comes late by {np.percentile(late, 50):.1f} ms (median), {np.percentile(late, 99):.1f} ms (99 %), "
+        f"{late.max():.1f} ms (most); {100 * np.mean(late > LONGEST_TICK_MS):.2f} % later than {LONGEST_TICK_MS} ms"
+    )
+
+
+if __name__ == "__main__":
+    main()
