@@ -123,8 +123,7 @@ class TrainController(QObject):
         """Let an earlier run go on, its curves so far in front. Without effect while another one trains.
 
         Args:
-            changes: Settings to change, by dotted name.
-            at: An earlier checkpoint to continue from, "best" or a step.
+            at: An earlier checkpoint to continue from, "best" or a step; empty: the last.
         """
         if not self.active:
             self._show_settings(name, changes or {})
