@@ -39,7 +39,7 @@ class DoctorConfig(Config):
     )
     rate_too_small_steps: int = setting(
         200,
-        "Steps to learn in",
+        "Time to learn",
         "The learning rate is called too small where so many steps after the warm-up the model has learned next to nothing.",
         unit="steps",
         ge=100,
@@ -85,7 +85,7 @@ class DoctorConfig(Config):
     )
     overfitting_rise: float = setting(
         0.03,
-        "Rise of the validation loss",
+        "Validation rise",
         "By how much the validation loss must have risen from its best to count as over-fitting.",
         unit="nats/token",
         ge=0,

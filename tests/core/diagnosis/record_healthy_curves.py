@@ -3,8 +3,8 @@
     python tests/core/diagnosis/record_healthy_curves.py FOLDER
 
 trains each of `RECIPES`, one after the other, and packs what the doctor needs of their journals. FOLDER holds the texts, in a
-folder for each: `python` (30 modules of the standard library), `licenses` (/usr/share/common-licenses), `man-en`, `man-de`,
-`man-ru`, `man-ja` (the largest manual pages of a Debian system, formatted by `man -l PAGE | col -b`). `sample` is the sample
+folder for each: `python` (30 modules of the standard library), `licenses` (/usr/share/common-licenses), `man-en`, `man-de` and
+`man-ru` (the largest manual pages of a Debian system, formatted by `man -l PAGE | col -b`). `sample` is the sample
 corpus. The runs, about one to ten minutes each on one busy core, go into FOLDER/workspaces; those that stand are not trained
 again, and one that was cut off is packed as far as it came.
 
@@ -103,18 +103,6 @@ RECIPES = (  # name, text, preset, settings
     (
         *("dropout", "licenses", "nanogpt-cpu"),
         f"{CHAR} model.dropout=0.3 training.max_steps=500 training.eval_interval=50",
-    ),
-    (
-        *("accumulation", "man-ja", "tiny"),
-        f"{GATED} training.batch_size=4 training.gradient_accumulation_steps=4 training.max_steps=250 training.eval_interval=25",
-    ),
-    (
-        *("no-clipping", "python", "starter"),
-        f"{SHORT} tokenizer.kind=char training.max_grad_norm=0 training.max_steps=300 training.eval_interval=30",
-    ),
-    (
-        *("teaching-licenses", "licenses", "teaching"),
-        "training.max_steps=1500 training.max_epochs=0 training.learning_rate=0.02 training.eval_interval=100",
     ),
 )
 
