@@ -18,24 +18,27 @@ from rich.text import Text
 
 from core.config.doctor import NOT_FINITE
 from core.control import StopToken
+from core.document_events import (
+    ArchiveOpened,
+    FileImported,
+    FilesChanged,
+    ImportFinished,
+    ImportStarted,
+    NearDuplicatesFound,
+    PageRecognizing,
+    TextIndexed,
+)
 from core.document_state import DocumentState
 from core.errors import UserFacingError
 from core.events import (
-    ArchiveOpened,
     ContextMoved,
     DatasetBuilt,
     DatasetProgress,
     Evaluated,
     Event,
-    FileImported,
-    FilesChanged,
-    ImportFinished,
-    ImportStarted,
     LearningProgress,
     ModelOpened,
-    NearDuplicatesFound,
     Notice,
-    PageRecognizing,
     PromptRead,
     RemarkMade,
     ReplyEnded,
@@ -44,7 +47,6 @@ from core.events import (
     RunPrepared,
     SampleWritten,
     StepDone,
-    TextIndexed,
     TokenizerBuilt,
     TokenWritten,
 )

@@ -17,10 +17,10 @@ from core.config.tag import tag_key
 from core.config.toml import checked, parse_assignments, secret_names
 from core.corpus.clean import clean
 from core.corpus.library import DocumentRow, Library
+from core.document_events import ImportFinished
 from core.document_state import NOT_READ, DocumentState
 from core.documents.folders import is_there
 from core.errors import MissingPathError, PasswordOnCommandLineError
-from core.events import ImportFinished
 from core.runs.folder import Workspace
 from core.tasks.import_files import continue_import, import_files
 from core.tasks.look_at_library import search_library

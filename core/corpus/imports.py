@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from core.config.corpus import ImportConfig
 from core.corpus.database import Database
-from core.events import QueuedFile
+from core.document_events import QueuedFile
 from core.system_errors import WorkspaceGoneError
 
 STEP = 500  # files that are fetched at once

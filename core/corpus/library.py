@@ -34,9 +34,9 @@ from core.corpus.schema import MIGRATIONS, SCHEMA, SCHEMA_VERSION
 from core.corpus.search_index import SearchHit
 from core.corpus.split import Split
 from core.corpus.tags import TagCount
+from core.document_events import QueuedFile
 from core.document_state import DocumentState
 from core.documents.document import PageConfidence
-from core.events import QueuedFile
 
 __all__ = [
     "CorpusOverview",

@@ -17,9 +17,10 @@ from core.config.presets import preset_run
 from core.config.run import RunConfig
 from core.config.toml import with_settings
 from core.control import StopToken
+from core.document_events import FileImported, TextIndexed
 from core.document_state import DocumentState
 from core.errors import BadSettingError
-from core.events import Event, FileImported, TextIndexed
+from core.events import Event
 from core.runs.folder import Workspace
 from core.tasks.bench_events import BenchFact, BenchMeasured
 from core.tasks.bench_rounds import Stream, Subject, interleave

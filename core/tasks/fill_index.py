@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from core.config.corpus import CorpusConfig
 from core.control import StopToken
 from core.corpus.library import Library
-from core.events import TextIndexed
+from core.document_events import TextIndexed
 from core.system_errors import DiskFullError, ReadOnlyWorkspaceError
 
 

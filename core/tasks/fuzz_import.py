@@ -10,8 +10,9 @@ from pathlib import Path
 
 from core.config.corpus import ImportConfig
 from core.control import StopToken
+from core.document_events import FileImported
 from core.document_state import UNFINISHED, DocumentState
-from core.events import Event, FileImported
+from core.events import Event
 from core.runs.folder import Workspace
 from core.tasks.bench_errors import FuzzFailedError
 from core.tasks.bench_events import FuzzChecked

@@ -15,21 +15,20 @@ from core.control import StopToken
 from core.corpus.duplicates import Digested
 from core.corpus.library import Interrupted, Library
 from core.corpus.reading import read_and_digest
-from core.document_state import WITH_TEXT, DocumentState
-from core.documents.folders import FoundFile, find_files, ledger_path
-from core.documents.isolation import ReaderPool
-from core.documents.left_out import LeftOut
-from core.errors import NothingInterruptedError, OnlyOwnFilesError
-from core.events import (
-    Event,
+from core.document_events import (
     FileImported,
     FileRestated,
     ImportFinished,
     ImportStarted,
     NearDuplicatesFound,
-    Notice,
     TextIndexed,
 )
+from core.document_state import WITH_TEXT, DocumentState
+from core.documents.folders import FoundFile, find_files, ledger_path
+from core.documents.isolation import ReaderPool
+from core.documents.left_out import LeftOut
+from core.errors import NothingInterruptedError, OnlyOwnFilesError
+from core.events import Event, Notice
 from core.runs.folder import Workspace
 from core.tasks.reading_line import ReadingLine, queued, queued_events
 

@@ -9,9 +9,10 @@ from core.corpus.clean import clean
 from core.corpus.difference import Span, differences
 from core.corpus.library import CorpusOverview, CorpusTotals, DocumentRow, Interrupted, Library, SearchHit
 from core.corpus.search import highlight_spans
+from core.document_events import TextIndexed
 from core.documents.document import PAGE_BREAK, PageConfidence
 from core.errors import UsageError
-from core.events import Event, Notice, TextIndexed
+from core.events import Event, Notice
 from core.runs.folder import Workspace
 from core.system_errors import DiskFullError, ReadOnlyWorkspaceError
 from core.tasks.fill_index import fill_index

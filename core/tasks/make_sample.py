@@ -7,9 +7,10 @@ from core.config.corpus import ImportConfig
 from core.config.tag import SAMPLE_TAG
 from core.control import StopToken
 from core.corpus.library import Library
+from core.document_events import FileWritten, ImportFinished
 from core.documents.document import Source
 from core.documents.folders import ledger_path
-from core.events import Event, FileWritten, ImportFinished
+from core.events import Event
 from core.files import raising_disk_errors, write_whole
 from core.runs.folder import Workspace
 from core.system_errors import absolute_path

@@ -13,6 +13,15 @@ from core.control import StopToken
 from core.corpus.duplicates import Digested, digest_text
 from core.corpus.ledger import CANCELLED, Recorded
 from core.corpus.library import Library
+from core.document_events import (
+    ArchiveOpened,
+    FileImported,
+    FileReading,
+    FileRestated,
+    FilesQueued,
+    PageRecognizing,
+    QueuedFile,
+)
 from core.document_state import DocumentState
 from core.documents.document import NO_OCR, Document, PageText, Source
 from core.documents.folders import FoundFile, ledger_path
@@ -28,17 +37,7 @@ from core.errors import (
     UnsupportedDocumentError,
     UserFacingError,
 )
-from core.events import (
-    ArchiveOpened,
-    Event,
-    FileImported,
-    FileReading,
-    FileRestated,
-    FilesQueued,
-    Notice,
-    PageRecognizing,
-    QueuedFile,
-)
+from core.events import Event, Notice
 from core.wording import sentence
 
 POLL_SECONDS = 0.1  # how soon a stop is noticed while all readers are busy

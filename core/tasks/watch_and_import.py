@@ -5,7 +5,8 @@ from pathlib import Path
 
 from core.config.corpus import ImportConfig
 from core.control import StopToken
-from core.events import Event, FilesChanged, FilesMissing, Notice
+from core.document_events import FilesChanged, FilesMissing
+from core.events import Event, Notice
 from core.runs.folder import Workspace
 from core.system_errors import WorkspaceGoneError
 from core.tasks.change_library import mark_missing

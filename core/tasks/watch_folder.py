@@ -10,11 +10,12 @@ from typing import NamedTuple
 
 from core.control import StopToken
 from core.corpus.library import Library
+from core.document_events import FilesChanged, FilesMissing
 from core.documents.document import Source
 from core.documents.folders import find_files, is_there, ledger_path, source_of
 from core.documents.left_out import LeftOut
 from core.errors import MissingPathError
-from core.events import FilesChanged, FilesMissing, Notice
+from core.events import Notice
 from core.runs.folder import Workspace
 from core.system_errors import absolute_path
 from core.tasks.import_files import OWN_FILES_LEFT_OUT, own_files

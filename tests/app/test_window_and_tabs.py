@@ -13,7 +13,7 @@ from app.main_window import MainWindow
 from app.report_dialog import ReportDialog
 from app.settings import WindowSettings
 from app.widgets.label import Label
-from core.events import FileReading
+from core.document_events import FileReading
 from core.resources import resource
 from core.runs.folder import Workspace
 from tests.app.test_main_window import action, leave

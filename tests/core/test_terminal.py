@@ -8,15 +8,8 @@ import threading
 import pytest
 
 from core.control import StopToken
-from core.events import (
+from core.document_events import (
     ArchiveOpened,
-    Baseline,
-    BaselinesMeasured,
-    CheckpointSaved,
-    ContextMoved,
-    DatasetBuilt,
-    DatasetProgress,
-    Evaluated,
     FileImported,
     FileReading,
     FileRestated,
@@ -26,14 +19,24 @@ from core.events import (
     FileWritten,
     ImportFinished,
     ImportStarted,
+    NearDuplicatesFound,
+    PageRecognizing,
+    QueuedFile,
+    TextIndexed,
+)
+from core.events import (
+    Baseline,
+    BaselinesMeasured,
+    CheckpointSaved,
+    ContextMoved,
+    DatasetBuilt,
+    DatasetProgress,
+    Evaluated,
     LearningProgress,
     MachineNoted,
     ModelOpened,
-    NearDuplicatesFound,
     Notice,
-    PageRecognizing,
     PromptRead,
-    QueuedFile,
     RemarkMade,
     ReplyEnded,
     ReportWritten,
@@ -42,7 +45,6 @@ from core.events import (
     SampleWritten,
     SnapshotSaved,
     StepDone,
-    TextIndexed,
     TokenizerBuilt,
     TokenWritten,
 )

@@ -23,8 +23,9 @@ from app.tabs.corpus.tab import CorpusTab
 from app.tabs.corpus.watch_controller import WatchController
 from core.config.corpus import CleaningConfig, ImportConfig
 from core.corpus.library import Interrupted
+from core.document_events import FilesQueued, ImportFinished
 from core.errors import UserFacingError
-from core.events import Event, FilesQueued, ImportFinished, Notice
+from core.events import Event, Notice
 from core.runs.folder import Workspace
 from core.tasks.change_library import forget_interrupted
 from core.tasks.import_files import continue_import, import_files

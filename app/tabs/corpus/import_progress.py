@@ -11,8 +11,7 @@ from app.widgets.controls import named_button
 from app.widgets.elided_label import ElidedLabel
 from app.widgets.icons import give_icon
 from app.widgets.theme import SMALL, TINY
-from core.document_state import WITH_TEXT
-from core.events import (
+from core.document_events import (
     ArchiveOpened,
     FileImported,
     FileRestated,
@@ -20,9 +19,10 @@ from core.events import (
     ImportFinished,
     ImportStarted,
     NearDuplicatesFound,
-    Notice,
     TextIndexed,
 )
+from core.document_state import WITH_TEXT
+from core.events import Notice
 from core.wording import counted, file_size, number
 
 STEPS = 400  # of the bar: each new value paints it at once, so there are no more of them than can be seen

@@ -2,7 +2,7 @@ import pytest
 
 from core.config.corpus import ImportConfig
 from core.corpus.library import Library
-from core.events import QueuedFile
+from core.document_events import QueuedFile
 from core.system_errors import WorkspaceGoneError
 
 FILES = [QueuedFile(f"/{n:04}.txt", "text", n) for n in range(1200)]

@@ -7,9 +7,9 @@ from core.control import StopToken
 from core.corpus.duplicates import digest_text
 from core.corpus.library import Library
 from core.corpus.reading import Digested
+from core.document_events import QueuedFile
 from core.documents.document import Document
 from core.errors import UnknownDocumentError
-from core.events import QueuedFile
 from core.runs.folder import Workspace
 from core.tasks.change_library import (
     find_near_duplicates,

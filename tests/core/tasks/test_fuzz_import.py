@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from core.control import StopToken
-from core.events import FileImported, ImportFinished
+from core.document_events import FileImported, ImportFinished
 from core.tasks import fuzz_import as task
 from core.tasks.bench_errors import FuzzFailedError
 from core.tasks.fuzz_import import DAMAGES, damaged, fuzz_import

@@ -13,9 +13,7 @@ from pypdf import PdfReader, PdfWriter
 from core.config.corpus import ImportConfig
 from core.control import StopToken
 from core.corpus.library import Library
-from core.documents import isolation
-from core.errors import DamagedLibraryError, NothingInterruptedError
-from core.events import (
+from core.document_events import (
     ArchiveOpened,
     FileImported,
     FileReading,
@@ -24,9 +22,11 @@ from core.events import (
     ImportFinished,
     ImportStarted,
     NearDuplicatesFound,
-    Notice,
     PageRecognizing,
 )
+from core.documents import isolation
+from core.errors import DamagedLibraryError, NothingInterruptedError
+from core.events import Notice
 from core.runs.folder import Workspace
 from core.sample.papers import make_text_pdf
 from core.system_errors import DiskFullError, WorkspaceError

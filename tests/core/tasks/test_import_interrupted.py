@@ -12,7 +12,8 @@ import pytest
 from core.config.corpus import ImportConfig
 from core.control import StopToken
 from core.corpus.library import Library
-from core.events import FileImported, ImportFinished, NearDuplicatesFound, Notice, TextIndexed
+from core.document_events import FileImported, ImportFinished, NearDuplicatesFound, TextIndexed
+from core.events import Notice
 from core.runs.folder import Workspace
 from core.system_errors import WorkspaceError, WorkspaceGoneError
 from core.tasks import import_files as task

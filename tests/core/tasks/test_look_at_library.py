@@ -8,9 +8,10 @@ from core.corpus import search_index
 from core.corpus.duplicates import digest_text
 from core.corpus.library import Library
 from core.corpus.reading import Digested
+from core.document_events import QueuedFile, TextIndexed
 from core.documents.document import Document, PageConfidence
 from core.errors import UnknownDocumentError
-from core.events import Notice, QueuedFile, TextIndexed
+from core.events import Notice
 from core.runs.folder import Workspace
 from core.system_errors import DiskFullError, ReadOnlyWorkspaceError
 from core.tasks import look_at_library

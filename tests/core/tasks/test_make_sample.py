@@ -9,7 +9,7 @@ import pytest
 from core.config.corpus import ImportConfig
 from core.control import StopToken
 from core.corpus.library import Library
-from core.events import FileWritten, ImportFinished
+from core.document_events import FileWritten, ImportFinished
 from core.runs.folder import Workspace
 from core.system_errors import DiskFullError, WorkspaceError
 from core.tasks import make_sample as task

@@ -10,8 +10,9 @@ from core.config.presets import preset_run
 from core.config.toml import parse_assignments, read_run, run_to_toml, with_settings
 from core.control import StopToken
 from core.corpus.library import Library
+from core.document_events import TextIndexed
 from core.errors import BadSettingError, EmptyCorpusError
-from core.events import DatasetBuilt, TextIndexed
+from core.events import DatasetBuilt
 from core.runs.catalog import Catalog
 from core.tasks.look_at_library import count_corpus, look_at_filter
 from core.tasks.make_sample import make_sample

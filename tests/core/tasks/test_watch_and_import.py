@@ -10,7 +10,7 @@ import pytest
 from core.config.corpus import ImportConfig
 from core.control import StopToken
 from core.corpus.library import Library
-from core.events import FileImported, FilesChanged, ImportFinished
+from core.document_events import FileImported, FilesChanged, ImportFinished
 from core.runs.folder import Workspace
 from core.system_errors import WorkspaceGoneError
 from core.tasks import watch_and_import as module

@@ -13,10 +13,10 @@ from core.control import StopToken
 from core.corpus.duplicates import digest_text
 from core.corpus.library import Library
 from core.corpus.reading import Digested
+from core.document_events import FilesChanged, FilesMissing
 from core.documents.document import Document, Source
 from core.documents.folders import ledger_path
 from core.errors import MissingPathError
-from core.events import FilesChanged, FilesMissing
 from core.runs.folder import Workspace
 from core.tasks import watch_folder as module
 from core.tasks.import_files import OWN_FILES_LEFT_OUT

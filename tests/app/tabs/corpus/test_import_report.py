@@ -5,7 +5,8 @@ from PySide6.QtWidgets import QPushButton
 
 from app.tabs.corpus.controller import CorpusController, ImportTasks
 from app.tabs.corpus.filters import LAST_IMPORT
-from core.events import FileRestated, Notice
+from core.document_events import FileRestated
+from core.events import Notice
 from tests.app.tabs.corpus.conftest import a_row, finished, imported
 
 

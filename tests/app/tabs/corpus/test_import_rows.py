@@ -6,7 +6,7 @@ from app.tabs.corpus.rows import ImportRows
 from core.config.corpus import ImportConfig
 from core.control import StopToken
 from core.corpus.library import Library
-from core.events import ImportFinished
+from core.document_events import ImportFinished
 from core.tasks.import_files import import_files
 
 
