@@ -27,7 +27,7 @@ from core.runs.pointers import (
     step_or_none,
 )
 from core.runs.state import CheckpointState
-from core.wording import counted
+from core.wording import counted, noun_for
 
 ABANDONED = ".abandoned-"
 _ABANDONED_FOLDER = re.compile(r"\.abandoned-(?:\d+-)?step-(\d{6,12})")
@@ -78,8 +78,8 @@ def roll_back(run: RunFolder, step: int) -> str:
         _abandon(run.checkpoint(saved))
     span = f"{later[0]:,}" if len(later) == 1 else f"{later[0]:,} to {later[-1]:,}"
     return (
-        f"The run goes back from step {later[-1]:,} to step {step:,}. {counted(len(later), 'checkpoint')} ({span}) set aside until the "
-        f"run has come past them; what was reported of these steps is kept in {kept.name}."
+        f"The run goes back from step {later[-1]:,} to step {step:,}. {counted(len(later), 'later checkpoint')} ({span}) {noun_for(len(later), 'is', 'are')} set "
+        f"aside until the run has come past them; what was reported of these steps is kept in {kept.name}."
     )
 
 

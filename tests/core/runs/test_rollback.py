@@ -52,7 +52,9 @@ def test_a_damaged_checkpoint_is_refused(run):
 
 def test_what_came_later_is_set_aside_and_said(run):
     said = roll_back(run, 2)
-    assert said.startswith("The run goes back from step 6 to step 2. 2 checkpoints (4 to 6) set aside")
+    assert said.startswith(
+        "The run goes back from step 6 to step 2. 2 later checkpoints (4 to 6) are set aside"
+    )
     assert checkpoint_steps(run) == (2,)
     assert (pointed_step(run, "last"), pointed_step(run, "best")) == (2, 2)
     assert aside(run) == [".abandoned-step-000004", ".abandoned-step-000006"]
