@@ -38,6 +38,17 @@ def list_runs(
     )
 
 
+def summarize_run(workspace: Workspace, name: str, stop: StopToken) -> Generator[Event, None, RunSummary]:
+    """One run in a line.
+
+    Raises:
+        UnknownRunError: There is no such run.
+    """
+    del stop
+    yield from ()
+    return Catalog(workspace).summary(name)
+
+
 def find_interrupted_runs(
     workspace: Workspace, stop: StopToken
 ) -> Generator[Event, None, tuple[RunSummary, ...]]:

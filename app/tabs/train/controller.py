@@ -13,6 +13,7 @@ from app.jobs.refresher import Refresher
 from app.tabs.train.curves_controller import CurvesController
 from app.tabs.train.document_controller import DocumentController
 from app.tabs.train.interrupted_controller import InterruptedController
+from app.tabs.train.keep_controller import KeepController
 from app.tabs.train.origin_controller import OriginController
 from app.tabs.train.plan_controller import PlanController
 from app.tabs.train.queue_controller import QueueController
@@ -72,6 +73,7 @@ class TrainController(QObject):
         self.queue = QueueController(tab, workspace, queues, self)
         self.interrupted = InterruptedController(tab, workspace, queues, self)
         self.report = ReportController(tab, workspace, queues, self)
+        self.keep = KeepController(tab, workspace, queues, self)
         self._totals = Refresher(queues, "totals", self._count, self)
         self._runs = Refresher(queues, "runs", self._list_runs, self)
         self._documents = CorpusConfig()  # which of them the form takes
@@ -90,6 +92,7 @@ class TrainController(QObject):
         tab.run_chosen.connect(self._show_history)
         tab.documents_chosen.connect(self._count_documents)
         self.queue.changed.connect(self._runs.refresh)
+        self.keep.changed.connect(self._tell_of_checkpoints)
         self.queue.next_ready.connect(self.start)
         self.interrupted.resume_requested.connect(self.resume)
 
@@ -233,6 +236,10 @@ class TrainController(QObject):
     def _go_on(self) -> None:
         if self._job is not None:
             self._job.resume()
+
+    @Slot()
+    def _tell_of_checkpoints(self) -> None:
+        self.checkpoint_saved.emit(self._name)
 
     @Slot(list)
     def _look_for_checkpoints(self, events: Sequence[Event]) -> None:

@@ -20,11 +20,13 @@ class RunHead(QWidget):
         chat_requested: The user wants to talk with the model of this run, by its name.
         inspect_requested: The user wants to look inside it.
         report_requested: The user wants a report of it.
+        keep_requested: The user wants to keep one of its checkpoints for ever.
     """
 
     chat_requested = Signal(str)
     inspect_requested = Signal(str)
     report_requested = Signal(str)
+    keep_requested = Signal(str)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -46,6 +48,7 @@ class RunHead(QWidget):
         self.status.setToolTip("")
         self._show_ways(False)
         self.report_button.hide()
+        self.keep_button.hide()
 
     def add_detail(self, sentence: str) -> None:
         """Something that explains the run, for those who ask for it with the mouse."""
@@ -76,6 +79,7 @@ class RunHead(QWidget):
         self.bar.setValue(round(BAR_STEPS * progress.shown_share()))
         self.bar.show()
         self._show_ways(bool(self._name) and not live and progress.has_checkpoint)
+        self.keep_button.setVisible(bool(self._name) and progress.has_checkpoint)
         self.report_button.setVisible(
             bool(self._name) and progress.max_steps > 0
         )  # before that there is no run yet
@@ -103,13 +107,17 @@ class RunHead(QWidget):
             "file",
             "Save a report of this run as a page for the browser, and open it",
         )
-        for button in (self.report_button, self.inspect_button, self.chat_button):
+        self.keep_button = named_button(
+            "Keep…", "keepCheckpointButton", "tick", "Keep a checkpoint of this run for ever, under a name"
+        )
+        for button in (self.report_button, self.keep_button, self.inspect_button, self.chat_button):
             policy = button.sizePolicy()
             policy.setRetainSizeWhenHidden(True)  # nothing below moves when it comes
             button.setSizePolicy(policy)
         self.chat_button.clicked.connect(self._ask_to_chat)
         self.inspect_button.clicked.connect(self._ask_to_inspect)
         self.report_button.clicked.connect(self._ask_for_report)
+        self.keep_button.clicked.connect(self._ask_to_keep)
         self.status = Label(objectName="statusLabel", wordWrap=True)
         self.status.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.status.setAccessibleName("Progress of the run")
@@ -126,6 +134,7 @@ class RunHead(QWidget):
         first.setSpacing(SMALL)
         first.addWidget(self.title, stretch=1)
         first.addWidget(self.report_button)
+        first.addWidget(self.keep_button)
         first.addWidget(self.inspect_button)
         first.addWidget(self.chat_button)
         layout = QVBoxLayout(self)
@@ -146,3 +155,7 @@ class RunHead(QWidget):
     @Slot()
     def _ask_for_report(self) -> None:
         self.report_requested.emit(self._name)
+
+    @Slot()
+    def _ask_to_keep(self) -> None:
+        self.keep_requested.emit(self._name)

@@ -1,0 +1,133 @@
+"""Which checkpoint of a run to keep for ever, and under what name; and those that are kept."""
+
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtWidgets import (
+    QComboBox,
+    QDialog,
+    QDialogButtonBox,
+    QFormLayout,
+    QHBoxLayout,
+    QLineEdit,
+    QPushButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.widgets.label import Label
+from app.widgets.theme import LARGE, MEDIUM, SMALL, set_role
+from core.runs.catalog import RunSummary
+
+WIDTH_PX = 440
+NO_NAME = "It needs a name."
+
+
+class KeepDialog(QDialog):
+    """Asks for one at a time, and stays open until it is kept.
+
+    Signals:
+        keep_requested: The checkpoint ("best", "last" or a step) and the name.
+        removal_requested: The name of one that should go.
+    """
+
+    keep_requested = Signal(str, str)
+    removal_requested = Signal(str)
+
+    def __init__(self, run: RunSummary, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("keepDialog")
+        self.setWindowTitle(f"Keep a checkpoint of {run.name}")
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self._make_widgets(run)
+        self._lay_out()
+        self.show_kept(run.kept)
+        self._suggest_name()
+
+    def show_kept(self, names: tuple[str, ...]) -> None:
+        """List what is kept now."""
+        self.kept_box.clear()
+        self.kept_box.addItems(list(names))
+        self.kept_box.setEnabled(bool(names))
+        self.remove_button.setEnabled(bool(names))
+        self.kept_box.setPlaceholderText("" if names else "None yet")
+
+    def show_problem(self, sentence: str) -> None:
+        """Why it cannot be kept."""
+        self.problem.setText(sentence)
+        self.problem.show()
+
+    def _make_widgets(self, run: RunSummary) -> None:
+        self.checkpoint_box = QComboBox(objectName="keepCheckpointBox")
+        self.checkpoint_box.setAccessibleName("Checkpoint to keep")
+        self.checkpoint_box.setToolTip("The state of the run that is kept")
+        self.checkpoint_box.addItem(f"best: step {run.best_step:,}", ("best", run.best_step))
+        self.checkpoint_box.addItem(f"last: step {run.last_step:,}", ("last", run.last_step))
+        for step in reversed(run.saved_steps):
+            self.checkpoint_box.addItem(f"step {step:,}", (str(step), step))
+        self.checkpoint_box.currentIndexChanged.connect(self._suggest_name)
+        self.name_edit = QLineEdit(objectName="keepNameEdit", maxLength=64)
+        self.name_edit.setAccessibleName("Name of the kept checkpoint")
+        self.name_edit.setToolTip("Letters, digits, '-', '_' and '.', with a letter first")
+        self.name_edit.textEdited.connect(self._forget_suggestion)
+        self.problem = Label(objectName="keepProblem", wordWrap=True, visible=False)
+        set_role(self.problem, "error")
+        self.kept_box = QComboBox(objectName="keptBox")
+        self.kept_box.setAccessibleName("Kept checkpoints")
+        self.kept_box.setToolTip("These stay whatever becomes of the run; Chat and Inspect can open them")
+        self.remove_button = QPushButton("&Let go", objectName="letGoButton")
+        self.remove_button.setAccessibleName("Let the kept checkpoint go")
+        self.remove_button.setToolTip("No longer keep this one; a checkpoint of the run itself stays")
+        self.remove_button.clicked.connect(self._ask_to_remove)
+        self.buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
+        self.keep_button = self.buttons.addButton("&Keep", QDialogButtonBox.ButtonRole.AcceptRole)
+        self.keep_button.setObjectName("keepButton")
+        self.keep_button.setDefault(True)
+        self.buttons.accepted.connect(self.accept)
+        self.buttons.rejected.connect(self.reject)
+        for button in (self.remove_button, self.buttons.button(QDialogButtonBox.StandardButton.Close)):
+            button.setAutoDefault(False)
+        self._suggested = ""
+
+    def _lay_out(self) -> None:
+        form = QFormLayout()
+        form.setSpacing(SMALL)
+        form.addRow(Label("&Checkpoint", buddy=self.checkpoint_box), self.checkpoint_box)
+        form.addRow(Label("&Name", buddy=self.name_edit), self.name_edit)
+        kept = QHBoxLayout()
+        kept.setSpacing(SMALL)
+        kept.addWidget(self.kept_box, stretch=1)
+        kept.addWidget(self.remove_button)
+        form.addRow(Label("K&ept", buddy=self.kept_box), kept)
+        explanation = Label("A kept checkpoint is never removed by the run, nor overwritten.", wordWrap=True)
+        set_role(explanation, "muted")
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(LARGE, LARGE, LARGE, LARGE)
+        layout.setSpacing(MEDIUM)
+        layout.addWidget(explanation)
+        layout.addLayout(form)
+        layout.addWidget(self.problem)
+        layout.addWidget(self.buttons)
+        self.setMinimumWidth(WIDTH_PX)
+
+    @Slot()
+    def accept(self) -> None:
+        """Have it kept. The dialog closes once it is."""
+        name = self.name_edit.text().strip()
+        if not name:
+            self.show_problem(NO_NAME)
+            return
+        self.problem.hide()
+        self.keep_requested.emit(self.checkpoint_box.currentData()[0], name)
+
+    @Slot()
+    def _suggest_name(self) -> None:
+        if self.name_edit.text() == self._suggested:
+            self._suggested = f"at-{self.checkpoint_box.currentData()[1]}"
+            self.name_edit.setText(self._suggested)
+
+    @Slot()
+    def _forget_suggestion(self) -> None:
+        self._suggested = ""
+
+    @Slot()
+    def _ask_to_remove(self) -> None:
+        self.removal_requested.emit(self.kept_box.currentText())
