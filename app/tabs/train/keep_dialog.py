@@ -81,6 +81,7 @@ class KeepDialog(QDialog):
         self.keep_button = self.buttons.addButton("&Keep", QDialogButtonBox.ButtonRole.AcceptRole)
         self.keep_button.setObjectName("keepButton")
         self.keep_button.setDefault(True)
+        set_role(self.keep_button, "primary")
         self.buttons.accepted.connect(self.accept)
         self.buttons.rejected.connect(self.reject)
         for button in (self.remove_button, self.buttons.button(QDialogButtonBox.StandardButton.Close)):
@@ -97,6 +98,11 @@ class KeepDialog(QDialog):
         kept.addWidget(self.kept_box, stretch=1)
         kept.addWidget(self.remove_button)
         form.addRow(Label("K&ept", buddy=self.kept_box), kept)
+        self.name_edit.ensurePolished()  # before its height is known
+        for row in range(form.rowCount()):
+            item = form.itemAt(row, QFormLayout.ItemRole.LabelRole)
+            if item is not None and (label := item.widget()) is not None:
+                label.setMinimumHeight(self.name_edit.sizeHint().height())
         explanation = Label("A kept checkpoint is never removed by the run, nor overwritten.", wordWrap=True)
         set_role(explanation, "muted")
         layout = QVBoxLayout(self)
