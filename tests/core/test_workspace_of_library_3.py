@@ -1,0 +1,83 @@
+"""A workspace as this version leaves it, with all that it can hold: every later version opens it and goes on with it.
+
+Written by the version whose library has schema 3: documents with tags, runs with Muon, accumulation, dropout, an average of
+the weights, snapshots, a kept checkpoint, a fine-tune on replies only, and a run in the queue.
+"""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from core.control import StopToken
+from core.corpus.library import Library
+from core.events import Evaluated, SampleWritten, StepDone
+from core.runs.catalog import Catalog
+from core.runs.folder import Workspace
+from core.runs.journal import read_events
+from core.runs.loading import load_model
+from core.runs.run_queue import RunQueue
+from core.tasks.resume_run import resume_run
+
+KEPT = Path(__file__).parents[1] / "workspaces" / "0.1-library-3"
+
+
+@pytest.fixture
+def workspace(tmp_path):
+    return Workspace(shutil.copytree(KEPT, tmp_path / "workspace"))
+
+
+def losses(events, after):
+    return [
+        (type(event).__name__, event.step, event.loss)
+        for event in events
+        if isinstance(event, StepDone | Evaluated) and event.step > after
+    ]
+
+
+def test_its_documents_have_their_tags(workspace):
+    with Library(workspace.library) as library:
+        assert {Path(row.path).name: row.tags for row in library.rows()} == {
+            "hill.md": ("story",),
+            "river.txt": ("story",),
+            "talk.jsonl": (),
+        }
+
+
+def test_its_runs_are_listed_with_what_they_keep(workspace):
+    runs = {run.name: run for run in Catalog(workspace).runs()}
+    assert {name: (run.step, run.checkpoints, run.snapshots, run.kept) for name, run in runs.items()} == {
+        "stopped": (25, (10, 20, 25), (0, 20), ()),
+        "tuned": (10, (0, 10), (0,), ()),
+        "whole": (40, (20, 30, 40), (0, 20, 40), ("good",)),
+    }
+    assert Catalog(workspace).config("tuned").base_model == "whole@40"
+    assert RunQueue(workspace).names() == ["next"]
+    assert RunQueue(workspace).entries()[0].config is not None
+
+
+def test_its_stopped_run_goes_on_with_the_steps_that_it_would_have_taken(workspace):
+    whole = losses(read_events(workspace.run("whole").events), after=25)
+    resumed = losses(resume_run(workspace, "stopped", {}, StopToken()), after=25)
+    assert [fact[:2] for fact in resumed] == [fact[:2] for fact in whole]
+    assert [fact[2] for fact in resumed] == pytest.approx([fact[2] for fact in whole], abs=1e-4)
+
+
+def test_its_fine_tuned_run_goes_on_with_the_replies_alone(workspace):
+    events = list(resume_run(workspace, "tuned", {"training.max_steps": 12}, StopToken()))
+    assert [event.step for event in events if isinstance(event, StepDone)] == [11, 12]
+    assert len([event for event in events if isinstance(event, SampleWritten)]) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "which"), [("whole", "good"), ("whole", "best"), ("tuned", "last"), ("stopped", "20")]
+)
+def test_its_models_open(workspace, name, which):
+    assert load_model(workspace.run(name), which, StopToken()).model.config.norm_type == "rms_norm"
+
+
+def test_its_journals_are_read_whole(workspace):
+    for run in workspace.runs.iterdir():
+        assert len(list(read_events(run / "events.jsonl"))) == len(
+            (run / "events.jsonl").read_text().splitlines()
+        )
