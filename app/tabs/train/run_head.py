@@ -108,7 +108,7 @@ class RunHead(QWidget):
             "Save a report of this run as a page for the browser, and open it",
         )
         self.keep_button = named_button(
-            "Keep…", "keepCheckpointButton", "tick", "Keep a checkpoint of this run for ever, under a name"
+            "Keep…", "keepCheckpointButton", "lock", "Keep a checkpoint of this run for ever, under a name"
         )
         for button in (self.report_button, self.keep_button, self.inspect_button, self.chat_button):
             policy = button.sizePolicy()
