@@ -20,6 +20,7 @@ from core.files import write_whole
 from core.metrics import bits_per_byte
 from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
+from core.runs.pointers import pointed_step, state_or_none
 from core.tokenizers.files import load_tokenizer
 from core.tokenizers.tokenizer import Tokenizer, byte_lengths
 
@@ -60,13 +61,21 @@ def measure_baselines(
 
 
 def measure_run_baselines(
-    workspace: Workspace, name: str, dataset: str, stop: StopToken, *, only_kept: bool = False
+    workspace: Workspace, name: str, stop: StopToken, *, only_kept: bool = False
 ) -> Stream:
-    """The same for a run; None, too, where its losses count only a part of the tokens, and so cannot be compared."""
-    with suppress(UserFacingError):
-        if Catalog(workspace).config(name).training.assistant_only_loss:
-            return None
-    return (yield from measure_baselines(workspace, dataset, stop, only_kept=only_kept))
+    """The same for the data set that a run learns from.
+
+    None, too, before the run's first checkpoint, and where its losses count a part of the tokens only.
+    """
+    catalog = Catalog(workspace)
+    try:
+        folder, config = catalog.folder(name), catalog.config(name)
+    except UserFacingError:  # whoever opens it says what is wrong
+        return None
+    state = state_or_none(folder, pointed_step(folder, "last"))
+    if state is None or config.training.assistant_only_loss:
+        return None
+    return (yield from measure_baselines(workspace, state.dataset, stop, only_kept=only_kept))
 
 
 def read_baselines(workspace: Workspace, dataset: str) -> BaselinesMeasured | None:

@@ -2,18 +2,13 @@
 
 from collections.abc import Generator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from core.control import StopToken
-from core.events import Baseline, Event, ReportWritten
+from core.control import StopRequested, StopToken
+from core.events import Event, ReportWritten
 from core.files import write_whole
 from core.runs.folder import Workspace
-from core.runs.pointers import state_or_none
 from core.system_errors import WorkspaceError, system_error
-from core.tasks.measure_baselines import read_baselines
-
-if TYPE_CHECKING:
-    from core.reporting.run_record import RunRecord
+from core.tasks.measure_baselines import measure_run_baselines
 
 SUFFIX = ".html"
 
@@ -26,7 +21,7 @@ def report_name(run: str) -> str:
 def write_report(
     workspace: Workspace, name: str, path: Path, stop: StopToken
 ) -> Generator[Event, None, Path]:
-    """Write the report of a run to `path`, in place of what was there; no model is opened.
+    """Write the report of a run to `path`, in place of what was there; no model is opened. Baselines are measured first.
 
     Raises:
         UnknownRunError: There is no such run.
@@ -35,9 +30,12 @@ def write_report(
     from core.reporting.page import report_page  # here, because it imports matplotlib
     from core.reporting.run_record import read_record
 
-    del stop  # it takes seconds at most
     record = read_record(workspace, name)
-    content = report_page(record, _baselines(workspace, record)).encode("utf-8")
+    try:
+        measured = yield from measure_run_baselines(workspace, name, stop)
+    except StopRequested:
+        measured = None
+    content = report_page(record, measured.baselines if measured else ()).encode("utf-8")
     try:
         write_whole(path, content)
     except WorkspaceError as refused:  # the file may lie anywhere
@@ -46,12 +44,3 @@ def write_report(
         raise
     yield ReportWritten(name, str(path), len(content))
     return path
-
-
-def _baselines(workspace: Workspace, record: "RunRecord") -> tuple[Baseline, ...]:
-    """Those that were measured of the run's data set; none where the run's losses count a part of its tokens only."""
-    state = state_or_none(record.folder, record.summary.last_step)
-    if state is None or record.config is None or record.config.training.assistant_only_loss:
-        return ()
-    measured = read_baselines(workspace, state.dataset)
-    return () if measured is None else measured.baselines

@@ -10,7 +10,7 @@ from app.errors import present
 from app.jobs.job import Job
 from app.jobs.job_queue import JobQueues
 from app.tabs.train.tab import TrainTab
-from core.events import BaselinesMeasured, DatasetBuilt, Event
+from core.events import BaselinesMeasured, Event
 from core.runs.folder import Workspace
 from core.runs.history import RunHistory
 from core.tasks.export_curves import export_curves, read_history
@@ -28,14 +28,14 @@ class CurvesController(QObject):
         self._reading: dict[
             Job, str
         ] = {}  # the run whose history each job reads, or whose baselines it measures
-        self._dataset: DatasetBuilt | None = None  # whose baselines were asked for
+        self._asked_for = ""  # the run whose baselines were asked for
         self._curves.compare_requested.connect(self._read)
         self._curves.export_requested.connect(self._export)
 
     @Slot(list)
     def follow(self, _events: Sequence[Event] = ()) -> None:
         """Show the baselines of the run that trains, if they were measured before: the processor is busy."""
-        if self._curves.history.dataset is not self._dataset:
+        if self._curves.name != self._asked_for and self._curves.history.checkpoints:
             self._ask_for_baselines(only_kept=True)
 
     def measure(self) -> None:
@@ -47,13 +47,12 @@ class CurvesController(QObject):
         self._queues.stop("baselines")
 
     def _ask_for_baselines(self, *, only_kept: bool) -> None:
-        self._dataset = self._curves.history.dataset
-        if self._dataset is None or self._curves.baselines:
+        name = self._asked_for = self._curves.name
+        if self._curves.baselines:
             return
-        name = self._curves.name
         job = self._queues.start(
             "baselines",
-            partial(measure_run_baselines, self._workspace, name, self._dataset.dataset, only_kept=only_kept),
+            partial(measure_run_baselines, self._workspace, name, only_kept=only_kept),
         )
         self._reading[job] = name
         job.ended.connect(self._show_baselines)

@@ -1,16 +1,23 @@
 """Baselines are measured once for each data set, and measured again where what is kept is damaged."""
 
 import math
+import shutil
 
 import numpy as np
 import pytest
 
 from core.batches.dataset import DESCRIPTION_FILE, Dataset, token_path
 from core.batches.token_file import TokenFileWriter
-from core.control import StopRequested, StopToken
+from core.control import Returning, StopRequested, StopToken
 from core.runs.folder import Workspace
+from core.runs.state import read_state
 from core.tasks import measure_baselines as task
-from core.tasks.measure_baselines import BASELINES_FILE, measure_baselines, read_baselines
+from core.tasks.measure_baselines import (
+    BASELINES_FILE,
+    measure_baselines,
+    measure_run_baselines,
+    read_baselines,
+)
 from core.tokenizers.char import CharTokenizer
 from core.tokenizers.files import save_tokenizer
 from core.tokenizers.tokenizer import EOS, ROLES, SPECIALS
@@ -111,3 +118,15 @@ def test_a_stop_leaves_nothing(workspace):
     with pytest.raises(StopRequested):
         list(measure_baselines(workspace, NAME, stop))
     assert not (workspace.datasets / NAME / BASELINES_FILE).exists()
+
+
+def test_the_baselines_of_a_run_are_those_of_its_data_set_whatever_its_journal_tells(trained):
+    measured = Returning(measure_run_baselines(trained, "first", StopToken()))
+    assert list(measured) == [measured.result]
+    assert measured.result.dataset == read_state(trained.run("first").checkpoint(6)).dataset
+
+
+def test_a_run_without_a_checkpoint_and_one_that_is_gone_have_none(trained):
+    shutil.rmtree(trained.run("first").checkpoints)
+    for name in ("first", "never"):
+        assert list(measure_run_baselines(trained, name, StopToken())) == []

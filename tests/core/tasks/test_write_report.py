@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from core.control import StopToken
-from core.events import ReportWritten
+from core.events import BaselinesMeasured, ReportWritten
 from core.runs.folder import Workspace
 from core.tasks.write_report import report_name, write_report
 
@@ -14,7 +14,8 @@ from core.tasks.write_report import report_name, write_report
 def test_the_file_holds_the_page_and_is_told(trained, tmp_path):
     path = tmp_path / "a.html"
     path.write_text("before")
-    [told] = write_report(trained, "first", path, StopToken())
+    measured, told = write_report(trained, "first", path, StopToken())
+    assert isinstance(measured, BaselinesMeasured)
     assert told == ReportWritten("first", str(path), path.stat().st_size)
     assert path.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
 
@@ -28,7 +29,7 @@ def test_without_a_name_it_lies_in_the_current_folder(trained, command, tmp_path
 
 
 def test_json_tells_where_it_is(trained, records, tmp_path):
-    code, [told] = records("--workspace", trained.root, "report", "first", "--out", tmp_path / "b.html")
+    code, [*_, told] = records("--workspace", trained.root, "report", "first", "--out", tmp_path / "b.html")
     assert (code, told["event"], told["path"]) == (0, "report_written", str(tmp_path / "b.html"))
 
 

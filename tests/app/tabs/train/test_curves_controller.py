@@ -8,11 +8,11 @@ from app.tabs.train import curves_controller
 from app.tabs.train.curves_controller import CurvesController
 from app.tabs.train.tab import TrainTab
 from core.errors import UserFacingError
-from core.events import Baseline, BaselinesMeasured, DatasetBuilt
+from core.events import Baseline, BaselinesMeasured, CheckpointSaved
 from tests.app.tabs.train.conftest import evaluated, prepared, step
 
-BUILT = DatasetBuilt("0123456789abcdef", 1, 100, 10, 300, 4.0, False, "documents", True, 0.1)
-FOUND = BaselinesMeasured(BUILT.dataset, (Baseline("unigram", "unigram", 4.0, 5.0),), 100, 10, 40, 0.1)
+SAVED = CheckpointSaved(2, "", True, 10, 0.1)
+FOUND = BaselinesMeasured("0123456789abcdef", (Baseline("unigram", "unigram", 4.0, 5.0),), 100, 10, 40, 0.1)
 
 
 @pytest.fixture
@@ -28,11 +28,11 @@ def tab(qtbot):
 
 @pytest.fixture
 def asked(monkeypatch):
-    """What baselines were asked for, as (data set, only those that are kept)."""
+    """What baselines were asked for, as (run, only those that are kept)."""
     found = []
 
-    def measured(workspace, name, dataset, stop, *, only_kept):
-        found.append((dataset, only_kept))
+    def measured(workspace, name, stop, *, only_kept):
+        found.append((name, only_kept))
         yield FOUND
         return FOUND
 
@@ -77,25 +77,25 @@ def test_a_file_that_cannot_be_written_is_told_of(controller, tab, tmp_path, qtb
 
 
 def test_baselines_are_measured_where_there_is_time(controller, tab, asked, qtbot):
-    tab.show_events([BUILT])
+    tab.show_events([SAVED])
     controller.measure()
     qtbot.waitUntil(lambda: tab.curves.baselines == FOUND.baselines)
-    assert asked == [(BUILT.dataset, False)]
+    assert asked == [("other", False)]
     assert tab.curves.controls.baseline_button.isEnabled()
 
 
 def test_while_a_run_trains_only_those_are_shown_that_were_measured_before(controller, tab, asked, qtbot):
     controller.follow([])
     assert asked == []
-    tab.show_events([BUILT])
+    tab.show_events([SAVED])
     for _ in range(3):
         controller.follow([])
     qtbot.waitUntil(lambda: tab.curves.baselines == FOUND.baselines)
-    assert asked == [(BUILT.dataset, True)]
+    assert asked == [("other", True)]
 
 
 def test_baselines_of_another_run_than_the_one_in_front_are_not_shown(controller, tab, asked, qtbot):
-    tab.show_events([BUILT])
+    tab.show_events([SAVED])
     controller.measure()
     tab.clear_run("first")
     qtbot.waitUntil(lambda: not controller._reading)
@@ -111,7 +111,7 @@ def test_a_failure_to_measure_needs_no_sentence(controller, tab, qtbot, monkeypa
         yield
 
     monkeypatch.setattr(curves_controller, "measure_run_baselines", failing)
-    tab.show_events([BUILT])
+    tab.show_events([SAVED])
     controller.measure()
     qtbot.waitUntil(lambda: not controller._reading)
     assert not tab.banner.isVisible()
