@@ -103,7 +103,7 @@ class RunHead(QWidget):
             "file",
             "Save a report of this run as a page for the browser, and open it",
         )
-        for button in (self.report_button, self.inspect_button, self.chat_button):
+        for button in (self.inspect_button, self.chat_button, self.report_button):
             policy = button.sizePolicy()
             policy.setRetainSizeWhenHidden(True)  # nothing below moves when it comes
             button.setSizePolicy(policy)
@@ -125,9 +125,11 @@ class RunHead(QWidget):
         first = QHBoxLayout()
         first.setSpacing(SMALL)
         first.addWidget(self.title, stretch=1)
-        first.addWidget(self.report_button)
         first.addWidget(self.inspect_button)
         first.addWidget(self.chat_button)
+        first.addWidget(
+            self.report_button
+        )  # the only one while a run trains: nothing is missing to its right
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(SMALL)
