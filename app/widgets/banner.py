@@ -111,12 +111,18 @@ class Banner(QFrame):
 
 
 class BannerStack(QWidget):
-    """Lays banners over the lower right corner of a page, one above the other: whatever comes, the page stays still."""
+    """Lays banners over a corner of a page, one above the other: whatever comes, the page stays still."""
 
-    def __init__(self, page: QWidget, banners: Sequence[QWidget], over: Sequence[QWidget]) -> None:
-        """`over` are parts of the page whose corner takes the banners; the first that can be seen does."""
+    def __init__(
+        self,
+        page: QWidget,
+        banners: Sequence[QWidget],
+        over: Sequence[QWidget],
+        corner: Qt.Corner = Qt.Corner.BottomRightCorner,
+    ) -> None:
+        """`over` are parts of the page whose corner, one at the right, takes the banners; the first that can be seen does."""
         super().__init__(page)
-        self._page, self._over = page, list(over)
+        self._page, self._over, self._corner = page, list(over), corner
         self._column = layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(SMALL)
@@ -143,6 +149,9 @@ class BannerStack(QWidget):
         size = QSize(min(room.width(), _WIDEST_PX), 0)
         size.setHeight(max(self._column.heightForWidth(size.width()), 0))
         place = QRect(QPoint(), size)
-        place.moveBottomRight(room.bottomRight())
+        if self._corner == Qt.Corner.TopRightCorner:
+            place.moveTopRight(room.topRight())
+        else:
+            place.moveBottomRight(room.bottomRight())
         self.setGeometry(place)
         self.raise_()

@@ -17,6 +17,7 @@ from app.tabs.corpus.dialogs import FieldsDialog, PasswordDialog
 from app.tabs.corpus.tab import CorpusTab
 from app.tabs.inspect.makers import MAKERS
 from app.tabs.inspect.tab import InspectTab
+from app.tabs.train.queue_controller import undo_removal
 from app.tabs.train.start_from import Origin
 from app.tabs.train.tab import TrainTab
 from app.widgets.label import MessageBox
@@ -25,6 +26,7 @@ from core.config.presets import preset_run
 from core.corpus.library import CorpusOverview, CorpusTotals, TagCount
 from core.events import CheckpointSaved, RemarkMade, SampleWritten
 from core.runs.catalog import RunSummary
+from core.runs.run_queue import QueuedRun
 from core.tasks.inspect_views import Selection
 from core.tasks.look_at_library import DocumentPreview, FilterOverview, Passage
 from core.tasks.reading_choices import TextField
@@ -135,6 +137,14 @@ def train_fine_tuning():
     tuned = LEARNED.model_copy(update={"base_model": "first@40"})
     tab.base_requested.connect(lambda _: tab.start_mode.show_base(tuned))
     tab.start_from.choose(Origin.FINE_TUNE)
+    return tab
+
+
+def train_queued():
+    """One run trains, another one waits, and a third one was taken out of the queue."""
+    tab = train_running()
+    tab.queue.show_queue([QueuedRun("third", LEARNED, Path("third.toml"))], {})
+    tab.banner.show_offer("'fourth' was taken out of the queue.", [undo_removal(tab)])
     return tab
 
 
@@ -323,6 +333,7 @@ TABS = (
     train_running,
     train_resuming,
     train_fine_tuning,
+    train_queued,
     train_with_remarks,
     chat_empty,
     chat,

@@ -1,5 +1,7 @@
 """Everything has its room in a small window, and stays in its place whatever comes."""
 
+from pathlib import Path
+
 import pytest
 from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtWidgets import (
@@ -20,6 +22,7 @@ from app.tabs.corpus.rows import Summary
 from app.widgets.banner import Banner, BannerStack
 from app.widgets.elided_label import ElidedLabel
 from app.widgets.plot import CurvePlot
+from core.runs.run_queue import QueuedRun
 from core.tasks.inspect_views import Selection
 from tests.app import screens
 from tests.app.tabs.corpus.conftest import a_row
@@ -123,9 +126,19 @@ def test_the_table_keeps_its_place_however_many_files_are_read(show, size):
 
 def test_nothing_moves_when_a_run_starts(show):
     tab = show(screens.train)
-    before = places(tab, tab.chooser)
+    samples = tab.samples  # end comparing, and leave the room for it to the slider
+    changing = (tab.chooser, samples.slider, samples.label, samples.compare_button)
+    before = places(tab, *changing)
     tab.show_started("second")
-    assert moved(before, places(tab, tab.chooser)) == []
+    assert moved(before, places(tab, *changing)) == []
+
+
+@pytest.mark.parametrize("screen", [screens.train, screens.train_running, screens.train_with_remarks])
+def test_the_buttons_stay_where_they_are_when_a_run_is_queued(show, screen):
+    tab = show(screen)
+    before = places(tab.buttons)
+    tab.queue.show_queue([QueuedRun("next", screens.LEARNED, Path("next.toml"))], {})
+    assert tab.queue.isVisible() and moved(before, places(tab.buttons)) == []
 
 
 @pytest.mark.parametrize("screen", [screens.corpus_told, screens.train, screens.chat])
@@ -158,6 +171,18 @@ def test_nothing_is_cut_off(show, screen, size):
         and not is_whole(tab, part)
     ]
     assert cut == []
+
+
+TRAIN = [screen for screen in screens.TABS if screen.__name__.startswith("train")]
+
+
+@pytest.mark.parametrize("size", [LARGE, SMALL])
+@pytest.mark.parametrize("screen", TRAIN)
+def test_the_train_tab_fits_a_small_window_and_its_form_fits_its_area(show, screen, size):
+    tab = show(screen, size)
+    assert tab.size().toTuple() == size
+    area = next(area for area in tab.findChildren(QScrollArea) if area.isAncestorOf(tab.form))
+    assert area.widget().width() <= area.viewport().width()
 
 
 def test_the_selection_has_room_in_a_narrow_window(show):

@@ -37,7 +37,7 @@ class QueueController(QObject):
         self._failures: dict[str, str] = {}  # why runs did not begin, which therefore still wait
         self._goes_on = False  # with what is read next
         self._removed: QueuedRun | None = None
-        self._undo = QAction("&Undo", self)
+        self._undo = undo_removal(self)
         self._undo.triggered.connect(self._put_back)
         tab.queue_requested.connect(self._enqueue)
         tab.queue.removal_requested.connect(self._dequeue)
@@ -115,3 +115,8 @@ class QueueController(QObject):
 
     def _names(self) -> set[str]:
         return {entry.name for entry in self._entries}
+
+
+def undo_removal(parent: QObject) -> QAction:
+    """Puts a run back into the queue. Without a letter of Alt: Pause has it."""
+    return QAction("Undo", parent)

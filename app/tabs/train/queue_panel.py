@@ -79,7 +79,7 @@ class QueuePanel(QWidget):
             "Start &queue", "startQueueButton", "play", "Train these runs, one after the other"
         )
         self.remove_button = named_button(
-            "Take o&ut", "dequeueButton", "close", "Take the chosen run out of the queue (Delete)"
+            "Take out", "dequeueButton", "close", "Take the chosen run out of the queue (Delete)"
         )
         self._remove_action = QAction("Take out", self.view)
         self._remove_action.setShortcut(QKeySequence.StandardKey.Delete)

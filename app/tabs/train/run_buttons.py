@@ -64,9 +64,12 @@ class RunButtons(QWidget):
         self._state, self._obstacle = RunState.IDLE, ""
         self._second_click = QTimer(self, singleShot=True)  # of a double click on Start, which queues nothing
         self._second_click.timeout.connect(self._enable_start)
-        text, picture, tip = START
+        text, picture, tip = QUEUE  # the longest text: no button moves when a run starts
         self.start_button = named_button(text, "startButton", picture, tip, "on_accent")
         set_role(self.start_button, "primary")
+        self.start_button.ensurePolished()  # before its width is known
+        self.start_button.setMinimumWidth(self.start_button.sizeHint().width())
+        _relabel(self.start_button, *START, "on_accent")
         self.pause_button = named_button("Pa&use", "pauseButton", "pause", PAUSE_HELP)
         text, picture, tip = NO_STOP
         self.stop_button = named_button(text, "stopButton", picture, tip)

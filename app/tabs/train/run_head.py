@@ -110,7 +110,7 @@ class RunHead(QWidget):
         self.keep_button = named_button(
             "Keep…", "keepCheckpointButton", "lock", "Keep a checkpoint of this run for ever, under a name"
         )
-        for button in (self.report_button, self.keep_button, self.inspect_button, self.chat_button):
+        for button in (self.inspect_button, self.chat_button, self.keep_button, self.report_button):
             policy = button.sizePolicy()
             policy.setRetainSizeWhenHidden(True)  # nothing below moves when it comes
             button.setSizePolicy(policy)
@@ -133,10 +133,12 @@ class RunHead(QWidget):
         first = QHBoxLayout()
         first.setSpacing(SMALL)
         first.addWidget(self.title, stretch=1)
-        first.addWidget(self.report_button)
-        first.addWidget(self.keep_button)
         first.addWidget(self.inspect_button)
         first.addWidget(self.chat_button)
+        first.addWidget(self.keep_button)
+        first.addWidget(
+            self.report_button
+        )  # the first that comes while a run trains: nothing is missing to its right
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(SMALL)

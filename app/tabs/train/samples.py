@@ -19,6 +19,8 @@ ALL_PROMPTS = "All prompts"
 NOTHING_YET = "What the model writes at each evaluation appears here."
 NOT_WRITTEN = "(not written at this step)"
 WIDEST_LABEL = "step 0,000,000"
+SHORTEST_PROMPT = 5  # letters of the box that chooses one, in a narrow window
+SHORTEST_SLIDER_PX = 44
 
 
 class Samples(QWidget):
@@ -165,7 +167,7 @@ class Samples(QWidget):
         self.prompt_box = ElidedBox("samplePromptBox")
         self.prompt_box.setAccessibleName("Prompt")
         self.prompt_box.setToolTip("Show the samples of all prompts, or those of one")
-        self.prompt_box.setMinimumContentsLength(8)
+        self.prompt_box.setMinimumContentsLength(SHORTEST_PROMPT)
         self.prompt_box.hide()
         self.slider = _slider(
             "sampleSlider",
@@ -180,7 +182,7 @@ class Samples(QWidget):
             set_role(label, "muted")
             label.setMinimumWidth(label.fontMetrics().horizontalAdvance(WIDEST_LABEL))
         self.compare_button: QToolButton = toggle_button(
-            "Compare with",
+            "Compare",
             "compareSamplesButton",
             "Mark what differs from the samples of another step: added words are underlined, removed ones struck out",
         )
@@ -197,6 +199,10 @@ class Samples(QWidget):
         row.addWidget(self.compare_button)
         row.addWidget(self.base_slider, stretch=2)
         row.addWidget(self.base_label)
+        self.prompt_box.ensurePolished()  # before its height is known
+        self.title.setMinimumHeight(
+            self.prompt_box.sizeHint().height()
+        )  # or the text moves when the box comes
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(TINY)
@@ -216,7 +222,7 @@ def _slider(name: str, title: str, tooltip: str) -> QSlider:
     slider.setToolTip(tooltip)
     slider.setRange(0, 0)
     slider.setPageStep(10)
-    slider.setMinimumWidth(60)
+    slider.setMinimumWidth(SHORTEST_SLIDER_PX)
     slider.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
     return slider
 

@@ -3,23 +3,18 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import (
-    QFrame,
-    QHBoxLayout,
-    QSplitter,
-    QStackedWidget,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QSplitter, QVBoxLayout, QWidget
 
 from app.tabs.train.changes_note import ChangesNote
 from app.tabs.train.curves import Curves
+from app.tabs.train.form_column import EmptyCorpus, FormColumn
 from app.tabs.train.plan_card import PlanCard
 from app.tabs.train.progress import Progress, alike_in_a_row
 from app.tabs.train.queue_panel import QueuePanel
 from app.tabs.train.remark_banner import RemarkBanner
 from app.tabs.train.run_buttons import RunButtons, RunState
 from app.tabs.train.run_chooser import RunChooser
+from app.tabs.train.run_column import RunColumn
 from app.tabs.train.run_form import RunForm
 from app.tabs.train.run_head import RunHead
 from app.tabs.train.samples import Samples
@@ -27,10 +22,7 @@ from app.tabs.train.start_from import StartFrom
 from app.tabs.train.start_mode import StartMode
 from app.tabs.train.tokenizer_window import TokenizerWindow
 from app.widgets.banner import Banner, BannerStack
-from app.widgets.controls import named_button, scrolled
-from app.widgets.empty_state import EmptyState
-from app.widgets.label import Label
-from app.widgets.theme import HUGE, LARGE, MEDIUM, SMALL, set_role
+from app.widgets.theme import HUGE, LARGE, MEDIUM, SMALL
 from core.config.corpus import CleaningConfig, CorpusConfig
 from core.config.run import RunConfig
 from core.corpus.library import CorpusTotals
@@ -38,7 +30,6 @@ from core.events import Event, Notice, SampleWritten
 from core.runs.catalog import RunSummary
 
 FORM_WIDTH_PX = 380
-NO_RUN = "Choose a preset and press Start, or look at an earlier run."
 NO_TEXT = "There is no text to train on yet: add documents in the Corpus tab."
 NO_TEXT_CHOSEN = "None of the included documents with text passes the filter. Choose other documents."
 PREFIXES = {  # to the line that says where the run stands
@@ -252,24 +243,15 @@ class TrainTab(QWidget):
         self.remarks = RemarkBanner()
         self.curves = Curves()
         self.samples = Samples()
-        self._make_empty_corpus()
-
-    def _make_empty_corpus(self) -> None:
-        self.empty_corpus = QFrame(objectName="emptyCorpus")
-        set_role(self.empty_corpus, "notice")
-        self.corpus_button = named_button(
-            "Go to &Corpus", "corpusButton", "corpus", "Add documents, or try the sample"
-        )
-        sentence = Label("There is no text to train on yet.", wordWrap=True)
-        layout = QHBoxLayout(self.empty_corpus)
-        layout.setContentsMargins(MEDIUM, SMALL, MEDIUM, SMALL)
-        layout.addWidget(sentence, stretch=1)
-        layout.addWidget(self.corpus_button)
+        self.empty_corpus = EmptyCorpus()
+        self.corpus_button = self.empty_corpus.button
 
     def _lay_out(self) -> None:
         split = QSplitter(Qt.Orientation.Horizontal, childrenCollapsible=False)
-        split.addWidget(self._left())
-        split.addWidget(self._right())
+        below = [self.plan, self.changes_note, self.queue, self.buttons, self.chooser]
+        self.run_column = RunColumn(self.head, self.curves, self.samples)
+        split.addWidget(FormColumn(self.empty_corpus, [self.start_from, self.form], below))
+        split.addWidget(self.run_column)
         split.setStretchFactor(1, 1)
         split.setSizes([FORM_WIDTH_PX, 3 * FORM_WIDTH_PX])
         split.setHandleWidth(SMALL)
@@ -277,47 +259,8 @@ class TrainTab(QWidget):
         layout.setContentsMargins(HUGE, LARGE, HUGE, LARGE)
         layout.setSpacing(MEDIUM)
         layout.addWidget(split, stretch=1)
-        BannerStack(self, [self.unfinished_offer, self.banner, self.remarks], over=[self.pages])
-
-    def _left(self) -> QWidget:
-        inner = QWidget()
-        inner_layout = QVBoxLayout(inner)
-        inner_layout.setContentsMargins(0, 0, MEDIUM, 0)
-        inner_layout.setSpacing(SMALL)
-        inner_layout.addWidget(self.start_from)
-        inner_layout.addWidget(self.form, stretch=1)
-        scroll = scrolled(inner)
-        left = QWidget()
-        left.setMinimumWidth(FORM_WIDTH_PX - HUGE)
-        layout = QVBoxLayout(left)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(SMALL)
-        layout.addWidget(self.empty_corpus)
-        layout.addWidget(scroll, stretch=1)
-        layout.addWidget(self.plan)
-        layout.addWidget(self.changes_note)
-        layout.addWidget(self.buttons)
-        layout.addWidget(self.queue)
-        layout.addSpacing(SMALL)
-        layout.addWidget(self.chooser)
-        return left
-
-    def _right(self) -> QWidget:
-        split = QSplitter(Qt.Orientation.Vertical, childrenCollapsible=False)
-        split.addWidget(self.curves)
-        split.addWidget(self.samples)
-        split.setSizes([500, 120])
-        split.setHandleWidth(SMALL)
-        self.pages = QStackedWidget()
-        self.pages.addWidget(EmptyState("The curves of a run appear here", NO_RUN))
-        self.pages.addWidget(split)
-        right = QWidget()
-        layout = QVBoxLayout(right)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(SMALL)
-        layout.addWidget(self.head)
-        layout.addWidget(self.pages, stretch=1)
-        return right
+        over = [self.curves.loss.view, self.run_column.pages]
+        BannerStack(self, [self.unfinished_offer, self.banner, self.remarks], over, Qt.Corner.TopRightCorner)
 
     def _connect(self) -> None:
         self.form.changed.connect(self._show_what_is_possible)
@@ -408,7 +351,7 @@ class TrainTab(QWidget):
 
     def _show_progress(self) -> None:
         if self._progress is not None:
-            self.pages.setCurrentIndex(1)
+            self.run_column.show_run()
             self.head.show_progress(
                 self._progress, live=self._state.is_active, prefix=PREFIXES.get(self._state, "")
             )

@@ -52,6 +52,9 @@ class FakeLibrary:
     def fingerprint(self, config, cleaning):
         return f"{self.mark} {cleaning.ligatures}"
 
+    def kinds(self, config):
+        return {"text": self.sizes.documents}
+
     def has_conversations(self, config=None):
         return any(passage.has_markers for passage in self.train)
 
