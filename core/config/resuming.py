@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from core.config.renamed import LATER
 from core.config.run import RunConfig
 from core.config.training import TrainingConfig
 from core.errors import BadSettingError
@@ -102,13 +103,16 @@ def explain_changes(before: dict[str, Any], after: RunConfig) -> list[str]:
     """A sentence for each setting of `training` that differs.
 
     Args:
-        before: The settings of the run until now, by group; one that is not in it counts as unchanged.
+        before: The settings of the run until now, by group. One that is not in it counts as unchanged, but for those that an
+            earlier version did not have: until now they were at their defaults.
 
     Raises:
         BadSettingError: One of them made the run what it is.
     """
     sentences = []
     was = before.get("training", {})
+    if was:
+        was = {name: TrainingConfig.model_fields[name].default for name in LATER["training"]} | was
     for name, value in after.training.model_dump(mode="json").items():
         if was.get(name, value) == value:
             continue

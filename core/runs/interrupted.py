@@ -7,10 +7,8 @@ from pathlib import Path
 from core.events import RunEnded
 from core.runs.catalog import is_held
 from core.runs.folder import RunFolder
-from core.runs.journal import Journal, parse_line
+from core.runs.journal import BLOCK, Journal, cut_torn_line, parse_line
 from core.runs.pointers import pointed_step, state_or_none
-
-BLOCK = 65_536
 
 
 def is_interrupted(run: RunFolder) -> bool:
@@ -28,6 +26,7 @@ def leave_stopped(run: RunFolder) -> None:
     """
     step = pointed_step(run, "last") or 0
     state = state_or_none(run, step)
+    cut_torn_line(run.events)
     with Journal(run.events) as journal:
         journal.append(
             RunEnded(

@@ -31,6 +31,7 @@ KINDS: dict[str, type[Event]] = {
 }
 STEP = b'{"event": "step_done", '  # how a step's line begins
 STEPS_AT_ONCE = 1000
+BLOCK = 65_536  # bytes that are read at once from the end
 LONGEST_PLAIN_LINE = 1000  # bytes
 LONGEST_LINE = 10_000_000  # bytes; what is longer was never written by us
 
@@ -152,6 +153,24 @@ def rewind(path: Path, step: int, evaluates_again: bool = False) -> None:
         for line in _lines(path) if step else ():
             if line.endswith(b"\n") and not _is_after(line, step, evaluates_again):
                 file.write(line)
+
+
+def cut_torn_line(path: Path) -> None:
+    """Forget a last line that a kill cut off, so that what is appended begins a line of its own.
+
+    Raises:
+        DiskFullError, WorkspaceError: The journal stays as it was.
+    """
+    with raising_disk_errors(path), path.open("rb+") as file:
+        end = start = file.seek(0, os.SEEK_END)
+        while start > 0:
+            start = max(0, start - BLOCK)
+            file.seek(start)
+            if newline := file.read(BLOCK).rfind(b"\n") + 1:
+                start += newline
+                break
+        if start < end:
+            file.truncate(start)
 
 
 def _lines(path: Path) -> Iterator[bytes]:

@@ -42,7 +42,7 @@ def kept_names(run: RunFolder) -> tuple[str, ...]:
 def find_checkpoint(run: RunFolder, which: str) -> Path:
     """The folder of the checkpoint called "best", "last" or by its step, such as "500", else of that step's snapshot.
 
-    It can also be a name that the user keeps one under.
+    It can also be a name that the user keeps one under, and a step of which nothing is left but a kept one.
 
     Raises:
         NoCheckpointError: There is none of that name; those there are get listed.
@@ -53,6 +53,10 @@ def find_checkpoint(run: RunFolder, which: str) -> Path:
             if place.is_dir():
                 return place
     kept = kept_names(run)
+    if step is not None:
+        for name in kept:
+            if (place := run.kept / name / checkpoint_name(step)).is_dir():
+                return place
     if which in kept:
         return next((run.kept / which).glob("step-*"))
     names = POINTERS if checkpoint_steps(run) else ()

@@ -24,6 +24,25 @@ def test_every_setting_of_training_is_in_one_of_the_two_lists():
     assert not MAY_CHANGE.keys() & MAY_NOT_CHANGE.keys()
 
 
+def of_an_earlier_version(*without):
+    """The settings of a run of a version that did not have these."""
+    training = {name: value for name, value in BEFORE["training"].items() if name not in without}
+    return BEFORE | {"training": training}
+
+
+def test_a_setting_that_came_later_than_the_run_cannot_change_unseen():
+    before = of_an_earlier_version("assistant_only_loss")
+    with pytest.raises(BadSettingError, match=r"assistant_only_loss cannot change"):
+        explain_changes(before, with_settings(RUN, {"training.assistant_only_loss": True}))
+
+
+def test_a_setting_that_came_later_than_the_run_is_reported_with_its_default():
+    before = of_an_earlier_version("horizon", "micro_batch_size")
+    assert explain_changes(before, RUN) == []
+    [told] = explain_changes(before, with_settings(RUN, {"training.micro_batch_size": 4}))
+    assert told.startswith("micro_batch_size is now 4 instead of 0. ")
+
+
 def test_a_run_that_goes_on_unchanged_has_nothing_to_say():
     assert explain_changes(BEFORE, RUN) == []
 

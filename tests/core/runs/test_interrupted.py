@@ -7,7 +7,7 @@ import pytest
 from core.control import StopToken
 from core.events import RunEnded, StepDone
 from core.runs.catalog import Catalog
-from core.runs.interrupted import is_interrupted
+from core.runs.interrupted import is_interrupted, leave_stopped
 from core.runs.journal import Journal, read_events
 from core.tasks.look_at_runs import find_interrupted_runs, leave_interrupted
 from core.tasks.run_setup import hold_run
@@ -38,6 +38,17 @@ def test_a_run_that_reported_its_end_was_not_interrupted(trained):
 def test_a_run_whose_journal_has_no_end_was(killed):
     [run] = result(find_interrupted_runs(killed, StopToken()))
     assert (run.name, run.step) == ("first", 6)
+
+
+@pytest.mark.parametrize("torn", [b'{"event": "step_done", "st', b"x" * 200_000])
+def test_a_run_that_is_left_as_stopped_stays_so_whatever_the_kill_cut_off(killed, torn):
+    folder = killed.run("first")
+    whole = folder.events.read_bytes()
+    folder.events.write_bytes(whole + torn)
+    leave_stopped(folder)
+    assert not is_interrupted(folder)
+    assert folder.events.read_bytes().startswith(whole)
+    assert isinstance(list(read_events(folder.events))[-1], RunEnded)
 
 
 def test_a_run_that_is_being_trained_is_not_interrupted(killed):

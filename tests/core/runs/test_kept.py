@@ -40,6 +40,13 @@ def test_it_outlives_the_checkpoint_and_opens_by_its_name(trained, run):
     assert kept_step(run, "second") == 2
 
 
+def test_one_of_which_only_the_kept_copy_is_left_is_found_by_its_step(run):
+    place = keep_checkpoint(run, "2", "second", StopToken())
+    assert find_checkpoint(run, "2") == run.checkpoint(2)
+    shutil.rmtree(run.checkpoint(2))
+    assert find_checkpoint(run, "2") == place
+
+
 def test_it_takes_no_further_room_while_the_checkpoint_is_there(run):
     place = keep_checkpoint(run, "best", "good", StopToken())
     original = find_checkpoint(run, "best") / "model.safetensors"
