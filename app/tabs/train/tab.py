@@ -259,7 +259,7 @@ class TrainTab(QWidget):
         layout.setContentsMargins(HUGE, LARGE, HUGE, LARGE)
         layout.setSpacing(MEDIUM)
         layout.addWidget(split, stretch=1)
-        over = [self.curves.loss.view, self.run_column.pages]
+        over: list[QWidget] = [self.curves.loss.view, self.run_column.pages]
         BannerStack(self, [self.unfinished_offer, self.banner, self.remarks], over, Qt.Corner.TopRightCorner)
 
     def _connect(self) -> None:
