@@ -297,7 +297,7 @@ def test_a_fine_tune_that_is_started_stays_in_the_form(stopped):
 def told(tab, monkeypatch):
     """What the tab says of changes, each time."""
     said = []
-    monkeypatch.setattr(tab.changes_note, "show_changes", lambda sentences: said.extend(sentences))
+    monkeypatch.setattr(tab.changes_note, "show_changes", said.extend)
     return said
 
 
