@@ -53,7 +53,7 @@ class Colours:
     notice_soft: str
     plot_training: str
     plot_validation: str
-    plot_other: str  # learning rate, perplexity
+    plot_other: str  # a third curve of a plot
     plot_grid: str
     plot_run_1: str  # of runs that are compared: apart in lightness too, for those who don't see colours
     plot_run_2: str

@@ -183,6 +183,7 @@ def test_the_train_tab_fits_a_small_window_and_its_form_fits_its_area(show, scre
     assert tab.size().toTuple() == size
     area = next(area for area in tab.findChildren(QScrollArea) if area.isAncestorOf(tab.form))
     assert area.widget().width() <= area.viewport().width()
+    assert area.height() > 200  # four settings can be seen at once, whatever stands below
 
 
 def test_the_selection_has_room_in_a_narrow_window(show):

@@ -10,7 +10,7 @@ from app.widgets.controls import scrolled
 from app.widgets.theme import SMALL
 
 MOST_COLUMNS = 4
-SMALLEST_CHART = QSize(260, 120)
+SMALLEST_CHART = QSize(260, 104)
 
 
 class ChartGrid(QWidget):

@@ -55,7 +55,7 @@ class Curves(QWidget):
         self.grid = ChartGrid()
         self._make_plot(LOSS)
         self.loss = self._plots[LOSS.name]
-        self.loss.view.setMinimumHeight(80)
+        self.loss.view.setMinimumHeight(72)
         self._lay_out()
         self._connect()
         self.show_charts(DEFAULT_CHARTS)

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from PySide6.QtCore import QObject, Qt, Slot
+from PySide6.QtCore import QEvent, QObject, Qt, Slot
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QVBoxLayout, QWidget
 
 from app.widgets.config_form import Fields
@@ -70,12 +71,18 @@ class HorizonRow(QObject):
         below.addLayout(beside)
         below.addWidget(self.limit)
         self._box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
-        height = self._numbers["steps"].editor.sizeHint().height()
-        self._box.setFixedHeight(height)
-        above = (height - self.label.sizeHint().height()) // 2
         self.label.setAlignment(Qt.AlignmentFlag.AlignTop)
-        self.label.setContentsMargins(0, above, 0, 0)
+        for field in self._numbers.values():
+            field.editor.installEventFilter(self)
         return row
+
+    def eventFilter(self, editor: QObject, event: QEvent) -> bool:
+        """The box is as high as the number beside it, and the label stands at its middle."""
+        if isinstance(event, QResizeEvent):
+            height = event.size().height()
+            self._box.setFixedHeight(height)
+            self.label.setContentsMargins(0, (height - self.label.fontMetrics().height()) // 2, 0, 0)
+        return super().eventFilter(editor, event)
 
     @Slot()
     def _change_unit(self) -> None:

@@ -31,10 +31,11 @@ class InterruptedController(QObject):
         super().__init__(parent)
         self._tab, self._workspace, self._queues = tab, workspace, queues
         self._runs: tuple[RunSummary, ...] = ()
-        self._resume = QAction("&Resume it", self, toolTip="Go on from its last checkpoint")
+        # No letters of Alt: those of these words are the chooser's and the menu bar's.
+        self._resume = QAction("Resume it", self, toolTip="Go on from its last checkpoint")
         self._resume.triggered.connect(self._ask_to_resume)
         self._leave = QAction(
-            "Lea&ve it stopped", self, toolTip="Do not offer this again; it can be resumed later"
+            "Leave it stopped", self, toolTip="Do not offer this again; it can be resumed later"
         )
         self._leave.triggered.connect(self._leave_stopped)
 

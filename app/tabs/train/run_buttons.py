@@ -3,7 +3,7 @@
 from enum import Enum, auto
 
 from PySide6.QtCore import QTimer, Signal, Slot
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtGui import QGuiApplication, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QWidget
 
 from app.widgets.controls import named_button
@@ -64,12 +64,9 @@ class RunButtons(QWidget):
         self._state, self._obstacle = RunState.IDLE, ""
         self._second_click = QTimer(self, singleShot=True)  # of a double click on Start, which queues nothing
         self._second_click.timeout.connect(self._enable_start)
-        text, picture, tip = QUEUE  # the longest text: no button moves when a run starts
+        text, picture, tip = START
         self.start_button = named_button(text, "startButton", picture, tip, "on_accent")
         set_role(self.start_button, "primary")
-        self.start_button.ensurePolished()  # before its width is known
-        self.start_button.setMinimumWidth(self.start_button.sizeHint().width())
-        _relabel(self.start_button, *START, "on_accent")
         self.pause_button = named_button("Pa&use", "pauseButton", "pause", PAUSE_HELP)
         text, picture, tip = NO_STOP
         self.stop_button = named_button(text, "stopButton", picture, tip)
@@ -113,6 +110,13 @@ class RunButtons(QWidget):
     def has_enabled_focus(self) -> bool:
         return any(button.hasFocus() for button in self._buttons())
 
+    def showEvent(self, event: QShowEvent) -> None:
+        """Room for the longest text, now that the font is known: no button moves when a run starts."""
+        super().showEvent(event)
+        start = self.start_button
+        beside = start.sizeHint().width() - _text_width(start, start.text())
+        start.setMinimumWidth(beside + max(_text_width(start, text) for text, *_ in (START, QUEUE)))
+
     def _buttons(self) -> tuple[QPushButton, ...]:
         return self.start_button, self.pause_button, self.stop_button
 
@@ -128,6 +132,10 @@ class RunButtons(QWidget):
     @Slot()
     def _stop_or_leave(self) -> None:
         (self.leave_requested if self._state is RunState.OVERDUE else self.stop_requested).emit()
+
+
+def _text_width(button: QPushButton, text: str) -> int:
+    return button.fontMetrics().horizontalAdvance(text.replace("&", ""))
 
 
 def _relabel(button: QPushButton, text: str, picture: str, tip: str, colour: str = "") -> None:

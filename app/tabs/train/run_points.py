@@ -30,9 +30,10 @@ class RunPoints:
         self._axis: Axis = "step"
         self._shown: dict[str, _Shown] = {}
         smooth = quantity.name not in UNSMOOTHED
-        colour = "plot_training" if quantity.evaluation else "plot_other"
         if quantity.of_steps is not None:
-            plot.add_look(TRAINING, CurveLook(colour, smoothed=smooth), in_legend=quantity.name == "loss")
+            plot.add_look(
+                TRAINING, CurveLook("plot_training", smoothed=smooth), in_legend=quantity.name == "loss"
+            )
         if quantity.evaluation:
             plot.add_look(VALIDATION, CurveLook("plot_validation"), in_legend=quantity.name == "loss")
         plot.fill_with(self.fill)

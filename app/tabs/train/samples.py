@@ -18,6 +18,7 @@ from core.wording import printable
 ALL_PROMPTS = "All prompts"
 NOTHING_YET = "What the model writes at each evaluation appears here."
 NOT_WRITTEN = "(not written at this step)"
+ONLY_SPACES = "(only spaces)"
 WIDEST_LABEL = "step 0,000,000"
 SHORTEST_PROMPT = 5  # letters of the box that chooses one, in a narrow window
 SHORTEST_SLIDER_PX = 44
@@ -116,7 +117,9 @@ class Samples(QWidget):
                 pen.insertBlock()
             pen.insertText(" ".join(prompt.split()), _look("text"))
             pen.insertText(" → ", _look("muted"))
-            if base is None:
+            if not text.strip():
+                pen.insertText(ONLY_SPACES, _look("muted"))
+            elif base is None:
                 pen.insertText(text.strip(), _look("accent"))
             elif prompt not in before:
                 pen.insertText(f"{text.strip()}  ", _look("accent"))

@@ -58,11 +58,13 @@ class StartMode(QObject):
     def show_resume(self, name: str, run: RunConfig) -> None:
         """Put the settings of a run into the form; those that may change are free."""
         self._keep_own()
-        self._run = run
+        self._run = None  # until the form shows it: what it has before is no change of this run
         self._form.set_fixed(reasons_against() | {"preset": OF_RUN, "name": OF_RUN})
         self._form.put_name(name)
         self._form.show_run(run)
+        self._run = run
         self._show_note()
+        self.changed.emit()
 
     def show_base(self, run: RunConfig) -> None:
         """Put a fine-tune into the form; what it has from its base is not free."""

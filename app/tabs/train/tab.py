@@ -248,9 +248,9 @@ class TrainTab(QWidget):
 
     def _lay_out(self) -> None:
         split = QSplitter(Qt.Orientation.Horizontal, childrenCollapsible=False)
-        below = [self.plan, self.changes_note, self.queue, self.buttons, self.chooser]
+        facts, below = [self.plan, self.changes_note], [self.queue, self.buttons, self.chooser]
         self.run_column = RunColumn(self.head, self.curves, self.samples)
-        split.addWidget(FormColumn(self.empty_corpus, [self.start_from, self.form], below))
+        split.addWidget(FormColumn(self.empty_corpus, [self.start_from, self.form], facts, below))
         split.addWidget(self.run_column)
         split.setStretchFactor(1, 1)
         split.setSizes([FORM_WIDTH_PX, 3 * FORM_WIDTH_PX])

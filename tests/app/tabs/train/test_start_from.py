@@ -98,7 +98,7 @@ def test_a_run_that_goes_on_shows_its_settings_and_keeps_what_made_it(stopped):
     assert {"training.max_steps", "training.learning_rate", "training.batch_size"} <= free
     assert not {"training.seed", "training.optimizer", "model.n_layers", "tokenizer.kind"} & free
     assert not stopped.form.name_edit.isEnabled()
-    assert not stopped.form.documents.isEnabled()
+    assert not stopped.form.documents.choose_button.isEnabled()
     assert not stopped.form.preset_box.isEnabled()
     assert not stopped.form.tokenizer_button.isEnabled()
 
@@ -291,3 +291,21 @@ def test_a_fine_tune_that_is_started_stays_in_the_form(stopped):
     stopped.show_ended()
     assert stopped.start_from.origin is Origin.FINE_TUNE
     assert stopped.form.value().base_model == "first@20"
+
+
+@pytest.fixture
+def told(tab, monkeypatch):
+    """What the tab says of changes, each time."""
+    said = []
+    monkeypatch.setattr(tab.changes_note, "show_changes", said.extend)
+    return said
+
+
+def test_what_the_form_had_before_is_no_change_of_the_run_that_goes_on(tab, told):
+    for other, name in (("tiny", "mine"), ("gpt2", "also")):
+        tab.start_mode.leave()
+        tab.form.show_run(preset_run(other))
+        tab.form.put_name(name)
+        tab.start_mode.show_resume("first", preset_run("starter"))
+    tab.start_mode.show_resume("second", preset_run("tiny"))
+    assert told == [] and tab.start_mode.resumes
