@@ -9,7 +9,7 @@ from core.commands.arguments import named
 from core.commands.place import perform, print_rows
 from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
-from core.runs.kept import kept_step
+from core.runs.pointers import kept_steps
 from core.tasks.keep_checkpoint import keep, let_go
 
 app = typer.Typer()
@@ -19,7 +19,12 @@ app = typer.Typer()
 def keep_command(
     context: typer.Context,
     name: Annotated[str, typer.Argument(help="The run's name.")],
-    checkpoint: Annotated[str, typer.Option(help="The checkpoint: best, last or a step number.")] = "best",
+    checkpoint: Annotated[
+        str | None,
+        typer.Option(
+            help="The checkpoint to keep: best, the default, last or a step number.", callback=named
+        ),
+    ] = None,
     label: Annotated[
         str | None, typer.Option("--as", metavar="LABEL", help="Keep it under this name.", callback=named)
     ] = None,
@@ -31,14 +36,16 @@ def keep_command(
     workspace: Workspace = context.obj.workspace
     if label and remove:
         raise typer.BadParameter("it cannot be combined with --as", param_hint="--remove")
+    if checkpoint and not label:
+        raise typer.BadParameter("say under which name to keep it; add --as LABEL", param_hint="--checkpoint")
     if label:
-        _, code = perform(context, partial(keep, workspace, name, checkpoint, label))
+        _, code = perform(context, partial(keep, workspace, name, checkpoint or "best", label))
         if code:
             return code
     if remove:
         perform(context, partial(let_go, workspace, name, remove))
     workspace.look()
     folder = Catalog(workspace).folder(name)
-    rows = [{"name": kept, "step": kept_step(folder, kept)} for kept in Catalog(workspace).summary(name).kept]
+    rows = [{"name": kept, "step": step} for kept, step in kept_steps(folder).items()]
     print_rows(context, "kept_checkpoint", ("name", "step"), rows)
     return 0

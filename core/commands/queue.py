@@ -13,7 +13,7 @@ from core.tasks.train_queue import train_queue
 
 app = typer.Typer()
 
-COLUMNS = ("name", "preset", "max_steps", "problem")
+COLUMNS = ("name", "preset", "horizon", "problem")
 SOME_FAILED = 1
 
 
@@ -53,6 +53,6 @@ def _row(entry: QueuedRun) -> dict[str, object]:
     return {
         "name": entry.name,
         "preset": config.preset if config else None,
-        "max_steps": config.training.max_steps if config else None,
+        "horizon": config.training.horizon_text if config else None,
         "problem": entry.problem,
     }

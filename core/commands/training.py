@@ -13,7 +13,7 @@ from core.config.run import RunConfig
 from core.config.toml import parse_assignments, read_run, with_settings
 from core.control import StopToken
 from core.events import RunEnded
-from core.run_errors import RunBusyError, RunExistsError
+from core.run_errors import QueuedAlreadyError, RunBusyError, RunExistsError
 from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
 from core.runs.run_queue import RunQueue
@@ -90,6 +90,8 @@ def train(
     config = with_absolute_folder(with_settings(start, changes))
     if queue:
         return enqueue(context, name or _unused_name(workspace), config)
+    if name in RunQueue(workspace).names():  # its run would take the place of the one that waits
+        raise QueuedAlreadyError(name)
     return perform(
         context,
         lambda stop: (

@@ -5,6 +5,7 @@ from typing import Any, Literal, Self
 from pydantic import field_validator, model_validator
 
 from core.config.setting import Config, setting
+from core.wording import noun_for
 
 
 class TrainingConfig(Config):
@@ -292,3 +293,9 @@ class TrainingConfig(Config):
         if self.horizon == "epochs" and not self.max_epochs:
             raise ValueError("max_epochs: must be above 0 where the horizon is epochs")
         return self
+
+    @property
+    def horizon_text(self) -> str:
+        """What ends the run, such as "30 minutes"; a limit in epochs beside the steps is left out."""
+        value: float = getattr(self, f"max_{self.horizon}")
+        return f"{f'{value:,}'.removesuffix('.0')} {noun_for(value, self.horizon.removesuffix('s'))}"

@@ -1,10 +1,9 @@
 """The outermost level of the block diagram: the loop that trains the model."""
 
-from core.config.training import TrainingConfig
 from core.inspection.block_levels import STEP, Subject
 from core.inspection.costs import Cost, attention_costs, ends_costs, feed_forward_costs, flops_text, total
 from core.inspection.diagram import HEIGHT, WIDTH, Box, Diagram, Operation, Point, Sheet
-from core.wording import counted, noun_for, percent
+from core.wording import counted, percent
 
 OPTIMIZERS = {"adamw": "AdamW", "adam": "Adam", "muon": "Muon and AdamW"}
 DOWN = HEIGHT + 70
@@ -41,13 +40,7 @@ def draw_training(subject: Subject) -> Diagram:
     )
     formula = f"θₜ₊₁ = θₜ − ηₜ · {OPTIMIZERS[training.optimizer]}({'Clip(' * (training.max_grad_norm > 0)}∇L(F(x, θₜ), y)"
     formula += ")" * (1 + (training.max_grad_norm > 0))
-    return sheet.finished("training", f"The training loop: {_horizon(training)}", formula, notes)
-
-
-def _horizon(training: TrainingConfig) -> str:
-    """What ends the run, such as "30 minutes"."""
-    value: float = getattr(training, f"max_{training.horizon}")
-    return f"{f'{value:,}'.removesuffix('.0')} {noun_for(value, training.horizon.removesuffix('s'))}"
+    return sheet.finished("training", f"The training loop: {training.horizon_text}", formula, notes)
 
 
 def _box(

@@ -259,6 +259,8 @@ def training_loss(record: RunRecord) -> Fact:
 
 def duration(seconds: float) -> str:
     """A time in the two units that fit it: "48 s", "6 min 53 s", "2 h 5 min", "3 d 4 h"."""
+    if not math.isfinite(seconds):
+        return NOT_RECORDED
     if seconds < 60:
         return f"{seconds:.1f} s" if 0 < seconds < 10 else f"{seconds:.0f} s"
     whole = round(seconds)

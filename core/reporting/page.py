@@ -29,12 +29,13 @@ from core.reporting.tables import (
     changed_settings,
     checkpoint_rows,
     evaluation_rows,
+    kept_checkpoints,
     milestones,
     prompt_samples,
     setting_tables,
 )
 from core.resources import resource
-from core.wording import listed, printable
+from core.wording import printable
 
 TEMPLATE = "report.html"
 
@@ -80,7 +81,7 @@ def _contents(record: RunRecord, baselines: Sequence[Baseline]) -> dict[str, Any
         "settings": settings,
         "changed": changed_settings(settings),
         "checkpoints": checkpoint_rows(record),
-        "kept": listed(record.summary.kept),
+        "kept": kept_checkpoints(record),
         "machines": [(machine.step, machine_facts(machine)) for machine in distinct_machines(record)],
         "times": time_facts(record),
     }

@@ -13,7 +13,8 @@ from core.config.toml import secret_names, setting_groups
 from core.events import SampleWritten
 from core.reporting.facts import NOT_RECORDED, NOTHING
 from core.reporting.run_record import RunRecord
-from core.wording import file_size, printable
+from core.runs.pointers import kept_steps
+from core.wording import file_size, listed, number, printable
 
 MOST_EVALUATIONS = 60  # rows; of more, some are left out
 
@@ -116,6 +117,11 @@ def checkpoint_rows(record: RunRecord) -> list[CheckpointRow]:
         CheckpointRow(step, "snapshot", _size(snapshot_bytes.get(step)), "") for step in summary.snapshots
     ]
     return sorted(rows, key=lambda row: (row.step, row.kind))
+
+
+def kept_checkpoints(record: RunRecord) -> str:
+    """The checkpoints that are kept for ever, by name, with their steps."""
+    return listed([f"{name} (step {number(step)})" for name, step in kept_steps(record.folder).items()])
 
 
 def setting_tables(config: RunConfig) -> dict[str, list[SettingRow]]:

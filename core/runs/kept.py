@@ -58,11 +58,6 @@ def keep_checkpoint(run: RunFolder, which: str, name: str, stop: StopToken) -> P
     return place / source.name
 
 
-def kept_step(run: RunFolder, name: str) -> int:
-    """The step of a kept checkpoint; errors as for `find_checkpoint`."""
-    return read_state(find_checkpoint(run, name)).step
-
-
 def drop_kept(run: RunFolder, name: str) -> None:
     """Let a kept checkpoint go.
 

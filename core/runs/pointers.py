@@ -35,8 +35,14 @@ def saved_steps(run: RunFolder) -> tuple[int, ...]:
 
 def kept_names(run: RunFolder) -> tuple[str, ...]:
     """The names of the checkpoints that are kept for ever, in natural order."""
-    names = [place.parent.name for place in run.kept.glob("*/step-*") if place.parent.name[:1] != "."]
-    return tuple(sorted(names, key=natural_key))
+    return tuple(kept_steps(run))
+
+
+def kept_steps(run: RunFolder) -> dict[str, int]:
+    """The steps of the checkpoints that are kept for ever, by their names in natural order. No file is read."""
+    places = [place for place in run.kept.glob("*/step-*") if _FOLDER.fullmatch(place.name)]
+    steps = {place.parent.name: int(place.name[5:]) for place in places if place.parent.name[:1] != "."}
+    return {name: steps[name] for name in sorted(steps, key=natural_key)}
 
 
 def find_checkpoint(run: RunFolder, which: str) -> Path:
@@ -52,13 +58,11 @@ def find_checkpoint(run: RunFolder, which: str) -> Path:
         for place in (run.checkpoint(step), run.snapshot(step)):
             if place.is_dir():
                 return place
-    kept = kept_names(run)
-    if step is not None:
-        for name in kept:
-            if (place := run.kept / name / checkpoint_name(step)).is_dir():
-                return place
+    kept = kept_steps(run)
+    if step in kept.values():
+        which = next(name for name in kept if kept[name] == step)
     if which in kept:
-        return next((run.kept / which).glob("step-*"))
+        return run.kept / which / checkpoint_name(kept[which])
     names = POINTERS if checkpoint_steps(run) else ()
     raise NoCheckpointError(run.name, which, ", ".join([*names, *kept, *_shortened(saved_steps(run))]))
 

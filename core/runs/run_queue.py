@@ -12,11 +12,12 @@ from core.config.run import RunConfig
 from core.config.toml import read_run, run_to_toml
 from core.errors import UsageError
 from core.files import raising_disk_errors, write_whole
+from core.natural_order import natural_key
 from core.run_errors import QueuedAlreadyError, RunExistsError, UnknownQueuedRunError
 from core.runs.catalog import is_run
 from core.runs.folder import RunFolder, Workspace
 
-_ENTRY = re.compile(r"([0-9]{6})-(.+)\.toml")
+_ENTRY = re.compile(r"([0-9]{6,18})-(.+)\.toml")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +81,7 @@ class RunQueue:
     def _paths(self) -> list[tuple[Path, str]]:
         """The files of runs that do not stand yet; the others have had their turn, and go."""
         waiting = []
-        for path in sorted(self._workspace.queue.glob("*.toml")):
+        for path in sorted(self._workspace.queue.glob("*.toml"), key=lambda path: natural_key(path.name)):
             if not (found := _ENTRY.fullmatch(path.name)):
                 continue
             if is_run(RunFolder(self._workspace.runs / found[2])):

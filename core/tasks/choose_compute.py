@@ -20,6 +20,7 @@ from core.events import Event, Notice
 from core.model.transformer import Transformer
 from core.runs.folder import Workspace
 from core.runs.measurements import remember, remembered
+from core.tasks.run_estimate import rows_at_once
 from core.training.compute import (
     MOST_PROBS_BYTES,
     TRIAL_TOKENS,
@@ -121,13 +122,13 @@ def _kept(choices: Choices, before: ComputePlan) -> Choices:
 def _probs_bytes(config: RunConfig) -> int:
     """What written-out attention keeps for the way back, in float32: a little more than half of all pairs."""
     model = config.model
-    return 2 * config.training.batch_size * model.n_layers * model.n_heads * model.context_length**2
+    return 2 * rows_at_once(config.training) * model.n_layers * model.n_heads * model.context_length**2
 
 
 def _trial(model: Transformer, config: RunConfig, dataset: Dataset, stop: StopToken) -> StepIn:
     """A step of this run's own shape, on the first windows of its text."""
     context_length, training = config.model.context_length, config.training
-    rows = min(training.batch_size, max(1, TRIAL_TOKENS // context_length))
+    rows = min(rows_at_once(training), max(1, TRIAL_TOKENS // context_length))
     windows = Windows(context_length, training.window_overlap, rows)
     x, y = batch_at(dataset.tokens("train"), training.seed, 0, windows)
     batch = x[:, :TRIAL_TOKENS].to(model.device), y[:, :TRIAL_TOKENS].to(model.device)
@@ -137,7 +138,7 @@ def _trial(model: Transformer, config: RunConfig, dataset: Dataset, stop: StopTo
 def _key(config: RunConfig, device: torch.device, vocab_size: int) -> str:
     """What the measurement depends on, in few characters."""
     training = config.training
-    chosen = f"{training.batch_size} {training.precision} {training.attention} {training.threads}"
+    chosen = f"{rows_at_once(training)} {training.precision} {training.attention} {training.threads}"
     shape = f"{config.model.model_dump_json()} {chosen} {vocab_size}"
     machine = f"{torch.__version__} {torch.backends.cpu.get_cpu_capability()} {own_threads()}"
     digest = hashlib.sha256(f"{shape} {machine} {os.cpu_count()}".encode()).hexdigest()[:16]

@@ -101,9 +101,10 @@ def _watched(
         history.cut_after(step)
         doctor.review(history)  # said already, where it still holds
     try:
-        for event in events:
-            yield event
-            yield from doctor.take(event)
+        with closing(events):
+            for event in events:
+                yield event
+                yield from doctor.take(event)
     except TrainingDivergedError as error:
         if config.enabled:
             yield divergence(error)
@@ -114,7 +115,7 @@ def _journaled(
     events: Generator[Event, None, None], folder: RunFolder, step: int, evaluates_again: bool
 ) -> Generator[Event, None, None]:
     """The events, each written into the journal before it is passed on. `step` is the one they begin after."""
-    with _journal_until(folder, step, evaluates_again) as journal:
+    with closing(events), _journal_until(folder, step, evaluates_again) as journal:
         for event in events:
             if isinstance(event, RunEnded):
                 _check_kept(folder, event.step)

@@ -18,6 +18,7 @@ from core.model.memory import available_bytes, check_memory_to_train
 from core.model.requirements import bytes_to_train
 from core.run_errors import OutOfMemoryError
 from core.runs.state import CheckpointState
+from core.tasks.run_estimate import rows_at_once
 from core.wording import counted
 
 SAME_GRADIENT = "with the same gradient"
@@ -61,10 +62,10 @@ def rows_to_begin_with(
         before: The settings that it has trained with, where it goes on.
         state: That of the checkpoint that it goes on from.
     """
-    chosen = training.micro_batch_size
+    chosen = rows_at_once(training)
     if before is not None and state is not None and _same_parts(training, before):
-        chosen = state.micro_batch_size
-    return min(chosen or training.batch_size, training.batch_size)
+        chosen = state.micro_batch_size or training.batch_size
+    return min(chosen, training.batch_size)
 
 
 def _same_parts(training: TrainingConfig, before: TrainingConfig) -> bool:

@@ -169,14 +169,15 @@ def _evaluation_seconds(session: "Session", stop: StopToken) -> float:
     training, windows = session.training, session.windows
     rows = -(-(len(session.val_tokens) - 1) // windows.context_length)
     batches = min(training.eval_batches, -(-rows // windows.batch_size))
-    started, part = time.perf_counter(), []
+    state, rows_at_once = session.train_state, session.micro_batch_size
+    started, part = stop.clock(), []
     for batch in session.val_batches:
         part.append(batch)
-        evaluate(session.train_state.compute_model, [batch], session.train_state.precision, 0, stop)
+        evaluate(state.compute_model, [batch], state.precision, 0, stop, rows_at_once)
         stop.raise_if_asked()
-        if time.perf_counter() - started > EVALUATION_SECONDS:
+        if stop.clock() - started > EVALUATION_SECONDS:
             break
-    seconds = (time.perf_counter() - started) * batches / len(part)
+    seconds = (stop.clock() - started) * batches / len(part)
     return seconds + (_sample_seconds(session, stop) if training.sample_tokens else 0.0)
 
 
@@ -185,10 +186,10 @@ def _sample_seconds(session: "Session", stop: StopToken) -> float:
     changes = {"seed": session.training.seed, "max_new_tokens": min(FEW_TOKENS, count)}
     config = session.config.sampling.model_copy(update=changes)
     session.model.eval()
-    started = time.perf_counter()
+    started = stop.clock()
     taken = sum(1 for _ in decode(session.model, session.val_tokens[:2].tolist(), config, stop))
     stop.raise_if_asked()
-    return (time.perf_counter() - started) * count / max(1, taken)
+    return (stop.clock() - started) * count / max(1, taken)
 
 
 def _saving_seconds(session: "Session") -> tuple[float, float]:

@@ -20,4 +20,14 @@ def test_what_cannot_be_is_said_with_its_exit_code(trained, command):
     assert command("keep", "first", "--as", "best", *place)[0] == 2
     assert command("keep", "first", "--checkpoint", "5", "--as", "good", *place)[0] == 1
     assert command("keep", "first", "--as", "a", "--remove", "b", *place)[0] == 2
+    assert command("keep", "first", "--checkpoint", "4", *place)[0] == 2
     assert command("keep", "nobody", *place)[0] == 1
+
+
+def test_a_damaged_one_is_listed_and_can_be_let_go(trained, records):
+    place = ("--workspace", trained.root)
+    records("keep", "first", "--checkpoint", "4", "--as", "bad", *place)
+    (trained.run("first").kept / "bad" / "step-000004" / "state.json").write_text("{")
+    (trained.run("first").kept / "odd" / "step-notes").mkdir(parents=True)
+    assert records("keep", "first", *place) == (0, [{"event": "kept_checkpoint", "name": "bad", "step": 4}])
+    assert records("keep", "first", "--remove", "bad", *place) == (0, [])

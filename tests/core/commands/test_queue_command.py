@@ -11,9 +11,9 @@ def test_runs_are_queued_listed_trained_and_gone(filled, tiny, tmp_path, records
     place = ("--workspace", filled.root)
     assert records("train", file, "--queue", *place)[1][0]["name"] == "run"
     assert records("train", file, "--queue", "--set", "training.max_steps=1", *place)[1][0]["name"] == "run-2"
-    assert [(row["name"], row["max_steps"]) for row in records("queue", *place)[1]] == [
-        ("run", 2),
-        ("run-2", 1),
+    assert [(row["name"], row["horizon"]) for row in records("queue", *place)[1]] == [
+        ("run", "2 steps"),
+        ("run-2", "1 step"),
     ]
     assert records("queue", "--run", *place)[0] == 0
     assert records("queue", *place) == (0, [])
@@ -45,3 +45,17 @@ def test_what_cannot_be_combined_is_wrong_usage(filled, command):
 def test_a_queue_of_a_workspace_that_is_not_there_is_empty_and_makes_none(tmp_path, records):
     assert records("queue", "--workspace", tmp_path / "none") == (0, [])
     assert not (tmp_path / "none").exists()
+
+
+def test_a_run_in_the_queue_is_not_lost_to_another_one_of_its_name(filled, tiny, command):
+    RunQueue(filled).add("a", tiny())
+    code, _, said = command("train", "--name", "a", "--workspace", filled.root)
+    assert code == 1
+    assert "is in the queue already" in said
+    assert RunQueue(filled).names() == ["a"]
+
+
+def test_a_run_is_listed_with_what_ends_it(filled, tiny, records):
+    RunQueue(filled).add("a", tiny({"training.horizon": "minutes", "training.max_minutes": 0.5}))
+    [row] = records("queue", "--workspace", filled.root)[1]
+    assert row["horizon"] == "0.5 minutes"

@@ -28,6 +28,7 @@ from core.reporting.run_record import read_record
 from core.reporting.tables import evaluation_rows, prompt_samples
 from core.run_errors import UnknownRunError
 from core.runs.folder import Workspace
+from core.runs.kept import keep_checkpoint
 from core.tasks.resume_run import resume_run
 
 WORKSPACES = Path(__file__).parents[2] / "workspaces"
@@ -321,3 +322,16 @@ def test_a_large_number_has_a_unit(value, text):
 
 
 MACHINE_VALUES = [getattr(MACHINE, name) for name in MACHINE.__dataclass_fields__]
+
+
+def test_a_kept_checkpoint_is_told_with_its_step(trained):
+    keep_checkpoint(trained.run("first"), "4", "good", StopToken())
+    assert "good (step 4)" in page_of(trained)
+
+
+def test_a_time_that_a_damaged_journal_gives_as_no_number_is_not_shown(trained):
+    journal = trained.run("first").events
+    lines = journal.read_text().splitlines(keepends=True)
+    damaged = [re.sub(r'"seconds": [0-9.e-]+', '"seconds": NaN', line) for line in lines]
+    journal.write_text("".join(damaged))
+    assert "NaN" not in page_of(trained)

@@ -14,9 +14,9 @@ from core.run_errors import (
 )
 from core.runs import kept
 from core.runs.catalog import Catalog
-from core.runs.kept import drop_kept, keep_checkpoint, kept_step
+from core.runs.kept import drop_kept, keep_checkpoint
 from core.runs.loading import load_model
-from core.runs.pointers import checkpoint_steps, find_checkpoint
+from core.runs.pointers import checkpoint_steps, find_checkpoint, kept_steps
 from core.system_errors import DiskFullError
 from core.tasks.resume_run import resume_run
 
@@ -37,7 +37,7 @@ def test_it_outlives_the_checkpoint_and_opens_by_its_name(trained, run):
     assert (place / "model.safetensors").read_bytes() == before
     assert load_model(run, "second", StopToken()).state.step == 2
     assert Catalog(trained).summary("first").kept == ("second",)
-    assert kept_step(run, "second") == 2
+    assert kept_steps(run) == {"second": 2}
 
 
 def test_one_of_which_only_the_kept_copy_is_left_is_found_by_its_step(run):
@@ -76,7 +76,7 @@ def test_a_name_is_given_once(run):
     keep_checkpoint(run, "2", "good", StopToken())
     with pytest.raises(KeptAlreadyError):
         keep_checkpoint(run, "4", "GOOD", StopToken())
-    assert kept_step(run, "good") == 2
+    assert kept_steps(run) == {"good": 2}
 
 
 def test_a_damaged_checkpoint_is_not_kept(run):

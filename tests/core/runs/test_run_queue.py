@@ -74,3 +74,11 @@ def test_files_of_others_are_passed_over(filled, tiny):
 def test_a_new_name_is_none_that_waits(filled, tiny):
     RunQueue(filled).add("run", tiny())
     assert Catalog(filled).unused_name(also_taken=RunQueue(filled).names()) == "run-2"
+
+
+def test_the_number_after_999999_waits_behind_it(filled, tiny):
+    queue = RunQueue(filled)
+    first = queue.add("a", tiny())
+    first.path.rename(first.path.with_name("999999-a.toml"))
+    queue.add("b", tiny())
+    assert queue.names() == ["a", "b"]

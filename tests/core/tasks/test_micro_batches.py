@@ -14,11 +14,14 @@ from core.model.memory import bytes_to_train
 from core.run_errors import ModelTooLargeError, OutOfMemoryError, TrainingDivergedError
 from core.runs.catalog import Catalog
 from core.runs.state import read_state
-from core.tasks import micro_batches, training_session
+from core.tasks import micro_batches, run_timing, training_session
+from core.tasks.choose_compute import choices_for
 from core.tasks.micro_batches import half, rows_to_begin_with
 from core.tasks.resume_run import resume_run
 from core.tasks.train_model import train_model
 from core.training import loop
+from core.training.compute import choices_on
+from core.training.evaluation import evaluate
 
 MICRO = "training.micro_batch_size"
 
@@ -313,3 +316,29 @@ def test_the_first_pass_changes_neither_weights_nor_random_state_nor_optimizer(f
 
 def test_what_a_run_computes_at_once_is_never_more_than_a_batch():
     assert rows_to_begin_with(TrainingConfig(batch_size=4, micro_batch_size=9), None, None) == 4
+
+
+def test_attention_is_chosen_for_the_rows_that_are_computed_at_once(tiny):
+    model = {
+        "model.dropout": 0.0,
+        "model.context_length": 64,
+        "training.batch_size": 65536,
+        "training.attention": "auto",
+    }
+    whole = choices_for(tiny(model), torch.device("cpu"))
+    parts = choices_for(tiny(model | {"training.micro_batch_size": 1}), torch.device("cpu"))
+    assert whole.attentions == ("sdpa",)
+    assert parts.attentions == choices_on(torch.device("cpu")).attentions
+
+
+def test_the_time_of_an_evaluation_is_that_of_its_parts(filled, tiny, monkeypatch):
+    rows = []
+
+    def recording(model, batches, precision, step, stop, micro_batch_size=0):
+        rows.append(micro_batch_size)
+        return evaluate(model, batches, precision, step, stop, micro_batch_size)
+
+    monkeypatch.setattr(run_timing, "evaluate", recording)
+    changes = {"training.horizon": "minutes", "training.max_minutes": 0.001, "training.micro_batch_size": 1}
+    list(train_model(filled, "a", tiny(changes), StopToken()))
+    assert set(rows) == {1}

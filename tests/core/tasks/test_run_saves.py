@@ -8,7 +8,7 @@ import pytest
 from core.control import StopToken
 from core.events import CheckpointSaved, Evaluated, RunEnded, StepDone
 from core.runs import checkpoint, checkpoint_writer
-from core.runs.journal import read_events
+from core.runs.journal import Journal, read_events
 from core.runs.pointers import check_whole, checkpoint_steps
 from core.runs.tensor_file import write_tensors
 from core.system_errors import DiskFullError
@@ -131,3 +131,18 @@ def test_snapshots_and_checkpoints_do_not_clear_each_other_away(filled, tiny, di
     assert sorted(int(path.name[5:]) for path in run.snapshots.iterdir()) == [0, 1, 2, 3, 4, 5, 6]
     for step in checkpoint_steps(run):
         check_whole(run, step, StopToken())
+
+
+def test_no_checkpoint_is_written_any_more_when_a_journal_that_fails_has_ended_the_run(
+    filled, tiny, disk, monkeypatch
+):
+    def append(journal, event):
+        if isinstance(event, StepDone):
+            threading.Timer(0.2, disk.allowed.set).start()
+            raise DiskFullError(filled.root)
+
+    monkeypatch.setattr(Journal, "append", append)
+    with pytest.raises(DiskFullError) as failure:
+        list(train_model(filled, "a", tiny(), StopToken()))
+    assert failure.tb is not None  # its frames still hold what they opened
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("checkpoint")]
