@@ -4,7 +4,8 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from core.events import RunEnded
+from core.config.doctor import NOT_FINITE
+from core.events import RemarkMade, RunEnded
 from core.runs.catalog import is_held
 from core.runs.folder import RunFolder
 from core.runs.journal import BLOCK, Journal, cut_torn_line, parse_line
@@ -12,10 +13,15 @@ from core.runs.pointers import pointed_step, state_or_none
 
 
 def is_interrupted(run: RunFolder) -> bool:
-    """True for a run that could go on, that never reported an end, and that no process trains."""
+    """True for a run that could go on, that never reported an end, and that no process trains.
+
+    One that diverged has reported that: resumed as it is, it would do so again.
+    """
     if pointed_step(run, "last") is None or not run.events.exists() or is_held(run):
         return False
-    return not isinstance(next(_events_backwards(run.events), None), RunEnded)
+    last = next(_events_backwards(run.events), None)
+    has_diverged = isinstance(last, RemarkMade) and last.kind == NOT_FINITE
+    return not isinstance(last, RunEnded) and not has_diverged
 
 
 def leave_stopped(run: RunFolder) -> None:

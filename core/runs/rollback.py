@@ -65,7 +65,7 @@ def roll_back(run: RunFolder, step: int) -> str:
     later = [other for other in steps if other > step]
     if not later:
         return ""
-    kept = abandoned_journal(run, later[-1])
+    kept = _unused(abandoned_journal(run, later[-1]))
     copy_after(run.events, step, kept)
     best = best_step_of(run, [other for other in steps if other <= step])
     assert best is not None, "`step` itself is one of them"
@@ -86,6 +86,15 @@ def roll_back(run: RunFolder, step: int) -> str:
 def abandoned_journal(run: RunFolder, step: int) -> Path:
     """Where the lines of abandoned steps are kept, of which `step` has the newest checkpoint."""
     return run.root / f"abandoned-{checkpoint_name(step)}.jsonl"
+
+
+def _unused(path: Path) -> Path:
+    """The path, or one with a number where a run that went back before has kept its lines there."""
+    free, number = path, 1
+    while free.exists():
+        number += 1
+        free = path.with_stem(f"{path.stem}-{number}")
+    return free
 
 
 def drop_abandoned(run: RunFolder, step: int) -> None:

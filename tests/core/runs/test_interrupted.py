@@ -5,7 +5,9 @@ import shutil
 import pytest
 
 from core.control import StopToken
+from core.diagnosis.doctor import divergence
 from core.events import RunEnded, StepDone
+from core.run_errors import TrainingDivergedError
 from core.runs.catalog import Catalog
 from core.runs.interrupted import is_interrupted, leave_stopped
 from core.runs.journal import Journal, read_events
@@ -49,6 +51,13 @@ def test_a_run_that_is_left_as_stopped_stays_so_whatever_the_kill_cut_off(killed
     assert not is_interrupted(folder)
     assert folder.events.read_bytes().startswith(whole)
     assert isinstance(list(read_events(folder.events))[-1], RunEnded)
+
+
+def test_a_run_that_diverged_is_not_offered_for_it_would_do_so_again(killed):
+    folder = killed.run("first")
+    with Journal(folder.events) as journal:
+        journal.append(divergence(TrainingDivergedError(7)))
+    assert not is_interrupted(folder)
 
 
 def test_a_run_that_is_being_trained_is_not_interrupted(killed):

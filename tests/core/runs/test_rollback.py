@@ -125,3 +125,11 @@ def test_a_kill_on_the_way_leaves_a_run_that_is_whole(run, monkeypatch, function
     assert pointed_step(run, "best") == (4 if 4 in steps else 2)
     roll_back(run, 2)
     assert (checkpoint_steps(run), len(aside(run))) == ((2,), 2)
+
+
+def test_what_was_reported_of_steps_that_were_abandoned_before_stays(run):
+    journal = abandoned_journal(run, 6)
+    journal.write_text("of the first time")
+    assert "abandoned-step-000006-2.jsonl" in roll_back(run, 4)
+    assert journal.read_text() == "of the first time"
+    assert journal.with_stem("abandoned-step-000006-2").stat().st_size > 0
