@@ -24,6 +24,8 @@ from core.runs.smoothing import DEFAULT_SMOOTHING
 
 MOST_COMPARED = 12
 AXIS_BOX_PX = 92
+BASELINE_HELP = "What simple models reach on the same validation text: unigram and trigram, and how far lzma compresses it"
+NOT_MEASURED = "Not measured yet: this is done once for each data set, while no run trains."
 SUFFIXES = {"csv": "Values as &CSV…", "png": "Picture as &PNG…", "svg": "Picture as &SVG…"}
 
 
@@ -104,14 +106,19 @@ class CurveControls(QWidget):
         self.baseline_button = toggle_button(
             "Baselines",
             "baselineButton",
-            "What simple models reach on the same validation text: unigram and trigram, and how far lzma compresses it",
+            BASELINE_HELP,
         )
         self.baseline_button.setChecked(True)
         self.baseline_button.setAccessibleName("Baselines")
         others = [(quantity.name, quantity.title) for quantity in QUANTITIES if quantity is not LOSS]
         self.chart_button.show_choices(others, ())
         self.compare_button.show_choices((), ())
-        self.baseline_button.setEnabled(False)
+        self.allow_baselines(False)
+
+    def allow_baselines(self, known: bool) -> None:
+        """Let them be shown, or say why they cannot."""
+        self.baseline_button.setEnabled(known)
+        self.baseline_button.setToolTip(BASELINE_HELP if known else f"{BASELINE_HELP}\n\n{NOT_MEASURED}")
 
     def _make_export(self) -> None:
         self.export_button = QToolButton(text="Export", objectName="exportButton")

@@ -101,7 +101,7 @@ class Curves(QWidget):
     def show_baselines(self, baselines: Iterable[Baseline]) -> None:
         """What simple models reach on the validation text of the run in front."""
         self.baselines = tuple(baselines)
-        self.controls.baseline_button.setEnabled(bool(self.baselines))
+        self.controls.allow_baselines(bool(self.baselines))
         self._draw_baselines()
 
     @property

@@ -3,6 +3,7 @@
 from collections.abc import Container
 
 from PySide6.QtCore import QStringListModel, Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QIcon
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QDialog,
@@ -82,6 +83,9 @@ class DocumentDialog(QDialog):
         ):
             self.buttons.button(standard).setText(text)
             self.buttons.button(standard).setToolTip(tip)
+            self.buttons.button(standard).setIcon(
+                QIcon()
+            )  # the desktop's, made before the style sheet forbids it
         self._soon = QTimer(self, interval=COUNT_MS, singleShot=True)
         self._lay_out()
         self._connect()

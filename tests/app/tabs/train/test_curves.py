@@ -214,3 +214,10 @@ def test_memory_that_was_not_measured_is_no_point(curves):
     assert len(curves.plot("memory").points("training")[0]) == 0
     curves.show_events([StepDone(11, 3.0, 1e-3, 1.0, 11, 1.0, 0.1, 0.3, 2**30)])
     assert curves.plot("memory").points("training")[1].tolist() == [1024.0]
+
+
+def test_baselines_that_are_not_measured_yet_say_when_they_are(curves):
+    button = curves.controls.baseline_button
+    assert not button.isEnabled() and "while no run trains" in button.toolTip()
+    curves.show_baselines([Baseline("unigram", "unigram", 4.25, 5.5)])
+    assert button.isEnabled() and "while no run trains" not in button.toolTip()
