@@ -28,6 +28,7 @@ from core.control import StopToken
 from core.corpus.library import CorpusTotals
 from core.errors import UsageError, UserFacingError
 from core.events import CheckpointSaved, Event, RunEnded
+from core.run_errors import QueuedAlreadyError
 from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
 from core.tasks.look_at_library import count_corpus
@@ -82,7 +83,7 @@ class TrainController(QObject):
         self._totals.failed.connect(self._report_totals)
         self._runs.refreshed.connect(self._show_runs)
         self._runs.failed.connect(self._report)
-        tab.start_requested.connect(self.start)
+        tab.start_requested.connect(self._start_new)
         tab.resume_requested.connect(self.resume)
         tab.resume_changed_requested.connect(self.resume)
         tab.pause_requested.connect(self._pause)
@@ -113,6 +114,14 @@ class TrainController(QObject):
     def active(self) -> bool:
         """True while a run trains."""
         return self._job is not None
+
+    @Slot(str, object)
+    def _start_new(self, name: str, config: RunConfig) -> None:
+        """Train the run of the form, unless one of that name waits in the queue, which would be taken for done."""
+        if name.casefold() in {waiting.casefold() for waiting in self.queue.names()}:
+            present(QueuedAlreadyError(name), self._tab.banner)
+        else:
+            self.start(name, config)
 
     @Slot(str, object)
     def start(self, name: str, config: RunConfig) -> None:

@@ -46,7 +46,7 @@ class QueueController(QObject):
     def show_listed(self, listed: RunsListed, *, idle: bool) -> None:
         """What waits now; where a run has ended, the next one's turn has come."""
         self._entries = listed.queued
-        self._failures = {name: why for name, why in self._failures.items() if name in self._names()}
+        self._failures = {name: why for name, why in self._failures.items() if name in self.names()}
         self._tab.queue.show_queue(self._entries, self._failures)
         if self._goes_on and idle:
             self._goes_on = False
@@ -113,7 +113,8 @@ class QueueController(QObject):
     def _report(self, error: Exception) -> None:
         present(error, self._tab.banner)
 
-    def _names(self) -> set[str]:
+    def names(self) -> set[str]:
+        """The runs that wait."""
         return {entry.name for entry in self._entries}
 
 

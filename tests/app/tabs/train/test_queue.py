@@ -199,3 +199,14 @@ def test_the_queue_s_rows_behave_as_qt_expects(qtmodeltester, tmp_path):
     rows = QueueList()
     rows.show([QueuedRun("a", RunConfig(), tmp_path), QueuedRun("b", None, tmp_path, "It is damaged.")], {})
     qtmodeltester.check(rows)
+
+
+def test_start_leaves_a_queued_run_of_that_name_its_turn(tab, controller, workspace, training, qtbot):
+    RunQueue(workspace).add("a", RunConfig())
+    controller.refresh()
+    qtbot.waitUntil(lambda: rows(tab) == ["a: Starter"])
+    tab.form.name_edit.setText("A")
+    qtbot.mouseClick(tab.buttons.start_button, LEFT)
+    assert "in the queue already" in tab.banner.text()
+    assert training.asked == []
+    assert RunQueue(workspace).names() == ["a"]
