@@ -9,6 +9,7 @@ from core.diagnosis.course import BLOCK, Course
 from core.diagnosis.findings import (
     Figure,
     Finding,
+    explosion,
     little_data,
     overfitting,
     plateau,
@@ -24,7 +25,7 @@ SLOW_INTERVAL = 10 * BLOCK  # steps between two looks at what shows over hundred
 
 Rule = Callable[[Course, DoctorConfig], Finding | None]
 
-AFTER_A_BLOCK: tuple[Rule, ...] = (spike,)
+AFTER_A_BLOCK: tuple[Rule, ...] = (explosion, spike)
 AFTER_MANY: tuple[Rule, ...] = (rate_too_large, rate_too_small, plateau)
 AFTER_AN_EVALUATION: tuple[Rule, ...] = (overfitting, little_data)
 

@@ -70,6 +70,21 @@ def spike(course: Course, config: DoctorConfig) -> Finding | None:
     )
 
 
+def explosion(course: Course, config: DoctorConfig) -> Finding | None:
+    """In the first steps, of which there are too few to know a spike by, the loss lies far above that of the untrained model."""
+    if len(course.losses) > RECENT or course.losses[-1] - _untrained_loss(course) < config.spike_rise:
+        return None
+    return Finding(
+        RATE_TOO_LARGE,
+        f"After {course.step:,} steps the training loss is {course.losses[-1]:.2f} nats/token, far above the "
+        f"{_untrained_loss(course):.2f} that it began at. The learning rate is probably too large.",
+        "Halve the learning rate from here, or start anew with a tenth of it.",
+        HALVE_LEARNING_RATE,
+        "block",
+        _untrained_loss(course),
+    )
+
+
 def rate_too_large(course: Course, config: DoctorConfig) -> Finding | None:
     """The loss lies, and stays, above where it was; or it never came below that of guessing."""
     if _learned_nothing(course, config) and course.recent > EXPLODED * _untrained_loss(course):

@@ -85,7 +85,9 @@ class RemarkBanner(QFrame):
             Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
         )
         self.sentence.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.MinimumExpanding)
-        self.action_button = QPushButton(objectName="remarkActionButton", toolTip="Do what the remark proposes")
+        self.action_button = QPushButton(
+            objectName="remarkActionButton", toolTip="Do what the remark proposes"
+        )
         self.action_button.setAccessibleName("Do what the remark proposes")
         self.action_button.clicked.connect(self._ask)
         self.earlier_button = _small_button("earlierRemarkButton", "chevron-left", "Show the remark before")

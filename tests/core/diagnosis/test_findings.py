@@ -72,6 +72,15 @@ def test_a_loss_above_that_of_guessing_means_too_large_a_rate():
     assert kinds(run_of(np.full(300, 6.0), UNTRAINED)) == ["learning_rate_too_large"]
 
 
+@pytest.mark.parametrize(("height", "said"), [(5.5, []), (5.7, ["learning_rate_too_large"])])
+def test_a_loss_that_explodes_in_the_first_steps_means_too_large_a_rate(height, said):
+    losses = np.concatenate((np.full(10, 4.6), np.full(10, height), falling(180, 4.6, 3.0)))
+    [*found] = remarks(run_of(losses, UNTRAINED))
+    assert [remark.kind for remark in found] == said
+    if found:
+        assert (found[0].step, found[0].action) == (20, "halve_learning_rate")
+
+
 @pytest.mark.parametrize(("steps", "said"), [(190, []), (220, ["learning_rate_too_small"])])
 def test_a_model_has_so_many_steps_after_the_warm_up_to_learn_in(steps, said):
     warmup = 100
