@@ -14,10 +14,9 @@ PRESETS_TO_PROPOSE = (
     "tiny",
     "starter",
     "small",
-    "sheepop",
     "medium",
     "large",
-)  # `teaching` is for a few lines only
+)  # sizes; `teaching` is for a few lines only
 MINUTE, HOUR, DAY = 60, 3600, 86_400  # seconds
 
 
