@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
@@ -28,6 +29,9 @@ from core.runs.quantities import (
 from core.runs.smoothing import Smoother
 
 WIDTH, LOSS_HEIGHT, ROW_HEIGHT = 9.0, 4.0, 2.6  # inches
+LARGEST_DRAWN = (
+    1e200  # an axis that reaches further overflows in matplotlib; such a number is a damaged journal's
+)
 PLACES = 1500  # of the x axis; more would not be seen
 TRAINING_COLOUR, VALIDATION_COLOUR = "#2b7a58", "#d0742a"
 RUN_COLOURS = (
@@ -144,8 +148,10 @@ def _draw_line(
     style: str = "-",
 ) -> None:
     x, y = points
+    drawn = np.abs(y) < LARGEST_DRAWN
     if choice.log_x:
-        x, y = x[x > 0], y[x > 0]
+        drawn &= x > 0
+    x, y = x[drawn], y[drawn]
     if len(x):
         x, y = outline(x, y, x[0], x[-1], PLACES, logarithmic=choice.log_x)
         axes.plot(x, y, style, color=colour, linewidth=width, alpha=alpha, label=escaped(label) or "_none")
