@@ -61,7 +61,7 @@ class TrainingConfig(Config):
         0,
         "Micro-batch size",
         "Sequences computed at once; a batch that is larger is computed in parts, with the same gradient. 0: the whole batch, "
-        "or as much of it as the memory holds.",
+        "or as much of it as the memory holds and as lets a processor hear a stop within a second.",
         unit="sequences",
         ge=0,
         le=65536,

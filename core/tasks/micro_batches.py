@@ -11,6 +11,7 @@ from typing import TypeVar
 import torch
 
 from core.batches.dataset import Dataset
+from core.config.model import ModelConfig
 from core.config.run import RunConfig
 from core.config.training import TrainingConfig
 from core.events import Event, Notice
@@ -21,6 +22,7 @@ from core.runs.state import CheckpointState
 from core.tasks.run_estimate import rows_at_once
 from core.wording import counted
 
+MOST_FLOPS_AT_ONCE = 6e10  # half a second on two slow cores; for so many rows, more at once are no faster
 SAME_GRADIENT = "with the same gradient"
 
 T = TypeVar("T")
@@ -54,18 +56,33 @@ def rows_that_fit(
 
 
 def rows_to_begin_with(
-    training: TrainingConfig, before: TrainingConfig | None, state: CheckpointState | None
+    config: RunConfig, device: torch.device, before: TrainingConfig | None, state: CheckpointState | None
 ) -> int:
     """What a run computes at once where the memory holds it: what it has so far, or what its settings say.
+
+    Where they leave it open, so much that a processor comes to the next look at the stop within a second.
 
     Args:
         before: The settings that it has trained with, where it goes on.
         state: That of the checkpoint that it goes on from.
     """
-    chosen = rows_at_once(training)
+    training = config.training
     if before is not None and state is not None and _same_parts(training, before):
-        chosen = state.micro_batch_size or training.batch_size
-    return min(chosen, training.batch_size)
+        return min(state.micro_batch_size or training.batch_size, training.batch_size)
+    rows = rows_at_once(training)
+    while (
+        not training.micro_batch_size
+        and device.type == "cpu"
+        and rows > 1
+        and rows * _longest_flops(config.model) > MOST_FLOPS_AT_ONCE
+    ):
+        rows = half(rows)
+    return rows
+
+
+def _longest_flops(model: ModelConfig) -> int:
+    """Operations of a row between two looks at the stop: the largest linear layer of a block on its way back, two products."""
+    return 4 * model.context_length * model.d_model * max(3 * model.d_model, model.d_ff)
 
 
 def _same_parts(training: TrainingConfig, before: TrainingConfig) -> bool:

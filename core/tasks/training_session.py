@@ -85,7 +85,9 @@ def open_session(
         )
     state = state_or_none(folder, pointed_step(folder, "last") if resume_at is None else resume_at)
     before = checked(TrainingConfig, state.settings["training"]) if state else None
-    rows = yield from rows_that_fit(config, dataset, device, rows_to_begin_with(training, before, state))
+    rows = yield from rows_that_fit(
+        config, dataset, device, rows_to_begin_with(config, device, before, state)
+    )
     if dataset.val_tokens < 2:
         yield Notice(
             "There is too little text for a validation split: the run is evaluated on its training text."

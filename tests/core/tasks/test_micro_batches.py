@@ -5,6 +5,9 @@ import math
 import pytest
 import torch
 
+from core.config.presets import preset_run
+from core.config.run import RunConfig
+from core.config.toml import with_settings
 from core.config.training import TrainingConfig
 from core.control import StopToken
 from core.events import CheckpointSaved, Evaluated, Notice, StepDone
@@ -315,7 +318,8 @@ def test_the_first_pass_changes_neither_weights_nor_random_state_nor_optimizer(f
 
 
 def test_what_a_run_computes_at_once_is_never_more_than_a_batch():
-    assert rows_to_begin_with(TrainingConfig(batch_size=4, micro_batch_size=9), None, None) == 4
+    config = RunConfig(training=TrainingConfig(batch_size=4, micro_batch_size=9))
+    assert rows_to_begin_with(config, torch.device("cpu"), None, None) == 4
 
 
 def test_attention_is_chosen_for_the_rows_that_are_computed_at_once(tiny):
@@ -342,3 +346,17 @@ def test_the_time_of_an_evaluation_is_that_of_its_parts(filled, tiny, monkeypatc
     changes = {"training.horizon": "minutes", "training.max_minutes": 0.001, "training.micro_batch_size": 1}
     list(train_model(filled, "a", tiny(changes), StopToken()))
     assert set(rows) == {1}
+
+
+@pytest.mark.parametrize(
+    ("preset", "rows"), [("gpt2", 6), ("sheepop", 16), ("starter", 16), ("small", 64), ("tiny", 12)]
+)
+def test_a_processor_hears_a_stop_within_a_second_at_every_size(preset, rows):
+    assert rows_to_begin_with(preset_run(preset), torch.device("cpu"), None, None) == rows
+    whole = preset_run(preset).training.batch_size
+    assert rows_to_begin_with(preset_run(preset), torch.device("cuda"), None, None) == whole
+
+
+def test_chosen_rows_and_those_of_a_run_that_goes_on_stay():
+    chosen = with_settings(preset_run("gpt2"), {"training.micro_batch_size": 12})
+    assert rows_to_begin_with(chosen, torch.device("cpu"), None, None) == 12
