@@ -7,6 +7,7 @@ from pydantic_core import PydanticCustomError
 
 from core.config.setting import Config, setting
 from core.config.tag import SEPARATOR, distinct_tags
+from core.wording import counted
 
 LONGEST_SEARCH = 1000  # characters
 
@@ -177,5 +178,7 @@ class CorpusConfig(Config):
     @classmethod
     def _trim_search(cls, search: str) -> str:
         if len(search) > LONGEST_SEARCH:
-            raise PydanticCustomError("search_length", f"it has more than {LONGEST_SEARCH:,} characters")
+            raise PydanticCustomError(
+                "search_length", f"it has more than {counted(LONGEST_SEARCH, 'character')}"
+            )
         return search.strip()

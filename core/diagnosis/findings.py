@@ -25,6 +25,7 @@ from core.config.doctor import (
 )
 from core.config.remark_actions import BACK_TO_BEST, HALVE_LEARNING_RATE, RAISE_LEARNING_RATE, STOP
 from core.diagnosis.course import BLOCK, LEVEL, RECENT, Course, mean
+from core.wording import counted
 
 Figure = Literal["block", "recent", "validation"]
 
@@ -76,7 +77,7 @@ def explosion(course: Course, config: DoctorConfig) -> Finding | None:
         return None
     return Finding(
         RATE_TOO_LARGE,
-        f"After {course.step:,} steps the training loss is {course.losses[-1]:.2f} nats/token, far above the "
+        f"After {counted(course.step, 'step')} the training loss is {course.losses[-1]:.2f} nats/token, far above the "
         f"{_untrained_loss(course):.2f} that it began at. The learning rate is probably too large.",
         "Halve the learning rate from here, or start anew with a tenth of it.",
         HALVE_LEARNING_RATE,
@@ -90,7 +91,7 @@ def rate_too_large(course: Course, config: DoctorConfig) -> Finding | None:
     if _learned_nothing(course, config) and course.recent > EXPLODED * _untrained_loss(course):
         return Finding(
             RATE_TOO_LARGE,
-            f"After {course.step:,} steps the training loss is {course.recent:.2f} nats/token; "
+            f"After {counted(course.step, 'step')} the training loss is {course.recent:.2f} nats/token; "
             f"it began at {_untrained_loss(course):.2f}. The learning rate is probably too large.",
             "Halve the learning rate from here, or start anew with a tenth of it.",
             HALVE_LEARNING_RATE,
@@ -118,7 +119,7 @@ def rate_too_small(course: Course, config: DoctorConfig) -> Finding | None:
         return None
     return Finding(
         RATE_TOO_SMALL,
-        f"After {course.step:,} steps the training loss is still {course.recent:.2f} nats/token; "
+        f"After {counted(course.step, 'step')} the training loss is still {course.recent:.2f} nats/token; "
         f"without training it was {_untrained_loss(course):.2f}. The learning rate is probably too small.",
         "Continue with three times the learning rate.",
         RAISE_LEARNING_RATE,
@@ -152,7 +153,7 @@ def plateau(course: Course, config: DoctorConfig) -> Finding | None:
     now = float(losses.mean())
     return Finding(
         PLATEAU,
-        f"The loss has not fallen over the last {window:,} steps: training {now + fall / 2:.3f} to {now - fall / 2:.3f}{beside} nats/token.",
+        f"The loss has not fallen over the last {counted(window, 'step')}: training {now + fall / 2:.3f} to {now - fall / 2:.3f}{beside} nats/token.",
         "Halve the learning rate from here." if still_high else "Stop and keep the best checkpoint.",
         HALVE_LEARNING_RATE if still_high else STOP,
         "recent",

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 
 import pytest
 import shiboken6
+from PySide6.QtCore import QCoreApplication, QEvent
 
 from app import settings
 from app.jobs.job import Job
@@ -29,6 +30,9 @@ def garbage_goes_between_tests():
     """As in the program (app/jobs/garbage.py): not in the middle of a call of Qt's, which then waits for ever."""
     gc.disable()
     yield
+    QCoreApplication.sendPostedEvents(
+        None, QEvent.Type.DeferredDelete
+    )  # it waits for an event loop otherwise
     gc.collect()
     gc.freeze()  # what is left is the modules': the next test's collection need not look at it
     gc.enable()

@@ -45,6 +45,7 @@ from core.events import (
     SampleWritten,
     SnapshotSaved,
     StepDone,
+    StepTimes,
     TokenizerBuilt,
     TokenWritten,
 )
@@ -96,6 +97,7 @@ EVENTS = [
     Evaluated(4, 2.5, 12.18, 1.9, 0.1),
     BaselinesMeasured("abc", (Baseline("lzma", "lzma", 2.0, None),), 10, 5, 20, 0.1),
     SampleWritten(4, "the", "cat " * 50),
+    StepTimes(0.5, 0.1),
     RemarkMade(4, "spike", "The loss jumped.", "Wait.", ""),
     SnapshotSaved(4, "/w", 5, 0.1),
     CheckpointSaved(4, "/w", True, 10, 0.1),

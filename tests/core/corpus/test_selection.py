@@ -21,13 +21,13 @@ def two_folders(add):
 
 
 def test_without_a_folder_all_included_documents_are_taken(two_folders, library):
-    assert library.totals(ALL) == library.totals() == CorpusTotals(3, 36, 36)
+    assert library.totals(ALL) == library.totals() == CorpusTotals(3, 36, 36, 11)
 
 
 @pytest.mark.parametrize("folder", ["/meadow", "/meadow/"])
 def test_with_a_folder_those_in_it_and_below_it_are_taken(two_folders, library, folder):
     config = CorpusConfig(folder=folder)
-    assert library.totals(config) == CorpusTotals(2, 25, 25)
+    assert library.totals(config) == CorpusTotals(2, 25, 25, 14)
     assert "".join([*texts(library, "train", config), *texts(library, "val", config)]).count("walk") == 0
 
 
@@ -55,7 +55,7 @@ def test_a_file_in_the_folder_brings_the_document_along_that_it_repeats(add, lib
     add("/town/copy.txt", "sheep graze", import_id=1)
     add("/meadow/hill.txt", "sheep graze", import_id=2)
     assert [row.state for row in library.rows()] == ["done", "duplicate"]
-    assert library.totals(CorpusConfig(folder="/meadow")) == CorpusTotals(1, 11, 11)
+    assert library.totals(CorpusConfig(folder="/meadow")) == CorpusTotals(1, 11, 11, 11)
     library.remove([2])
     assert library.totals(CorpusConfig(folder="/meadow")).documents == 0
 

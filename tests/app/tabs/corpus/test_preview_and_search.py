@@ -6,6 +6,7 @@ import pytest
 from PySide6.QtCore import Qt
 
 from app.tabs.corpus import preview_controller
+from app.tabs.corpus.columns import NOTE
 from app.tabs.corpus.controller import CorpusController
 from app.tabs.corpus.marked_text import MarkedText
 from app.tabs.corpus.preview import AS_READ, BOTH, CLEANED
@@ -155,9 +156,9 @@ def search(qtbot, reading, shown):
 
 def test_searching_shows_the_documents_that_hold_the_words(search, shown):
     search("brook", ["olive.txt", "meadow.txt"])
-    assert all("brook" in note for note in shown(9))
+    assert all("brook" in note for note in shown(NOTE))
     search("", TEXTS)
-    assert shown(9) == ["", "", ""]
+    assert shown(NOTE) == ["", "", ""]
 
 
 def test_hits_are_marked_and_stepped_through(qtbot, search, card):
