@@ -3,6 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from PySide6.QtCore import QCoreApplication, QEvent
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMessageBox, QWidget
@@ -352,6 +353,20 @@ TABS = (
     inspect_patching,
     inspect_empty,
 )
+VARIANTS = (
+    train_resuming,
+    train_fine_tuning,
+    train_queued,
+)  # of a tab that is walked anyway: with the slow tests
+
+
+def each(screens):
+    """The screens as parameters of a test."""
+    return [
+        pytest.param(screen, marks=pytest.mark.slow) if screen in VARIANTS else screen for screen in screens
+    ]
+
+
 DIALOGS = (
     tokenizer_window,
     tokenizer_waiting,

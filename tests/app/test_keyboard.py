@@ -33,7 +33,7 @@ SEEN_PX = 40  # pixels that must change for a focus to be seen: more than a blin
 SEEN_CHANGE = 40  # of 255, in a colour channel
 
 
-@pytest.fixture(scope="module", params=screens.TABS + screens.DIALOGS)
+@pytest.fixture(scope="module", params=screens.each(screens.TABS + screens.DIALOGS))
 def screen(request, theme):
     """One of the screens after the other, each as the active window, for all tests of this file."""
     top = request.param()

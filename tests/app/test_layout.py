@@ -158,7 +158,7 @@ def test_messages_cover_no_button(show, screen):
 
 
 @pytest.mark.parametrize("size", [LARGE, SMALL])
-@pytest.mark.parametrize("screen", screens.TABS)
+@pytest.mark.parametrize("screen", screens.each(screens.TABS))
 def test_nothing_is_cut_off(show, screen, size):
     tab = show(screen, size)
     kinds = QAbstractButton | QLabel | QLineEdit | QAbstractSpinBox | QComboBox
@@ -177,7 +177,7 @@ TRAIN = [screen for screen in screens.TABS if screen.__name__.startswith("train"
 
 
 @pytest.mark.parametrize("size", [LARGE, SMALL])
-@pytest.mark.parametrize("screen", TRAIN)
+@pytest.mark.parametrize("screen", screens.each(TRAIN))
 def test_the_train_tab_fits_a_small_window_and_its_form_fits_its_area(show, screen, size):
     tab = show(screen, size)
     assert tab.size().toTuple() == size

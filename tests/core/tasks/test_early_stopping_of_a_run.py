@@ -51,6 +51,7 @@ def test_it_took_the_steps_of_a_run_without_early_stopping(early, filled, tiny):
     assert told(early) == told(filled)[: len(told(early))]
 
 
+@pytest.mark.slow
 def test_a_run_killed_between_any_two_events_ends_at_the_same_step(filled, early, config):
     expected, whole = told(early), list(Catalog(early).events("a"))
     for count in range(1, len(whole)):

@@ -113,6 +113,7 @@ def rows(workspace):
         return library.rows()
 
 
+@pytest.mark.slow
 def test_every_file_is_read_and_a_second_time_changes_no_document(workspace):
     run(workspace)
     first = rows(workspace)

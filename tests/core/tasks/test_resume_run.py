@@ -230,6 +230,7 @@ def test_a_best_that_is_never_reached_again_stays_the_best(stopped):
 # Kills
 
 
+@pytest.mark.slow
 def test_a_run_killed_between_any_two_events_goes_on_with_the_same_steps(filled, trained, tiny):
     expected, whole = told(trained, "first"), list(Catalog(trained).events("first"))
     for count in range(1, len(whole) - 1):  # the last but one is the last checkpoint: nothing is left to do
@@ -335,6 +336,7 @@ def test_a_stop_ends_a_resume_that_still_compares_files(stopped, monkeypatch, pa
     assert resume(stopped)[-1].reason == "finished"
 
 
+@pytest.mark.slow
 def test_a_process_that_was_killed_goes_on_with_the_same_losses(filled, other, tiny):
     config = tiny({"training.max_steps": 120, "training.eval_interval": 10})
     list(train_model(other, "a", config, StopToken()))

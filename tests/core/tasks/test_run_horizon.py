@@ -130,6 +130,7 @@ def six_steps(monkeypatch):
 MINUTES = {"training.horizon": "minutes", "training.max_minutes": 0.1}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "changes",
     [
@@ -186,6 +187,7 @@ def stopped(filled, tiny):
     return filled
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "longer",
     [

@@ -103,6 +103,7 @@ def test_a_mistake_in_a_filter_ends_in_a_sentence(tagged, command, setting, said
     assert len(failure.splitlines()) == 2, "what happened, and what to do"
 
 
+@pytest.mark.slow
 def test_the_sample_and_ones_own_documents_can_be_learned_apart(filled):
     for _ in make_sample(filled, ImportConfig(), StopToken()):
         pass

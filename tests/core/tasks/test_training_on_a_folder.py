@@ -91,6 +91,7 @@ def test_a_folder_in_a_file_is_taken_from_where_one_is(
     assert f"lies in {tmp_path / meant}." in failure
 
 
+@pytest.mark.slow
 def test_the_sample_in_a_library_with_other_documents_can_be_taken_alone(filled):
     for _ in make_sample(filled, ImportConfig(), StopToken()):
         pass
