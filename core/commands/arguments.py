@@ -2,12 +2,14 @@
 
 import os
 from pathlib import Path
+from typing import Annotated
 
 import typer
 
+from core.config.presets import DEFAULT_PRESET, PRESETS, preset_run
 from core.config.run import RunConfig
 from core.config.setting import is_unicode
-from core.config.toml import with_settings
+from core.config.toml import read_run, with_settings
 from core.errors import UnknownDocumentError
 from core.system_errors import absolute_path
 
@@ -76,3 +78,23 @@ def document_number(document_id: int) -> int:
     if abs(document_id) > LARGEST_ID:
         raise UnknownDocumentError(document_id)
     return document_id
+
+
+def new_run(run_file: Path | None, preset: str | None) -> RunConfig:
+    """The settings that a new run begins with: those of a file, else those of a preset."""
+    return read_run(run_file, preset or "") if run_file else preset_run(preset or DEFAULT_PRESET)
+
+
+RunFile = Annotated[
+    Path | None,
+    typer.Argument(metavar="[RUN.toml]", help="A file with the settings to start from.", parser=named_path),
+]
+PresetName = Annotated[
+    str | None, typer.Option(help=f"The preset to start from: {', '.join(PRESETS)}.", callback=named)
+]
+Assignments = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", metavar="NAME=VALUE", help="A setting, such as training.max_steps=200; repeat for more."
+    ),
+]

@@ -5,10 +5,9 @@ from typing import Annotated
 
 import typer
 
-from core.commands.arguments import named, named_path, with_absolute_folder
+from core.commands.arguments import Assignments, PresetName, RunFile, named, new_run, with_absolute_folder
 from core.commands.place import perform
 from core.commands.queue import enqueue
-from core.config.presets import DEFAULT_PRESET, PRESETS, preset_run
 from core.config.run import RunConfig
 from core.config.toml import parse_assignments, read_run, with_settings
 from core.control import StopToken
@@ -28,27 +27,15 @@ app = typer.Typer()
 @app.command()
 def train(
     context: typer.Context,
-    run_file: Annotated[
-        Path | None,
-        typer.Argument(
-            metavar="[RUN.toml]", help="A file with the settings to start from.", parser=named_path
-        ),
-    ] = None,
+    run_file: RunFile = None,
     name: Annotated[
         str | None,
         typer.Option(
             help="The run's name; by default a new name, or with --resume the last run.", callback=named
         ),
     ] = None,
-    preset: Annotated[
-        str | None, typer.Option(help=f"The preset to start from: {', '.join(PRESETS)}.", callback=named)
-    ] = None,
-    set_: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set", metavar="NAME=VALUE", help="A setting, such as training.max_steps=200; repeat for more."
-        ),
-    ] = None,
+    preset: PresetName = None,
+    set_: Assignments = None,
     resume: Annotated[bool, typer.Option("--resume", help="Resume a run from its last checkpoint.")] = False,
     base: Annotated[
         str | None,
@@ -86,11 +73,11 @@ def train(
         return perform(context, lambda stop: resume_run(workspace, resumed, changes, stop, at))[1]
     if at:
         raise typer.BadParameter("only a run that resumes has checkpoints to continue from; add --resume")
-    start = _fine_tune(workspace, base, run_file, preset) if base else _new_run(run_file, preset)
+    start = _fine_tune(workspace, base, run_file, preset) if base else new_run(run_file, preset)
     config = with_absolute_folder(with_settings(start, changes))
     if queue:
         return enqueue(context, name or _unused_name(workspace), config)
-    if name in RunQueue(workspace).names():  # its run would take the place of the one that waits
+    if name and RunQueue(workspace).has(name):  # its run would take the place of the one that waits
         raise QueuedAlreadyError(name)
     return perform(
         context,
@@ -98,10 +85,6 @@ def train(
             train_model(workspace, name, config, stop) if name else _train_unnamed(workspace, config, stop)
         ),
     )[1]
-
-
-def _new_run(run_file: Path | None, preset: str | None) -> RunConfig:
-    return read_run(run_file, preset or "") if run_file else preset_run(preset or DEFAULT_PRESET)
 
 
 def _fine_tune(workspace: Workspace, base: str, run_file: Path | None, preset: str | None) -> RunConfig:

@@ -40,6 +40,10 @@ class RunQueue:
         """The names that are taken by runs to come, the next one first."""
         return [name for _, name in self._paths()]
 
+    def has(self, name: str) -> bool:
+        """Whether a run of this name waits; on some systems capital letters make no other folder."""
+        return name.casefold() in {waiting.casefold() for waiting in self.names()}
+
     def entries(self) -> list[QueuedRun]:
         """The runs to come, the next one first."""
         return [_read(path, name) for path, name in self._paths()]
@@ -52,10 +56,9 @@ class RunQueue:
             DiskFullError, WorkspaceError: It could not be written; the queue is as it was.
         """
         folder = self._workspace.run(name)
-        taken = {queued.casefold() for queued in self.names()}
         if is_run(folder):
             raise RunExistsError(name)
-        if name.casefold() in taken:
+        if self.has(name):
             raise QueuedAlreadyError(name)
         with raising_disk_errors(self._workspace.queue):
             self._workspace.queue.mkdir(parents=True, exist_ok=True)
