@@ -40,7 +40,7 @@ $(VENV)/.run: pyproject.toml | system
 	touch $@
 
 $(VENV)/.test: pyproject.toml | system $(VENV)/.run
-	$(BIN)/python -m pip install -e ".[dev]"
+	$(BIN)/python -m pip install -e ".[dev,serve]"
 	touch $@
 
 system:

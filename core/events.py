@@ -304,10 +304,36 @@ class ContextMoved(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class Alternative:
+    """A token that could have stood in a place, with the probability that the model itself gave it."""
+
+    token_id: int
+    text: str
+    probability: float
+
+
+@dataclass(frozen=True, slots=True)
+class TokenDetails:
+    """What the model considered where it wrote a token. The texts of a reply's tokens, joined, are the reply.
+
+    `probability`, `rank` (from 1) and `entropy` (bits) are those of the model's own distribution, before penalty,
+    temperature and filters. `alternatives` are its likeliest tokens, the written one among them where it is.
+    """
+
+    token_id: int
+    text: str
+    probability: float
+    rank: int = 0
+    entropy: float = 0.0
+    alternatives: tuple[Alternative, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class TokenWritten(Event):
     """One token of a reply. `text` holds whole characters only, so it can be empty.
 
     `probability` is the model's own, before temperature and filters; `sample` counts several replies from 1.
+    `details` are there where they were asked for.
     """
 
     text: str
@@ -315,6 +341,7 @@ class TokenWritten(Event):
     probability: float
     context_used: int
     sample: int = 0
+    details: TokenDetails | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,10 @@ BACKGROUND_QUEUES = (
     "report",
     "curves",
     "baselines",
+    "conversations",
+    "seen",
+    "next token",
+    "compare",
 )
 
 

@@ -49,6 +49,14 @@ class SamplingConfig(Config):
         ge=0.1,
         le=10,
     )
+    repetition_window: int = setting(
+        0,
+        "Penalty window",
+        "The repetition penalty looks at this many of the newest tokens; 0: at all that the model sees.",
+        unit="tokens",
+        ge=0,
+        le=1_000_000,
+    )
     max_new_tokens: int = setting(
         200,
         "Maximum length",

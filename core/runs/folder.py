@@ -27,6 +27,16 @@ class Workspace:
         return self.root / "library.sqlite"
 
     @property
+    def conversations(self) -> Path:
+        """What was said in the Chat tab."""
+        return self.root / "conversations.sqlite"
+
+    @property
+    def samplers(self) -> Path:
+        """The sampling settings that were kept under a name, a TOML file each."""
+        return self.root / "samplers"
+
+    @property
     def datasets(self) -> Path:
         return self.root / "datasets"
 
@@ -52,8 +62,14 @@ class Workspace:
     @property
     def own_names(self) -> tuple[str, ...]:
         """The names of all that the program writes into this folder, in small letters; * is any characters."""
-        folders = (self.datasets.name, self.runs.name, self.queue.name, self.sample.name)
-        files = (f"{self.library.name}*", self.measurements.name, "window.ini*", "studio.log*")
+        folders = (self.datasets.name, self.runs.name, self.queue.name, self.sample.name, self.samplers.name)
+        files = (
+            f"{self.library.name}*",
+            f"{self.conversations.name}*",
+            self.measurements.name,
+            "window.ini*",
+            "studio.log*",
+        )
         return (*folders, *files, ".import*.lock", f".*{DRAFT}")
 
     def prepare(self) -> None:

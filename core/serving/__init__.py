@@ -1,0 +1,1 @@
+"""Answering other programs over HTTP."""
