@@ -209,6 +209,7 @@ class PlotView(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
         self._fit_heights(heights)
         self._draw_best(best)
         self._show_scale(bool(measured))
+        self.scene().prepareForPaint()  # while it paints, pyqtgraph would ask for a second time by this
         self._drawing = False
 
     def _show_reach(self, first: float, last: float) -> None:
