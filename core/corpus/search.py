@@ -45,6 +45,12 @@ def parse_query(query: str) -> list[Term]:
     return terms
 
 
+def match_expression(query: str) -> str:
+    """A query in the language of FTS5; "" where it names no word."""
+    terms = parse_query(query)
+    return " ".join(f'"{" ".join(term.words)}"{"*" * term.is_prefix}' for term in terms)
+
+
 def terms_in(query: str) -> int:
     """How many words and phrases a query has, those beyond `MOST_TERMS` too."""
     return sum(1 for _ in _QUOTED_OR_WORD.finditer(query))
