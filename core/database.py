@@ -57,6 +57,7 @@ class Database:
         migrations: Of each older version, the statements that make the next one of it.
         for_reading: Where nothing can be written, the file is opened all the same, and every change raises; where it
             does not exist, the database is empty and nothing is made.
+        text_factory: What makes text of its bytes, as sqlite3 has it; by default, what is no UTF-8 raises.
 
     Raises:
         WorkspaceError: The file cannot be opened or written.
@@ -73,8 +74,9 @@ class Database:
         version: int,
         migrations: Mapping[int, str],
         for_reading: bool = False,
+        text_factory: Callable[[bytes], Any] = str,
     ) -> None:
-        self._path, self._failures = path, failures
+        self._path, self._failures, self._text_factory = path, failures, text_factory
         self._identity: tuple[int, int] | None = None  # of the open file: its device, and its number there
         self._connection: sqlite3.Connection
         try:
@@ -151,6 +153,7 @@ class Database:
             if not is_uri and place != IN_MEMORY:
                 self.folder.mkdir(parents=True, exist_ok=True)
             self._connection = sqlite3.connect(place, timeout=BUSY_SECONDS, isolation_level=None, uri=is_uri)
+            self._connection.text_factory = self._text_factory
         try:
             prepare()
             if place != IN_MEMORY:

@@ -80,6 +80,15 @@ def highlight_spans(text: str, query: str) -> list[Span]:
     return _merged(spans)
 
 
+def holds_all(text: str, query: str) -> bool:
+    """Whether `text` has every word and phrase that `query` asks for."""
+    if needs_substrings(query):
+        wanted = substrings(query)
+        return bool(wanted) and all(one in text for one in wanted)
+    folded = fold(text)
+    return all(any(_find(folded, term)) for term in parse_query(query))
+
+
 def snippet_of(text: str, spans: list[Span]) -> str:
     """The text around the first hit in one line, or its beginning where there is no hit."""
     begin, end = spans[0] if spans else (0, 0)
