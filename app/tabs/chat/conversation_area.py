@@ -27,7 +27,7 @@ _TOP = Anchor(0, -1, 0.0, False)
 class ConversationArea(QAbstractScrollArea):
     """A column of messages in a view; `column` has them.
 
-    Whoever changes the column calls `lay_out` behind that.
+    `is_selecting` while the mouse is held down in it. Whoever changes the column calls `lay_out` behind that.
     """
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -38,7 +38,7 @@ class ConversationArea(QAbstractScrollArea):
         self._anchor = _TOP
         self._follows = True  # the end is in sight, and stays so
         self._is_laying_out = False
-        self._is_selecting = False
+        self.is_selecting = False
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setVerticalScrollBarPolicy(
@@ -61,7 +61,7 @@ class ConversationArea(QAbstractScrollArea):
         value = self._lay_out_visible() if self.column.items else 0.0
         height, bar = self.viewport().height(), self.verticalScrollBar()
         bar.setRange(0, max(0, round(self.column.height) - height) if self.column.items else 0)
-        bar.setPageStep(height)
+        bar.setPageStep(height - LINE_PX)
         bar.setSingleStep(LINE_PX)
         bar.setValue(bar.maximum() if self._follows else round(value))
         self._follows = self._follows or bar.maximum() == 0
@@ -154,18 +154,18 @@ class ConversationArea(QAbstractScrollArea):
             self.selection.extend(place)
         else:
             self.selection.begin(place)
-        self._is_selecting = True
+        self.is_selecting = True
         self.viewport().update()
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
         place = self.column.place_at(self.in_column(event.position()))
         if event.button() == Qt.MouseButton.LeftButton and place is not None:
             self.selection.select_around(place, QTextCursor.SelectionType.WordUnderCursor)
-            self._is_selecting = False
+            self.is_selecting = False
             self.viewport().update()
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        if self._is_selecting:
+        if self.is_selecting:
             self._extend_to(event.position())
             outside = not 0 <= event.position().y() < self.viewport().height()
             if outside and not self._edge.isActive():
@@ -174,7 +174,7 @@ class ConversationArea(QAbstractScrollArea):
                 self._edge.stop()
 
     def mouseReleaseEvent(self, _event: QMouseEvent) -> None:
-        self._is_selecting = False
+        self.is_selecting = False
         self._edge.stop()
 
     def _extend_to(self, point: QPointF) -> None:
@@ -186,7 +186,7 @@ class ConversationArea(QAbstractScrollArea):
     @Slot()
     def _scroll_at_edge(self) -> None:
         point = QPointF(self.viewport().mapFromGlobal(self.cursor().pos()))
-        if not self._is_selecting or not QApplication.mouseButtons():
+        if not self.is_selecting or not QApplication.mouseButtons():
             self._edge.stop()
             return
         bar = self.verticalScrollBar()

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from PySide6.QtCore import QPointF, Qt
+from PySide6.QtCore import QPointF, QRectF, Qt
 
 from app.tabs.chat.document_style import DocumentStyle
 from app.tabs.chat.message_item import MessageItem, Unit
@@ -209,3 +209,23 @@ class ConversationLayout:
         position = document.documentLayout().hitTest(point - origin, Qt.HitTestAccuracy.ExactHit)
         source = document.source_map.source(position) if position >= 0 else None
         return None if source is None else (number, source)
+
+    def rectangle(self, item: int, start: int, end: int) -> QRectF | None:
+        """Where a message's characters begin; None where no part of them is shown."""
+        for number, unit in enumerate(self.items[item].units):
+            if unit.segment.end > start or unit is self.items[item].units[-1]:
+                document, origin = self.document_at(item, number)
+                first = next(iter(document.source_map.places(start, max(end, start + 1))), None)
+                return None if first is None else _line_rectangle(document, *first).translated(origin)
+        return None
+
+
+def _line_rectangle(document: SegmentDocument, first: int, last: int) -> QRectF:
+    """Where characters stand in a document, as far as they are in one line."""
+    block = document.findBlock(first)
+    bounds = document.documentLayout().blockBoundingRect(block)
+    line = block.layout().lineForTextPosition(first - block.position())
+    left = line.cursorToX(first - block.position())[0]
+    right = line.cursorToX(min(last - block.position(), line.textStart() + line.textLength()))[0]
+    corner = bounds.topLeft()
+    return QRectF(corner.x() + left, corner.y() + line.y(), max(right - left, 1.0), line.height())

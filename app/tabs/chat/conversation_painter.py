@@ -106,12 +106,10 @@ class ConversationPainter:
         item = self._layout.items[number]
         unit = item.units[place]
         bubble = item.bubble()
-        return QRectF(
-            bubble.left() + MEDIUM,
-            self._layout.unit_top(number, place),
-            bubble.width() - 2 * MEDIUM,
-            unit.height - (MEDIUM if unit.segment.closes else 0),
-        )
+        top = self._layout.unit_top(number, place)
+        above, below = SMALL * unit.segment.opens, MEDIUM * unit.segment.closes
+        left, width = bubble.left() + MEDIUM, bubble.width() - 2 * MEDIUM
+        return QRectF(left, top + above, width, unit.height - above - below)
 
     def copy_button(self, number: int, place: int) -> QRectF:
         """Where a code block's button is; empty where there is none."""

@@ -22,7 +22,9 @@ from app.tabs.chat.message_actions import NEXT, PREVIOUS, MessageActions, fill_m
 from app.tabs.chat.message_edit import MessageEdit
 from app.tabs.chat.message_item import MessageItem, Unit
 from app.tabs.chat.segment_document import language_of
+from app.tabs.chat.shading_legend import ShadingLegend
 from app.tabs.chat.shown_message import ShownMessage
+from app.tabs.chat.token_reader import BEGIN_KEY, TokenReader
 from app.widgets.theme import SMALL
 from core.events import TokenWritten
 
@@ -68,6 +70,11 @@ class ConversationView(ConversationArea):
         self._edited = -1
         self.setObjectName("conversationView")
         self.setAccessibleName("Conversation")
+        self.tokens = TokenReader(self)
+        self.tokens.moved.connect(self.viewport().update)
+        self.tokens.walked.connect(self._announce)
+        self.tokens.chosen.connect(self._choose_alternative)
+        self.legend = ShadingLegend(self)
         self.actions_row = MessageActions(self.viewport())
         self.actions_row.chosen.connect(self._act)
         self._frame = QTimer(self, singleShot=True, interval=FRAME_MS)
@@ -96,6 +103,7 @@ class ConversationView(ConversationArea):
         self.add_message(shown)
         self._written = self.column.items[-1]
         self._written.is_written = True
+        self.tokens.can_choose = False
         self._place_actions()
 
     def write(self, events: Sequence[TokenWritten]) -> None:
@@ -110,6 +118,8 @@ class ConversationView(ConversationArea):
         written, self._written = self._written, None
         if written is None:
             return
+        self.tokens.close()
+        self.tokens.can_choose = self._can_write()
         written.replace(shown)
         self.column.forget_places()
         self.lay_out()
@@ -132,6 +142,7 @@ class ConversationView(ConversationArea):
     def set_shading(self, shading: Shading) -> None:
         """Colour the tokens of replies by their "probability" or the "entropy" of their places; or "none"."""
         self._shading = shading
+        self.legend.show_shading(shading)
         self._restyle()
 
     def set_font_size(self, points: float) -> None:
@@ -143,6 +154,7 @@ class ConversationView(ConversationArea):
     def set_can_reply(self, can_reply: bool) -> None:
         """Whether there is a model that can write."""
         self._can_reply = can_reply
+        self.tokens.can_choose = self._can_write()
         self._place_actions()
 
     def current_id(self) -> str:
@@ -155,12 +167,14 @@ class ConversationView(ConversationArea):
         return DocumentStyle(self.font(), self._plain, self._shading)
 
     def _restyle(self) -> None:
+        self.tokens.close()
         self.column.set_style(self._style())
         self.selection.clear()
         self.lay_out()
 
     def _forget(self) -> None:
         self._end_edit()
+        self.tokens.close()
         self._frame.stop()
         self._waiting.clear()
         self._written = None
@@ -192,12 +206,13 @@ class ConversationView(ConversationArea):
     # What can be done with a message
 
     def placed(self) -> None:
+        self.legend.move(self.viewport().width() - self.legend.width() - SMALL, SMALL)
         self._place_actions()
         self._place_editor()
 
     def marks(self) -> Marks:
         current = self._current if self.hasFocus() or self._row_has_focus() else -1
-        return Marks(self.selection.span(), current, None, self._copied, self._pointed_at)
+        return Marks(self.selection.span(), current, self.tokens.marked(), self._copied, self._pointed_at)
 
     def _row_has_focus(self) -> bool:
         focus = self.focusWidget()
@@ -310,6 +325,10 @@ class ConversationView(ConversationArea):
         self._copied = None
         self.viewport().update()
 
+    @Slot(int, int, int)
+    def _choose_alternative(self, number: int, token: int, token_id: int) -> None:
+        self.alternative_chosen.emit(self.column.items[number].shown.message.id, token, token_id)
+
     # Editing in place
 
     def _begin_edit(self, number: int) -> None:
@@ -364,6 +383,7 @@ class ConversationView(ConversationArea):
         if self.column.items:
             point = self.in_column(event.position())
             self._hovered = self.column.item_at(point.y())
+            self.tokens.point_at(None if self.is_selecting else self.column.character_at(point))
             self._point_at(self._button_at(point))
             self._place_actions()
 
@@ -377,10 +397,17 @@ class ConversationView(ConversationArea):
             self._current = self.column.item_at(self.in_column(event.position()).y())
             self.lay_out()
 
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        clicked = self.is_selecting and self.selection.span() is None
+        super().mouseReleaseEvent(event)
+        if clicked and not event.modifiers():
+            self.tokens.pin(self.column.character_at(self.in_column(event.position())))
+
     def leaveEvent(self, event: QEvent) -> None:
         super().leaveEvent(event)
         self._hovered = -1
         self._point_at(None)
+        self.tokens.point_at(None)
         self._place_actions()
 
     def _button_at(self, point: QPointF) -> tuple[MessageItem, Unit] | None:
@@ -403,11 +430,15 @@ class ConversationView(ConversationArea):
     # The keyboard
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
+        if self.tokens.take_key(event):
+            return
         alt = event.modifiers() & Qt.KeyboardModifier.AltModifier
         if alt and event.key() in (Qt.Key.Key_Up, Qt.Key.Key_Down):
             self._go_to(self._current + (1 if event.key() == Qt.Key.Key_Down else -1))
         elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             self._open_menu(self._current, None, self._menu_corner())
+        elif event.key() == BEGIN_KEY and not event.modifiers():
+            self.tokens.walk(self._current)
         else:
             super().keyPressEvent(event)
 

@@ -12,6 +12,7 @@ from PySide6.QtGui import (
     QBrush,
     QColor,
     QFont,
+    QFontMetricsF,
     QTextBlockFormat,
     QTextCharFormat,
     QTextCursor,
@@ -106,7 +107,7 @@ class _Writer:
         if self._quotes:
             shape.setProperty(QUOTE, self._quotes)
         if self._marker:
-            shape.setTextIndent(-HUGE + TINY)
+            shape.setTextIndent(-QFontMetricsF(self._style.font).horizontalAdvance(self._marker))
         if self._is_fresh:
             self._cursor.setBlockFormat(shape)
         else:

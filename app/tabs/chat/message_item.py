@@ -42,7 +42,7 @@ class Unit:
     @property
     def head(self) -> float:
         """What stands above its text, in pixels."""
-        return CODE_HEAD_PX if self.is_code and self.segment.opens else 0.0
+        return SMALL + CODE_HEAD_PX if self.is_code and self.segment.opens else 0.0
 
     @property
     def frame(self) -> float:
