@@ -9,7 +9,9 @@ class ServerPackagesMissingError(UserFacingError):
     def __init__(self, package: str) -> None:
         super().__init__(package)
         self.message = f"The server needs a package that is not installed: {package}."
-        self.remedy = 'Install it with pip install "sheepop-studio[serve]" (the packaged program cannot take it up).'
+        self.remedy = (
+            'Install it with pip install "sheepop-studio[serve]" (the packaged program cannot take it up).'
+        )
 
 
 class PortTakenError(UserFacingError):
@@ -17,7 +19,9 @@ class PortTakenError(UserFacingError):
 
     def __init__(self, host: str, port: int) -> None:
         super().__init__(host, port)
-        self.message = f"Port {port} of {host} is taken by another program, perhaps by another server of ours."
+        self.message = (
+            f"Port {port} of {host} is taken by another program, perhaps by another server of ours."
+        )
         self.remedy = "End that program, or choose another port with --port; 0 takes one that is free."
 
 

@@ -39,7 +39,7 @@ class Answer(ABC):
         self._texts: list[list[str]] = [[text] for text in prefixes or [""] * count]
         self._written: list[list[TokenWritten]] = [[] for _ in range(count)]
         self._reasons = [""] * count
-        self._lengths = [len(text) for text, in self._texts]
+        self._lengths = [len(text) for (text,) in self._texts]
         self._tokens, self._open = 0, count
         self._id, self._created = f"{self.id_prefix}-{uuid.uuid4().hex}", int(time.time())
 
@@ -84,7 +84,9 @@ class Answer(ABC):
 
     def whole(self) -> Object:
         """The response without a stream."""
-        choices = [self._whole_choice(at, "".join(texts), self._reasons[at]) for at, texts in enumerate(self._texts)]
+        choices = [
+            self._whole_choice(at, "".join(texts), self._reasons[at]) for at, texts in enumerate(self._texts)
+        ]
         return self._head(self.whole_name) | {"choices": choices, "usage": self._usage()}
 
     def _head(self, name: str) -> Object:
@@ -98,11 +100,17 @@ class Answer(ABC):
         return head | ({"warnings": self._work.warnings} if self._work.warnings else {})
 
     def _chunk(self, choices: list[Object]) -> Object:
-        return self._head(self.chunk_name) | {"choices": choices} | ({"usage": None} if self._with_usage else {})
+        return (
+            self._head(self.chunk_name) | {"choices": choices} | ({"usage": None} if self._with_usage else {})
+        )
 
     def _usage(self) -> Object:
         prompt = self._work.prompt_tokens
-        return {"prompt_tokens": prompt, "completion_tokens": self._tokens, "total_tokens": prompt + self._tokens}
+        return {
+            "prompt_tokens": prompt,
+            "completion_tokens": self._tokens,
+            "total_tokens": prompt + self._tokens,
+        }
 
     def _whole_logprobs(self, at: int) -> Object | None:
         return self._logprobs(self._written[at], len(self._texts[at][0])) if self._with_logprobs else None

@@ -151,7 +151,9 @@ class Gate:
         if isinstance(failure, LostError):  # which the thread that decodes has reported
             return
         path = scope["path"][:LONGEST_PATH]
-        self._desk.note(RequestRefused(scope["method"], path, _client(scope), failure.status, failure.message))
+        self._desk.note(
+            RequestRefused(scope["method"], path, _client(scope), failure.status, failure.message)
+        )
 
 
 class _Sender:
@@ -176,7 +178,7 @@ class _Sender:
                 headers["access-control-expose-headers"] = "x-request-id"
             headers["vary"] = "Origin"
             headers["x-content-type-options"] = "nosniff"
-            message = message | {"headers": headers.raw}
+            message["headers"] = headers.raw
         await self._send(message)
 
 

@@ -24,7 +24,7 @@ def listen(config: ServerConfig) -> socket.socket:
             raise TokenMissingError
     try:
         family, _, _, _, address = socket.getaddrinfo(config.host, config.port, type=socket.SOCK_STREAM)[0]
-        return socket.create_server(address[:2], family=family, backlog=BACKLOG)  # type: ignore[arg-type]  # host, port
+        return socket.create_server(address[:2], family=family, backlog=BACKLOG)
     except UnicodeError as cause:
         raise CannotListenError(config.host, config.port, "that is no address") from cause
     except OSError as cause:  # socket.gaierror is one
@@ -37,6 +37,6 @@ def listen(config: ServerConfig) -> socket.socket:
 def base_url(listener: socket.socket) -> str:
     """What clients are to be given."""
     host, port = listener.getsockname()[:2]
-    if host in ("0.0.0.0", "::"):  # noqa: S104  # all addresses: one that works here stands for them
+    if host in ("0.0.0.0", "::"):  # all addresses: one that works here stands for them
         host = "127.0.0.1"
     return f"http://{f'[{host}]' if ':' in host else host}:{port}/v1"

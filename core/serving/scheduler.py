@@ -18,7 +18,9 @@ from core.serving_events import RequestEnded, RequestProgress, RequestStarted
 IDLE_SECONDS = 0.1  # how long a stop can go unseen where there is nothing to do
 PROGRESS_SECONDS = 0.25  # between two reports of one request
 REASONS = {"eos": "stop", "stop_string": "stop", "length": "length"}
-SHUTTING_DOWN = WorkFailed(503, "The server was shut down before the reply was whole.", "server_shutting_down")
+SHUTTING_DOWN = WorkFailed(
+    503, "The server was shut down before the reply was whole.", "server_shutting_down"
+)
 UNSTOPPED = StopToken()  # replies end by themselves
 NO_MEMORY = WorkFailed(503, "The server ran out of memory. Try again later.", "out_of_memory")
 
@@ -62,7 +64,9 @@ class Scheduler:
             yield from self._drop_left()
             yield from self._advance()
 
-    def fail_all(self, failure: WorkFailed = SHUTTING_DOWN, reason: str = "server stopped") -> Iterator[Event]:
+    def fail_all(
+        self, failure: WorkFailed = SHUTTING_DOWN, reason: str = "server stopped"
+    ) -> Iterator[Event]:
         """End every request, also those that nobody has looked at yet."""
         yield from self._receive(wait=False)
         for one in list(self._open.values()):

@@ -13,9 +13,9 @@ from core.model.transformer import Transformer
 from core.serving.api_error import ApiError, invalid
 from core.serving.fields import (
     LARGEST_SEED,
+    MOST_CHOICES,
     ChatFields,
     CompletionFields,
-    MOST_CHOICES,
     checked_text,
     message_role,
     message_text,
@@ -117,7 +117,10 @@ class ServedModel:
         """Put the choices into a request: `n` for each prompt, their seeds one after the other."""
         sampling, n = fields.sampling(self.sampling), fields.n or 1
         if n * len(prompts) > MOST_CHOICES:
-            raise invalid("n", f"A request gets up to {MOST_CHOICES} replies, and this one asks for {n * len(prompts):,}.")
+            raise invalid(
+                "n",
+                f"A request gets up to {MOST_CHOICES} replies, and this one asks for {n * len(prompts):,}.",
+            )
         work.max_new_tokens = sampling.max_new_tokens
         work.prompt_tokens = sum(map(len, prompts))
         for prompt in prompts:
@@ -125,7 +128,12 @@ class ServedModel:
                 self._add_choice(work, prompt, _with_next_seed(sampling, number), system, n_likeliest)
 
     def _add_choice(
-        self, work: Work, prompt: Sequence[int], config: SamplingConfig, system: Sequence[int], n_likeliest: int | None
+        self,
+        work: Work,
+        prompt: Sequence[int],
+        config: SamplingConfig,
+        system: Sequence[int],
+        n_likeliest: int | None,
     ) -> None:
         """One more reply. What its prompt has too much is left out here, so that nothing large waits in the queue."""
         number = len(work.choices)
@@ -146,7 +154,9 @@ class ServedModel:
             text = checked_text(prompt, "prompt")
             return completion_prompt(self.tokenizer, text, self.sampling.end_prompt)
         if not all(0 <= token < self.tokenizer.vocab_size for token in prompt):
-            raise invalid("prompt", f"A token of the prompt is none of this model's {self.tokenizer.vocab_size:,}.")
+            raise invalid(
+                "prompt", f"A token of the prompt is none of this model's {self.tokenizer.vocab_size:,}."
+            )
         return prompt or completion_prompt(self.tokenizer, "", end_prompt=False)
 
     def _unknown(self, texts: Sequence[str]) -> list[str]:
@@ -177,6 +187,10 @@ def _with_next_seed(sampling: SamplingConfig, number: int) -> SamplingConfig:
 
 def _dropped(moved: ContextMoved) -> str:
     what = counted(moved.dropped, "older token")
-    turns = f", {counted(moved.dropped_turns, 'question')} with what was answered among them" if moved.dropped_turns else ""
+    turns = (
+        f", {counted(moved.dropped_turns, 'question')} with what was answered among them"
+        if moved.dropped_turns
+        else ""
+    )
     cut = " The question itself is longer than that: only its end was read." if moved.question_cut else ""
     return f"The context is too short for all of the prompt: {what} dropped{turns}.{cut}"

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from core.config.sampling import WeightsFormat
 from core.config.server import ServerConfig
 from core.control import StopToken
-from core.serving_errors import ServerFailedError, ServerPackagesMissingError
 from core.events import Event
 from core.runs.folder import Workspace
+from core.serving_errors import ServerFailedError, ServerPackagesMissingError
 from core.serving_events import ServerEnded, ServerStarted
 from core.tasks.open_model import OpenModel, open_model
 
