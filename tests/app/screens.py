@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from app.tabs.chat.conversation import Turn
 from PySide6.QtCore import QCoreApplication, QEvent
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMessageBox, QWidget
@@ -12,7 +13,6 @@ from app.about import AboutDialog
 from app.close_question import STILL_AT_WORK
 from app.help_window import HelpWindow
 from app.report_dialog import ReportDialog
-from app.tabs.chat.conversation import Turn
 from app.tabs.chat.tab import ChatTab
 from app.tabs.corpus.dialogs import FieldsDialog, PasswordDialog
 from app.tabs.corpus.tab import CorpusTab

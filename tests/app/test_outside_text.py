@@ -6,13 +6,13 @@ import threading
 from dataclasses import replace
 
 import pytest
+from app.tabs.chat.conversation import Turn
 from PySide6.QtCore import QEvent, QPoint, QPointF
 from PySide6.QtGui import QHelpEvent, Qt
 from PySide6.QtWidgets import QApplication, QLabel, QMessageBox, QTextEdit, QToolTip, QWidget
 
 from app.application import failure_box
 from app.main_window import MainWindow
-from app.tabs.chat.conversation import Turn
 from app.tabs.corpus.dialogs import FieldsDialog, PasswordDialog
 from app.tabs.corpus.opening import OpeningQuestion, risky_files
 from app.tabs.inspect.makers import MAKERS
