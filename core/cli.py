@@ -15,7 +15,19 @@ from typing import Annotated, Any
 import platformdirs
 import typer
 
-from core.commands import bench, documents, inspection, keep, plan, queue, report, score, tokenizer, training
+from core.commands import (
+    bench,
+    conversations,
+    documents,
+    inspection,
+    keep,
+    plan,
+    queue,
+    report,
+    score,
+    tokenizer,
+    training,
+)
 from core.commands.arguments import home_path, unicode_text
 from core.commands.password import refuse_typed_password
 from core.commands.place import Place, perform, print_rows
@@ -49,6 +61,7 @@ app.add_typer(tokenizer.app)
 app.add_typer(inspection.app)
 app.add_typer(score.app)
 app.add_typer(report.app)
+app.add_typer(conversations.app, name="conversations")
 app.add_typer(bench.app, name="bench")
 app.add_typer(bench.fuzz_app)
 
