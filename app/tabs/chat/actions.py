@@ -18,11 +18,11 @@ class Entry(NamedTuple):
 
 
 ENTRIES = {
-    "stop": Entry("S&top the reply", ("Esc",), "stop"),
+    "stop": Entry("Stop the reply", ("Esc",), "stop"),
     "regenerate": Entry("&Regenerate the last reply", ("Ctrl+Return", "Ctrl+Enter"), "refresh"),
     "continue": Entry("&Continue the last reply", ("Alt+Return", "Alt+Enter"), "play"),
-    "previous": Entry("Pre&vious version of the last reply", ("Alt+Left",), "chevron-left"),
-    "next": Entry("Ne&xt version of the last reply", ("Alt+Right",), "chevron-right"),
+    "previous": Entry("Previous version of the last reply", ("Alt+Left",), "chevron-left"),
+    "next": Entry("Next version of the last reply", ("Alt+Right",), "chevron-right"),
     "copy": Entry("Copy the &last reply", ("Ctrl+Shift+C",), "copy"),
     "remove": Entry("Remove the last e&xchange", ("Ctrl+Shift+Backspace",), "trash"),
     "new": Entry("&New chat", ("Ctrl+N",), "add"),
@@ -30,13 +30,13 @@ ENTRIES = {
     "list": Entry("Show or hide the conversations", ("Ctrl+B",)),
     "sampling": Entry("Sampling settings", ("Ctrl+,",), "settings"),
     "inspect": Entry("Inspect the last reply", ("Ctrl+I",), "inspect"),
-    "larger": Entry("Lar&ger text", ("Ctrl++", "Ctrl+=")),
+    "larger": Entry("L&arger text", ("Ctrl++", "Ctrl+=")),
     "smaller": Entry("S&maller text", ("Ctrl+-",)),
     "usual": Entry("&Usual text size", ("Ctrl+0",)),
     "system": Entry("&System message…"),
     "compare": Entry("Com&pare…", picture="similar"),
     "server": Entry("Ser&ver…", picture="app"),
-    "plain": Entry("Plain te&xt"),
+    "plain": Entry("Plain &text"),
     "enter": Entry("Enter be&gins a new line"),
 }
 CHECKABLE = ("plain", "enter")

@@ -120,6 +120,7 @@ class ChatController(QObject):
 
     def _begin(self, kind: Kind) -> None:
         self.writer.leave()
+        self.front.take_sampling()
         self.front.put(
             Conversation(
                 kind,

@@ -226,7 +226,7 @@ class ChatTab(QWidget):
     def _go_to_sampling(self) -> None:
         self.panel_button.setChecked(True)
         self.panel.show_page(self.sampling_page)
-        self.panel.pages.tabBar().setFocus()
+        self.panel.focus()
 
     # What is shown of itself
 
