@@ -87,8 +87,11 @@ def rows_at_once(model: Transformer, n_positions: int) -> int:
 
     One, where rows that are computed together change each other's numbers.
     """
-    if scales_by_call(model):
-        return 1
+    return 1 if scales_by_call(model) else rows_in_memory(model, n_positions)
+
+
+def rows_in_memory(model: Transformer, n_positions: int) -> int:
+    """How many rows of so many positions the memory that is meant for caches holds; at least one."""
     config = model.config
     positions = min(n_positions, config.context_length)
     row_bytes = 2 * config.n_layers * positions * config.d_model * model.dtype.itemsize
