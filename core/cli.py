@@ -17,6 +17,7 @@ import typer
 
 from core.commands import (
     bench,
+    conversations,
     documents,
     inspection,
     keep,
@@ -62,6 +63,7 @@ app.add_typer(inspection.app)
 app.add_typer(score.app)
 app.add_typer(seen.app)
 app.add_typer(report.app)
+app.add_typer(conversations.app, name="conversations")
 app.add_typer(bench.app, name="bench")
 app.add_typer(bench.fuzz_app)
 

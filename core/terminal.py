@@ -247,7 +247,9 @@ class Screen:
 
     def _say(self, event: Event) -> None:
         line = _sentence(event)
-        if isinstance(event, ImportFinished | DatasetBuilt | RunEnded | SampleEvaluated | TextScored | SeenFound):
+        if isinstance(
+            event, ImportFinished | DatasetBuilt | RunEnded | SampleEvaluated | TextScored | SeenFound
+        ):
             self._end_bar()
         if line:
             self._line(line)

@@ -10,12 +10,12 @@ from typing import Any, Literal, NamedTuple
 from core.config.corpus import CleaningConfig, CorpusConfig
 from core.config.renamed import first_json
 from core.corpus.clean import clean
-from core.corpus.database import Database
 from core.corpus.rows import name_of
 from core.corpus.selection import check_filter, select_documents
 from core.corpus.split import DocumentSize, Split, chunks_of, validation_documents
 from core.corpus.tags import TagCount, list_tags
 from core.corpus.texts import text_with
+from core.database import Database
 from core.documents.kinds import kind_named
 
 # A document's place in the corpus is its path's: the order in which workers ended is chance.

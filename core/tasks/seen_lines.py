@@ -50,9 +50,7 @@ def found_line(found: SeenFound) -> str:
     lines = [summary(found)]
     for number, passage in enumerate(found.passages, start=1):
         where = places_words(passage, is_complete=found.is_complete)
-        lines.append(
-            f"{number:>3}. {counted(passage.words, 'word')}, {where}: {printable(excerpt(passage))}"
-        )
+        lines.append(f"{number:>3}. {counted(passage.words, 'word')}, {where}: {printable(excerpt(passage))}")
     return "\n".join([*lines, *filter(None, [base_note(found)])])
 
 
