@@ -22,7 +22,7 @@ def minute_shape(monkeypatch):
 def test_more_clients_are_timed_against_one():
     rows = list(bench_serve("minute", 1, StopToken()))
     assert [row.subject for row in rows] == ["1 client", "2 clients", "4 clients", "8 clients"]
-    assert rows[0].ratio == 1
+    assert rows[0].ratio_to_peer == 1
     assert all(row.rate > 0 for row in rows)
 
 
