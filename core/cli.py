@@ -17,6 +17,7 @@ import typer
 
 from core.commands import (
     bench,
+    conversations,
     documents,
     inspection,
     keep,
@@ -24,6 +25,7 @@ from core.commands import (
     queue,
     report,
     score,
+    seen,
     serve,
     tokenizer,
     training,
@@ -60,7 +62,9 @@ app.add_typer(keep.app)
 app.add_typer(tokenizer.app)
 app.add_typer(inspection.app)
 app.add_typer(score.app)
+app.add_typer(seen.app)
 app.add_typer(report.app)
+app.add_typer(conversations.app, name="conversations")
 app.add_typer(serve.app)
 app.add_typer(bench.app, name="bench")
 app.add_typer(bench.fuzz_app)

@@ -2,9 +2,11 @@
 
 from collections.abc import Sequence
 
+import shiboken6
 from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QSize, Qt, Slot
 from PySide6.QtGui import QAccessible, QAccessibleEvent, QAction
 from PySide6.QtWidgets import (
+    QApplication,
     QFrame,
     QHBoxLayout,
     QLayout,
@@ -15,6 +17,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.widgets.controls import application
 from app.widgets.icons import give_icon
 from app.widgets.label import Label
 from app.widgets.picture import Picture
@@ -52,7 +55,24 @@ class Banner(QFrame):
         self._buttons.setSpacing(SMALL)
         self._buttons.setAlignment(Qt.AlignmentFlag.AlignRight)
         self._lay_out()
+        self._had_focus: QWidget | None = None  # before the keyboard came into the banner
+        application().focusChanged.connect(self._remember_focus)
         self.hide()
+
+    def setVisible(self, visible: bool) -> None:
+        """Give the focus back before it is lost to whatever comes next."""
+        back = self._had_focus
+        focused = QApplication.focusWidget()
+        if not visible and back is not None and focused is not None and self.isAncestorOf(focused):
+            self._had_focus = None
+            if shiboken6.isValid(back) and back.isVisible() and back.isEnabled():
+                back.setFocus()
+        super().setVisible(visible)
+
+    @Slot(QWidget, QWidget)
+    def _remember_focus(self, old: QWidget | None, new: QWidget | None) -> None:
+        if new is not None and self.isAncestorOf(new) and not (old is None or self.isAncestorOf(old)):
+            self._had_focus = old
 
     def text(self) -> str:
         """What the banner says, message and remedy, as one text."""

@@ -227,8 +227,8 @@ class CurvePlot(QFrame):
         self._readout = Label(alignment=Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self._readout.setMinimumWidth(1)  # gives way before the plot does
         set_role(self._readout, "muted")
-        self.log_button = QToolButton(text="Log", checkable=True, autoRaise=True)
-        set_role(self.log_button, "toggle")
+        self.log_button = QToolButton(text="Log", checkable=True)
+        set_role(self.log_button, "filter")
         self.log_button.setToolTip(f"Draw the {title.lower()} on a logarithmic axis")
         self.log_button.setAccessibleName(f"Logarithmic axis for {title.lower()}")
         self.log_button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)

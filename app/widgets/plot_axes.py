@@ -33,7 +33,7 @@ class NumberAxis(pg.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types
     def logTickStrings(self, values: Sequence[float], scale: float, spacing: float | None) -> list[str]:
         del scale, spacing
         decades = self.range[1] - self.range[0]
-        shown = (1, 2, 5) if decades < 3 else (1,)
+        shown = range(1, 10) if decades < 1 else (1, 2, 5) if decades < 3 else (1,)
         return [_plain(10**value) if _leading_digit(value) in shown else "" for value in values]
 
 
@@ -81,7 +81,11 @@ def _short(value: float) -> str:
 
 
 def _plain(value: float) -> str:
-    return f"{value:,.0f}" if value >= 1 else f"{value:.4g}"
+    """1,000, 0.05 and 5e-3."""
+    if value >= 0.01:
+        return f"{value:,.0f}" if value >= 1 else f"{value:.4g}"
+    digits, exponent = f"{value:.0e}".split("e")
+    return f"{digits}e{int(exponent)}"
 
 
 def _leading_digit(exponent: float) -> int:

@@ -11,7 +11,9 @@ from core.config.run import RunConfig
 from core.config.setting import is_unicode
 from core.config.toml import read_run, with_settings
 from core.errors import UnknownDocumentError
+from core.runs.folder import Workspace
 from core.system_errors import absolute_path
+from core.tasks.base_model import fine_tune_config
 
 LARGEST_ID = 2**63 - 1  # that SQLite can hold
 
@@ -80,9 +82,18 @@ def document_number(document_id: int) -> int:
     return document_id
 
 
-def new_run(run_file: Path | None, preset: str | None) -> RunConfig:
-    """The settings that a new run begins with: those of a file, else those of a preset."""
-    return read_run(run_file, preset or "") if run_file else preset_run(preset or DEFAULT_PRESET)
+def first_settings(
+    workspace: Workspace, run_file: Path | None, preset: str | None, base: str | None
+) -> RunConfig:
+    """The settings that a new run begins with: those of a file over those of a base or a preset."""
+    if not base:
+        return read_run(run_file, preset or "") if run_file else preset_run(preset or DEFAULT_PRESET)
+    if preset:
+        raise typer.BadParameter(
+            "a fine-tune has the settings of the run that it begins from; change them with --set"
+        )
+    start = fine_tune_config(workspace, base)
+    return read_run(run_file, base=start) if run_file else start
 
 
 RunFile = Annotated[
@@ -91,6 +102,16 @@ RunFile = Annotated[
 ]
 PresetName = Annotated[
     str | None, typer.Option(help=f"The preset to start from: {', '.join(PRESETS)}.", callback=named)
+]
+BaseCheckpoint = Annotated[
+    str | None,
+    typer.Option(
+        "--from",
+        metavar="NAME[@STEP]",
+        help="Fine-tune: begin a new run with the weights of another run's checkpoint: @STEP, @last, or @best, the "
+        "default. It has that run's tokenizer, model and other settings, and a tenth of its learning rates.",
+        callback=named,
+    ),
 ]
 Assignments = Annotated[
     list[str] | None,

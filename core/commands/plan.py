@@ -4,7 +4,14 @@ from dataclasses import asdict
 
 import typer
 
-from core.commands.arguments import Assignments, PresetName, RunFile, new_run, with_absolute_folder
+from core.commands.arguments import (
+    Assignments,
+    BaseCheckpoint,
+    PresetName,
+    RunFile,
+    first_settings,
+    with_absolute_folder,
+)
 from core.commands.place import perform, print_rows
 from core.config.toml import parse_assignments, with_settings
 from core.tasks.plan_run import plan_run
@@ -17,11 +24,13 @@ def plan(
     context: typer.Context,
     run_file: RunFile = None,
     preset: PresetName = None,
+    base: BaseCheckpoint = None,
     set_: Assignments = None,
 ) -> int:
     """Show what a run would come to: parameters, epochs, memory, disk and time, and what may go wrong. Nothing is trained."""
-    run = with_absolute_folder(with_settings(new_run(run_file, preset), parse_assignments(set_ or [])))
     workspace = context.obj.workspace
+    start = first_settings(workspace, run_file, preset, base)
+    run = with_absolute_folder(with_settings(start, parse_assignments(set_ or [])))
     planned, code = perform(context, lambda stop: plan_run(workspace, run, stop), writes=False)
     print_rows(context, "plan_row", ("title", "value"), [asdict(row) for row in planned.rows])
     warnings = [{"warning": warning.message, "remedy": warning.remedy} for warning in planned.warnings]

@@ -1,22 +1,28 @@
 """The command that trains a model: new, from its last checkpoint, or as a fine-tune of another run's."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from core.commands.arguments import Assignments, PresetName, RunFile, named, new_run, with_absolute_folder
+from core.commands.arguments import (
+    Assignments,
+    BaseCheckpoint,
+    PresetName,
+    RunFile,
+    first_settings,
+    named,
+    with_absolute_folder,
+)
 from core.commands.place import perform
 from core.commands.queue import enqueue
 from core.config.run import RunConfig
-from core.config.toml import parse_assignments, read_run, with_settings
+from core.config.toml import parse_assignments, with_settings
 from core.control import StopToken
 from core.events import RunEnded
 from core.run_errors import QueuedAlreadyError, RunBusyError, RunExistsError
 from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
 from core.runs.run_queue import RunQueue
-from core.tasks.base_model import fine_tune_config
 from core.tasks.resume_run import resume_run
 from core.tasks.train_model import train_model
 from core.terminal import Stream
@@ -37,16 +43,7 @@ def train(
     preset: PresetName = None,
     set_: Assignments = None,
     resume: Annotated[bool, typer.Option("--resume", help="Resume a run from its last checkpoint.")] = False,
-    base: Annotated[
-        str | None,
-        typer.Option(
-            "--from",
-            metavar="NAME[@STEP]",
-            help="Fine-tune: begin a new run with the weights of another run's checkpoint: @STEP, @last, or @best, the "
-            "default. It has that run's tokenizer, model and other settings, and a tenth of its learning rates.",
-            callback=named,
-        ),
-    ] = None,
+    base: BaseCheckpoint = None,
     at: Annotated[
         str,
         typer.Option(
@@ -73,9 +70,10 @@ def train(
         return perform(context, lambda stop: resume_run(workspace, resumed, changes, stop, at))[1]
     if at:
         raise typer.BadParameter("only a run that resumes has checkpoints to continue from; add --resume")
-    start = _fine_tune(workspace, base, run_file, preset) if base else new_run(run_file, preset)
+    start = first_settings(workspace, run_file, preset, base)
     config = with_absolute_folder(with_settings(start, changes))
-    if queue:
+    if queue:  # the best checkpoint of its base may be another one when its turn comes
+        config = config.model_copy(update={"base_model": base or ""})
         return enqueue(context, name or _unused_name(workspace), config)
     if name and RunQueue(workspace).has(name):  # its run would take the place of the one that waits
         raise QueuedAlreadyError(name)
@@ -85,15 +83,6 @@ def train(
             train_model(workspace, name, config, stop) if name else _train_unnamed(workspace, config, stop)
         ),
     )[1]
-
-
-def _fine_tune(workspace: Workspace, base: str, run_file: Path | None, preset: str | None) -> RunConfig:
-    if preset:
-        raise typer.BadParameter(
-            "a fine-tune has the settings of the run that it begins from; change them with --set"
-        )
-    start = fine_tune_config(workspace, base)
-    return read_run(run_file, base=start) if run_file else start
 
 
 def _train_unnamed(workspace: Workspace, config: RunConfig, stop: StopToken) -> Stream[RunEnded]:

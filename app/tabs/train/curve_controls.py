@@ -23,7 +23,7 @@ from core.runs.quantities import LOSS, QUANTITIES, X_AXES
 from core.runs.smoothing import DEFAULT_SMOOTHING
 
 MOST_COMPARED = 12
-AXIS_BOX_PX = 92
+AXIS_BOX_PX = 84
 BASELINE_HELP = "What simple models reach on the same validation text: unigram and trigram, and how far lzma compresses it"
 NOT_MEASURED = "Not measured yet: this is done once for each data set, while no run trains."
 SUFFIXES = {"csv": "Values as &CSV…", "png": "Picture as &PNG…", "svg": "Picture as &SVG…"}
@@ -70,7 +70,7 @@ class CurveControls(QWidget):
         self.smoothing = QSlider(Qt.Orientation.Horizontal, objectName="smoothingSlider")
         self.smoothing.setRange(0, 99)
         self.smoothing.setValue(round(100 * DEFAULT_SMOOTHING))
-        self.smoothing.setFixedWidth(64)
+        self.smoothing.setFixedWidth(56)
         self.smoothing.setToolTip("How much of the past the bold training line remembers: 0 to 0.99")
         self.smoothing.setAccessibleName("Smoothing of the training curves")
         self.smoothing.valueChanged.connect(self._smooth)
@@ -81,6 +81,7 @@ class CurveControls(QWidget):
         self.axis_box = QComboBox(objectName="axisBox", toolTip="What the x axis of all charts counts")
         self.axis_box.setAccessibleName("X axis")
         self.axis_box.setFixedWidth(AXIS_BOX_PX)
+        set_role(self.axis_box, "filter")
         for axis in X_AXES:
             self.axis_box.addItem(axis.title, axis.name)
         self.axis_box.currentIndexChanged.connect(self._change_axis)
@@ -88,7 +89,7 @@ class CurveControls(QWidget):
             "Log x", "logXButton", "Draw the x axis of all charts logarithmically"
         )
         self.log_x_button.setAccessibleName("Logarithmic x axis")
-        self.fit_button = QToolButton(text="Show &all", objectName="fitButton")
+        self.fit_button = QToolButton(text="Fit", objectName="fitButton")
         self.fit_button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.fit_button.setToolTip(
             "Show all of the run again after zooming with the mouse wheel (Home, or a double click)"

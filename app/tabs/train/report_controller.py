@@ -52,6 +52,7 @@ class ReportController(QObject):
     def _write(self, chosen: str) -> None:
         path = Path(chosen)
         self._folder = str(path.parent)
+        self._tab.banner.show_notice("The report is being written…")
         job = self._queues.start(QUEUE, partial(self._write_report, self._workspace, self._name, path))
         job.ended.connect(self._open)
         job.failed.connect(self._present)

@@ -3,7 +3,7 @@
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QLabel, QPushButton, QToolButton
+from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton, QToolButton, QVBoxLayout, QWidget
 
 from app.errors import DEFECT, present
 from app.widgets.banner import Banner
@@ -83,3 +83,22 @@ def test_what_the_system_refuses_is_reported_as_such(banner):
     assert banner.text().startswith(
         "The system refused library.sqlite: too many open files. Close other programs"
     )
+
+
+def test_the_focus_goes_back_to_where_it_was_when_a_button_closes_the_banner(qtbot):
+    page = QWidget()
+    qtbot.addWidget(page)
+    column = QVBoxLayout(page)
+    first, field, banner = QLineEdit(), QLineEdit(), Banner()
+    for widget in (first, field, banner):
+        column.addWidget(widget)
+    with qtbot.waitActive(page):
+        page.show()
+        page.activateWindow()
+    field.setFocus()
+    banner.show_offer("It was removed.", [QAction("&Undo", page)])
+    button = next(button for button in banner.findChildren(QPushButton) if button.text() == "&Undo")
+    button.setFocus()
+    qtbot.keyClick(button, Qt.Key.Key_Space)
+    assert not banner.isVisible()
+    assert field.hasFocus()

@@ -32,3 +32,16 @@ def test_nothing_is_timed_without_text(command, tmp_path, monkeypatch):
     monkeypatch.setattr(time_steps_file, "call_in_process", lambda *_, **__: pytest.fail("timed"))
     code, out, _ = command("--workspace", tmp_path, "plan")
     assert (code, "no text yet" in out) == (0, True)
+
+
+def test_a_fine_tune_is_planned_with_the_model_of_its_base(command, filled):
+    few = ("--preset", "tiny", "--set", "training.max_steps=2", "--set", "training.sample_tokens=0")
+    assert command("--workspace", filled.root, "train", *few, "--name", "base")[0] == 0
+    code, out, _ = command(
+        "--workspace", filled.root, "plan", "--from", "base", "--set", "training.max_steps=3"
+    )
+    assert code == 0
+    assert "3 steps" in out
+    code, _, err = command("--workspace", filled.root, "plan", "--from", "nobody")
+    assert code != 0
+    assert "nobody" in err
