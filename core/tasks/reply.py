@@ -91,3 +91,8 @@ def _dialogue(model: OpenModel, messages: Messages) -> tuple[list[int], tuple[st
 
     tokenizer = model.loaded.tokenizer
     return dialogue_prompt(tokenizer, messages), tokenizer.unknown(messages[-1][1])
+
+
+def prompt_ids(model: OpenModel, text: str, sampling: SamplingConfig, *, answers: bool) -> list[int]:
+    """What a model reads before it answers one message, or goes on with a text."""
+    return (_dialogue(model, [("user", text)]) if answers else _completion(model, text, sampling))[0]

@@ -6,11 +6,11 @@ from PySide6.QtCore import QEvent, Qt, Slot
 from PySide6.QtGui import QColor, QFont, QTextCharFormat, QTextCursor
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QSlider, QTextEdit, QToolButton, QVBoxLayout, QWidget
 
-from app.tabs.train.sample_difference import Mark, difference, told
 from app.tabs.train.sample_steps import SampleSteps
 from app.widgets.controls import toggle_button
 from app.widgets.elided_box import ElidedBox
 from app.widgets.label import Label
+from app.widgets.text_difference import Mark, difference, told
 from app.widgets.theme import SMALL, TINY, colours, set_role
 from core.events import SampleWritten
 from core.wording import printable
