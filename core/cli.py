@@ -15,7 +15,21 @@ from typing import Annotated, Any
 import platformdirs
 import typer
 
-from core.commands import bench, documents, inspection, keep, plan, queue, report, score, tokenizer, training
+from core.commands import (
+    bench,
+    conversations,
+    documents,
+    inspection,
+    keep,
+    plan,
+    queue,
+    report,
+    score,
+    seen,
+    serve,
+    tokenizer,
+    training,
+)
 from core.commands.arguments import home_path, unicode_text
 from core.commands.password import refuse_typed_password
 from core.commands.place import Place, perform, print_rows
@@ -48,7 +62,10 @@ app.add_typer(keep.app)
 app.add_typer(tokenizer.app)
 app.add_typer(inspection.app)
 app.add_typer(score.app)
+app.add_typer(seen.app)
 app.add_typer(report.app)
+app.add_typer(conversations.app, name="conversations")
+app.add_typer(serve.app)
 app.add_typer(bench.app, name="bench")
 app.add_typer(bench.fuzz_app)
 

@@ -305,6 +305,61 @@ class DamagedLibraryError(UserFacingError):
         self.remedy = "Restore it from a backup, or move the file away and import the documents again."
 
 
+# Conversations
+
+
+class UnknownConversationError(UsageError):
+    """A conversation that there is not, or not any more."""
+
+    def __init__(self, conversation_id: str) -> None:
+        super().__init__(conversation_id)
+        self.message = f"There is no conversation {printable(conversation_id[:LONGEST_SHOWN])!r}."
+        self.remedy = (
+            "List them with `python main.py conversations list`; --deleted lists those that can be restored."
+        )
+
+
+class AmbiguousConversationError(UsageError):
+    """The beginning of an id that several conversations have."""
+
+    def __init__(self, prefix: str, found: int) -> None:
+        super().__init__(prefix, found)
+        self.message = f"{counted(found, 'conversation')} have an id that begins with {prefix!r}."
+        self.remedy = "Give more of its letters, as `python main.py conversations list` shows them."
+
+
+class BadConversationFileError(UserFacingError):
+    """A file from which no conversation can be imported. `reason` completes "cannot be imported: ..."."""
+
+    def __init__(self, path: Path, reason: str, remedy: str = "") -> None:
+        super().__init__(path, reason, remedy)
+        self.message = f"{path.name} cannot be imported: {reason}. No conversation was added."
+        self.remedy = remedy or (
+            "Choose a JSON file that was exported from the Chat tab (or `python main.py conversations export`)."
+        )
+
+
+class UnusableConversationsError(UserFacingError):
+    """A database of conversations that is another program's, or a later version's. It is left as it is."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(path, reason)
+        self.message = (
+            f"The conversations in {path} cannot be opened: {reason}. Nothing in the file was changed."
+        )
+        self.remedy = "Install the newest version, or move the file away to begin a new one."
+
+
+class DamagedConversationsError(UnusableConversationsError):
+    """A database of conversations that is damaged."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(path, reason)
+        self.remedy = (
+            "Open the Chat tab, or list the conversations: what can be read is taken over into a new file."
+        )
+
+
 # The machine
 
 

@@ -293,7 +293,8 @@ class PromptRead(Event):
 class ContextMoved(Event):
     """The context was full: `kept` of its tokens were read again, `dropped` older ones are forgotten.
 
-    Among these are `dropped_turns` whole turns; `question_cut` where the question in hand lost its beginning.
+    Among these are `dropped_turns` whole turns; `question_cut` where the question in hand lost its beginning;
+    `system_dropped` where the system message went, being longer than half of the context.
     """
 
     kept: int
@@ -301,6 +302,7 @@ class ContextMoved(Event):
     question_cut: bool = False
     dropped_turns: int = 0
     sample: int = 0
+    system_dropped: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ parent, a version of it; the conversation remembers which version is in front.
 """
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 from uuid import uuid4
@@ -36,7 +36,7 @@ class Message:
     content: str
     id: str = field(default_factory=new_id)
     generated: tuple[tuple[int, int], ...] = ()
-    tokens: tuple[TokenDetails, ...] = ()
+    tokens: Sequence[TokenDetails] = ()  # a tuple, or packed, where it was read from the disk
     notes: tuple[str, ...] = ()  # what the user was told of it, such as what the context no longer holds
     run: str = ""
     step: int = 0
@@ -87,6 +87,17 @@ class Conversation:
         while at is not None:
             self.leaf_id = at.id
             at = _last_child(self.messages.values(), at)
+
+    def remove(self, message: Message) -> None:
+        """Take a message out with all that was said after it, and put what stood before it in front."""
+        gone = {message.id}
+        for one in self.messages.values():  # each comes after its parent
+            if one.parent_id in gone:
+                gone.add(one.id)
+        if self.leaf_id in gone:
+            self.leaf_id = message.parent_id
+        for one_id in gone:
+            del self.messages[one_id]
 
 
 def _last_child(messages: Iterable[Message], parent: Message) -> Message | None:

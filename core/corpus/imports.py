@@ -8,7 +8,7 @@ from typing import NamedTuple
 from pydantic import ValidationError
 
 from core.config.corpus import ImportConfig
-from core.corpus.database import Database
+from core.database import Database
 from core.document_events import QueuedFile
 from core.system_errors import WorkspaceGoneError
 

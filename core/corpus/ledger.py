@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from json import dumps, loads
 from typing import Any, NamedTuple
 
-from core.corpus.database import Database
 from core.corpus.duplicates import Digested
 from core.corpus.rows import repetition
 from core.corpus.tags import copy_tags, drop_removed_tags
@@ -22,6 +21,7 @@ from core.corpus.texts import (
     put_text,
     release,
 )
+from core.database import Database
 from core.document_events import QueuedFile
 from core.document_state import WITH_TEXT, DocumentState, states_in_sql
 from core.documents.document import NO_OCR, Document

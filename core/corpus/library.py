@@ -23,7 +23,6 @@ from core.corpus import (
     search_index,
     tags,
 )
-from core.corpus.database import Database
 from core.corpus.duplicates import Digested
 from core.corpus.imports import Interrupted
 from core.corpus.ledger import Reading, Recorded
@@ -34,9 +33,11 @@ from core.corpus.schema import MIGRATIONS, SCHEMA, SCHEMA_VERSION
 from core.corpus.search_index import SearchHit
 from core.corpus.split import Split
 from core.corpus.tags import TagCount
+from core.database import Database, Failures
 from core.document_events import QueuedFile
 from core.document_state import DocumentState
 from core.documents.document import PageConfidence
+from core.errors import DamagedLibraryError
 
 __all__ = [
     "CorpusOverview",
@@ -53,6 +54,7 @@ __all__ = [
 ]
 
 ALL_DOCUMENTS = CorpusConfig()
+FAILURES = Failures("library", DamagedLibraryError, DamagedLibraryError)
 NEAR = 0.8  # the share of common word sequences from which on a document nearly repeats another
 
 
@@ -70,7 +72,7 @@ class Library:
     """
 
     def __init__(self, path: Path, for_reading: bool = False) -> None:
-        self._database = Database(path, SCHEMA, SCHEMA_VERSION, MIGRATIONS, for_reading)
+        self._database = Database(path, FAILURES, SCHEMA, SCHEMA_VERSION, MIGRATIONS, for_reading)
 
     def close(self) -> None:
         self._database.close()

@@ -6,10 +6,10 @@ from json import dumps
 from os import sep
 from typing import NamedTuple
 
-from core.corpus.database import Database
 from core.corpus.ledger import MISSING
 from core.corpus.tags import copy_tags
 from core.corpus.texts import HAS_TEXT, OUTDATED, copies_of, hand_on
+from core.database import Database
 from core.document_state import DocumentState
 
 AMONG = "IN (SELECT value FROM json_each(?))"

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from core.control import StopToken
-from core.corpus.database import Database
 from core.corpus.duplicates import digest_text
 from core.corpus.near_duplicates import SIGNATURE_BYTES, SIGNATURE_VALUES, find_originals
 from core.corpus.search_index import steps_of
 from core.corpus.texts import HAS_TEXT, NOT_COMPARED
+from core.database import Database
 
 
 def find_near_duplicates(database: Database, threshold: float, stop: StopToken) -> int:

@@ -10,12 +10,12 @@ from typing import Any, Literal, NamedTuple
 from core.config.corpus import CleaningConfig, CorpusConfig
 from core.config.renamed import first_json
 from core.corpus.clean import clean
-from core.corpus.database import Database
 from core.corpus.rows import name_of
 from core.corpus.selection import check_filter, select_documents
 from core.corpus.split import DocumentSize, Split, chunks_of, validation_documents
 from core.corpus.tags import TagCount, list_tags
 from core.corpus.texts import text_with
+from core.database import Database
 from core.documents.kinds import kind_named
 
 # A document's place in the corpus is its path's: the order in which workers ended is chance.
@@ -54,10 +54,12 @@ class Passage(NamedTuple):
 
     Without markers it is text and nothing else: who makes tokens of it ends it with `<eos>`. With markers,
     `<|user|>`, `<|assistant|>` and `<eos>` in it are tokens, and it ends with its own `<eos>`: nothing is added.
+    `document` is the number of the document that it is of.
     """
 
     text: str
     has_markers: bool
+    document: int = 0
 
 
 def totals(database: Database, config: CorpusConfig) -> CorpusTotals:
@@ -119,7 +121,7 @@ def passages(
         share = config.validation_share if chosen is None else None
         has_markers = kind_named(kind).has_markers
         for chunk in chunks_of(text, has_markers, split, share, config.samples):
-            yield Passage(chunk, has_markers)
+            yield Passage(chunk, has_markers, document_id)
 
 
 def _validation_documents(database: Database, config: CorpusConfig) -> frozenset[str] | None:

@@ -8,10 +8,10 @@ import time
 from collections.abc import Sequence
 from json import dumps
 
-from core.corpus.database import Database
 from core.corpus.rows import refuse_unknown
 from core.corpus.search_index import forget_search, steps_of
 from core.corpus.texts import HAS_TEXT, become_duplicate, copies_of, drop_text, hand_on, mark_as_duplicate
+from core.database import Database
 
 CHOSEN = "IN (SELECT value FROM json_each(?))"
 

@@ -7,8 +7,8 @@ from os import sep
 from typing import Any
 
 from core.config.tag import tag_key
-from core.corpus.database import Database
 from core.corpus.texts import HAS_TEXT, OUTDATED
+from core.database import Database
 from core.document_state import DocumentState
 from core.documents.document import PageConfidence
 from core.errors import UnknownDocumentError

@@ -45,6 +45,12 @@ def parse_query(query: str) -> list[Term]:
     return terms
 
 
+def match_expression(query: str) -> str:
+    """A query in the language of FTS5; "" where it names no word."""
+    terms = parse_query(query)
+    return " ".join(f'"{" ".join(term.words)}"{"*" * term.is_prefix}' for term in terms)
+
+
 def terms_in(query: str) -> int:
     """How many words and phrases a query has, those beyond `MOST_TERMS` too."""
     return sum(1 for _ in _QUOTED_OR_WORD.finditer(query))
@@ -72,6 +78,15 @@ def highlight_spans(text: str, query: str) -> list[Span]:
         folded = fold(text)
         spans = [span for term in parse_query(query) for span in _find(folded, term)]
     return _merged(spans)
+
+
+def holds_all(text: str, query: str) -> bool:
+    """Whether `text` has every word and phrase that `query` asks for."""
+    if needs_substrings(query):
+        wanted = substrings(query)
+        return bool(wanted) and all(one in text for one in wanted)
+    folded = fold(text)
+    return all(any(_find(folded, term)) for term in parse_query(query))
 
 
 def snippet_of(text: str, spans: list[Span]) -> str:

@@ -5,7 +5,6 @@ from json import dumps
 from typing import NamedTuple
 
 from core.corpus.condition import Condition
-from core.corpus.database import Database
 from core.corpus.rows import text_of
 from core.corpus.schema import TOKENIZE
 from core.corpus.search import (
@@ -14,13 +13,14 @@ from core.corpus.search import (
     Span,
     excerpt_of,
     highlight_spans,
+    match_expression,
     needs_substrings,
-    parse_query,
     snippet_of,
     substrings,
     terms_in,
 )
 from core.corpus.texts import HAS_TEXT
+from core.database import Database
 from core.errors import UnknownDocumentError
 
 STEP_BYTES = 8 * 1024 * 1024
@@ -110,7 +110,7 @@ def matching_texts(database: Database, query: str) -> Condition:
     """The documents whose texts have what a query asks for, whether they are in the index or not."""
     if needs_substrings(query):
         return _having_substrings(substrings(query))
-    wanted = _match_expression(query)
+    wanted = match_expression(query)
     found = "SELECT rowid FROM search WHERE search MATCH ?"
     unindexed = "SELECT value FROM json_each(?)"
     return Condition(
@@ -146,12 +146,6 @@ def _match_unindexed(database: Database, wanted: str) -> list[int]:
     return found
 
 
-def _match_expression(query: str) -> str:
-    """A query in the language of FTS5."""
-    terms = parse_query(query)
-    return " ".join(f'"{" ".join(term.words)}"{"*" * term.is_prefix}' for term in terms)
-
-
 def _having_substrings(wanted: list[str]) -> Condition:
     if not wanted:
         return Condition("0")
@@ -165,7 +159,7 @@ def _with_words(database: Database, query: str, most: int) -> list[int]:
     found = database.query(
         "SELECT search.rowid FROM search JOIN documents ON documents.id = search.rowid"
         " WHERE search MATCH ? AND NOT documents.removed ORDER BY search.rank LIMIT ?",
-        (_match_expression(query), most),
+        (match_expression(query), most),
     )
     return [document_id for (document_id,) in found]
 

@@ -11,10 +11,10 @@ from pathlib import Path
 
 from core.config.corpus import CorpusConfig
 from core.corpus.condition import Condition, both
-from core.corpus.database import Database
 from core.corpus.search_index import matching_texts, search_problem
 from core.corpus.tags import KEYS, keys_of, unknown_tags
 from core.corpus.texts import HAS_TEXT
+from core.database import Database
 from core.documents.kinds import KINDS
 from core.errors import BadSearchError, UnknownKindError, UnknownTagError
 from core.wording import listed

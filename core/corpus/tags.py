@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from json import dumps
 
 from core.config.tag import tag_key, tag_name
-from core.corpus.database import Database
 from core.corpus.rows import refuse_unknown
+from core.database import Database
 from core.errors import BadTagError, UnknownTagError
 
 KEYS = "key IN (SELECT value FROM json_each(?))"

@@ -7,7 +7,7 @@ index forgets a text only when it is given the old one.
 from collections.abc import Sequence
 from json import dumps
 
-from core.corpus.database import Database
+from core.database import Database
 from core.document_state import WITH_TEXT, DocumentState, states_in_sql
 from core.documents.document import NO_OCR
 

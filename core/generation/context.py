@@ -12,12 +12,13 @@ class Shortened:
     """The tokens that are read again.
 
     `question_cut` where the question in hand lost its beginning; `dropped_turns` counts the questions that went
-    with their answers.
+    with their answers; `system_dropped` where the system message went, because half of the context is too small for it.
     """
 
     ids: list[int]
     question_cut: bool = False
     dropped_turns: int = 0
+    system_dropped: bool = False
 
 
 class ContextPolicy(Protocol):
@@ -52,15 +53,16 @@ class PlainText:
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """<eos><|user|>question<|assistant|>answer<|user|>question<|assistant|>answer so far
+    """<eos><|user|>system question<|assistant|>answer<|user|>question<|assistant|>answer so far
 
     Questions go with their answers, oldest first; the question in hand stays, and so does what stands before the
-    first question, such as a system message. Where the question in hand and its answer are too long by themselves,
-    each keeps its newest part after its role token.
+    first question. A system message, with which the first question begins, then begins the oldest one that is left.
+    Where the question in hand and its answer are too long by themselves, each keeps its newest part.
     """
 
     user_id: int
     assistant_id: int
+    system: tuple[int, ...] = ()  # the tokens of the system message
 
     def reserved_tokens(self, context_length: int, max_new_tokens: int) -> int:
         """A quarter of the context, or as much as the reply can need."""
@@ -71,24 +73,31 @@ class Conversation:
         budget = context_length - reserved
         starts = [at for at, token in enumerate(ids) if token == self.user_id]
         head = list(ids[: starts[0]])
-        if (
-            not head or len(head) > budget // 2
-        ):  # a system message as long as that would leave no room to talk
+        if not head or len(head) > budget // 2:  # as long as that would leave no room to talk
             head = [EOS]
+        has_system = bool(self.system) and self._begins_with_system(ids[starts[0] + 1 :])
+        drops_system = has_system and len(head) + len(self.system) > budget // 2
+        head += [self.user_id, *(self.system if has_system and not drops_system else ())]
         for dropped, start in enumerate(starts):
-            if len(head) + len(ids) - start <= budget:
-                return Shortened([*head, *ids[start:]], dropped_turns=dropped)
-        kept, question_cut = self._newest_parts(list(ids[starts[-1] :]), budget - len(head))
-        return Shortened(_newest([*head, *kept], budget), question_cut, len(starts) - 1)
+            turns = self._without_system(ids[start + 1 :])
+            if len(head) + len(turns) <= budget:
+                return Shortened([*head, *turns], False, dropped, drops_system)
+        kept, question_cut = self._newest_parts(turns, budget - len(head))
+        return Shortened(_newest([*head, *kept], budget), question_cut, len(starts) - 1, drops_system)
+
+    def _begins_with_system(self, turns: Sequence[int]) -> bool:
+        return tuple(turns[: len(self.system)]) == self.system
+
+    def _without_system(self, turns: Sequence[int]) -> list[int]:
+        return list(turns[len(self.system) if self._begins_with_system(turns) else 0 :])
 
     def _newest_parts(self, turn: list[int], budget: int) -> tuple[list[int], bool]:
         answer_at = turn.index(self.assistant_id)
-        question, answer = turn[1:answer_at], turn[answer_at + 1 :]
-        left = max(0, budget - 2)  # the two role tokens
+        question, answer = turn[:answer_at], turn[answer_at + 1 :]
+        left = max(0, budget - 1)  # the assistant's role token
         answer_length = min(len(answer), max(left // 2, left - len(question)))
         question_length = min(len(question), left - answer_length)
-        kept = [self.user_id, *_newest(question, question_length)]
-        kept += [self.assistant_id, *_newest(answer, answer_length)]
+        kept = [*_newest(question, question_length), self.assistant_id, *_newest(answer, answer_length)]
         return kept, question_length < len(question)
 
 

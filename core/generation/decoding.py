@@ -34,6 +34,8 @@ def decode(
     stop: StopToken,
     policy: ContextPolicy = PLAIN_TEXT,
     prefix: PrefixCache | None = None,
+    written: Sequence[int] = (),
+    n_likeliest: int = 0,
 ) -> Generator[Decoding, None, None]:
     """Continue a prompt, up to `config.max_new_tokens` tokens; the caller ends it earlier by not asking on.
 
@@ -44,11 +46,14 @@ def decode(
         prompt: At least one token.
         prefix: What this model read last; the prompt is read from where it differs. Unused where the same seed
             would give another reply with it, as in 8 bits.
+        written: Tokens with which the reply begins already: what follows is what would have followed them.
+        n_likeliest: As for `Row`.
 
     Raises:
         ValueError: The prompt is empty.
     """
-    row = Row(prompt, config, policy)
+    row = Row(prompt, config, policy, n_likeliest)
+    row.resume(written, model.config.context_length, model.vocab_size)
     if prefix is None or scales_by_call(model):
         prefix = PrefixCache()
     cache, row.read = prefix.take(model)
@@ -81,8 +86,11 @@ def rows_at_once(model: Transformer, n_positions: int) -> int:
 
     One, where rows that are computed together change each other's numbers.
     """
-    if scales_by_call(model):
-        return 1
+    return 1 if scales_by_call(model) else rows_in_memory(model, n_positions)
+
+
+def rows_in_memory(model: Transformer, n_positions: int) -> int:
+    """How many rows of so many positions the memory that is meant for caches holds; at least one."""
     config = model.config
     positions = min(n_positions, config.context_length)
     row_bytes = 2 * config.n_layers * positions * config.d_model * model.dtype.itemsize

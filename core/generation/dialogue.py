@@ -1,22 +1,45 @@
 """A conversation as the tokens that a model saw in training.
 
 <|user|>question<|assistant|>answer<|user|>question<|assistant|>answer<eos>
+
+There is no role token for the system: as in the documents that a model learned from, what it says is the beginning of
+the first question, and neighbours of one role are one message.
 """
 
 from collections.abc import Sequence
+from itertools import groupby
 
 from core.tokenizers.tokenizer import EOS, Tokenizer
 
-Message = tuple[str, str]  # role, "user" or "assistant", and what was said
+Message = tuple[str, str]  # role, "system", "user" or "assistant", and what was said
+
+BETWEEN = "\n\n"  # messages that become one
+LETTER = "x"  # a question, to see which tokens stand before it
 
 
 def dialogue_prompt(tokenizer: Tokenizer, messages: Sequence[Message]) -> list[int]:
     """The conversation so far, up to the point where the assistant speaks."""
     role_ids = {"user": tokenizer.user_id, "assistant": tokenizer.assistant_id}
+    system = system_ids(tokenizer, messages)
     prompt = [EOS]  # where one text ends, the next begins
-    for role, content in messages:
-        prompt += [role_ids[role], *tokenizer.encode(content)]
+    for number, (role, content) in enumerate(_turns(messages[1:] if system else messages)):
+        prompt += [role_ids[role], *(system if number == 0 else []), *tokenizer.encode(content)]
     return [*prompt, role_ids["assistant"]]
+
+
+def system_ids(tokenizer: Tokenizer, messages: Sequence[Message]) -> list[int]:
+    """The tokens with which the first question begins, where a system message stands before it; else none."""
+    if [role for role, _ in messages[:2]] != ["system", "user"] or not messages[0][1].strip():
+        return []
+    with_letter = tokenizer.encode(messages[0][1].strip() + BETWEEN + LETTER)
+    return with_letter[: -len(tokenizer.encode(LETTER))]
+
+
+def _turns(messages: Sequence[Message]) -> list[Message]:
+    """Users and assistants in turn."""
+    spoken = [("user" if role == "system" else role, content) for role, content in messages]
+    together = groupby(spoken, key=lambda message: message[0])
+    return [(role, BETWEEN.join(content for _, content in group if content)) for role, group in together]
 
 
 def completion_prompt(tokenizer: Tokenizer, text: str, end_prompt: bool) -> list[int]:

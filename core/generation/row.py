@@ -12,8 +12,9 @@ from torch import Tensor
 
 from core.config.sampling import SamplingConfig
 from core.events import ContextMoved
+from core.generation.considered import Considered, consider
 from core.generation.context import ContextPolicy, PlainText
-from core.generation.sampling import draw, penalise
+from core.generation.sampling import draw, penalise, seen_tokens, skip_draws
 
 PLAIN_TEXT = PlainText()
 
@@ -25,15 +26,23 @@ class Decoded:
     token_id: int
     probability: float
     context_used: int
+    considered: Considered | None = None  # where it was asked for
 
 
 class Row:
     """One of the texts that are written together. Whoever takes its tokens sets `done` to have no more of them."""
 
     def __init__(
-        self, prompt: Sequence[int], config: SamplingConfig, policy: ContextPolicy = PLAIN_TEXT
+        self,
+        prompt: Sequence[int],
+        config: SamplingConfig,
+        policy: ContextPolicy = PLAIN_TEXT,
+        n_likeliest: int = 0,
     ) -> None:
         """Begin with a prompt of at least one token.
+
+        Args:
+            n_likeliest: Of how many of the likeliest tokens each step tells; with 0, of nothing but the one drawn.
 
         Raises:
             ValueError: The prompt is empty.
@@ -44,11 +53,25 @@ class Row:
         self.read: list[int] = []  # what a cache holds of it, where that is not how `ids` begins
         self.config = config
         self.done = False
-        self._policy = policy
+        self._policy, self._n_likeliest = policy, n_likeliest
         self._generator = make_generator(config.seed)
         self._left = config.max_new_tokens
-        self._seen: Tensor | None = None  # (V,), where there is a penalty
+        self._history: list[int] = []  # the prompt as it was first read, and all that was written
+        self._seen: Tensor | None = None  # (V,), where there is a penalty without a window
         self._limit: int | None = None  # of the tokens in view; that of the prompt leaves room for the reply
+
+    @property
+    def history(self) -> list[int]:
+        """What the penalty counts, the oldest token first: the prompt as it was first read, and all that was written."""
+        return self._history or self.ids
+
+    def resume(self, written: Sequence[int], context_length: int, vocab_size: int) -> None:
+        """Stand where the row would stand if it had drawn these tokens itself. They leave its maximum length as it is."""
+        for token in written:
+            self.make_room(context_length)
+            self._append(token)
+        self.read = []
+        skip_draws(len(written), vocab_size, self.config, self._generator)
 
     def make_room(self, context_length: int) -> ContextMoved | None:
         """Shorten what is in view where it is too long, and say by how much."""
@@ -67,21 +90,29 @@ class Row:
     def draw(self, logits: Tensor, context_length: int) -> Decoded:
         """Choose the next token from its scores, (V,)."""
         token = draw(self._penalised(logits), self.config, self._generator)
-        self.ids.append(token)
+        self._append(token)
         self._left -= 1
         self.done = self._left == 0
-        probability = logits.softmax(dim=-1)[token].item()
-        return Decoded(token, probability, min(len(self.ids), context_length))
+        probs = logits.softmax(dim=-1)  # (V,)
+        considered = consider(logits, probs, token, self._n_likeliest) if self._n_likeliest else None
+        return Decoded(token, probs[token].item(), min(len(self.ids), context_length), considered)
+
+    def _append(self, token: int) -> None:
+        self._history = self._history or list(self.ids)
+        self._history.append(token)
+        self.ids.append(token)
 
     def _penalised(self, logits: Tensor) -> Tensor:
-        """The scores, (V,), less where a token occurred in the prompt as it was read or in the reply."""
-        if self.config.repetition_penalty == 1:
+        """The scores, (V,), less where a token is among those that the penalty counts."""
+        penalty, window = self.config.repetition_penalty, self.config.repetition_window
+        if penalty == 1:
             return logits
+        if window:
+            return penalise(logits, seen_tokens(self.history, window, logits), penalty)
         if self._seen is None:
-            self._seen = torch.zeros(logits.shape, dtype=torch.bool, device=logits.device)  # (V,)
-            self._seen[self.ids] = True
+            self._seen = seen_tokens(self.history, 0, logits)  # (V,)
         self._seen[self.ids[-1]] = True
-        return penalise(logits, self._seen, self.config.repetition_penalty)
+        return penalise(logits, self._seen, penalty)
 
 
 def make_generator(seed: int | None) -> torch.Generator:

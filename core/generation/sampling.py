@@ -6,6 +6,9 @@ Shapes
     V  vocabulary    K  tokens still in question, ranked
 """
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 import torch
 from torch import Tensor
 
@@ -23,12 +26,35 @@ def draw(logits: Tensor, config: SamplingConfig, generator: torch.Generator) -> 
     """
     if config.temperature < COLDEST:
         return int(logits.argmax())
+    filtered = apply_filters(logits, config)
+    probs = filtered.after_min_p.softmax(dim=-1).cpu()  # (K,)
+    return int(filtered.order[choose(probs, generator)])
+
+
+class Filtered(NamedTuple):
+    """The tokens that top-k leaves, likeliest first, and their logits after each of the other steps; (K,) each."""
+
+    order: Tensor  # token ids
+    scaled: Tensor  # by the temperature, the likeliest at 0
+    after_top_p: Tensor  # -inf where it ruled a token out
+    after_min_p: Tensor
+
+
+def apply_filters(logits: Tensor, config: SamplingConfig) -> Filtered:
+    """Top-k, temperature, top-p and min-p, in this order; the temperature is not 0, and `logits` are (V,)."""
     ranked, order = rank(logits.float(), config.top_k)  # 2 x (K,)
-    ranked = (ranked - ranked[0]) / config.temperature  # (K,), at most 0: it overflows to -inf alone
-    ranked = keep_nucleus(ranked, config.top_p)  # (K,)
-    ranked = keep_min_p(ranked, config.min_p)  # (K,)
-    probs = ranked.softmax(dim=-1).cpu()  # (K,)
-    return int(order[choose(probs, generator)])
+    scaled = (ranked - ranked[0]) / config.temperature  # (K,), at most 0: it overflows to -inf alone
+    after_top_p = keep_nucleus(scaled, config.top_p)  # (K,)
+    return Filtered(order, scaled, after_top_p, keep_min_p(after_top_p, config.min_p))
+
+
+def skip_draws(n_draws: int, vocab_size: int, config: SamplingConfig, generator: torch.Generator) -> None:
+    """Bring the generator to where it is after so many draws."""
+    if config.temperature < COLDEST:
+        return
+    times = torch.empty(min(config.top_k or vocab_size, vocab_size))  # (K,), as `choose` has them
+    for _ in range(n_draws):
+        times.exponential_(1.0, generator=generator)
 
 
 def choose(probs: Tensor, generator: torch.Generator) -> int:
@@ -88,6 +114,13 @@ def keep_min_p(ranked: Tensor, min_p: float) -> Tensor:
         return ranked
     probs = ranked.float().softmax(dim=-1)  # (K,)
     return ranked.masked_fill(probs < min_p * probs[0], -torch.inf)  # (K,)
+
+
+def seen_tokens(history: Sequence[int], window: int, logits: Tensor) -> Tensor:
+    """True for the tokens among the newest `window` of a history, among all if 0; (V,) as `logits`."""
+    seen = torch.zeros(logits.shape, dtype=torch.bool, device=logits.device)  # (V,)
+    seen[torch.tensor(history[-window:], dtype=torch.long)] = True
+    return seen
 
 
 def penalise(logits: Tensor, seen: Tensor, penalty: float) -> Tensor:

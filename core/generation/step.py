@@ -7,6 +7,7 @@ Shapes
     B  rows of the batch                   H  heads
     S  positions so far, the new one too   D  head width, C / H
     C  model width                         V  vocabulary
+    T  positions, of all rows or of each   N  sequences of a cache of slots
 """
 
 from collections.abc import Callable
@@ -20,6 +21,7 @@ from core.model.attention import Attention
 from core.model.block import Block, FeedForward, GatedFeedForward
 from core.model.kv_cache import KVCache
 from core.model.norm import RMSNorm, to_unit_rms
+from core.model.slot_cache import SlotCache
 from core.model.transformer import Transformer
 
 Function = Callable[[Tensor], Tensor]
@@ -51,6 +53,23 @@ class Step:
         cache.advance()
         return self._head(self._final_norm(x))  # (B, V)
 
+    def of_slots(self, ids: Tensor, cache: SlotCache) -> Tensor:
+        """The same for the first B sequences of a cache in which each has a length of its own.
+
+        Raises:
+            ValueError: A sequence has filled the context.
+        """
+        B = ids.shape[0]
+        places = cache.next_positions(B)
+        rotary = _with_signs(self.model.rotary(places.here))  # (2, B, D) or None
+        rotary = None if rotary is None else rotary.unsqueeze(2)  # (2, B, 1, D)
+        x = self.model.embed(ids, places.here[:, None])[:, 0]  # (B, C)
+        buffers = zip(self._blocks, places.buffers, places.keys, places.values, strict=True)
+        for block, buffer, keys, values in buffers:
+            x = block(x, buffer, keys, values, rotary, places.rows, places.mask)  # (B, C)
+        cache.advance(B)
+        return self._head(self._final_norm(x))  # (B, V)
+
 
 @dataclass(slots=True)
 class _BlockStep:
@@ -63,12 +82,24 @@ class _BlockStep:
     norm_2: Function
     feed_forward: Function | None
 
-    def __call__(self, x: Tensor, new: Tensor, keys: Tensor, values: Tensor, rotary: Tensor | None) -> Tensor:
-        """(B, C) to (B, C)."""
+    def __call__(
+        self,
+        x: Tensor,
+        new: Tensor,
+        keys: Tensor,
+        values: Tensor,
+        rotary: Tensor | None,
+        rows: Tensor | None = None,
+        mask: Tensor | None = None,
+    ) -> Tensor:
+        """(B, C) to (B, C). `rows` and `mask` where positions differ: of `new`, and of what each looks at."""
         queries, keys_and_values = self.project(self.norm_1(x) if self.norm_first else x, rotary)
-        new.copy_(keys_and_values)  # (2, B, H, D)
-        # the newest position looks at all, so that there is no mask
-        mixed = functional.scaled_dot_product_attention(queries, keys, values)  # (B, H, 1, D)
+        if rows is None:
+            new.copy_(keys_and_values)  # (2, B, H, D)
+        else:
+            new.index_copy_(0, rows, keys_and_values.flatten(0, 2))  # (2 * N * H * S, D)
+        # the newest position looks at all, so that there is no mask where all have the same
+        mixed = functional.scaled_dot_product_attention(queries, keys, values, mask)  # (B, H, 1, D)
         x = x + self.out_proj(mixed.view(x.shape))  # (B, C)
         x = x if self.norm_first else self.norm_1(x)  # (B, C)
         if self.feed_forward is None:
@@ -114,17 +145,17 @@ def _projection(attention: Attention) -> Projection:
 
 def _turn(qk: Tensor, rotary: Tensor) -> Tensor:
     """`rotate`, with the sines' signs in the table already: (2, B, H, D) to the same."""
-    cosine, signed_sine = rotary  # 2 x (1, D)
+    cosine, signed_sine = rotary  # 2 x (1, D), or (B, 1, D) where positions differ
     return (qk * cosine).addcmul_(qk.roll(qk.shape[-1] // 2, -1), signed_sine)  # (2, B, H, D)
 
 
 def _with_signs(rotary: Tensor | None) -> Tensor | None:
-    """The angles' cosines and sines, (2, 1, D), where the sine of the first half is negative."""
+    """The angles' cosines and sines, (2, T, D), where the sine of the first half is negative."""
     if rotary is None:
         return None
-    cosine, sine = rotary  # 2 x (1, D)
-    first, second = sine.chunk(2, dim=-1)  # 2 x (1, D / 2)
-    return torch.stack((cosine, torch.cat((-first, second), dim=-1)))  # (2, 1, D)
+    cosine, sine = rotary  # 2 x (T, D)
+    first, second = sine.chunk(2, dim=-1)  # 2 x (T, D / 2)
+    return torch.stack((cosine, torch.cat((-first, second), dim=-1)))  # (2, T, D)
 
 
 def _feed_forward(module: nn.Module | None) -> Function | None:

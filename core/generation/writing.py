@@ -1,12 +1,21 @@
 """From tokens to text as it appears: whole characters, and nothing of a stop text."""
 
 import time
+from collections import deque
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import replace
 
 from core.config.sampling import SamplingConfig
 from core.control import StopToken
-from core.events import ContextMoved, Event, PromptRead, ReplyEnded, TokenWritten
+from core.events import (
+    Alternative,
+    ContextMoved,
+    Event,
+    PromptRead,
+    ReplyEnded,
+    TokenDetails,
+    TokenWritten,
+)
 from core.generation.context import ContextPolicy, Conversation
 from core.generation.decoding import Decoding, decode, decode_batch, rows_at_once
 from core.generation.prefix import PrefixCache
@@ -14,6 +23,8 @@ from core.generation.row import PLAIN_TEXT, Decoded, Row
 from core.model.transformer import Transformer
 from core.tokenizers.streaming import StreamingDecoder
 from core.tokenizers.tokenizer import EOS, Tokenizer
+
+N_ALTERNATIVES = 10
 
 
 def write(
@@ -24,6 +35,10 @@ def write(
     config: SamplingConfig,
     stop: StopToken,
     prefix: PrefixCache | None = None,
+    *,
+    system: Sequence[int] = (),
+    written: Sequence[int] = (),
+    details: bool = False,
 ) -> Generator[Event, None, ReplyEnded]:
     """Continue `prompt` as a stream of events, ending with `ReplyEnded`, which is also the result.
 
@@ -31,13 +46,16 @@ def write(
         prompt: At least one token.
         unknown: What of the prompt the vocabulary lacks, for the first event.
         prefix: What this model read last; the prompt is read from where it differs.
+        system: The tokens of a system message with which the prompt's first question begins.
+        written: Tokens with which the reply begins already. Events, text and figures are of what is new only.
+        details: Whether to tell of each token what the model considered in its place.
     """
-    yield PromptRead(len(prompt), model.config.context_length, unknown)
-    writer = Writer(tokenizer, prompt, config)
-    for step in decode(model, prompt, config, stop, writer.policy, prefix):
+    yield PromptRead(len(prompt) + len(written), model.config.context_length, unknown)
+    writer = Writer(tokenizer, prompt, config, system=system, written=written, details=details)
+    n_likeliest = N_ALTERNATIVES if details else 0
+    steps = decode(model, prompt, config, stop, writer.policy, prefix, written, n_likeliest)
+    while not writer.reason and (step := next(steps, None)):
         yield from writer.take(step)
-        if writer.reason:
-            break
     ended = yield from writer.end(stop)
     return ended
 
@@ -94,19 +112,38 @@ def write_batches(
 
 
 class Writer:
-    """Turns the steps of one reply into events: whole characters, up to a stop text or a token that ends it."""
+    """Turns the steps of one reply into events: whole characters, up to a stop text or a token that ends it.
+
+    With details, a token's event comes once it is certain how much of its text stands before any stop text, and has
+    that text. A character's text is that of the token with its last byte; of the tokens of a stop text no event comes.
+    Without details, each token has its event at once, with whatever text has become certain.
+    """
 
     def __init__(
-        self, tokenizer: Tokenizer, prompt: Sequence[int], config: SamplingConfig, sample: int = 0
+        self,
+        tokenizer: Tokenizer,
+        prompt: Sequence[int],
+        config: SamplingConfig,
+        sample: int = 0,
+        *,
+        system: Sequence[int] = (),
+        written: Sequence[int] = (),
+        details: bool = False,
     ) -> None:
+        """Begin after a prompt and what is written of its reply already; the other arguments are as for `write`."""
         self.prompt, self.config = prompt, config
-        self.policy = _policy(prompt, tokenizer)
-        self.reason = ""  # why the reply is at its end, where it is
-        self._ends = {EOS, tokenizer.user_id, tokenizer.assistant_id}
-        continues_text = prompt[-1] not in self._ends  # rather than beginning one, as after <|assistant|>
+        self.policy = _policy(prompt, tokenizer, system)
+        ends = {EOS, tokenizer.user_id, tokenizer.assistant_id}
+        self.reason = (
+            "eos" if ends.intersection(written[-1:]) else ""
+        )  # why the reply is at its end, where it is
+        self._ends, self._tokenizer, self._sample = ends, tokenizer, sample
+        continues_text = prompt[-1] not in ends  # rather than beginning one, as after <|assistant|>
         self._decoder = StreamingDecoder(tokenizer, continues_text)
-        self._gate = StopGate(config.stop)
-        self._sample = sample
+        self._gate = StopGate(config.stop, "".join(map(self._decoder.push, written)))
+        self._details = details
+        self._held: deque[tuple[Decoded, str]] = deque()  # with details, the tokens whose events are to come,
+        self._passed = ""  # and the text that has come for them
         self._last = Decoded(EOS, 1.0, len(prompt))
         self._started, self._first_token_seconds, self._tokens = time.perf_counter(), 0.0, 0
 
@@ -122,15 +159,28 @@ class Writer:
         if step.token_id in self._ends:
             self.reason = "eos"
             return
-        yield self._written(self._gate.pass_on(self._decoder.push(step.token_id)))
+        text = self._decoder.push(step.token_id)
+        if self._details:
+            self._held.append((step, text))
+            self._passed += self._gate.pass_on(text)
+            yield from self._certain(ended=False)
+        else:
+            yield self._written(step, self._gate.pass_on(text))
         if self._gate.closed:
             self.reason = "stop_string"
 
     def end(self, stop: StopToken) -> Generator[Event, None, ReplyEnded]:
         """The rest of the text, and that the reply is whole."""
-        rest = self._gate.pass_on(self._decoder.finish()) + self._gate.rest()
-        if rest:
-            yield self._written(rest)
+        last_text = self._decoder.finish()
+        rest = self._gate.pass_on(last_text) + self._gate.rest()
+        if self._details:
+            self._passed += rest
+            if last_text and self._held:
+                step, text = self._held.pop()
+                self._held.append((step, text + last_text))
+            yield from self._certain(ended=True)
+        elif rest:
+            yield self._written(self._last, rest)
         seconds = time.perf_counter() - self._started
         ended = ReplyEnded(
             reason="stopped" if stop.asked else self.reason or "length",
@@ -144,32 +194,65 @@ class Writer:
         yield ended
         return ended
 
-    def _written(self, text: str) -> TokenWritten:
-        last = self._last
-        return TokenWritten(text, last.token_id, last.probability, last.context_used, self._sample)
+    def _certain(self, *, ended: bool) -> Iterator[TokenWritten]:
+        """The events of the held tokens whose text is certain."""
+        while self._held:
+            step, text = self._held[0]
+            if self._gate.closed:
+                if not self._passed:  # this token and those that follow are a stop text's
+                    return
+                text = text[: len(self._passed)]
+            elif len(text) > len(self._passed) or (self._may_grow() and not ended):
+                return
+            self._held.popleft()
+            self._passed = self._passed[len(text) :]
+            yield self._written(step, text)
+
+    def _may_grow(self) -> bool:
+        """Whether the oldest held token is the newest one too, which U+FFFD is for if the reply ends in a character."""
+        return len(self._held) == 1 and self._decoder.is_inside_character
+
+    def _written(self, step: Decoded, text: str) -> TokenWritten:
+        details = self._details_of(step, text) if step.considered else None
+        return TokenWritten(text, step.token_id, step.probability, step.context_used, self._sample, details)
+
+    def _details_of(self, step: Decoded, text: str) -> TokenDetails:
+        considered = step.considered
+        assert considered is not None, "asked for by whoever decodes"
+        alternatives = tuple(
+            Alternative(token_id, self._tokenizer.readable(token_id), probability)
+            for token_id, probability in considered.likeliest
+        )
+        return TokenDetails(
+            step.token_id, text, step.probability, considered.rank, considered.entropy, alternatives
+        )
 
 
-def _policy(prompt: Sequence[int], tokenizer: Tokenizer) -> ContextPolicy:
+def _policy(prompt: Sequence[int], tokenizer: Tokenizer, system: Sequence[int]) -> ContextPolicy:
     """Only a conversation holds role tokens: in a text that is continued, they are read as characters."""
     roles = (tokenizer.user_id, tokenizer.assistant_id)
-    return Conversation(*roles) if all(role in prompt for role in roles) else PLAIN_TEXT
+    return Conversation(*roles, tuple(system)) if all(role in prompt for role in roles) else PLAIN_TEXT
 
 
 class StopGate:
-    """Lets text through up to a stop text, holding back what may yet become one."""
+    """Lets text through up to a stop text, holding back what may yet become one.
 
-    def __init__(self, stop_texts: Sequence[str]) -> None:
+    A stop text can begin in `before`, what was let through earlier, of which nothing is taken back; it ends behind that.
+    """
+
+    def __init__(self, stop_texts: Sequence[str], before: str = "") -> None:
         self._stop_texts = [text for text in stop_texts if text]
-        self._held = ""
+        self._held, self._n_before = before, len(before)  # the held text begins with so much of `before`
         self.passed = ""
         self.closed = False
+        self._release(len(before) - self._possible_start())
 
     def pass_on(self, text: str) -> str:
         """Take more text; give what is certain to stand before any stop text."""
         if self.closed:
             return ""
         self._held += text
-        found = [at for at in (self._held.find(stop) for stop in self._stop_texts) if at >= 0]
+        found = [at for at in map(self._find, self._stop_texts) if at >= 0]
         if found:
             self.closed = True
             return self._release(min(found))
@@ -179,8 +262,12 @@ class StopGate:
         """At the end, what was held back and became no stop text."""
         return "" if self.closed else self._release(len(self._held))
 
+    def _find(self, stop_text: str) -> int:
+        return self._held.find(stop_text, max(0, self._n_before + 1 - len(stop_text)))
+
     def _release(self, length: int) -> str:
-        text, self._held = self._held[:length], self._held[length:]
+        text, self._held = self._held[self._n_before : length], self._held[length:]
+        self._n_before = max(0, self._n_before - length)
         self.passed += text
         return text
 

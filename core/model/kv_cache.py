@@ -17,10 +17,10 @@ from core.config.model import ModelConfig
 class LayerCache:
     """One layer's keys and values, in a buffer made once at its full length."""
 
-    def __init__(self, buffer: Tensor) -> None:
-        """Begin empty, in a buffer for keys and values, (2, B, H, S, D), whatever that holds."""
+    def __init__(self, buffer: Tensor, length: int = 0) -> None:
+        """Take a buffer for keys and values, (2, B, H, S, D), of which so many positions count already."""
         self._keys, self._values = buffer[0], buffer[1]  # 2 x (B, H, S, D)
-        self.length = 0
+        self.length = length
 
     def append(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
         """Keep the new positions, (B, H, T, D) each, and give all so far: views, (B, H, S, D) each.
@@ -50,8 +50,14 @@ class KVCache:
     ) -> None:
         S = config.context_length if n_positions is None else min(n_positions, config.context_length)
         shape = (config.n_layers, 2, batch_size, config.n_heads, S, config.d_model // config.n_heads)
-        self._buffer = torch.empty(shape, device=device, dtype=dtype)  # (L, 2, B, H, S, D)
-        self.layers = [LayerCache(self._buffer[layer]) for layer in range(len(self._buffer))]
+        self._use(torch.empty(shape, device=device, dtype=dtype), 0)  # (L, 2, B, H, S, D)
+
+    @classmethod
+    def over(cls, buffer: Tensor, length: int) -> "KVCache":
+        """A cache in a buffer that is there already, (L, 2, B, H, S, D), and holds so many positions."""
+        cache = cls.__new__(cls)
+        cache._use(buffer, length)
+        return cache
 
     @property
     def length(self) -> int:
@@ -92,8 +98,8 @@ class KVCache:
     def select(self, sequences: Sequence[int]) -> None:
         """Keep these sequences of the batch alone, in this order; one may be kept several times."""
         chosen = torch.tensor(sequences, device=self._buffer.device)  # (B,)
-        length = self.length
-        self._buffer = self._buffer.index_select(2, chosen)  # (L, 2, B, H, S, D)
-        self.layers = [LayerCache(self._buffer[layer]) for layer in range(len(self._buffer))]
-        for layer in self.layers:
-            layer.length = length
+        self._use(self._buffer.index_select(2, chosen), self.length)  # (L, 2, B, H, S, D)
+
+    def _use(self, buffer: Tensor, length: int) -> None:
+        self._buffer = buffer  # (L, 2, B, H, S, D)
+        self.layers = [LayerCache(layer, length) for layer in buffer.unbind(0)]

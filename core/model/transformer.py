@@ -80,8 +80,10 @@ class Transformer(nn.Module):
             x = block(x, layer_cache, rotary)  # (B, T, C)
         return self.final_norm(x)  # (B, T, C)
 
-    def embed(self, ids: Tensor, here: slice) -> Tensor:
+    def embed(self, ids: Tensor, here: slice | Tensor) -> Tensor:
         """Token embeddings and positions of ids, (B, T), that stand at the positions `here`: (B, T, C).
+
+        The positions are those of all rows, or of each row, (B, T).
 
         Source:
             The factor sqrt(C): Vaswani et al., "Attention Is All You Need", 2017, section 3.4.
@@ -96,7 +98,7 @@ class Transformer(nn.Module):
             return x + self.position_table[here]  # (B, T, C)
         return x
 
-    def rotary(self, here: slice) -> Tensor | None:
+    def rotary(self, here: slice | Tensor) -> Tensor | None:
         """Cosines and sines of the angles at the positions `here`, (2, T, D); None where there are none."""
         if self.config.positions != "rotary":
             return None

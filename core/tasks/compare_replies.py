@@ -186,9 +186,9 @@ class _SideWriter:
         self.ended: SideEnded | None = None
         self.ids: list[int] = []
         self._stream: Stream = (
-            reply(model, [("user", prompt.text)], prompt.sampling, stop)
+            reply(model, [("user", prompt.text)], prompt.sampling, stop, details=True)
             if prompt.answers
-            else complete(model, prompt.text, prompt.sampling, stop)
+            else complete(model, prompt.text, prompt.sampling, stop, details=True)
         )
         self._seconds = self._first_token_seconds = self._nats = 0.0
 

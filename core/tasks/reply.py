@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from core.config.sampling import SamplingConfig
 from core.control import StopToken
-from core.events import Event, PromptRead, ReplyEnded
+from core.events import Event, PromptRead, ReplyEnded, TokenDetails
 from core.tasks.open_model import OpenModel, with_weights
 
 if TYPE_CHECKING:
@@ -13,29 +13,99 @@ if TYPE_CHECKING:
 
 Stream = Generator[Event, None, ReplyEnded]
 Batch = Generator[Event, None, list[ReplyEnded]]
-Messages = Sequence[
-    tuple[str, str]
-]  # role ("user" or "assistant") and content, oldest first, the last from the user
+# roles ("system" for the first, "user" or "assistant") and contents, oldest first, the last from the user
+Messages = Sequence[tuple[str, str]]
 
 LARGEST_SEED = 2**32 - 1
+UNFINISHED = "\ufffd"  # what stands for the bytes of a character that was not finished
 
 
-def complete(model: OpenModel, text: str, sampling: SamplingConfig, stop: StopToken) -> Stream:
-    """Continue `text`, which can be empty."""
+def complete(
+    model: OpenModel,
+    text: str,
+    sampling: SamplingConfig,
+    stop: StopToken,
+    written: Sequence[int] = (),
+    details: bool = False,
+) -> Stream:
+    """Continue `text`, which can be empty; `written` and `details` are as for `reply`."""
     from core.generation.writing import write
 
     loaded = yield from with_weights(model, sampling.weights)
     prompt, unknown = _completion(model, text, sampling)
-    return (yield from write(loaded.model, loaded.tokenizer, prompt, unknown, sampling, stop, model.prefix))
+    return (
+        yield from write(
+            loaded.model,
+            loaded.tokenizer,
+            prompt,
+            unknown,
+            sampling,
+            stop,
+            model.prefix,
+            written=written,
+            details=details,
+        )
+    )
 
 
-def reply(model: OpenModel, messages: Messages, sampling: SamplingConfig, stop: StopToken) -> Stream:
-    """Answer the last message of a conversation. What of it was read for the last reply is not read again."""
+def reply(
+    model: OpenModel,
+    messages: Messages,
+    sampling: SamplingConfig,
+    stop: StopToken,
+    written: Sequence[int] = (),
+    details: bool = False,
+) -> Stream:
+    """Answer the last message of a conversation. What of it was read for the last reply is not read again.
+
+    Args:
+        written: Tokens with which the reply begins already, as `whole_tokens` gives them. Events, text and figures are
+            of what is new only, up to `sampling.max_new_tokens` of it; with the same seed and settings it is what one
+            undivided reply would have had after them, up to rounding: in 8 bits the numbers depend on what is read together.
+        details: Whether `TokenWritten` has `details`. Its text then is that of its token, so that an event can come
+            a few tokens later, once no stop text can begin in it.
+    """
+    from core.generation.dialogue import system_ids
     from core.generation.writing import write
 
     loaded = yield from with_weights(model, sampling.weights)
     prompt, unknown = _dialogue(model, messages)
-    return (yield from write(loaded.model, loaded.tokenizer, prompt, unknown, sampling, stop, model.prefix))
+    return (
+        yield from write(
+            loaded.model,
+            loaded.tokenizer,
+            prompt,
+            unknown,
+            sampling,
+            stop,
+            model.prefix,
+            system=system_ids(loaded.tokenizer, messages),
+            written=written,
+            details=details,
+        )
+    )
+
+
+def whole_tokens(tokens: Sequence[TokenDetails]) -> Sequence[TokenDetails]:
+    """The tokens of a reply without those of a character at its end that was not finished: what is to be continued."""
+    end = len(tokens)
+    if end and tokens[-1].text.endswith(UNFINISHED):
+        end -= 1
+        while end and not tokens[end - 1].text:
+            end -= 1
+    return tokens[:end]
+
+
+def text_of(model: OpenModel, token_ids: Sequence[int], *, continues_text: bool = False) -> str:
+    """The whole characters of a reply that begins with these tokens.
+
+    Args:
+        continues_text: True in a completion of a text that is not empty, where the space before a word belongs to it.
+    """
+    from core.tokenizers.streaming import StreamingDecoder
+
+    decoder = StreamingDecoder(model.loaded.tokenizer, continues_text)
+    return "".join(map(decoder.push, token_ids))
 
 
 def samples(
@@ -86,11 +156,13 @@ def _completion(model: OpenModel, text: str, sampling: SamplingConfig) -> tuple[
 
 
 def _dialogue(model: OpenModel, messages: Messages) -> tuple[list[int], tuple[str, ...]]:
-    """The tokens of a conversation, and what of its last message the vocabulary lacks."""
+    """The tokens of a conversation, and what of its last message the vocabulary lacks; of the first two, at first."""
     from core.generation.dialogue import dialogue_prompt
 
     tokenizer = model.loaded.tokenizer
-    return dialogue_prompt(tokenizer, messages), tokenizer.unknown(messages[-1][1])
+    new = messages if len(messages) <= 2 else messages[-1:]
+    unknown = dict.fromkeys(sign for _, content in new for sign in tokenizer.unknown(content))
+    return dialogue_prompt(tokenizer, messages), tuple(unknown)
 
 
 def prompt_ids(model: OpenModel, text: str, sampling: SamplingConfig, *, answers: bool) -> list[int]:

@@ -18,6 +18,11 @@ class StreamingDecoder:
         self._decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
         self._drops_space = tokenizer.drops_first_space and not continues
 
+    @property
+    def is_inside_character(self) -> bool:
+        """True while only a part of a character's bytes has come."""
+        return bool(self._decoder.getstate()[0])
+
     def push(self, token_id: int) -> str:
         """The characters that this token completes, perhaps none."""
         return self._without_first_space(self._decoder.decode(self._tokenizer.token_bytes(token_id)))

@@ -18,6 +18,10 @@ ROLES = (USER, ASSISTANT)
 EOS_MARKER = SPECIALS[EOS]
 MARKERS = re.compile(r"(<\|user\|>|<\|assistant\|>|<eos>)")
 
+BYTES = {
+    0xDC00 + byte: f"<0x{byte:02X}>" for byte in range(0x80, 0x100)
+}  # from what "surrogateescape" makes of them
+
 IdArray = NDArray[np.int64]
 
 
@@ -65,6 +69,13 @@ class Tokenizer(ABC):
         """The ids of a rendered conversation, in which `<|user|>`, `<|assistant|>` and `<eos>` are tokens."""
         ids: list[int] = encode_parts(self, list(split_markers(self, text))).tolist()
         return ids
+
+    def readable(self, token_id: int) -> str:
+        """A token by itself: its text, a special token's name; bytes that are no whole character as `<0xE2>`."""
+        stands_for = self.token_bytes(token_id)
+        if not stands_for:
+            return self.tokens[token_id]
+        return stands_for.decode("utf-8", "surrogateescape").translate(BYTES)
 
     def decode(self, ids: Sequence[int]) -> str:
         """The text of `ids`. Special tokens leave nothing, bytes that form no character leave U+FFFD."""

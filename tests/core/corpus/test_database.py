@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from core.corpus import database
+from core import database
 from core.corpus.library import Library
 from core.errors import DamagedLibraryError, UserFacingError
 from core.system_errors import DiskFullError, WorkspaceError, WorkspaceGoneError
@@ -115,7 +115,7 @@ WORKER = """
 import sys
 from pathlib import Path
 from core.corpus.duplicates import Digested, digest_text
-from core.corpus import database
+from core import database
 from core.corpus.library import Library
 from core.documents.document import Document
 library = Library(Path(sys.argv[1]))

@@ -34,14 +34,14 @@ def scripted():
     return make
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def small_model():
-    """Makes a model of 15 tokens and a context of 8, by the kind of its positions."""
+    """Makes a model with a context of 8, by the kind of its positions and the size of its vocabulary."""
 
-    def make(positions="learned", **options):
+    def make(positions="learned", vocab_size=15, **options):
         sizes = {"n_layers": 2, "n_heads": 2, "d_model": 12, "d_ff": 20, "context_length": 8}
         wide = {"initial_std": 0.3, "embedding_std": 0.3}  # so that attention is far from even
         config = ModelConfig(positions=positions, **sizes | wide | options)
-        return Transformer(config, 15, seed=1).eval()
+        return Transformer(config, vocab_size, seed=1).eval()
 
     return make

@@ -73,8 +73,10 @@ def test_each_side_writes_what_its_model_writes_alone(models, trained):
 
 
 def test_they_write_token_by_token_in_turns(models):
-    sides = [event.side for event in compare(models) if isinstance(event, SideWritten)]
-    assert sides == [0, 1] * 6
+    events = compare(models)
+    both = min(len(of(events, SideWritten, side)) for side in (0, 1))  # one may end earlier
+    sides = [event.side for event in events if isinstance(event, SideWritten)]
+    assert sides[: 2 * both] == [0, 1] * both
 
 
 def test_a_model_foretells_its_own_greedy_reply_as_it_wrote_it(models):
@@ -131,7 +133,9 @@ def test_a_second_model_that_does_not_fit_is_refused_in_a_sentence(models, monke
         return (yield from before(workspace, name, checkpoint, *rest))
 
     monkeypatch.setattr(module, "open_model", second_is_large)
-    with pytest.raises(TwoModelsTooLargeError, match="beside the other model. The model needs at least 8.0 GiB"):
+    with pytest.raises(
+        TwoModelsTooLargeError, match=r"beside the other model\. The model needs at least 8\.0 GiB"
+    ):
         compare(models)
     with pytest.raises(ModelTooLargeError) as alone_too_large:
         compare(models, BOTH[::-1])

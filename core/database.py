@@ -8,9 +8,9 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from core.errors import DamagedLibraryError
+from core.errors import UserFacingError
 from core.system_errors import (
     DiskFullError,
     ReadOnlyWorkspaceError,
@@ -38,33 +38,45 @@ PROBE_BYTES = 128 * 1024  # more than SQLite asks for at once
 IN_MEMORY, URI = ":memory:", "file:"
 
 
+class Failures(NamedTuple):
+    """How a database is called, and what is raised where its file is damaged, and where it is not of this version."""
+
+    name: str
+    damaged: Callable[[Path, str], UserFacingError]
+    not_ours: Callable[[Path, str], UserFacingError]
+
+
 class Database:
     """One connection, for the thread that opened it.
 
     Args:
         path: The file; made where it does not exist.
+        failures: What is raised where it is damaged, another program's, or of a newer version. It is not touched.
         schema: The statements that make an empty database ours.
         version: The schema's number, kept in the file.
         migrations: Of each older version, the statements that make the next one of it.
         for_reading: Where nothing can be written, the file is opened all the same, and every change raises; where it
             does not exist, the database is empty and nothing is made.
+        text_factory: What makes text of its bytes, as sqlite3 has it; by default, what is no UTF-8 raises.
 
     Raises:
         WorkspaceError: The file cannot be opened or written.
         WorkspaceGoneError: It was deleted, moved or replaced while it was open.
         DiskFullError: There is no room.
-        DamagedLibraryError: It is damaged, another program's, or of a newer version. It is not touched.
+        UserFacingError: One of `failures`.
     """
 
     def __init__(
         self,
         path: Path,
+        failures: Failures,
         schema: str,
         version: int,
         migrations: Mapping[int, str],
         for_reading: bool = False,
+        text_factory: Callable[[bytes], Any] = str,
     ) -> None:
-        self._path = path
+        self._path, self._failures, self._text_factory = path, failures, text_factory
         self._identity: tuple[int, int] | None = None  # of the open file: its device, and its number there
         self._connection: sqlite3.Connection
         try:
@@ -141,6 +153,7 @@ class Database:
             if not is_uri and place != IN_MEMORY:
                 self.folder.mkdir(parents=True, exist_ok=True)
             self._connection = sqlite3.connect(place, timeout=BUSY_SECONDS, isolation_level=None, uri=is_uri)
+            self._connection.text_factory = self._text_factory
         try:
             prepare()
             if place != IN_MEMORY:
@@ -177,7 +190,7 @@ class Database:
         if 0 < self._found_version(version) < version:
             raise WorkspaceError(
                 self.folder,
-                "an earlier version of this program wrote the library, and it must be brought up to date, "
+                f"an earlier version of this program wrote the {self._failures.name}, and it must be brought up to date, "
                 "which means writing",
                 "Open it once where it can be written.",
             )
@@ -206,9 +219,9 @@ class Database:
     def _found_version(self, version: int) -> int:
         found, tables = map(int, self.query(VERSION_AND_TABLES)[0])
         if found > version:
-            raise DamagedLibraryError(self._path, "a newer version of this program wrote it")
+            raise self._failures.not_ours(self._path, "a newer version of this program wrote it")
         if found == 0 and tables:
-            raise DamagedLibraryError(self._path, "it is another program's database")
+            raise self._failures.not_ours(self._path, "it is another program's database")
         return found
 
     def _bring_up_to_date(self, schema: str, version: int, migrations: Mapping[int, str]) -> None:
@@ -247,17 +260,19 @@ class Database:
             if code == sqlite3.SQLITE_FULL:
                 raise DiskFullError(self._path) from cause
             if code in DAMAGE:
-                raise DamagedLibraryError(self._path, "it is damaged") from cause
+                raise self._failures.damaged(self._path, "it is damaged") from cause
             if code in BUSY:
                 raise WorkspaceError(
                     self.folder,
-                    "another program keeps the library locked",
+                    f"another program keeps the {self._failures.name} locked",
                     "Wait for that program, or close it, and try again.",
                 ) from cause
             if code in REFUSALS:
                 raise workspace_error(self.folder, self._refusal(code)) from cause
             if isinstance(cause, sqlite3.OperationalError):
-                raise WorkspaceError(self.folder, f"the library cannot be used ({cause})") from cause
+                raise WorkspaceError(
+                    self.folder, f"the {self._failures.name} cannot be used ({cause})"
+                ) from cause
             raise
 
     def _refusal(self, code: int) -> OSError:

@@ -1,0 +1,93 @@
+"""How the documents of a conversation look: fonts, colours, and what is shaded."""
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal
+
+from pygments.token import Comment, Keyword, Name, Number, Operator, String, _TokenType
+from pygments.token import Literal as Literals
+from PySide6.QtGui import QBrush, QColor, QFont, QTextBlockFormat, QTextCharFormat, QTextOption
+
+from app.widgets.shade import shaded
+from app.widgets.theme import colours, mono_font
+from core.events import TokenDetails
+
+Shading = Literal["none", "probability", "entropy"]
+SHADE_COLOURS = {"probability": "warning", "entropy": "notice"}  # fields of `Colours`
+MOST_BITS = 8.0  # an entropy from which on the shade is the strongest
+LINE_HEIGHT_PERCENT = 120
+MONO_SHARE = 0.94  # of the font's size: letters of one width look larger
+_CODE_COLOURS = {  # by the kind of a Pygments token, the closest first
+    Comment: "muted",
+    Keyword: "accent",
+    Name.Function: "plot_other",
+    Name.Class: "plot_other",
+    Name.Tag: "accent",
+    Name.Builtin: "notice",
+    Name.Decorator: "notice",
+    String: "warning",
+    Number: "notice",
+    Literals: "notice",
+    Operator.Word: "accent",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentStyle:
+    """What all messages of a view share."""
+
+    font: QFont
+    plain: bool = False
+    shading: Shading = "none"
+
+    def mono(self) -> QFont:
+        font = mono_font()
+        font.setPointSizeF(self.font.pointSizeF() * MONO_SHARE)
+        return font
+
+
+def ink(colour: str) -> QTextCharFormat:
+    """A format in a theme's colour, a field of `Colours`."""
+    made = QTextCharFormat()
+    made.setForeground(QBrush(QColor(getattr(colours(), colour))))
+    return made
+
+
+def code_ink(kind: _TokenType) -> QTextCharFormat | None:
+    """The format of a token of source code; None where it looks like all others."""
+    at: _TokenType | None = kind
+    while at is not None:
+        if at in _CODE_COLOURS:
+            made = ink(_CODE_COLOURS[at])
+            made.setFontItalic(at is Comment)
+            return made
+        at = at.parent
+    return None
+
+
+def shade_format(token: TokenDetails, shading: Shading) -> QTextCharFormat:
+    """The format of a token of which the model was sure, or less so."""
+    fill, letters = shaded(shade_share(token, shading), SHADE_COLOURS[shading])
+    made = QTextCharFormat()
+    made.setBackground(QBrush(fill))
+    made.setForeground(QBrush(letters))
+    return made
+
+
+def shade_share(token: TokenDetails, shading: Shading) -> float:
+    """From 0 where the model was sure of it, or of what comes there, to 1."""
+    return 1 - token.probability if shading == "probability" else min(token.entropy / MOST_BITS, 1.0)
+
+
+def paragraph(*, line_height: float = LINE_HEIGHT_PERCENT) -> QTextBlockFormat:
+    made = QTextBlockFormat()
+    made.setLineHeight(line_height, QTextBlockFormat.LineHeightTypes.ProportionalHeight.value)
+    return made
+
+
+@cache
+def wrapping() -> QTextOption:
+    """Long words are broken, so that nothing is wider than the view."""
+    option = QTextOption()
+    option.setWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
+    return option

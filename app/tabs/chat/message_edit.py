@@ -1,0 +1,89 @@
+"""A message edited in its place."""
+
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
+
+from app.widgets.controls import named_button
+from app.widgets.theme import SMALL, set_role
+
+LOWEST_PX, HIGHEST_PX = 96, 320
+_SAVE_KEYS = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+
+
+class MessageEdit(QFrame):
+    """Ctrl+Enter saves, Esc cancels.
+
+    Signals:
+        saved: The text as it is now.
+        cancelled: It stays as it was.
+    """
+
+    saved = Signal(str)
+    cancelled = Signal()
+
+    def __init__(self, text: str, *, sends: bool, parent: QWidget | None = None) -> None:
+        """`sends`: whether saving asks the model for another reply."""
+        super().__init__(parent)
+        self.setObjectName("messageEdit")
+        self.text = _Field(text)
+        self.text.setObjectName("messageEditField")
+        self.text.setAccessibleName("Text of the message")
+        self.text.setToolTip("The text of the message. Ctrl+Enter saves, Esc cancels")
+        self.text.save_requested.connect(self._save)
+        self.text.cancel_requested.connect(self.cancelled)
+        self.save_button = self._button("Save & send" if sends else "Save", "saveMessageButton", "check")
+        set_role(self.save_button, "primary")
+        self.save_button.clicked.connect(self._save)
+        self.cancel_button = self._button("Cancel", "cancelEditButton", "close")
+        self.cancel_button.clicked.connect(self.cancelled)
+        self.text.textChanged.connect(self._show_what_is_possible)
+        row = QHBoxLayout()
+        row.addStretch(1)
+        row.addWidget(self.cancel_button)
+        row.addWidget(self.save_button)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(SMALL)
+        layout.addWidget(self.text, stretch=1)
+        layout.addLayout(row)
+
+    def wanted_height(self) -> int:
+        """For the text that it begins with."""
+        lines = self.text.blockCount() + 1
+        text: int = min(max(lines * self.text.fontMetrics().lineSpacing() + 2 * SMALL, LOWEST_PX), HIGHEST_PX)
+        return text + SMALL + self.save_button.sizeHint().height()
+
+    def _button(self, text: str, name: str, picture: str) -> QPushButton:
+        keys = "Esc" if picture == "close" else "Ctrl+Enter"
+        button = named_button(
+            text.replace("&", "&&"),
+            name,
+            picture,
+            f"{text} ({keys})",
+            "on_accent" if picture == "check" else "",
+        )
+        button.setAccessibleName(text)
+        return button
+
+    @Slot()
+    def _save(self) -> None:
+        if self.text.toPlainText().strip():
+            self.saved.emit(self.text.toPlainText())
+
+    @Slot()
+    def _show_what_is_possible(self) -> None:
+        self.save_button.setEnabled(bool(self.text.toPlainText().strip()))
+
+
+class _Field(QPlainTextEdit):
+    save_requested = Signal()
+    cancel_requested = Signal()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Escape:
+            self.cancel_requested.emit()
+        elif event.key() in _SAVE_KEYS and event.modifiers() & Qt.KeyboardModifier.ControlModifier:
+            self.save_requested.emit()
+        else:
+            super().keyPressEvent(event)

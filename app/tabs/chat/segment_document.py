@@ -1,0 +1,122 @@
+"""The document that shows one segment of a message, and where its characters stand in it. Nothing is ever loaded."""
+
+import re
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+from pygments.lexer import Lexer
+from pygments.lexers import get_lexer_by_name
+from pygments.util import ClassNotFound
+from PySide6.QtCore import QUrl
+from PySide6.QtGui import QColor, QTextCharFormat, QTextCursor, QTextDocument
+
+from app.tabs.chat.document_style import DocumentStyle, code_ink, ink, paragraph, shade_format, wrapping
+from app.tabs.chat.markdown_document import write_markdown
+from app.tabs.chat.message_segments import Segment
+from app.tabs.chat.source_map import SourceMap, shown
+from app.tabs.chat.token_spans import TokenSpans
+from app.widgets.theme import colours
+
+Span = tuple[int, int]
+CODE_LINE_HEIGHT_PERCENT = 110
+_LANGUAGE = re.compile(r"[\w+#.-]+")
+
+
+class SegmentDocument(QTextDocument):
+    """Text and nothing else: whatever a message says, no file and no address is opened for it.
+
+    Attributes:
+        source_map: Where the message's characters stand.
+    """
+
+    def __init__(self, style: DocumentStyle, *, mono: bool = False) -> None:
+        super().__init__()
+        self.source_map = SourceMap()
+        self.setUndoRedoEnabled(False)
+        self.setDefaultFont(style.mono() if mono else style.font)
+        self.setDefaultTextOption(wrapping())
+        self.setDocumentMargin(0)
+
+    def loadResource(self, _type: int, _name: QUrl | str) -> Any:
+        return None
+
+
+def segment_document(
+    text: str,
+    segment: Segment,
+    style: DocumentStyle,
+    spans: TokenSpans,
+    passages: Sequence[Span] = (),
+    generated: Sequence[Span] = (),
+) -> SegmentDocument:
+    """Show one segment of a message.
+
+    Args:
+        text: The whole message.
+        spans: Its tokens, which are shaded where the style says so.
+        passages: Characters from and to, which are underlined.
+        generated: The same, in the accent colour.
+    """
+    made = SegmentDocument(style, mono=segment.kind == "code")
+    cursor = QTextCursor(made)
+    cursor.beginEditBlock()
+    if segment.kind == "prose":
+        write_markdown(cursor, text[segment.first : segment.last], segment.first, style, made.source_map)
+    else:
+        code = segment.kind == "code"
+        cursor.setBlockFormat(paragraph(line_height=CODE_LINE_HEIGHT_PERCENT) if code else paragraph())
+        made.source_map.add(0, segment.first, text[segment.first : segment.last])
+        cursor.insertText(shown(text[segment.first : segment.last]))
+        if code:
+            _colour_code(made, text[segment.first : segment.last], segment)
+    for start, end in generated:
+        _merge(made, start, end, segment, ink("accent"))
+    if style.shading != "none" and len(spans):
+        for number in spans.between(segment.first, segment.last):
+            _merge(made, *spans.span(number), segment, shade_format(spans.token(number), style.shading))
+    for start, end in passages:
+        _merge(made, start, end, segment, _underline())
+    cursor.endEditBlock()
+    return made
+
+
+def language_of(segment: Segment) -> str:
+    """What the fence of a code block says: the first word."""
+    found = _LANGUAGE.match(segment.language)
+    return found[0] if found else ""
+
+
+def _colour_code(document: SegmentDocument, code: str, segment: Segment) -> None:
+    lexer = _lexer(language_of(segment).lower())
+    if lexer is None:
+        return
+    for start, kind, value in lexer.get_tokens_unprocessed(code):
+        look = code_ink(kind)
+        if look is not None and value.strip():
+            first = segment.first + start
+            _merge(document, first, first + len(value), segment, look)
+
+
+@cache
+def _lexer(language: str) -> Lexer | None:
+    try:
+        return get_lexer_by_name(language) if language else None
+    except ClassNotFound:
+        return None
+
+
+def _merge(document: SegmentDocument, start: int, end: int, segment: Segment, look: QTextCharFormat) -> None:
+    """Give the message's characters from `start` to `end` a look, as far as they are in the segment."""
+    cursor = QTextCursor(document)
+    for first, last in document.source_map.places(max(start, segment.first), min(end, segment.last)):
+        cursor.setPosition(first)
+        cursor.setPosition(last, QTextCursor.MoveMode.KeepAnchor)
+        cursor.mergeCharFormat(look)
+
+
+def _underline() -> QTextCharFormat:
+    look = QTextCharFormat()
+    look.setUnderlineStyle(QTextCharFormat.UnderlineStyle.DashUnderline)
+    look.setUnderlineColor(QColor(colours().accent))
+    return look

@@ -1,0 +1,30 @@
+"""A message as the view gets it, and the words around it."""
+
+from dataclasses import dataclass
+
+from core.conversations.message import Message
+
+SPEAKERS = {"system": "System", "user": "You", "assistant": "Model", "text": "Text"}
+ENDINGS = {"length": "Ended at the length limit", "stopped": "Stopped", "stop_string": "", "eos": ""}
+
+
+@dataclass(frozen=True, slots=True)
+class ShownMessage:
+    """A message of the branch in front, which is `version` (from 1) of so many in its place."""
+
+    message: Message
+    version: int = 1
+    versions: int = 1
+
+
+def caption(message: Message) -> str:
+    """Who says it: "You", or the model's name and step."""
+    if message.role == "assistant" and message.run:
+        return f"{message.run} · step {message.step:,}"
+    return SPEAKERS[message.role]
+
+
+def remarks(message: Message) -> list[str]:
+    """What is said below a message: notes, and how it ended where that is not the usual way."""
+    ending = ENDINGS.get(message.reason, "")
+    return [*message.notes, *([ending] if ending else [])]

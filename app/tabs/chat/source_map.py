@@ -1,0 +1,72 @@
+"""Which character of a message stands at which place of the document that shows it."""
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+
+BASIC_PLANE = "\uffff"  # Qt counts a character behind it as two
+_ODD = re.compile("[\r\0\ud800-\udfff\ufdd0\ufdd1]")  # what a document would drop, or take for its own marks
+
+
+def shown(text: str) -> str:
+    """A text of the same length in which each character has its place in a document."""
+    return _ODD.sub(lambda found: " " if found[0] == "\r" else "\ufffd", text)
+
+
+def qt_length(text: str) -> int:
+    """In units of UTF-16, as Qt counts."""
+    return len(text) + sum(sign > BASIC_PLANE for sign in text) if _is_wide(text) else len(text)
+
+
+class SourceMap:
+    """Stretches of a document, each with the stretch of the message that it shows. Both only go forward."""
+
+    def __init__(self) -> None:
+        self._places: list[int] = []  # in the document
+        self._sources: list[int] = []
+        self._lengths: list[tuple[int, int]] = []  # in the document and in the message
+
+    def add(self, place: int, source: int, text: str) -> None:
+        """`text`, which is the message's from `source` on, stands in the document from `place` on."""
+        if not _is_wide(text):
+            self._add(place, source, len(text), len(text))
+            return
+        for found in re.finditer("[\0-\uffff]+|[\U00010000-\U0010ffff]", text):
+            units = qt_length(found[0])
+            self._add(place, source + found.start(), units, len(found[0]))
+            place += units
+
+    def source(self, place: int) -> int | None:
+        """The message's character at a place of the document; None where none stands there."""
+        at = bisect_right(self._places, place) - 1
+        if at < 0:
+            return None
+        offset, (units, characters) = place - self._places[at], self._lengths[at]
+        return self._sources[at] + min(offset, characters - 1) if offset < units else None
+
+    def nearest(self, place: int) -> int:
+        """The message's character at a place of the document, or the one before it."""
+        at = max(bisect_right(self._places, place) - 1, 0)
+        if not self._places:
+            return 0
+        return self._sources[at] + max(0, min(place - self._places[at], self._lengths[at][1]))
+
+    def places(self, start: int, end: int) -> Iterator[tuple[int, int]]:
+        """Where the message's characters from `start` to `end` stand in the document."""
+        at = max(bisect_right(self._sources, start) - 1, 0)
+        while at < len(self._sources) and self._sources[at] < end:
+            place, source, (units, characters) = self._places[at], self._sources[at], self._lengths[at]
+            first, last = max(start - source, 0), min(end - source, characters)
+            if first < last:
+                yield (place, place + units) if units != characters else (place + first, place + last)
+            at += 1
+
+    def _add(self, place: int, source: int, units: int, characters: int) -> None:
+        if characters:
+            self._places.append(place)
+            self._sources.append(source)
+            self._lengths.append((units, characters))
+
+
+def _is_wide(text: str) -> bool:
+    return not text.isascii() and max(text) > BASIC_PLANE

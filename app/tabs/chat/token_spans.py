@@ -1,0 +1,49 @@
+"""Which token of a message stands where in its text."""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+
+from core.events import TokenDetails
+
+
+class TokenSpans:
+    """The tokens of a message and where each begins; those of a reply that is being written are added one by one."""
+
+    def __init__(self, tokens: Sequence[TokenDetails] = (), start: int = 0) -> None:
+        self._tokens: list[TokenDetails] = []
+        self._starts: list[int] = []
+        self._end = start
+        for token in tokens:
+            self.add(token)
+
+    @classmethod
+    def of(cls, content: str, tokens: Sequence[TokenDetails]) -> "TokenSpans":
+        """Those of a whole message; none where the tokens' texts are not its end or its beginning."""
+        written = "".join(token.text for token in tokens)
+        if content.endswith(written):
+            return cls(tokens, len(content) - len(written))
+        return cls(tokens) if written.startswith(content) else cls()
+
+    def __len__(self) -> int:
+        return len(self._tokens)
+
+    def add(self, token: TokenDetails) -> None:
+        self._tokens.append(token)
+        self._starts.append(self._end)
+        self._end += len(token.text)
+
+    def token(self, number: int) -> TokenDetails:
+        return self._tokens[number]
+
+    def span(self, number: int) -> tuple[int, int]:
+        start = self._starts[number]
+        return start, start + len(self._tokens[number].text)
+
+    def at(self, character: int) -> int | None:
+        """The number of the token that a character is part of."""
+        number = bisect_right(self._starts, character) - 1
+        return number if number >= 0 and character < self._end else None
+
+    def between(self, start: int, end: int) -> range:
+        """The numbers of the tokens that touch these characters."""
+        return range(max(bisect_right(self._starts, start) - 1, 0), bisect_left(self._starts, end))

@@ -1,0 +1,98 @@
+"""What the list of conversations shows: those that there are, or those in which something was said."""
+
+from dataclasses import dataclass
+from typing import Any, get_args
+
+from core.conversations.message import Kind
+from core.corpus.search import (
+    Span,
+    excerpt_of,
+    highlight_spans,
+    holds_all,
+    match_expression,
+    needs_substrings,
+    snippet_of,
+    substrings,
+)
+from core.database import Database
+
+UNTITLED = "New conversation"
+LONGEST_SEARCHED = 100_000  # characters of a message, looked through for an excerpt
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A line of the list. `excerpt` is where something searched for was said, and `spans` what to mark in it."""
+
+    id: str
+    kind: Kind
+    title: str
+    pinned: bool
+    run: str
+    updated_at: float  # seconds since 1970
+    messages: int
+    excerpt: str = ""
+    spans: tuple[Span, ...] = ()
+
+
+def list_summaries(database: Database, search: str, deleted: bool) -> list[Summary]:
+    rows = database.query(
+        "SELECT number, id, kind, title, opening, pinned, run, updated_at,"
+        " (SELECT count(*) FROM messages WHERE conversation = conversations.number)"
+        " FROM conversations WHERE (deleted > 0) = ? ORDER BY pinned DESC, updated_at DESC, number DESC",
+        (deleted,),
+    )
+    if not search.strip():
+        return [_summary(row) for row in rows]
+    search = search.encode("utf-8", "replace").decode("utf-8")
+    hits = _newest_hits(database, search)
+    found = []
+    for row in rows:
+        if row[0] in hits:
+            found.append(_summary(row, *_excerpt(database, hits[row[0]], search)))
+        elif holds_all(row[3], search):
+            found.append(_summary(row))
+    return found
+
+
+def _summary(row: tuple[Any, ...], excerpt: str = "", spans: tuple[Span, ...] = ()) -> Summary:
+    _, id_, kind, title, opening, pinned, run, updated_at, messages = row
+    return Summary(
+        id=str(id_),
+        kind=kind if kind in get_args(Kind) else "chat",
+        title=str(title or opening or UNTITLED),
+        pinned=pinned == 1,
+        run=str(run),
+        updated_at=float(updated_at) if isinstance(updated_at, int | float) else 0.0,
+        messages=int(messages),
+        excerpt=excerpt,
+        spans=spans,
+    )
+
+
+def _newest_hits(database: Database, search: str) -> dict[int, int]:
+    """By conversation, the newest message that has what was searched for."""
+    if not needs_substrings(search):
+        found = database.query(
+            "SELECT conversation, max(number) FROM messages"
+            " WHERE number IN (SELECT rowid FROM search WHERE search MATCH ?) GROUP BY conversation",
+            (match_expression(search),),
+        )
+        return dict(found)
+    wanted = substrings(search)
+    holds = " AND ".join(["instr(content, ?)"] * len(wanted)) or "0"
+    return dict(
+        database.query(
+            f"SELECT conversation, max(number) FROM messages WHERE {holds} GROUP BY conversation", wanted
+        )
+    )
+
+
+def _excerpt(database: Database, number: int, search: str) -> tuple[str, tuple[Span, ...]]:
+    found = database.query(
+        "SELECT substr(content, 1, ?) FROM messages WHERE number = ?", (LONGEST_SEARCHED, number)
+    )
+    content = str(found[0][0]) if found else ""
+    snippet = snippet_of(content, highlight_spans(content, search))
+    excerpt = excerpt_of(snippet, highlight_spans(snippet, search))
+    return excerpt, tuple(highlight_spans(excerpt, search))

@@ -1,0 +1,112 @@
+"""A damaged database is kept under another name, and what can be read of it is taken over into a new one."""
+
+import os
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock
+
+from core.conversations.message import Conversation
+from core.conversations.rows import CONVERSATION_COLUMNS, MESSAGE_COLUMNS, read_conversation, read_message
+from core.conversations.store import ConversationStore
+from core.files import DRAFT, raising_disk_errors, rename
+from core.wording import counted, noun_for
+
+LOCK_SECONDS = 30.0
+BESIDE = ("-wal", "-shm")  # what SQLite keeps in files beside the database
+
+Identity = tuple[int, int] | None
+
+
+def file_identity(path: Path) -> Identity:
+    """What tells a file from another that took its name since; None where there is none."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
+
+
+def set_aside(path: Path, damaged: Identity) -> str:
+    """Give a damaged database another name, and put a new one in its place with what could be read.
+
+    Args:
+        damaged: The file that was found damaged: another instance may have set it aside already.
+
+    Returns:
+        A sentence about it; "" where another instance was quicker.
+
+    Raises:
+        DiskFullError, WorkspaceError: Nothing can be written here; the file stays where it is.
+    """
+    with raising_disk_errors(path), FileLock(f"{path}.lock", timeout=LOCK_SECONDS):
+        if file_identity(path) != damaged:
+            return ""
+        draft = path.with_name(f".{path.name}.{os.getpid()}{DRAFT}")
+        try:
+            found, kept = _take_over(path, draft)
+            place = _free_name(path)
+            rename(path, place)
+            for (
+                end
+            ) in BESIDE:  # after it: a journal without a database is deleted, one of another would be read
+                with suppress(FileNotFoundError):
+                    rename(path.with_name(path.name + end), place.with_name(place.name + end))
+            rename(draft, path)
+        finally:
+            for end in ("", *BESIDE):
+                draft.with_name(draft.name + end).unlink(missing_ok=True)
+    return (
+        f"The file of conversations was damaged. It is kept as {place.name}, and a new one was begun: "
+        f"{counted(kept, 'conversation')} with {counted(found, 'message')} could be read and "
+        f"{noun_for(kept, 'is', 'are')} in it."
+    )
+
+
+def _take_over(path: Path, draft: Path) -> tuple[int, int]:
+    """Write what can be read into a new database; how many messages, and how many conversations."""
+    found = kept = 0
+    with ConversationStore(draft) as store:
+        for conversation in _readable(path):
+            store.add([conversation])
+            found, kept = found + len(conversation.messages), kept + 1
+    return found, kept
+
+
+def _readable(path: Path) -> Iterator[Conversation]:
+    with suppress(sqlite3.Error), closing(sqlite3.connect(path)) as connection:
+        connection.text_factory = lambda text: text.decode("utf-8", "replace")
+        heads = _rows(connection, f"SELECT number, deleted, {CONVERSATION_COLUMNS} FROM conversations")
+        messages = _rows(connection, f"SELECT number, conversation, {MESSAGE_COLUMNS} FROM messages")
+        by_conversation: dict[Any, list[Any]] = {}
+        for _, (conversation, *row) in sorted(messages.items()):
+            by_conversation.setdefault(conversation, []).append(row)
+        for number, (deleted, *head) in heads.items():
+            said = {row[0]: read_message(row) for row in by_conversation.get(number, ())}
+            if said and not deleted:
+                yield read_conversation(head, said.values())
+
+
+def _rows(connection: sqlite3.Connection, select: str) -> dict[int, tuple[Any, ...]]:
+    """By number, the rows of a table from both its ends up to where it is damaged."""
+    found: dict[int, tuple[Any, ...]] = {}
+    for order in ("ASC", "DESC"):
+        with suppress(sqlite3.Error):
+            for number, *row in connection.execute(f"{select} NOT INDEXED ORDER BY number {order}"):
+                if number in found:
+                    break
+                found[number] = tuple(row)
+    return found
+
+
+def _free_name(path: Path) -> Path:
+    name = f"{path.name}.damaged-{time.strftime('%Y-%m-%d-%H%M%S')}"
+    place, number = path.with_name(name), 1
+    while place.exists():
+        number += 1
+        place = path.with_name(f"{name}-{number}")
+    return place

@@ -1,0 +1,269 @@
+"""Every conversation of a workspace, kept as it is said: a message that `keep` has returned with outlives a kill.
+
+Messages are never changed; what is deleted can be restored for `KEPT_DAYS`.
+"""
+
+import json
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from core.conversations.finding import Summary, list_summaries
+from core.conversations.message import Conversation, Message, new_id
+from core.conversations.rows import (
+    CONVERSATION_COLUMNS,
+    MESSAGE_COLUMNS,
+    conversation_row,
+    encodable,
+    message_row,
+    opening_of,
+    read_conversation,
+    read_message,
+)
+from core.conversations.schema import MIGRATIONS, SCHEMA, SCHEMA_VERSION
+from core.conversations.trees import with_new_ids
+from core.database import Database, Failures
+from core.errors import (
+    AmbiguousConversationError,
+    DamagedConversationsError,
+    UnknownConversationError,
+    UnusableConversationsError,
+)
+
+__all__ = ["KEPT_DAYS", "ConversationStore", "Summary"]
+
+KEPT_DAYS = 30  # until a deleted conversation is forgotten for good
+DAY_SECONDS = 24 * 60 * 60
+FAILURES = Failures("conversations", DamagedConversationsError, UnusableConversationsError)
+CHOSEN = "IN (SELECT value FROM json_each(?))"
+LONGEST_TITLE = 200
+
+
+class ConversationStore:
+    """The conversations of a workspace, for the thread that opened it; several instances may be open at once.
+
+    Args:
+        path: The file; made where it does not exist.
+        for_reading: Open it where nothing may be written, too; one that does not exist is empty and is not made.
+
+    Raises:
+        WorkspaceError: The file cannot be opened or written. So for every method.
+        DiskFullError: There is no room; nothing was changed. So for every method that writes.
+        DamagedConversationsError: The file is damaged. So for every method.
+        UnusableConversationsError: It is another program's, or of a newer version. It is left as it is.
+    """
+
+    def __init__(self, path: Path, for_reading: bool = False) -> None:
+        self._database = Database(
+            path, FAILURES, SCHEMA, SCHEMA_VERSION, MIGRATIONS, for_reading, text_factory=_decoded
+        )
+        if for_reading:
+            return
+        try:
+            self._database.query("PRAGMA synchronous = FULL")  # what was said outlives a loss of power, too
+            self.purge(KEPT_DAYS * DAY_SECONDS)
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        self._database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # Reading
+
+    def summaries(self, search: str = "", deleted: bool = False) -> list[Summary]:
+        """The conversations, pinned ones first, then the one that was last talked in.
+
+        Args:
+            search: Words that must all occur in one message, or in the title; the last one may be incomplete.
+            deleted: Those that were deleted, instead of the others.
+        """
+        return list_summaries(self._database, search, deleted)
+
+    def load(self, conversation_id: str) -> Conversation:
+        """A conversation with all its messages.
+
+        Raises:
+            UnknownConversationError: There is none of this id, or it was deleted.
+        """
+        number = self._number(conversation_id)
+        head = self._database.query(
+            f"SELECT {CONVERSATION_COLUMNS} FROM conversations WHERE number = ?", (number,)
+        )
+        rows = self._database.query(
+            f"SELECT {MESSAGE_COLUMNS} FROM messages WHERE conversation = ? ORDER BY number", (number,)
+        )
+        return read_conversation(head[0], map(read_message, rows))
+
+    def find(self, prefix: str, deleted: bool = False) -> str:
+        """The id of the conversation whose id begins so.
+
+        Raises:
+            UnknownConversationError, AmbiguousConversationError: There is none, or there are several.
+        """
+        found = self._database.query(
+            "SELECT id FROM conversations WHERE substr(id, 1, ?) = ? AND (deleted > 0) = ?",
+            (len(prefix), encodable(prefix), deleted),
+        )
+        if not found or not prefix:
+            raise UnknownConversationError(prefix)
+        if len(found) > 1:
+            raise AmbiguousConversationError(prefix, len(found))
+        return str(found[0][0])
+
+    # Writing
+
+    def keep(self, conversation: Conversation) -> None:
+        """Bring what is kept up to this state, in one transaction: which model, which settings, which branch is in
+        front, and all messages that are not here yet. One without messages is not kept.
+
+        Title and pin are taken when it is kept first; later `rename` and `pin` change them. It may be repeated, and
+        what failed to be written is written by the next call.
+        """
+        if not conversation.messages:
+            return
+        with self._database.transaction():
+            number = self._keep_head(conversation)
+            known = self._message_ids(number)
+            self._keep_messages(number, [m for m in conversation.messages.values() if m.id not in known])
+
+    def remove_message(self, conversation_id: str, message_id: str) -> None:
+        """Take a message out, with all that was said after it. Keeping the conversation with it brings it back.
+
+        Raises:
+            UnknownConversationError: There is no such conversation.
+        """
+        with self._database.transaction():
+            conversation = self.load(conversation_id)
+            message = conversation.messages.get(message_id)
+            if message is None:
+                return
+            before = list(conversation.messages)
+            conversation.remove(message)
+            gone = [one for one in before if one not in conversation.messages]
+            self._forget_messages("id", gone)
+            self._keep_head(conversation)
+
+    def rename(self, conversation_id: str, title: str) -> None:
+        """Call it so; an empty title calls it after its first message again."""
+        title = encodable(" ".join(title.split())[:LONGEST_TITLE])
+        self._change(conversation_id, "title = ?", title)
+
+    def pin(self, conversation_id: str, pinned: bool) -> None:
+        self._change(conversation_id, "pinned = ?", int(pinned))
+
+    def delete(self, conversation_ids: Sequence[str]) -> None:
+        """Hide conversations, until they are restored or, after `KEPT_DAYS`, forgotten."""
+        self._set_deleted(conversation_ids, time.time())
+
+    def restore(self, conversation_ids: Sequence[str]) -> None:
+        self._set_deleted(conversation_ids, 0)
+
+    def purge(self, older_than_seconds: float = 0) -> int:
+        """Forget for good what was deleted so long ago or longer, and say how many conversations that were."""
+        wanted = (
+            "SELECT number FROM conversations WHERE deleted > 0 AND deleted <= ?1 AND updated_at <= ?1",
+            (time.time() - older_than_seconds,),
+        )
+        if not self._database.query(*wanted):
+            return 0
+        with self._database.transaction():
+            numbers = [number for (number,) in self._database.query(*wanted)]
+            self._forget_messages("conversation", numbers)
+            self._database.query(f"DELETE FROM conversations WHERE number {CHOSEN}", (json.dumps(numbers),))
+        return len(numbers)
+
+    def add(self, conversations: Iterable[Conversation]) -> list[str]:
+        """Keep conversations from elsewhere, all or none, under new ids where theirs are taken.
+
+        Returns:
+            Their ids here.
+        """
+        added = []
+        with self._database.transaction():
+            for one in conversations:
+                conversation = with_new_ids(one, new_id) if self._is_taken(one) else one
+                self._keep_messages(self._keep_head(conversation), list(conversation.messages.values()))
+                added.append(conversation.id)
+        return added
+
+    def _keep_head(self, conversation: Conversation) -> int:
+        messages = conversation.messages.values()
+        newest = max((message.created_at for message in messages), default=conversation.created_at)
+        found = self._database.query(
+            f"INSERT INTO conversations ({CONVERSATION_COLUMNS}, opening, updated_at)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET"
+            " kind = excluded.kind, run = excluded.run, checkpoint = excluded.checkpoint,"
+            " sampling = excluded.sampling, leaf_id = excluded.leaf_id, opening = excluded.opening,"
+            " updated_at = max(updated_at, excluded.updated_at) RETURNING number",
+            (*conversation_row(conversation), opening_of(messages), newest),
+        )
+        return int(found[0][0])
+
+    def _keep_messages(self, number: int, messages: Sequence[Message]) -> None:
+        marks = ", ".join("?" * (MESSAGE_COLUMNS.count(",") + 1))
+        self._database.change_all(
+            f"INSERT INTO messages (conversation, {MESSAGE_COLUMNS}) VALUES (?, {marks})",
+            [(number, *message_row(message)) for message in messages],
+        )
+        self._database.query(
+            f"INSERT INTO search (rowid, content) SELECT number, content FROM messages WHERE id {CHOSEN}",
+            (json.dumps([message.id for message in messages]),),
+        )
+
+    def _forget_messages(self, column: str, values: Sequence[Any]) -> None:
+        """Take messages out of the index and the table, inside a transaction."""
+        chosen = json.dumps(list(values))
+        self._database.query(
+            "INSERT INTO search (search, rowid, content)"
+            f" SELECT 'delete', number, content FROM messages WHERE {column} {CHOSEN}",
+            (chosen,),
+        )
+        self._database.query(f"DELETE FROM messages WHERE {column} {CHOSEN}", (chosen,))
+
+    def _message_ids(self, number: int) -> set[str]:
+        found = self._database.query("SELECT id FROM messages WHERE conversation = ?", (number,))
+        return {message_id for (message_id,) in found}
+
+    def _is_taken(self, conversation: Conversation) -> bool:
+        taken = self._database.query(
+            f"SELECT 1 FROM conversations WHERE id = ? UNION ALL SELECT 1 FROM messages WHERE id {CHOSEN}",
+            (conversation.id, json.dumps(list(conversation.messages))),
+        )
+        return bool(taken)
+
+    def _change(self, conversation_id: str, change: str, value: Any) -> None:
+        changed = self._database.query(
+            f"UPDATE conversations SET {change} WHERE id = ? AND deleted = 0 RETURNING id",
+            (value, encodable(conversation_id)),
+        )
+        if not changed:
+            raise UnknownConversationError(conversation_id)
+
+    def _set_deleted(self, conversation_ids: Sequence[str], since: float) -> None:
+        self._database.query(
+            f"UPDATE conversations SET deleted = ? WHERE id {CHOSEN}",
+            (since, json.dumps(list(conversation_ids))),
+        )
+
+    def _number(self, conversation_id: str) -> int:
+        found = self._database.query(
+            "SELECT number FROM conversations WHERE id = ? AND deleted = 0", (encodable(conversation_id),)
+        )
+        if not found:
+            raise UnknownConversationError(conversation_id)
+        return int(found[0][0])
+
+
+def _decoded(text: bytes) -> str:
+    return text.decode("utf-8", "replace")

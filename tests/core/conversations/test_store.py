@@ -1,0 +1,274 @@
+import math
+import sqlite3
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from core.config.sampling import SamplingConfig
+from core.conversations.message import Conversation, Message
+from core.conversations.store import ConversationStore
+from core.errors import (
+    AmbiguousConversationError,
+    UnknownConversationError,
+    UnusableConversationsError,
+)
+from core.system_errors import DiskFullError, ReadOnlyWorkspaceError
+from tests.core.conversations.random_trees import conversations
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(conversation=conversations(), cut=st.integers(0, 8))
+def test_what_is_kept_is_loaded_as_it_was_however_often_it_is_kept(store, conversation, cut):
+    whole = conversation.messages
+    conversation.messages = dict(list(whole.items())[:cut])
+    store.keep(conversation)
+    conversation.messages = whole
+    store.keep(conversation)
+    store.keep(conversation)
+    loaded = store.load(conversation.id)
+    loaded.leaf_id = (
+        loaded.leaf_id if conversation.leaf_id else ""
+    )  # without one, the last message is in front
+    assert loaded == conversation
+    assert list(loaded.messages) == list(whole)
+
+
+def test_a_conversation_without_messages_is_not_kept(store):
+    store.keep(Conversation("chat"))
+    assert store.summaries() == []
+
+
+def test_the_list_has_pinned_ones_first_and_then_the_newest(store, talk):
+    old, new, middle = talk("old"), talk("new", "reply", "more"), talk("middle", "reply")
+    for conversation in (old, new, middle):
+        store.keep(conversation)
+    assert [one.title for one in store.summaries()] == ["new", "middle", "old"]
+    store.pin(old.id, True)
+    assert [(one.title, one.messages) for one in store.summaries()] == [("old", 1), ("new", 3), ("middle", 2)]
+
+
+def test_a_conversation_is_called_after_its_first_message_until_it_is_renamed(store, talk):
+    conversation = talk("Where is\n the  sheep?", "On the hill.")
+    store.keep(conversation)
+    assert store.summaries()[0].title == "Where is the sheep?"
+    store.rename(conversation.id, " About\nsheep ")
+    store.keep(conversation)  # which does not know of it
+    assert store.summaries()[0].title == store.load(conversation.id).title == "About sheep"
+    store.rename(conversation.id, "  ")
+    assert store.summaries()[0].title == "Where is the sheep?"
+
+
+def test_a_message_that_was_removed_is_found_no_more_and_comes_back_by_keeping_it(store, talk):
+    conversation = talk("Where is the sheep?", "On the hill.", "And the goat?")
+    store.keep(conversation)
+    reply = conversation.branch()[1]
+    store.remove_message(conversation.id, reply.id)
+    assert [one.content for one in store.load(conversation.id).branch()] == ["Where is the sheep?"]
+    assert store.summaries("hill") == store.summaries("goat") == []
+    store.keep(conversation)
+    assert store.load(conversation.id) == conversation
+    assert len(store.summaries("goat")) == 1
+
+
+def test_removing_a_message_puts_the_one_before_it_in_front(talk):
+    conversation = talk("a", "b", "c")
+    first, second, _ = conversation.branch()
+    conversation.remove(second)
+    assert conversation.branch() == [first]
+    conversation.remove(first)
+    assert conversation.branch() == []
+
+
+def test_a_deleted_conversation_is_hidden_until_it_is_restored(store, talk):
+    conversation = talk("sheep")
+    store.keep(conversation)
+    store.delete([conversation.id])
+    assert store.summaries() == store.summaries("sheep") == []
+    assert [one.id for one in store.summaries(deleted=True)] == [conversation.id]
+    for ask in (store.load, store.find, lambda id_: store.rename(id_, "x"), lambda id_: store.pin(id_, True)):
+        with pytest.raises(UnknownConversationError):
+            ask(conversation.id)
+    store.restore([conversation.id])
+    assert store.load(conversation.id) == conversation
+
+
+def test_what_was_deleted_long_ago_is_forgotten_at_a_later_opening(tmp_path, talk, monkeypatch):
+    path = tmp_path / "c.sqlite"
+    old, kept = talk("sheep"), talk("goat")
+    with ConversationStore(path) as store:
+        store.keep(old)
+        store.keep(kept)
+        monkeypatch.setattr("core.conversations.store.time.time", lambda: 1_000_000.0)
+        store.delete([old.id])
+    monkeypatch.setattr("core.conversations.store.time.time", lambda: 1_000_000.0 + 29 * 24 * 3600)
+    with ConversationStore(path) as store:
+        assert len(store.summaries(deleted=True)) == 1
+    monkeypatch.setattr("core.conversations.store.time.time", lambda: 1_000_000.0 + 31 * 24 * 3600)
+    with ConversationStore(path) as store:
+        assert store.summaries(deleted=True) == []
+        assert len(store.summaries("goat")) == 1
+        store._database.query(
+            "INSERT INTO search (search) VALUES ('integrity-check')"
+        )  # raises where it differs
+
+
+words = st.sampled_from(["sheep", "Schäfer", "hill", "gras", "don't", "C++", "羊", "a_b", "x1"])
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(said=st.lists(st.lists(words, min_size=1, max_size=4), min_size=1, max_size=4), deleted=st.booleans())
+def test_search_finds_every_word_that_was_said_and_nothing_deleted(store, talk, said, deleted):
+    conversation = talk(*(" ".join(one) for one in said))
+    store.keep(conversation)
+    if deleted:
+        store.delete([conversation.id])
+    for word in {word for one in said for word in one}:
+        assert (conversation.id in {one.id for one in store.summaries(word)}) != deleted
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(query=st.text(max_size=30) | st.text("\"*()^:{}+-ANDORNEAR '\0\ud800", max_size=12))
+def test_any_text_can_be_searched_for(store, query):
+    assert isinstance(store.summaries(query), list)
+
+
+def test_a_search_finds_words_as_they_are_typed_and_shows_where(store, talk):
+    store.keep(talk("Where is the sheep?", "It " + "really " * 40 + "grazes on the Hügel behind the house."))
+    found = store.summaries("the hug")
+    assert len(found) == 1
+    assert [found[0].excerpt[start:end] for start, end in found[0].spans] == ["the", "Hüg", "the"] or [
+        found[0].excerpt[start:end] for start, end in found[0].spans
+    ] == ["the", "Hügel", "the"]
+    assert store.summaries("goat") == []
+    assert store.summaries("the goat") == []
+
+
+def test_a_search_finds_titles(store, talk):
+    conversation = talk("Hello")
+    store.keep(conversation)
+    store.rename(conversation.id, "Über Schafe")
+    assert [(one.id, one.excerpt) for one in store.summaries("uber schaf")] == [(conversation.id, "")]
+
+
+def test_an_id_may_be_shortened_as_far_as_it_is_the_only_one(store, talk):
+    first, second = talk("a", id="abc1"), talk("b", id="abd2")
+    store.keep(first)
+    store.keep(second)
+    assert store.find("abc") == "abc1"
+    with pytest.raises(AmbiguousConversationError, match="2 conversations have an id that begins with 'ab'"):
+        store.find("ab")
+    for prefix in ("x", "", "%", "\ud800"):
+        with pytest.raises(UnknownConversationError):
+            store.find(prefix)
+
+
+def test_half_a_character_is_kept_as_a_question_mark(store, talk):
+    conversation = talk("half \ud800 of it", title="\udfff")
+    store.keep(conversation)
+    assert store.load(conversation.id).branch()[0].content == "half ? of it"
+
+
+def test_two_instances_write_in_turn_and_see_each_other(store, talk, tmp_path):
+    conversation = talk("first")
+    store.keep(conversation)
+    with ConversationStore(tmp_path / "conversations.sqlite") as second:
+        theirs = second.load(conversation.id)
+        for number in range(10):
+            conversation.add(Message(conversation.leaf_id, "user", f"ours {number}"))
+            store.keep(conversation)
+            theirs.add(Message(theirs.leaf_id, "user", f"theirs {number}"))
+            second.keep(theirs)
+        second.rename(conversation.id, "both")
+        assert [(one.title, one.messages) for one in store.summaries()] == [("both", 21)]
+    assert store.load(conversation.id).messages == conversation.messages | theirs.messages
+
+
+def test_a_full_disk_loses_nothing_and_what_was_not_kept_is_kept_later(store, talk):
+    conversation = talk("sheep")
+    store.keep(conversation)
+    pages = store._database.query("PRAGMA page_count")[0][0]
+    store._database.query(f"PRAGMA max_page_count = {pages + 2}")
+    for number in range(2):
+        conversation.add(Message(conversation.leaf_id, "user", f"{number} goats " * 10_000))
+        with pytest.raises(DiskFullError):
+            store.keep(conversation)
+    assert store.summaries()[0].messages == 1
+    store._database.query("PRAGMA max_page_count = 1000000")
+    store.keep(conversation)
+    assert store.load(conversation.id) == conversation
+
+
+def test_where_nothing_can_be_written_conversations_can_be_read(tmp_path, talk, monkeypatch):
+    path = tmp_path / "c.sqlite"
+    conversation = talk("sheep")
+    with ConversationStore(path) as store:
+        store.keep(conversation)
+
+    def refusing(*_):
+        raise ReadOnlyWorkspaceError(path, "read-only file system")
+
+    monkeypatch.setattr("core.database.Database._prepare", refusing)
+    with pytest.raises(ReadOnlyWorkspaceError):
+        ConversationStore(path)
+    with ConversationStore(path, for_reading=True) as store:
+        assert store.load(conversation.id) == conversation
+
+
+def test_a_store_that_does_not_exist_is_read_as_empty_and_not_made(tmp_path):
+    with ConversationStore(tmp_path / "c.sqlite", for_reading=True) as store:
+        assert store.summaries() == store.summaries("sheep") == []
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "sql", ["PRAGMA user_version = 99", "PRAGMA user_version = 0"], ids=["newer", "another program's"]
+)
+def test_a_file_that_is_not_of_this_version_is_refused_and_not_touched(tmp_path, sql, talk):
+    path = tmp_path / "c.sqlite"
+    with ConversationStore(path) as store:
+        store.keep(talk("sheep"))
+    connection = sqlite3.connect(path)
+    connection.execute(sql)
+    connection.close()
+    before = path.read_bytes()
+    for for_reading in (True, False):
+        with pytest.raises(UnusableConversationsError, match="Nothing in the file was changed") as caught:
+            ConversationStore(path, for_reading)
+        assert caught.value.remedy
+    assert path.read_bytes() == before
+
+
+def test_old_or_wrong_sampling_values_give_way_to_the_defaults(store, talk):
+    conversation = talk("sheep", sampling=SamplingConfig(temperature=0.5))
+    store.keep(conversation)
+    for text, expected in (
+        (
+            '{"temperature": 0.5, "top_k": -1, "gone": 7, "seed": "no"}',
+            SamplingConfig(temperature=0.5),
+        ),
+        ("[" * 100_000, None),
+        ("nonsense", None),
+        ("7", None),
+        ("", None),
+    ):
+        store._database.query("UPDATE conversations SET sampling = ?", (text,))
+        assert store.load(conversation.id).sampling == expected
+
+
+def test_whatever_became_of_the_rows_a_branch_has_an_end(store, talk):
+    conversation = talk("a", "b", "c")
+    store.keep(conversation)
+    first, second, third = conversation.branch()
+    store._database.query("UPDATE messages SET parent_id = ? WHERE id = ?", (third.id, second.id))
+    store._database.query(
+        "UPDATE messages SET role = 'tool', step = 'x', tokens = x'00', created_at = ?", (math.inf,)
+    )
+    store._database.query("UPDATE messages SET generated = '[[5, 2], [0, 99], [0, 1], 7]', notes = '{'")
+    store._database.query(
+        "UPDATE conversations SET leaf_id = 'gone', kind = 'x', pinned = 'y', created_at = 'z'"
+    )
+    loaded = store.load(conversation.id)
+    assert [one.id for one in loaded.branch()] == [second.id, third.id]
+    assert loaded.messages[first.id].generated == ((0, 1),)
+    assert store.summaries()[0].kind == loaded.kind == "chat"

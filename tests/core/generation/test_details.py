@@ -1,0 +1,130 @@
+"""What a reply tells of its tokens, where it is asked to."""
+
+import math
+
+import pytest
+import torch
+
+from core.config.sampling import SamplingConfig
+from core.control import StopToken
+from core.events import TokenWritten
+from core.generation.considered import consider
+from core.generation.writing import N_ALTERNATIVES, write
+from core.tokenizers.bpe import BpeTokenizer
+from core.tokenizers.char import CharTokenizer
+from core.tokenizers.tokenizer import EOS
+from core.tokenizers.word import WordTokenizer
+
+CHAR = CharTokenizer.train(["abcdefgh .!\n"])
+BPE = BpeTokenizer.train([], 300)  # one token per byte
+WORD = WordTokenizer.train(["a sheep grazes"], 300)
+
+
+@pytest.fixture
+def say(scripted):
+    """The tokens, with details, of a model that writes given ones after a prompt, and the last event."""
+
+    def run(tokenizer, tokens, stop=(), n=None):
+        model = scripted(tokenizer.vocab_size, 1, tokens)
+        config = SamplingConfig(temperature=0, max_new_tokens=n or len(tokens), stop=stop)
+        *events, ended = write(model, tokenizer, [EOS], (), config, StopToken(), details=True)
+        return [event for event in events if isinstance(event, TokenWritten)], ended
+
+    return run
+
+
+def texts(events):
+    return [event.details.text for event in events]
+
+
+def test_probability_rank_and_entropy_are_those_of_the_distribution():
+    probs = torch.tensor([0.125, 0.5, 0.25, 0.125])
+    found = consider(probs.log() + 3, probs, 2, 3)
+    assert found.rank == 2
+    assert found.entropy == pytest.approx(1.75, abs=1e-5)
+    assert [token for token, _ in found.likeliest][:2] == [1, 2]
+    assert [share for _, share in found.likeliest] == pytest.approx([0.5, 0.25, 0.125])
+
+
+def test_a_certain_token_has_no_entropy():
+    logits = torch.tensor([0.0, 200.0, -200.0])
+    assert consider(logits, logits.softmax(-1), 1, 10).entropy == 0
+
+
+@pytest.mark.parametrize("size", [2, 300, 50_000])
+def test_entropy_is_that_of_its_definition(size):
+    logits = 5 * torch.randn(size, generator=torch.Generator().manual_seed(1)) - 40
+    probs = logits.double().softmax(-1)
+    expected = -(probs * probs.log()).sum().item() / math.log(2)
+    assert consider(logits, logits.softmax(-1), 0, 10).entropy == pytest.approx(expected, abs=1e-4)
+
+
+def test_a_token_is_told_with_its_ten_alternatives(say):
+    [first, *_], _ = say(CHAR, CHAR.encode("cab"))
+    details = first.details
+    assert (details.token_id, details.text, details.rank) == (CHAR.encode("c")[0], "c", 1)
+    assert details.probability == first.probability
+    assert len(details.alternatives) == N_ALTERNATIVES == 10
+    assert (details.alternatives[0].token_id, details.alternatives[0].text) == (details.token_id, "c")
+    assert "<|user|>" in {one.text for one in details.alternatives}
+
+
+def test_without_being_asked_nothing_is_told(scripted):
+    config = SamplingConfig(temperature=0, max_new_tokens=1)
+    model = scripted(CHAR.vocab_size, 1, CHAR.encode("c"))
+    [_, written, _] = write(model, CHAR, [EOS], (), config, StopToken())
+    assert written.details is None
+
+
+def test_a_character_belongs_to_the_token_with_its_last_byte(say):
+    events, ended = say(BPE, BPE.encode("é🐑!"))
+    assert texts(events) == ["", "é", "", "", "", "🐑", "!"]
+    assert ended.text == "é🐑!"
+
+
+def test_a_character_that_is_not_finished_is_shown_with_its_last_token(say):
+    events, ended = say(BPE, BPE.encode("b🐑"), n=3)
+    assert texts(events) == ["b", "", "\ufffd"]
+    assert ended.text == "b\ufffd"
+
+
+def test_alternatives_that_are_parts_of_characters_are_written_as_bytes():
+    assert [BPE.readable(token) for token in BPE.encode("é!")] == ["<0xC3>", "<0xA9>", "!"]
+    assert BPE.readable(BPE.user_id) == "<|user|>"
+    assert WORD.readable(WORD.encode("sheep")[0]) == " sheep"
+
+
+def test_tokens_of_a_stop_text_are_not_told(say):
+    events, ended = say(CHAR, CHAR.encode("ab.!def"), stop=(".!d",))
+    assert texts(events) == ["a", "b"]
+    assert (ended.text, ended.tokens) == ("ab", 5)
+
+
+def test_a_token_that_a_stop_text_begins_in_keeps_what_stands_before(say):
+    tokenizer = BpeTokenizer.train(["ab.c ab.c ab.c"] * 3, 300)
+    [token] = tokenizer.encode("ab")
+    events, _ = say(tokenizer, [token, *tokenizer.encode(".")], stop=("b.",))
+    assert [(event.token_id, event.details.text) for event in events] == [(token, "a")]
+
+
+def test_what_only_looked_like_a_stop_text_has_the_text_of_each_token(say):
+    events, ended = say(CHAR, CHAR.encode("a.!.!e"), stop=(".!d",))
+    assert texts(events) == list("a.!.!e")
+    assert [event.text for event in events] == texts(events)
+    assert ended.text == "a.!.!e"
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("tokenizer", [CHAR, BPE, WORD], ids=["char", "bpe", "word"])
+def test_the_texts_of_the_tokens_are_the_text_of_the_reply(small_model, tokenizer, seed):
+    model = small_model(vocab_size=tokenizer.vocab_size)
+    config = SamplingConfig(
+        max_new_tokens=40, seed=seed, top_k=0, top_p=1, temperature=3, stop=("ab", "h.", "za")
+    )
+    *events, ended = write(model, tokenizer, [EOS], (), config, StopToken(), details=True)
+    written = [event for event in events if isinstance(event, TokenWritten)]
+    assert "".join(texts(written)) == ended.text
+    *plain, plainly_ended = write(model, tokenizer, [EOS], (), config, StopToken())
+    assert plainly_ended.text == ended.text
+    drawn = [event.token_id for event in plain if isinstance(event, TokenWritten)]
+    assert [event.token_id for event in written] == drawn[: len(written)]
