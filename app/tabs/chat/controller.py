@@ -9,9 +9,11 @@ from app.errors import present
 from app.jobs.job import Stream
 from app.jobs.job_queue import JobQueues
 from app.model_slot import ModelSlot
+from app.settings import WindowSettings
 from app.tabs.chat.front import FrontConversation
 from app.tabs.chat.gestures import Gestures
 from app.tabs.chat.keeper import ConversationKeeper
+from app.tabs.chat.looks import ChatLooks
 from app.tabs.chat.model_opening import ModelOpening
 from app.tabs.chat.reply_writer import ReplyWriter
 from app.tabs.chat.session import ChatSession
@@ -44,6 +46,7 @@ class ChatController(QObject):
         reply: Callable[..., Stream] = reply,
         complete: Callable[..., Stream] = complete,
         keep: Callable[..., Stream] = keep_conversation,
+        settings: WindowSettings | None = None,
     ) -> None:
         super().__init__(parent)
         self.tab, self.slot = tab, slot
@@ -52,6 +55,8 @@ class ChatController(QObject):
         self.keeper = ConversationKeeper(queues, partial(keep, workspace), self)
         self.front = FrontConversation(tab, slot, self.keeper, self)
         self.gestures = Gestures(tab, self.front, self.models, self.writer, self)
+        self.undo_stack = self.front.undo_stack
+        self.looks = ChatLooks(tab, settings, self)
         self._kinds: dict[str, Kind] = {}  # by run: what the user chose
         self._prompt = ""  # to be put in once the model is open
         self._connect()

@@ -62,7 +62,9 @@ class SidePanel(QFrame):
     def _choose(self) -> None:
         button = self.sender()
         assert isinstance(button, QToolButton), "only the buttons are connected"
-        self.show_page(self._pages.widget(self._buttons.index(button)))
+        self._pages.setCurrentIndex(self._buttons.index(button))
+        self._mark()
+        self.page_changed.emit()
 
     def _mark(self) -> None:
         for place, button in enumerate(self._buttons):

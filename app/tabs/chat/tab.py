@@ -22,6 +22,7 @@ from core.tasks.open_model import OpenModel
 from core.wording import counted
 
 LIST_FITS_PX = 1150  # in a narrower tab, the list is there only where it was asked for
+NO_PROMPT = "Type a prompt first."
 
 
 class ChatTab(QWidget):
@@ -181,6 +182,7 @@ class ChatTab(QWidget):
             for name in group:
                 menu.addAction(self.keys[name])
             menu.addSeparator()
+        self.shading_menu = menu.addMenu("S&hade the tokens")
         return menu
 
     def _lay_out(self) -> None:
@@ -247,6 +249,7 @@ class ChatTab(QWidget):
         talk.send_button.setToolTip(obstacle or self._sends())
         talk.stop_button.setEnabled(self._replying)
         self._enable_actions()
+        self.view.set_can_reply(not obstacle or obstacle == NO_PROMPT)
         talk.context_bar.setVisible(self._model is not None)
         self.model_bar.set_idle(not self._replying and not self._opening)
         self.prompt.setPlaceholderText("Ask the model" if self._model else "Open a model to begin")
@@ -287,7 +290,7 @@ class ChatTab(QWidget):
         if self._model is None:
             return "Choose a model first."
         if self.talk.kind == "chat" and not self.prompt.toPlainText().strip():
-            return "Type a prompt first."
+            return NO_PROMPT
         return self.sampling.problem()
 
     def _sends(self) -> str:
