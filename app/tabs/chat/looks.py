@@ -34,6 +34,7 @@ class ChatLooks(QObject):
             area.installEventFilter(self)
         if settings is not None:
             self._set_size(settings.chat_text_size)
+            tab.prompt.set_enter_sends(settings.enter_sends)
             keys["enter"].setChecked(not settings.enter_sends)
 
     def eventFilter(self, area: QObject, event: QEvent) -> bool:
