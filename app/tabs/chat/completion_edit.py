@@ -4,7 +4,7 @@ What the model wrote stands on another background, with a bar at the left of its
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from PySide6.QtCore import QEvent, QMimeData, Qt, Signal, Slot
 from PySide6.QtGui import QContextMenuEvent, QKeyEvent, QKeySequence, QPaintEvent
@@ -32,6 +32,14 @@ class Beginning:
     def written(self) -> tuple[int, ...]:
         """The ids of the tokens, as `complete` takes them."""
         return tuple(token.token_id for token in self.tokens)
+
+    def with_text(self, text: str) -> "Beginning":
+        """The same where the tokens together stand for this text, as `text_of` has it of `written`.
+
+        By itself, the last one is shown as its bytes where these are no whole character.
+        """
+        before = "".join(token.text for token in self.tokens[:-1])
+        return Beginning(self.text, (*self.tokens[:-1], replace(self.tokens[-1], text=text[len(before) :])))
 
 
 class CompletionEdit(QPlainTextEdit):
@@ -70,7 +78,6 @@ class CompletionEdit(QPlainTextEdit):
         self._shading: Shading = "none"
         self._text = CompletionText(self.document(), self)
         self._text.edited.connect(self._report_edit)
-        self._text.parts_changed.connect(self._show_parts)
 
     # What it holds
 
@@ -124,6 +131,7 @@ class CompletionEdit(QPlainTextEdit):
         """Begin with a snapshot, or with an empty text. Nothing before it can be undone."""
         shown = message or Message("", "text", "")
         self._text.load(shown.content, shown.generated, shown.tokens)
+        self.viewport().update()
         self._describe()
 
     def show_version(self, message: Message) -> None:
@@ -264,10 +272,6 @@ class CompletionEdit(QPlainTextEdit):
     def _report_edit(self) -> None:
         self._describe()
         self.changed.emit()
-
-    @Slot()
-    def _show_parts(self) -> None:
-        self.viewport().update()
 
     def _describe(self) -> None:
         """Say what the background shows."""

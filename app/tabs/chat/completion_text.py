@@ -25,11 +25,9 @@ class CompletionText(QObject):
 
     Signals:
         edited: The user, or undo, changed the text.
-        parts_changed: Other parts are the model's now.
     """
 
     edited = Signal()
-    parts_changed = Signal()
 
     def __init__(self, document: QTextDocument, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -171,7 +169,6 @@ class CompletionText(QObject):
         self.parts = parts
         kept = tuple(part for part in parts if part.end > part.start)  # one may only just have been begun
         self._kept[self._document.availableUndoSteps()] = kept
-        self.parts_changed.emit()
 
     # Editing
 
