@@ -27,6 +27,7 @@ BACKGROUND_QUEUES = (
     "seen",
     "next token",
     "compare",
+    "serve",
 )
 
 
