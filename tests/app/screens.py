@@ -44,6 +44,7 @@ from core.tasks.inspect_views import Selection
 from core.tasks.look_at_library import DocumentPreview, FilterOverview, Passage
 from core.tasks.reading_choices import TextField
 from tests.app.tabs.chat.conftest import FakeModel
+from tests.app.tabs.chat.server_screens import server_idle, server_running
 from tests.app.tabs.corpus.conftest import a_row
 from tests.app.tabs.inspect.made import made
 from tests.app.tabs.inspect.small_phrase import small_phrase
@@ -442,6 +443,8 @@ DIALOGS = (
     help_window,
     system_dialog,
     shortcuts_dialog,
+    server_idle,
+    server_running,
 )
 
 
