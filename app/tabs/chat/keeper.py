@@ -55,11 +55,10 @@ class ConversationKeeper(QObject):
             self._changed[conversation.id] = conversation
         self._begin()
 
-    def forget(self, conversation_ids: Sequence[str]) -> None:
-        """They were deleted: nothing more of them is written."""
-        for conversation_id in conversation_ids:
-            self._changed.pop(conversation_id, None)
-            self._on_disk.pop(conversation_id, None)
+    def forget(self, conversation_id: str) -> None:
+        """It was deleted: nothing more of it is written."""
+        self._changed.pop(conversation_id, None)
+        self._on_disk.pop(conversation_id, None)
 
     def _begin(self) -> None:
         if self._job is not None or not self._changed:

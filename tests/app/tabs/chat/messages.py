@@ -3,7 +3,23 @@
 from core.conversations.message import Message
 from core.events import Alternative, TokenDetails
 
-WORDS = ["The", "goat", "Mila", "lives", "on", "the", "hill", "and", "eats", "the", "green", "grass", "all", "day", "long"]
+WORDS = [
+    "The",
+    "goat",
+    "Mila",
+    "lives",
+    "on",
+    "the",
+    "hill",
+    "and",
+    "eats",
+    "the",
+    "green",
+    "grass",
+    "all",
+    "day",
+    "long",
+]
 
 
 def user(text, **more):
