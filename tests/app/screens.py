@@ -28,6 +28,7 @@ from app.widgets.label import MessageBox
 from core.config.corpus import CorpusConfig
 from core.config.presets import preset_run
 from core.conversations.message import Message
+from core.conversations.store import Summary
 from core.corpus.library import CorpusOverview, CorpusTotals, TagCount
 from core.events import (
     CheckpointSaved,
@@ -177,6 +178,13 @@ def train_with_remarks():
     return tab
 
 
+SUMMARIES = [
+    Summary("two", "chat", "Goats of the high meadow", True, "first", 0.0, 12, ""),
+    Summary("one", "chat", "Who lives here?", False, "first", 0.0, 2, ""),
+    Summary("three", "completion", "Once upon a time", False, "gone", 0.0, 4, ""),
+]
+
+
 def chat_empty():
     return _shown(ChatTab())
 
@@ -185,7 +193,10 @@ def chat():
     """A conversation with versions and a note, its figures below it."""
     tab = chat_empty()
     tab.show_runs([RUN])
+    tab.show_chosen("first", "best")
     tab.show_model(FakeModel())
+    tab.list.show_conversations(SUMMARIES)
+    tab.list.show_open("one")
     tab.show_messages(
         [
             ShownMessage(Message("", "user", "Who lives here?")),

@@ -13,7 +13,7 @@ from app.tabs.chat.reply_meter import ReplyMeter
 from app.tabs.chat.sampling_panel import SamplingPanel
 from app.tabs.chat.seen_panel import SeenPanel
 from app.tabs.chat.shown_message import ShownMessage
-from app.tabs.chat.side_panel import SidePanel
+from app.tabs.chat.side_panel import Page, SidePanel
 from app.tabs.chat.talk_column import TalkColumn
 from app.widgets.banner import Banner, BannerStack
 from app.widgets.controls import named_button
@@ -152,10 +152,13 @@ class ChatTab(QWidget):
         self.model_bar = ModelBar()
         self.talk = TalkColumn()
         self.view, self.editor, self.prompt = self.talk.view, self.talk.editor, self.talk.prompt
-        self.panel = SidePanel()
         self.sampling, self.seen = SamplingPanel(), SeenPanel()
-        self.panel.add_page(self.sampling, "Sampling", "How the next token is drawn")
-        self.panel.add_page(self.seen, "Documents", "What of a reply stands word for word in your documents")
+        self.panel = SidePanel(
+            [
+                Page(self.sampling, "Sampling", "How the next token is drawn"),
+                Page(self.seen, "Documents", "What of a reply stands word for word in your documents"),
+            ]
+        )
         self.list = ConversationList()
         self.keys.come_before(self.prompt, self.editor, self.list.search_box)
 
