@@ -7,6 +7,7 @@ from PySide6.QtCore import QElapsedTimer, QEvent, QPoint, QPointF, Qt, QTimer, S
 from PySide6.QtGui import (
     QAccessible,
     QAccessibleAnnouncementEvent,
+    QAction,
     QContextMenuEvent,
     QFocusEvent,
     QGuiApplication,
@@ -88,12 +89,13 @@ class ConversationView(ConversationArea):
         self._forget()
         style, width = self._style(), self.viewport().width()
         self.column.clear([MessageItem(shown, style, width) for shown in messages])
-        self._current = self._hovered = -1
+        self._current, self._hovered = len(messages) - 1, -1
         self.forget_anchor()
         self.scroll_to_end()
 
     def add_message(self, shown: ShownMessage) -> None:
         """Show one more below the others, and its end."""
+        self._current += self._current == len(self.column.items) - 1  # the last one again
         self.column.append(MessageItem(shown, self._style(), self.viewport().width()))
         self.scroll_to_end()
 
@@ -283,8 +285,6 @@ class ConversationView(ConversationArea):
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         by_mouse = event.reason() == QContextMenuEvent.Reason.Mouse
-        if not self.column.items:
-            return
         point = self.in_column(self.viewport().mapFromGlobal(event.globalPos()))
         number = self.column.item_at(point.y()) if by_mouse else self._current
         at = event.globalPos() if by_mouse else self.corner_of(self._current)
@@ -292,9 +292,8 @@ class ConversationView(ConversationArea):
 
     def _open_menu(self, number: int, point: QPointF | None, at: QPoint) -> None:
         """Offer what can be done with a message, and with the place in it that was pointed at."""
-        if not -len(self.column.items) <= number < len(self.column.items):
+        if not self.column.items:
             return
-        number %= len(self.column.items)
         item = self.column.items[number]
         menu = QMenu(self, objectName="messageMenu")
         if self.selection.span() is not None:
@@ -307,10 +306,15 @@ class ConversationView(ConversationArea):
             here.setObjectName("inspectHereAction")
             here.triggered.connect(partial(self.inspect_requested.emit, item.shown.message.id, found[1]))
         self.code_blocks.add_to(menu, item)
-        chosen = menu.exec(at)
-        if chosen is not None and chosen.data():
-            self._do(chosen.data(), number)
-        menu.deleteLater()
+        menu.setProperty("number", number)
+        menu.triggered.connect(self._take_choice)
+        menu.aboutToHide.connect(menu.deleteLater)
+        menu.popup(at)
+
+    @Slot(QAction)
+    def _take_choice(self, chosen: QAction) -> None:
+        if chosen.data():
+            self._do(chosen.data(), self.sender().property("number"))
 
     @Slot(int, str)
     def _save_edit(self, number: int, text: str) -> None:
@@ -382,10 +386,8 @@ class ConversationView(ConversationArea):
         self.lay_out()
         self._announce(f"{item.caption}: {item.text[:READ_OUT]}")
 
-    @Slot(QWidget, QWidget)
-    def _follow_focus(self, _before: QWidget | None, now: QWidget | None) -> None:
-        if now is self and self._current < 0 and self.column.items:
-            self._current = len(self.column.items) - 1
+    @Slot()
+    def _follow_focus(self) -> None:
         self._place_actions()
         self.viewport().update()
 

@@ -33,7 +33,9 @@ def assistant(text, **more):
 def token(number, text, probability):
     """A token with ten alternatives, itself not among them."""
     others = tuple(Alternative(other, f"other{other}", 0.5 / (other + 1)) for other in range(10))
-    return TokenDetails(100 + number, text, probability, rank=number + 1, entropy=2.5, alternatives=others)
+    return TokenDetails(
+        100 + number, text, probability, rank=number + 1, entropy=0.5 + 2 * number, alternatives=others
+    )
 
 
 def long_text(characters):
