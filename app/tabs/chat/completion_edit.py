@@ -10,8 +10,9 @@ from PySide6.QtCore import QEvent, QMimeData, Qt, Signal, Slot
 from PySide6.QtGui import QContextMenuEvent, QKeyEvent, QKeySequence, QPaintEvent
 from PySide6.QtWidgets import QMenu, QPlainTextEdit, QWidget
 
-from app.tabs.chat.completion_paint import Shading, paint_parts
+from app.tabs.chat.completion_paint import paint_parts
 from app.tabs.chat.completion_text import CompletionText
+from app.tabs.chat.document_style import Shading
 from app.tabs.chat.generated_parts import Part, n_units, part_at, tokens_of
 from app.widgets.theme import LARGE
 from core.conversations.message import Message
