@@ -92,14 +92,19 @@ class ComparePanel(QWidget):
         """What was asked for is on its way."""
         self.banner.hide()
         self.seed.setText(f"seed {prompt.sampling.seed}")
+        by_button = self.send_button.hasFocus()
         self._busy = True
         if self.page is self.two:
-            self.two.begin(prompt.text)
+            self.two.begin(prompt)
         else:
-            self.steps.begin(prompt.text)
+            self.steps.begin(prompt)
         self._show_what_is_possible()
+        if by_button:  # which is off now
+            self.stop_button.setFocus()
 
     def show_ended(self) -> None:
+        if self.stop_button.hasFocus():
+            self.prompt.setFocus()
         self._busy = False
         self.two.end()
         self._show_what_is_possible()

@@ -38,7 +38,7 @@ class CompareColumn(QFrame):
         self.letter = letter
         set_role(self, "card")
         name = f"model{letter}"
-        self.choice = CheckpointChoice("to compare", letters=False, prefix=name)
+        self.choice = CheckpointChoice("to compare", titled=False, prefix=name)
         for box, title in ((self.choice.run_box, "Run"), (self.choice.checkpoint_box, "Checkpoint")):
             box.setAccessibleName(f"{title} of model {letter}")
         self.text = ComparedText(f"{name}Text", f"Reply of model {letter}")

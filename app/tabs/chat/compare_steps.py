@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
-from app.tabs.chat.compared_text import ComparedText
+from app.tabs.chat.compared_text import ComparedText, shown_prompt
 from app.widgets.checkpoint_choice import CheckpointChoice
 from app.widgets.checkpoint_slider import CheckpointSlider
 from app.widgets.controls import toggle_button
@@ -15,6 +15,7 @@ from app.widgets.text_difference import Piece, difference, told
 from app.widgets.theme import SMALL, set_role
 from core.runs.catalog import RunSummary
 from core.tasks.compare_events import CheckpointReplied
+from core.tasks.compare_replies import ComparedPrompt
 from core.wording import counted, number
 
 
@@ -31,7 +32,7 @@ class AllCheckpoints(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.choice = CheckpointChoice("to look at", only_runs=True, letters=False, prefix="steps")
+        self.choice = CheckpointChoice("to look at", only_runs=True, titled=False, prefix="steps")
         self.choice.run_box.setToolTip("The run whose checkpoints write")
         self.slider = CheckpointSlider()
         self.slider.slider.setToolTip("The checkpoint that wrote what is shown (Left, Right)")
@@ -84,9 +85,9 @@ class AllCheckpoints(QWidget):
             self._step = self._steps[-1]
             self.slider.show_step(self._step)
 
-    def begin(self, prompt: str) -> None:
+    def begin(self, prompt: ComparedPrompt) -> None:
         """Replies to this prompt are on their way."""
-        self._prompt = prompt
+        self._prompt = shown_prompt(prompt)
         self.show_replies({}, {})
 
     def show_replies(self, replies: Mapping[int, CheckpointReplied], left_out: Mapping[int, str]) -> None:
@@ -155,6 +156,7 @@ class AllCheckpoints(QWidget):
     def _lay_out(self) -> None:
         top = QHBoxLayout()
         top.setSpacing(SMALL)
+        top.addWidget(Label("Run"))
         top.addWidget(self.choice, stretch=1)
         top.addWidget(self.marks_button)
         layout = QVBoxLayout(self)

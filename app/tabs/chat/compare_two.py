@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from app.tabs.chat.compare_column import CompareColumn
-from app.tabs.chat.compared_text import parting
+from app.tabs.chat.compared_text import parting, shown_prompt
 from app.widgets.controls import named_button
 from app.widgets.label import Label
 from app.widgets.theme import SMALL, TINY, set_role
@@ -14,7 +14,7 @@ from app.widgets.token_text import quoted
 from core.events import Event
 from core.runs.catalog import RunSummary
 from core.tasks.compare_events import SideEnded, SideMoved, SideOpened, SideRead, SideScored, SideWritten
-from core.tasks.compare_replies import Side
+from core.tasks.compare_replies import ComparedPrompt, Side
 from core.wording import counted, printable
 
 LONGEST_PIECE = 20  # characters of what stands where the replies part
@@ -34,7 +34,7 @@ class TwoModels(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.columns = (CompareColumn("A"), CompareColumn("B"))
-        self.swap_button = named_button("", "swapModelsButton", "redo", "Swap the two models")
+        self.swap_button = named_button("", "swapModelsButton", "swap", "Swap the two models")
         self.swap_button.setAccessibleName("Swap the two models")
         set_role(self.swap_button, "quiet")
         self.line = Label(objectName="partingLabel", wordWrap=True)
@@ -63,11 +63,11 @@ class TwoModels(QWidget):
         """Put a model into the first column."""
         self.columns[0].choose(side)
 
-    def begin(self, prompt: str) -> None:
+    def begin(self, prompt: ComparedPrompt) -> None:
         self._notes, self._ended = [], 0
         self.line.clear()
         for column in self.columns:
-            column.begin(prompt)
+            column.begin(shown_prompt(prompt))
             column.set_idle(False)
 
     def show_events(self, events: Sequence[Event]) -> None:

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QTextEdit, QWidget
 from app.widgets.text_difference import Piece, common_length
 from app.widgets.text_look import look, marked
 from app.widgets.theme import colours
+from core.tasks.compare_replies import ComparedPrompt
 
 
 class ComparedText(QTextEdit):
@@ -90,6 +91,11 @@ class ComparedText(QTextEdit):
     def _follow(self, follows: bool) -> None:
         if follows:
             self.verticalScrollBar().setValue(self.verticalScrollBar().maximum())
+
+
+def shown_prompt(prompt: ComparedPrompt) -> str:
+    """A text that is continued in the same line, a message that is answered in the next one."""
+    return f"{prompt.text}\n" if prompt.answers else prompt.text
 
 
 def parting(first: str, second: str, *, whole: bool) -> int | None:
