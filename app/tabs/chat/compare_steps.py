@@ -2,8 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from app.tabs.chat.compared_text import ComparedText, shown_prompt
@@ -41,7 +40,7 @@ class AllCheckpoints(QWidget):
             "markChangesButton",
             "Mark what differs from the checkpoint before: added words are underlined, removed ones struck out",
         )
-        self.text = ComparedText("stepsText", "Reply at this step")
+        self.text = ComparedText("stepsText", "Reply at this step", walks=True)
         self.figures = Label(objectName="stepsFigures", wordWrap=True)
         self.figures.setAccessibleName("Figures of this step")
         self.figures.setToolTip(
@@ -171,10 +170,11 @@ class AllCheckpoints(QWidget):
         self.choice.open_requested.connect(self._change_run)
         self.slider.step_requested.connect(self.step_requested)
         self.marks_button.toggled.connect(self._show)
-        for keys, button in (("Left", self.slider.previous_button), ("Right", self.slider.next_button)):
-            shortcut = QShortcut(QKeySequence(keys), self.text)
-            shortcut.setContext(Qt.ShortcutContext.WidgetShortcut)
-            shortcut.activated.connect(button.click)
+        self.text.walked.connect(self._walk)
+
+    @Slot(int)
+    def _walk(self, direction: int) -> None:
+        (self.slider.next_button if direction > 0 else self.slider.previous_button).click()
 
     @Slot()
     def _change_run(self) -> None:

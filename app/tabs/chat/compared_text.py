@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QEvent
-from PySide6.QtGui import QColor, QTextCharFormat, QTextCursor
+from PySide6.QtCore import QEvent, Qt, Signal
+from PySide6.QtGui import QColor, QKeyEvent, QTextCharFormat, QTextCursor
 from PySide6.QtWidgets import QTextEdit, QWidget
 
 from app.widgets.text_difference import Piece, common_length
@@ -13,9 +13,15 @@ from core.tasks.compare_replies import ComparedPrompt
 
 
 class ComparedText(QTextEdit):
-    """Read-only. Grows while a reply comes; follows it only while the user looks at the end."""
+    """Read-only. Grows while a reply comes; follows it only while the user looks at the end.
 
-    def __init__(self, name: str, title: str, parent: QWidget | None = None) -> None:
+    Signals:
+        walked: -1 or +1, for Left or Right; only of a text that `walks`.
+    """
+
+    walked = Signal(int)
+
+    def __init__(self, name: str, title: str, parent: QWidget | None = None, *, walks: bool = False) -> None:
         super().__init__(parent)
         self.setObjectName(name)
         self.setAccessibleName(title)
@@ -23,6 +29,7 @@ class ComparedText(QTextEdit):
         self.setReadOnly(True)
         self.setTabChangesFocus(True)
         self.setUndoRedoEnabled(False)
+        self._walks = walks
         self._prompt = self.reply = ""
         self._pieces: Sequence[Piece] | None = None
         self._parts_at: int | None = None
@@ -59,6 +66,13 @@ class ComparedText(QTextEdit):
         place = self.verticalScrollBar().value()
         self._write_all()
         self.verticalScrollBar().setValue(place)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        directions: dict[int, int] = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1}
+        if self._walks and event.key() in directions and not event.modifiers():
+            self.walked.emit(directions[event.key()])
+        else:
+            super().keyPressEvent(event)
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
