@@ -131,11 +131,12 @@ class Scheduler:
     def _pass_on(self, slot: int, step: Decoding) -> Iterator[Event]:
         """What one step of a reply means for its request."""
         one, choice = self._slots[slot]
-        if not isinstance(step, ContextMoved):
-            one.tokens += 1
-            self.tokens += 1
-            one.first_token = one.first_token or time.perf_counter()
         one.outbox += choice.writer.take(step)
+        if isinstance(step, ContextMoved):  # its token comes in the same step, so that the row can be done by now
+            return
+        one.tokens += 1
+        self.tokens += 1
+        one.first_token = one.first_token or time.perf_counter()
         if not (choice.row.done or choice.writer.reason):
             return
         choice.row.done = True
