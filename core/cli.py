@@ -26,6 +26,7 @@ from core.commands import (
     report,
     score,
     seen,
+    serve,
     tokenizer,
     training,
 )
@@ -64,6 +65,7 @@ app.add_typer(score.app)
 app.add_typer(seen.app)
 app.add_typer(report.app)
 app.add_typer(conversations.app, name="conversations")
+app.add_typer(serve.app)
 app.add_typer(bench.app, name="bench")
 app.add_typer(bench.fuzz_app)
 

@@ -57,6 +57,7 @@ from core.tasks.evaluation_events import SampleEvaluated, ScoreProgress, TextSco
 from core.tasks.evaluation_lines import evaluation_line
 from core.tasks.seen_events import SeenFound, SeenLocated, SeenProgress
 from core.tasks.seen_lines import found_line, located_lines
+from core.tasks.serving_lines import serving_line
 from core.wording import counted, file_size, noun_for, percent, printable
 
 Result = TypeVar("Result")
@@ -382,7 +383,7 @@ def _sentence_of_a_reply(event: Event) -> str:
             ends = ", ".join(f"{count:,} {end}" for end, count in event.ends)
             return f"{counted(event.cases, 'workspace')} in {event.seconds:.0f} s, {counted(event.findings, 'finding')}: {ends}"
         case _:
-            return evaluation_line(event) or benchmark_line(event)
+            return evaluation_line(event) or serving_line(event) or benchmark_line(event)
 
 
 def _fuzz_report(event: FuzzChecked) -> str:

@@ -41,6 +41,14 @@ def generate(context: typer.Context, shape: Shape = "M", rounds: Rounds = 5) -> 
     return perform(context, lambda stop: bench_generate(shape, rounds, stop))[1]
 
 
+@app.command(name="serve")
+def serve(context: typer.Context, shape: Shape = "M", rounds: Rounds = 5) -> int:
+    """Tokens per second of 2, 4 and 8 clients that are served at once, against one."""
+    from core.tasks.bench_serve import bench_serve
+
+    return perform(context, lambda stop: bench_serve(shape, rounds, stop))[1]
+
+
 @app.command(name="learn")
 def learn(
     context: typer.Context,

@@ -1,4 +1,4 @@
-"""What differs between two samples, word by word. Pure."""
+"""What differs between two texts, word by word. Pure."""
 
 import re
 from collections.abc import Iterator
