@@ -63,12 +63,8 @@ def test_passages_are_found_with_the_documents_of_all_their_places(index):
 
 def test_a_question_and_its_reply_are_two_texts(index):
     passages = found(index, "who waits by the cold river today? the heron waits there, and it waits all day.")
-    assert (
-        list(passages)
-        == ["the heron waits there, and it waits all day.", "who waits by the cold river today?"][
-            : len(passages)
-        ]
-    )
+    assert any(passage.startswith("the heron waits there, and it") for passage in passages)
+    assert not any("today? the" in passage for passage in passages)
     assert {index.origin(place).document for places in passages.values() for place in places} == {9}
 
 
