@@ -6,6 +6,7 @@ from collections.abc import Coroutine
 from contextlib import suppress
 from typing import Any
 
+from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
@@ -16,6 +17,11 @@ from core.serving.desk import Desk, decoded
 from core.serving.work import Work
 
 STALL_SECONDS = 60.0  # for a client that takes nothing of its stream
+STREAM_HEADERS = {
+    "content-type": "text/event-stream; charset=utf-8",
+    "cache-control": "no-store",
+    "x-accel-buffering": "no",  # a proxy in between is to pass each token on
+}
 END = b"data: [DONE]\n\n"
 
 
@@ -26,7 +32,8 @@ class AnswerResponse(Response):
     """
 
     def __init__(self, work: Work, answer: Answer, desk: Desk) -> None:
-        super().__init__(headers={"x-request-id": new_request_id()})
+        super().__init__()
+        self._request_id = {"x-request-id": new_request_id()}
         self._work, self._answer, self._desk = work, answer, desk
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -46,16 +53,13 @@ class AnswerResponse(Response):
         async for event in decoded(self._work):
             for _ in self._answer.take(event):
                 pass
-        await JSONResponse(self._answer.whole(), headers=dict(self.headers))(scope, receive, send)
+        await JSONResponse(self._answer.whole(), headers=self._request_id)(scope, receive, send)
 
     async def _stream(self, send: Send) -> None:
         events = decoded(self._work)
         first = await anext(events, None)
-        self.headers["content-type"] = "text/event-stream; charset=utf-8"
-        self.headers["cache-control"] = "no-store"
-        self.headers["x-accel-buffering"] = "no"  # a proxy in between is to pass each token on
-        del self.headers["content-length"]
-        await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+        headers = Headers(STREAM_HEADERS | self._request_id).raw
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
         try:
             for chunk in self._answer.first_chunks():
                 await _send_part(send, as_event(chunk))

@@ -97,6 +97,7 @@ class Scheduler:
             len(work.choices),
             work.max_new_tokens,
             work.streamed,
+            work.prompt,
         )
 
     def _drop_left(self) -> Iterator[Event]:
@@ -131,11 +132,14 @@ class Scheduler:
     def _pass_on(self, slot: int, step: Decoding) -> Iterator[Event]:
         """What one step of a reply means for its request."""
         one, choice = self._slots[slot]
-        if not isinstance(step, ContextMoved):
-            one.tokens += 1
-            self.tokens += 1
-            one.first_token = one.first_token or time.perf_counter()
         one.outbox += choice.writer.take(step)
+        if isinstance(
+            step, ContextMoved
+        ):  # its token comes in the same step, so that the row can be done by now
+            return
+        one.tokens += 1
+        self.tokens += 1
+        one.first_token = one.first_token or time.perf_counter()
         if not (choice.row.done or choice.writer.reason):
             return
         choice.row.done = True
