@@ -70,7 +70,7 @@ class ServedModel:
             message = f"There is no model {str(name)[:100]!r} here, only {self.name!r}."
             raise ApiError(404, message, "model_not_found", "model")
 
-    def completion_work(self, fields: CompletionFields, client: str) -> Work:
+    def completion_work(self, fields: CompletionFields, client: str, received: float) -> Work:
         """What a request for completions asks for.
 
         Raises:
@@ -78,11 +78,11 @@ class ServedModel:
         """
         prompts = [self._prompt_ids(prompt) for prompt in _prompts(fields)]
         warnings = self._unknown([prompt for prompt in _prompts(fields) if isinstance(prompt, str)])
-        work = Work("completions", client, streamed=bool(fields.stream), warnings=warnings)
+        work = Work("completions", client, received, streamed=bool(fields.stream), warnings=warnings)
         self._fill(work, fields, prompts, (), fields.logprobs)
         return work
 
-    def chat_work(self, fields: ChatFields, client: str) -> Work:
+    def chat_work(self, fields: ChatFields, client: str, received: float) -> Work:
         """What a request for a reply in a conversation asks for. An assistant's message at the end is continued.
 
         Raises:
@@ -96,7 +96,7 @@ class ServedModel:
         prompt = dialogue_prompt(self.tokenizer, messages) + self.tokenizer.encode(begun)
         warnings = [] if self.has_conversations else [NO_CONVERSATIONS]
         warnings += self._unknown([text for _, text in messages])
-        work = Work("chat", client, streamed=bool(fields.stream), warnings=warnings)
+        work = Work("chat", client, received, streamed=bool(fields.stream), warnings=warnings)
         n_likeliest = (fields.top_logprobs or 0) if fields.logprobs else None
         self._fill(work, fields, [prompt], system_ids(self.tokenizer, messages), n_likeliest)
         return work
