@@ -153,8 +153,9 @@ class Gate:
     async def _answer(self, scope: Scope, receive: Receive, sender: "_Sender") -> ApiError | None:
         """Send the answer, or say why there is none."""
         try:
-            answer = self._guard.check(scope)
+            self._guard.check_page(scope)
             sender.allow_origin()
+            answer = self._guard.check_token(scope)
             scope["app"] = self._inner  # so that the router raises, rather than answering in its own way
             await (answer or self._inner)(scope, receive, sender)
         except ApiError as error:
