@@ -1,15 +1,15 @@
 """How the documents of a conversation look: fonts, colours, and what is shaded."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Literal
 
 from pygments.token import Comment, Keyword, Name, Number, Operator, String, _TokenType
 from pygments.token import Literal as Literals
-from PySide6.QtGui import QBrush, QColor, QFont, QTextBlockFormat, QTextCharFormat, QTextOption
+from PySide6.QtGui import QBrush, QColor, QFont, QFontMetricsF, QTextBlockFormat, QTextCharFormat, QTextOption
 
 from app.widgets.shade import shaded
-from app.widgets.theme import colours, mono_font
+from app.widgets.theme import Colours, colours, mono_font
 from core.events import TokenDetails
 
 Shading = Literal["none", "probability", "entropy"]
@@ -39,6 +39,13 @@ class DocumentStyle:
     font: QFont
     plain: bool = False
     shading: Shading = "none"
+    line_px: float = field(init=False)
+    letter_px: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        metrics = QFontMetricsF(self.font)
+        object.__setattr__(self, "line_px", metrics.height())
+        object.__setattr__(self, "letter_px", metrics.averageCharWidth())
 
     def mono(self) -> QFont:
         font = mono_font()
@@ -55,6 +62,11 @@ def ink(colour: str) -> QTextCharFormat:
 
 def code_ink(kind: _TokenType) -> QTextCharFormat | None:
     """The format of a token of source code; None where it looks like all others."""
+    return _code_ink(kind, colours())
+
+
+@cache
+def _code_ink(kind: _TokenType, _theme: Colours) -> QTextCharFormat | None:
     at: _TokenType | None = kind
     while at is not None:
         if at in _CODE_COLOURS:

@@ -189,11 +189,11 @@ def test_only_the_last_segment_is_laid_out_anew(view):
 def test_many_tokens_are_laid_out_together(view, qtbot, monkeypatch):
     view.begin_reply(ShownMessage(assistant("")))
     layouts = []
-    monkeypatch.setattr(view, "placed", lambda: layouts.append(1))
+    monkeypatch.setattr(view.column.items[0], "grow", layouts.append)
     for _ in range(100):
         view.write([written("word ")])
     qtbot.waitUntil(lambda: bool(layouts))
-    assert len(layouts) == 1
+    assert layouts == ["word " * 100]
 
 
 def test_a_half_written_fence_is_a_code_block_already(view):
