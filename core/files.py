@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from core.system_errors import workspace_error
+from core.system_errors import WorkspaceError, system_error, workspace_error
 
 PATIENCE_SECONDS = 2.0
 DRAFT = ".draft"  # how the name of a file ends that is being written
@@ -36,6 +36,20 @@ def write_whole(path: Path, content: str | bytes) -> None:
     """
     with writing_whole(path) as file:
         file.write(content.encode() if isinstance(content, str) else content)
+
+
+def write_anywhere(path: Path, content: str | bytes) -> None:
+    """Replace a file as `write_whole` does, where it may lie outside of the workspace.
+
+    Raises:
+        DiskFullError, SystemRefusalError: The old file stays.
+    """
+    try:
+        write_whole(path, content)
+    except WorkspaceError as refused:
+        if isinstance(cause := refused.__cause__, OSError):
+            raise system_error(OSError(cause.errno, cause.strerror, str(path))) from cause
+        raise
 
 
 @contextmanager

@@ -55,6 +55,9 @@ from core.tasks.bench_events import FuzzChecked, FuzzFound, WorkspaceFuzzChecked
 from core.tasks.bench_lines import benchmark_line
 from core.tasks.evaluation_events import SampleEvaluated, ScoreProgress, TextScored
 from core.tasks.evaluation_lines import evaluation_line
+from core.tasks.seen_events import SeenFound, SeenLocated, SeenProgress
+from core.tasks.seen_lines import found_line, located_lines
+from core.tasks.serving_lines import serving_line
 from core.wording import counted, file_size, noun_for, percent, printable
 
 Result = TypeVar("Result")
@@ -68,7 +71,7 @@ NUMBERS = {
 }
 STDERR, STOPPING = 2, b"stopping at the next safe point ...\n"
 INDEXING, LEARNING, ENCODING = "Indexing texts", "Training the tokenizer", "Encoding text"
-SCORING = "Scoring bytes"
+SCORING, SEARCHING = "Scoring bytes", "Indexing the training text"
 LONGEST_LINE = 100_000  # characters, of a table that goes into a file or another program
 WORTH_A_LINE = {
     DocumentState.WARNING,
@@ -213,6 +216,10 @@ class Screen:
                 if self._bar_title != SCORING:
                     self._start_bar(SCORING, event.bytes_total or None)
                 self._move_to(event.bytes_done)
+            case SeenProgress():
+                if self._bar_title != SEARCHING:
+                    self._start_bar(SEARCHING, event.bytes_total)
+                self._move_to(event.bytes_done)
             case TokenWritten(sample=sample):
                 if sample:
                     return  # of several replies at once each is shown when it is whole
@@ -241,7 +248,9 @@ class Screen:
 
     def _say(self, event: Event) -> None:
         line = _sentence(event)
-        if isinstance(event, ImportFinished | DatasetBuilt | RunEnded | SampleEvaluated | TextScored):
+        if isinstance(
+            event, ImportFinished | DatasetBuilt | RunEnded | SampleEvaluated | TextScored | SeenFound
+        ):
             self._end_bar()
         if line:
             self._line(line)
@@ -359,6 +368,10 @@ def _sentence_of_a_reply(event: Event) -> str:
                 f"{text}\n[{event.reason}: {counted(event.tokens, 'token')}, {event.tokens_per_second:.0f} tokens/s, "
                 f"first after {event.first_token_seconds * 1000:.0f} ms]"
             )
+        case SeenFound():
+            return found_line(event)
+        case SeenLocated():
+            return located_lines(event)
         case FuzzChecked():
             return _fuzz_report(event)
         case FuzzFound():
@@ -370,7 +383,7 @@ def _sentence_of_a_reply(event: Event) -> str:
             ends = ", ".join(f"{count:,} {end}" for end, count in event.ends)
             return f"{counted(event.cases, 'workspace')} in {event.seconds:.0f} s, {counted(event.findings, 'finding')}: {ends}"
         case _:
-            return evaluation_line(event) or benchmark_line(event)
+            return evaluation_line(event) or serving_line(event) or benchmark_line(event)
 
 
 def _fuzz_report(event: FuzzChecked) -> str:

@@ -41,6 +41,14 @@ def generate(context: typer.Context, shape: Shape = "M", rounds: Rounds = 5) -> 
     return perform(context, lambda stop: bench_generate(shape, rounds, stop))[1]
 
 
+@app.command(name="serve")
+def serve(context: typer.Context, shape: Shape = "M", rounds: Rounds = 5) -> int:
+    """Tokens per second of 2, 4 and 8 clients that are served at once, against one."""
+    from core.tasks.bench_serve import bench_serve
+
+    return perform(context, lambda stop: bench_serve(shape, rounds, stop))[1]
+
+
 @app.command(name="learn")
 def learn(
     context: typer.Context,
@@ -65,6 +73,17 @@ def learn(
 
     config = with_settings(preset_run(preset), {"training.seed": seed})
     return perform(context, lambda stop: bench_learn(text, out, config, minutes, stop))[1]
+
+
+@app.command(name="seen")
+def seen(
+    context: typer.Context,
+    megabytes: Annotated[int, typer.Option(min=1, max=10_000, help="Of text.")] = 100,
+) -> int:
+    """The index over a training text: seconds, memory and size, and how fast replies are looked up."""
+    from core.tasks.bench_seen import bench_seen
+
+    return perform(context, lambda stop: bench_seen(megabytes, stop))[1]
 
 
 @app.command(name="import")

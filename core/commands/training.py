@@ -72,7 +72,8 @@ def train(
         raise typer.BadParameter("only a run that resumes has checkpoints to continue from; add --resume")
     start = first_settings(workspace, run_file, preset, base)
     config = with_absolute_folder(with_settings(start, changes))
-    if queue:
+    if queue:  # the best checkpoint of its base may be another one when its turn comes
+        config = config.model_copy(update={"base_model": base or ""})
         return enqueue(context, name or _unused_name(workspace), config)
     if name and RunQueue(workspace).has(name):  # its run would take the place of the one that waits
         raise QueuedAlreadyError(name)

@@ -18,7 +18,7 @@ from core.conversations.packed_tokens import PackedTokens
 from core.conversations.rows import LARGEST_STEP, encodable, opening_of, read_sampling
 from core.errors import BadConversationFileError
 from core.events import Alternative, TokenDetails
-from core.system_errors import workspace_error
+from core.system_errors import system_error
 from core.wording import file_size
 
 FORMAT, VERSION = "sheepop-conversations", 1
@@ -171,7 +171,7 @@ def read_export(path: Path) -> list[Conversation]:
 
     Raises:
         BadConversationFileError: It is missing, no such file, or one of a newer version.
-        WorkspaceError: The system refuses to read it.
+        SystemRefusalError: The system refuses to read it.
     """
     data = _read_json(path)
     if not isinstance(data, dict) or data.get("format") != FORMAT:
@@ -199,7 +199,7 @@ def _read_json(path: Path) -> Any:
     except FileNotFoundError as cause:
         raise BadConversationFileError(path, "it does not exist") from cause
     except OSError as cause:
-        raise workspace_error(path, cause) from cause
+        raise system_error(OSError(cause.errno, cause.strerror, str(path))) from cause
     except (
         ValueError,
         RecursionError,

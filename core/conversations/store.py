@@ -59,9 +59,14 @@ class ConversationStore:
         self._database = Database(
             path, FAILURES, SCHEMA, SCHEMA_VERSION, MIGRATIONS, for_reading, text_factory=_decoded
         )
-        if not for_reading:
+        if for_reading:
+            return
+        try:
             self._database.query("PRAGMA synchronous = FULL")  # what was said outlives a loss of power, too
             self.purge(KEPT_DAYS * DAY_SECONDS)
+        except BaseException:
+            self.close()
+            raise
 
     def close(self) -> None:
         self._database.close()

@@ -54,10 +54,12 @@ class Passage(NamedTuple):
 
     Without markers it is text and nothing else: who makes tokens of it ends it with `<eos>`. With markers,
     `<|user|>`, `<|assistant|>` and `<eos>` in it are tokens, and it ends with its own `<eos>`: nothing is added.
+    `document` is the number of the document that it is of.
     """
 
     text: str
     has_markers: bool
+    document: int = 0
 
 
 def totals(database: Database, config: CorpusConfig) -> CorpusTotals:
@@ -119,7 +121,7 @@ def passages(
         share = config.validation_share if chosen is None else None
         has_markers = kind_named(kind).has_markers
         for chunk in chunks_of(text, has_markers, split, share, config.samples):
-            yield Passage(chunk, has_markers)
+            yield Passage(chunk, has_markers, document_id)
 
 
 def _validation_documents(database: Database, config: CorpusConfig) -> frozenset[str] | None:

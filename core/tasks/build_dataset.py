@@ -19,6 +19,7 @@ from core.batches.dataset import (
     read_dataset,
     token_path,
 )
+from core.batches.origins import Origins, write_origins
 from core.batches.token_file import TokenFileWriter, token_dtype
 from core.config.run import RunConfig
 from core.control import StopRequested, StopToken, until_stopped
@@ -208,20 +209,25 @@ def _build(
 def _encode(
     library: Library, config: RunConfig, tokenizer: Tokenizer, building: Path, stop: StopToken
 ) -> Generator[Event, None, Counts]:
-    """Write the token file of each split, and count what is written."""
+    """Write the token file of each split, and count what is written; of training text, also which documents it is of."""
     counts = Counts()
     total = library.totals(config.corpus).characters
     meter = Meter(total)
     for split in SPLITS:
-        passages = until_stopped(library.passages(split, config.corpus, config.cleaning), stop)
+        origins = Origins()
+        passages = origins.noted(library.passages(split, config.corpus, config.cleaning))
         with TokenFileWriter(token_path(building, split), token_dtype(tokenizer.vocab_size)) as writer:
-            batches = encode_passages(tokenizer, passages, min(BATCH_CHARACTERS, meter.stride))
+            batches = encode_passages(
+                tokenizer, until_stopped(passages, stop), min(BATCH_CHARACTERS, meter.stride)
+            )
             for encoded in until_stopped(batches, stop):
                 writer.append(encoded.ids)
                 counts.add(encoded)
                 if meter.advance(encoded.characters) and not stop.asked:
                     yield DatasetProgress(meter.done, total)
         counts.tokens[split], counts.sha256[split] = writer.count, writer.sha256
+        if split == "train" and not stop.asked:
+            write_origins(building, split, origins.pairs, writer.sha256)
     return counts
 
 

@@ -43,7 +43,7 @@ def build_tokenizer(
     with closing(trainer):
         meter = Meter(total.characters)
         passages = until_stopped(library.passages("train", config.corpus, config.cleaning), stop)
-        for text in plain_texts(passages):
+        for text in plain_texts((one.text, one.has_markers) for one in passages):
             trainer.add(text)
             if meter.advance(len(text)):
                 yield LearningProgress(meter.done, total.characters)

@@ -15,7 +15,7 @@ from core.conversations.set_aside import file_identity, set_aside
 from core.conversations.store import ConversationStore, Summary
 from core.errors import DamagedConversationsError
 from core.events import Event, Notice
-from core.files import write_whole
+from core.files import write_anywhere
 from core.runs.folder import Workspace
 
 Answer = TypeVar("Answer")
@@ -43,6 +43,18 @@ def load_conversation(
     """
     del stop
     return (yield from _with_store(workspace, lambda store: store.load(conversation_id), True))
+
+
+def find_conversation(
+    workspace: Workspace, prefix: str, stop: StopToken, deleted: bool = False
+) -> Generator[Event, None, str]:
+    """The id of the conversation whose id begins so.
+
+    Raises:
+        UnknownConversationError, AmbiguousConversationError: There is none, or there are several.
+    """
+    del stop
+    return (yield from _with_store(workspace, lambda store: store.find(prefix, deleted), True))
 
 
 def keep_conversation(
@@ -115,11 +127,11 @@ def export_conversation(
 
     Raises:
         UnknownConversationError: There is none of this id.
-        DiskFullError, WorkspaceError: The file cannot be written; one that was there stays.
+        DiskFullError, SystemRefusalError: The file cannot be written; one that was there stays.
     """
     conversation = yield from load_conversation(workspace, conversation_id, stop)
     is_json = path.suffix.lower() == ".json"
-    write_whole(path, export_json([conversation]) if is_json else export_markdown(conversation))
+    write_anywhere(path, export_json([conversation]) if is_json else export_markdown(conversation))
     return path
 
 

@@ -5,9 +5,8 @@ from pathlib import Path
 
 from core.control import StopRequested, StopToken
 from core.events import Event, ReportWritten
-from core.files import write_whole
+from core.files import write_anywhere
 from core.runs.folder import Workspace
-from core.system_errors import WorkspaceError, system_error
 from core.tasks.measure_baselines import measure_run_baselines
 
 SUFFIX = ".html"
@@ -36,11 +35,6 @@ def write_report(
     except StopRequested:
         measured = None
     content = report_page(record, measured.baselines if measured else ()).encode("utf-8")
-    try:
-        write_whole(path, content)
-    except WorkspaceError as refused:  # the file may lie anywhere
-        if isinstance(cause := refused.__cause__, OSError):
-            raise system_error(OSError(cause.errno, cause.strerror, str(path))) from cause
-        raise
+    write_anywhere(path, content)
     yield ReportWritten(name, str(path), len(content))
     return path

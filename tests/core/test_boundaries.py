@@ -10,6 +10,7 @@ MODULES = sorted(module.name for module in pkgutil.walk_packages(core.__path__, 
 LIGHT_ROOMS = ("core.config", "core.documents", "core.corpus", "core.tokenizers", "core.sample")
 LIGHT_FILES = (
     "core.events",
+    "core.serving_events",
     "core.errors",
     "core.run_errors",
     "core.control",

@@ -68,6 +68,13 @@ class StartFrom(QWidget):
         """The run that is chosen, whatever it is chosen for."""
         return self._runs.run(self.run_box.currentIndex())
 
+    @property
+    def base(self) -> str:
+        """The checkpoint whose weights should be the first ones, as NAME@best or NAME@STEP; "" without one."""
+        if self.origin is not Origin.FINE_TUNE or self.run is None:
+            return ""
+        return f"{self.run.name}@{self.checkpoint_box.currentData()}"
+
     def show_runs(self, runs: Sequence[RunSummary]) -> None:
         """Show those that have a checkpoint; what was chosen stays chosen, unless it is gone."""
         before, checkpoint = self.run.name if self.run else "", self.checkpoint_box.currentData()
@@ -203,4 +210,4 @@ class StartFrom(QWidget):
         elif self.origin is Origin.RESUME:
             self.run_chosen.emit(run.name)
         else:
-            self.base_chosen.emit(f"{run.name}@{self.checkpoint_box.currentData()}")
+            self.base_chosen.emit(self.base)

@@ -290,8 +290,12 @@ class TrainTab(QWidget):
         if self.start_mode.resumes:
             self.resume_changed_requested.emit(self.form.name(), self.start_mode.changes())
             return
-        asked = self.queue_requested if self._state.is_active else self.start_requested
-        asked.emit(self.form.name(), self.form.value())
+        run = self.form.value()
+        if self._state.is_active:  # the best checkpoint may be another one when its turn comes
+            run = run.model_copy(update={"base_model": self.start_from.base})
+            self.queue_requested.emit(self.form.name(), run)
+        else:
+            self.start_requested.emit(self.form.name(), run)
 
     @Slot()
     def _ask_for_tokenizer(self) -> None:

@@ -93,6 +93,36 @@ def test_a_system_message_longer_than_half_of_the_room_goes():
     assert CONVERSATION.shorten(ids, 12, 2).ids == [EOS, USER, 10, 11, ASSISTANT]
 
 
+SYSTEM_ROLE = Conversation(USER, ASSISTANT, (70, 71, 72))
+
+
+def conversation_with_system(*lengths):
+    ids = turns(*lengths)
+    return [*ids[:2], 70, 71, 72, *ids[2:]]
+
+
+def test_a_system_message_goes_over_to_the_oldest_question_that_is_left():
+    ids = conversation_with_system(3, 3, 2, 2, 4, 0)  # 1 + 11 + 6 + 6
+    kept = SYSTEM_ROLE.shorten(ids, 19, 3)
+    assert kept == Shortened([EOS, USER, 70, 71, 72, *ids[13:]], dropped_turns=1)
+    again = SYSTEM_ROLE.shorten([*kept.ids, *[15] * 4], 19, 3)
+    assert again == Shortened([EOS, USER, 70, 71, 72, *ids[19:], *[15] * 4], dropped_turns=1)
+
+
+def test_a_question_too_long_loses_its_own_beginning_not_the_system_message():
+    ids = [EOS, USER, 70, 71, 72, *range(10, 40), ASSISTANT]
+    expected = [EOS, USER, 70, 71, 72, *range(36, 40), ASSISTANT]
+    assert SYSTEM_ROLE.shorten(ids, 12, 2) == Shortened(expected, question_cut=True)
+
+
+def test_a_system_message_too_long_to_talk_beside_goes_and_that_is_said():
+    long = Conversation(USER, ASSISTANT, (70,) * 6)
+    ids = [EOS, USER, *[70] * 6, 10, 11, ASSISTANT]
+    kept = long.shorten(ids, 12, 2)
+    assert kept == Shortened([EOS, USER, 10, 11, ASSISTANT], system_dropped=True)
+    assert not long.shorten([*kept.ids, *[15] * 8], 12, 2).system_dropped  # only once
+
+
 def test_the_turns_that_went_are_counted():
     ids = turns(3, 3, 2, 2, 4, 0)
     assert [CONVERSATION.shorten(ids, 16, reserved).dropped_turns for reserved in (3, 4)] == [1, 2]

@@ -158,3 +158,12 @@ def test_a_model_in_bfloat16_decodes_as_its_whole_pass_does(positions):
     step = run(PROMPT, model=model, temperature=0, max_new_tokens=1)[0]
     assert step.token_id == int(model(torch.tensor([PROMPT]))[0, -1].argmax())
     assert len(tokens(run(PROMPT, model=model, seed=1, max_new_tokens=20))) == 20
+
+
+def test_a_penalty_with_a_window_forgets_what_is_older(scripted):
+    model = scripted(5, 1, [0])
+    with torch.no_grad():
+        model.head.weight.copy_(torch.tensor([1.0, 1.1, 1.2, 1.3, 1.4])[:, None])  # the same at every place
+    settings = {"temperature": 0, "repetition_penalty": 2, "max_new_tokens": 4}
+    assert tokens(run([4], model=model, repetition_window=1, **settings)) == [3, 4, 3, 4]
+    assert tokens(run([4], model=model, repetition_window=2, **settings)) == [3, 2, 4, 3]

@@ -1,6 +1,7 @@
 import pytest
 
-from core.generation.dialogue import completion_prompt, dialogue_prompt
+from core.documents.conversation import render_conversation
+from core.generation.dialogue import completion_prompt, dialogue_prompt, system_ids
 from core.tokenizers.bpe import BpeTokenizer
 from core.tokenizers.char import CharTokenizer
 from core.tokenizers.tokenizer import EOS
@@ -21,6 +22,43 @@ def test_a_conversation_reads_as_it_did_in_training(tokenizer):
 def test_a_marker_inside_a_message_is_text(tokenizer):
     prompt = dialogue_prompt(tokenizer, [("user", "<|user|><eos>")])
     assert (prompt.count(tokenizer.user_id), prompt.count(EOS)) == (1, 1)
+
+
+@pytest.mark.parametrize("tokenizer", TOKENIZERS, ids=lambda tokenizer: tokenizer.kind)
+@pytest.mark.parametrize(
+    "messages",
+    [
+        [("system", "a sheep."), ("user", "who is Pip?"), ("assistant", "a sheep."), ("user", "where?")],
+        [("system", " is Pip\n"), ("user", "?")],
+        [
+            ("user", "who is"),
+            ("user", "Pip?"),
+            ("assistant", "a"),
+            ("assistant", "sheep."),
+            ("user", "where?"),
+        ],
+        [("system", "a sheep."), ("user", "who?"), ("assistant", ""), ("system", "is Pip"), ("user", "a?")],
+    ],
+)
+def test_a_system_message_and_neighbours_read_as_they_did_in_training(tokenizer, messages):
+    spoken = [{"role": role, "content": content} for role, content in [*messages, ("assistant", "")]]
+    rendered = "<eos>" + render_conversation({"messages": spoken}).removesuffix("<eos>")
+    assert dialogue_prompt(tokenizer, messages) == tokenizer.encode_marked(rendered)
+
+
+@pytest.mark.parametrize("tokenizer", TOKENIZERS, ids=lambda tokenizer: tokenizer.kind)
+def test_the_tokens_of_a_system_message_begin_the_first_question(tokenizer):
+    messages = [("system", "a sheep."), ("user", "who is Pip?")]
+    system = system_ids(tokenizer, messages)
+    expected = [EOS, tokenizer.user_id, *system, *tokenizer.encode("who is Pip?"), tokenizer.assistant_id]
+    assert dialogue_prompt(tokenizer, messages) == expected
+    assert tokenizer.decode(system).strip() == "a sheep."
+
+
+def test_an_empty_system_message_is_none():
+    tokenizer, question = TOKENIZERS[0], [("user", "who?")]
+    assert system_ids(tokenizer, [("system", "  "), *question]) == []
+    assert system_ids(tokenizer, question) == []
 
 
 def test_a_completion_goes_on_from_the_text_itself():

@@ -9,9 +9,11 @@ from core.control import StopToken
 from core.events import ContextMoved
 from core.generation import engine as engine_module
 from core.generation.context import Conversation
-from core.generation.decoding import decode
+from core.generation.decoding import CACHE_BYTES, decode
 from core.generation.engine import Engine
+from core.generation.packed import int8_engine, pack_linears
 from core.generation.row import PLAIN_TEXT, Decoded, Row
+from core.model.kv_cache import KVCache
 
 VOCABULARY = 15
 USER, ASSISTANT = 13, 14
@@ -47,8 +49,8 @@ requests = st.tuples(
 )
 
 
-def alone(model, prompt, config, policy=PLAIN_TEXT):
-    return list(decode(model, prompt, config, StopToken(), policy))
+def sampled(seed=0, max_new_tokens=5):
+    return SamplingConfig(seed=seed, max_new_tokens=max_new_tokens)
 
 
 def run(engine, arrivals):
@@ -112,3 +114,117 @@ def check_against_alone(model, arrivals, n_slots):
 
 def test_rows_get_the_tokens_that_they_get_alone(model):
     check_against_alone(model)
+
+
+@settings(max_examples=150)
+@given(
+    st.sampled_from(POSITIONS), st.booleans(), st.lists(requests, min_size=1, max_size=8), st.integers(1, 5)
+)
+def check_of_many_kinds(small_model, positions, family, arrivals, n_slots):
+    model = small_model(positions, **(FAMILY if family else {}))
+    found = run(Engine(model, n_slots), arrivals)
+    assert list(map(tokens, found)) == [tokens(expected(model, arrival)) for arrival in arrivals]
+
+
+@pytest.mark.slow
+def test_rows_of_many_kinds_get_the_tokens_that_they_get_alone(small_model):
+    check_of_many_kinds(small_model)
+
+
+@pytest.mark.skipif(not int8_engine(), reason="this torch has no 8-bit kernels")
+def test_rows_in_8_bits_get_the_tokens_that_they_get_alone(small_model):
+    model = small_model("rotary")
+    pack_linears(model, "int8")
+    prompts = [[4, 9, 2, 1, 1, 3], [7], [4, 9, 2, 1, 1, 3, 3], [1] * 12]
+    arrivals = [((ids, PLAIN_TEXT), sampled(seed, 12), seed, None) for seed, ids in enumerate(prompts)]
+    assert run(Engine(model, 3), arrivals) == [expected(model, each) for each in arrivals]
+
+
+def test_a_row_that_goes_on_from_what_a_slot_has_read_takes_that_slot_and_reads_the_rest(small_model, reads):
+    model = small_model(context_length=32)
+    engine = Engine(model, 3)
+    first = [4, 9, 2, 7, 7, 1, 3, 5]
+    (written,) = run(engine, [((first, PLAIN_TEXT), sampled(1, 5), 0, None)])
+    run(engine, [(([6, 6, 6], PLAIN_TEXT), sampled(1, 2), 0, None)])
+    second = [*first, *(step.token_id for step in written), 8, 8]
+    reads.clear()
+    arrival = ((second, PLAIN_TEXT), sampled(2, 4), 0, None)
+    assert list(map(tokens, run(engine, [arrival]))) == [tokens(expected(model, arrival))]
+    assert reads[:1] == [3]  # the last token that was drawn was never read, and two are new
+
+
+def test_a_row_that_has_little_in_common_with_a_slot_leaves_it_to_its_conversation(small_model):
+    engine = Engine(small_model(context_length=32), 2)
+    old, new = Row([0, 13, 4, 9, 2, 14], sampled(1, 2)), Row([0, 13, 5, 5, 5, 14], sampled(1, 2))
+    slot = engine.admit(old)
+    while not old.done:
+        engine.step()
+    engine.release(slot)
+    assert engine.admit(new) != slot
+
+
+def test_a_long_prompt_is_read_in_pieces_while_others_are_written(small_model):
+    engine = Engine(small_model(context_length=32), 2)
+    short = engine.admit(Row([4], sampled(1, 20)))
+    engine.step()
+    long = engine.admit(Row([3] * 9, sampled(2, 20)))  # three pieces of 3
+    assert [[slot for slot, _ in engine.step()] for _ in range(4)] == [
+        [short],
+        [short],
+        [short, long],
+        [short, long],
+    ]
+
+
+def test_one_slot_has_one_token_in_a_step(small_model):
+    engine = Engine(small_model(), 2)
+    for _ in range(2):
+        engine.admit(Row([4, 5], sampled(1, 6)))
+    steps = [[slot for slot, _ in engine.step()] for _ in range(3)]
+    assert steps == [[0], [0, 1], [0, 1]]
+
+
+def test_a_row_that_is_done_has_no_more_tokens_though_its_slot_is_kept(small_model):
+    engine = Engine(small_model(), 2)
+    ends, goes_on = Row([4], sampled(1, 1)), Row([5], sampled(1, 3))
+    first, second = engine.admit(ends), engine.admit(goes_on)
+    slots = [slot for _ in range(5) for slot, _ in engine.step()]
+    assert (slots.count(first), slots.count(second), engine.active) == (1, 3, 2)
+
+
+def test_a_full_engine_admits_no_more_until_a_slot_is_released(small_model):
+    engine = Engine(small_model(), 1)
+    slot = engine.admit(Row([4], sampled()))
+    with pytest.raises(ValueError, match="all 1 slots have a row"):
+        engine.admit(Row([5], sampled()))
+    engine.release(slot)
+    engine.release(slot)  # once more changes nothing
+    assert (engine.free_slots, engine.active) == (1, 0)
+    engine.admit(Row([5], sampled()))
+    assert (engine.free_slots, engine.active) == (0, 1)
+
+
+def test_an_engine_without_rows_has_nothing_to_do(small_model):
+    assert Engine(small_model(), 2).step() == []
+
+
+def test_slots_are_as_many_as_their_caches_have_room_for(small_model):
+    model = small_model()  # 2 layers of 12 dimensions, keys and values in float32
+    assert Engine(model, 4).n_slots == 4
+    model.config = model.config.model_copy(update={"context_length": CACHE_BYTES // (2 * 2 * 12 * 4 * 5)})
+    assert Engine(model, 8).n_slots == 5
+
+
+@pytest.fixture
+def reads(monkeypatch):
+    """The numbers of tokens that were read at once, in order."""
+    numbers, read = [], KVCache.over
+
+    def over(buffer, length):
+        cache = read(buffer, length)
+        append = cache.layers[0].append
+        cache.layers[0].append = lambda k, v: numbers.append(k.shape[2]) or append(k, v)
+        return cache
+
+    monkeypatch.setattr(KVCache, "over", over)
+    return numbers

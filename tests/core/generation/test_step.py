@@ -6,6 +6,7 @@ import torch
 from core.generation.packed import int8_engine, pack_linears
 from core.generation.step import Step
 from core.model.kv_cache import KVCache
+from core.model.slot_cache import SlotCache
 
 FAMILY = {"positions": "rotary", "norm_type": "rms_norm", "qk_norm": True, "activation": "swiglu"}
 VARIANTS = {
@@ -62,6 +63,24 @@ def test_a_step_and_the_ordinary_pass_fill_one_cache(model):
     read_singly(model, IDS[:, 3:5], cache)
     assert cache.length == 5
     assert torch.allclose(model(IDS[:, 5:], cache), model(IDS)[:, 5:], atol=1e-5, rtol=0)
+
+
+@pytest.mark.parametrize("model", VARIANTS, indirect=True)
+@torch.inference_mode()
+def test_steps_of_slots_at_places_of_their_own_are_the_whole_pass(model):
+    cache = SlotCache(model.config, 3, model.device, model.dtype)
+    cache.reserve(3, 0)
+    for slot, length in enumerate((5, 2)):
+        model(IDS[slot : slot + 1, :length], cache.sequence(slot))
+        cache.lengths[slot] = length
+    step, whole = Step(model), model(IDS)
+    for at in range(3):
+        ids = torch.stack((IDS[0, 5 + at], IDS[1, 2 + at]))[:, None]  # (B, 1)
+        expected = torch.stack((whole[0, 5 + at], whole[1, 2 + at]))  # (B, V)
+        assert torch.allclose(step.of_slots(ids, cache), expected, atol=1e-5, rtol=0)
+    assert cache.lengths == [8, 5, 0]
+    with pytest.raises(ValueError, match="the context has 8 positions, not 9"):
+        step.of_slots(IDS[:, :1], cache)
 
 
 @pytest.mark.parametrize("model", VARIANTS, indirect=True)

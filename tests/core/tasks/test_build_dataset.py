@@ -169,10 +169,10 @@ def test_what_was_built_before_is_found_again(workspace):
 
 
 @pytest.mark.parametrize("kind", ["bpe", "char", "word"])
-def test_a_data_set_is_four_files(workspace, kind):
+def test_a_data_set_is_five_files(workspace, kind):
     _, dataset = build(FakeLibrary(train=STORIES), workspace, run_config(kind))
     names = sorted(path.name for path in dataset.folder.iterdir())
-    assert names == ["dataset.json", "tokenizer.json", "train.bin", "val.bin"]
+    assert names == ["dataset.json", "tokenizer.json", "train.bin", "train.documents", "val.bin"]
 
 
 def test_other_text_or_another_tokenizer_is_another_data_set(workspace):

@@ -20,6 +20,7 @@ from core.run_errors import (
 )
 from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
+from core.runs.run_queue import RunQueue
 from core.runs.state import read_state
 from core.tasks.base_model import find_base, fine_tune_config, fixed_settings, with_base
 from core.tasks.resume_run import resume_run
@@ -293,6 +294,15 @@ def test_a_fine_tune_is_started_from_the_command_line(trained, records):
     assert code == 0
     assert lines[-1]["reason"] == "finished"
     assert Catalog(trained).config("b").base_model == "first@4"
+
+
+def test_a_queued_fine_tune_begins_as_what_is_best_when_its_turn_comes(trained, records):
+    settings = [part for name, value in FEW.items() for part in ("--set", f"{name}={value}")]
+    place = ("--workspace", trained.root)
+    assert records(*place, "train", "--from", "first", "--name", "b", "--queue", *settings)[0] == 0
+    assert RunQueue(trained).entries()[0].config.base_model == "first"
+    assert records(*place, "queue", "--run")[0] == 0
+    assert Catalog(trained).config("b").base_model == find_base(trained, "first").name
 
 
 def test_a_file_of_settings_fills_up_with_those_of_the_base(trained, tmp_path, records):

@@ -10,7 +10,7 @@ from core.config.presets import preset_run
 from core.config.sampling import SamplingConfig
 from core.config.toml import run_to_toml, with_settings
 from core.control import StopToken
-from core.events import ContextMoved, ModelOpened, Notice, PromptRead, ReplyEnded, TokenWritten
+from core.events import ContextMoved, ModelOpened, Notice, PromptRead, ReplyEnded, TokenDetails, TokenWritten
 from core.generation import decoding, packed, row
 from core.generation.prefix import PrefixCache
 from core.model.transformer import Transformer
@@ -26,7 +26,7 @@ from core.runs.folder import Workspace
 from core.runs.loading import model_weights
 from core.runs.state import CheckpointState
 from core.tasks.open_model import open_model
-from core.tasks.reply import complete, reply, reply_to_each, samples, seeded
+from core.tasks.reply import complete, reply, reply_to_each, samples, seeded, text_of, whole_tokens
 from core.tokenizers.char import CharTokenizer
 from core.tokenizers.files import save_tokenizer
 from core.tokenizers.tokenizer import EOS
@@ -470,3 +470,55 @@ def test_role_tokens_stay_however_long_the_reply_gets(model, read, monkeypatch):
     question = [EOS, CHAR.user_id, *CHAR.encode("cd"), CHAR.assistant_id]
     assert all(ids[: len(question)] == question for ids in read[1:])
     assert all(roles(ids) == [CHAR.user_id, CHAR.assistant_id] for ids in read[1:])
+
+
+# going on, and telling what was considered
+
+
+def ids_of(events):
+    return [event.token_id for event in events if isinstance(event, TokenWritten)]
+
+
+@pytest.mark.parametrize("request_reply", [reply, complete], ids=["reply", "complete"])
+def test_a_reply_goes_on_with_the_tokens_that_it_would_have_had(model, request_reply):
+    asked = [("user", "abc?")] if request_reply is reply else "abc"
+    whole, ended = run(request_reply(model, asked, SAMPLING, StopToken(), details=True))
+    before = ids_of(whole)[:6]
+    rest, rest_ended = run(request_reply(model, asked, SAMPLING, StopToken(), before, details=True))
+    assert ids_of(rest)[: len(ids_of(whole)) - 6] == ids_of(whole)[6:]
+    assert rest_ended.text == said(rest)
+    assert ended.text == said(whole)
+    assert text_of(model, before, continues_text=True) == said(whole[:7])
+
+
+def test_details_are_told_where_they_are_asked_for(model):
+    events, _ = run(reply(model, [("user", "ab")], SAMPLING, StopToken(), details=True))
+    written = [event for event in events if isinstance(event, TokenWritten)]
+    assert all(event.details.probability == event.probability for event in written)
+    assert all(len(event.details.alternatives) == 10 for event in written)
+    events, _ = run(reply(model, [("user", "ab")], SAMPLING, StopToken()))
+    assert all(event.details is None for event in events if isinstance(event, TokenWritten))
+
+
+def test_a_system_message_stays_when_the_context_is_full(model):
+    messages = [("system", "h"), ("user", "abcdef"), ("assistant", "ab"), ("user", "cd?")]
+    [moved, *_] = [
+        event
+        for event in run(reply(model, messages, SAMPLING, StopToken()))[0]
+        if isinstance(event, ContextMoved)
+    ]
+    assert (moved.dropped_turns, moved.system_dropped) == (1, False)
+
+
+def test_what_the_vocabulary_lacks_is_named_of_a_system_message_once(model):
+    first = [("system", "hä"), ("user", "aß")]
+    assert run(reply(model, first, SAMPLING, StopToken()))[0][0].unknown == ("ä", "ß")
+    later = [*first, ("assistant", "b"), ("user", "c")]
+    assert run(reply(model, later, SAMPLING, StopToken()))[0][0].unknown == ()
+
+
+def test_a_character_that_was_not_finished_is_written_anew():
+    tokens = [TokenDetails(number, text, 1.0) for number, text in enumerate(["a", "", "é", "", "\ufffd"])]
+    assert whole_tokens(tokens) == tokens[:3]
+    assert whole_tokens(tokens[:3]) == tokens[:3]
+    assert whole_tokens([]) == []

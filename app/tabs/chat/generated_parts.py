@@ -1,0 +1,99 @@
+"""Which parts of a text a model wrote, and with which tokens, through every edit. Knows nothing of widgets.
+
+Positions are those of a `QTextDocument`: UTF-16 code units.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from core.events import TokenDetails
+
+
+def n_units(text: str) -> int:
+    """How many positions a text takes."""
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+class WrittenTokens:
+    """The tokens of one generation, in the order in which they were written; it grows at its end only."""
+
+    def __init__(self) -> None:
+        self.details: list[TokenDetails] = []
+        self.bounds = [0]  # where each begins, counted from the first one, and where the last one ends
+
+    def add(self, token: TokenDetails) -> None:
+        self.details.append(token)
+        self.bounds.append(self.bounds[-1] + n_units(token.text))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Part:
+    """Text from `start` to `end` that a model wrote. `origin` is where the first of `tokens` stands, or stood."""
+
+    start: int
+    end: int
+    tokens: WrittenTokens
+    origin: int
+
+    def moved(self, by: int) -> "Part":
+        return replace(self, start=self.start + by, end=self.end + by, origin=self.origin + by)
+
+    def token_range(self, start: int, end: int) -> range:
+        """The numbers of the tokens that stand whole in this part and touch the text from `start` to `end`."""
+        bounds = self.tokens.bounds
+        first = bisect_left(bounds, self.start - self.origin)
+        last = bisect_right(bounds, self.end - self.origin) - 1
+        shown_from = bisect_right(bounds, start - self.origin) - 1
+        shown_to = bisect_left(bounds, end - self.origin)
+        return range(max(first, shown_from, 0), min(last, shown_to, len(self.tokens.details)))
+
+    def place(self, number: int) -> tuple[int, int]:
+        """Where a token stands, from and to."""
+        return self.origin + self.tokens.bounds[number], self.origin + self.tokens.bounds[number + 1]
+
+
+Parts = tuple[Part, ...]
+
+
+def after_edit(parts: Parts, position: int, removed: int, added: int) -> Parts:
+    """The parts after an edit by the user, whose text is nobody's but his."""
+    return tuple(left for part in parts for left in _left_of(part, position, position + removed, added))
+
+
+def without(parts: Parts, position: int) -> Parts:
+    """The parts of the text before a position."""
+    return tuple(
+        part if part.end <= position else replace(part, end=position)
+        for part in parts
+        if part.start < position
+    )
+
+
+def part_at(parts: Parts, position: int) -> Part | None:
+    """The part that the character behind a position belongs to."""
+    return next((part for part in parts if part.start <= position < part.end), None)
+
+
+def between(parts: Parts, start: int, end: int) -> Iterator[Part]:
+    """The parts that reach into the text from `start` to `end`."""
+    return (part for part in parts if part.start < end and part.end > start)
+
+
+def tokens_of(part: Part) -> Sequence[TokenDetails]:
+    """The tokens that stand whole in a part."""
+    numbers = part.token_range(part.start, part.end)
+    return part.tokens.details[numbers.start : numbers.stop]
+
+
+def _left_of(part: Part, start: int, end: int, added: int) -> Iterator[Part]:
+    """What is left of a part where the text from `start` to `end` gave way to `added` characters."""
+    if part.end <= start:
+        yield part
+    elif part.start >= end:
+        yield part.moved(added - (end - start))
+    else:
+        if part.start < start:
+            yield replace(part, end=start)
+        if part.end > end:
+            yield replace(part, start=end).moved(added - (end - start))

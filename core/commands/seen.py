@@ -1,0 +1,32 @@
+"""The command that looks a text up in what a run was trained on."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from core.commands.arguments import unicode_text
+from core.commands.place import perform
+from core.tasks.seen import look_up
+
+STANDARD_INPUT = "-"
+
+app = typer.Typer()
+
+
+@app.command()
+def seen(
+    context: typer.Context,
+    name: Annotated[str, typer.Argument(help="The run's name.")],
+    text: Annotated[
+        str,
+        typer.Argument(help="The text, such as a reply; - reads standard input.", callback=unicode_text),
+    ],
+) -> int:
+    """Find the passages of a text that stand word for word in the text that a run was trained on.
+
+    The first time, an index over the training text is built: it takes 1.5 bytes on the disk for each byte of text.
+    """
+    workspace = context.obj.workspace
+    said = sys.stdin.buffer.read().decode("utf-8", "replace") if text == STANDARD_INPUT else text
+    return perform(context, lambda stop: look_up(workspace, name, said, stop), writes=False)[1]

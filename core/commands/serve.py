@@ -1,0 +1,73 @@
+"""The command that lets a model answer over HTTP."""
+
+import os
+import secrets
+from collections.abc import Generator
+from typing import Annotated, Any
+
+import typer
+
+from core.commands.arguments import named
+from core.commands.place import perform
+from core.config.sampling import SamplingConfig
+from core.config.server import ServerConfig
+from core.config.setting import describe
+from core.config.toml import checked
+from core.control import StopToken
+from core.events import Event, Notice
+from core.tasks.serve import serve
+
+VARIABLE = "SHEEPOP_TOKEN"
+
+HELP = {setting.name: setting.help for setting in describe(ServerConfig)}
+WEIGHTS_HELP = next(setting.help for setting in describe(SamplingConfig) if setting.name == "weights")
+
+app = typer.Typer()
+
+
+@app.command(name="serve")
+def serve_command(
+    context: typer.Context,
+    name: Annotated[str, typer.Argument(help="The run's name.")],
+    port: Annotated[int | None, typer.Option(help=HELP["port"])] = None,
+    checkpoint: Annotated[str, typer.Option(help="The checkpoint: best, last or a step number.")] = "best",
+    host: Annotated[str | None, typer.Option(help=HELP["host"], callback=named)] = None,
+    allow_network: Annotated[bool, typer.Option("--allow-network", help=HELP["allow_network"])] = False,
+    token: Annotated[
+        bool,
+        typer.Option(
+            "--token",
+            help=f"Requests need a bearer token (an API key): that of the environment variable {VARIABLE}, else a new one, which is printed.",
+        ),
+    ] = False,
+    origin: Annotated[
+        list[str] | None, typer.Option(metavar="URL", help=f"{HELP['origins']} Repeat for more.")
+    ] = None,
+    slots: Annotated[int | None, typer.Option(help=HELP["slots"])] = None,
+    queue: Annotated[int | None, typer.Option(help=HELP["queue"])] = None,
+    body_mib: Annotated[int | None, typer.Option(help=HELP["body_mib"])] = None,
+    weights: Annotated[str | None, typer.Option(help=WEIGHTS_HELP)] = None,
+) -> int:
+    """Let a run's model answer over HTTP, as OpenAI's interface does, until Ctrl+C."""
+    given = os.environ.pop(VARIABLE, "")
+    made = secrets.token_urlsafe(24) if (token or allow_network) and not given else ""
+    values: dict[str, Any] = {
+        "host": host,
+        "port": port,
+        "allow_network": allow_network,
+        "token": given or made,
+        "origins": tuple(origin or ()),
+        "slots": slots,
+        "queue": queue,
+        "body_mib": body_mib,
+    }
+    config = checked(ServerConfig, {key: value for key, value in values.items() if value is not None})
+    asked = checked(SamplingConfig, {"weights": weights} if weights else {})
+    workspace = context.obj.workspace
+
+    def stream(stop: StopToken) -> Generator[Event, None, None]:
+        if made:
+            yield Notice(f"The token (API key) of this server, for as long as it runs: {made}")
+        yield from serve(workspace, name, checkpoint, config, stop, asked.weights if weights else None)
+
+    return perform(context, stream, writes=False)[1]

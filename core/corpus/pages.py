@@ -1,0 +1,50 @@
+"""On which page of a document something stands that was found in its clean text. Pure."""
+
+import re
+from itertools import accumulate
+
+from core.config.corpus import CleaningConfig
+from core.corpus.clean import clean
+from core.documents.document import PAGE_BREAK
+from core.documents.kinds import kind_named
+
+KEY_CHARACTERS = 40  # of a passage's beginning, by which its page is known
+
+
+def page_of(as_read: str, kind: str, cleaning: CleaningConfig, share: float, passage: str) -> int:
+    """The page, from 1, on which a passage begins; 0 where the document has no pages or it cannot be said.
+
+    Pages are joined when a text is cleaned. So each is cleaned alone, and of those that hold the beginning of the passage the
+    one counts that is nearest to where its length puts it.
+
+    Args:
+        share: How much of the clean text stands before the passage, from 0 to 1.
+    """
+    if not kind_named(kind).has_pages or not passage.strip():
+        return 0
+    pages = [_one_line(clean(page, kind, cleaning)) for page in as_read.split(PAGE_BREAK)]
+    ends = list(accumulate(len(page) + 1 for page in pages))
+    expected = next((place for place, end in enumerate(ends) if share * ends[-1] < end), len(pages) - 1)
+    words = _one_line(passage)
+    for key in (words[:KEY_CHARACTERS], words[: KEY_CHARACTERS // 2]):
+        holding = [place for place, page in enumerate(pages) if key in page]
+        if holding:
+            return min(holding, key=lambda place: abs(place - expected)) + 1
+    return 0
+
+
+def nearest(text: str, passage: str, place: int) -> tuple[int, int] | None:
+    """Where a passage stands in a text, nearest to a place; None where it does not.
+
+    Where it does not stand there sign for sign, white space counts as the same wherever it is some.
+    """
+    before = text.rfind(passage, 0, place + len(passage))
+    spans = [(start, start + len(passage)) for start in (before, text.find(passage, place)) if start >= 0]
+    if not spans:
+        words = re.compile(r"\s+".join(map(re.escape, passage.split())))
+        spans = [found.span() for found in words.finditer(text)] if words.pattern else []
+    return min(spans, key=lambda span: abs(span[0] - place), default=None)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

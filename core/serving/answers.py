@@ -1,0 +1,218 @@
+"""What was decoded for a request, in the shapes of OpenAI's interface: whole, or in the chunks of a stream."""
+
+import math
+import time
+import uuid
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar
+
+from core.events import Event, ReplyEnded, TokenWritten
+from core.serving.served_model import ServedModel
+from core.serving.work import Work
+from core.tokenizers.tokenizer import Tokenizer
+
+IMPOSSIBLE = -9999.0  # the logarithm of a probability of 0
+
+Object = dict[str, Any]
+
+
+class Answer(ABC):
+    """The replies to one request, as far as they have come."""
+
+    id_prefix: ClassVar[str]
+    whole_name: ClassVar[str]
+    chunk_name: ClassVar[str]
+
+    def __init__(
+        self, work: Work, served: ServedModel, *, logprobs: bool, usage: bool, prefixes: Sequence[str] = ()
+    ) -> None:
+        """Begin with nothing decoded.
+
+        Args:
+            logprobs: Whether each token is told of.
+            usage: Whether a stream ends with the counts of tokens.
+            prefixes: What the text of each reply begins with, where that is not what was decoded.
+        """
+        self._work, self._served, self._with_logprobs, self._with_usage = work, served, logprobs, usage
+        count = len(work.choices)
+        self._texts: list[list[str]] = [[text] for text in prefixes or [""] * count]
+        self._written: list[list[TokenWritten]] = [[] for _ in range(count)]
+        self._reasons = [""] * count
+        self._lengths = [len(text) for (text,) in self._texts]
+        self._tokens, self._open = 0, count
+        self._id, self._created = f"{self.id_prefix}-{uuid.uuid4().hex}", int(time.time())
+
+    @property
+    def ended(self) -> bool:
+        """Whether all replies are whole."""
+        return not self._open
+
+    def take(self, event: Event) -> Iterator[Object]:
+        """Add what was decoded; in a stream, the chunks to send of it."""
+        match event:
+            case TokenWritten(text=text, sample=sample):
+                at = sample - 1
+                offset = self._lengths[at]
+                self._texts[at].append(text)
+                self._lengths[at] += len(text)
+                logprobs = self._logprobs([event], offset) if self._with_logprobs else None
+                if self._work.streamed:
+                    if text or logprobs:
+                        yield self._chunk([self._piece(at, text, logprobs)])
+                elif self._with_logprobs:
+                    self._written[at].append(event)
+            case ReplyEnded(sample=sample):
+                at = sample - 1
+                self._tokens += event.tokens
+                self._open -= 1
+                self._reasons[at] = "length" if event.reason == "length" else "stop"
+                if self._work.streamed:
+                    yield self._chunk([self._last_piece(at, self._reasons[at])])
+
+    def first_chunks(self) -> Iterator[Object]:
+        """What a stream begins with."""
+        for at, (prefix,) in enumerate(self._texts):
+            first = self._first_piece(at, prefix)
+            if first:
+                yield self._chunk([first])
+
+    def last_chunks(self) -> Iterator[Object]:
+        """What a stream ends with, after all replies."""
+        if self._with_usage:
+            yield self._chunk([]) | {"usage": self._usage()}
+
+    def whole(self) -> Object:
+        """The response without a stream."""
+        choices = [
+            self._whole_choice(at, "".join(texts), self._reasons[at]) for at, texts in enumerate(self._texts)
+        ]
+        return self._head(self.whole_name) | {"choices": choices, "usage": self._usage()}
+
+    def _head(self, name: str) -> Object:
+        head = {
+            "id": self._id,
+            "object": name,
+            "created": self._created,
+            "model": self._served.name,
+            "system_fingerprint": self._served.fingerprint,
+        }
+        return head | ({"warnings": self._work.warnings} if self._work.warnings else {})
+
+    def _chunk(self, choices: list[Object]) -> Object:
+        return (
+            self._head(self.chunk_name) | {"choices": choices} | ({"usage": None} if self._with_usage else {})
+        )
+
+    def _usage(self) -> Object:
+        prompt = self._work.prompt_tokens
+        return {
+            "prompt_tokens": prompt,
+            "completion_tokens": self._tokens,
+            "total_tokens": prompt + self._tokens,
+        }
+
+    def _whole_logprobs(self, at: int) -> Object | None:
+        return self._logprobs(self._written[at], len(self._texts[at][0])) if self._with_logprobs else None
+
+    @abstractmethod
+    def _logprobs(self, written: Sequence[TokenWritten], offset: int) -> Object:
+        """What the model considered where it wrote some tokens; `offset` is where their text begins."""
+
+    @abstractmethod
+    def _first_piece(self, at: int, prefix: str) -> Object | None:
+        """What the stream of a reply begins with."""
+
+    @abstractmethod
+    def _piece(self, at: int, text: str, logprobs: Object | None) -> Object:
+        """More of a reply."""
+
+    @abstractmethod
+    def _last_piece(self, at: int, reason: str) -> Object:
+        """Why a reply is at its end."""
+
+    @abstractmethod
+    def _whole_choice(self, at: int, text: str, reason: str) -> Object:
+        """A whole reply."""
+
+
+class CompletionAnswer(Answer):
+    """As /v1/completions answers."""
+
+    id_prefix = "cmpl"
+    whole_name = chunk_name = "text_completion"
+
+    def _first_piece(self, at: int, prefix: str) -> Object | None:
+        return self._piece(at, prefix, None) if prefix else None
+
+    def _piece(self, at: int, text: str, logprobs: Object | None) -> Object:
+        return {"index": at, "text": text, "logprobs": logprobs, "finish_reason": None}
+
+    def _last_piece(self, at: int, reason: str) -> Object:
+        return {"index": at, "text": "", "logprobs": None, "finish_reason": reason}
+
+    def _whole_choice(self, at: int, text: str, reason: str) -> Object:
+        return {"index": at, "text": text, "logprobs": self._whole_logprobs(at), "finish_reason": reason}
+
+    def _logprobs(self, written: Sequence[TokenWritten], offset: int) -> Object:
+        readable = self._served.tokenizer.readable
+        found: Object = {"tokens": [], "token_logprobs": [], "top_logprobs": [], "text_offset": []}
+        for event in written:
+            considered = {readable(event.token_id): _logarithm(event.probability)}
+            for one in event.details.alternatives if event.details else ():
+                considered.setdefault(readable(one.token_id), _logarithm(one.probability))
+            found["tokens"].append(readable(event.token_id))
+            found["token_logprobs"].append(_logarithm(event.probability))
+            found["top_logprobs"].append(considered)
+            found["text_offset"].append(offset)
+            offset += len(event.text)
+        return found
+
+
+class ChatAnswer(Answer):
+    """As /v1/chat/completions answers."""
+
+    id_prefix = "chatcmpl"
+    whole_name, chunk_name = "chat.completion", "chat.completion.chunk"
+
+    def _first_piece(self, at: int, prefix: str) -> Object | None:
+        return self._delta(at, {"role": "assistant", "content": prefix, "refusal": None})
+
+    def _piece(self, at: int, text: str, logprobs: Object | None) -> Object:
+        return self._delta(at, {"content": text}) | {"logprobs": logprobs}
+
+    def _last_piece(self, at: int, reason: str) -> Object:
+        return self._delta(at, {}) | {"finish_reason": reason}
+
+    def _delta(self, at: int, delta: Object) -> Object:
+        return {"index": at, "delta": delta, "logprobs": None, "finish_reason": None}
+
+    def _whole_choice(self, at: int, text: str, reason: str) -> Object:
+        return {
+            "index": at,
+            "message": {"role": "assistant", "content": text, "refusal": None},
+            "logprobs": self._whole_logprobs(at),
+            "finish_reason": reason,
+        }
+
+    def _logprobs(self, written: Sequence[TokenWritten], offset: int) -> Object:
+        del offset
+        return {"content": [self._considered(event) for event in written], "refusal": None}
+
+    def _considered(self, event: TokenWritten) -> Object:
+        tokenizer = self._served.tokenizer
+        likeliest = event.details.alternatives if event.details else ()
+        top = [_token(tokenizer, one.token_id, one.probability) for one in likeliest]
+        return _token(tokenizer, event.token_id, event.probability) | {"top_logprobs": top}
+
+
+def _token(tokenizer: Tokenizer, token_id: int, probability: float) -> Object:
+    return {
+        "token": tokenizer.readable(token_id),
+        "logprob": _logarithm(probability),
+        "bytes": list(tokenizer.token_bytes(token_id)),
+    }
+
+
+def _logarithm(probability: float) -> float:
+    return math.log(probability) if probability > 0 else IMPOSSIBLE

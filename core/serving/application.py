@@ -1,0 +1,197 @@
+"""The routes of OpenAI's interface, as an ASGI application; whatever goes wrong, a client gets an error object."""
+
+import logging
+from typing import Any
+
+from starlette.datastructures import MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route, Router
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from core.config.server import ServerConfig
+from core.serving.answers import ChatAnswer, CompletionAnswer
+from core.serving.api_error import ApiError, LostError, http_error, new_request_id
+from core.serving.body import MIB, BodyReader
+from core.serving.desk import Desk
+from core.serving.fields import ChatFields, CompletionFields, read_fields
+from core.serving.guard import Guard
+from core.serving.metrics import CONTENT_TYPE, Metrics
+from core.serving.responses import AnswerResponse
+from core.serving.served_model import ServedModel
+from core.serving_events import RequestRefused
+
+CLIENT_LEFT = 499  # what web servers call it
+LONGEST_PATH = 200  # characters of one that is shown
+ROUTES = (
+    "/v1/models",
+    "/v1/completions",
+    "/v1/chat/completions",
+    "/v1/embeddings",
+    "/health",
+    "/metrics",
+)
+
+log = logging.getLogger(__name__)
+
+
+def application(served: ServedModel, config: ServerConfig, desk: Desk, metrics: Metrics) -> ASGIApp:
+    """What answers for a model."""
+    api = Api(served, config, desk, metrics)
+    routes = [
+        Route("/v1/models", api.models, methods=["GET"]),
+        Route("/v1/models/{name:path}", api.model, methods=["GET"]),
+        Route("/v1/completions", api.complete, methods=["POST"]),
+        Route("/v1/chat/completions", api.chat, methods=["POST"]),
+        Route("/v1/embeddings", api.embeddings, methods=["POST"]),
+        Route("/health", api.health, methods=["GET"]),
+        Route("/metrics", api.metrics, methods=["GET"]),
+    ]
+    return Gate(Router(routes, redirect_slashes=False), Guard(config), desk, metrics)
+
+
+class Api:
+    """One method for each route."""
+
+    def __init__(self, served: ServedModel, config: ServerConfig, desk: Desk, metrics: Metrics) -> None:
+        self._served, self._desk, self._metrics = served, desk, metrics
+        self._bodies = BodyReader(config.body_mib * MIB)
+
+    async def models(self, request: Request) -> Response:
+        """The list of models, of which there is one."""
+        del request
+        return _json({"object": "list", "data": [self._served.as_object()]})
+
+    async def model(self, request: Request) -> Response:
+        """One model by its name."""
+        self._served.check_name(request.path_params["name"])
+        return _json(self._served.as_object())
+
+    async def complete(self, request: Request) -> Response:
+        """Go on with texts."""
+        fields = read_fields(CompletionFields, await self._bodies.read_object(request))
+        self._served.check_name(fields.model)
+        work = self._served.completion_work(fields, _client(request.scope))
+        answer = CompletionAnswer(
+            work,
+            self._served,
+            logprobs=fields.logprobs is not None,
+            usage=fields.wants_usage,
+            prefixes=self._served.prompt_texts(fields) if fields.echo else (),
+        )
+        self._desk.submit(work)
+        return AnswerResponse(work, answer, self._desk)
+
+    async def chat(self, request: Request) -> Response:
+        """Answer the last message of a conversation."""
+        fields = read_fields(ChatFields, await self._bodies.read_object(request))
+        self._served.check_name(fields.model)
+        work = self._served.chat_work(fields, _client(request.scope))
+        answer = ChatAnswer(work, self._served, logprobs=bool(fields.logprobs), usage=fields.wants_usage)
+        self._desk.submit(work)
+        return AnswerResponse(work, answer, self._desk)
+
+    async def embeddings(self, request: Request) -> Response:
+        """Say that there are none."""
+        del request
+        message = "This server has no embeddings. It answers /v1/completions and /v1/chat/completions."
+        raise ApiError(404, message, "unknown_url")
+
+    async def health(self, request: Request) -> Response:
+        """Whether it answers, which it does."""
+        del request
+        return _json({"status": "ok"})
+
+    async def metrics(self, request: Request) -> Response:
+        """What was counted, for Prometheus."""
+        del request
+        return Response(self._metrics.text(), headers={"content-type": CONTENT_TYPE})
+
+
+class Gate:
+    """Stands before the routes: lets in who may ask, counts what is answered, turns failures into error objects."""
+
+    def __init__(self, inner: ASGIApp, guard: Guard, desk: Desk, metrics: Metrics) -> None:
+        self._inner, self._guard, self._desk, self._metrics = inner, guard, desk, metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            return
+        sender = _Sender(scope, send)
+        try:
+            failure = await self._answer(scope, receive, sender)
+            if failure is not None and not sender.status:
+                await failure.response()(scope, receive, sender)
+                self._note(scope, failure)
+        except (ClientDisconnect, OSError):
+            sender.status = CLIENT_LEFT
+        self._metrics.requests[_route(scope["path"]), sender.status or CLIENT_LEFT] += 1
+
+    async def _answer(self, scope: Scope, receive: Receive, sender: "_Sender") -> ApiError | None:
+        """Send the answer, or say why there is none."""
+        try:
+            answer = self._guard.check(scope)
+            sender.allow_origin()
+            scope["app"] = self._inner  # so that the router raises, rather than answering in its own way
+            await (answer or self._inner)(scope, receive, sender)
+        except ApiError as error:
+            return error
+        except HTTPException as error:
+            return http_error(error.status_code, scope["method"], scope["path"][:LONGEST_PATH], error.headers)
+        except ClientDisconnect:
+            raise
+        except Exception:  # a defect: the outermost frame of a request, beside which others go on
+            log.exception("a request failed")
+            return ApiError(500, "Something went wrong inside the server.", "internal_error")
+        return None
+
+    def _note(self, scope: Scope, failure: ApiError) -> None:
+        if isinstance(failure, LostError):  # which the thread that decodes has reported
+            return
+        path = scope["path"][:LONGEST_PATH]
+        self._desk.note(
+            RequestRefused(scope["method"], path, _client(scope), failure.status, failure.message)
+        )
+
+
+class _Sender:
+    """Passes a response on, with what a browser needs to show it to an allowed page, and keeps its status."""
+
+    def __init__(self, scope: Scope, send: Send) -> None:
+        self._scope, self._send = scope, send
+        self._allowed = False
+        self.status = 0
+
+    def allow_origin(self) -> None:
+        """Let the page that asks, if it is one, read the answer."""
+        self._allowed = True
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            headers = MutableHeaders(raw=list(message["headers"]))
+            origin = dict(self._scope["headers"]).get(b"origin")
+            if origin is not None and self._allowed:
+                headers["access-control-allow-origin"] = origin.decode("latin-1")
+                headers["access-control-expose-headers"] = "x-request-id"
+            headers["vary"] = "Origin"
+            headers["x-content-type-options"] = "nosniff"
+            message["headers"] = headers.raw
+        await self._send(message)
+
+
+def _json(content: dict[str, Any]) -> JSONResponse:
+    return JSONResponse(content, headers={"x-request-id": new_request_id()})
+
+
+def _client(scope: Scope) -> str:
+    return str(scope["client"][0]) if scope.get("client") else ""
+
+
+def _route(path: str) -> str:
+    """The name that a path is counted under; there are only so many."""
+    if path.startswith("/v1/models/"):
+        return "/v1/models/{id}"
+    return path if path in ROUTES else "other"

@@ -1,0 +1,257 @@
+"""The fields of a request as OpenAI names them, and which of them ask for something that there is not here.
+
+Fields that change nothing here (`user`, `store`, `metadata` and others) are passed over, as are unknown ones.
+"""
+
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from core.config.sampling import SamplingConfig
+from core.config.setting import is_unicode
+from core.serving.api_error import ApiError, invalid, unsupported
+
+MOST_CHOICES = 32  # replies to one request
+MOST_STOPS, LONGEST_STOP = 16, 1000  # characters
+MOST_ALTERNATIVES = 20
+LEAST_TOP_P = 1e-6  # 0 means the likeliest token alone
+LARGEST_SEED = 2**32
+
+Fields = TypeVar("Fields", bound="Common")
+Stop = str | list[str] | None
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(strict=True, extra="ignore", frozen=True, allow_inf_nan=False)
+
+
+class StreamOptions(_Strict):
+    """What a stream brings along."""
+
+    include_usage: bool | None = None
+
+
+class Common(_Strict):
+    """What both kinds of requests have. None stands for the run's own setting."""
+
+    model: str | None = None
+    stream: bool | None = None
+    stream_options: StreamOptions | None = None
+    n: Annotated[int, Field(ge=1, le=MOST_CHOICES)] | None = None
+    seed: int | None = None
+    stop: Stop = None
+    max_tokens: int | None = None
+    temperature: float | None = None
+    top_p: float | None = None
+    top_k: int | None = None
+    min_p: float | None = None
+    repetition_penalty: float | None = None
+    frequency_penalty: float | None = None
+    presence_penalty: float | None = None
+    logit_bias: dict[str, Any] | None = None
+
+    @property
+    def length(self) -> int | None:
+        """The most new tokens of a reply."""
+        return self.max_tokens
+
+    @property
+    def wants_usage(self) -> bool:
+        """Whether a stream is to end with the counts of tokens."""
+        return bool(self.stream and self.stream_options and self.stream_options.include_usage)
+
+    def refuse(self) -> None:
+        """Say what of it there is not here.
+
+        Raises:
+            ApiError: 400, unsupported.
+        """
+        for name in ("frequency_penalty", "presence_penalty"):
+            if getattr(self, name):
+                raise unsupported(name, f"There is no {name} here. Leave it at 0, or use repetition_penalty.")
+        if self.logit_bias:
+            raise unsupported("logit_bias", "There is no logit_bias here.")
+        if self.stream_options is not None and not self.stream:
+            raise invalid("stream_options", "stream_options go with stream: true only.")
+
+    def sampling(self, base: SamplingConfig) -> SamplingConfig:
+        """How each reply is generated, where `base` has what was not given.
+
+        Raises:
+            ApiError: 400, a value out of its limits.
+        """
+        given = {
+            "max_new_tokens": self.length,
+            "temperature": self.temperature,
+            "top_k": self.top_k,
+            "top_p": None if self.top_p is None else max(self.top_p, LEAST_TOP_P) if self.top_p >= 0 else -1,
+            "min_p": self.min_p,
+            "repetition_penalty": self.repetition_penalty,
+            "seed": None if self.seed is None else self.seed % LARGEST_SEED,
+            "stop": self._stops(),
+        }
+        changes = {name: value for name, value in given.items() if value is not None}
+        try:
+            return SamplingConfig.model_validate(base.model_dump() | changes)
+        except ValidationError as cause:
+            raise _first_error(cause, {"max_new_tokens": "max_tokens"}) from cause
+
+    def _stops(self) -> tuple[str, ...] | None:
+        if self.stop is None:
+            return None
+        stops = [self.stop] if isinstance(self.stop, str) else self.stop
+        if len(stops) > MOST_STOPS or any(len(text) > LONGEST_STOP for text in stops):
+            message = f"stop takes up to {MOST_STOPS} texts of up to {LONGEST_STOP:,} characters."
+            raise invalid("stop", message)
+        return tuple(text for text in stops if text)
+
+
+class CompletionFields(Common):
+    """A request for /v1/completions."""
+
+    prompt: str | list[str] | list[int] | list[list[int]] = ""
+    suffix: str | None = None
+    echo: bool | None = None
+    best_of: int | None = None
+    logprobs: Annotated[int, Field(ge=0, le=MOST_ALTERNATIVES)] | None = None
+
+    def refuse(self) -> None:
+        """As for all, and what completions alone have."""
+        super().refuse()
+        if self.suffix:
+            raise unsupported("suffix", "There is no suffix here: a model only goes on with a text.")
+        if self.best_of not in (None, 1, self.n):
+            raise unsupported("best_of", "There is no best_of here. Ask for n replies instead.")
+        if self.echo and self.logprobs is not None:
+            raise unsupported("echo", "echo does not go with logprobs here: those of a prompt are not kept.")
+
+
+class TextPart(_Strict):
+    """A part of a message's content."""
+
+    type: str
+    text: str | None = None
+
+
+class MessageFields(_Strict):
+    """One message of a conversation."""
+
+    role: str
+    content: str | list[TextPart] | None = None
+    tool_calls: list[Any] | None = None
+    function_call: Any = None
+
+
+class ResponseFormat(_Strict):
+    """The form that a reply is to have."""
+
+    type: str
+
+
+class ChatFields(Common):
+    """A request for /v1/chat/completions."""
+
+    messages: Annotated[list[MessageFields], Field(min_length=1)]
+    max_completion_tokens: int | None = None
+    logprobs: bool | None = None
+    top_logprobs: Annotated[int, Field(ge=0, le=MOST_ALTERNATIVES)] | None = None
+    tools: list[Any] | None = None
+    tool_choice: Any = None
+    functions: list[Any] | None = None
+    response_format: ResponseFormat | None = None
+    modalities: list[str] | None = None
+    audio: Any = None
+    web_search_options: Any = None
+
+    @property
+    def length(self) -> int | None:
+        """The newer name comes first."""
+        return self.max_tokens if self.max_completion_tokens is None else self.max_completion_tokens
+
+    def refuse(self) -> None:
+        """As for all, and what conversations alone have."""
+        super().refuse()
+        if self.top_logprobs is not None and not self.logprobs:
+            raise invalid("top_logprobs", "top_logprobs go with logprobs: true only.")
+        if (self.tools and self.tool_choice != "none") or self.functions:
+            name = "tools" if self.tools else "functions"
+            raise unsupported(name, "There are no tools here: the model answers with text alone.")
+        if self.response_format is not None and self.response_format.type != "text":
+            message = f"There is no response_format {self.response_format.type[:50]!r} here, only 'text'."
+            raise unsupported("response_format", message)
+        if self.audio is not None or (self.modalities or ["text"]) != ["text"]:
+            raise unsupported("modalities", "The model writes text alone.")
+        if self.web_search_options is not None:
+            raise unsupported("web_search_options", "The model searches nothing.")
+
+
+def read_fields(kind: type[Fields], body: dict[str, Any]) -> Fields:
+    """The fields of a request, of their types, and none among them that asks for what there is not.
+
+    Raises:
+        ApiError: 400, naming the field.
+    """
+    try:
+        fields = kind.model_validate(body)
+    except ValidationError as cause:
+        raise _first_error(cause, {}) from cause
+    fields.refuse()
+    return fields
+
+
+def _first_error(cause: ValidationError, names: dict[str, str]) -> ApiError:
+    error = cause.errors(include_url=False, include_context=False, include_input=False)[0]
+    place = [names.get(str(at), str(at)) for at in error["loc"]]
+    param = ".".join(place[:3]) or None
+    if error["type"] == "missing":
+        return ApiError(400, f"The request lacks {param!r}.", "missing_required_parameter", param)
+    return invalid(param, f"{param!r} cannot be used: {error['msg']}.")
+
+
+def message_text(message: MessageFields, at: int) -> str:
+    """What a message says.
+
+    Raises:
+        ApiError: 400, it holds more than text.
+    """
+    param = f"messages.{at}"
+    if message.tool_calls or message.function_call is not None:
+        raise unsupported(param, "There are no tools here: a message holds text alone.")
+    if isinstance(message.content, list):
+        texts = [_part_text(part, f"{param}.content") for part in message.content]
+        return "".join(texts)
+    return message.content or ""
+
+
+def _part_text(part: TextPart, param: str) -> str:
+    if part.type not in ("text", "input_text") or part.text is None:
+        message = f"The model reads text alone, and a part of this message is {part.type[:50]!r}."
+        raise ApiError(400, message, "unsupported_content", param)
+    return part.text
+
+
+Role = Literal["system", "user", "assistant"]
+ROLES: dict[str, Role] = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant"}
+
+
+def message_role(message: MessageFields, at: int) -> Role:
+    """Who says a message.
+
+    Raises:
+        ApiError: 400, nobody that the model knows.
+    """
+    if message.role not in ROLES:
+        text = f"There is no role {message.role[:50]!r} here, only system, developer, user and assistant."
+        raise unsupported(f"messages.{at}.role", text)
+    return ROLES[message.role]
+
+
+def checked_text(text: str, param: str) -> str:
+    """A text that a tokenizer can take apart.
+
+    Raises:
+        ApiError: 400, there is half a character in it.
+    """
+    if not is_unicode(text):
+        raise invalid(param, f"{param!r} holds half a character (a lone surrogate).")
+    return text

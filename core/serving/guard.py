@@ -1,0 +1,96 @@
+"""Who may ask: Host, Origin and bearer token are looked at before anything else of a request.
+
+A page in a browser can send requests to servers on its own machine, and with a name that it controls (DNS rebinding) it
+can read the answers too. So a Host that is a stranger's name is refused, and an Origin that nobody allowed.
+"""
+
+import hmac
+import ipaddress
+import socket
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers
+from starlette.responses import Response
+from starlette.types import Scope
+
+from core.config.server import ServerConfig
+from core.serving.api_error import ApiError
+
+OPEN_PATHS = ("/health",)  # that need no token
+PREFLIGHT_SECONDS = "600"
+ANY = "*"
+
+
+class Guard:
+    """Decides on a request by its headers."""
+
+    def __init__(self, config: ServerConfig) -> None:
+        self._token = config.token.encode()
+        self._origins = {origin.rstrip("/").lower() for origin in config.origins}
+        self._hosts = {"localhost", config.host.lower()}
+        if not config.is_loopback:
+            self._hosts |= {name.lower() for name in (socket.gethostname(), f"{socket.gethostname()}.local")}
+
+    def check(self, scope: Scope) -> Response | None:
+        """Let a request pass (None), or answer it: a preflight of an allowed page.
+
+        Raises:
+            ApiError: 403 or 401.
+        """
+        headers = Headers(scope=scope)
+        self._check_host(headers.getlist("host"))
+        origin = headers.get("origin")
+        if origin is not None and not self.allows(origin, headers.get("host", "")):
+            message = f"Web pages of {origin[:100]!r} may not ask this server. Allow them with --origin."
+            raise ApiError(403, message, "origin_not_allowed")
+        if scope["method"] == "OPTIONS" and "access-control-request-method" in headers:
+            return self._preflight(headers)
+        if self._token and scope["path"] not in OPEN_PATHS:
+            self._check_token(headers.getlist("authorization"))
+        return None
+
+    def allows(self, origin: str, host: str) -> bool:
+        """Whether pages of this origin may ask: those allowed by name, and the server's own."""
+        origin = origin.lower()
+        return bool({origin, ANY} & self._origins) or origin == f"http://{host.lower()}"
+
+    def _check_host(self, hosts: list[str]) -> None:
+        if len(hosts) == 1 and self._is_ours(hosts[0]):
+            return
+        shown = hosts[0][:100] if hosts else ""
+        message = f"This server is not known as {shown!r}. Ask for it by its address."
+        raise ApiError(403, message, "host_not_allowed")
+
+    def _is_ours(self, host: str) -> bool:
+        """An address cannot be rebound, a name can."""
+        try:
+            name = urlsplit(f"//{host}").hostname or ""
+        except ValueError:
+            return False
+        if name in self._hosts:
+            return True
+        try:
+            ipaddress.ip_address(name)
+        except ValueError:
+            return False
+        return True
+
+    def _check_token(self, given: list[str]) -> None:
+        kind, _, token = (given[0] if len(given) == 1 else "").partition(" ")
+        is_right = hmac.compare_digest(token.strip().encode("latin-1", "replace"), self._token)
+        if kind.lower() != "bearer" or not is_right:
+            message = "This server needs its token, as an API key: Authorization: Bearer TOKEN."
+            raise ApiError(401, message, "invalid_api_key", headers={"www-authenticate": "Bearer"})
+
+    def _preflight(self, headers: Headers) -> Response:
+        origin = headers.get("origin")
+        if origin is None:
+            raise ApiError(403, "A preflight names its origin.", "origin_not_allowed")
+        allowed = {
+            "access-control-allow-methods": "GET, POST",
+            "access-control-allow-headers": headers.get("access-control-request-headers", "authorization"),
+            "access-control-max-age": PREFLIGHT_SECONDS,
+        }
+        if headers.get("access-control-request-private-network") == "true":
+            allowed["access-control-allow-private-network"] = "true"
+        return Response(status_code=204, headers=allowed)

@@ -1,0 +1,144 @@
+"""The thread that talks to clients: uvicorn, on a socket that listens already. The only file of the server with a thread."""
+
+import asyncio
+import logging
+import socket
+import threading
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any
+
+import h11
+import uvicorn
+from starlette.types import ASGIApp
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from core.serving.api_error import ApiError
+
+HEADER_SECONDS = 15  # for a request's head, from the connection or from its first byte on
+IDLE_SECONDS = 30  # that a connection is kept without a request
+ENDING_SECONDS = 3  # for what is still being sent when the server ends
+MOST_CONNECTIONS = 512
+
+log = logging.getLogger(__name__)
+
+
+class _Protocol(H11Protocol):
+    """HTTP as uvicorn speaks it, with a limit for the head of a request, for the number of connections, and our errors."""
+
+    _deadline: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
+        super().connection_made(transport)
+        self._begin_wait()
+        if len(self.connections) > MOST_CONNECTIONS:
+            transport.abort()
+
+    def data_received(self, data: bytes) -> None:
+        self._begin_wait()
+        super().data_received(data)
+        self._end_wait()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._cancel()
+        super().connection_lost(exc)
+
+    def send_400_response(self, msg: str) -> None:
+        """What is no HTTP gets an error object too."""
+        body = bytes(ApiError(400, msg, "invalid_http").response().body)
+        headers = [(b"content-type", b"application/json"), (b"connection", b"close")]
+        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+            parts = (h11.Response(status_code=400, headers=headers), h11.Data(data=body), h11.EndOfMessage())
+            self.transport.write(b"".join(self.conn.send(part) or b"" for part in parts))
+        self.transport.close()
+
+    def _is_open(self) -> bool:
+        return self.cycle is not None and not self.cycle.response_complete
+
+    def _begin_wait(self) -> None:
+        if self._deadline is None and not self._is_open():
+            self._deadline = self.loop.call_later(HEADER_SECONDS, self._give_up)
+
+    def _end_wait(self) -> None:
+        if self._is_open():
+            self._cancel()
+
+    def _give_up(self) -> None:
+        self._deadline = None
+        if not self._is_open():
+            self.transport.close()
+
+    def _cancel(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+
+class HttpThread:
+    """Answers with an application while it is entered."""
+
+    def __init__(self, app: ASGIApp, listener: socket.socket) -> None:
+        """Take a socket that listens; it is closed in the end."""
+        quiet = logging.getLogger("uvicorn")
+        if not quiet.handlers:
+            quiet.addHandler(logging.NullHandler())  # or its warnings would go to the terminal
+        config = uvicorn.Config(
+            app,
+            http=_Protocol,
+            ws="none",
+            loop="asyncio",
+            lifespan="off",
+            interface="asgi3",
+            log_config=None,
+            access_log=False,
+            proxy_headers=False,
+            server_header=False,
+            timeout_keep_alive=IDLE_SECONDS,
+            timeout_graceful_shutdown=ENDING_SECONDS,
+        )
+        self._server, self._listener = uvicorn.Server(config), listener
+        self._ready = threading.Event()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread = threading.Thread(target=self._run, name="http")
+
+    def __enter__(self) -> "HttpThread":
+        self._thread.start()
+        self._ready.wait()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._server.should_exit = True
+        self._thread.join()
+        self._listener.close()
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether clients are still answered."""
+        return self._thread.is_alive()
+
+    def call(self, function: Callable[..., None], *arguments: Any) -> None:
+        """Have a function called in the thread, soon; nothing where that is over."""
+        if self._loop is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(function, *arguments)
+
+    def call_and_wait(self, function: Callable[[], None]) -> None:
+        """Have a function called in the thread, and wait until it was, a second at most."""
+        done = threading.Event()
+        self.call(function)
+        self.call(done.set)
+        done.wait(timeout=1 if self.is_alive else 0)
+
+    def _run(self) -> None:
+        try:
+            asyncio.run(self._serve())
+        except Exception:
+            log.exception("the thread that talks to clients failed")
+        finally:
+            self._ready.set()
+
+    async def _serve(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._ready.set()
+        await self._server.serve(sockets=[self._listener])

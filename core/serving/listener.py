@@ -1,0 +1,42 @@
+"""The socket that a server listens on."""
+
+import errno
+import socket
+
+from core.config.server import ServerConfig
+from core.serving_errors import CannotListenError, NetworkNotAllowedError, PortTakenError, TokenMissingError
+
+BACKLOG = 128  # connections that wait to be taken
+
+
+def listen(config: ServerConfig) -> socket.socket:
+    """Listen where the settings say; the caller closes it.
+
+    Raises:
+        NetworkNotAllowedError, TokenMissingError: Other machines would reach it, and that was not asked for, or has no
+            token.
+        PortTakenError, CannotListenError: The system refuses.
+    """
+    if not config.is_loopback:
+        if not config.allow_network:
+            raise NetworkNotAllowedError(config.host)
+        if not config.token:
+            raise TokenMissingError
+    try:
+        family, _, _, _, address = socket.getaddrinfo(config.host, config.port, type=socket.SOCK_STREAM)[0]
+        return socket.create_server(address[:2], family=family, backlog=BACKLOG)
+    except UnicodeError as cause:
+        raise CannotListenError(config.host, config.port, "that is no address") from cause
+    except OSError as cause:  # socket.gaierror is one
+        if cause.errno == errno.EADDRINUSE:
+            raise PortTakenError(config.host, config.port) from cause
+        reason = (cause.strerror or str(cause)).lower()
+        raise CannotListenError(config.host, config.port, reason) from cause
+
+
+def base_url(listener: socket.socket) -> str:
+    """What clients are to be given."""
+    host, port = listener.getsockname()[:2]
+    if host in ("0.0.0.0", "::"):  # all addresses: one that works here stands for them
+        host = "127.0.0.1"
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}/v1"

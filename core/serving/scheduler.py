@@ -1,0 +1,183 @@
+"""The thread that decodes: requests come out of a queue into the engine's slots, and leave between two tokens."""
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import count
+from queue import Empty, SimpleQueue
+
+from core.control import StopToken
+from core.events import ContextMoved, Event
+from core.generation.decoding import Decoding
+from core.generation.engine import Engine
+from core.run_errors import OutOfMemoryError, raising_memory_errors
+from core.serving.work import Choice, Work, WorkFailed, WorkStarted
+from core.serving_events import RequestEnded, RequestProgress, RequestStarted
+
+IDLE_SECONDS = 0.1  # how long a stop can go unseen where there is nothing to do
+PROGRESS_SECONDS = 0.25  # between two reports of one request
+REASONS = {"eos": "stop", "stop_string": "stop", "length": "length"}
+SHUTTING_DOWN = WorkFailed(
+    503, "The server was shut down before the reply was whole.", "server_shutting_down"
+)
+UNSTOPPED = StopToken()  # replies end by themselves
+NO_MEMORY = WorkFailed(503, "The server ran out of memory. Try again later.", "out_of_memory")
+
+Inbox = SimpleQueue[Work | Event]
+Post = Callable[[list[tuple[Work, list[Event]]]], None]
+
+
+@dataclass(slots=True, eq=False)
+class _Open:
+    """What is known of a request that has not ended."""
+
+    work: Work
+    left: int  # choices that have not ended
+    tokens: int = 0
+    first_token: float = 0.0  # of time.perf_counter
+    reported: float = 0.0
+    outbox: list[Event] = field(default_factory=list)  # what its client is to get at the end of a step
+
+
+class Scheduler:
+    """Gives every request its tokens, first come, first served.
+
+    Args:
+        engine: For this thread alone.
+        inbox: Where requests come from; other events in it are passed on.
+        post: Takes all that a step has for the clients, in a thread-safe way.
+    """
+
+    def __init__(self, engine: Engine, inbox: Inbox, post: Post) -> None:
+        self._engine, self._inbox, self._post = engine, inbox, post
+        self._ids = count(1)
+        self._open: dict[Work, _Open] = {}
+        self._waiting: deque[tuple[_Open, Choice]] = deque()
+        self._slots: dict[int, tuple[_Open, Choice]] = {}
+        self.requests = self.tokens = 0
+
+    def run(self, stop: StopToken, clients_served: Callable[[], bool]) -> Iterator[Event]:
+        """Work until `stop` is set, or clients are no longer served."""
+        while not stop.asked and clients_served():
+            yield from self._receive()
+            yield from self._drop_left()
+            yield from self._advance()
+
+    def fail_all(
+        self, failure: WorkFailed = SHUTTING_DOWN, reason: str = "server stopped"
+    ) -> Iterator[Event]:
+        """End every request, also those that nobody has looked at yet."""
+        yield from self._receive(wait=False)
+        for one in list(self._open.values()):
+            one.outbox.append(failure)
+            yield self._close(one, reason)
+
+    def _receive(self, wait: bool = True) -> Iterator[Event]:
+        """Take what has come in; where there is nothing to do, wait for it a moment."""
+        try:
+            timeout = IDLE_SECONDS if wait and not self._open else 0
+            came = self._inbox.get(timeout=timeout) if timeout else self._inbox.get_nowait()
+            while True:
+                yield self._take(came) if isinstance(came, Work) else came
+                came = self._inbox.get_nowait()
+        except Empty:
+            return
+
+    def _take(self, work: Work) -> RequestStarted:
+        work.id = next(self._ids)
+        self.requests += 1
+        one = self._open[work] = _Open(work, len(work.choices), reported=time.perf_counter())
+        self._waiting.extend((one, choice) for choice in work.choices)
+        return RequestStarted(
+            work.id,
+            work.route,
+            work.client,
+            work.prompt_tokens,
+            len(work.choices),
+            work.max_new_tokens,
+            work.streamed,
+            work.prompt,
+        )
+
+    def _drop_left(self) -> Iterator[Event]:
+        for one in [one for one in self._open.values() if one.work.client_left]:
+            yield self._close(one, "client left")
+
+    def _advance(self) -> Iterator[Event]:
+        """Give out free slots, and take one step of all that have one."""
+        try:
+            with raising_memory_errors():
+                self._admit()
+                steps = self._engine.step() if self._slots else []
+        except OutOfMemoryError:
+            yield from self.fail_all(NO_MEMORY, "failed")
+            return
+        for slot, step in steps:
+            yield from self._pass_on(slot, step)
+        outgoing = [(one.work, one.outbox) for one in self._open.values() if one.outbox]
+        for one in self._open.values():
+            one.outbox = []
+        if outgoing:
+            self._post(outgoing)
+        yield from self._progress()
+
+    def _admit(self) -> None:
+        while self._waiting and self._engine.free_slots:
+            one, choice = self._waiting.popleft()
+            self._slots[self._engine.admit(choice.row)] = one, choice
+            if choice.number == 0:
+                one.outbox.append(WorkStarted())
+
+    def _pass_on(self, slot: int, step: Decoding) -> Iterator[Event]:
+        """What one step of a reply means for its request."""
+        one, choice = self._slots[slot]
+        one.outbox += choice.writer.take(step)
+        if isinstance(
+            step, ContextMoved
+        ):  # its token comes in the same step, so that the row can be done by now
+            return
+        one.tokens += 1
+        self.tokens += 1
+        one.first_token = one.first_token or time.perf_counter()
+        if not (choice.row.done or choice.writer.reason):
+            return
+        choice.row.done = True
+        one.outbox += choice.writer.end(UNSTOPPED)
+        del self._slots[slot]
+        self._engine.release(slot)
+        one.left -= 1
+        if not one.left:
+            reason = REASONS.get(choice.writer.reason, "length")
+            yield self._close(one, reason)
+
+    def _close(self, one: _Open, reason: str) -> RequestEnded:
+        """Let a request go, with the slots that it has, and tell its client."""
+        del self._open[one.work]
+        if one.left:
+            self._waiting = deque(entry for entry in self._waiting if entry[0] is not one)
+            for slot in [slot for slot, entry in self._slots.items() if entry[0] is one]:
+                del self._slots[slot]
+                self._engine.release(slot)
+        now, work = time.perf_counter(), one.work
+        writing = now - one.first_token
+        ended = RequestEnded(
+            work.id,
+            work.route,
+            reason,
+            work.prompt_tokens,
+            one.tokens,
+            one.first_token - work.received if one.first_token else 0.0,
+            one.tokens / max(writing, 1e-9) if one.first_token else 0.0,
+            now - work.received,
+        )
+        self._post([(work, [*one.outbox, ended])])
+        return ended
+
+    def _progress(self) -> Iterator[Event]:
+        now = time.perf_counter()
+        for one in self._open.values():
+            if now - one.reported >= PROGRESS_SECONDS:
+                one.reported = now
+                speed = one.tokens / max(now - one.first_token, 1e-9) if one.first_token else 0.0
+                yield RequestProgress(one.work.id, one.tokens, speed)

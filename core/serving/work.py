@@ -1,0 +1,55 @@
+"""A request on its way: the thread that talks to clients makes it, the one that decodes fills it with events.
+
+Each field belongs to one of the two threads; what the decoding one has to say comes as a list of events.
+"""
+
+import asyncio
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from core.events import Event
+from core.generation.row import Row
+from core.generation.writing import Writer
+
+
+@dataclass(frozen=True, slots=True)
+class WorkStarted(Event):
+    """The first reply of a request has got a place."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkFailed(Event):
+    """A request gets no more tokens, with HTTP's status and a sentence that says why."""
+
+    status: int
+    message: str
+    code: str
+
+
+@dataclass(slots=True, eq=False)
+class Choice:
+    """One of the replies to a request, numbered from 0. The number of its events is one more."""
+
+    number: int
+    row: Row
+    writer: Writer
+
+
+@dataclass(slots=True, eq=False)
+class Work:
+    """What is to be generated for one request. `prompt_tokens` counts each prompt once, as it was sent."""
+
+    route: str
+    client: str
+    streamed: bool
+    warnings: list[str]
+    prompt: str = ""  # how it begins, for whoever follows the server
+    choices: list[Choice] = field(default_factory=list)
+    prompt_tokens: int = 0
+    max_new_tokens: int = 0
+    received: float = field(default_factory=time.perf_counter)
+    id: int = 0  # given by the thread that decodes
+    client_left: bool = False  # set by the thread that talks to clients
+    # what was decoded, brought there by the event loop of that thread
+    events: asyncio.Queue[Sequence[Event]] = field(default_factory=asyncio.Queue)

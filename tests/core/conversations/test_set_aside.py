@@ -1,0 +1,132 @@
+import random
+import time
+
+import pytest
+
+from core.control import StopToken
+from core.conversations.message import Message
+from core.conversations.set_aside import file_identity, set_aside
+from core.conversations.store import ConversationStore
+from core.errors import UserFacingError
+from core.events import Notice
+from core.runs.folder import Workspace
+from core.system_errors import DiskFullError
+from core.tasks.conversations import keep_conversation, list_conversations, load_conversation
+from core.tasks.workspace_damage import damage_file
+
+
+def drained(stream):
+    """What a task returned, and the sentences of its notices."""
+    notices = []
+    while True:
+        try:
+            event = next(stream)
+        except StopIteration as end:
+            return end.value, notices
+        assert isinstance(event, Notice)
+        notices.append(event.text)
+
+
+@pytest.fixture
+def workspace(tmp_path, talk):
+    workspace = Workspace(tmp_path)
+    with ConversationStore(workspace.conversations) as store:
+        for number in range(30):
+            store.keep(talk(*[f"{number} sheep " * 60] * 4))
+    return workspace
+
+
+def names(workspace):
+    return sorted(path.name for path in workspace.root.iterdir())
+
+
+def test_what_is_no_database_is_set_aside_and_a_new_one_begun(workspace, talk):
+    workspace.conversations.write_bytes(b"no database " * 1000)
+    found, notices = drained(list_conversations(workspace, "", StopToken()))
+    assert found == []
+    aside, new = (name for name in reversed(names(workspace)) if "-wal" not in name and "lock" not in name)
+    assert aside.startswith("conversations.sqlite.damaged-2") and new == "conversations.sqlite"
+    assert notices == [
+        f"The file of conversations was damaged. It is kept as {aside}, and a new one was begun: "
+        "0 conversations with 0 messages could be read and are in it."
+    ]
+    assert (workspace.root / aside).read_bytes() == b"no database " * 1000
+    assert drained(list_conversations(workspace, "", StopToken())) == ([], [])
+    conversation = talk("goat")
+    assert drained(keep_conversation(workspace, conversation, StopToken())) == (conversation.id, [])
+
+
+def test_what_can_be_read_of_a_damaged_database_is_taken_over(workspace):
+    content = bytearray(workspace.conversations.read_bytes())
+    page = 4096 * (len(content) // 4096 // 2)
+    content[page : page + 4096] = bytes(4096)
+    workspace.conversations.write_bytes(content)
+    before, notices = drained(list_conversations(workspace, "", StopToken()))
+    for one in before:
+        _, said = drained(load_conversation(workspace, one.id, StopToken()))
+        notices += said
+        if said:
+            break
+    assert len(notices) == 1
+    found, _ = drained(list_conversations(workspace, "sheep", StopToken()))
+    assert len(found) > 15
+
+
+def test_a_damaged_index_costs_no_message(workspace):
+    with ConversationStore(workspace.conversations) as store:
+        store._database.query("UPDATE search_data SET block = x'0102030405' WHERE id > 1")
+        store._database.query("DELETE FROM search_idx")
+    found, notices = drained(list_conversations(workspace, "sheep", StopToken()))
+    assert len(found) == 30
+    assert sum(one.messages for one in found) == 120
+    assert "30 conversations with 120 messages" in notices[0]
+
+
+def test_another_instance_that_was_quicker_is_left_alone(workspace):
+    identity = file_identity(workspace.conversations)
+    workspace.conversations.write_bytes(b"no database " * 1000)
+    assert set_aside(workspace.conversations, identity)
+    assert set_aside(workspace.conversations, identity) == ""
+    assert sum(".damaged-" in name for name in names(workspace)) == 1
+
+
+def test_a_disk_too_full_for_a_new_database_leaves_the_damaged_one_where_it_is(workspace, monkeypatch):
+    workspace.conversations.write_bytes(b"no database " * 1000)
+
+    def full(*_):
+        raise DiskFullError(workspace.conversations)
+
+    monkeypatch.setattr("core.conversations.set_aside.ConversationStore", full)
+    with pytest.raises(DiskFullError):
+        drained(list_conversations(workspace, "", StopToken()))
+    assert workspace.conversations.read_bytes() == b"no database " * 1000
+    assert not any("damaged" in name or "draft" in name for name in names(workspace))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_whatever_is_damaged_there_is_an_answer_or_a_sentence(workspace, talk, seed):
+    rng = random.Random(seed)
+    damage_file(workspace.conversations, rng)
+    conversation = talk("goat")
+    started = time.monotonic()
+    for ask in (
+        lambda: list_conversations(workspace, "", StopToken()),
+        lambda: keep_conversation(workspace, conversation, StopToken()),
+        lambda: list_conversations(workspace, "sheep", StopToken()),
+        lambda: load_conversation(workspace, conversation.id, StopToken()),
+    ):
+        try:
+            drained(ask())
+        except UserFacingError as error:
+            assert error.message and error.remedy
+    assert time.monotonic() - started < 5
+
+
+def test_keeping_a_conversation_again_brings_back_what_damage_took(workspace, talk):
+    conversation = talk("goat")
+    drained(keep_conversation(workspace, conversation, StopToken()))
+    workspace.conversations.write_bytes(b"no database " * 1000)
+    conversation.add(Message(conversation.leaf_id, "assistant", "on the hill"))
+    _, notices = drained(keep_conversation(workspace, conversation, StopToken()))
+    assert len(notices) == 1
+    assert drained(load_conversation(workspace, conversation.id, StopToken()))[0] == conversation

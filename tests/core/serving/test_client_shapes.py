@@ -1,0 +1,120 @@
+"""Requests with the fields that public clients send, as far as they were known when this was written."""
+
+import json
+
+import pytest
+
+CHAT, COMPLETIONS = "/v1/chat/completions", "/v1/completions"
+
+OPEN_WEBUI = {
+    "stream": True,
+    "model": "small",
+    "messages": [{"role": "system", "content": "be brief"}, {"role": "user", "content": "the cat"}],
+    "temperature": 0.7,
+    "frequency_penalty": 0,
+    "presence_penalty": 0,
+    "stop": None,
+    "max_tokens": 4,
+    "stream_options": {"include_usage": True},
+}
+OPEN_WEBUI_TITLE = {  # what it asks for to name a chat
+    "model": "small",
+    "messages": [{"role": "user", "content": "### Task:\nGenerate a concise title.\n" + "the cat " * 20}],
+    "stream": False,
+    "max_completion_tokens": 4,
+    "metadata": {"task": "title_generation"},
+}
+LIBRECHAT = {
+    "model": "small",
+    "temperature": 1,
+    "top_p": 1,
+    "presence_penalty": 0,
+    "frequency_penalty": 0,
+    "user": "6531b7",
+    "stream": True,
+    "messages": [{"role": "user", "content": [{"type": "text", "text": "the cat"}]}],
+    "max_tokens": 4,
+}
+LANGCHAIN = {
+    "messages": [
+        {"content": "the cat", "role": "user"},
+        {"content": "sleeps", "role": "assistant"},
+        {"content": "the", "role": "user"},
+    ],
+    "model": "small",
+    "n": 1,
+    "stream": False,
+    "temperature": 0.7,
+    "max_completion_tokens": 4,
+    "logprobs": False,
+    "parallel_tool_calls": None,
+}
+SILLYTAVERN = {
+    "messages": [
+        {"role": "system", "content": "a"},
+        {"role": "user", "content": "b"},
+        {"role": "system", "content": "c"},
+    ],
+    "model": "small",
+    "temperature": 1.0,
+    "max_tokens": 4,
+    "stream": True,
+    "presence_penalty": 0,
+    "frequency_penalty": 0,
+    "top_p": 1,
+    "top_k": 40,
+    "min_p": 0.05,
+    "repetition_penalty": 1.1,
+    "stop": ["\nuser:"],
+    "logit_bias": {},
+    "seed": -1,
+}
+CONTINUE = {  # an editor's completion
+    "model": "small",
+    "prompt": "the cat",
+    "max_tokens": 4,
+    "temperature": 0.01,
+    "stop": ["\n\n", "<|end|>"],
+    "stream": True,
+    "suffix": None,
+    "echo": False,
+    "best_of": 1,
+    "logprobs": None,
+}
+
+
+@pytest.mark.parametrize("body", [OPEN_WEBUI, LIBRECHAT, SILLYTAVERN])
+def test_a_chat_client_s_stream_is_answered(app, body):
+    status, headers, answer = app.ask(CHAT, body)
+    *chunks, done, rest = answer.decode().split("\n\n")
+    assert (status, done, rest) == (200, "data: [DONE]", "")
+    assert headers["content-type"] == "text/event-stream; charset=utf-8"
+    objects = [json.loads(chunk.removeprefix("data: ")) for chunk in chunks]
+    assert {each["object"] for each in objects} == {"chat.completion.chunk"}
+    assert [each["choices"][0]["finish_reason"] is None for each in objects if each["choices"]].count(
+        False
+    ) == 1
+
+
+@pytest.mark.parametrize("body", [OPEN_WEBUI_TITLE, LANGCHAIN])
+def test_a_chat_client_s_whole_reply_is_answered(app, body):
+    status, answer = app.ask_json(CHAT, body)
+    assert (status, answer["choices"][0]["message"]["role"]) == (200, "assistant")
+    assert answer["usage"]["completion_tokens"] <= 4
+
+
+def test_an_editor_s_completion_is_answered(app):
+    assert app.ask(COMPLETIONS, CONTINUE)[0] == 200
+
+
+def test_curl_s_own_content_type_is_taken(app):
+    headers = {
+        "content-type": "application/x-www-form-urlencoded",
+        "accept": "*/*",
+        "user-agent": "curl/8.5.0",
+    }
+    assert app.ask_json(COMPLETIONS, {"prompt": "the"}, headers=headers)[0] == 200
+
+
+def test_a_client_that_names_no_model_gets_the_one_that_there_is(app):
+    assert app.ask_json(COMPLETIONS, {"prompt": "the"})[1]["model"] == "small"

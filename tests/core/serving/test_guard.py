@@ -1,0 +1,102 @@
+"""Who may ask: Host, Origin and token."""
+
+import json
+
+import pytest
+
+from core.config.server import ServerConfig
+from core.serving.listener import base_url, listen
+from core.serving_errors import CannotListenError, NetworkNotAllowedError, PortTakenError, TokenMissingError
+
+PAGE = "http://localhost:3000"
+PREFLIGHT = {
+    "origin": PAGE,
+    "access-control-request-method": "POST",
+    "access-control-request-headers": "authorization",
+}
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("127.0.0.1:8000", 200),
+        ("localhost:8000", 200),
+        ("LOCALHOST", 200),
+        ("[::1]:8000", 200),
+        ("192.168.1.5:8000", 200),  # an address cannot be rebound
+        ("evil.com", 403),
+        ("localhost.evil.com", 403),
+        ("127.0.0.1.evil.com:8000", 403),
+        ("localhost:8000@evil.com", 403),
+        ("[::1", 403),
+        ("", 403),
+        (None, 403),
+    ],
+)
+def test_a_host_that_is_a_stranger_s_name_is_refused(app, host, status):
+    assert app.ask_json("/v1/models", headers={"host": host})[0] == status
+
+
+@pytest.mark.parametrize("origin", ["http://evil.com", "null", "http://127.0.0.1:9", "file://", ""])
+def test_a_page_that_nobody_allowed_is_refused_whatever_it_asks(app, origin):
+    for path in ("/v1/models", "/health", "/metrics"):
+        status, headers, body = app.ask(path, headers={"origin": origin})
+        assert (status, json.loads(body)["error"]["code"]) == (403, "origin_not_allowed")
+        assert "access-control-allow-origin" not in headers
+
+
+def test_a_preflight_of_a_page_that_nobody_allowed_is_refused(app):
+    status, headers, _ = app.ask("/v1/models", method="OPTIONS", headers=PREFLIGHT)
+    assert (status, "access-control-allow-origin" in headers) == (403, False)
+
+
+@pytest.mark.parametrize("origins", [(PAGE,), (f"{PAGE}/",), ("*",)])
+def test_an_allowed_page_may_ask_and_read(make_app, origins):
+    app = make_app(ServerConfig(origins=origins, token="secret"))
+    status, headers, body = app.ask("/v1/models", method="OPTIONS", headers=PREFLIGHT)
+    assert (status, body) == (204, b"")
+    assert headers["access-control-allow-origin"] == PAGE
+    assert headers["access-control-allow-headers"] == "authorization"
+    asked = {"origin": PAGE, "authorization": "Bearer secret"}
+    assert app.ask("/v1/models", headers=asked)[1]["access-control-allow-origin"] == PAGE
+
+
+@pytest.mark.parametrize(
+    "given",
+    [None, "", "Bearer", "Bearer wrong", "Basic secret", "Bearer secret2", "Bearer se cret", "Bearer ß"],
+)
+def test_a_request_without_the_token_is_refused(make_app, given):
+    app = make_app(ServerConfig(token="secret"))
+    for path in ("/v1/models", "/metrics", "/v1/nowhere"):
+        status, headers, body = app.ask(path, headers={"authorization": given})
+        error = json.loads(body)["error"]
+        assert (status, error["code"], headers["www-authenticate"]) == (401, "invalid_api_key", "Bearer")
+
+
+def test_a_request_with_the_token_is_answered_and_health_needs_none(make_app):
+    app = make_app(ServerConfig(token="secret"))
+    assert app.ask("/v1/models", headers={"authorization": "Bearer secret"})[0] == 200
+    assert app.ask_json("/health") == (200, {"status": "ok"})
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.5", "example.org"])
+def test_other_machines_are_let_in_only_in_so_many_words_and_with_a_token(host):
+    with pytest.raises(NetworkNotAllowedError):
+        listen(ServerConfig(host=host, port=0))
+    with pytest.raises(TokenMissingError):
+        listen(ServerConfig(host=host, port=0, allow_network=True))
+
+
+def test_a_port_that_is_taken_is_named():
+    with listen(ServerConfig(port=0)) as listener:
+        port = listener.getsockname()[1]
+        assert base_url(listener) == f"http://127.0.0.1:{port}/v1"
+        with pytest.raises(PortTakenError) as raised:
+            listen(ServerConfig(port=port))
+    assert f"Port {port}" in raised.value.message
+
+
+@pytest.mark.parametrize("host", ["203.0.113.5", "no such name", "a" * 300])
+def test_an_address_of_another_machine_is_refused_with_a_reason(host):
+    with pytest.raises(CannotListenError):
+        listen(ServerConfig(host=host, port=0, allow_network=True, token="secret"))
