@@ -15,6 +15,9 @@ from core.events import TokenDetails
 Shading = Literal["none", "probability", "entropy"]
 SHADE_COLOURS = {"probability": "warning", "entropy": "notice"}  # fields of `Colours`
 MOST_BITS = 8.0  # an entropy from which on the shade is the strongest
+MOST_SHADE = (
+    0.46  # of the colour: on stronger shades words are hard to read, in the light or in the dark theme
+)
 LINE_HEIGHT_PERCENT = 120
 MONO_SHARE = 0.94  # of the font's size: letters of one width look larger
 _CODE_COLOURS = {  # by the kind of a Pygments token, the closest first
@@ -79,7 +82,7 @@ def _code_ink(kind: _TokenType, _theme: Colours) -> QTextCharFormat | None:
 
 def shade_format(token: TokenDetails, shading: Shading) -> QTextCharFormat:
     """The format of a token of which the model was sure, or less so."""
-    fill, letters = shaded(shade_share(token, shading), SHADE_COLOURS[shading])
+    fill, letters = shaded(MOST_SHADE * shade_share(token, shading), SHADE_COLOURS[shading])
     made = QTextCharFormat()
     made.setBackground(QBrush(fill))
     made.setForeground(QBrush(letters))

@@ -85,6 +85,8 @@ class MessageItem:
         self.editor_height = 0
         self._spans: TokenSpans | None = None
         self._units: list[Unit] = []  # none until they are needed
+        self._unit_tops: list[float] | None = None
+        self._height: float | None = None
         self._width = width
         self.set_style(style)
 
@@ -215,8 +217,8 @@ class MessageItem:
         return MEDIUM + self.caption_height + 2 * SMALL + self.remarks_height + ACTIONS_PX
 
     def forget_places(self) -> None:
-        self._unit_tops: list[float] | None = None
-        self._height: float | None = None
+        self._unit_tops = None
+        self._height = None
 
     def _tops(self) -> list[float]:
         """Where each unit begins below the first, and behind them where the last one ends."""
