@@ -27,17 +27,17 @@ class CheckpointChoice(QWidget):
         parent: QWidget | None = None,
         *,
         only_runs: bool = False,
-        letters: bool = True,
+        titled: bool = True,
         prefix: str = "",
     ) -> None:
         """`purpose` ends a sentence in the tool tips, such as "to talk with".
 
         With `only_runs` the box of checkpoints is left out: something else chooses among them. Where there are several
-        choices on a page, they have no `letters` that are keys with Alt, and a `prefix` in the names of their boxes.
+        choices on a page, they are not `titled`, for a title's letter is a key, and have a `prefix` in the names of their boxes.
         """
         super().__init__(parent)
         self._runs = RunList(self)
-        self._letters = letters
+        self._titled = titled
         names = [
             f"{prefix}{name[0].upper()}{name[1:]}" if prefix else name for name in ("runBox", "checkpointBox")
         ]
@@ -60,8 +60,8 @@ class CheckpointChoice(QWidget):
         self.show_runs([])
 
     def add_box(self, title: str, box: QWidget, stretch: int) -> None:
-        shown = title if self._letters else title.replace("&", "")
-        self.row.addWidget(Label(shown, buddy=box))
+        if self._titled:
+            self.row.addWidget(Label(title, buddy=box))
         self.row.addWidget(box, stretch=stretch)
 
     @property

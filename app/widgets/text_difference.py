@@ -28,6 +28,18 @@ def difference(before: str, after: str) -> list[Piece]:
     return pieces
 
 
+def common_length(first: str, second: str) -> int:
+    """How many characters two texts begin with alike."""
+    low, high = 0, min(len(first), len(second))
+    while low < high:  # by halves: comparing slices is a loop in C
+        middle = (low + high + 1) // 2
+        if first[:middle] == second[:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
 def told(pieces: list[Piece]) -> str:
     """The difference in words, for those who do not see the marks."""
     counts = {
