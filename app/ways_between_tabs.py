@@ -77,6 +77,12 @@ class WaysBetweenTabs(QObject):
         self._inspect.open(name)
         self._tabs.setCurrentWidget(self._inspect.tab)
 
+    @Slot(int, int, str)
+    def show_passage(self, document_id: int, start: int, passage: str) -> None:
+        """Show where a passage of a reply stands in a document."""
+        self._tabs.setCurrentWidget(self._corpus.tab)
+        self._corpus.show_passage(document_id, start, passage)
+
     @Slot(str, bool, int)
     def _inspect_phrase(self, text: str, marked: bool, character: int) -> None:
         """Look at what the open model computes for a conversation."""

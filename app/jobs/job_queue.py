@@ -2,7 +2,16 @@
 
 from collections import deque
 
-from PySide6.QtCore import QDeadlineTimer, QObject, Qt, Signal, Slot
+from PySide6.QtCore import (
+    QCoreApplication,
+    QDeadlineTimer,
+    QEventLoop,
+    QObject,
+    Qt,
+    QThread,
+    Signal,
+    Slot,
+)
 
 from app.jobs.job import Job, OpenStream
 
@@ -29,6 +38,7 @@ BACKGROUND_QUEUES = (
     "compare",
     "serve",
 )
+LOOK_MS = 2
 
 
 class JobQueues(QObject):
@@ -94,12 +104,17 @@ class JobQueues(QObject):
         self.stop_all()
 
     def wait_all(self, timeout_ms: int) -> bool:
-        """Block until no thread is left, or the time is over. Only where no event loop runs any more.
+        """Block until all work, what waits in a queue too, and every thread is gone, or the time is over.
+
+        Only where no event loop runs any more.
 
         Returns:
             Whether all are gone. Where one is not, Qt aborts the process as soon as the thread's object goes.
         """
         deadline = QDeadlineTimer(timeout_ms)
+        while any(queue.is_waiting for queue in self._queues.values()) and not deadline.hasExpired():
+            QCoreApplication.processEvents(QEventLoop.ProcessEventsFlag.ExcludeUserInputEvents)
+            QThread.msleep(LOOK_MS)  # a message that is still to be kept waits behind a list, say
         gone = [job.wait(deadline.remainingTime()) for job in Job.running]  # a list: each of them is asked
         return all(gone)
 
@@ -124,6 +139,11 @@ class _JobQueue(QObject):
     @property
     def busy(self) -> bool:
         return bool(self._jobs)
+
+    @property
+    def is_waiting(self) -> bool:
+        """True while there are jobs behind the one that runs."""
+        return len(self._jobs) > 1
 
     @property
     def overdue(self) -> bool:

@@ -12,10 +12,12 @@ class Refresher(QObject):
     """One job at a time. What is asked for while it works is done once, after it: it may have read too early.
 
     Signals:
+        arrived: Events of the stream, as `Job.arrived` has them.
         refreshed: The stream's result.
         failed: The exception that ended the stream.
     """
 
+    arrived = Signal(list)
     refreshed = Signal(object)
     failed = Signal(object)
 
@@ -34,6 +36,7 @@ class Refresher(QObject):
             self._asked_again = True
             return
         self._job = self._queues.start(self._queue, self._open_stream)
+        self._job.arrived.connect(self.arrived)
         self._job.ended.connect(self._end)
         self._job.failed.connect(self._fail)
 

@@ -21,19 +21,32 @@ class CheckpointChoice(QWidget):
 
     open_requested = Signal(str, str)
 
-    def __init__(self, purpose: str, parent: QWidget | None = None, *, only_runs: bool = False) -> None:
+    def __init__(
+        self,
+        purpose: str,
+        parent: QWidget | None = None,
+        *,
+        only_runs: bool = False,
+        titled: bool = True,
+        prefix: str = "",
+    ) -> None:
         """`purpose` ends a sentence in the tool tips, such as "to talk with".
 
-        With `only_runs` the box of checkpoints is left out: something else chooses among them.
+        With `only_runs` the box of checkpoints is left out: something else chooses among them. Where there are several
+        choices on a page, they are not `titled`, for a title's letter is a key, and have a `prefix` in the names of their boxes.
         """
         super().__init__(parent)
         self._runs = RunList(self)
+        self._titled = titled
+        names = [
+            f"{prefix}{name[0].upper()}{name[1:]}" if prefix else name for name in ("runBox", "checkpointBox")
+        ]
         self.run_box = choice_box(
-            "runBox", "Run", f"The run {purpose}; choosing one opens its best checkpoint"
+            names[0], "Run", f"The run {purpose}; choosing one opens its best checkpoint"
         )
         self.run_box.setModel(self._runs)
         self.run_box.activated.connect(self._open_best)
-        self.checkpoint_box = choice_box("checkpointBox", "Checkpoint", f"The state of the run {purpose}")
+        self.checkpoint_box = choice_box(names[1], "Checkpoint", f"The state of the run {purpose}")
         self.checkpoint_box.activated.connect(self._open_chosen)
         self.row = QHBoxLayout(self)
         self.row.setContentsMargins(0, 0, 0, 0)
@@ -47,7 +60,8 @@ class CheckpointChoice(QWidget):
         self.show_runs([])
 
     def add_box(self, title: str, box: QWidget, stretch: int) -> None:
-        self.row.addWidget(Label(title, buddy=box))
+        if self._titled:
+            self.row.addWidget(Label(title, buddy=box))
         self.row.addWidget(box, stretch=stretch)
 
     @property

@@ -1,5 +1,6 @@
 """On which page of a document something stands that was found in its clean text. Pure."""
 
+import re
 from itertools import accumulate
 
 from core.config.corpus import CleaningConfig
@@ -10,20 +11,20 @@ from core.documents.kinds import kind_named
 KEY_CHARACTERS = 40  # of a passage's beginning, by which its page is known
 
 
-def page_of(as_read: str, kind: str, cleaning: CleaningConfig, start: int, passage: str) -> int:
+def page_of(as_read: str, kind: str, cleaning: CleaningConfig, share: float, passage: str) -> int:
     """The page, from 1, on which a passage begins; 0 where the document has no pages or it cannot be said.
 
     Pages are joined when a text is cleaned. So each is cleaned alone, and of those that hold the beginning of the passage the
     one counts that is nearest to where its length puts it.
 
     Args:
-        start: Where the passage begins in the clean text.
+        share: How much of the clean text stands before the passage, from 0 to 1.
     """
     if not kind_named(kind).has_pages or not passage.strip():
         return 0
     pages = [_one_line(clean(page, kind, cleaning)) for page in as_read.split(PAGE_BREAK)]
     ends = list(accumulate(len(page) + 1 for page in pages))
-    expected = next((place for place, end in enumerate(ends) if start < end), len(pages) - 1)
+    expected = next((place for place, end in enumerate(ends) if share * ends[-1] < end), len(pages) - 1)
     words = _one_line(passage)
     for key in (words[:KEY_CHARACTERS], words[: KEY_CHARACTERS // 2]):
         holding = [place for place, page in enumerate(pages) if key in page]
@@ -33,14 +34,16 @@ def page_of(as_read: str, kind: str, cleaning: CleaningConfig, start: int, passa
 
 
 def nearest(text: str, passage: str, place: int) -> tuple[int, int] | None:
-    """Where a passage stands in a text, nearest to a place; None where it does not."""
+    """Where a passage stands in a text, nearest to a place; None where it does not.
+
+    Where it does not stand there sign for sign, white space counts as the same wherever it is some.
+    """
     before = text.rfind(passage, 0, place + len(passage))
-    after = text.find(passage, place)
-    found = [start for start in (before, after) if start >= 0]
-    if not found:
-        return None
-    start = min(found, key=lambda start: abs(start - place))
-    return start, start + len(passage)
+    spans = [(start, start + len(passage)) for start in (before, text.find(passage, place)) if start >= 0]
+    if not spans:
+        words = re.compile(r"\s+".join(map(re.escape, passage.split())))
+        spans = [found.span() for found in words.finditer(text)] if words.pattern else []
+    return min(spans, key=lambda span: abs(span[0] - place), default=None)
 
 
 def _one_line(text: str) -> str:

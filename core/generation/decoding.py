@@ -24,6 +24,7 @@ from core.tokenizers.tokenizer import PAD
 Decoding = Decoded | ContextMoved
 
 CACHE_BYTES = 2**28  # of the caches of all rows of a batch
+READ_AT_ONCE = 128  # tokens, where someone may ask to stop
 MOST_ROWS = 64  # so that a stop is seen, and progress shown, often enough
 
 
@@ -122,6 +123,24 @@ def _decode(
             cache.truncate(min(_same(row) for _, row in batch if not row.done))
 
 
+@torch.inference_mode()
+def read_to_end(model: Transformer, row: Row, prefix: PrefixCache, stop: StopToken) -> Tensor | None:
+    """Read all that a row has in view and score what comes next, (V,); None where the end was asked for."""
+    if scales_by_call(model):
+        prefix = PrefixCache()
+    cache, row.read = prefix.take(model)
+    try:
+        row.make_room(model.config.context_length)
+        cache.truncate(_same(row))
+        for start in range(cache.length, len(row.ids), READ_AT_ONCE):
+            if stop.asked:
+                return None
+            hidden = model.hidden(_as_tensor([row.ids[start : start + READ_AT_ONCE]], model), cache)
+        return model.head(hidden[:, -1])[0].float()  # (V,)
+    finally:
+        prefix.give_back(cache, row.ids)
+
+
 def _same(row: Row) -> int:
     """How many positions can stay in the cache; the last token in view is read in any case, for its scores."""
     same = min(common_prefix(row.read, row.ids), len(row.ids) - 1)
@@ -148,7 +167,11 @@ def _drop_done(batch: list[tuple[int, Row]], cache: KVCache) -> list[tuple[int, 
 def next_logits(step: Step, ids: Sequence[Sequence[int]], cache: KVCache) -> Tensor:
     """Read `ids`, B times T that follow what the cache holds, and score what comes after the last: (B, V)."""
     model = step.model
-    read = torch.tensor(ids, dtype=torch.long, device=model.device)  # (B, T)
+    read = _as_tensor(ids, model)  # (B, T)
     if read.shape[1] == 1:
         return step(read, cache).float()  # (B, V)
     return model.head(model.hidden(read, cache)[:, -1]).float()  # (B, V)
+
+
+def _as_tensor(ids: Sequence[Sequence[int]], model: Transformer) -> Tensor:
+    return torch.tensor(ids, dtype=torch.long, device=model.device)  # (B, T)

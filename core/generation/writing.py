@@ -132,7 +132,7 @@ class Writer:
     ) -> None:
         """Begin after a prompt and what is written of its reply already; the other arguments are as for `write`."""
         self.prompt, self.config = prompt, config
-        self.policy = _policy(prompt, tokenizer, system)
+        self.policy = context_policy(prompt, tokenizer, system)
         ends = {EOS, tokenizer.user_id, tokenizer.assistant_id}
         self.reason = (
             "eos" if ends.intersection(written[-1:]) else ""
@@ -228,7 +228,7 @@ class Writer:
         )
 
 
-def _policy(prompt: Sequence[int], tokenizer: Tokenizer, system: Sequence[int]) -> ContextPolicy:
+def context_policy(prompt: Sequence[int], tokenizer: Tokenizer, system: Sequence[int]) -> ContextPolicy:
     """Only a conversation holds role tokens: in a text that is continued, they are read as characters."""
     roles = (tokenizer.user_id, tokenizer.assistant_id)
     return Conversation(*roles, tuple(system)) if all(role in prompt for role in roles) else PLAIN_TEXT

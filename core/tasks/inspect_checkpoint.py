@@ -11,11 +11,12 @@ from core.inspection.quantities import NEEDED, Measured
 from core.inspection.view_kinds import ViewKind
 from core.inspection.view_variants import VARIANTS
 from core.runs.folder import Workspace
-from core.tasks.inspect_checkpoints import CheckpointInspected, inspect_checkpoints, run_checkpoints
+from core.tasks.inspect_checkpoints import CheckpointInspected, inspect_checkpoints
 from core.tasks.inspect_phrase import InspectRequest, PassAdvanced, inspect_with_baseline
 from core.tasks.open_model import open_model
 from core.tasks.open_plane import open_plane, plane_kind
 from core.tasks.patch_phrases import PatchRequest, patch_phrases
+from core.tasks.run_checkpoints import run_checkpoints
 
 Shown = tuple[ViewKind, Inspected]
 

@@ -8,10 +8,11 @@ from core.control import StopToken
 from core.corpus.clean import clean
 from core.corpus.difference import Span, differences
 from core.corpus.library import CorpusOverview, CorpusTotals, DocumentRow, Interrupted, Library, SearchHit
+from core.corpus.pages import nearest
 from core.corpus.search import highlight_spans
 from core.document_events import TextIndexed
 from core.documents.document import PAGE_BREAK, PageConfidence
-from core.errors import UsageError
+from core.errors import UsageError, UserFacingError
 from core.events import Event, Notice
 from core.runs.folder import Workspace
 from core.system_errors import DiskFullError, ReadOnlyWorkspaceError
@@ -53,13 +54,26 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class DocumentPreview:
-    """A document as it was read and as it is learned from, up to `LONGEST_PREVIEW` characters of it."""
+    """A document as it was read and as it is learned from, up to `LONGEST_PREVIEW` characters of it.
+
+    `begins_at` is how many characters of the text as it was read stand before them.
+    """
 
     document_id: int
     as_read: Passage
     cleaned: Passage
     pages: tuple[PageConfidence, ...]
     is_cut: bool
+    begins_at: int = 0
+
+
+class PassageGoneError(UserFacingError):
+    """A passage was looked for in a document's clean text, which does not have it."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.message = f"The passage is not in {name} as it is cleaned now."
+        self.remedy = "Choose the cleaning that the run was trained with, above the text, then look again."
 
 
 def list_documents(workspace: Workspace, stop: StopToken) -> Generator[DocumentsListed, None, bool]:
@@ -144,6 +158,66 @@ def preview_document(
         pages=pages,
         is_cut=row.characters > LONGEST_PREVIEW,
     )
+
+
+def preview_passage(
+    workspace: Workspace,
+    document_id: int,
+    cleaning: CleaningConfig,
+    start: int,
+    passage: str,
+    stop: StopToken,
+) -> Generator[Event, None, DocumentPreview | None]:
+    """The text of a document around a passage, which is the only hit in it.
+
+    Args:
+        start: Where about the passage begins in the clean text.
+
+    Returns:
+        None where it was stopped.
+
+    Raises:
+        UnknownDocumentError: There is no document of this number.
+        PassageGoneError: It does not hold the passage.
+    """
+    yield from ()
+    with Library(workspace.library, for_reading=True) as library:
+        row = library.row(document_id)
+        read = library.text(document_id).replace("\r\n", "\n").replace("\r", "\n")
+        pages = library.page_confidences(document_id)
+    cleaned = clean(read, row.kind, cleaning)
+    span = nearest(cleaned, passage, start)
+    if span is None:
+        raise PassageGoneError(row.name)
+    begins_at = 0
+    if len(read) > LONGEST_PREVIEW:
+        begins_at = _begin_of_part(read, passage, round(span[0] * len(read) / len(cleaned)))
+        read = read[begins_at : begins_at + LONGEST_PREVIEW]
+        cleaned = clean(read, row.kind, cleaning)
+        span = nearest(cleaned, passage, len(cleaned) // 2 if begins_at else span[0])
+    if stop.asked:
+        return None
+    removed, added = differences(read, cleaned)
+    shown = read.replace(PAGE_BREAK, "\n")
+    as_read = nearest(shown, passage, span[0] if span else 0)
+    return DocumentPreview(
+        document_id=document_id,
+        as_read=Passage(shown, tuple(removed), (as_read,) if as_read else ()),
+        cleaned=Passage(cleaned, tuple(added), (span,) if span else ()),
+        pages=pages,
+        is_cut=row.characters > LONGEST_PREVIEW,
+        begins_at=begins_at,
+    )
+
+
+def _begin_of_part(read: str, passage: str, expected: int) -> int:
+    """Where a part of a long text begins in whose middle the passage stands; its longest line is looked for first."""
+    line = max(passage.split("\n"), key=len)
+    found = nearest(read, line, expected)
+    middle = found[0] if found else expected
+    begin = max(0, min(middle - LONGEST_PREVIEW // 2, len(read) - LONGEST_PREVIEW))
+    line_end = read.find("\n", begin, begin + LONGEST_PREVIEW // 4) if begin else -1
+    return line_end + 1 if line_end >= 0 else begin
 
 
 def search_library(

@@ -35,9 +35,9 @@ from core.inspection.token_kinds import TokenKind, token_kinds
 from core.run_errors import raising_memory_errors
 from core.runs.folder import Workspace
 from core.tasks.examine_tokenizer import count_tokens
-from core.tasks.inspect_checkpoints import RunCheckpoints, open_step
 from core.tasks.inspect_views import VIEWS, ViewKind
 from core.tasks.open_model import OpenModel
+from core.tasks.run_checkpoints import RunCheckpoints, open_step
 from core.wording import counted, percent
 
 __all__ = [

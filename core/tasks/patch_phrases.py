@@ -11,9 +11,9 @@ from core.inspection.changes import SubLayer, sub_layers
 from core.inspection.patch_map import PatchMap, PatchPart
 from core.inspection.phrase import Phrase, token_text
 from core.run_errors import raising_memory_errors
-from core.tasks.inspect_checkpoints import RunCheckpoints, open_step
 from core.tasks.inspect_phrase import EmptyPhraseError, InspectRequest, requested_phrase
 from core.tasks.open_model import OpenModel
+from core.tasks.run_checkpoints import RunCheckpoints, open_step
 from core.wording import counted
 
 if TYPE_CHECKING:

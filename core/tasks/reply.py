@@ -163,3 +163,8 @@ def _dialogue(model: OpenModel, messages: Messages) -> tuple[list[int], tuple[st
     new = messages if len(messages) <= 2 else messages[-1:]
     unknown = dict.fromkeys(sign for _, content in new for sign in tokenizer.unknown(content))
     return dialogue_prompt(tokenizer, messages), tuple(unknown)
+
+
+def prompt_ids(model: OpenModel, text: str, sampling: SamplingConfig, *, answers: bool) -> list[int]:
+    """What a model reads before it answers one message, or goes on with a text."""
+    return (_dialogue(model, [("user", text)]) if answers else _completion(model, text, sampling))[0]

@@ -54,7 +54,7 @@ def score_text(
         models: list[OpenModel] = []
         for run, which in ((name, checkpoint), *([against] if against else [])):
             models.append((yield from open_model(workspace, run, which, stop, "float32")))
-        if len(models) == 2 and not _have_one_vocabulary(*models):
+        if len(models) == 2 and not have_one_vocabulary(*models):
             yield Notice(_of_two_vocabularies(*models))
             scorers = [TextScorer([model]) for model in models]
         else:
@@ -93,7 +93,8 @@ def _read(source: TextSource, scorers: "list[TextScorer]", stop: StopToken) -> G
     return True
 
 
-def _have_one_vocabulary(model: OpenModel, other: OpenModel) -> bool:
+def have_one_vocabulary(model: OpenModel, other: OpenModel) -> bool:
+    """Whether a token means the same to both."""
     one, two = model.loaded.tokenizer, other.loaded.tokenizer
     return (one.kind, one.tokens, one.merges) == (two.kind, two.tokens, two.merges)
 

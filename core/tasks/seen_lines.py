@@ -42,7 +42,11 @@ def excerpt(passage: SeenPassage, length: int = LONGEST_EXCERPT) -> str:
     if len(line) <= length:
         return line
     half = (length - 3) // 2
-    return f"{line[:half].rstrip()} … {line[-half:].lstrip()}"
+    first, last = (
+        line[:half].rpartition(" ")[0] or line[:half],
+        line[-half:].partition(" ")[2] or line[-half:],
+    )
+    return f"{first} … {last}"
 
 
 def found_line(found: SeenFound) -> str:

@@ -40,7 +40,7 @@ class PlaceFinder:
         span = nearest(text, passage, origin.characters_before)
         if span is None:
             return replace(place, problem=CHANGED)
-        page = page_of(as_read, row.kind, self._cleaning, span[0], passage)
+        page = page_of(as_read, row.kind, self._cleaning, span[0] / len(text), passage)
         return replace(place, start=span[0], end=span[1], page=page)
 
     def _document(self, number: int) -> tuple[DocumentRow, str, str] | None:

@@ -75,7 +75,10 @@ class Tokenizer(ABC):
         stands_for = self.token_bytes(token_id)
         if not stands_for:
             return self.tokens[token_id]
-        return stands_for.decode("utf-8", "surrogateescape").translate(BYTES)
+        try:
+            return stands_for.decode()
+        except UnicodeDecodeError:
+            return stands_for.decode("utf-8", "surrogateescape").translate(BYTES)
 
     def decode(self, ids: Sequence[int]) -> str:
         """The text of `ids`. Special tokens leave nothing, bytes that form no character leave U+FFFD."""

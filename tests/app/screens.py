@@ -12,7 +12,10 @@ from app.about import AboutDialog
 from app.close_question import STILL_AT_WORK
 from app.help_window import HelpWindow
 from app.report_dialog import ReportDialog
-from app.tabs.chat.conversation import Turn
+from app.shortcuts_dialog import ShortcutsDialog, keys_of
+from app.tabs.chat.reply_meter import ReplyMeter
+from app.tabs.chat.shown_message import ShownMessage
+from app.tabs.chat.system_dialog import SystemDialog
 from app.tabs.chat.tab import ChatTab
 from app.tabs.corpus.dialogs import FieldsDialog, PasswordDialog
 from app.tabs.corpus.tab import CorpusTab
@@ -24,8 +27,18 @@ from app.tabs.train.tab import TrainTab
 from app.widgets.label import MessageBox
 from core.config.corpus import CorpusConfig
 from core.config.presets import preset_run
+from core.conversations.message import Message
+from core.conversations.store import Summary
 from core.corpus.library import CorpusOverview, CorpusTotals, TagCount
-from core.events import CheckpointSaved, RemarkMade, SampleWritten
+from core.events import (
+    CheckpointSaved,
+    ContextMoved,
+    PromptRead,
+    RemarkMade,
+    ReplyEnded,
+    SampleWritten,
+    TokenWritten,
+)
 from core.runs.catalog import RunSummary
 from core.runs.run_queue import QueuedRun
 from core.tasks.inspect_views import Selection
@@ -165,23 +178,80 @@ def train_with_remarks():
     return tab
 
 
+SUMMARIES = [
+    Summary("two", "chat", "Goats of the high meadow", True, "first", 0.0, 12, ""),
+    Summary("one", "chat", "Who lives here?", False, "first", 0.0, 2, ""),
+    Summary("three", "completion", "Once upon a time", False, "gone", 0.0, 4, ""),
+]
+
+
 def chat_empty():
     return _shown(ChatTab())
 
 
 def chat():
+    """A conversation with versions and a note, its figures below it."""
     tab = chat_empty()
     tab.show_runs([RUN])
+    tab.show_chosen("first", "best")
     tab.show_model(FakeModel())
-    tab.show_turns([Turn("Who lives here?", False, "A goat.")])
+    tab.list.show_conversations(SUMMARIES)
+    tab.list.show_open("one")
+    tab.show_messages(
+        [
+            ShownMessage(Message("", "user", "Who lives here?")),
+            ShownMessage(Message("", "assistant", "A goat.", notes=("The vocabulary lacks ß.",)), 2, 3),
+        ]
+    )
+    tab.show_meter(_metered())
     tab.prompt.setPlainText("And who else?")
     return tab
 
 
 def chat_replying():
     tab = chat()
-    tab.show_sent(Turn("And who else?", False))
+    tab.show_begun()
+    tab.view.begin_reply(ShownMessage(Message("", "assistant", "")))
     return tab
+
+
+def chat_explained():
+    """A conversation with a model that has trained on none."""
+    tab = chat_empty()
+    tab.show_runs([RUN])
+    tab.show_model(FakeModel(has_conversations=False))
+    return tab
+
+
+def chat_completing():
+    tab = chat_explained()
+    tab.show_kind("completion")
+    tab.show_text([ShownMessage(Message("", "text", "Once upon a time", generated=((5, 16),), reason="eos"))])
+    return tab
+
+
+def _metered():
+    meter = ReplyMeter(0.0)
+    for event in (
+        PromptRead(5, 128, ()),
+        TokenWritten("A", 7, 0.5, 6),
+        ContextMoved(64, 64, dropped_turns=2),
+    ):
+        meter.take(event, 0.1)
+    meter.take(ReplyEnded("length", "A goat.", 200, 4.0, 0.1, 42.0), 4.0)
+    return meter
+
+
+def system_dialog():
+    tab = chat()
+    return _opened(SystemDialog("Be brief.", tab), tab)
+
+
+def shortcuts_dialog():
+    tab = chat()
+    dialog = ShortcutsDialog(tab)
+    dialog.show_keys([("Chat", keys_of(tab))])
+    return _opened(dialog, tab)
 
 
 def _inspecting(view):
@@ -350,6 +420,8 @@ TABS = (
     chat_empty,
     chat,
     chat_replying,
+    chat_explained,
+    chat_completing,
     inspect_tokens,
     inspect_embedding,
     inspect_lens,
@@ -390,6 +462,8 @@ DIALOGS = (
     about,
     report,
     help_window,
+    system_dialog,
+    shortcuts_dialog,
     server_idle,
     server_running,
 )

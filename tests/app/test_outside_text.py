@@ -12,12 +12,13 @@ from PySide6.QtWidgets import QApplication, QLabel, QMessageBox, QTextEdit, QToo
 
 from app.application import failure_box
 from app.main_window import MainWindow
-from app.tabs.chat.conversation import Turn
+from app.tabs.chat.shown_message import ShownMessage
 from app.tabs.corpus.dialogs import FieldsDialog, PasswordDialog
 from app.tabs.corpus.opening import OpeningQuestion, risky_files
 from app.tabs.inspect.makers import MAKERS
 from app.widgets.heat_map import HeatMap
 from app.widgets.theme import apply_theme
+from core.conversations.message import Message
 from core.events import Notice, SampleWritten
 from core.runs.catalog import RunSummary
 from core.runs.folder import Workspace
@@ -142,7 +143,7 @@ def test_hostile_names_are_shown_as_they_are_in_every_tab(window, hostile):
     window.train_tab.show_runs([_run(hostile)])
     window.train_tab.show_events([SampleWritten(1, hostile, hostile), Notice(hostile)])
     window.chat_tab.show_runs([_run(hostile)])
-    window.chat_tab.show_turns([Turn(hostile, False, hostile)])
+    window.chat_tab.show_messages([ShownMessage(Message("", "user", hostile))])
     window.statusBar().showMessage(hostile)
     window.show_failure(WorkspaceError(hostile, hostile))
     for tab in (window.corpus_tab, window.train_tab, window.chat_tab):

@@ -4,16 +4,19 @@ What the model wrote stands on another background, with a bar at the left of its
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from PySide6.QtCore import QEvent, QMimeData, Qt, Signal, Slot
-from PySide6.QtGui import QContextMenuEvent, QKeyEvent, QKeySequence, QPaintEvent
+from PySide6.QtGui import QContextMenuEvent, QKeyEvent, QKeySequence, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QMenu, QPlainTextEdit, QWidget
 
-from app.tabs.chat.completion_paint import Shading, paint_parts
+from app.tabs.chat.completion_paint import paint_parts
 from app.tabs.chat.completion_text import CompletionText
-from app.tabs.chat.generated_parts import Part, n_units, part_at, tokens_of
-from app.widgets.theme import LARGE
+from app.tabs.chat.completion_tokens import CompletionTokens
+from app.tabs.chat.document_style import Shading
+from app.tabs.chat.generated_parts import Part, n_units, tokens_of
+from app.tabs.chat.shading_legend import ShadingLegend
+from app.widgets.theme import LARGE, SMALL
 from core.conversations.message import Message
 from core.events import Event, ReplyEnded, TokenDetails, TokenWritten
 from core.wording import counted
@@ -32,6 +35,14 @@ class Beginning:
     def written(self) -> tuple[int, ...]:
         """The ids of the tokens, as `complete` takes them."""
         return tuple(token.token_id for token in self.tokens)
+
+    def with_text(self, text: str) -> "Beginning":
+        """The same where the tokens together stand for this text, as `text_of` has it of `written`.
+
+        By itself, the last one is shown as its bytes where these are no whole character.
+        """
+        before = "".join(token.text for token in self.tokens[:-1])
+        return Beginning(self.text, (*self.tokens[:-1], replace(self.tokens[-1], text=text[len(before) :])))
 
 
 class CompletionEdit(QPlainTextEdit):
@@ -70,7 +81,9 @@ class CompletionEdit(QPlainTextEdit):
         self._shading: Shading = "none"
         self._text = CompletionText(self.document(), self)
         self._text.edited.connect(self._report_edit)
-        self._text.parts_changed.connect(self._show_parts)
+        self.token_popup = CompletionTokens(self)
+        self.token_popup.chosen.connect(self.alternative_chosen)
+        self.legend = ShadingLegend(self)
 
     # What it holds
 
@@ -124,6 +137,7 @@ class CompletionEdit(QPlainTextEdit):
         """Begin with a snapshot, or with an empty text. Nothing before it can be undone."""
         shown = message or Message("", "text", "")
         self._text.load(shown.content, shown.generated, shown.tokens)
+        self.viewport().update()
         self._describe()
 
     def show_version(self, message: Message) -> None:
@@ -145,6 +159,8 @@ class CompletionEdit(QPlainTextEdit):
             Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
         )
         self._text.begin(start.text, start.tokens)
+        self.token_popup.can_choose = False
+        self.token_popup.show_parts(())
         self._begun_with = "".join(token.text for token in start.tokens)
         self._follow(follows or beginning is not None)
 
@@ -169,6 +185,8 @@ class CompletionEdit(QPlainTextEdit):
     def set_shading(self, shading: Shading) -> None:
         """Shade the model's tokens by "probability" or "entropy", or not ("none")."""
         self._shading = shading
+        self.legend.show_shading(shading)
+        self._place_legend()
         self.viewport().update()
 
     # What the user does
@@ -187,8 +205,12 @@ class CompletionEdit(QPlainTextEdit):
         elif key in (Qt.Key.Key_Left, Qt.Key.Key_Right) and held == Qt.KeyboardModifier.AltModifier:
             if not self._generating:
                 self.version_requested.emit(-1 if key == Qt.Key.Key_Left else 1)
+        elif key == Qt.Key.Key_Escape and self.token_popup.is_open:
+            self.token_popup.close()
         elif key == Qt.Key.Key_Escape and self._generating:
             self.stop_requested.emit()
+        elif key == Qt.Key.Key_Space and held == Qt.KeyboardModifier.ControlModifier:
+            self.token_popup.open_at_cursor()
         else:
             super().keyPressEvent(event)
 
@@ -260,17 +282,22 @@ class CompletionEdit(QPlainTextEdit):
         if event.type() == QEvent.Type.PaletteChange:
             self.viewport().update()
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._place_legend()
+
+    def _place_legend(self) -> None:
+        corner = self.viewport().geometry().topRight()
+        self.legend.move(corner.x() - self.legend.width() - SMALL, corner.y() + SMALL)
+
     @Slot()
     def _report_edit(self) -> None:
         self._describe()
         self.changed.emit()
 
-    @Slot()
-    def _show_parts(self) -> None:
-        self.viewport().update()
-
     def _describe(self) -> None:
         """Say what the background shows."""
+        self.token_popup.show_parts(self._text.parts)
         by_model = sum(part.end - part.start for part in self._text.parts)
         total = self.document().characterCount() - 1
         self.setAccessibleDescription(
@@ -292,22 +319,6 @@ class CompletionEdit(QPlainTextEdit):
         if n_units(text) == len(text):
             return text[:position]
         return text.encode("utf-16-le", "surrogatepass")[: 2 * position].decode("utf-16-le")
-
-    def token_at(self, position: int) -> int | None:
-        """The number of the token that stands at a position of the document, counted over all parts."""
-        part = part_at(self._text.parts, position)
-        if part is None:
-            return None
-        numbers = part.token_range(position, position + 1)
-        if not numbers:
-            return None
-        before = self._text.parts[: self._text.parts.index(part)]
-        return sum(len(one.tokens.details) for one in before) + numbers.start
-
-    def token(self, token_number: int) -> TokenDetails:
-        """What the model considered at a token."""
-        part, number = self._token(token_number)
-        return part.tokens.details[number]
 
     def _token(self, token_number: int) -> tuple[Part, int]:
         for part in self._text.parts:

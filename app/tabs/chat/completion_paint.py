@@ -3,21 +3,20 @@
 from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
 
 from PySide6.QtCore import QRect, QRectF
 from PySide6.QtGui import QColor, QPainter, QTextLayout, QTextLine
 from PySide6.QtWidgets import QPlainTextEdit
 
+from app.tabs.chat.document_style import SHADE_COLOURS, Shading, shade_share
 from app.tabs.chat.generated_parts import Part, Parts, between
-from app.widgets.shade import shade
+from app.widgets.shade import shaded
 from app.widgets.theme import SMALL, colours
 from core.events import TokenDetails
 
-Shading = Literal["none", "probability", "entropy"]
-
 BAR_PX = 3
-MOST_BITS = 8.0  # of entropy, at the full shade
+STRONGEST = 0.6  # of the shade's colour, on which text is still read well
+STEPS = 20  # shades that are told apart
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +81,22 @@ def _line_at(layout: QTextLayout, y: float) -> int:
 
 
 def _paint_tokens(painter: QPainter, part: Part, line: ShownLine, shading: Shading) -> None:
+    """Tokens side by side of one shade are painted at once: characters as tokens are thousands on a screen."""
+    run_start = run_end = run_step = 0
     for number in part.token_range(line.start, line.end):
         start, end = part.place(number)
-        painter.fillRect(line.box(start, end), _shade(part.tokens.details[number], shading))
+        step = _shade_step(part.tokens.details[number], shading)
+        if step != run_step:
+            _paint_run(painter, line, run_start, run_end, run_step, shading)
+            run_start, run_step = start, step
+        run_end = end
+    _paint_run(painter, line, run_start, run_end, run_step, shading)
 
 
-def _shade(token: TokenDetails, shading: Shading) -> QColor:
-    share = 1 - token.probability if shading == "probability" else token.entropy / MOST_BITS
-    return shade(0.6 * share, "warning")
+def _paint_run(painter: QPainter, line: ShownLine, start: int, end: int, step: int, shading: Shading) -> None:
+    if step:
+        painter.fillRect(line.box(start, end), shaded(STRONGEST * step / STEPS, SHADE_COLOURS[shading])[0])
+
+
+def _shade_step(token: TokenDetails, shading: Shading) -> int:
+    return round(STEPS * max(shade_share(token, shading), 0.0))

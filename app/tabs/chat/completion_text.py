@@ -10,6 +10,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtGui import QTextCharFormat, QTextCursor, QTextDocument, QTextFormat
 
 from app.tabs.chat.generated_parts import Part, Parts, WrittenTokens, after_edit, n_units, without
+from app.widgets.text_difference import common_length
 from core.events import TokenDetails, TokenWritten
 
 # Each takes one position in the document and would be read back as another character.
@@ -25,11 +26,9 @@ class CompletionText(QObject):
 
     Signals:
         edited: The user, or undo, changed the text.
-        parts_changed: Other parts are the model's now.
     """
 
     edited = Signal()
-    parts_changed = Signal()
 
     def __init__(self, document: QTextDocument, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -74,7 +73,7 @@ class CompletionText(QObject):
     ) -> None:
         """Put another text in its place, as one step that can be undone; what both begin with stays as it is."""
         shown, before = text.translate(_LINE_BREAKS), self.text()
-        same = _common(before, shown)
+        same = common_length(before, shown)
         pen = self._pen(n_units(before[:same]))
         self._own = True
         pen.beginEditBlock()
@@ -113,7 +112,7 @@ class CompletionText(QObject):
         """See that the part that was begun is this text: of a stop text, the beginning is taken back."""
         part, shown = self.parts[-1], text.translate(_LINE_BREAKS)
         written = _behind(self.text(), part.start)
-        same = _common(written, shown)
+        same = common_length(written, shown)
         if written != shown:
             pen = self._pen(part.start + n_units(shown[:same]))
             self._begin_edit(pen)
@@ -171,7 +170,6 @@ class CompletionText(QObject):
         self.parts = parts
         kept = tuple(part for part in parts if part.end > part.start)  # one may only just have been begun
         self._kept[self._document.availableUndoSteps()] = kept
-        self.parts_changed.emit()
 
     # Editing
 
@@ -204,18 +202,6 @@ def _parts_of(text: str, generated: Sequence[tuple[int, int]], tokens: Sequence[
         first = n_units(text[:start])
         parts.append(Part(first, first + n_units(text[start:end]), written, first))
     return tuple(parts)
-
-
-def _common(first: str, second: str) -> int:
-    """How many characters two texts begin with alike."""
-    low, high = 0, min(len(first), len(second))
-    while low < high:  # by halves: comparing slices is a loop in C
-        middle = (low + high + 1) // 2
-        if first[:middle] == second[:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
 
 
 def _behind(text: str, position: int) -> str:

@@ -1,37 +1,46 @@
-"""Turns what the Chat tab asks into core tasks, and hands their events back."""
+"""Turns what the Chat tab asks into changes of the conversation in front and into core tasks, and hands events back."""
 
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 
 from PySide6.QtCore import QObject, Signal, Slot
 
 from app.errors import present
-from app.jobs.job import Job, Stream
+from app.jobs.job import Stream
 from app.jobs.job_queue import JobQueues
-from app.jobs.refresher import Refresher
-from app.model_slot import ModelInUseError, ModelSlot
-from app.tabs.chat.conversation import ASSISTANT, Conversation, Turn
-from app.tabs.chat.reply_meter import ReplyMeter
+from app.model_slot import ModelSlot
+from app.settings import WindowSettings
+from app.tabs.chat.front import FrontConversation
+from app.tabs.chat.gestures import Gestures
+from app.tabs.chat.history import History
+from app.tabs.chat.keeper import ConversationKeeper
+from app.tabs.chat.looks import ChatLooks
+from app.tabs.chat.model_opening import ModelOpening
+from app.tabs.chat.reply_writer import ReplyWriter
+from app.tabs.chat.sampler_controller import SamplerController
+from app.tabs.chat.seen_controller import SeenController
+from app.tabs.chat.server_controller import ServerController
+from app.tabs.chat.server_panel import ServerPanel
 from app.tabs.chat.session import ChatSession
+from app.tabs.chat.system_dialog import SystemDialog
 from app.tabs.chat.tab import ChatTab
-from core.config.sampling import SamplingConfig
-from core.events import Event
-from core.runs.catalog import RunSummary
+from core.conversations.message import Conversation, Kind
 from core.runs.folder import Workspace
-from core.tasks.look_at_runs import RunsListed, list_runs
+from core.tasks.conversations import keep_conversation
 from core.tasks.reply import complete, reply
 
 
 class ChatController(QObject):
-    """Connects the tab, the queue "chat", and the window's open model.
+    """Connects the tab, the queues "chat" and "conversations", and the window's open model.
 
     Signals:
         inspect_requested: A phrase, whether role markers in it are tokens, and the character that was pointed at, or -1
             for the end: the user wants to see what the open model computes for it.
+        document_requested: A document's number, the character at which a passage begins, and the passage.
     """
 
     inspect_requested = Signal(str, bool, int)
+    document_requested = Signal(int, int, str)
 
     def __init__(
         self,
@@ -43,231 +52,188 @@ class ChatController(QObject):
         *,
         reply: Callable[..., Stream] = reply,
         complete: Callable[..., Stream] = complete,
+        keep: Callable[..., Stream] = keep_conversation,
+        settings: WindowSettings | None = None,
     ) -> None:
         super().__init__(parent)
-        self.tab, self.slot, self._queues = tab, slot, queues
-        self._reply, self._complete = reply, complete
-        self._runs = Refresher(queues, "runs", partial(list_runs, workspace), self)
-        self._newest: RunSummary | None = None  # of those with a checkpoint that was trained
-        self._sessions: dict[str, ChatSession] = {}  # by the name of a run
-        self._session = ChatSession(SamplingConfig(), continues=False)  # of the run that is shown
-        self._job: Job | None = None  # the reply that is being written
-        self._name = self._checkpoint = ""  # of the model that is shown
+        self.tab, self.slot = tab, slot
+        self.models = ModelOpening(tab, slot, workspace, queues, self)
+        self.writer = ReplyWriter(queues, reply, complete, self)
+        self.keeper = ConversationKeeper(queues, partial(keep, workspace), self)
+        self.front = FrontConversation(tab, slot, self.keeper, self)
+        self.gestures = Gestures(tab, self.front, self.models, self.writer, self)
+        self.undo_stack = self.front.undo_stack
+        self.looks = ChatLooks(tab, settings, self)
+        self.history = History(tab, self.front, self.keeper, workspace, queues, self)
+        self.samplers = SamplerController(tab.sampling, workspace, queues, self)
+        self.seen = SeenController(tab.seen, workspace, queues, self)
+        self.server_panel = ServerPanel(tab)
+        self.server = ServerController(self.server_panel, slot, workspace, queues, self)
+        self._kinds: dict[str, Kind] = {}  # by run: what the user chose
         self._prompt = ""  # to be put in once the model is open
-        self._activated = False
         self._connect()
 
     @property
     def active(self) -> bool:
         """True while a model is being opened or a reply written."""
-        return self._job is not None or self.slot.is_opening
+        return self.writer.busy or self.slot.is_opening
+
+    @property
+    def session(self) -> ChatSession:
+        """The conversation in front."""
+        return self.front.session
 
     def begin(self) -> None:
-        """Read which runs there are."""
+        """Read which runs, conversations and named settings there are."""
         self.refresh()
+        self.history.list.refresh()
+        self.samplers.refresh()
 
     def activate(self) -> None:
-        """The tab is in front: where no run was chosen yet, the newest that was trained opens by itself."""
-        self._activated = True
-        self.refresh()  # another program may have trained one
-        self._open_newest()
+        self.models.activate()
 
     def open(self, name: str, prompt: str) -> None:
         """Open the best checkpoint of a run and put `prompt` in, ready to be sent."""
         self.refresh()
-        self._open(name, "best")
+        self._prompt = ""
+        self.models.open(name, "best")
         self._prompt = prompt
 
     @Slot()
     def stop(self) -> None:
-        """Ask for the end of the reply; it keeps what was written."""
-        if self._job is not None:
-            self._job.stop()
+        """End the reply with what was written, and keep everything."""
+        self.writer.leave()
+        self.seen.stop()
+        self.front.keep()
 
     @Slot()
     def refresh(self) -> None:
-        """Read anew which runs there are."""
-        self._runs.refresh()
+        self.models.refresh()
+
+    # Which conversation is in front
 
     @Slot(object)
-    def _show_runs(self, listed: RunsListed) -> None:
-        self.tab.show_runs(listed.runs)
-        self._newest = next((run for run in listed.runs if run.last_step), None)
-        if self._name:  # it may be newer than the runs that were listed before
-            self.tab.show_chosen(self._name, self._checkpoint)
-        elif self._activated and self.tab.isVisible():
-            self._open_newest()
+    def show_conversation(self, conversation: Conversation) -> None:
+        """Put a conversation in front, as it was left; its model is opened where it is another one."""
+        self.writer.leave()
+        self.front.put(conversation)
+        self.tab.talk.focus()
+        run, checkpoint = conversation.run, conversation.checkpoint
+        if run and self.models.is_missing(run):
+            self.tab.banner.show_problem(
+                f"The model of this conversation, '{run}', is not in this workspace any more.",
+                "It can be read; choose another run above to go on with it.",
+            )
+        elif run and (run, checkpoint) != (self.models.name, self.models.checkpoint):
+            self.models.open(run, checkpoint)
 
-    @Slot(object)
-    def _fail_to_list(self, error: Exception) -> None:
-        present(error, self.tab.banner)
+    @Slot()
+    def begin_anew(self) -> None:
+        """Put an empty conversation in front; the one that was there is in the list."""
+        self._begin(self._usual_kind())
 
-    # The model
+    @Slot(str)
+    def forget(self, conversation_id: str) -> None:
+        """A conversation was deleted."""
+        if self.front.conversation.id == conversation_id:
+            self.begin_anew()
+        self.keeper.forget(conversation_id)
 
-    def _open_newest(self) -> None:
-        if not self._name and self._newest is not None:
-            self._open(self._newest.name, "best")
+    def _begin(self, kind: Kind) -> None:
+        self.writer.leave()
+        self.front.take_sampling()
+        self.front.put(
+            Conversation(
+                kind,
+                run=self.models.name,
+                checkpoint=self.models.checkpoint or "best",
+                sampling=self.front.conversation.sampling,
+            )
+        )
+        self.tab.talk.focus()
 
-    @Slot(str, str)
-    def _open(self, name: str, checkpoint: str) -> None:
-        self._prompt = ""
-        self._abandon()
-        try:
-            self.slot.open(name, checkpoint, self.tab.title)
-        except ModelInUseError as error:
-            self.tab.show_chosen(self._name, self._checkpoint)
-            present(error, self.tab.banner)
+    def _usual_kind(self) -> Kind:
+        """What suits the model, unless the user chose otherwise."""
+        model = self.slot.model
+        usual: Kind = "chat" if model is None or model.has_conversations else "completion"
+        return self._kinds.get(self.models.name, usual)
 
-    @Slot(str, str)
-    def _show_opening(self, name: str, checkpoint: str) -> None:
-        """A model is on its way, for this tab or for another one that shares it."""
-        self._keep_settings()
-        self._name, self._checkpoint = name, checkpoint
-        if name in self._sessions:
-            self._show_session(self._sessions[name])
-        else:
-            self.tab.show_turns([])
-            self.tab.show_earlier([])
-        self.tab.show_opening(name, checkpoint)
+    @Slot(str)
+    def _choose_kind(self, kind: Kind) -> None:
+        self._kinds[self.models.name] = kind
+        if kind != self.front.conversation.kind:
+            self._begin(kind)
 
     @Slot()
     def _show_model(self) -> None:
-        model = self.slot.model
-        if model is None:
-            self.tab.show_model(None)
+        if self.slot.model is None:
             return
-        if model.name not in self._sessions:
-            self._sessions[model.name] = ChatSession(model.sampling, continues=not model.has_conversations)
-            self._show_session(self._sessions[model.name])
-        self.tab.show_model(model)
-        self.tab.show_meter(self._session.conversation.meter)
+        if self.session.is_empty and self.front.conversation.kind != self._usual_kind():
+            self.front.put(Conversation(self._usual_kind(), sampling=self.front.conversation.sampling))
+        self.front.show_sampling()
         if self._prompt:
             self.tab.show_prompt(self._prompt)
             self._prompt = ""
 
-    @Slot(str)
-    def _show_notice(self, text: str) -> None:
-        self.tab.banner.show_notice(text)
-
-    @Slot(str, object)
-    def _fail_to_open(self, user: str, error: Exception) -> None:
-        if user == self.tab.title:
-            present(error, self.tab.banner)
-
-    # The conversations with it
-
-    def _show_session(self, session: ChatSession) -> None:
-        if session is not self._session:
-            self._session = session
-            self.tab.show_settings(session.sampling, continues=session.continues)
-        self._show_conversation()
-
-    def _show_conversation(self) -> None:
-        self.tab.show_turns(self._session.conversation.turns)
-        self.tab.show_meter(self._session.conversation.meter)
-        self.tab.show_earlier(self._session.earlier)
-
-    def _keep_settings(self) -> None:
-        """The mode and the sampling of the run that is shown are there again when the user comes back to it."""
-        self._session.continues = self.tab.model_bar.continues
-        if not self.tab.sampling.problem():
-            self._session.sampling = self.tab.sampling.value()
-
-    @Slot()
-    def _begin_anew(self) -> None:
-        self._abandon()
-        self._session.begin()
-        self._show_conversation()
-        self.tab.offer_earlier()
-        self.tab.first_focus().setFocus()
-
     @Slot(object)
-    def _go_back_to(self, conversation: Conversation) -> None:
-        self._abandon()
-        self._session.go_back_to(conversation)
-        self._show_conversation()
-        self.tab.first_focus().setFocus()
-
-    # Its replies
-
-    @Slot(str, bool, object)
-    def _send(self, prompt: str, continues: bool, sampling: SamplingConfig) -> None:
-        if not self.active:
-            self._ask(self._session.conversation.begin(prompt, continues=continues), sampling)
-
-    @Slot(object)
-    def _regenerate(self, sampling: SamplingConfig) -> None:
-        if not self.active and self._session.conversation.turns:
-            again = self._session.conversation.take_back()
-            self.tab.show_turns(self._session.conversation.turns)
-            self._ask(self._session.conversation.begin(again.prompt, continues=again.continues), sampling)
-
-    def _ask(self, turn: Turn, sampling: SamplingConfig) -> None:
-        lease = self.slot.lease(self.tab.title, "writing a reply")
-        if turn.continues:
-            stream = partial(self._complete, lease.model, turn.prompt, sampling)
-        else:
-            stream = partial(self._reply, lease.model, self._session.conversation.messages(), sampling)
-        self._session.conversation.meter = ReplyMeter()
-        self.tab.show_sent(turn)
-        self._job = self._queues.start("chat", stream)
-        lease.hold_for(self._job)
-        self._job.arrived.connect(self._take_events)
-        self._job.ended.connect(self._end_reply)
-        self._job.failed.connect(self._fail_reply)
-
-    @Slot(list)
-    def _take_events(self, events: Sequence[Event]) -> None:
-        turn = self._session.conversation.turns[-1]
-        written = turn.reply
-        for event in events:
-            self._session.conversation.take(event)
-            self._session.conversation.meter.take(event, time.perf_counter())
-        if not turn.reply.startswith(written):  # the end of the reply was a stop text, which is taken back
-            self.tab.show_turns(self._session.conversation.turns)
-            written = turn.reply
-        self.tab.show_written(turn.reply[len(written) :], self._session.conversation.meter)
-
-    @Slot()
-    def _end_reply(self) -> None:
-        self._job = None
-        self.tab.show_reply_ended()
-
-    @Slot(object)
-    def _fail_reply(self, error: Exception) -> None:
-        self._end_reply()
+    def _fail_to_keep(self, error: Exception) -> None:
         present(error, self.tab.banner)
 
-    @Slot(int, bool, int)
-    def _inspect(self, number: int, in_reply: bool, character: int) -> None:
-        """Ask for a look at a turn."""
-        conversation = self._session.conversation
-        turn = conversation.turns[number]
-        text, marked = conversation.phrase(number)
-        if character >= 0 and marked:  # where the turn's prompt or reply begins in the phrase
-            before_reply = len(text) - len(turn.reply)
-            character += before_reply if in_reply else before_reply - len(ASSISTANT) - len(turn.prompt)
-        self.inspect_requested.emit(text, marked, character)
+    # Other ways
 
-    def _abandon(self) -> None:
-        """Ask the job to end, and take no more events of it."""
-        if self._job is not None:
-            self._job.stop()
-            self._job.disconnect(self)
-            self._job = None
-            self.tab.show_reply_ended()
+    @Slot()
+    def _inspect_last(self) -> None:
+        self.front.take_text()
+        if self.session.leaf is not None:
+            self.inspect_requested.emit(*self.session.phrase(self.session.leaf.id))
+
+    @Slot(str, int)
+    def _inspect(self, message_id: str, character: int) -> None:
+        self.inspect_requested.emit(*self.session.phrase(message_id, character))
+
+    @Slot(str)
+    def _look_up(self, message_id: str) -> None:
+        """Where a reply stands in the documents of its run."""
+        message = self.front.conversation.messages[message_id]
+        text = message.content
+        if message.role == "text" and message.generated:
+            text = text[slice(*message.generated[-1])]
+        if message.run:
+            self.seen.show_reply(message.run, message_id, text)
+
+    @Slot(str)
+    def _show_seen(self, message_id: str) -> None:
+        self.tab.panel_button.setChecked(True)
+        self.tab.panel.show_page(self.tab.seen)
+        self._look_up(message_id)
+
+    @Slot()
+    def _use_run_settings(self) -> None:
+        """The settings of the run are those of the conversation again."""
+        self.front.conversation.sampling = None
+        self.front.show_sampling()
+
+    @Slot()
+    def _ask_for_system(self) -> None:
+        dialog = SystemDialog(self.session.system, self.tab)
+        dialog.chosen.connect(self.gestures.set_system)
+        dialog.open()
 
     def _connect(self) -> None:
-        self.slot.opening.connect(self._show_opening)
-        self.slot.noticed.connect(self._show_notice)
-        self.slot.changed.connect(self._show_model)
-        self.slot.failed.connect(self._fail_to_open)
-        self._runs.refreshed.connect(self._show_runs)
-        self._runs.failed.connect(self._fail_to_list)
-        self.tab.open_requested.connect(self._open)
-        self.tab.send_requested.connect(self._send)
-        self.tab.regenerate_requested.connect(self._regenerate)
-        self.tab.stop_requested.connect(self.stop)
-        self.tab.new_chat_requested.connect(self._begin_anew)
-        self.tab.earlier_requested.connect(self._go_back_to)
-        self.tab.inspect_requested.connect(self._inspect)
+        self.models.left.connect(self.writer.leave)
+        self.models.opened.connect(self._show_model)
+        self.keeper.failed.connect(self._fail_to_keep)
+        self.keeper.noticed.connect(self.tab.banner.show_notice)
+        self.tab.mode_requested.connect(self._choose_kind)
+        self.tab.keys["new"].triggered.connect(self.begin_anew)
+        self.tab.keys["inspect"].triggered.connect(self._inspect_last)
+        self.tab.keys["system"].triggered.connect(self._ask_for_system)
+        self.tab.keys["server"].triggered.connect(self.server.open)
+        self.tab.view.inspect_requested.connect(self._inspect)
+        self.tab.view.seen_requested.connect(self._show_seen)
+        self.tab.seen.passages_found.connect(self.tab.view.mark_passages)
+        self.tab.seen.document_requested.connect(self.document_requested)
+        self.tab.sampling.reset_requested.connect(self._use_run_settings)
+        self.gestures.replied.connect(self._look_up)
+        self.history.loaded.connect(self.show_conversation)
+        self.history.deleted.connect(self.forget)

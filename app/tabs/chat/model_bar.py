@@ -1,42 +1,49 @@
-"""Which model to talk with, and how: run, checkpoint, and whether it answers or continues the text."""
+"""Which model to talk with, and how: run, checkpoint, and whether it answers or goes on with a text."""
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QWidget
 
 from app.widgets.checkpoint_choice import CheckpointChoice, choice_box
+from core.conversations.message import Kind
 
-COMPLETION, CHAT = "completion", "chat"
+MODES: tuple[tuple[Kind, str, str], ...] = (
+    ("chat", "Conversation", "The model answers you in turns"),
+    ("completion", "Completion", "The model goes on with your text"),
+)
 
 
 class ModelBar(CheckpointChoice):
     """Three boxes in a row.
 
     Signals:
-        mode_changed: The user chose another way to talk.
+        mode_requested: The user wants to talk in another way: "chat" or "completion".
     """
 
-    mode_changed = Signal()
+    mode_requested = Signal(str)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__("to talk with", parent)
-        self.mode_box = choice_box("modeBox", "Mode", "Whether the model answers you or continues your text")
-        self.mode_box.addItem("Chat", CHAT)
-        self.mode_box.addItem("Completion", COMPLETION)
-        for row, text in enumerate(
-            ("The model answers as in a conversation", "The model continues your text")
-        ):
-            self.mode_box.setItemData(row, text, Qt.ItemDataRole.ToolTipRole)
-        self.mode_box.activated.connect(self.mode_changed)
+        self.mode_box = choice_box(
+            "modeBox", "Mode", "Whether the model answers you or goes on with your text"
+        )
+        for kind, title, tooltip in MODES:
+            self.mode_box.addItem(title, kind)
+            self.mode_box.setItemData(self.mode_box.count() - 1, tooltip, Qt.ItemDataRole.ToolTipRole)
+        self.mode_box.setMinimumContentsLength(10)
+        self.mode_box.activated.connect(self._ask_for_mode)
         self.add_box("Mo&de", self.mode_box, 1)
 
     @property
-    def continues(self) -> bool:
-        """True where the model continues the prompt's text instead of answering it."""
-        return bool(self.mode_box.currentData() == COMPLETION)
+    def kind(self) -> Kind:
+        return MODES[max(self.mode_box.currentIndex(), 0)][0]
 
-    def show_mode(self, *, continues: bool) -> None:
-        self.mode_box.setCurrentIndex(self.mode_box.findData(COMPLETION if continues else CHAT))
+    def show_mode(self, kind: Kind) -> None:
+        self.mode_box.setCurrentIndex(self.mode_box.findData(kind))
 
     def set_idle(self, idle: bool) -> None:
         super().set_idle(idle)
         self.mode_box.setEnabled(idle)
+
+    @Slot()
+    def _ask_for_mode(self) -> None:
+        self.mode_requested.emit(self.kind)

@@ -1,39 +1,71 @@
-"""Where a prompt is typed: Enter sends it, Shift+Enter begins a new line."""
+"""Where a prompt is typed: Enter sends it and Shift+Enter begins a new line, or the other way round."""
 
-from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtCore import QMimeData, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
 from app.widgets.theme import LARGE
 
-MOST_LINES = 6
+LARGEST_SHARE = 0.4  # of the height of what it stands in
+FEWEST_LINES = 6  # however low that is
 
 
 class PromptEdit(QPlainTextEdit):
-    """Grows with its text, up to a few lines.
+    """Grows with its text, up to a share of the height.
 
     Signals:
-        send_requested: Enter was pressed.
+        send_requested: The key that sends was pressed.
     """
 
     send_requested = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._enter_sends = True
+        self._room_px = 0
         self.setObjectName("promptEdit")
         self.setAccessibleName("Prompt")
-        self.setToolTip("Enter sends, Shift+Enter begins a new line")
         self.setTabChangesFocus(True)
         self.textChanged.connect(self._fit_height)
+        self.set_enter_sends(True)
+        self._fit_height()
+
+    @property
+    def enter_sends(self) -> bool:
+        return self._enter_sends
+
+    def set_enter_sends(self, enter_sends: bool) -> None:
+        """Whether Enter alone sends and Shift+Enter begins a new line, or the other way round."""
+        self._enter_sends = enter_sends
+        keys = self.typed_keys()
+        self.setToolTip(f"{keys[0][0]} sends, {keys[1][0]} begins a new line")
+
+    def typed_keys(self) -> list[tuple[str, str]]:
+        """The keys that are typed here, and what each does."""
+        keys = ("Enter", "Shift+Enter") if self._enter_sends else ("Shift+Enter", "Enter")
+        return [(keys[0], "Send the prompt"), (keys[1], "Begin a new line")]
+
+    def set_room(self, height_px: int) -> None:
+        """How high the page is of which the prompt may take a share."""
+        self._room_px = height_px
         self._fit_height()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         enter = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
         held = event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier  # which marks the key, not a hand
-        if enter and held == Qt.KeyboardModifier.NoModifier:
+        sends = Qt.KeyboardModifier.NoModifier if self._enter_sends else Qt.KeyboardModifier.ShiftModifier
+        if enter and held == sends:
             self.send_requested.emit()
+        elif enter and held in (Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.ShiftModifier):
+            self.textCursor().insertBlock()
+            self.ensureCursorVisible()
         else:
             super().keyPressEvent(event)
+
+    def insertFromMimeData(self, source: QMimeData) -> None:
+        """What is pasted is text, whatever else it could be."""
+        self.insertPlainText(source.text())
+        self.ensureCursorVisible()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -41,7 +73,7 @@ class PromptEdit(QPlainTextEdit):
 
     @Slot()
     def _fit_height(self) -> None:
-        lines = min(max(round(self.document().size().height()), 1), MOST_LINES)
-        self.setFixedHeight(
-            lines * self.fontMetrics().lineSpacing() + int(2 * self.document().documentMargin()) + LARGE
-        )
+        spacing = self.fontMetrics().lineSpacing()
+        most = max(int(LARGEST_SHARE * self._room_px) // spacing, FEWEST_LINES)
+        lines = min(max(round(self.document().size().height()), 1), most)
+        self.setFixedHeight(lines * spacing + int(2 * self.document().documentMargin()) + LARGE)

@@ -1,52 +1,72 @@
-"""How fast a reply comes and how much of the context is used, during the reply and after it."""
+"""How soon and how fast a reply comes and how much of the context is used, during the reply and after it."""
 
-from core.events import Event, PromptRead, ReplyEnded, TokenWritten
+from core.events import ContextMoved, Event, PromptRead, ReplyEnded, TokenWritten
 from core.wording import counted, number
 
 ENDINGS = {
     "eos": "",
-    "stop_string": "ended at a stop text",
-    "length": "reached the maximum length",
+    "stop_string": "stop text",
+    "length": "length limit",
     "stopped": "stopped",
 }
 
 
 class ReplyMeter:
-    """Takes the events of one reply."""
+    """Takes the events of one reply, which was asked for at `began`, in seconds."""
 
-    def __init__(self) -> None:
+    def __init__(self, began: float) -> None:
         self.context_used = 0  # tokens
         self.context_length = 0  # tokens; 0: not known yet
+        self._began = began
         self._tokens = 0
+        self._first_token_seconds = 0.0
         self._started = 0.0
         self._tokens_per_second = 0.0
+        self._dropped = ""
         self._ending = ""
 
     def take(self, event: Event, now: float) -> None:
-        """`now` is the time in seconds on any clock that only goes forward."""
+        """`now` is the time in seconds on the clock of `began`."""
         match event:
             case PromptRead():
                 self.context_used, self.context_length = event.tokens, event.context_length
             case TokenWritten():
                 self.context_used = event.context_used
                 self._count_token(now)
+            case ContextMoved():
+                self._dropped = dropped(event)
             case ReplyEnded():
                 self._tokens, self._tokens_per_second = event.tokens, event.tokens_per_second
                 self._ending = ENDINGS[event.reason]
 
-    def line(self) -> str:
-        """The figures so far, each with its unit."""
+    def context(self) -> str:
+        """How much of the context is used, "" where that is not known."""
         if not self.context_length:
             return ""
-        figures = [f"context {number(self.context_used)} of {counted(self.context_length, 'token')}"]
-        if self._tokens_per_second:
-            speed = f"{number(self._tokens_per_second)} tokens/s"
-            figures = [counted(self._tokens, "token"), speed, *figures]
-        return " · ".join([*figures, self._ending] if self._ending else figures)
+        return f"{number(self.context_used)} of {counted(self.context_length, 'token')}"
+
+    def line(self) -> str:
+        """The other figures so far, each with its unit."""
+        if not self.context_length:
+            return ""
+        speed = f"{number(self._tokens_per_second)} tokens/s" if self._tokens_per_second else ""
+        first = 1000 * self._first_token_seconds
+        first_token = f"first token {number(first)} ms" if first else ""
+        tokens = counted(self._tokens, "token") if self._tokens_per_second else ""
+        parts = (speed, first_token, self._ending, self._dropped, tokens)  # what matters most is cut off last
+        return " · ".join(part for part in parts if part)
 
     def _count_token(self, now: float) -> None:
         if not self._tokens:
             self._started = now
+            self._first_token_seconds = now - self._began
         elif now > self._started:
             self._tokens_per_second = self._tokens / (now - self._started)
         self._tokens += 1
+
+
+def dropped(moved: ContextMoved) -> str:
+    """What went out of a full context, in few words."""
+    if moved.dropped_turns:
+        return f"{counted(moved.dropped_turns, 'question')} dropped"
+    return f"{counted(moved.dropped, 'token')} dropped"

@@ -1,44 +1,302 @@
-"""What the chat keeps of one run until its workspace is closed: its conversations, the mode and the sampler's settings."""
+"""What can be done with a conversation: each gesture adds messages or puts others in front, and removes none.
 
-from app.tabs.chat.conversation import Conversation
-from core.config.sampling import SamplingConfig
+So going back is putting an earlier leaf in front again. A gesture that asks the model returns the `Draft` of its reply.
+"""
 
-LONGEST_TITLE = 48  # characters
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+
+from app.tabs.chat.draft import Draft, Span, clipped
+from app.tabs.chat.shown_message import ShownMessage
+from core.conversations.message import Conversation, Message, new_id
+from core.events import TokenDetails
+from core.tasks.reply import whole_tokens
+
+EOS = "<eos>"
+MARKS = {
+    "system": "<|user|>",
+    "user": "<|user|>",
+    "assistant": "<|assistant|>",
+}  # as the tokenizers write them
+BETWEEN = "\n\n"  # a system message and the first question, which it begins
 
 
 class ChatSession:
-    """One conversation is in front; the earlier ones can be brought back."""
+    """The conversation that is in front."""
 
-    def __init__(self, sampling: SamplingConfig, *, continues: bool) -> None:
-        self.sampling = sampling
-        self.continues = continues
-        self._conversations = [Conversation()]  # the one that was in front last stands last
+    def __init__(self, conversation: Conversation) -> None:
+        self.conversation = conversation
 
     @property
-    def conversation(self) -> Conversation:
-        """The one in front."""
-        return self._conversations[-1]
+    def leaf(self) -> Message | None:
+        """The last message in front."""
+        return self.conversation.messages.get(self.conversation.leaf_id)
 
     @property
-    def earlier(self) -> list[Conversation]:
-        """The others, the last one first."""
-        return self._conversations[-2::-1]
+    def is_empty(self) -> bool:
+        """True where nothing was said or written yet."""
+        return all(message.role == "system" for message in self.conversation.branch())
 
-    def begin(self) -> None:
-        """Put a new conversation in front."""
-        self._put_in_front(Conversation())
+    @property
+    def system(self) -> str:
+        """What the model is told before the conversation."""
+        first = next(iter(self.conversation.branch()), None)
+        return first.content if first is not None and first.role == "system" else ""
 
-    def go_back_to(self, conversation: Conversation) -> None:
-        """Put an earlier conversation in front again."""
-        self._put_in_front(conversation)
+    def places(self) -> list[ShownMessage]:
+        """The messages in front, with their versions."""
+        siblings: dict[tuple[str, str], list[str]] = defaultdict(list)
+        for message in self.conversation.messages.values():
+            siblings[message.parent_id, message.role].append(message.id)
+        found = []
+        for message in self.conversation.branch():
+            ids = siblings[message.parent_id, message.role]
+            found.append(ShownMessage(message, ids.index(message.id) + 1, len(ids)))
+        return found
 
-    def _put_in_front(self, chosen: Conversation) -> None:
-        """One in which nothing was said is not kept."""
-        others = [one for one in self._conversations if one is not chosen and one.turns]
-        self._conversations = [*others, chosen]
+    def n_children(self, parent_id: str, role: str) -> int:
+        """How many messages of a role stand below a message."""
+        messages = self.conversation.messages.values()
+        return sum(one.parent_id == parent_id and one.role == role for one in messages)
+
+    # What asks the model
+
+    def send(self, text: str) -> Draft:
+        """Say something; the reply to it follows."""
+        self.conversation.add(Message(self.conversation.leaf_id, "user", text))
+        return self._reply_to(self.conversation.leaf_id)
+
+    def go_on(self, text: str, generated: tuple[Span, ...] = ()) -> Draft:
+        """Go on at the end of a text, of which `generated` are the parts that a model wrote."""
+        self.snapshot(text, generated)
+        leaf = self.leaf
+        if leaf is None:  # an empty text
+            return Draft("", "text", "")
+        if leaf.tokens:
+            return self._goes_on(leaf, whole_tokens(leaf.tokens), parent_id=leaf.id)
+        return Draft(leaf.id, "text", leaf.id, before=text, prompt=text, generated=leaf.generated)
+
+    def go_on_from(self, text: str, tokens: Sequence[TokenDetails] = ()) -> Draft:
+        """Go on behind an earlier place of the text in front: what stands behind that is a version of its own.
+
+        Args:
+            tokens: Those with which the new part begins.
+        """
+        leaf = self.leaf
+        leaf_id = self.conversation.leaf_id
+        generated = clipped(leaf.generated, len(text)) if leaf is not None else ()
+        parent = self.conversation.messages.get(leaf.parent_id) if leaf is not None else None
+        if parent is not None and parent.content == text:
+            self.conversation.leaf_id = parent.id
+        elif leaf is not None and leaf.content != text:
+            self.conversation.add(Message(leaf.id, "text", text, generated=generated))
+        return Draft(
+            self.conversation.leaf_id,
+            "text",
+            leaf_id,
+            before=text + "".join(token.text for token in tokens),
+            prompt=text,
+            written=tokens,
+            generated=generated,
+        )
+
+    def snapshot(self, text: str, generated: tuple[Span, ...] = ()) -> None:
+        """Take in what the user made of the text."""
+        leaf = self.leaf
+        if (leaf.content if leaf is not None else "") != text:
+            self.conversation.add(Message(self.conversation.leaf_id, "text", text, generated=generated))
+
+    def regenerate(self, message_id: str = "") -> Draft | None:
+        """Write a reply anew, or the one that is missing; the last one where none is named."""
+        message = self._named(message_id)
+        if message is None or message.role == "system":
+            return None
+        leaf_id = self.conversation.leaf_id
+        if message.role == "user":
+            self.conversation.leaf_id = message.id
+            return self._reply_to(message.id, return_to=leaf_id)
+        if message.role == "assistant":
+            self.conversation.leaf_id = message.parent_id
+            return self._reply_to(message.parent_id, return_to=leaf_id)
+        return self._write_text_anew(message, leaf_id)
+
+    def continue_reply(self, message_id: str = "") -> Draft | None:
+        """Go on where a reply ended, as another version of it."""
+        message = self._named(message_id)
+        if message is None or message.role in ("system", "user"):
+            return None
+        if message.role == "text":
+            return self.go_on(message.content, message.generated)
+        written = whole_tokens(message.tokens)
+        before = "".join(token.text for token in written) if written else message.content
+        return self._reply_from(message, written, before)
+
+    def take_alternative(self, message_id: str, number: int, token_id: int) -> Draft | None:
+        """Cut a reply before a token, put another one there, and go on: a version of it."""
+        message = self.conversation.messages.get(message_id)
+        token = _alternative(message, number, token_id) if message is not None else None
+        if message is None or token is None:
+            return None
+        written = (*message.tokens[:number], token)
+        if message.role == "text":
+            leaf_id = self.conversation.leaf_id
+            self.conversation.leaf_id = message.parent_id
+            return self._goes_on(message, written, return_to=leaf_id)
+        return self._reply_from(message, written, "".join(one.text for one in written))
+
+    def edit(self, message_id: str, text: str) -> Draft | None:
+        """Put another wording in a message's place, as a version of it; a question is asked anew."""
+        message = self.conversation.messages.get(message_id)
+        if message is None or message.content == text:
+            return None
+        if message.role == "system":
+            self.set_system(text)
+            return None
+        self.conversation.add(Message(message.parent_id, message.role, text))
+        return self._reply_to(self.conversation.leaf_id) if message.role == "user" else None
+
+    # What does not
+
+    def step_version(self, message_id: str, step: int) -> bool:
+        """Put the next (1) or the previous (-1) version of a message in front."""
+        message = self._named(message_id)
+        if message is None:
+            return False
+        versions = self.conversation.versions(message)
+        at = versions.index(message) + step
+        if not 0 <= at < len(versions):
+            return False
+        self.conversation.select(versions[at])
+        return True
+
+    def remove_last(self) -> bool:
+        """Take the last question with its reply, or the last piece of a text, out of what is in front."""
+        branch = [message for message in self.conversation.branch() if message.role != "system"]
+        asked = [message for message in branch if message.role in ("user", "text")]
+        if not branch:
+            return False
+        self.conversation.leaf_id = (asked[-1] if asked else branch[0]).parent_id
+        return True
+
+    def set_system(self, text: str) -> None:
+        """Tell the model something else before the conversation: what is in front is said again below it."""
+        branch = [message for message in self.conversation.branch() if message.role != "system"]
+        parent_id = ""
+        if text.strip():
+            self.conversation.add(Message("", "system", text))
+            parent_id = self.conversation.leaf_id
+        self.conversation.leaf_id = parent_id
+        for message in branch:
+            copy = replace(message, id=new_id(), parent_id=parent_id)
+            self.conversation.add(copy)
+            parent_id = copy.id
+
+    # What an answer is made of
+
+    def _reply_to(self, parent_id: str, *, return_to: str = "") -> Draft:
+        return Draft(parent_id, "assistant", return_to or parent_id, messages=self._dialogue(parent_id))
+
+    def _reply_from(self, message: Message, written: Sequence[TokenDetails], before: str) -> Draft:
+        """A version of a reply that begins with tokens, or where they are not known with its text."""
+        leaf_id = self.conversation.leaf_id
+        self.conversation.leaf_id = message.parent_id
+        said = self._dialogue(message.parent_id)
+        if not written and before:
+            said = (*said, ("assistant", before))
+        return Draft(message.parent_id, "assistant", leaf_id, before=before, messages=said, written=written)
+
+    def _write_text_anew(self, message: Message, leaf_id: str) -> Draft:
+        parent = self.conversation.messages.get(message.parent_id)
+        if not message.reason:  # a text that the user wrote
+            return self.go_on(message.content, message.generated)
+        if parent is None:  # an empty text, or one from a file that holds nothing before it
+            self.conversation.leaf_id = ""
+            return self._goes_on(message, (), return_to=leaf_id)
+        self.conversation.leaf_id = parent.id
+        draft = self.go_on(parent.content, parent.generated)
+        draft.return_to = leaf_id
+        return draft
+
+    def _goes_on(
+        self,
+        message: Message,
+        written: Sequence[TokenDetails],
+        *,
+        parent_id: str | None = None,
+        return_to: str = "",
+    ) -> Draft:
+        """A text whose last generated part begins with these tokens and goes on."""
+        start = _start_of_tokens(message)
+        before = message.content[:start] + "".join(token.text for token in written)
+        return Draft(
+            message.parent_id if parent_id is None else parent_id,
+            "text",
+            return_to or self.conversation.leaf_id,
+            before=before,
+            prompt=message.content[:start],
+            written=written,
+            generated=clipped(message.generated, start),
+        )
+
+    def _dialogue(self, leaf_id: str) -> tuple[tuple[str, str], ...]:
+        """What a chat model is given: the answered turns, and the question at the end."""
+        said: list[tuple[str, str]] = []
+        for message in self._branch_to(leaf_id):
+            if message.role == "user" and said and said[-1][0] == "user":
+                said.pop()  # a question that nobody answered
+            if message.role == "assistant" and not message.content:
+                continue
+            said.append((message.role, message.content))
+        return tuple(said)
+
+    def phrase(self, message_id: str, character: int = -1) -> tuple[str, bool, int]:
+        """What the model has before it at a message's end, whether role markers in that are tokens, and where in it
+        a character of the message stands; -1 for the end.
+        """
+        message = self.conversation.messages[message_id]
+        if message.role == "text":
+            return message.content, False, character
+        said = list(self._dialogue(message.id))
+        if not said or said[-1] != (message.role, message.content):
+            said.append((message.role, message.content))
+        text = EOS
+        for number, (role, content) in enumerate(said):
+            begins_question = number == 1 and said[0][0] == "system"
+            text += ("" if begins_question else MARKS[role]) + content
+            if role == "system":
+                text = text.rstrip() + BETWEEN
+        at = len(text) - len(message.content) + character if character >= 0 else -1
+        return (text + MARKS["assistant"] if message.role == "user" else text), True, at
+
+    # The tree
+
+    def _named(self, message_id: str) -> Message | None:
+        return self.conversation.messages.get(message_id or self.conversation.leaf_id)
+
+    def _branch_to(self, leaf_id: str) -> list[Message]:
+        found, at = [], leaf_id
+        while at:
+            found.append(self.conversation.messages[at])
+            at = found[-1].parent_id
+        return found[::-1]
 
 
-def title(conversation: Conversation) -> str:
-    """What a conversation is called in a list: how its first prompt begins."""
-    words = " ".join(conversation.turns[0].prompt.split())
-    return words if len(words) <= LONGEST_TITLE else f"{words[: LONGEST_TITLE - 1]}…"
+def _start_of_tokens(message: Message) -> int:
+    """The character at which the last generated part of a text begins."""
+    if message.tokens:
+        return max(len(message.content) - sum(len(token.text) for token in message.tokens), 0)
+    return message.generated[-1][0] if message.generated else len(message.content)
+
+
+def _alternative(message: Message, number: int, token_id: int) -> TokenDetails | None:
+    """A token that could have stood in a place, with all that is known of the place."""
+    if not 0 <= number < len(message.tokens):
+        return None
+    token = message.tokens[number]
+    for rank, other in enumerate(token.alternatives, 1):
+        if other.token_id == token_id:
+            return replace(
+                token, token_id=token_id, text=other.text, probability=other.probability, rank=rank
+            )
+    return None

@@ -1,65 +1,48 @@
-"""The Chat tab: a model, a conversation with it, and the sampler's knobs beside it."""
+"""The Chat tab: conversations at the left, the one in front in the middle, and a panel of pages at the right."""
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtGui import QKeySequence, QShortcut
-from PySide6.QtWidgets import (
-    QApplication,
-    QFrame,
-    QHBoxLayout,
-    QProgressBar,
-    QPushButton,
-    QStackedWidget,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtCore import Signal, Slot
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QApplication, QHBoxLayout, QMenu, QVBoxLayout, QWidget
 
-from app.tabs.chat.conversation import Conversation, Turn
-from app.tabs.chat.conversation_view import ConversationView
-from app.tabs.chat.earlier_button import EarlierButton
+from app.tabs.chat.actions import ChatActions
+from app.tabs.chat.conversation_list import ConversationList
 from app.tabs.chat.model_bar import ModelBar
-from app.tabs.chat.prompt_edit import PromptEdit
 from app.tabs.chat.reply_meter import ReplyMeter
+from app.tabs.chat.sampling_panel import SamplingPanel
+from app.tabs.chat.seen_panel import SeenPanel
+from app.tabs.chat.shown_message import ShownMessage
+from app.tabs.chat.side_panel import Page, SidePanel
+from app.tabs.chat.talk_column import TalkColumn
 from app.widgets.banner import Banner, BannerStack
-from app.widgets.config_form import ConfigForm
-from app.widgets.controls import named_button, scrolled
-from app.widgets.empty_state import Card, EmptyState, card_button
-from app.widgets.label import Label
-from app.widgets.theme import HUGE, LARGE, MEDIUM, SMALL, set_role
-from core.config.sampling import SamplingConfig
+from app.widgets.controls import named_button
+from app.widgets.theme import HUGE, LARGE, MEDIUM, SMALL
+from core.conversations.message import Kind
 from core.runs.catalog import RunSummary
 from core.tasks.open_model import OpenModel
 from core.wording import counted
 
-SAMPLER_WIDTH_PX = 320  # the longest unit fits beside the scroll bar
+LIST_FITS_PX = 1150  # in a narrower tab, the list is there only where it was asked for
+NO_PROMPT = "Type a prompt first."
 
 
 class ChatTab(QWidget):
-    """Shows and asks; it starts nothing.
+    """Shows and asks; it starts nothing. What is asked by keys and by the menu are the actions of `keys`.
 
     Signals:
         open_requested: A run's name and a checkpoint: "best", "last" or a step.
-        send_requested: A prompt, whether the reply continues its text, and the `SamplingConfig`.
-        regenerate_requested: The `SamplingConfig` to write the last reply anew with.
-        stop_requested: The reply should end here.
-        new_chat_requested: The conversation should begin anew.
-        earlier_requested: An earlier `Conversation` should be in front again.
+        mode_requested: The user wants to talk in another way: "chat" or "completion".
+        send_requested: The prompt should be answered, or the text gone on with.
         train_requested: The way to where a model is trained.
-        inspect_requested: How the model came to a place of the conversation: a turn's number, or -1 for the last one,
-            whether it is in its reply, and the character in that, or -1 for the end.
     """
 
     title, icon_name, help_page = "Chat", "chat", "chat"
 
     open_requested = Signal(str, str)
-    send_requested = Signal(str, bool, object)
-    regenerate_requested = Signal(object)
-    stop_requested = Signal()
-    new_chat_requested = Signal()
-    earlier_requested = Signal(object)
+    mode_requested = Signal(str)
+    send_requested = Signal()
     train_requested = Signal()
-    inspect_requested = Signal(int, bool, int)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -67,10 +50,10 @@ class ChatTab(QWidget):
         self.setAccessibleName("Chat")
         self._model: OpenModel | None = None
         self._opening = self._replying = False
-        self._turns = 0
+        self._shown: Sequence[ShownMessage] = ()
+        self._list_is_wanted = True
         self._make_widgets()
         self._make_buttons()
-        self._make_pages()
         self._lay_out()
         self._connect()
         self._show_what_is_possible()
@@ -81,7 +64,8 @@ class ChatTab(QWidget):
         return self._replying
 
     def first_focus(self) -> QWidget:
-        return self.train_button if self._page() is self.no_runs else self.prompt
+        pages = self.talk.pages
+        return pages.train_button if self._page() is pages.no_runs else self.talk.writing_place()
 
     # What the controller shows
 
@@ -97,70 +81,56 @@ class ChatTab(QWidget):
     def show_opening(self, name: str, checkpoint: str) -> None:
         """A model is on its way into memory."""
         self._opening, self._model = True, None
-        self.banner.hide()
         self.model_bar.choose(name, checkpoint)
-        self.status.setText(f"Opening {name}…")
+        self.talk.show_meter(None, f"Opening {name}…")
         self._show_what_is_possible()
 
     def show_model(self, model: OpenModel | None) -> None:
         """The model to talk with from now on, or that there is none."""
         self._opening, self._model = False, model
         if model is not None and not self._keyboard_is_in_use():
-            self.prompt.setFocus()
-        self._show_facts()
+            self.talk.focus()
+        self.show_meter(None)
         self._show_what_is_possible()
 
-    def show_settings(self, sampling: SamplingConfig, *, continues: bool) -> None:
-        """How the run that is shown is talked with."""
-        self.model_bar.show_mode(continues=continues)
-        self.sampling.set_value(sampling)
-
-    def show_turns(self, turns: list[Turn]) -> None:
-        """Show exactly these turns."""
-        self._turns = len(turns)
-        self.view.show_turns(turns)
+    def show_kind(self, kind: Kind) -> None:
+        """Whether a conversation or a text is in front."""
+        had_focus = self.talk.writing_place().hasFocus()
+        self.talk.show_kind(kind)
+        self.model_bar.show_mode(kind)
+        if had_focus:
+            self.talk.focus()
         self._show_what_is_possible()
 
-    def show_earlier(self, conversations: Sequence[Conversation]) -> None:
-        """The run's other conversations, the last one first."""
-        self.earlier_button.show_conversations(conversations)
+    def show_messages(self, shown: Sequence[ShownMessage]) -> None:
+        """Show exactly these messages of a conversation."""
+        self._shown = shown
+        self.view.show_messages(shown)
+        self._show_what_is_possible()
 
-    def offer_earlier(self) -> None:
-        """A new conversation has begun: offer the way back."""
-        if self.earlier_button.isEnabled():
-            self.banner.show_offer(
-                "A new conversation has begun. The earlier one is kept until this workspace is closed.",
-                [self.earlier_button.newest],
-            )
+    def show_text(self, shown: Sequence[ShownMessage]) -> None:
+        """Show a text, the one message of `shown`, or an empty one where there is none."""
+        self._shown = shown
+        self.editor.show_message(shown[0].message if shown else None)
+        self._show_what_is_possible()
 
-    def show_sent(self, turn: Turn) -> None:
-        """A prompt is on its way; its reply follows."""
+    def show_begun(self) -> None:
+        """A reply is being written from now on; the view or the text shows it."""
         self._replying = True
-        self._turns += 1
         self.banner.hide()
-        self.view.begin(turn)
         self._show_what_is_possible()
 
-    def show_written(self, text: str, meter: ReplyMeter) -> None:
-        """The reply has grown by `text`."""
-        self.view.write(text)
-        self.show_meter(meter)
-
-    def show_meter(self, meter: ReplyMeter) -> None:
-        """The figures of the last reply; those of the model where there is none."""
-        if not meter.context_length:
-            self._show_facts()
-            return
-        self.status.setText(meter.line())
-        percent = 100 * meter.context_used // meter.context_length
-        self.context_bar.setValue(percent)  # draws the bar anew at once, but not where it stands already
-
-    def show_reply_ended(self) -> None:
-        stopped_by_key = self.stop_button.hasFocus()
-        self._replying = False
+    def show_ended(self, shown: Sequence[ShownMessage]) -> None:
+        """The reply has ended, and these messages are in front."""
+        stopped_by_key = self.talk.stop_button.hasFocus()
+        self._replying, self._shown = False, shown
         self._show_what_is_possible()
         if stopped_by_key:
-            self.prompt.setFocus()
+            self.talk.focus()
+
+    def show_meter(self, meter: ReplyMeter | None) -> None:
+        """The figures of the last reply; those of the model where there is none."""
+        self.talk.show_meter(meter, self._facts())
 
     def show_prompt(self, text: str) -> None:
         """Put a prompt in, ready to be sent."""
@@ -168,205 +138,178 @@ class ChatTab(QWidget):
         self.prompt.selectAll()
         self.prompt.setFocus()
 
+    def take_prompt(self) -> str:
+        """The prompt, of which the field is empty then."""
+        text = self.prompt.toPlainText()
+        self.prompt.clear()
+        return text
+
     # Building
 
     def _make_widgets(self) -> None:
+        self.keys = ChatActions(self)
         self.banner = Banner()
         self.model_bar = ModelBar()
-        self.view = ConversationView()
-        self.prompt = PromptEdit()
-        self.sampling = ConfigForm(SamplingConfig, "sampling")
-        self.status = Label(objectName="chatStatusLabel")
-        self.status.setAccessibleName("Speed and context used")
-        self.status.setMinimumWidth(1)  # gives way before the window does
-        set_role(self.status, "muted")
-        self.context_bar = QProgressBar(objectName="contextBar", textVisible=False)
-        self.context_bar.setFixedWidth(120)
-        self.context_bar.setRange(0, 100)
-        kept = self.context_bar.sizePolicy()
-        kept.setRetainSizeWhenHidden(True)  # or the figures beside it move when a model is there
-        self.context_bar.setSizePolicy(kept)
-        self.context_bar.setToolTip("How much of the model's context is used")
-        self.context_bar.setAccessibleName("Context used")
+        self.talk = TalkColumn()
+        self.view, self.editor, self.prompt = self.talk.view, self.talk.editor, self.talk.prompt
+        self.sampling, self.seen = SamplingPanel(), SeenPanel()
+        self.panel = SidePanel(
+            [
+                Page(self.sampling, "Sampling", "How the next token is drawn"),
+                Page(self.seen, "Documents", "What of a reply stands word for word in your documents"),
+            ]
+        )
+        self.list = ConversationList()
+        self.keys.come_before(self.prompt, self.editor, self.list.search_box)
 
     def _make_buttons(self) -> None:
-        self.send_button = named_button("&Send", "sendButton", "send", "Send the prompt (Enter)", "on_accent")
-        set_role(self.send_button, "primary")
-        self.stop_button = named_button("S&top", "stopReplyButton", "stop", "End the reply here (Esc)")
-        self.regenerate_button = named_button(
-            "Re&generate", "regenerateButton", "refresh", "Write the last reply anew (Ctrl+Enter)"
-        )
         self.new_button = named_button(
             "&New chat", "newChatButton", "add", "Begin a new conversation (Ctrl+N)"
         )
-        self.earlier_button = EarlierButton()
         self.inspect_button = named_button(
             "Inspect", "inspectReplyButton", "inspect", "See how the model came to its last reply (Ctrl+I)"
         )
-        self.sampler_button = named_button(
-            "Sampl&ing", "samplerButton", "settings", "Show or hide how the next token is drawn"
+        self.panel_button = named_button(
+            "&Panel", "chatPanelButton", "settings", "Show or hide the panel at the right"
         )
-        self.sampler_button.setCheckable(True)
-        self.sampler_button.setChecked(True)
-        self._shortcuts = [
-            self._shortcut("Esc", self.stop_button),
-            self._shortcut("Ctrl+N", self.new_button),
-            self._shortcut("Ctrl+I", self.inspect_button),
-            self._shortcut("Ctrl+Return", self.regenerate_button),
-            self._shortcut("Ctrl+Enter", self.regenerate_button),
-        ]
+        self.panel_button.setCheckable(True)
+        self.panel_button.setChecked(True)
+        self.more_button = named_button("&More", "chatMoreButton", "fields", "More about this conversation")
+        self.more_button.setMenu(self._more_menu())
 
-    def _shortcut(self, keys: str, button: QPushButton) -> QShortcut:
-        shortcut = QShortcut(QKeySequence(keys), self)
-        shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
-        shortcut.activated.connect(button.click)  # a disabled button ignores it
-        return shortcut
-
-    def _make_pages(self) -> None:
-        self.no_runs = EmptyState("No model yet", "Train one on your documents, and talk with it here.")
-        self.train_button = card_button(
-            "Go to Train", "trainCardButton", "train", "Open the Train tab", primary=True
-        )
-        self.no_runs.add_card(
-            Card("train", "Train a model", "It takes minutes with the sample corpus.", self.train_button)
-        )
-        self.opening = EmptyState(
-            "Opening the model", "The first one takes longer: PyTorch is loaded with it."
-        )
-        self.no_model = EmptyState("Which model?", "Choose a run above: its best checkpoint opens.")
-        self.no_turns_chat = EmptyState(
-            "Ask something", "This model has seen conversations: it answers your prompt."
-        )
-        self.no_turns_completion = EmptyState("Begin a text", "The model continues your text.")
-        self.pages = QStackedWidget()
-        for page in (
-            self.no_runs,
-            self.no_model,
-            self.opening,
-            self.no_turns_chat,
-            self.no_turns_completion,
-            self.view,
+    def _more_menu(self) -> QMenu:
+        menu = QMenu(self)
+        for group in (
+            ("regenerate", "continue", "copy", "remove"),
+            ("system", "compare", "server"),
+            ("plain", "enter"),
+            ("larger", "smaller", "usual"),
         ):
-            self.pages.addWidget(page)
+            for name in group:
+                menu.addAction(self.keys[name])
+            menu.addSeparator()
+        self.shading_menu = menu.addMenu("S&hade the tokens")
+        return menu
 
     def _lay_out(self) -> None:
         top = QHBoxLayout()
         top.setSpacing(SMALL)
         top.addWidget(self.model_bar, stretch=1)
-        top.addWidget(self.new_button)
-        top.addWidget(self.earlier_button)
-        top.addWidget(self.inspect_button)
-        top.addWidget(self.sampler_button)
-        self.sampler = self._sampler_panel()
+        for button in (self.new_button, self.inspect_button, self.panel_button, self.more_button):
+            top.addWidget(button)
         middle = QHBoxLayout()
         middle.setSpacing(LARGE)
-        middle.addLayout(self._conversation_column(), stretch=1)
-        middle.addWidget(self.sampler)
+        middle.addWidget(self.list)
+        middle.addWidget(self.talk, stretch=1)
+        middle.addWidget(self.panel)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(HUGE, LARGE, HUGE, LARGE)
         layout.setSpacing(MEDIUM)
         layout.addLayout(top)
         layout.addLayout(middle, stretch=1)
-        BannerStack(self, [self.banner], over=[self.pages])
-        self.banner.follow_in_tab_order(self.view)
+        BannerStack(self, [self.banner], over=[self.talk.pages])
+        self.banner.follow_in_tab_order(self.editor)
         QWidget.setTabOrder(self.banner, self.prompt)
-
-    def _conversation_column(self) -> QVBoxLayout:
-        figures = QHBoxLayout()
-        figures.setSpacing(SMALL)
-        figures.addWidget(self.status, stretch=1)
-        figures.addWidget(self.context_bar)
-        ask = QHBoxLayout()
-        ask.setSpacing(SMALL)
-        ask.addWidget(self.prompt, stretch=1)
-        for button in (self.send_button, self.stop_button, self.regenerate_button):
-            ask.addWidget(button, alignment=Qt.AlignmentFlag.AlignBottom)
-        column = QVBoxLayout()
-        column.setSpacing(SMALL)
-        column.addWidget(self.pages, stretch=1)
-        column.addLayout(figures)
-        column.addLayout(ask)
-        return column
-
-    def _sampler_panel(self) -> QFrame:
-        panel = QFrame(objectName="samplerPanel")
-        set_role(panel, "card")
-        panel.setFixedWidth(SAMPLER_WIDTH_PX)
-        heading = Label("Sampling")
-        set_role(heading, "subtitle")
-        scroll = scrolled(self.sampling)
-        self.sampling.setAutoFillBackground(False)  # the scroll area set it; the card shows through
-        layout = QVBoxLayout(panel)
-        layout.setContentsMargins(MEDIUM, MEDIUM, MEDIUM, MEDIUM)
-        layout.setSpacing(SMALL)
-        layout.addWidget(heading)
-        layout.addWidget(scroll, stretch=1)
-        return panel
 
     def _connect(self) -> None:
         self.model_bar.open_requested.connect(self.open_requested)
-        self.model_bar.mode_changed.connect(self._show_what_is_possible)
-        self.prompt.send_requested.connect(self._ask_to_send)
-        self.prompt.textChanged.connect(self._show_what_is_possible)
+        self.model_bar.mode_requested.connect(self.mode_requested)
+        self.talk.send_requested.connect(self._ask_to_send)
+        self.talk.changed.connect(self._show_what_is_possible)
+        self.talk.pages.train_button.clicked.connect(self.train_requested)
+        self.talk.stop_button.clicked.connect(self.keys["stop"].trigger)
         self.sampling.changed.connect(self._show_what_is_possible)
-        self.send_button.clicked.connect(self._ask_to_send)
-        self.stop_button.clicked.connect(self.stop_requested)
-        self.regenerate_button.clicked.connect(self._ask_to_regenerate)
-        self.new_button.clicked.connect(self.new_chat_requested)
-        self.earlier_button.chosen.connect(self.earlier_requested)
-        self.sampler_button.toggled.connect(self.sampler.setVisible)
-        self.train_button.clicked.connect(self.train_requested)
-        self.inspect_button.clicked.connect(self._ask_to_inspect)
-        self.view.inspect_requested.connect(self.inspect_requested)
+        self.new_button.clicked.connect(self.keys["new"].trigger)
+        self.inspect_button.clicked.connect(self.keys["inspect"].trigger)
+        self.panel_button.toggled.connect(self.panel.setVisible)
+        self.keys["sampling"].triggered.connect(self._go_to_sampling)
+        self.keys["list"].triggered.connect(self._toggle_list)
+        self.keys["search"].triggered.connect(self._search)
 
     # What the user asks
 
     @Slot()
     def _ask_to_send(self) -> None:
         if not self._obstacle():
-            prompt = self.prompt.toPlainText()
-            self.prompt.clear()
-            self.send_requested.emit(prompt, self.model_bar.continues, self.sampling.value())
+            self.send_requested.emit()
 
     @Slot()
-    def _ask_to_regenerate(self) -> None:
-        self.regenerate_requested.emit(self.sampling.value())
+    def _go_to_sampling(self) -> None:
+        self.panel_button.setChecked(True)
+        self.panel.show_page(self.sampling)
+        self.panel.focus()
 
     @Slot()
-    def _ask_to_inspect(self) -> None:
-        self.inspect_requested.emit(-1, True, -1)
+    def _toggle_list(self) -> None:
+        had_focus = self.list.isAncestorOf(self.focusWidget() or self)
+        self._list_is_wanted = not self.list.isVisible()
+        self.list.setVisible(self._list_is_wanted)
+        if had_focus:
+            self.talk.focus()
+
+    @Slot()
+    def _search(self) -> None:
+        self.list.show()
+        self.list.focus_search()
 
     # What is shown of itself
 
-    def _show_facts(self) -> None:
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        fitted, fits = event.oldSize().width() >= LIST_FITS_PX, self.width() >= LIST_FITS_PX
+        if fits != fitted or not event.oldSize().isValid():
+            self.list.setVisible(fits and self._list_is_wanted)
+
+    def _facts(self) -> str:
         """What is known of the model, in the place where a reply's figures will stand."""
-        self.status.clear()
-        self.context_bar.setValue(0)
-        if self._model is not None:
-            self.status.setText(
-                f"{self._model.name} at step {self._model.step:,} · {counted(self._model.parameters, 'parameter')} · "
-                f"context {counted(self._model.context_length, 'token')}"
-            )
+        if self._model is None:
+            return ""
+        return (
+            f"{self._model.name} at step {self._model.step:,} · {counted(self._model.parameters, 'parameter')} · "
+            f"context {counted(self._model.context_length, 'token')}"
+        )
 
     @Slot()
     def _show_what_is_possible(self) -> None:
         obstacle = self._obstacle()
-        self.send_button.setEnabled(not obstacle)
-        self.send_button.setToolTip(obstacle or "Send the prompt (Enter)")
-        self.stop_button.setEnabled(self._replying)
-        ready = self._model is not None and not self._replying and not self.sampling.problem()
-        self.regenerate_button.setEnabled(ready and self._turns > 0)
-        self.new_button.setEnabled(self._turns > 0)
-        self.inspect_button.setEnabled(self._model is not None and self._turns > 0 and not self._replying)
-        self.context_bar.setVisible(self._model is not None)
+        talk = self.talk
+        talk.send_button.setEnabled(not obstacle)
+        talk.send_button.setToolTip(obstacle or self._sends())
+        talk.stop_button.setEnabled(self._replying)
+        self._enable_actions()
+        self.view.set_can_reply(not obstacle or obstacle == NO_PROMPT)
+        talk.context_bar.setVisible(self._model is not None)
         self.model_bar.set_idle(not self._replying and not self._opening)
-        self.prompt.setPlaceholderText(self._invitation())
-        self.pages.setCurrentWidget(self._page())
+        self.prompt.setPlaceholderText("Ask the model" if self._model else "Open a model to begin")
+        talk.pages.setCurrentWidget(self._page())
+
+    def _enable_actions(self) -> None:
+        said = [one for one in self._shown if one.message.role != "system"]
+        idle = not self._replying
+        ready = self._model is not None and idle and not self.sampling.problem()
+        last = said[-1] if said else None
+        replied = last is not None and last.message.role in ("assistant", "text")
+        possible = {
+            "stop": self._replying,
+            "regenerate": ready and bool(said),
+            "continue": ready and replied,
+            "previous": idle and last is not None and last.version > 1,
+            "next": idle and last is not None and last.version < last.versions,
+            "copy": replied,
+            "remove": idle and bool(said),
+            "new": bool(said) or self._replying,
+            "inspect": self._model is not None and idle and bool(said),
+            "system": idle and self.talk.kind == "chat",
+        }
+        for name, can in possible.items():
+            self.keys[name].setEnabled(can)
+        self.new_button.setEnabled(possible["new"])
+        self.inspect_button.setEnabled(possible["inspect"])
 
     def _keyboard_is_in_use(self) -> bool:
-        """Whether the user has a menu open, or is in the sampling."""
-        in_sampling = self.sampler.isAncestorOf(self.focusWidget() or self)
-        return in_sampling or QApplication.activePopupWidget() is not None
+        """Whether the user has a menu open, or is in the panel."""
+        in_panel = self.panel.isAncestorOf(self.focusWidget() or self)
+        return in_panel or QApplication.activePopupWidget() is not None
 
     def _obstacle(self) -> str:
         """Why nothing can be sent now; empty where something can."""
@@ -374,20 +317,24 @@ class ChatTab(QWidget):
             return "The reply is still being written."
         if self._model is None:
             return "Choose a model first."
-        if not self.prompt.toPlainText().strip():
-            return "Type a prompt first."
+        if self.talk.kind == "chat" and not self.prompt.toPlainText().strip():
+            return NO_PROMPT
         return self.sampling.problem()
 
-    def _invitation(self) -> str:
-        if self._model is None:
-            return "Open a model to begin"
-        return "Write the beginning of a text" if self.model_bar.continues else "Ask the model"
+    def _sends(self) -> str:
+        if self.talk.kind == "completion":
+            return "Let the model go on with the text (Alt+Enter)"
+        return f"Send the prompt ({self.prompt.typed_keys()[0][0]})"
 
     def _page(self) -> QWidget:
-        if self._turns:
-            return self.view
+        talk = self.talk
+        pages = talk.pages
+        if self._shown or self._replying or (talk.kind == "completion" and talk.editor.text()):
+            return talk.view if talk.kind == "chat" else talk.editor
         if self._opening:
-            return self.opening
+            return pages.opening
         if self._model is None:
-            return self.no_model if self.model_bar.has_runs() else self.no_runs
-        return self.no_turns_completion if self.model_bar.continues else self.no_turns_chat
+            return pages.no_model if self.model_bar.has_runs() else pages.no_runs
+        if talk.kind == "completion":
+            return talk.editor
+        return pages.begin_chat if self._model.has_conversations else pages.begin_explained

@@ -138,6 +138,15 @@ class CorpusController(QObject):
         files = [Path(path) for path in paths]
         return self._start(partial(self._tasks.read, files, config, self._workspace, again=True))
 
+    @Slot(int, int, str)
+    def show_passage(self, document_id: int, start: int, passage: str) -> None:
+        """Show a document, and mark the passage that begins about there in its clean text."""
+        if self._tab.documents.show_document(document_id):
+            self.preview.show_passage(document_id, start, passage)
+            self._tab.documents.view.setFocus()
+        else:
+            self._tab.banner.show_notice("The document with this passage is no longer in the library.")
+
     @Slot()
     def add_sample(self) -> None:
         """Write the sample corpus and read it."""

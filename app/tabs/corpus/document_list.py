@@ -69,6 +69,17 @@ class DocumentList(QSplitter):
         if hits and not self.view.currentIndex().isValid():
             self.view.go_to(0)
 
+    def show_document(self, document_id: int) -> bool:
+        """Put the cursor on a document, whatever was searched and filtered for; False where it is not here."""
+        for _ in range(2):
+            rows = self._table.rows_at(range(self._table.rowCount()))
+            place = next((place for place, row in enumerate(rows) if row.id == document_id), -1)
+            if place >= 0:
+                self.view.go_to(place)
+                return True
+            self.clear_filters()
+        return False
+
     def show_last_import(self, paths: Collection[str]) -> None:
         """Show these of its files alone, whatever was searched and filtered for."""
         self.clear_filters()

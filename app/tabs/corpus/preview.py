@@ -33,6 +33,7 @@ SIDES = {
 }
 WIDE_PX = 720  # from here on, two texts stand beside each other
 CUT = f"\n\n[The preview ends here, after {counted(LONGEST_PREVIEW, 'character')}. The corpus has the whole text.]"
+PART = "\n\n[This is the part of the text around the passage. The corpus has the whole text.]"
 WEAK_PERCENT = 60  # a page under it deserves a look
 MOST_NAMED = 8
 
@@ -105,12 +106,16 @@ class PreviewCard(QFrame):
             self._explain()
 
     def show_preview(self, preview: DocumentPreview, searching: bool) -> None:
-        """Show the text of the row that is shown."""
+        """Show the text of the row that is shown, at its first hit.
+
+        Args:
+            searching: Whether the hits are of a search, and there are steps between them.
+        """
         if not preview.as_read.text.strip():
             self._explain()
             return
         font = mono_font() if self._row and kind_named(self._row.kind).is_monospaced else QFont()
-        ending = CUT if preview.is_cut else ""
+        ending = (PART if preview.begins_at else CUT) if preview.is_cut else ""
         for edit, passage in ((self.as_read, preview.as_read), (self.cleaned, preview.cleaned)):
             edit.setFont(font)
             edit.show_passage(passage, ending)
@@ -120,7 +125,7 @@ class PreviewCard(QFrame):
         self.facts.setToolTip(page_list(preview.pages))
         self._show_side()
         self.stepper.setVisible(searching)
-        if searching:
+        if searching or preview.cleaned.hits:
             self._go_to(self.text.hits - 1 if self._from_end else 0)
         self._from_end = False
 

@@ -5,16 +5,17 @@ from functools import partial
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from app.errors import present
-from app.jobs.job import Job
+from app.jobs.job import Job, OpenStream
 from app.jobs.job_queue import JobQueues
 from app.settings import WindowSettings
 from app.tabs.corpus.cleaning_menu import read_cleaning
 from app.tabs.corpus.columns import has_text
+from app.tabs.corpus.preview import CLEANED
 from app.tabs.corpus.tab import CorpusTab
 from core.config.corpus import CleaningConfig
 from core.corpus.library import DocumentRow, SearchHit
 from core.runs.folder import Workspace
-from core.tasks.look_at_library import DocumentPreview, preview_document, search_library
+from core.tasks.look_at_library import DocumentPreview, preview_document, preview_passage, search_library
 
 PREVIEW_QUEUE, SEARCH_QUEUE = "preview", "search"
 PREVIEW_DEBOUNCE_MS = 60  # a cursor that is held down passes many documents
@@ -43,6 +44,9 @@ class PreviewController(QObject):
         self._tab, self._workspace, self._queues, self._settings = tab, workspace, queues, settings
         self._row: DocumentRow | None = None
         self._query = ""
+        self._passage: tuple[int, int, str] | None = (
+            None  # a document, where in its text, and what stands there
+        )
         self._cleaning = read_cleaning(settings.cleaning)
         self._shown: tuple[object, ...] = ()  # what the preview was made of
         self._job: Job | None = None
@@ -59,14 +63,22 @@ class PreviewController(QObject):
     @Slot(str)
     def search(self, query: str) -> None:
         """Mark these words in the text."""
-        self._query = query
+        self._query, self._passage = query, None
         if not query:
             self._card.stepper.hide()
+        self._soon.start()
+
+    def show_passage(self, document_id: int, start: int, passage: str) -> None:
+        """Show the chosen document at a passage of its clean text, and mark that; until another one is chosen."""
+        self._passage, self._shown = (document_id, start, passage), ()
+        self._card.choose_side(CLEANED)
         self._soon.start()
 
     @Slot(object)
     def _choose(self, row: DocumentRow | None) -> None:
         self._row = row
+        if row is None or self._passage is None or row.id != self._passage[0]:
+            self._passage = None
         self._card.show_row(row)
         self._soon.start()
 
@@ -83,29 +95,36 @@ class PreviewController(QObject):
         if row is None or not row.id or not has_text(row):
             self._shown, self._job = (), None
             return
-        wanted = (row.id, row.path, row.characters, row.seconds, self._cleaning, self._query)
+        wanted = (row.id, row.path, row.characters, row.seconds, self._cleaning, self._query, self._passage)
         if wanted == self._shown:
             return
         self._shown = wanted
         self._queues.stop(PREVIEW_QUEUE)
-        self._job = self._queues.start(
-            PREVIEW_QUEUE, partial(preview_document, self._workspace, row.id, self._cleaning, self._query)
-        )
+        self._job = self._queues.start(PREVIEW_QUEUE, self._preview(row.id))
         self._job.ended.connect(self._show)
         self._job.failed.connect(self._fail)
+
+    def _preview(self, document_id: int) -> OpenStream:
+        if self._passage is None:
+            return partial(preview_document, self._workspace, document_id, self._cleaning, self._query)
+        _document, start, passage = self._passage
+        return partial(preview_passage, self._workspace, document_id, self._cleaning, start, passage)
 
     @Slot(object)
     def _show(self, preview: DocumentPreview | None) -> None:
         if self.sender() is not self._job or preview is None or self._row is None:
             return
         if preview.document_id == self._row.id:  # the cursor may have moved on since it was asked for
-            self._card.show_preview(preview, bool(self._query))
+            self._card.show_preview(preview, bool(self._query) and self._passage is None)
 
     @Slot(object)
     def _fail(self, error: Exception) -> None:
         if self.sender() is self._job:
             self._shown = ()
             present(error, self._tab.banner)
+            if self._passage is not None:  # its beginning is better than nothing
+                self._passage = None
+                self._soon.start()
 
 
 class SearchController(QObject):

@@ -20,7 +20,6 @@ from app.tabs.inspect.tab import InspectTab
 from core.events import Event
 from core.runs.catalog import RunSummary
 from core.runs.folder import Workspace
-from core.tasks.inspect_checkpoints import RunCheckpoints
 from core.tasks.inspect_phrase import EmptyPhraseError, InspectRequest, PassAdvanced
 from core.tasks.inspect_views import (
     NO_CHANGES,
@@ -32,6 +31,7 @@ from core.tasks.inspect_views import (
     Selection,
 )
 from core.tasks.look_at_runs import RunsListed, list_runs
+from core.tasks.run_checkpoints import RunCheckpoints
 from core.tasks.suggest_phrase import Suggestion
 
 QUEUE = "inspect"

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 from app.jobs.job import Stream
 from core.runs.folder import Workspace
-from core.tasks.inspect_checkpoints import RunCheckpoints, inspect_step, run_checkpoints
+from core.tasks.inspect_checkpoints import inspect_step
 from core.tasks.inspect_phrase import inspect_phrase
+from core.tasks.run_checkpoints import RunCheckpoints, run_checkpoints
 from core.tasks.suggest_phrase import suggest_phrase
 
 

@@ -5,13 +5,13 @@ from collections.abc import Mapping, Sequence
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
-from app.tabs.inspect.checkpoint_slider import CheckpointSlider
 from app.tabs.inspect.phrase_edit import PhraseEdit
 from app.tabs.inspect.selection_bar import SelectionBar
 from app.tabs.inspect.view_list import ViewList
 from app.tabs.inspect.view_pane import MakeView, ViewPane
 from app.widgets.banner import Banner, BannerStack
 from app.widgets.checkpoint_choice import CheckpointChoice
+from app.widgets.checkpoint_slider import CheckpointSlider
 from app.widgets.empty_state import Card, EmptyState, card_button
 from app.widgets.label import Label
 from app.widgets.theme import HUGE, LARGE, MEDIUM, SMALL, set_role

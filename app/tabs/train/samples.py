@@ -3,15 +3,16 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import QEvent, Qt, Slot
-from PySide6.QtGui import QColor, QFont, QTextCharFormat, QTextCursor
+from PySide6.QtGui import QTextCursor
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QSlider, QTextEdit, QToolButton, QVBoxLayout, QWidget
 
-from app.tabs.train.sample_difference import Mark, difference, told
 from app.tabs.train.sample_steps import SampleSteps
 from app.widgets.controls import toggle_button
 from app.widgets.elided_box import ElidedBox
 from app.widgets.label import Label
-from app.widgets.theme import SMALL, TINY, colours, set_role
+from app.widgets.text_difference import difference, told
+from app.widgets.text_look import look, marked
+from app.widgets.theme import SMALL, TINY, set_role
 from core.events import SampleWritten
 from core.wording import printable
 
@@ -115,22 +116,22 @@ class Samples(QWidget):
                 continue
             if not self.text.document().isEmpty():
                 pen.insertBlock()
-            pen.insertText(" ".join(prompt.split()), _look("text"))
-            pen.insertText(" → ", _look("muted"))
+            pen.insertText(" ".join(prompt.split()), look("text"))
+            pen.insertText(" → ", look("muted"))
             if not text.strip():
-                pen.insertText(ONLY_SPACES, _look("muted"))
+                pen.insertText(ONLY_SPACES, look("muted"))
             elif base is None:
-                pen.insertText(text.strip(), _look("accent"))
+                pen.insertText(text.strip(), look("accent"))
             elif prompt not in before:
-                pen.insertText(f"{text.strip()}  ", _look("accent"))
-                pen.insertText(f"(not written at step {base:,})", _look("muted"))
+                pen.insertText(f"{text.strip()}  ", look("accent"))
+                pen.insertText(f"(not written at step {base:,})", look("muted"))
             else:
                 pieces = difference(before[prompt].strip(), text.strip())
                 for mark, piece in pieces:
-                    pen.insertText(piece, _marked(mark))
+                    pen.insertText(piece, marked(mark))
                 descriptions.append(f"{prompt}: {told(pieces)}")
         if self.text.document().isEmpty():
-            pen.insertText(NOT_WRITTEN, _look("muted"))
+            pen.insertText(NOT_WRITTEN, look("muted"))
         pen.endEditBlock()
         return "; ".join(descriptions)
 
@@ -228,23 +229,3 @@ def _slider(name: str, title: str, tooltip: str) -> QSlider:
     slider.setMinimumWidth(SHORTEST_SLIDER_PX)
     slider.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
     return slider
-
-
-def _look(colour: str) -> QTextCharFormat:
-    look = QTextCharFormat()
-    look.setForeground(QColor(getattr(colours(), colour)))
-    return look
-
-
-def _marked(mark: Mark) -> QTextCharFormat:
-    """How a piece of a compared sample looks: not by colour alone."""
-    if mark == "same":
-        return _look("text")
-    look = _look("accent" if mark == "added" else "danger")
-    look.setBackground(QColor(colours().accent_soft if mark == "added" else colours().danger_soft))
-    if mark == "added":
-        look.setFontUnderline(True)
-        look.setFontWeight(QFont.Weight.DemiBold)
-    else:
-        look.setFontStrikeOut(True)
-    return look

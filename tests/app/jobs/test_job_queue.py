@@ -97,6 +97,24 @@ def test_waiting_for_all_leaves_no_thread(qtbot, queues):
         pass
 
 
+def test_waiting_for_all_lets_what_waits_in_a_queue_do_its_work(qtbot, queues):
+    kept = []
+
+    def keep(number):
+        def stream(stop):
+            yield number
+            kept.append(number)
+
+        return stream
+
+    for number in range(3):
+        queues.start("conversations", keep(number))
+    queues.close_down()
+    assert queues.wait_all(5000)  # no event loop runs
+    assert kept == [0, 1, 2]
+    qtbot.waitUntil(queues.at_rest)
+
+
 def test_a_quiet_queue_keeps_nobody_busy(qtbot, queues):
     job = queues.start("library", endless)
     assert queues.active() == []

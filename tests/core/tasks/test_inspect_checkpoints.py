@@ -15,13 +15,9 @@ from core.inspection.captured import What
 from core.runs.checkpoint import save_snapshot
 from core.runs.loading import load_model, model_weights
 from core.runs.pointers import saved_steps
-from core.tasks.inspect_checkpoints import (
-    CheckpointInspected,
-    inspect_checkpoints,
-    inspect_step,
-    run_checkpoints,
-)
+from core.tasks.inspect_checkpoints import CheckpointInspected, inspect_checkpoints, inspect_step
 from core.tasks.inspect_phrase import EmptyPhraseError, InspectRequest
+from core.tasks.run_checkpoints import run_checkpoints
 
 PHRASE = InspectRequest("the cat")
 

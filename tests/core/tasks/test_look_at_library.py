@@ -17,9 +17,11 @@ from core.system_errors import DiskFullError, ReadOnlyWorkspaceError
 from core.tasks import look_at_library
 from core.tasks.look_at_library import (
     DocumentsListed,
+    PassageGoneError,
     find_interrupted,
     list_documents,
     preview_document,
+    preview_passage,
     search_library,
 )
 
@@ -113,6 +115,42 @@ def test_a_long_text_is_cut(workspace, keep, stop, monkeypatch):
     _, preview = result_of(preview_document(workspace, number, CleaningConfig(), "", stop))
     assert preview.is_cut
     assert preview.as_read.text == "Olive li"
+
+
+def test_a_passage_is_the_hit_that_is_nearest(workspace, keep, stop):
+    number = keep("a", "A brook.\n\n\n\nA brook.\r\nA brook.")
+    _, preview = result_of(preview_passage(workspace, number, CleaningConfig(), 11, "A brook.", stop))
+    assert preview.cleaned.hits == ((10, 18),)
+    assert shown(preview.as_read, preview.as_read.hits) == ["A brook."]
+    assert not preview.is_cut
+
+
+@pytest.mark.parametrize("place", [0, 40, 99])
+def test_of_a_long_text_the_part_around_a_passage_is_shown(workspace, keep, stop, monkeypatch, place):
+    monkeypatch.setattr(look_at_library, "LONGEST_PREVIEW", 400)
+    lines = [f"Line {number} is about sheep.\n\n\n" for number in range(100)]
+    number = keep("a", "".join(lines))
+    start = 26 * place
+    passage = f"Line {place} is about sheep."
+    _, preview = result_of(preview_passage(workspace, number, CleaningConfig(), start, passage, stop))
+    assert shown(preview.cleaned, preview.cleaned.hits) == [passage]
+    assert shown(preview.as_read, preview.as_read.hits) == [passage]
+    assert preview.is_cut
+    assert (preview.begins_at > 0) == (place > 0)
+    assert preview.as_read.text.lstrip().startswith("Line ")
+    assert len(preview.as_read.text) <= 400
+
+
+def test_a_passage_that_is_not_there_any_more_is_said_to_be(workspace, keep, stop):
+    number = keep("a.txt", "A brook.")
+    with pytest.raises(PassageGoneError, match=r"not in a\.txt as it is cleaned now"):
+        result_of(preview_passage(workspace, number, CleaningConfig(), 0, "a heron", stop))
+
+
+def test_a_stopped_preview_of_a_passage_is_none(workspace, keep, stop):
+    number = keep("a", "A brook.")
+    stop.set()
+    assert result_of(preview_passage(workspace, number, CleaningConfig(), 0, "brook", stop)) == ([], None)
 
 
 def test_a_stopped_preview_is_none(workspace, keep, stop):

@@ -6,9 +6,9 @@ import pytest
 from core.control import StopRequested, StopToken
 from core.inspection.token_kinds import LETTER, SPECIAL, WHITE_SPACE
 from core.run_errors import OutOfMemoryError
-from core.tasks.inspect_checkpoints import run_checkpoints
 from core.tasks.open_model import open_model
 from core.tasks.open_plane import open_plane, open_plane_at
+from core.tasks.run_checkpoints import run_checkpoints
 
 
 def result(stream):

@@ -14,7 +14,7 @@ from core.config.run import RunConfig
 from core.config.sampling import SamplingConfig
 from core.config.toml import run_to_toml
 from core.errors import UserFacingError
-from core.events import ModelOpened, PromptRead, ReplyEnded, TokenWritten
+from core.events import Alternative, ModelOpened, PromptRead, ReplyEnded, TokenDetails, TokenWritten
 from core.runs.folder import Workspace
 
 
@@ -44,6 +44,7 @@ class FakeModels:
         self.extra = []  # events before the first word
         self.extra_of_opening = []
         self.has_conversations = True
+        self.written = ()  # the tokens with which the last reply began
         self.fails = False
         self.last_text = None  # the whole reply as the end tells it, where it differs from the words
         self._allowed = threading.Semaphore(0)
@@ -60,15 +61,16 @@ class FakeModels:
         yield ModelOpened(name, 500, 1000, 128, self.has_conversations, 0.1)
         return FakeModel(name=name, has_conversations=self.has_conversations)
 
-    def reply(self, model, messages, sampling, stop):
+    def reply(self, model, messages, sampling, stop, written=(), details=False):
         self.asked.append(("reply", list(messages), sampling))
-        return (yield from self._write(stop))
+        return (yield from self._write(stop, written))
 
-    def complete(self, model, text, sampling, stop):
+    def complete(self, model, text, sampling, stop, written=(), details=False):
         self.asked.append(("complete", text, sampling))
-        return (yield from self._write(stop))
+        return (yield from self._write(stop, written))
 
-    def _write(self, stop):
+    def _write(self, stop, before):
+        self.written = tuple(before)
         yield PromptRead(5, 128, self.unknown)
         yield from self.extra
         written = ""
@@ -79,7 +81,9 @@ class FakeModels:
             if self.fails:
                 raise WordlessError
             written += word
-            yield TokenWritten(word, 7, 0.5, 6 + number)
+            others = (Alternative(10 + number, word, 0.5), Alternative(90, "other ", 0.2))
+            details = TokenDetails(10 + number, word, 0.5, 1, 1.5, others)
+            yield TokenWritten(word, 10 + number, 0.5, 6 + number, details=details)
         return (yield from self._end("eos", written, len(self.words)))
 
     def _end(self, reason, written, tokens):
@@ -87,6 +91,33 @@ class FakeModels:
         ended = ReplyEnded(reason, text, tokens, 1.0, 0.1, 42.0)
         yield ended
         return ended
+
+
+class FakeDisk:
+    """Stands in for `keep_conversation`: what was kept, by the ids of conversations."""
+
+    def __init__(self):
+        self.kept = {}
+        self.fails = False
+
+    def keep(self, workspace, conversation, stop):
+        if self.fails:
+            raise FullError
+        self.kept[conversation.id] = conversation
+        return conversation.id
+        yield
+
+    def contents(self):
+        return [[message.content for message in one.branch()] for one in self.kept.values()]
+
+
+class FullError(UserFacingError):
+    message, remedy = "The disk is full.", "Free some space."
+
+
+@pytest.fixture
+def disk():
+    return FakeDisk()
 
 
 @pytest.fixture
@@ -129,8 +160,8 @@ def slot(tab, workspace, queues, models):
 
 
 @pytest.fixture
-def controller(tab, slot, workspace, queues, models, qtbot):
-    fakes = {"reply": models.reply, "complete": models.complete}
+def controller(tab, slot, workspace, queues, models, disk, qtbot):
+    fakes = {"reply": models.reply, "complete": models.complete, "keep": disk.keep}
     controller = ChatController(tab, slot, workspace, queues, tab, **fakes)
     controller.refresh()
     qtbot.waitUntil(queues.at_rest)

@@ -1,6 +1,7 @@
 """What a user does in the Chat tab, and what he then sees."""
 
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QKeySequence
 
 
 def choose(box, row):
@@ -13,5 +14,30 @@ def type_and_send(tab, qtbot, text):
     qtbot.keyClick(tab.prompt, Qt.Key.Key_Return)
 
 
+def say(tab, qtbot, controller, models, prompt, *words):
+    """Send a prompt and wait for the reply that is made of `words`."""
+    let_write(models, *words)
+    type_and_send(tab, qtbot, prompt)
+    qtbot.waitUntil(lambda: not controller.active)
+
+
+def let_write(models, *words):
+    """The next reply is made of these, and nothing holds it up."""
+    models.words = list(words)
+    models.allow(len(words))
+
+
+def press(tab, qtbot, keys):
+    """Press keys, such as "Ctrl+Return", wherever the focus is."""
+    combination = QKeySequence(keys)[0]
+    qtbot.keyClick(tab.focusWidget() or tab, combination.key(), combination.keyboardModifiers())
+
+
 def shown(tab):
-    return [line for line in tab.view.toPlainText().splitlines() if line]
+    """The messages that stand in the view, system messages left out."""
+    items = tab.view.column.items if tab.view.isVisibleTo(tab) else []
+    return [item.text for item in items if item.shown.message.role != "system"]
+
+
+def versions(tab):
+    return [(item.shown.version, item.shown.versions) for item in tab.view.column.items]

@@ -1,6 +1,6 @@
 """How much slower a reply comes in the window than without it, and how long the window's thread works for a token.
 
-    python -m tests.app.tabs.chat.measure_streaming [TOKENS]
+    python -m tests.app.tabs.chat.measure_streaming [TOKENS] [completion]
 
 A model of random weights, 4 layers of 128 dimensions, writes the same reply by turns in a plain loop and in the Chat
 tab. This is a measurement and no test: on a shared machine a limit on it would fail by chance.
@@ -35,6 +35,7 @@ from core.tokenizers.tokenizer import EOS
 from tests.app.tabs.chat.conftest import FakeModel
 
 ROUNDS = 7
+HAS_CONVERSATIONS = "completion" not in sys.argv
 TOKENIZER = CharTokenizer.train(["abcdefghij klmnopqrst uvwxyz."])
 SHAPE = {"n_layers": 4, "n_heads": 4, "d_model": 128, "d_ff": 512, "context_length": 256}
 
@@ -51,12 +52,15 @@ class Streams:
 
     def open(self, workspace, name, checkpoint, stop):
         yield from ()
-        return FakeModel(name=name, has_conversations=False, sampling=self.sampling)
+        return FakeModel(name=name, has_conversations=HAS_CONVERSATIONS, sampling=self.sampling)
 
-    def complete(self, model, text, sampling, stop):
+    def complete(self, model, text, sampling, stop, written=(), details=True):
         prompt = TOKENIZER.encode(text)
-        self.ended = yield from write(self.model, TOKENIZER, prompt, (), sampling, stop)
+        self.ended = yield from write(self.model, TOKENIZER, prompt, (), sampling, stop, details=details)
         return self.ended
+
+    def reply(self, model, messages, sampling, stop, written=(), details=True):
+        return (yield from self.complete(model, messages[-1][1], sampling, stop))
 
 
 def wait_until(true):
@@ -69,7 +73,11 @@ def wait_until(true):
 def in_window(tab, controller, streams):
     """Seconds per token of the reply, and of the window's thread."""
     thread = time.thread_time()
-    tab.send_requested.emit("abc", True, streams.sampling)
+    if tab.talk.kind == "chat":
+        tab.prompt.setPlainText("abc")
+    else:
+        tab.editor.setPlainText("abc")
+    tab.send_requested.emit()
     wait_until(lambda: not controller.active)
     ended = streams.ended
     return ended.seconds / ended.tokens, (time.thread_time() - thread) / ended.tokens
@@ -97,14 +105,16 @@ def measure(streams, workspace):
     tab.resize(1280, 800)
     tab.show()
     slot = ModelSlot(workspace, queues, tab, open=streams.open)
-    controller = ChatController(tab, slot, workspace, queues, tab, complete=streams.complete)
+    controller = ChatController(
+        tab, slot, workspace, queues, tab, complete=streams.complete, reply=streams.reply
+    )
     controller.open("first", "")
     wait_until(lambda: slot.model is not None)
     rounds = []
     for _ in range(ROUNDS + 1):
         plain = alone(streams)
         rounds.append((plain, *in_window(tab, controller, streams)))
-        tab.new_chat_requested.emit()
+        tab.keys["new"].trigger()
     queues.close_down()
     wait_until(queues.at_rest)
     tab.close()

@@ -2,17 +2,20 @@
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QAbstractButton, QComboBox, QWidget
+from PySide6.QtWidgets import QComboBox, QWidget
 
 from app.model_slot import ModelSlot
 from app.tabs.chat.controller import ChatController
 from core.config.sampling import SamplingConfig
 from core.events import ContextMoved, Notice
 from core.runs.folder import Workspace
-from tests.app.tabs.chat.gestures import choose, shown, type_and_send
+from tests.app.tabs.chat.gestures import choose, press, say, shown, type_and_send
 
 LEFT = Qt.MouseButton.LeftButton
-CTRL = Qt.KeyboardModifier.ControlModifier
+
+
+def notes(tab):
+    return list(tab.view.column.items[-1].shown.message.notes)
 
 
 # Opening a model
@@ -23,17 +26,17 @@ def test_without_a_run_the_tab_leads_to_training(tab, queues, tmp_path, qtbot):
     empty.prepare()
     ChatController(tab, ModelSlot(empty, queues, tab), empty, queues, tab).refresh()
     qtbot.waitUntil(queues.at_rest)
-    assert tab.no_runs.isVisible()
+    assert tab.talk.pages.no_runs.isVisible()
     with qtbot.waitSignal(tab.train_requested):
-        qtbot.mouseClick(tab.train_button, LEFT)
+        qtbot.mouseClick(tab.talk.pages.train_button, LEFT)
 
 
 def test_choosing_a_run_opens_its_best_checkpoint(tab, controller, models, qtbot):
-    assert tab.no_model.isVisible()
+    assert tab.talk.pages.no_model.isVisible()
     choose(tab.model_bar.run_box, 0)
     qtbot.waitUntil(lambda: controller.slot.model is not None)
     assert models.asked == [("open", "first", "best")]
-    assert tab.status.text() == "first at step 500 · 1,000 parameters · context 128 tokens"
+    assert tab.talk.status.text() == "first at step 500 · 1,000 parameters · context 128 tokens"
 
 
 def test_a_checkpoint_can_be_chosen_by_its_step(tab, opened, models, qtbot):
@@ -53,26 +56,25 @@ def test_the_sampler_begins_as_the_model_was_made(tab, opened):
     assert tab.sampling.value() == SamplingConfig(temperature=0.5)
 
 
-def test_another_checkpoint_of_the_run_is_tried_under_the_same_settings(tab, opened, qtbot):
-    tab.sampling.set_value(SamplingConfig(temperature=0.1))
-    choose(tab.model_bar.mode_box, 1)
-    choose(tab.model_bar.checkpoint_box, 3)
-    qtbot.waitUntil(lambda: not opened.active)
-    assert tab.sampling.value() == SamplingConfig(temperature=0.1)
-    assert tab.model_bar.continues
-
-
-@pytest.mark.parametrize("has_conversations", [True, False])
-def test_the_mode_begins_as_the_model_was_trained(tab, controller, models, qtbot, has_conversations):
+@pytest.mark.parametrize(("has_conversations", "kind"), [(True, "chat"), (False, "completion")])
+def test_the_mode_begins_as_the_model_was_trained(tab, controller, models, qtbot, has_conversations, kind):
     models.has_conversations = has_conversations
     controller.open("first", "")
     qtbot.waitUntil(lambda: controller.slot.model is not None)
-    assert tab.model_bar.continues is not has_conversations
+    assert (tab.model_bar.kind, controller.session.conversation.kind) == (kind, kind)
+
+
+def test_a_conversation_with_a_model_that_has_seen_none_is_explained(tab, controller, models, qtbot):
+    models.has_conversations = False
+    controller.open("first", "")
+    qtbot.waitUntil(lambda: controller.slot.model is not None)
+    choose(tab.model_bar.mode_box, tab.model_bar.mode_box.findText("Conversation"))
+    assert tab.talk.pages.begin_explained.isVisible()
 
 
 def test_open_puts_a_prompt_in_ready_to_send(tab, controller, qtbot):
     controller.open("first", "Where does Mila live?")
-    qtbot.waitUntil(tab.send_button.isEnabled)
+    qtbot.waitUntil(tab.talk.send_button.isEnabled)
     assert tab.prompt.toPlainText() == "Where does Mila live?"
     assert tab.model_bar.run_box.currentText().startswith("first")
 
@@ -82,7 +84,7 @@ def test_a_model_that_cannot_be_opened_says_why(tab, controller, models, qtbot):
     choose(tab.model_bar.run_box, 0)
     qtbot.waitUntil(tab.banner.isVisible)
     assert tab.banner.text() == "The model lost its words. Open it again."
-    assert not tab.send_button.isEnabled()
+    assert not tab.talk.send_button.isEnabled()
     assert tab.model_bar.run_box.isEnabled()
 
 
@@ -114,17 +116,22 @@ def test_enter_sends_and_the_reply_streams_into_a_bubble(tab, opened, models, qt
     qtbot.waitUntil(lambda: not opened.active)
     assert shown(tab) == ["Where?", "Mila lives here."]
     assert models.asked[-1] == ("reply", [("user", "Where?")], SamplingConfig(temperature=0.5))
-    assert tab.status.text() == "3 tokens · 42 tokens/s · context 8 of 128 tokens"
-    assert (tab.context_bar.value(), tab.context_bar.maximum()) == (6, 100)  # 8 of 128 tokens
+    assert tab.talk.status.text().startswith("42 tokens/s · first token ")
+    assert tab.talk.context.text() == "context 8 of 128 tokens"
+    assert tab.talk.context_bar.value() == 6  # percent
 
 
 def test_the_next_prompt_takes_the_conversation_along(tab, opened, models, qtbot):
-    models.allow(6)
-    type_and_send(tab, qtbot, "Where?")
-    qtbot.waitUntil(lambda: not opened.active)
-    type_and_send(tab, qtbot, "Why?")
-    qtbot.waitUntil(lambda: not opened.active)
+    say(tab, qtbot, opened, models, "Where?", "Mila ", "lives here.")
+    say(tab, qtbot, opened, models, "Why?", "Because.")
     assert models.asked[-1][1] == [("user", "Where?"), ("assistant", "Mila lives here."), ("user", "Why?")]
+
+
+def test_a_message_tells_who_wrote_it_and_how(tab, opened, models, qtbot):
+    say(tab, qtbot, opened, models, "Where?", "Here.")
+    leaf = opened.session.leaf
+    assert (leaf.run, leaf.step, leaf.reason) == ("first", 500, "eos")
+    assert leaf.sampling == SamplingConfig(temperature=0.5)
 
 
 def test_shift_enter_begins_a_new_line(tab, opened, qtbot):
@@ -133,6 +140,17 @@ def test_shift_enter_begins_a_new_line(tab, opened, qtbot):
     qtbot.keyClicks(tab.prompt, "b")
     assert tab.prompt.toPlainText() == "a\nb"
     assert not opened.active
+
+
+def test_the_other_way_round_shift_enter_sends(tab, opened, models, qtbot):
+    tab.prompt.set_enter_sends(False)
+    qtbot.keyClicks(tab.prompt, "a")
+    qtbot.keyClick(tab.prompt, Qt.Key.Key_Return)
+    assert (tab.prompt.toPlainText(), opened.active) == ("a\n", False)
+    models.allow(3)
+    qtbot.keyClick(tab.prompt, Qt.Key.Key_Return, Qt.KeyboardModifier.ShiftModifier)
+    qtbot.waitUntil(lambda: not opened.active)
+    assert models.asked[-1][1] == [("user", "a\n")]
 
 
 def test_enter_on_the_number_pad_sends_as_well(tab, opened, models, qtbot):
@@ -150,36 +168,28 @@ def test_enter_with_another_key_held_sends_nothing(tab, opened, qtbot, held):
     assert not opened.active
 
 
-def test_escape_stops_and_keeps_what_was_written(tab, opened, models, qtbot):
+def test_escape_stops_and_keeps_what_was_written(tab, opened, models, disk, queues, qtbot):
     type_and_send(tab, qtbot, "Where?")
     models.allow(1)
     qtbot.waitUntil(lambda: shown(tab) == ["Where?", "Mila "])
-    qtbot.keyClick(tab.prompt, Qt.Key.Key_Escape)
+    press(tab, qtbot, "Esc")
     qtbot.waitUntil(lambda: not opened.active)
     assert shown(tab) == ["Where?", "Mila "]
-    assert tab.status.text().endswith("stopped")
-    assert not tab.stop_button.isEnabled()
+    assert "stopped" in tab.talk.status.text()
+    assert not tab.talk.stop_button.isEnabled()
+    qtbot.waitUntil(queues.at_rest)
+    assert disk.contents() == [["Where?", "Mila "]]
 
 
 def test_while_a_reply_comes_one_can_type_but_not_send(tab, opened, models, qtbot):
     type_and_send(tab, qtbot, "Where?")
     type_and_send(tab, qtbot, "Why?")
     assert tab.prompt.toPlainText() == "Why?"
-    assert not tab.send_button.isEnabled()
+    assert not tab.talk.send_button.isEnabled()
     assert not tab.model_bar.run_box.isEnabled()
     models.allow(3)
-    qtbot.waitUntil(tab.send_button.isEnabled)
+    qtbot.waitUntil(tab.talk.send_button.isEnabled)
     assert [asked[0] for asked in models.asked] == ["open", "reply"]
-
-
-def test_completion_continues_the_text_of_the_prompt(tab, opened, models, qtbot):
-    choose(tab.model_bar.mode_box, tab.model_bar.mode_box.findText("Completion"))
-    models.words = [" there ", "was"]
-    models.allow(2)
-    type_and_send(tab, qtbot, "Once")
-    qtbot.waitUntil(lambda: not opened.active)
-    assert shown(tab) == ["Once there was"]
-    assert models.asked[-1] == ("complete", "Once", SamplingConfig(temperature=0.5))
 
 
 def test_the_panel_decides_how_is_sampled(tab, opened, models, qtbot):
@@ -193,24 +203,21 @@ def test_the_panel_decides_how_is_sampled(tab, opened, models, qtbot):
 def test_a_sampler_value_that_cannot_be_disables_send(tab, opened, qtbot):
     qtbot.keyClicks(tab.prompt, "Where?")
     tab.findChild(QWidget, "sampling.top_p").lineEdit().setText("2")
-    assert not tab.send_button.isEnabled()
-    assert tab.send_button.toolTip() == "Top-p must be at most 1."
+    assert not tab.talk.send_button.isEnabled()
+    assert tab.talk.send_button.toolTip() == "Top-p must be at most 1."
 
 
 def test_unknown_characters_are_a_note(tab, opened, models, qtbot):
     models.unknown = ("ß",)
-    models.allow(3)
-    type_and_send(tab, qtbot, "Straße")
-    qtbot.waitUntil(lambda: not opened.active)
-    assert shown(tab)[-1] == "The vocabulary lacks ß: the model sees <unk> there."
+    say(tab, qtbot, opened, models, "Straße", "Mila")
+    assert notes(tab) == ["The vocabulary lacks ß: the model sees <unk> there."]
 
 
 def test_a_moved_context_is_a_note(tab, opened, models, qtbot):
     models.extra = [ContextMoved(kept=64, dropped=64)]
-    models.allow(3)
-    type_and_send(tab, qtbot, "Where?")
-    qtbot.waitUntil(lambda: not opened.active)
-    assert shown(tab)[-1].startswith("The context was full")
+    say(tab, qtbot, opened, models, "Where?", "Mila")
+    assert notes(tab)[0].startswith("The context was full")
+    assert "64 tokens dropped" in tab.talk.status.text()
 
 
 def test_a_stop_text_is_taken_back(tab, opened, models, qtbot):
@@ -221,107 +228,54 @@ def test_a_stop_text_is_taken_back(tab, opened, models, qtbot):
     assert shown(tab) == ["Where?", "Mila lives "]
 
 
-def test_ctrl_enter_writes_the_last_reply_anew(tab, opened, models, qtbot):
-    models.allow(3)
-    type_and_send(tab, qtbot, "Where?")
-    qtbot.waitUntil(lambda: not opened.active)
-    models.words = ["There."]
-    models.allow(1)
-    qtbot.keyClick(tab.prompt, Qt.Key.Key_Return, CTRL)
-    qtbot.waitUntil(lambda: shown(tab) == ["Where?", "There."])
-    assert models.asked[-1][1] == [("user", "Where?")]
-
-
-def test_ctrl_n_begins_a_new_conversation(tab, opened, models, qtbot):
-    models.allow(6)
-    type_and_send(tab, qtbot, "Where?")
-    qtbot.waitUntil(lambda: not opened.active)
-    qtbot.keyClick(tab.prompt, Qt.Key.Key_N, CTRL)
-    assert shown(tab) == []
-    assert tab.no_turns_chat.isVisible()
-    assert tab.context_bar.value() == 0
-    type_and_send(tab, qtbot, "Why?")
-    qtbot.waitUntil(lambda: not opened.active)
-    assert models.asked[-1][1] == [("user", "Why?")]
-
-
-def test_a_new_conversation_receives_nothing_of_the_reply_before(tab, opened, models, qtbot):
+def test_a_reply_that_fails_keeps_what_was_written_and_says_why(tab, opened, models, disk, queues, qtbot):
     type_and_send(tab, qtbot, "Where?")
     models.allow(1)
     qtbot.waitUntil(lambda: shown(tab) == ["Where?", "Mila "])
-    qtbot.mouseClick(tab.new_button, LEFT)
-    models.words = ["Because."]
-    type_and_send(tab, qtbot, "Why?")
-    qtbot.waitUntil(lambda: len(models.asked) == 3)  # the first reply has ended, the second has begun
-    models.allow(1)
-    qtbot.waitUntil(lambda: not opened.active)
-    assert shown(tab) == ["Why?", "Because."]
-
-
-def test_a_reply_that_fails_says_why_and_can_be_tried_again(tab, opened, models, qtbot):
     models.fails = True
     models.allow(1)
-    type_and_send(tab, qtbot, "Where?")
-    qtbot.waitUntil(tab.banner.isVisible)
-    assert tab.banner.text() == "The model lost its words. Open it again."
-    models.fails = False
-    models.allow(3)
-    qtbot.mouseClick(tab.regenerate_button, LEFT)
-    qtbot.waitUntil(lambda: shown(tab) == ["Where?", "Mila lives here."])
-
-
-# What everybody may expect of the tab
-
-
-@pytest.mark.parametrize("name", ["promptEdit", "sendButton", "stopReplyButton", "conversationView"])
-def test_what_tests_and_assistive_tools_look_for_has_its_name(tab, name):
-    assert tab.findChild(QWidget, name) is not None
-
-
-def test_every_control_has_a_tooltip_a_name_and_a_keyboard_way(tab):
-    for control in [*tab.findChildren(QAbstractButton), *tab.findChildren(QComboBox)]:
-        assert control.toolTip(), control.objectName()
-        assert control.accessibleName() or control.text(), control.objectName()
-        if control is not tab.banner.findChild(QAbstractButton):
-            assert control.focusPolicy() & Qt.FocusPolicy.TabFocus, control.objectName()
-
-
-def test_the_sampler_can_be_put_away(tab, qtbot):
-    qtbot.mouseClick(tab.sampler_button, LEFT)
-    assert not tab.sampler.isVisible()
-
-
-# Looking inside
-
-
-def test_ctrl_i_asks_for_a_look_at_the_last_reply(tab, opened, models, qtbot):
-    assert not tab.inspect_button.isEnabled()
-    models.allow(3)
-    type_and_send(tab, qtbot, "Where?")
     qtbot.waitUntil(lambda: not opened.active)
+    assert tab.banner.text() == "The model lost its words. Open it again."
+    assert shown(tab) == ["Where?", "Mila "]
+    qtbot.waitUntil(queues.at_rest)
+    assert disk.contents() == [["Where?", "Mila "]]
+
+
+def test_a_failing_regenerate_brings_the_reply_before_back(tab, opened, models, qtbot):
+    say(tab, qtbot, opened, models, "Where?", "Here.")
+    models.fails = True
+    models.allow(1)
+    press(tab, qtbot, "Ctrl+Return")
+    qtbot.waitUntil(lambda: not opened.active)
+    assert shown(tab) == ["Where?", "Here."]
+    assert tab.banner.isVisible()
+
+
+def test_controls_are_named_for_assistive_tools(tab):
+    for name in ("runBox", "checkpointBox", "modeBox"):
+        assert tab.findChild(QComboBox, name).accessibleName()
+    for widget in (tab.prompt, tab.view, tab.editor, tab.talk.status, tab.talk.context_bar, tab.panel):
+        assert widget.accessibleName()
+
+
+# Inspect
+
+
+def test_the_last_reply_can_be_inspected(tab, opened, models, qtbot):
+    assert not tab.inspect_button.isEnabled()
+    say(tab, qtbot, opened, models, "Where?", "Mila ", "lives here.")
     with qtbot.waitSignal(opened.inspect_requested) as asked:
-        qtbot.keyClick(tab, Qt.Key.Key_I, CTRL)
+        press(tab, qtbot, "Ctrl+I")
     assert asked.args == ["<eos><|user|>Where?<|assistant|>Mila lives here.", True, -1]
 
 
 @pytest.mark.parametrize(
-    ("in_reply", "character", "at"),
-    [(True, 5, "<eos><|user|>Where?<|assistant|>Mila "), (False, 2, "<eos><|user|>Wh"), (True, 0, None)],
+    ("place", "phrase"), [(1, "<eos><|user|>Where?<|assistant|>Mila "), (0, "<eos><|user|>Where?")]
 )
-def test_a_place_of_the_conversation_is_a_character_of_the_phrase(
-    tab, opened, models, qtbot, in_reply, character, at
-):
-    models.allow(3)
-    type_and_send(tab, qtbot, "Where?")
-    qtbot.waitUntil(lambda: not opened.active)
+def test_a_place_of_a_message_is_a_character_of_the_phrase(tab, opened, models, qtbot, place, phrase):
+    say(tab, qtbot, opened, models, "Where?", "Mila ", "lives here.")
+    message = opened.session.conversation.branch()[place]
+    character = len("Mila ") if place else len("Where?")
     with qtbot.waitSignal(opened.inspect_requested) as asked:
-        tab.view.inspect_requested.emit(0, in_reply, character)
-    assert asked.args[2] == len(at or "<eos><|user|>Where?<|assistant|>")
-
-
-def test_the_view_knows_which_turn_stands_where(tab, opened, models, qtbot):
-    models.allow(3)
-    type_and_send(tab, qtbot, "Where?")
-    qtbot.waitUntil(lambda: not opened.active)
-    for word, where in (("lives", (0, True, len("Mila "))), ("Where", (0, False, 0))):
-        assert tab.view._turn_at(tab.view.document().find(word).selectionStart()) == where
+        tab.view.inspect_requested.emit(message.id, character)
+    assert asked.args[2] == len(phrase)

@@ -1,7 +1,7 @@
 """A completion's text: what the model wrote stays told from what the user did, through every edit and undo."""
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QTextCursor
 
 from app.tabs.chat.completion_edit import Beginning, CompletionEdit
@@ -195,8 +195,55 @@ def test_an_alternative_cuts_the_text_at_its_token(edit):
 def test_a_token_is_found_at_each_of_its_characters(edit):
     edit.insertPlainText("🐐 ")  # three positions
     generate(edit, "ab", "c")
-    assert [edit.token_at(position) for position in range(6)] == [None, None, None, 0, 0, 1]
-    assert edit.token(1).text == "c"
+    found = [edit.token_popup.find(position) for position in range(6)]
+    assert [one and one[0] for one in found] == [None, None, None, 0, 0, 1]
+    assert found[5][1].text == "c"
+
+
+def middle_of(edit, position):
+    cursor = QTextCursor(edit.document())
+    cursor.setPosition(position)
+    return edit.cursorRect(cursor).center() + QPoint(3, 0)
+
+
+def test_pointing_at_a_token_shows_it_and_a_click_keeps_it(edit, qtbot):
+    other = Alternative(8, "slept", 0.25)
+    edit.insertPlainText("A goat ")
+    edit.begin_generation()
+    edit.write([token("then ", 4), token("ate", 5, (Alternative(5, "ate", 0.5), other))])
+    edit.end_generation()
+    popup = edit.token_popup
+    qtbot.mouseMove(edit.viewport(), middle_of(edit, 13))
+    qtbot.waitUntil(lambda: popup.is_open)
+    assert popup.popup.title.text() == "'ate'"
+    assert not popup.popup.is_pinned
+    qtbot.mouseMove(edit.viewport(), middle_of(edit, 2))
+    qtbot.waitUntil(lambda: not popup.is_open)
+    qtbot.mouseClick(edit.viewport(), Qt.MouseButton.LeftButton, pos=middle_of(edit, 13))
+    assert popup.popup.is_pinned
+    with qtbot.waitSignal(edit.alternative_chosen) as chosen:
+        popup.popup.alternatives.chosen.emit(8)
+    assert chosen.args == [1, 8]
+    assert not popup.is_open
+
+
+def test_the_keys_open_the_token_at_the_cursor_and_close_it(edit, qtbot):
+    generate(edit, "one ", "two")
+    put_cursor(edit, 7)
+    qtbot.keyClick(edit, Qt.Key.Key_Space, CTRL)
+    assert edit.token_popup.popup.title.text() == "'two'"
+    qtbot.keyClick(edit, Qt.Key.Key_Escape)
+    assert not edit.token_popup.is_open
+    qtbot.keyClick(edit, Qt.Key.Key_Space, CTRL)
+    qtbot.keyClicks(edit, "x")
+    assert not edit.token_popup.is_open
+
+
+def test_the_legend_says_what_the_shades_mean(edit):
+    edit.set_shading("entropy")
+    assert edit.legend.isVisible()
+    edit.set_shading("none")
+    assert not edit.legend.isVisible()
 
 
 @pytest.mark.parametrize(

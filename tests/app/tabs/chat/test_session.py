@@ -1,47 +1,284 @@
-"""A run's conversations: a new one pushes none out, and an earlier one comes back as it was."""
+"""Every gesture adds messages or puts others in front; none is lost."""
 
-from app.tabs.chat.conversation import Conversation
-from app.tabs.chat.session import LONGEST_TITLE, ChatSession, title
-from core.config.sampling import SamplingConfig
+import pytest
+
+from app.tabs.chat.session import ChatSession
+from core.conversations.message import Conversation, Message
+from core.events import Alternative, ReplyEnded, TokenDetails, TokenWritten
 
 
-def session_with(*prompts):
-    session = ChatSession(SamplingConfig(), continues=False)
-    for prompt in prompts:
-        session.begin()
-        session.conversation.begin(prompt, continues=False)
+def details(text, token_id=7, *others):
+    alternatives = tuple(Alternative(number, word, 0.1) for number, word in others)
+    return TokenDetails(token_id, text, 0.5, 1, 0.0, alternatives)
+
+
+def answer(session, draft, *words, reason="eos"):
+    """Let the reply be written, each word a token with a number of its own."""
+    for number, word in enumerate(words):
+        token = details(word, 10 + number, (10 + number, word), (90, "other"))
+        draft.take(TokenWritten(word, token.token_id, 0.5, 1, details=token))
+    draft.take(ReplyEnded(reason, "".join(words), len(words), 1.0, 0.1, 42.0))
+    session.conversation.add(draft.message())
+
+
+def front(session):
+    return [message.content for message in session.conversation.branch()]
+
+
+def numbers(session):
+    return [(place.version, place.versions) for place in session.places()]
+
+
+@pytest.fixture
+def chat():
+    """One question with its answer of two tokens."""
+    session = ChatSession(Conversation("chat"))
+    answer(session, session.send("Where?"), "Mila ", "lives")
     return session
 
 
-def titles(session):
-    return [title(conversation) for conversation in session.earlier]
+@pytest.fixture
+def text():
+    session = ChatSession(Conversation("completion"))
+    answer(session, session.go_on("Once "), "upon ", "a")
+    return session
 
 
-def test_a_new_conversation_is_empty_and_the_one_before_is_the_first_of_the_earlier():
-    session = session_with("one", "two")
-    session.begin()
-    assert session.conversation.turns == []
-    assert titles(session) == ["two", "one"]
+# Asking
 
 
-def test_an_earlier_one_comes_back_and_the_one_in_front_becomes_an_earlier_one():
-    session = session_with("one", "two", "three")
-    session.go_back_to(session.earlier[-1])
-    assert title(session.conversation) == "one"
-    assert titles(session) == ["three", "two"]
+def test_a_reply_gets_the_whole_branch_and_the_question(chat):
+    assert chat.send("Why?").messages == (("user", "Where?"), ("assistant", "Mila lives"), ("user", "Why?"))
 
 
-def test_a_conversation_in_which_nothing_was_said_is_not_kept():
-    session = session_with("one")
-    session.begin()
-    session.begin()
-    session.go_back_to(session.earlier[0])
-    assert title(session.conversation) == "one"
-    assert session.earlier == []
+def test_a_question_that_nobody_answered_is_left_out():
+    session = ChatSession(Conversation("chat"))
+    session.send("Lost?")
+    assert session.send("Why?").messages == (("user", "Why?"),)
 
 
-def test_a_long_prompt_is_cut_for_the_list_and_kept_on_one_line():
-    conversation = Conversation()
-    conversation.begin("word\n" * 40, continues=False)
-    assert len(title(conversation)) == LONGEST_TITLE
-    assert "\n" not in title(conversation)
+def test_a_draft_in_which_nothing_was_written_is_empty(chat):
+    draft = chat.send("Why?")
+    assert draft.is_empty
+    draft.take(TokenWritten("a", 7, 0.5, 1))
+    assert not draft.is_empty
+
+
+# Versions
+
+
+def test_writing_anew_makes_a_version_with_the_same_question(chat):
+    draft = chat.regenerate()
+    assert draft.messages == (("user", "Where?"),)
+    answer(chat, draft, "There.")
+    assert front(chat) == ["Where?", "There."]
+    assert numbers(chat) == [(1, 1), (2, 2)]
+
+
+def test_the_version_before_comes_back(chat):
+    answer(chat, chat.regenerate(), "There.")
+    assert chat.step_version("", -1)
+    assert front(chat) == ["Where?", "Mila lives"]
+    assert not chat.step_version("", -1)
+
+
+def test_a_reply_in_the_middle_written_anew_cuts_what_came_after(chat):
+    first = chat.leaf.id
+    answer(chat, chat.send("Why?"), "Because.")
+    answer(chat, chat.regenerate(first), "There.")
+    assert front(chat) == ["Where?", "There."]
+    chat.step_version("", -1)
+    assert front(chat) == ["Where?", "Mila lives", "Why?", "Because."]
+
+
+def test_a_question_without_a_reply_can_be_answered_later():
+    session = ChatSession(Conversation("chat"))
+    session.send("Where?")
+    answer(session, session.regenerate(), "Here.")
+    assert front(session) == ["Where?", "Here."]
+
+
+def test_an_edited_question_is_a_branch_and_the_old_one_stays(chat):
+    question = chat.conversation.branch()[0].id
+    draft = chat.edit(question, "When?")
+    assert draft.messages == (("user", "When?"),)
+    answer(chat, draft, "Now.")
+    assert front(chat) == ["When?", "Now."]
+    assert numbers(chat) == [(2, 2), (1, 1)]
+    chat.step_version(chat.conversation.branch()[0].id, -1)
+    assert front(chat) == ["Where?", "Mila lives"]
+
+
+def test_an_edited_reply_is_a_version_and_asks_nothing(chat):
+    assert chat.edit(chat.leaf.id, "A goat.") is None
+    assert front(chat) == ["Where?", "A goat."]
+    assert numbers(chat)[-1] == (2, 2)
+
+
+def test_an_edit_that_changes_nothing_adds_nothing(chat):
+    assert chat.edit(chat.leaf.id, "Mila lives") is None
+    assert len(chat.conversation.messages) == 2
+
+
+# Going on
+
+
+def test_a_reply_goes_on_from_its_tokens_as_a_version(chat):
+    draft = chat.continue_reply()
+    assert (draft.written_ids, draft.messages) == ((10, 11), (("user", "Where?"),))
+    answer(chat, draft, " here.")
+    assert front(chat) == ["Where?", "Mila lives here."]
+    assert "".join(token.text for token in chat.leaf.tokens) == "Mila lives here."
+    assert numbers(chat)[-1] == (2, 2)
+
+
+def test_a_reply_whose_tokens_are_not_known_goes_on_from_its_text(chat):
+    chat.edit(chat.leaf.id, "A goat")
+    draft = chat.continue_reply()
+    assert draft.written_ids == ()
+    assert draft.messages == (("user", "Where?"), ("assistant", "A goat"))
+    answer(chat, draft, " lives.")
+    assert front(chat) == ["Where?", "A goat lives."]
+    assert [token.text for token in chat.leaf.tokens] == []  # those of its beginning are not known
+
+
+def test_an_alternative_cuts_the_reply_there_and_goes_on(chat):
+    draft = chat.take_alternative(chat.leaf.id, 1, 90)
+    assert (draft.before, draft.written_ids) == ("Mila other", (10, 90))
+    answer(chat, draft, "!")
+    assert front(chat) == ["Where?", "Mila other!"]
+    assert numbers(chat)[-1] == (2, 2)
+
+
+@pytest.mark.parametrize(("number", "token_id"), [(1, 5), (2, 90), (-1, 90)])
+def test_an_alternative_that_there_is_not_changes_nothing(chat, number, token_id):
+    assert chat.take_alternative(chat.leaf.id, number, token_id) is None
+
+
+# Taking back
+
+
+def test_the_last_exchange_is_removed_and_is_there_beside_the_next(chat):
+    answer(chat, chat.send("Why?"), "Because.")
+    assert chat.remove_last()
+    assert front(chat) == ["Where?", "Mila lives"]
+    chat.send("When?")
+    assert numbers(chat)[-1] == (2, 2)
+
+
+def test_nothing_can_be_removed_of_an_empty_conversation():
+    assert not ChatSession(Conversation("chat")).remove_last()
+
+
+def test_a_system_message_stands_before_everything_and_keeps_what_was_said(chat):
+    chat.set_system("Be brief.")
+    assert front(chat) == ["Be brief.", "Where?", "Mila lives"]
+    assert chat.leaf.tokens
+    chat.set_system("")
+    assert front(chat) == ["Where?", "Mila lives"]
+
+
+def test_only_what_was_said_is_removed_not_the_system_message():
+    session = ChatSession(Conversation("chat"))
+    session.set_system("Be brief.")
+    assert not session.remove_last()
+    assert session.is_empty
+    session.send("Where?")
+    assert session.remove_last()
+    assert session.system == "Be brief."
+
+
+# A text
+
+
+def test_a_text_goes_on_and_knows_what_was_generated(text):
+    assert front(text) == ["Once ", "Once upon a"]
+    assert text.leaf.generated == ((5, 11),)
+
+
+def test_the_same_text_goes_on_from_its_tokens(text):
+    draft = text.go_on("Once upon a")
+    assert (draft.prompt, draft.written_ids) == ("Once ", (10, 11))
+    answer(text, draft, " time")
+    assert text.leaf.content == "Once upon a time"
+    assert text.leaf.generated == ((5, 16),)
+    assert len(text.leaf.tokens) == 3
+
+
+def test_a_text_written_anew_begins_where_it_last_went_on(text):
+    answer(text, text.go_on("Once upon a"), " time")
+    draft = text.regenerate()
+    assert (draft.before, draft.prompt, draft.written_ids) == ("Once upon a", "Once ", (10, 11))
+    answer(text, draft, " goat")
+    assert text.leaf.content == "Once upon a goat"
+    assert numbers(text)[-1] == (2, 2)
+
+
+def test_an_edited_text_goes_on_from_its_words(text):
+    draft = text.go_on("Once upon the", ((5, 10),))
+    assert (draft.prompt, draft.written_ids) == ("Once upon the", ())
+    answer(text, draft, " sea")
+    assert text.leaf.generated == ((5, 10), (13, 17))
+
+
+def test_an_alternative_in_a_text_keeps_what_stands_before_it(text):
+    draft = text.take_alternative(text.leaf.id, 1, 90)
+    assert (draft.prompt, draft.before, draft.written_ids) == ("Once ", "Once upon other", (10, 90))
+
+
+def test_a_text_goes_on_from_an_earlier_place_as_a_version(text):
+    answer(text, text.go_on("Once upon a"), " time")
+    draft = text.go_on_from("Once upon")
+    assert (draft.prompt, draft.before) == ("Once upon", "Once upon")
+    answer(text, draft, " the")
+    assert text.leaf.content == "Once upon the"
+    assert text.leaf.generated == ((5, 9), (9, 13))
+
+
+def test_a_text_written_anew_from_the_editor_is_a_version_of_the_last(text):
+    draft = text.go_on_from("Once ", (details("in", 3),))
+    assert (draft.parent_id, draft.before) == (text.conversation.branch()[0].id, "Once in")
+
+
+def test_what_the_user_made_of_a_text_is_kept_once(text):
+    text.snapshot("Once upon a", ((5, 11),))
+    assert len(text.conversation.messages) == 2
+    text.snapshot("Once", ())
+    assert front(text) == ["Once ", "Once upon a", "Once"]
+
+
+def test_an_empty_text_can_be_gone_on_with():
+    session = ChatSession(Conversation("completion"))
+    answer(session, session.go_on(""), "Once")
+    assert session.leaf.content == "Once"
+
+
+# What Inspect is shown
+
+
+def test_the_phrase_of_a_reply_is_the_template_up_to_its_end(chat):
+    phrase = "<eos><|user|>Where?<|assistant|>Mila lives"
+    assert chat.phrase(chat.leaf.id) == (phrase, True, -1)
+    assert chat.phrase(chat.leaf.id, 5) == (phrase, True, phrase.index("lives"))
+
+
+def test_the_phrase_of_a_question_ends_where_the_reply_begins(chat):
+    question = chat.conversation.branch()[0].id
+    assert chat.phrase(question, 2) == ("<eos><|user|>Where?<|assistant|>", True, len("<eos><|user|>Wh"))
+
+
+def test_a_system_message_begins_the_first_question_of_the_phrase(chat):
+    chat.set_system("Be brief.")
+    phrase = "<eos><|user|>Be brief.\n\nWhere?<|assistant|>Mila lives"
+    assert chat.phrase(chat.leaf.id) == (phrase, True, -1)
+
+
+def test_the_phrase_of_a_text_is_the_text(text):
+    assert text.phrase(text.leaf.id, 3) == ("Once upon a", False, 3)
+
+
+def test_a_conversation_of_thousands_of_messages_is_shown_at_once():
+    conversation = Conversation("chat")
+    for number in range(4000):
+        conversation.add(Message(conversation.leaf_id, "user" if number % 2 else "assistant", "a"))
+    assert len(ChatSession(conversation).places()) == 4000

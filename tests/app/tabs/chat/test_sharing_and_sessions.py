@@ -1,26 +1,16 @@
-"""Each run keeps what belongs to it, the newest opens by itself, and the one open model is shared with other tabs."""
+"""Conversations come and go, every one is kept, and the one open model is shared with other tabs."""
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QMenu, QPushButton, QWidget
+from PySide6.QtWidgets import QMenu, QWidget
 
 from app.model_slot import ModelInUseError
 from app.tabs.chat.controller import ChatController
 from core.config.sampling import SamplingConfig
-from tests.app.tabs.chat.gestures import choose, shown, type_and_send
+from core.conversations.message import Conversation, Message
+from tests.app.tabs.chat.gestures import choose, press, say, shown, type_and_send
 
 LEFT = Qt.MouseButton.LeftButton
-
-
-# Several conversations
-
-
-def say(tab, qtbot, controller, models, prompt, *words):
-    """Send a prompt and wait for the reply that is made of `words`."""
-    models.words = list(words)
-    models.allow(len(words))
-    type_and_send(tab, qtbot, prompt)
-    qtbot.waitUntil(lambda: not controller.active)
 
 
 def open_run(controller, qtbot, name):
@@ -28,114 +18,189 @@ def open_run(controller, qtbot, name):
     qtbot.waitUntil(lambda: controller.slot.model is not None)
 
 
-def test_each_run_keeps_its_conversation_sampling_and_mode(tab, opened, models, qtbot):
+def conversation(*contents, **head):
+    made = Conversation("chat", **head)
+    for number, content in enumerate(contents):
+        made.add(Message(made.leaf_id, ("user", "assistant")[number % 2], content))
+    return made
+
+
+# What is kept
+
+
+def test_a_question_is_kept_before_its_reply_and_the_reply_when_it_ends(tab, opened, models, disk, qtbot):
+    type_and_send(tab, qtbot, "Where?")
+    qtbot.waitUntil(lambda: disk.contents() == [["Where?"]])
+    models.allow(3)
+    qtbot.waitUntil(lambda: disk.contents() == [["Where?", "Mila lives here."]])
+
+
+def test_where_nothing_can_be_written_it_is_said_once_and_written_later(
+    tab, opened, models, disk, queues, qtbot
+):
+    disk.fails = True
+    say(tab, qtbot, opened, models, "Where?", "Here.")
+    qtbot.waitUntil(queues.at_rest)
+    assert tab.banner.text() == "The disk is full. Free some space."
+    assert shown(tab) == ["Where?", "Here."]
+    tab.banner.hide()
+    say(tab, qtbot, opened, models, "Why?", "So.")
+    qtbot.waitUntil(queues.at_rest)
+    assert not tab.banner.isVisible()
+    disk.fails = False
+    press(tab, qtbot, "Ctrl+N")
+    qtbot.waitUntil(lambda: disk.contents() == [["Where?", "Here.", "Why?", "So."]])
+
+
+def test_all_conversations_that_could_not_be_written_are_tried_again(
+    tab, opened, models, disk, queues, qtbot
+):
+    disk.fails = True
+    say(tab, qtbot, opened, models, "Where?", "Here.")
+    press(tab, qtbot, "Ctrl+N")
+    qtbot.waitUntil(queues.at_rest)
+    disk.fails = False
+    say(tab, qtbot, opened, models, "Why?", "So.")
+    qtbot.waitUntil(lambda: sorted(disk.contents()) == [["Where?", "Here."], ["Why?", "So."]])
+
+
+def test_a_window_that_closes_keeps_what_was_written(tab, opened, models, disk, queues, qtbot):
+    type_and_send(tab, qtbot, "Where?")
+    models.allow(1)
+    qtbot.waitUntil(lambda: shown(tab) == ["Where?", "Mila "])
+    opened.stop()
+    queues.close_down()
+    qtbot.waitUntil(queues.at_rest)
+    assert disk.contents() == [["Where?", "Mila "]]
+
+
+def test_an_empty_conversation_is_not_kept(tab, opened, disk, queues, qtbot):
+    opened.begin_anew()
+    opened.stop()
+    qtbot.waitUntil(queues.at_rest)
+    assert disk.contents() == []
+
+
+# Which conversation is in front
+
+
+def test_ctrl_n_begins_a_new_conversation(tab, opened, models, qtbot):
+    say(tab, qtbot, opened, models, "Where?", "Here.")
+    press(tab, qtbot, "Ctrl+N")
+    assert tab.talk.pages.begin_chat.isVisible()
+    assert tab.talk.context_bar.value() == 0
+    assert tab.focusWidget() is tab.prompt
+    say(tab, qtbot, opened, models, "Why?", "So.")
+    assert models.asked[-1][1] == [("user", "Why?")]
+
+
+def test_a_new_conversation_receives_nothing_of_the_reply_before(tab, opened, models, disk, queues, qtbot):
+    type_and_send(tab, qtbot, "Where?")
+    models.allow(1)
+    qtbot.waitUntil(lambda: shown(tab) == ["Where?", "Mila "])
+    press(tab, qtbot, "Ctrl+N")
+    models.allow(2)
+    qtbot.waitUntil(queues.at_rest)
+    assert shown(tab) == []
+    assert disk.contents() == [["Where?", "Mila "]]
+
+
+def test_a_conversation_comes_back_with_its_sampling_and_goes_on(tab, opened, models, qtbot):
+    chosen = SamplingConfig(temperature=0.1)
+    opened.show_conversation(conversation("Where?", "Here.", run="first", checkpoint="best", sampling=chosen))
+    assert (shown(tab), tab.sampling.value()) == (["Where?", "Here."], chosen)
+    say(tab, qtbot, opened, models, "Why?", "So.")
+    assert models.asked[-1] == (
+        "reply",
+        [("user", "Where?"), ("assistant", "Here."), ("user", "Why?")],
+        chosen,
+    )
+
+
+def test_a_conversation_opens_the_model_it_was_with(tab, opened, models, qtbot):
+    opened.show_conversation(conversation("Where?", "Here.", run="second", checkpoint="200"))
+    qtbot.waitUntil(lambda: not opened.active)
+    assert models.asked[-1] == ("open", "second", "200")
+    assert shown(tab) == ["Where?", "Here."]
+
+
+def test_a_conversation_whose_model_is_gone_is_read_and_says_what_to_do(tab, opened, models, qtbot):
+    opened.show_conversation(conversation("Where?", "Here.", run="gone"))
+    assert shown(tab) == ["Where?", "Here."]
+    assert tab.banner.text() == (
+        "The model of this conversation, 'gone', is not in this workspace any more. "
+        "It can be read; choose another run above to go on with it."
+    )
+    say(tab, qtbot, opened, models, "Why?", "So.")
+    assert opened.session.conversation.run == "first"
+
+
+def test_settings_that_were_changed_are_kept_with_their_conversation(
+    tab, opened, models, disk, queues, qtbot
+):
     say(tab, qtbot, opened, models, "Where?", "Here.")
     tab.sampling.set_value(SamplingConfig(temperature=0.1))
-    choose(tab.model_bar.mode_box, 1)
-    open_run(opened, qtbot, "second")
+    opened.begin_anew()
+    qtbot.waitUntil(queues.at_rest)
+    (kept,) = disk.kept.values()
+    assert kept.sampling == SamplingConfig(temperature=0.1)
+    assert tab.sampling.value() == SamplingConfig(temperature=0.1)  # the new one begins with them
+
+
+def test_a_deleted_conversation_is_no_longer_in_front(tab, opened, models, qtbot):
+    say(tab, qtbot, opened, models, "Where?", "Here.")
+    opened.forget(opened.session.conversation.id)
     assert shown(tab) == []
-    assert tab.sampling.value() == SamplingConfig(temperature=0.5)
-    assert not tab.model_bar.continues
-    open_run(opened, qtbot, "first")
-    assert shown(tab) == ["Where?", "Here."]
-    assert tab.sampling.value() == SamplingConfig(temperature=0.1)
-    assert tab.model_bar.continues
 
 
-def test_a_conversation_that_came_back_tells_its_context(tab, opened, models, qtbot):
+def test_another_mode_is_another_conversation(tab, opened, models, disk, queues, qtbot):
     say(tab, qtbot, opened, models, "Where?", "Here.")
-    figures = (tab.status.text(), tab.context_bar.value())
-    open_run(opened, qtbot, "second")
-    assert tab.context_bar.value() == 0
-    open_run(opened, qtbot, "first")
-    assert (tab.status.text(), tab.context_bar.value()) == figures
+    choose(tab.model_bar.mode_box, 1)
+    assert (tab.talk.kind, tab.editor.text(), tab.editor.isVisible()) == ("completion", "", True)
+    assert not tab.prompt.isVisible()
+    qtbot.waitUntil(queues.at_rest)
+    assert disk.contents() == [["Where?", "Here."]]
 
 
-def test_there_is_no_context_bar_without_a_model(tab, controller, qtbot):
-    assert not tab.context_bar.isVisible()
-    open_run(controller, qtbot, "first")
-    assert tab.context_bar.isVisible()
-
-
-def test_a_conversation_that_came_back_goes_on(tab, opened, models, qtbot):
+def test_another_model_goes_on_with_the_same_conversation(tab, opened, models, qtbot):
     say(tab, qtbot, opened, models, "Where?", "Here.")
     open_run(opened, qtbot, "second")
-    open_run(opened, qtbot, "first")
-    say(tab, qtbot, opened, models, "Why?", "Because.")
-    assert models.asked[-1][1] == [("user", "Where?"), ("assistant", "Here."), ("user", "Why?")]
-
-
-def test_after_a_new_chat_the_earlier_conversation_can_be_brought_back(tab, opened, models, qtbot):
-    say(tab, qtbot, opened, models, "Where?", "Here.")
-    qtbot.mouseClick(tab.new_button, LEFT)
-    assert tab.banner.isVisible()
-    back = next(b for b in tab.banner.findChildren(QPushButton) if "Back" in b.text())
-    qtbot.mouseClick(back, LEFT)
     assert shown(tab) == ["Where?", "Here."]
-    assert not tab.earlier_button.isEnabled()
+    say(tab, qtbot, opened, models, "Why?", "So.")
+    assert opened.session.leaf.run == "second"
+    assert opened.session.conversation.run == "second"
 
 
-def press(button, qtbot):
-    button.setFocus()
-    qtbot.keyClick(button, Qt.Key.Key_Space)
-
-
-def begin_anew(tab, qtbot):
-    press(tab.new_button, qtbot)
-
-
-def go_back(tab, qtbot):
-    begin_anew(tab, qtbot)
-    press(next(b for b in tab.banner.findChildren(QPushButton) if "Back" in b.text()), qtbot)
-
-
-@pytest.mark.parametrize("begin", [begin_anew, go_back])
-def test_a_conversation_in_front_has_the_keyboard(tab, opened, models, qtbot, begin):
-    say(tab, qtbot, opened, models, "Where?", "Here.")
-    begin(tab, qtbot)
-    assert tab.focusWidget() is tab.prompt
-
-
-def test_earlier_conversations_stay_in_the_menu_when_the_new_one_goes_on(tab, opened, models, qtbot):
-    for prompt in ("Where?", "When?"):
-        say(tab, qtbot, opened, models, prompt, "Here.")
-        qtbot.mouseClick(tab.new_button, LEFT)
-    say(tab, qtbot, opened, models, "Why?", "Because.")
-    tab.earlier_button.menu().aboutToShow.emit()
-    entries = tab.earlier_button.menu().actions()
-    assert [entry.text() for entry in entries] == ["When?", "Where?"]
-    entries[1].trigger()
-    assert shown(tab) == ["Where?", "Here."]
-    assert tab.focusWidget() is tab.prompt
-    say(tab, qtbot, opened, models, "Really?", "Yes.")
-    assert shown(tab) == ["Where?", "Here.", "Really?", "Yes."]
-
-
-def test_a_reply_that_is_left_keeps_what_was_written(tab, opened, models, qtbot):
+def test_a_model_that_is_changed_in_the_middle_keeps_what_was_written(tab, opened, models, qtbot):
     type_and_send(tab, qtbot, "Where?")
     models.allow(1)
     qtbot.waitUntil(lambda: shown(tab) == ["Where?", "Mila "])
     open_run(opened, qtbot, "second")
-    open_run(opened, qtbot, "first")
     assert shown(tab) == ["Where?", "Mila "]
+    assert opened.session.leaf.reason == "stopped"
 
 
-def test_sampling_that_cannot_be_is_left_behind_with_its_run(tab, opened, qtbot):
+def test_sampling_that_cannot_be_is_left_behind(tab, opened, qtbot):
     tab.findChild(QWidget, "sampling.top_p").lineEdit().setText("2")
     open_run(opened, qtbot, "second")
-    open_run(opened, qtbot, "first")
     assert tab.sampling.value() == SamplingConfig(temperature=0.5)
 
 
 # The model that all tabs share
 
 
+def test_there_is_no_context_bar_without_a_model(tab, controller, qtbot):
+    assert not tab.talk.context_bar.isVisible()
+    open_run(controller, qtbot, "first")
+    assert tab.talk.context_bar.isVisible()
+
+
 def test_a_model_that_another_tab_opens_is_the_chats_as_well(tab, opened, slot, models, qtbot):
-    say(tab, qtbot, opened, models, "Where?", "Here.")
     slot.open("second", "best", "Inspect")
     qtbot.waitUntil(lambda: slot.model is not None)
     assert tab.model_bar.run_box.currentText().startswith("second")
-    assert shown(tab) == []
+    say(tab, qtbot, opened, models, "Where?", "Here.")
+    assert opened.session.leaf.run == "second"
 
 
 def test_while_a_reply_is_written_no_other_tab_gets_another_model(tab, opened, slot, models, qtbot):
@@ -168,10 +233,10 @@ def test_the_newest_run_opens_when_the_tab_is_first_looked_at(tab, controller, m
 
 def test_while_a_model_is_on_its_way_the_tab_says_so(tab, controller, slot, qtbot):
     controller.activate()
-    assert tab.status.text() == "Opening first…"
-    assert tab.opening.isVisible()
+    assert tab.talk.status.text() == "Opening first…"
+    assert tab.talk.pages.opening.isVisible()
     qtbot.waitUntil(lambda: slot.model is not None)
-    assert not tab.opening.isVisible()
+    assert not tab.talk.pages.opening.isVisible()
 
 
 def test_the_newest_run_opens_once_the_runs_are_listed(tab, slot, workspace, queues, qtbot):

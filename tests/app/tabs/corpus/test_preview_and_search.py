@@ -249,3 +249,33 @@ def test_a_text_that_comes_late_is_not_shown_under_another_name(qtbot, reading, 
     with qtbot.waitSignal(reading.controller.preview._job.ended):
         gate.set()
     assert "It is no text." in card.cleaned.toPlainText()
+
+
+def test_a_passage_is_shown_and_marked_whatever_was_filtered(qtbot, reading, card):
+    reading.documents.filters.filter_box.setText("sheep.py")
+    reading.controller.show_passage(3, 21, "A brook runs through")
+    qtbot.waitUntil(lambda: card.cleaned.hits == 1)
+    assert reading.documents.view.current_row().name == "meadow.txt"
+    selections = card.cleaned.extraSelections()  # named: its cursors live only as long as it does
+    assert selections[-1].cursor.selectedText() == "A brook runs through"
+    assert not card.stepper.isVisible()
+
+
+def test_another_document_ends_the_look_at_a_passage(qtbot, reading, card, open_document):
+    reading.controller.show_passage(3, 0, "A brook runs through")
+    qtbot.waitUntil(lambda: card.cleaned.hits == 1)
+    open_document("olive.txt")
+    open_document("meadow.txt")
+    assert card.cleaned.hits == 0
+
+
+def test_a_passage_that_is_gone_is_said_and_the_text_shown(qtbot, reading, card):
+    reading.controller.show_passage(3, 0, "a heron waits")
+    qtbot.waitUntil(reading.banner.isVisible)
+    assert "not in meadow.txt as it is cleaned now" in reading.banner.text()
+    qtbot.waitUntil(lambda: card.cleaned.toPlainText() == TEXTS["meadow.txt"])
+
+
+def test_a_document_that_is_gone_is_said_to_be(reading):
+    reading.controller.show_passage(99, 0, "a heron waits")
+    assert "no longer in the library" in reading.banner.text()

@@ -6,8 +6,8 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QTextCursor
 
-from app.tabs.train.sample_difference import MOST_WORDS, difference, told
 from app.tabs.train.samples import Samples
+from app.widgets.text_difference import MOST_WORDS, difference, told
 from core.events import SampleWritten
 
 

@@ -3,8 +3,8 @@
 import pytest
 from PySide6.QtCore import Qt
 
-from app.tabs.inspect import checkpoint_slider
-from app.tabs.inspect.checkpoint_slider import CheckpointSlider
+from app.widgets import checkpoint_slider
+from app.widgets.checkpoint_slider import CheckpointSlider
 
 STEPS = (0, 100, 250, 400)
 

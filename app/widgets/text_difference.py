@@ -1,4 +1,4 @@
-"""What differs between two samples, word by word. Pure."""
+"""What differs between two texts, word by word. Pure."""
 
 import re
 from collections.abc import Iterator
@@ -26,6 +26,18 @@ def difference(before: str, after: str) -> list[Piece]:
         else:
             pieces += [piece for piece in (("removed", removed), ("added", added)) if piece[1]]
     return pieces
+
+
+def common_length(first: str, second: str) -> int:
+    """How many characters two texts begin with alike."""
+    low, high = 0, min(len(first), len(second))
+    while low < high:  # by halves: comparing slices is a loop in C
+        middle = (low + high + 1) // 2
+        if first[:middle] == second[:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
 
 
 def told(pieces: list[Piece]) -> str:

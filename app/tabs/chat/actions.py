@@ -1,0 +1,78 @@
+"""What can be done in the Chat tab with a key: each entry is an action of the tab, of its menu and of the list of keys."""
+
+from typing import NamedTuple
+
+from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtGui import QAction, QKeyEvent, QKeySequence
+from PySide6.QtWidgets import QWidget
+
+from app.widgets.icons import give_icon
+
+
+class Entry(NamedTuple):
+    """One action. `text` has the letter of its menu; `keys` may be several, and none."""
+
+    text: str
+    keys: tuple[str, ...] = ()
+    picture: str = ""
+
+
+ENTRIES = {
+    "stop": Entry("Stop the reply", ("Esc",), "stop"),
+    "regenerate": Entry("&Regenerate the last reply", ("Ctrl+Return", "Ctrl+Enter"), "refresh"),
+    "continue": Entry("&Continue the last reply", ("Alt+Return", "Alt+Enter"), "play"),
+    "previous": Entry("Previous version of the last reply", ("Alt+Left",), "chevron-left"),
+    "next": Entry("Next version of the last reply", ("Alt+Right",), "chevron-right"),
+    "copy": Entry("Copy the &last reply", ("Ctrl+Shift+C",), "copy"),
+    "remove": Entry("Remove the last e&xchange", ("Ctrl+Shift+Backspace",), "trash"),
+    "new": Entry("&New chat", ("Ctrl+N",), "add"),
+    "search": Entry("Search the conversations", ("Ctrl+K",), "search"),
+    "list": Entry("Show or hide the conversations", ("Ctrl+B",)),
+    "sampling": Entry("Sampling settings", ("Ctrl+,",), "settings"),
+    "inspect": Entry("Inspect the last reply", ("Ctrl+I",), "inspect"),
+    "larger": Entry("L&arger text", ("Ctrl++", "Ctrl+=")),
+    "smaller": Entry("S&maller text", ("Ctrl+-",)),
+    "usual": Entry("&Usual text size", ("Ctrl+0",)),
+    "system": Entry("&System message…"),
+    "compare": Entry("Com&pare…", picture="similar"),
+    "server": Entry("Ser&ver…", picture="app"),
+    "plain": Entry("Plain &text"),
+    "enter": Entry("Enter be&gins a new line"),
+}
+CHECKABLE = ("plain", "enter")
+
+
+class ChatActions(QObject):
+    """The actions of a tab, by the names of `ENTRIES`."""
+
+    def __init__(self, tab: QWidget) -> None:
+        super().__init__(tab)
+        self._actions = {name: self._make(tab, name, entry) for name, entry in ENTRIES.items()}
+        self._claimed = {key for action in self._actions.values() for key in action.shortcuts()}
+
+    def __getitem__(self, name: str) -> QAction:
+        return self._actions[name]
+
+    def come_before(self, *fields: QWidget) -> None:
+        """Let these keys work also where a text field would take them for itself, such as Ctrl+K."""
+        for field in fields:
+            field.installEventFilter(self)
+
+    def eventFilter(self, field: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent):
+            held = event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
+            if QKeySequence(held.value | event.key()) in self._claimed:
+                event.ignore()
+                return True
+        return super().eventFilter(field, event)
+
+    def _make(self, tab: QWidget, name: str, entry: Entry) -> QAction:
+        action = QAction(entry.text, self)
+        action.setObjectName(f"{name}Action")
+        action.setCheckable(name in CHECKABLE)
+        action.setShortcuts([QKeySequence(keys) for keys in entry.keys])
+        action.setShortcutContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+        if entry.picture:
+            give_icon(action, entry.picture)
+        tab.addAction(action)
+        return action

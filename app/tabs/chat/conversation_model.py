@@ -1,0 +1,159 @@
+"""The conversations of a workspace as rows under headings: pinned, then by the day on which they were last talked in."""
+
+from collections.abc import Sequence
+from datetime import date, datetime, timedelta
+from typing import Any, NamedTuple, TypeAlias
+
+from PySide6.QtCore import QAbstractListModel, QModelIndex, QPersistentModelIndex, Qt, Signal
+
+from core.conversations.store import Summary
+from core.wording import counted
+
+ROOT = QModelIndex()
+SUMMARY_ROLE = Qt.ItemDataRole.UserRole
+HEADINGS = ("Pinned", "Today", "Yesterday", "Earlier")
+
+Index: TypeAlias = QModelIndex | QPersistentModelIndex
+
+
+class ConversationRow(NamedTuple):
+    """A conversation, or the heading of those below it."""
+
+    key: str  # a conversation's id, or the heading
+    summary: Summary | None
+
+
+class ConversationModel(QAbstractListModel):
+    """A view of what was listed; the store stays the owner.
+
+    Signals:
+        renamed: A conversation's id, and the title that the user gave it.
+    """
+
+    renamed = Signal(str, str)
+
+    def __init__(self, parent: Any = None) -> None:
+        super().__init__(parent)
+        self._rows: list[ConversationRow] = []
+        self._today = date.today()
+
+    def show(self, summaries: Sequence[Summary]) -> None:
+        """Take over what was listed now: rows come, go and move, and all others stay where they are."""
+        self._today = date.today()
+        rows = _with_headings(summaries, self._today)
+        self._remove_others({row.key for row in rows})
+        self._insert_and_move(rows)
+        for place, row in enumerate(rows):
+            if row != self._rows[place]:
+                self._rows[place] = row
+                self.dataChanged.emit(self.index(place), self.index(place))
+
+    def summary(self, place: int) -> Summary | None:
+        """The conversation in a row; None for a heading, and for a row that is not there."""
+        return self._rows[place].summary if 0 <= place < len(self._rows) else None
+
+    def place(self, conversation_id: str) -> int:
+        """The row in which a conversation stands, -1 where it does not."""
+        return self._places().get(conversation_id, -1)
+
+    def rowCount(self, parent: Index = ROOT) -> int:
+        return 0 if parent.isValid() else len(self._rows)
+
+    def flags(self, index: Index) -> Qt.ItemFlag:
+        if not index.isValid() or self._rows[index.row()].summary is None:
+            return Qt.ItemFlag.NoItemFlags  # the arrow keys pass over a heading
+        return Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable | Qt.ItemFlag.ItemIsEditable
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        if not index.isValid():
+            return None
+        key, summary = self._rows[index.row()]
+        if role == SUMMARY_ROLE:
+            return summary
+        if summary is None:
+            return key if role == Qt.ItemDataRole.DisplayRole else None
+        match role:
+            case Qt.ItemDataRole.DisplayRole | Qt.ItemDataRole.EditRole:
+                return summary.title
+            case Qt.ItemDataRole.ToolTipRole | Qt.ItemDataRole.AccessibleTextRole:
+                return self._in_words(summary)
+        return None
+
+    def setData(self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
+        summary = self.summary(index.row())
+        title = " ".join(str(value).split())
+        if role != Qt.ItemDataRole.EditRole or summary is None or title == summary.title:
+            return False
+        self.renamed.emit(summary.id, title)
+        return True
+
+    def second_line(self, summary: Summary) -> str:
+        """What stands below the title: which model it was talked with, and when."""
+        when = datetime.fromtimestamp(summary.updated_at)
+        is_recent = when.date() >= self._today - timedelta(days=1)
+        written = when.strftime("%H:%M" if is_recent else "%Y-%m-%d")
+        return f"{summary.run} · {written}" if summary.run else written
+
+    def _in_words(self, summary: Summary) -> str:
+        when = datetime.fromtimestamp(summary.updated_at).strftime("%Y-%m-%d %H:%M")
+        parts = [
+            "pinned" if summary.pinned else "",
+            f"with {summary.run}" if summary.run else "",
+            counted(summary.messages, "message"),
+            when,
+        ]
+        told = f"{summary.title}\n{', '.join(part for part in parts if part)}"
+        return f"{told}\n{summary.excerpt}" if summary.excerpt else told
+
+    def _remove_others(self, wanted: set[str]) -> None:
+        """Remove the rows that are not wanted any more, the last ones first, each run of them at once."""
+        last = len(self._rows) - 1
+        while last >= 0:
+            first = last
+            if self._rows[last].key not in wanted:
+                while first and self._rows[first - 1].key not in wanted:
+                    first -= 1
+                self.beginRemoveRows(ROOT, first, last)
+                del self._rows[first : last + 1]
+                self.endRemoveRows()
+            last = first - 1
+
+    def _insert_and_move(self, rows: Sequence[ConversationRow]) -> None:
+        known = {row.key for row in self._rows}
+        place = 0
+        while place < len(rows):
+            new = place
+            while new < len(rows) and rows[new].key not in known:
+                new += 1
+            if new > place:
+                self.beginInsertRows(ROOT, place, new - 1)
+                self._rows[place:place] = rows[place:new]
+                self.endInsertRows()
+                place = new
+            elif self._rows[place].key == rows[place].key:
+                place += 1
+            else:
+                self._move(self._places()[rows[place].key], place)
+
+    def _move(self, source: int, place: int) -> None:
+        """Move a row up."""
+        self.beginMoveRows(ROOT, source, source, ROOT, place)
+        self._rows.insert(place, self._rows.pop(source))
+        self.endMoveRows()
+
+    def _places(self) -> dict[str, int]:
+        return {row.key: place for place, row in enumerate(self._rows)}
+
+
+def _with_headings(summaries: Sequence[Summary], today: date) -> list[ConversationRow]:
+    groups: dict[str, list[ConversationRow]] = {heading: [] for heading in HEADINGS}
+    for summary in summaries:
+        groups[_heading(summary, today)].append(ConversationRow(summary.id, summary))
+    return [row for name, group in groups.items() if group for row in (ConversationRow(name, None), *group)]
+
+
+def _heading(summary: Summary, today: date) -> str:
+    if summary.pinned:
+        return HEADINGS[0]
+    days = (today - datetime.fromtimestamp(summary.updated_at).date()).days
+    return HEADINGS[min(max(days, 0), 2) + 1]

@@ -1,0 +1,131 @@
+"""A reply while it is written: what the model is asked, and the message that its events come to."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from core.config.sampling import SamplingConfig
+from core.conversations.message import Message, Role, new_id
+from core.events import ContextMoved, Event, Notice, PromptRead, ReplyEnded, TokenDetails, TokenWritten
+from core.wording import counted, noun_for
+
+Span = tuple[int, int]
+
+
+@dataclass(slots=True)
+class Draft:
+    """A reply that grows; knows nothing of widgets.
+
+    Attributes:
+        parent_id: The message that the reply stands below.
+        return_to: The leaf that is in front again where nothing was written.
+        before: The beginning of the content that stands already.
+        messages: What a chat model is given, role and content; empty in a completion.
+        prompt: The text that a completion goes on with, without what `written` holds.
+        written: The tokens with which the reply begins already; their texts are the end of `before`.
+        generated: The parts of `prompt` that a model wrote, each generation by itself.
+    """
+
+    parent_id: str
+    role: Role
+    return_to: str
+    before: str = ""
+    messages: tuple[tuple[str, str], ...] = ()
+    prompt: str = ""
+    written: Sequence[TokenDetails] = ()
+    generated: tuple[Span, ...] = ()
+    run: str = ""
+    step: int = 0
+    sampling: SamplingConfig | None = None
+    id: str = field(default_factory=new_id)
+    reason: str = ""
+    _pieces: list[str] = field(default_factory=list)
+    _tokens: list[TokenDetails] = field(default_factory=list)
+    _notes: list[str] = field(default_factory=list)
+    _moved: bool = False
+
+    @property
+    def is_empty(self) -> bool:
+        """True where nothing was written, and the model did not end by itself."""
+        return not any(self._pieces) and self.reason in ("", "stopped", "failed")
+
+    @property
+    def written_ids(self) -> tuple[int, ...]:
+        return tuple(token.token_id for token in self.written)
+
+    def take(self, event: Event) -> None:
+        """Grow by what the reply's stream says."""
+        match event:
+            case TokenWritten():
+                self._pieces.append(event.text)
+                known = event.details or TokenDetails(event.token_id, event.text, event.probability)
+                self._tokens.append(known)
+            case Notice():
+                self._notes.append(event.text)
+            case PromptRead() if event.unknown:
+                self._notes.append(unknown_note(event.unknown))
+            case ContextMoved() if not self._moved:  # a long reply moves it again and again
+                self._moved = True
+                self._notes.append(moved_note(event))
+            case ReplyEnded():
+                self._pieces, self.reason = [event.text], event.reason
+                if not event.text and event.reason == "eos":
+                    self._notes.append("The model ended its reply at once.")
+
+    def message(self) -> Message:
+        """The reply as it stands now."""
+        text = "".join(self._pieces)
+        content = self.before + text
+        known = _written_text(self.written)
+        tokens = _cut_to((*self.written, *self._tokens), known + text)
+        if self.role == "assistant" and known != self.before:
+            tokens = ()  # those of its beginning are not known
+        return Message(
+            self.parent_id,
+            self.role,
+            content,
+            id=self.id,
+            generated=(*self.generated, (len(self.prompt), len(content))) if self.role == "text" else (),
+            tokens=tokens,
+            notes=tuple(self._notes),
+            run=self.run,
+            step=self.step,
+            reason=self.reason,
+            sampling=self.sampling,
+        )
+
+
+def clipped(spans: Sequence[Span], end: int) -> tuple[Span, ...]:
+    """What of these parts stands before a character."""
+    return tuple((start, min(stop, end)) for start, stop in spans if start < end)
+
+
+def moved_note(moved: ContextMoved) -> str:
+    """What of a full context the model still sees, and what it does not."""
+    kept = counted(moved.kept, "token was", "tokens were")
+    gone, are = counted(moved.dropped, "older one"), noun_for(moved.dropped, "is", "are")
+    if moved.dropped_turns:
+        turns = counted(moved.dropped_turns, "question with its answer", "questions with their answers")
+        gone += f" (including {turns})"
+    note = f"The context was full: {kept} kept, {gone} {are} forgotten."
+    return f"{note} The question is too long: only its end was read." if moved.question_cut else note
+
+
+def unknown_note(unknown: tuple[str, ...]) -> str:
+    """Which pieces of the prompt the vocabulary lacks, and what the model sees instead."""
+    return f"The vocabulary lacks {', '.join(unknown)}: the model sees <unk> there."
+
+
+def _written_text(tokens: Sequence[TokenDetails]) -> str:
+    return "".join(token.text for token in tokens)
+
+
+def _cut_to(tokens: Sequence[TokenDetails], text: str) -> tuple[TokenDetails, ...]:
+    """The tokens as far as `text` goes: a stop text is taken back."""
+    kept: list[TokenDetails] = []
+    room = len(text)
+    for token in tokens:
+        if len(token.text) > room:
+            return (*kept, replace(token, text=token.text[:room])) if room else tuple(kept)
+        kept.append(token)
+        room -= len(token.text)
+    return tuple(kept)

@@ -1,0 +1,103 @@
+"""The conversation in front: shown, changed step by step with a way back, and kept."""
+
+from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtGui import QAction, QUndoStack
+
+from app.model_slot import ModelSlot
+from app.tabs.chat.keeper import ConversationKeeper
+from app.tabs.chat.session import ChatSession
+from app.tabs.chat.tab import ChatTab
+from app.tabs.chat.undo import LeafMove, new_undo_stack
+from core.conversations.message import Conversation
+
+
+class FrontConversation(QObject):
+    """Knows which conversation the tab shows; the gestures change it.
+
+    Signals:
+        changed: Another conversation is in front, or other messages of it.
+    """
+
+    changed = Signal()
+
+    def __init__(self, tab: ChatTab, slot: ModelSlot, keeper: ConversationKeeper, parent: QObject) -> None:
+        super().__init__(parent)
+        self.session = ChatSession(Conversation("chat"))
+        self.keeper = keeper
+        self._tab, self._slot = tab, slot
+        self.undo_stack: QUndoStack = new_undo_stack(self)
+        self._undo = QAction("Undo", self)  # without a letter of Alt: others have it
+        self._undo.triggered.connect(self.undo_stack.undo)
+
+    @property
+    def conversation(self) -> Conversation:
+        return self.session.conversation
+
+    def put(self, conversation: Conversation) -> None:
+        """Put another conversation in front, as it was left. What was there is kept."""
+        self.keep()
+        self.session = ChatSession(conversation)
+        self.undo_stack.clear()
+        self._tab.banner.hide()
+        self.show_sampling()
+        self._tab.show_meter(None)
+        self.show()
+
+    @Slot()
+    def show(self) -> None:
+        """Show it as it is now."""
+        self._tab.show_kind(self.conversation.kind)
+        if self.conversation.kind == "chat":
+            self._tab.show_messages(self.session.places())
+        else:
+            self._tab.show_text(self.session.places()[-1:])
+        self.changed.emit()
+
+    def keep(self) -> None:
+        """Keep it with its settings, and with what the user made of a text."""
+        self.take_sampling()
+        self.take_text()
+        self.keeper.keep(self.conversation)
+
+    def take_text(self) -> None:
+        """Take over what the user made of a text."""
+        if self.conversation.kind == "completion":
+            self.session.snapshot(self._tab.editor.text(), self._tab.editor.generated())
+
+    def show_sampling(self) -> None:
+        """Show the conversation's own settings, or those of the model."""
+        chosen = self.conversation.sampling
+        if chosen is None and self._slot.model is not None:
+            chosen = self._slot.model.sampling
+        if chosen is not None:
+            self._tab.sampling.set_value(chosen)
+
+    def take_sampling(self) -> None:
+        """Take over the settings that stand in the panel, where they are not the model's own."""
+        if self._tab.sampling.problem() or self._slot.model is None:
+            return
+        chosen = self._tab.sampling.value()
+        if self.conversation.sampling is not None or chosen != self._slot.model.sampling:
+            self.conversation.sampling = chosen
+
+    # Steps
+
+    def remember(self, what: str, before: str) -> None:
+        """A gesture called `what` has put another leaf in front of the one before; keep it and offer the way back."""
+        after = self.conversation.leaf_id
+        if after != before:
+            self.undo_stack.push(LeafMove(what, before, after, self._go_to))
+        self.keeper.keep(self.conversation)
+        self.changed.emit()
+
+    def offer_undo(self, sentence: str) -> None:
+        """Something is no longer on the screen: say what, with a button that brings it back."""
+        self._tab.banner.show_offer(sentence, [self._undo])
+
+    def _go_to(self, leaf_id: str) -> None:
+        if self._tab.busy:
+            return
+        self._tab.banner.hide()
+        self.conversation.leaf_id = leaf_id
+        self.show()
+        self.keeper.keep(self.conversation)

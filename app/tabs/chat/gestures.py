@@ -1,0 +1,275 @@
+"""What a user does with the messages in front: what asks the model, and what only puts others there."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtGui import QGuiApplication
+
+from app.errors import present
+from app.tabs.chat.completion_edit import Beginning
+from app.tabs.chat.draft import Draft
+from app.tabs.chat.front import FrontConversation
+from app.tabs.chat.model_opening import ModelOpening
+from app.tabs.chat.reply_writer import ReplyWriter
+from app.tabs.chat.session import ChatSession
+from app.tabs.chat.shown_message import ShownMessage
+from app.tabs.chat.tab import ChatTab
+from core.events import Event, TokenWritten
+
+
+class Gestures(QObject):
+    """Turns them into changes of the conversation in front, and into replies.
+
+    Signals:
+        replied: The id of the message that a reply has become.
+    """
+
+    replied = Signal(str)
+
+    def __init__(
+        self,
+        tab: ChatTab,
+        front: FrontConversation,
+        models: ModelOpening,
+        writer: ReplyWriter,
+        parent: QObject,
+    ) -> None:
+        super().__init__(parent)
+        self._tab, self._front, self._models, self._writer = tab, front, models, writer
+        self._before, self._what = "", ""  # the leaf in front before a reply was asked for, and what that was
+        writer.grown.connect(self._show_grown)
+        writer.ended.connect(self._end_reply)
+        self._connect_keys()
+        self._connect_view()
+
+    @property
+    def _session(self) -> ChatSession:
+        return self._front.session
+
+    @property
+    def _is_text(self) -> bool:
+        return self._front.conversation.kind == "completion"
+
+    # What asks the model
+
+    @Slot()
+    def send(self) -> None:
+        if not self._begins("sending"):
+            return
+        if self._is_text:
+            self._ask(self._session.go_on(self._tab.editor.text(), self._tab.editor.generated()))
+        else:
+            self._ask(self._session.send(self._tab.take_prompt()))
+
+    @Slot()
+    def regenerate(self) -> None:
+        if not self._is_text:
+            self.regenerate_message("")
+        elif self._begins("regenerating"):
+            text, beginning = self._tab.editor.text(), self._tab.editor.before_last()
+            leaf = self._session.leaf
+            if beginning is None or (leaf is not None and leaf.content == text):
+                self._ask(self._session.regenerate())
+            else:
+                self._go_on_from(beginning)
+
+    @Slot(str)
+    def regenerate_message(self, message_id: str) -> None:
+        if self._begins("regenerating"):
+            self._ask(self._session.regenerate(message_id))
+
+    @Slot()
+    def continue_reply(self) -> None:
+        if self._is_text:
+            self.send()
+        else:
+            self.continue_message("")
+
+    @Slot(str)
+    def continue_message(self, message_id: str) -> None:
+        if self._begins("continuing"):
+            self._ask(self._session.continue_reply(message_id))
+
+    @Slot()
+    def continue_here(self) -> None:
+        if self._begins("continuing"):
+            self._go_on_from(self._tab.editor.at_cursor())
+
+    @Slot(str, int, int)
+    def take_alternative(self, message_id: str, number: int, token_id: int) -> None:
+        if self._begins("choosing another token"):
+            self._ask(self._session.take_alternative(message_id, number, token_id))
+
+    @Slot(int, int)
+    def take_alternative_in_text(self, number: int, token_id: int) -> None:
+        if self._begins("choosing another token"):
+            self._go_on_from(self._tab.editor.with_alternative(number, token_id))
+
+    @Slot(str, str)
+    def edit(self, message_id: str, text: str) -> None:
+        """Another question is answered where there is a model; another reply is there at once."""
+        message = self._front.conversation.messages.get(message_id)
+        if self._writer.busy or message is None or message.content == text:
+            return
+        in_front = self._session.places()
+        asks = message.role == "user" and self._models.slot.model is not None
+        if asks and not self._begins("editing"):
+            return
+        self._before, self._what = self._front.conversation.leaf_id, "editing"
+        draft = self._session.edit(message_id, text)
+        if draft is not None and asks:
+            self._ask(draft)
+        else:
+            self._end_gesture()
+        if in_front[-1].message.id != message_id:
+            self._front.offer_undo("What came after the message is in its other version.")
+
+    def _go_on_from(self, beginning: Beginning) -> None:
+        self._front.take_text()
+        self._ask(self._session.go_on_from(beginning.text, beginning.tokens))
+
+    # What does not
+
+    @Slot()
+    def remove_last(self) -> None:
+        if not self._writer.busy:
+            self._front.take_text()
+            self._note("removing the last exchange")
+            if self._session.remove_last():
+                self._end_gesture()
+                self._front.offer_undo("The last exchange was removed.")
+
+    @Slot(str, int)
+    def step_version(self, message_id: str, step: int) -> None:
+        if not self._writer.busy:
+            if self._is_text:
+                self._front.take_text()
+            self._note("another version")
+            if self._session.step_version(message_id, step):
+                self._end_gesture()
+
+    @Slot()
+    def previous_version(self) -> None:
+        self.step_version("", -1)
+
+    @Slot()
+    def next_version(self) -> None:
+        self.step_version("", 1)
+
+    @Slot(int)
+    def step_text(self, step: int) -> None:
+        self.step_version("", step)
+
+    @Slot()
+    def copy_last(self) -> None:
+        """The last reply, as the model wrote it, or the text."""
+        leaf = self._session.leaf
+        text = self._tab.editor.text() if self._is_text else leaf.content if leaf is not None else ""
+        QGuiApplication.clipboard().setText(text)
+
+    @Slot(str)
+    def set_system(self, text: str) -> None:
+        if not self._writer.busy and text.strip() != self._session.system:
+            self._note("changing the system message")
+            self._session.set_system(text.strip())
+            self._end_gesture()
+
+    def _end_gesture(self) -> None:
+        self._front.show()
+        self._front.remember(self._what, self._before)
+
+    # A reply
+
+    def _begins(self, what: str) -> bool:
+        """Whether a reply can be asked for now; `what` it is called where it is undone."""
+        possible = not self._writer.busy and self._models.slot.model is not None
+        if possible and not self._tab.sampling.problem():
+            self._note(what)
+            return True
+        return False
+
+    def _note(self, what: str) -> None:
+        self._before, self._what = self._front.conversation.leaf_id, what
+
+    def _ask(self, draft: Draft | None) -> None:
+        model, slot = self._models.slot.model, self._models.slot
+        if draft is None or model is None:
+            return
+        lease = slot.lease(self._tab.title, "writing a reply")
+        self._front.take_sampling()
+        conversation = self._front.conversation
+        conversation.run, conversation.checkpoint = self._models.name, self._models.checkpoint
+        draft.run, draft.step, draft.sampling = model.name, model.step, self._tab.sampling.value()
+        self._front.keeper.keep(conversation)
+        self._tab.show_begun()
+        self._show_begun(draft)
+        self._front.undo_stack.setActive(False)
+        self._writer.begin(self._session, draft, lease)
+
+    def _show_begun(self, draft: Draft) -> None:
+        if draft.role == "text":
+            self._tab.editor.begin_generation(Beginning(draft.prompt, tuple(draft.written)))
+            return
+        versions = 1 + self._session.n_children(draft.parent_id, draft.role)
+        self._tab.view.show_messages(self._session.places())
+        self._tab.view.begin_reply(ShownMessage(draft.message(), versions, versions))
+
+    @Slot(list)
+    def _show_grown(self, events: Sequence[Event]) -> None:
+        if self._is_text:
+            self._tab.editor.write(events)
+        else:
+            self._tab.view.write([event for event in events if isinstance(event, TokenWritten)])
+        self._tab.show_meter(self._writer.meter)
+
+    @Slot(object)
+    def _end_reply(self, error: Exception | None) -> None:
+        draft, conversation = self._writer.draft, self._front.conversation
+        if draft.is_empty:
+            conversation.leaf_id = draft.return_to
+        else:
+            conversation.add(draft.message())
+        self._show_ended(draft)
+        self._front.undo_stack.setActive(self._tab.isVisible())
+        self._front.remember(self._what, self._before)
+        if error is not None:
+            present(error, self._tab.banner)
+        if not draft.is_empty:
+            self.replied.emit(draft.id)
+
+    def _show_ended(self, draft: Draft) -> None:
+        shown = self._session.places()
+        if draft.role == "text":
+            self._tab.editor.end_generation()
+            leaf = self._session.leaf
+            if leaf is not None and self._tab.editor.text() != leaf.content:
+                self._tab.editor.show_version(leaf)
+        elif draft.is_empty:
+            self._tab.view.show_messages(shown)
+        else:
+            self._tab.view.end_reply(shown[-1])
+        self._tab.show_ended(shown)
+
+    def _connect_keys(self) -> None:
+        tab, keys = self._tab, self._tab.keys
+        tab.send_requested.connect(self.send)
+        keys["stop"].triggered.connect(self._writer.stop)
+        keys["regenerate"].triggered.connect(self.regenerate)
+        keys["continue"].triggered.connect(self.continue_reply)
+        keys["remove"].triggered.connect(self.remove_last)
+        keys["previous"].triggered.connect(self.previous_version)
+        keys["next"].triggered.connect(self.next_version)
+        keys["copy"].triggered.connect(self.copy_last)
+
+    def _connect_view(self) -> None:
+        view, editor = self._tab.view, self._tab.editor
+        view.edit_requested.connect(self.edit)
+        view.regenerate_requested.connect(self.regenerate_message)
+        view.version_requested.connect(self.step_version)
+        view.continue_requested.connect(self.continue_message)
+        view.alternative_chosen.connect(self.take_alternative)
+        editor.regenerate_requested.connect(self.regenerate)
+        editor.continue_here_requested.connect(self.continue_here)
+        editor.version_requested.connect(self.step_text)
+        editor.stop_requested.connect(self._writer.stop)
+        editor.alternative_chosen.connect(self.take_alternative_in_text)

@@ -1,0 +1,109 @@
+"""Which runs there are, and which of their models is open: the window's, shared with the other tabs."""
+
+from functools import partial
+
+from PySide6.QtCore import QObject, Signal, Slot
+
+from app.errors import present
+from app.jobs.job_queue import JobQueues
+from app.jobs.refresher import Refresher
+from app.model_slot import ModelInUseError, ModelSlot
+from app.tabs.chat.tab import ChatTab
+from core.runs.catalog import RunSummary
+from core.runs.folder import Workspace
+from core.tasks.look_at_runs import RunsListed, list_runs
+
+
+class ModelOpening(QObject):
+    """Connects the boxes above the conversation with the window's open model.
+
+    Signals:
+        left: Another model will be opened: what is written with this one should end.
+        opened: The open model has changed; there may be none.
+    """
+
+    left = Signal()
+    opened = Signal()
+
+    def __init__(
+        self,
+        tab: ChatTab,
+        slot: ModelSlot,
+        workspace: Workspace,
+        queues: JobQueues,
+        parent: QObject | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self.slot, self._tab = slot, tab
+        self.name = self.checkpoint = ""  # of the model that is shown
+        self._runs = Refresher(queues, "runs", partial(list_runs, workspace), self)
+        self._names: set[str] | None = None  # of the runs with a checkpoint; None until they were listed
+        self._newest: RunSummary | None = None  # of those with a checkpoint that was trained
+        self._activated = False
+        slot.opening.connect(self._show_opening)
+        slot.noticed.connect(tab.banner.show_notice)
+        slot.changed.connect(self._show_model)
+        slot.failed.connect(self._fail_to_open)
+        self._runs.refreshed.connect(self._show_runs)
+        self._runs.failed.connect(self._fail_to_list)
+        tab.open_requested.connect(self.open)
+
+    def activate(self) -> None:
+        """The tab is in front: where no run was chosen yet, the newest that was trained opens by itself."""
+        self._activated = True
+        self.refresh()  # another program may have trained one
+        self._open_newest()
+
+    @Slot()
+    def refresh(self) -> None:
+        """Read anew which runs there are."""
+        self._runs.refresh()
+
+    def is_missing(self, name: str) -> bool:
+        """Whether a run is known to be gone."""
+        return self._names is not None and name not in self._names
+
+    @Slot(str, str)
+    def open(self, name: str, checkpoint: str) -> None:
+        """Open a checkpoint of a run, unless another tab works with the open one, which is then said."""
+        self.left.emit()
+        try:
+            self.slot.open(name, checkpoint, self._tab.title)
+        except ModelInUseError as error:
+            self._tab.show_chosen(self.name, self.checkpoint)
+            present(error, self._tab.banner)
+
+    def _open_newest(self) -> None:
+        if not self.name and self._newest is not None:
+            self.open(self._newest.name, "best")
+
+    @Slot(object)
+    def _show_runs(self, listed: RunsListed) -> None:
+        self._tab.show_runs(listed.runs)
+        self._names = {run.name for run in listed.runs if run.last_step is not None}
+        self._newest = next((run for run in listed.runs if run.last_step), None)
+        if self.name:  # it may be newer than the runs that were listed before
+            self._tab.show_chosen(self.name, self.checkpoint)
+        elif self._activated and self._tab.isVisible():
+            self._open_newest()
+
+    @Slot(object)
+    def _fail_to_list(self, error: Exception) -> None:
+        present(error, self._tab.banner)
+
+    @Slot(str, str)
+    def _show_opening(self, name: str, checkpoint: str) -> None:
+        """A model is on its way, for this tab or for another one that shares it."""
+        self.left.emit()
+        self.name, self.checkpoint = name, checkpoint
+        self._tab.show_opening(name, checkpoint)
+
+    @Slot()
+    def _show_model(self) -> None:
+        self._tab.show_model(self.slot.model)
+        self.opened.emit()
+
+    @Slot(str, object)
+    def _fail_to_open(self, user: str, error: Exception) -> None:
+        if user == self._tab.title:
+            present(error, self._tab.banner)

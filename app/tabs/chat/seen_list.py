@@ -1,0 +1,126 @@
+"""The passages of a reply that stand in the training text, as rows: the longest first."""
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+from PySide6.QtCore import QAbstractListModel, QModelIndex, QPersistentModelIndex, Qt, Signal, Slot
+from PySide6.QtGui import QKeyEvent, QMouseEvent
+from PySide6.QtWidgets import QAbstractItemView, QListView, QWidget
+
+from app.widgets.theme import set_role
+from core.tasks.seen_events import SeenFound, SeenPassage, SeenPlace
+from core.tasks.seen_lines import excerpt, place_words, places_words
+from core.wording import counted
+
+ROOT = QModelIndex()
+SHORT, LONG = 110, 1_200  # characters of an excerpt in a row, and in a tool tip
+OPEN = "Press Enter, or click, to open the document here."
+
+Index: TypeAlias = QModelIndex | QPersistentModelIndex
+
+
+class PassageList(QAbstractListModel):
+    """One row for each passage; its document follows when it is known."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._passages: tuple[SeenPassage, ...] = ()
+        self._places: tuple[SeenPlace, ...] = ()
+        self._is_complete = True
+
+    def show_found(self, found: SeenFound | None) -> None:
+        """Take over what was found; None for nothing."""
+        self.beginResetModel()
+        self._passages, self._places = (found.passages if found else ()), ()
+        self._is_complete = found is None or found.is_complete
+        self.endResetModel()
+
+    def show_places(self, places: Sequence[SeenPlace]) -> None:
+        """Where each of them stands, in their order."""
+        self._places = tuple(places)
+        if self._passages:
+            self.dataChanged.emit(self.index(0), self.index(len(self._passages) - 1))
+
+    def passage(self, row: int) -> SeenPassage | None:
+        return self._passages[row] if 0 <= row < len(self._passages) else None
+
+    def place(self, row: int) -> SeenPlace | None:
+        """Where it stands; None where that is not known yet."""
+        return self._places[row] if 0 <= row < len(self._places) else None
+
+    def rowCount(self, parent: Index = ROOT) -> int:
+        return 0 if parent.isValid() else len(self._passages)
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        passage = self.passage(index.row()) if index.isValid() else None
+        if passage is None:
+            return None
+        place = self.place(index.row())
+        if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole):
+            return f"“{excerpt(passage, SHORT)}”\n{self._where(passage, place)}"
+        if role == Qt.ItemDataRole.ToolTipRole:
+            doing = "" if place is None else place.problem or OPEN
+            return "\n\n".join(filter(None, [excerpt(passage, LONG), doing]))
+        return None
+
+    def _where(self, passage: SeenPassage, place: SeenPlace | None) -> str:
+        facts = [
+            place_words(place) if place else "",
+            counted(passage.words, "word"),
+            places_words(passage, is_complete=self._is_complete),
+            "not there any more" if place and place.title and place.problem else "",
+        ]
+        return " · ".join(filter(None, facts))
+
+
+class PassageView(QListView):
+    """Shows a `PassageList`.
+
+    Signals:
+        pointed_at: The row that the pointer is over, or else the one that the keys have chosen; -1 for none.
+        open_requested: The row of which the document should be shown.
+    """
+
+    pointed_at = Signal(int)
+    open_requested = Signal(int)
+
+    def __init__(self, rows: PassageList, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("seenPassages")
+        self.setAccessibleName("Passages that stand in the training text")
+        self.setToolTip("What the reply repeats word for word, the longest first")
+        set_role(self, "plain")
+        self.setModel(rows)
+        self.setWordWrap(True)
+        self.setTextElideMode(Qt.TextElideMode.ElideNone)
+        self.setResizeMode(QListView.ResizeMode.Adjust)
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setAlternatingRowColors(True)
+        self.setMouseTracking(True)
+        self.entered.connect(self._point_at)
+        self.clicked.connect(self._open)
+        self.selectionModel().currentChanged.connect(self._point_at)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self.currentIndex().isValid():
+            self._open(self.currentIndex())
+        else:
+            super().keyPressEvent(event)
+
+    def leaveEvent(self, event: Any) -> None:
+        super().leaveEvent(event)
+        self.pointed_at.emit(self.currentIndex().row() if self.hasFocus() else -1)
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        super().mouseMoveEvent(event)
+        if not self.indexAt(event.position().toPoint()).isValid():
+            self.pointed_at.emit(-1)
+
+    @Slot(QModelIndex)
+    def _point_at(self, index: QModelIndex) -> None:
+        self.pointed_at.emit(index.row())
+
+    @Slot(QModelIndex)
+    def _open(self, index: QModelIndex) -> None:
+        self.open_requested.emit(index.row())

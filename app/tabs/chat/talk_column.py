@@ -1,0 +1,130 @@
+"""The middle of the Chat tab: the conversation or the text, the figures of its last reply, and where one writes."""
+
+from PySide6.QtCore import QSize, Qt, Signal, Slot
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QPushButton, QVBoxLayout, QWidget
+
+from app.tabs.chat.completion_edit import CompletionEdit
+from app.tabs.chat.conversation_view import ConversationView
+from app.tabs.chat.pages import ChatPages
+from app.tabs.chat.prompt_edit import PromptEdit
+from app.tabs.chat.reply_meter import ReplyMeter
+from app.widgets.controls import named_button
+from app.widgets.elided_label import ElidedLabel
+from app.widgets.label import Label
+from app.widgets.theme import SMALL, set_role
+from core.conversations.message import Kind
+
+SEND = {"chat": "&Send", "completion": "C&ontinue"}
+BAR_WIDTH_PX = 72
+
+
+class TalkColumn(QWidget):
+    """Shows and asks.
+
+    Signals:
+        send_requested: The user wants the model to answer the prompt, or to go on with the text.
+        changed: What could be sent is another text now.
+    """
+
+    send_requested = Signal()
+    changed = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("talkColumn")
+        self._kind: Kind = "chat"
+        self.pages = ChatPages()
+        self.view = ConversationView()
+        self.editor = CompletionEdit()
+        self.pages.add(self.view)
+        self.pages.add(self.editor)
+        self.prompt = PromptEdit()
+        self._make_figures()
+        self._make_buttons()
+        self._lay_out()
+        self.prompt.send_requested.connect(self.send_requested)
+        self.send_button.clicked.connect(self.send_requested)
+        self.editor.continue_requested.connect(self.send_requested)
+        self.prompt.textChanged.connect(self.changed)
+        self.editor.changed.connect(self.changed)
+
+    @property
+    def kind(self) -> Kind:
+        return self._kind
+
+    def show_kind(self, kind: Kind) -> None:
+        """Show where a conversation, or a text, is written."""
+        self._kind = kind
+        self.prompt.setVisible(kind == "chat")
+        self.send_button.setText(SEND[kind])
+        self.send_button.setAccessibleName(SEND[kind].replace("&", ""))
+
+    def show_meter(self, meter: ReplyMeter | None, facts: str) -> None:
+        """The figures of the last reply; `facts` where there is none."""
+        known = meter is not None and meter.context_length > 0
+        self.status.setText(meter.line() if meter is not None and known else facts)
+        self.status.setToolTip(self.status.text())
+        self.context.setText(f"context {meter.context()}" if meter is not None and known else "")
+        percent = 100 * meter.context_used // meter.context_length if meter is not None and known else 0
+        self.context_bar.setValue(percent)  # draws the bar anew at once, but not where it stands already
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.prompt.set_room(self.height())
+
+    def writing_place(self) -> QWidget:
+        """Where the user writes."""
+        return self.prompt if self._kind == "chat" else self.editor
+
+    def _make_figures(self) -> None:
+        self.status = ElidedLabel(objectName="chatStatusLabel")
+        self.status.setAccessibleName("Speed of the reply")
+        set_role(self.status, "muted")
+        self.context = Label(objectName="contextLabel")
+        self.context.setAccessibleName("Context used")
+        set_role(self.context, "muted")
+        self.context_bar = QProgressBar(objectName="contextBar", textVisible=False)
+        self.context_bar.setFixedWidth(BAR_WIDTH_PX)
+        self.context_bar.setRange(0, 100)
+        kept = self.context_bar.sizePolicy()
+        kept.setRetainSizeWhenHidden(True)  # or the figures beside it move when a model is there
+        self.context_bar.setSizePolicy(kept)
+        self.context_bar.setToolTip("How much of the model's context is used")
+        self.context_bar.setAccessibleName("Context used")
+
+    def _make_buttons(self) -> None:
+        self.send_button = named_button(SEND["completion"], "sendButton", "send", "", "on_accent")
+        set_role(self.send_button, "primary")
+        self.stop_button = named_button("S&top", "stopReplyButton", "stop", "End the reply here (Esc)")
+        self.send_button.setMinimumSize(self._widest(self.send_button))
+        self.show_kind("chat")
+
+    def _widest(self, button: QPushButton) -> QSize:
+        """With the longer of its texts, so that nothing moves when that changes."""
+        button.ensurePolished()
+        return button.sizeHint()
+
+    def _lay_out(self) -> None:
+        figures = QHBoxLayout()
+        figures.setSpacing(SMALL)
+        figures.addWidget(self.status, stretch=1)
+        figures.addWidget(self.context)
+        figures.addWidget(self.context_bar)
+        ask = QHBoxLayout()
+        ask.setSpacing(SMALL)
+        ask.addWidget(self.prompt, stretch=1)
+        ask.addStretch()
+        for button in (self.send_button, self.stop_button):
+            ask.addWidget(button, alignment=Qt.AlignmentFlag.AlignBottom)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(SMALL)
+        column.addWidget(self.pages, stretch=1)
+        column.addLayout(figures)
+        column.addLayout(ask)
+
+    @Slot()
+    def focus(self) -> None:
+        """Put the keyboard where the user writes."""
+        self.writing_place().setFocus()

@@ -1,0 +1,82 @@
+"""What may be drawn next: the model's distribution, what the sampler makes of it, and which filter ruled a token out.
+
+Shapes
+    V  vocabulary    K  tokens that top-k leaves, ranked
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from core.config.sampling import SamplingConfig
+from core.generation.sampling import COLDEST, apply_filters, penalise, seen_tokens
+
+LEFT, GREEDY, TOP_K, TOP_P, MIN_P = range(5)
+FILTERS = ("", "greedy", "top-k", "top-p", "min-p")  # what ruled a token out, by these numbers
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outlook:
+    """Every token of the vocabulary, by its id; (V,) each.
+
+    `probs` are the model's own, `final` those that the next token is drawn with, 0 where it is ruled out. `ranking`
+    has the ids in the sampler's order, the likeliest first, those that are ruled out too.
+    """
+
+    probs: Tensor
+    final: Tensor
+    removed_by: Tensor  # numbers of `FILTERS`
+    seen: Tensor  # True where the penalty counts a token
+    ranking: Tensor
+    entropy: float  # of `probs`, bits
+    final_entropy: float  # of `final`, bits
+
+    @property
+    def left(self) -> int:
+        """How many tokens are left to draw from."""
+        return int((self.removed_by == LEFT).sum())
+
+
+def outlook(logits: Tensor, history: Sequence[int], config: SamplingConfig) -> Outlook:
+    """What the sampler makes of the model's scores; its steps are those of `draw`.
+
+    Args:
+        logits: (V,).
+        history: What the penalty counts, the oldest token first.
+    """
+    logits = logits.float()
+    seen = seen_tokens(history, config.repetition_window, logits)  # (V,)
+    if config.repetition_penalty == 1:
+        seen.zero_()
+    penalised = penalise(logits, seen, config.repetition_penalty)  # (V,)
+    final, removed_by = _drawn_with(penalised, config)
+    probs = logits.softmax(dim=-1)  # (V,)
+    ranking = penalised.argsort(descending=True, stable=True)  # (V,)
+    return Outlook(probs, final, removed_by, seen, ranking, _entropy(probs), _entropy(final))
+
+
+def _drawn_with(penalised: Tensor, config: SamplingConfig) -> tuple[Tensor, Tensor]:
+    """The probabilities that are drawn with, and what ruled the other tokens out, 2 x (V,)."""
+    final = torch.zeros_like(penalised)  # (V,)
+    if config.temperature < COLDEST:
+        removed_by = torch.full_like(penalised, GREEDY, dtype=torch.long)  # (V,)
+        likeliest = penalised.argmax()
+        final[likeliest], removed_by[likeliest] = 1.0, LEFT
+        return final, removed_by
+    filtered = apply_filters(penalised, config)
+    removed_by = torch.full_like(penalised, TOP_K, dtype=torch.long)  # (V,)
+    removed = torch.zeros_like(filtered.order)  # (K,)
+    removed[filtered.after_min_p.isneginf()] = MIN_P
+    removed[filtered.after_top_p.isneginf()] = TOP_P
+    removed[filtered.scaled.isneginf()] = LEFT  # by no filter, however cold it is
+    removed_by[filtered.order] = removed
+    final[filtered.order] = filtered.after_min_p.softmax(dim=-1)
+    return final, removed_by
+
+
+def _entropy(probs: Tensor) -> float:
+    """In bits."""
+    return torch.special.entr(probs).sum().item() / math.log(2)

@@ -1,0 +1,205 @@
+"""Sampling settings under a name: three that every workspace has, and the user's own, a TOML file each.
+
+A file holds `name` and any of `KEPT`; what it leaves out has its default. Seed and number format of the weights are no
+part of it, so that choosing one neither fixes what is random nor opens the model again.
+"""
+
+import re
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import tomli_w
+
+from core.config.sampling import SamplingConfig
+from core.config.toml import checked
+from core.errors import BadSettingError, UserFacingError
+from core.files import raising_disk_errors, write_whole
+
+KEPT = (
+    "temperature",
+    "top_k",
+    "top_p",
+    "min_p",
+    "repetition_penalty",
+    "repetition_window",
+    "max_new_tokens",
+    "stop",
+)
+LONGEST_NAME = 60  # characters
+LARGEST_BYTES = 100_000  # of a file that is read
+
+
+class BadSamplerError(UserFacingError):
+    """A file that holds no sampling settings, or a name that cannot be one."""
+
+    def __init__(self, what: str, reason: str, remedy: str) -> None:
+        super().__init__(what, reason, remedy)
+        self.message = f"{what} {reason}."
+        self.remedy = remedy
+
+
+@dataclass(frozen=True, slots=True)
+class Sampler:
+    """Sampling settings with a name. `path` is None for those that every workspace has."""
+
+    name: str
+    sampling: SamplingConfig
+    path: Path | None = None
+
+    def applied_to(self, sampling: SamplingConfig) -> SamplingConfig:
+        """Other settings, with what this one keeps in their place."""
+        return sampling.model_copy(update={name: getattr(self.sampling, name) for name in KEPT})
+
+    def as_toml(self) -> str:
+        """What its file holds."""
+        values = self.sampling.model_dump(mode="json")
+        return tomli_w.dumps({"name": self.name} | {name: values[name] for name in KEPT})
+
+
+BUILT_IN = (
+    Sampler("Precise", SamplingConfig(temperature=0.2, top_k=40, top_p=0.9)),
+    Sampler("Balanced", SamplingConfig()),
+    Sampler("Creative", SamplingConfig(temperature=1.1, top_k=0, top_p=0.98, min_p=0.03)),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Samplers:
+    """All there are, those of every workspace first, and a sentence for each file that could not be read."""
+
+    found: tuple[Sampler, ...]
+    problems: tuple[str, ...] = ()
+
+    def named(self, name: str) -> Sampler:
+        """The one of that name, whichever way it is written in capitals.
+
+        Raises:
+            BadSamplerError: There is none.
+        """
+        for sampler in self.found:
+            if sampler.name.casefold() == name.strip().casefold():
+                return sampler
+        names = ", ".join(sampler.name for sampler in self.found)
+        raise BadSamplerError(f"'{name}'", "is no sampler of this workspace", f"Choose one of {names}.")
+
+
+def read_samplers(folder: Path) -> Samplers:
+    """Those that every workspace has, and those in a folder, by name."""
+    own: list[Sampler] = []
+    problems: list[str] = []
+    for path in _files(folder):
+        try:
+            sampler = read_sampler(path)
+            _refuse_taken([*BUILT_IN, *own], sampler.name)
+        except BadSamplerError as error:
+            problems.append(f"{path.name} is left out: {error.message} {error.remedy}")
+        else:
+            own.append(sampler)
+    own.sort(key=lambda sampler: sampler.name.casefold())
+    return Samplers((*BUILT_IN, *own), tuple(problems))
+
+
+def read_sampler(path: Path) -> Sampler:
+    """The settings that a file holds.
+
+    Raises:
+        BadSamplerError: It cannot be opened, is no TOML, or holds what cannot be set.
+    """
+    remedy = "Correct it in a text editor, or delete it."
+    try:
+        with path.open("rb") as file:
+            content = file.read(LARGEST_BYTES)
+        table = tomllib.loads(content.decode())
+    except OSError as cause:
+        raise BadSamplerError(path.name, f"cannot be opened ({cause.strerror})", "Check the file.") from cause
+    except (ValueError, RecursionError) as cause:  # TOML's and Unicode's errors
+        raise BadSamplerError(path.name, "is not TOML", remedy) from cause
+    name = table.pop("name", path.stem)
+    if unknown := [key for key in table if key not in KEPT]:
+        raise BadSamplerError(f"'{unknown[0]}'", "is no setting of a sampler", remedy)
+    try:
+        return Sampler(checked_name(name), checked(SamplingConfig, table), path)
+    except BadSettingError as cause:
+        raise BadSamplerError(path.name, f"cannot be read: {cause.message.rstrip('.')}", remedy) from cause
+
+
+def save_sampler(folder: Path, name: str, sampling: SamplingConfig) -> None:
+    """Keep settings under a name; one of the user's own of that name is replaced."""
+    name = checked_name(name)
+    _refuse_taken(BUILT_IN, name)
+    same = [each for each in read_samplers(folder).found if each.name.casefold() == name.casefold()]
+    path = same[0].path if same else None
+    with raising_disk_errors(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    write_whole(path or _free_path(folder, name), Sampler(name, sampling).as_toml())
+
+
+def rename_sampler(folder: Path, name: str, new: str) -> None:
+    """Give one of the user's own another name; its file stays."""
+    samplers, new = read_samplers(folder), checked_name(new)
+    sampler = samplers.named(name)
+    _refuse_taken([each for each in samplers.found if each is not sampler], new)
+    write_whole(_own_path(sampler), Sampler(new, sampler.sampling).as_toml())
+
+
+def delete_sampler(folder: Path, name: str) -> None:
+    """Delete one of the user's own."""
+    path = _own_path(read_samplers(folder).named(name))
+    with raising_disk_errors(path):
+        path.unlink(missing_ok=True)
+
+
+def import_sampler(folder: Path, path: Path) -> str:
+    """Take a file in, under its name or, where that is taken, with a number behind it; give that name."""
+    sampler, taken = read_sampler(path), read_samplers(folder).found
+    names = {each.name.casefold() for each in taken}
+    name, number = sampler.name, 2
+    while name.casefold() in names:
+        name, number = f"{sampler.name[: LONGEST_NAME - 4]} {number}", number + 1
+    save_sampler(folder, name, sampler.sampling)
+    return name
+
+
+def checked_name(name: object) -> str:
+    """A name without space around it.
+
+    Raises:
+        BadSamplerError: It is empty, too long, no text, or more than a line.
+    """
+    text = name.strip() if isinstance(name, str) else ""
+    if not text or len(text) > LONGEST_NAME or not text.isprintable():
+        raise BadSamplerError(
+            "The name", "cannot be used", f"It has 1 to {LONGEST_NAME} letters, in one line."
+        )
+    return text
+
+
+def _refuse_taken(samplers: list[Sampler] | tuple[Sampler, ...], name: str) -> None:
+    if any(each.name.casefold() == name.casefold() for each in samplers):
+        raise BadSamplerError(f"'{name}'", "is the name of another sampler", "Choose another name.")
+
+
+def _own_path(sampler: Sampler) -> Path:
+    if sampler.path is None:
+        raise BadSamplerError(
+            f"'{sampler.name}'", "is built in and stays as it is", "Save it under a name of your own."
+        )
+    return sampler.path
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    with raising_disk_errors(folder):
+        yield from sorted(folder.glob("*.toml")) if folder.is_dir() else ()
+
+
+def _free_path(folder: Path, name: str) -> Path:
+    """A path that no file has, made of the letters that every system allows in a name."""
+    stem = re.sub(r"[^a-z0-9]+", "-", name.casefold()).strip("-") or "sampler"
+    stem, number = f"sampler-{stem}"[:LONGEST_NAME], 1
+    path = folder / f"{stem}.toml"
+    while path.exists():
+        number += 1
+        path = folder / f"{stem}-{number}.toml"
+    return path

@@ -1,0 +1,322 @@
+"""The list of conversations: what is shown, chosen and asked, and what the store makes of it."""
+
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from PySide6.QtCore import QAbstractItemModel, QPoint, Qt
+from PySide6.QtTest import QAbstractItemModelTester
+from PySide6.QtWidgets import QLineEdit, QPushButton
+
+from app.tabs.chat.conversation_list import ConversationList, file_name
+from app.tabs.chat.conversation_model import ConversationModel
+from app.tabs.chat.list_controller import ListController
+from app.widgets.banner import Banner
+from core.conversations.message import Conversation, Message
+from core.conversations.store import ConversationStore, Summary
+from core.runs.folder import Workspace
+
+DAY = 24 * 3600
+NOON = time.mktime((*time.localtime()[:3], 12, 0, 0, 0, 0, -1))
+
+
+def a_summary(id_, title="", days=0, pinned=False, **more):
+    return Summary(id_, "chat", title or id_, pinned, "first", NOON - days * DAY, 2, **more)
+
+
+def shown(model: QAbstractItemModel):
+    return [model.index(row, 0).data() for row in range(model.rowCount())]
+
+
+@pytest.fixture
+def view(qtbot):
+    view = ConversationList()
+    view.resize(232, 500)
+    qtbot.addWidget(view)
+    view.show()
+    return view
+
+
+def test_conversations_stand_below_the_day_on_which_they_were_last_talked_in():
+    model = ConversationModel()
+    model.show(
+        [a_summary("p", days=9, pinned=True), a_summary("a"), a_summary("b", days=1), a_summary("c", days=40)]
+    )
+    assert shown(model) == ["Pinned", "p", "Today", "a", "Yesterday", "b", "Earlier", "c"]
+
+
+listed = st.lists(
+    st.builds(
+        a_summary,
+        st.sampled_from("abcdefgh"),
+        days=st.integers(0, 3),
+        pinned=st.booleans(),
+        title=st.sampled_from(["", "x"]),
+    ),
+    unique_by=lambda one: one.id,
+)
+
+
+@settings(max_examples=80, deadline=None)
+@given(steps=st.lists(listed, max_size=4))
+def test_whatever_was_shown_before_the_model_shows_what_is_listed_now(qapp, steps):
+    model = ConversationModel()
+    QAbstractItemModelTester(model, QAbstractItemModelTester.FailureReportingMode.Fatal)
+    for summaries in steps:
+        model.show(summaries)
+        fresh = ConversationModel()
+        fresh.show(summaries)
+        assert model._rows == fresh._rows
+
+
+def test_the_chosen_row_stays_chosen_where_it_moves(view):
+    view.show_conversations([a_summary("a"), a_summary("b", days=1)])
+    view.view.setFocus()
+    view.view.setCurrentIndex(view.model.index(view.model.place("b")))
+    view.show_conversations([a_summary("b"), a_summary("a"), a_summary("c")])
+    assert view.view.currentIndex().data() == "b"
+
+
+def test_arrow_keys_pass_over_headings_and_enter_opens(view, qtbot):
+    view.show_conversations([a_summary("a"), a_summary("b", days=1)])
+    view.view.setFocus()
+    view.view.setCurrentIndex(view.model.index(1))
+    qtbot.keyClick(view.view, Qt.Key.Key_Down)
+    assert view.view.currentIndex().data() == "b"
+    with qtbot.waitSignal(view.open_requested) as asked:
+        qtbot.keyClick(view.view, Qt.Key.Key_Return)
+    assert asked.args == ["b"]
+
+
+def test_a_click_opens(view, qtbot):
+    view.show_conversations([a_summary("a"), a_summary("b")])
+    place = view.view.visualRect(view.model.index(2)).center()
+    with qtbot.waitSignal(view.open_requested) as asked:
+        qtbot.mouseClick(view.view.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    assert asked.args == ["b"]
+
+
+def test_a_click_on_a_heading_opens_nothing(view, qtbot):
+    view.show_conversations([a_summary("a")])
+    with qtbot.assertNotEmitted(view.open_requested):
+        qtbot.mouseClick(
+            view.view.viewport(),
+            Qt.MouseButton.LeftButton,
+            pos=view.view.visualRect(view.model.index(0)).center(),
+        )
+
+
+def test_f2_renames_in_place(view, qtbot):
+    view.show_conversations([a_summary("a", "Old title")])
+    view.view.setCurrentIndex(view.model.index(1))
+    view.view.setFocus()
+    view.rename.trigger()
+    editor = view.view.findChild(QLineEdit, "conversationTitleEdit")
+    assert editor.text() == "Old title"
+    editor.setText(" New  title ")
+    with qtbot.waitSignal(view.rename_requested) as asked:
+        qtbot.keyClick(editor, Qt.Key.Key_Return)
+    assert asked.args == ["a", "New title"]
+
+
+def test_esc_keeps_the_title(view, qtbot):
+    view.show_conversations([a_summary("a", "Old title")])
+    view.view.setCurrentIndex(view.model.index(1))
+    view.rename.trigger()
+    editor = view.view.findChild(QLineEdit, "conversationTitleEdit")
+    editor.setText("New title")
+    with qtbot.assertNotEmitted(view.rename_requested):
+        qtbot.keyClick(editor, Qt.Key.Key_Escape)
+
+
+def test_del_asks_to_delete_the_chosen_one(view, qtbot):
+    view.show_conversations([a_summary("a", "About sheep")])
+    view.view.setCurrentIndex(view.model.index(1))
+    view.view.setFocus()
+    qtbot.waitUntil(view.view.hasFocus)
+    with qtbot.waitSignal(view.delete_requested) as asked:
+        qtbot.keyClick(view.view, Qt.Key.Key_Delete)
+    assert asked.args == ["a", "About sheep"]
+
+
+def test_without_a_choice_only_an_import_is_offered(view):
+    assert [action.isEnabled() for action in (view.rename, view.pin, view.delete, view.export)] == [False] * 4
+    assert view.import_.isEnabled()
+
+
+def test_a_pinned_one_is_offered_to_be_unpinned(view, qtbot):
+    view.show_conversations([a_summary("a", pinned=True)])
+    view.view.setCurrentIndex(view.model.index(1))
+    assert view.pin.text() == "Un&pin"
+    with qtbot.waitSignal(view.pin_requested) as asked:
+        view.pin.trigger()
+    assert asked.args == ["a", False]
+
+
+@pytest.mark.qt_log_ignore("This plugin does not support")  # what only a real screen can
+def test_the_context_menu_has_what_the_more_button_has(view, qtbot):
+    view.show_conversations([a_summary("a")])
+    view.view.customContextMenuRequested.emit(QPoint(9, 40))
+    assert view.menu.isVisible()
+    assert view.more_button.menu() is view.menu
+    view.menu.hide()
+
+
+def test_the_search_field_leads_into_the_list_and_clears_itself(view, qtbot):
+    view.show_conversations([a_summary("a"), a_summary("b")])
+    view.focus_search()
+    qtbot.waitUntil(view.search_box.hasFocus)
+    qtbot.keyClicks(view.search_box, "shee")
+    with qtbot.waitSignal(view.open_requested) as asked:
+        qtbot.keyClick(view.search_box, Qt.Key.Key_Return)
+    assert asked.args == ["a"]
+    qtbot.keyClick(view.search_box, Qt.Key.Key_Escape)
+    assert view.search_box.text() == ""
+    qtbot.keyClick(view.search_box, Qt.Key.Key_Down)
+    qtbot.waitUntil(view.view.hasFocus)
+
+
+def test_where_there_is_nothing_it_is_said(view):
+    view.show_conversations([])
+    assert "No conversations yet" in view.nothing.text()
+    view.search_box.setText("goat")
+    view.show_conversations([])
+    assert view.nothing.text() == "Nothing found for “goat”."
+    assert view.pages.currentWidget() is view.nothing
+
+
+def test_the_open_conversation_is_chosen_again_after_a_search_without_it(view):
+    both = [a_summary("a"), a_summary("b")]
+    view.show_conversations(both)
+    view.show_open("b")
+    view.search_box.setFocus()
+    view.show_conversations(both[:1])
+    view.show_conversations(both)
+    assert view.view.currentIndex().data() == "b"
+
+
+@pytest.mark.parametrize(
+    ("title", "name"),
+    [
+        ("a/b: c?", "a b c"),
+        ("..", "conversation"),
+        ("", "conversation"),
+        ("Über Schafe (2)", "Über Schafe (2)"),
+    ],
+)
+def test_a_title_becomes_a_name_for_a_file(title, name):
+    assert file_name(title) == name
+
+
+# With the store
+
+
+@pytest.fixture
+def workspace(tmp_path):
+    workspace = Workspace(tmp_path / "w")
+    workspace.prepare()
+    with ConversationStore(workspace.conversations) as store:
+        for number, said in enumerate(("Where is the sheep?", "A loop in Python")):
+            conversation = Conversation("chat", id=f"abc{number}", run="first")
+            conversation.add(Message("", "user", said, created_at=NOON + number))
+            store.keep(conversation)
+    return workspace
+
+
+@pytest.fixture
+def controller(qtbot, view, workspace, queues):
+    banner = Banner()
+    qtbot.addWidget(banner)
+    controller = ListController(view, workspace, queues, banner, view)
+    controller.banner = banner
+    controller.refresh()
+    qtbot.waitUntil(lambda: titles(view) == ["A loop in Python", "Where is the sheep?"])
+    return controller
+
+
+def titles(view):
+    rows = map(view.model.summary, range(view.model.rowCount()))
+    return [one.title for one in rows if one]
+
+
+def choose(view, conversation_id):
+    view.view.setCurrentIndex(view.model.index(view.model.place(conversation_id)))
+
+
+def test_what_is_typed_is_searched_for(controller, view, qtbot):
+    qtbot.keyClicks(view.search_box, "shee")
+    qtbot.waitUntil(lambda: titles(view) == ["Where is the sheep?"])
+    assert view.model.summary(1).excerpt == "…the sheep?"
+
+
+def test_a_deleted_conversation_comes_back_by_undo(controller, view, qtbot):
+    choose(view, "abc0")
+    with qtbot.waitSignal(controller.deleted) as gone:
+        view.delete.trigger()
+    assert gone.args == ["abc0"]
+    qtbot.waitUntil(lambda: titles(view) == ["A loop in Python"])
+    assert "“Where is the sheep?” was deleted." in controller.banner.text()
+    with qtbot.waitSignal(controller.opened) as opened:
+        controller.banner.findChildren(QPushButton)[-1].click()
+    assert opened.args == ["abc0"]
+    qtbot.waitUntil(lambda: len(titles(view)) == 2)
+
+
+def test_a_conversation_is_renamed_and_pinned(controller, view, qtbot):
+    choose(view, "abc0")
+    view.rename_requested.emit("abc0", "Sheep")
+    view.pin_requested.emit("abc0", True)
+    qtbot.waitUntil(lambda: shown(view.model) == ["Pinned", "Sheep", "Today", "A loop in Python"])
+
+
+def test_an_exported_conversation_is_imported(controller, view, qtbot, tmp_path):
+    path = tmp_path / "talk.json"
+    view.export_requested.emit("abc0", path)
+    qtbot.waitUntil(lambda: str(path) in controller.banner.text())
+    with qtbot.waitSignal(controller.opened):
+        view.import_requested.emit(path)
+    qtbot.waitUntil(lambda: titles(view).count("Where is the sheep?") == 2)
+
+
+def test_what_cannot_be_imported_is_told(controller, view, qtbot, tmp_path):
+    view.import_requested.emit(tmp_path / "gone.json")
+    qtbot.waitUntil(lambda: "gone.json cannot be imported: it does not exist" in controller.banner.text())
+
+
+def test_a_damaged_database_is_told_once_and_the_list_goes_on(controller, view, qtbot, workspace):
+    for path in workspace.root.glob("conversations.sqlite-*"):
+        path.unlink()
+    workspace.conversations.write_bytes(b"no database " * 1000)
+    controller.refresh()
+    qtbot.waitUntil(lambda: "The file of conversations was damaged" in controller.banner.text())
+    qtbot.waitUntil(lambda: titles(view) == [])
+    controller.banner.hide()
+    controller.refresh()
+    qtbot.waitUntil(controller._queues.at_rest)
+    assert not controller.banner.isVisible()
+
+
+def test_what_another_instance_said_is_seen_when_the_list_comes_into_view(controller, view, qtbot, workspace):
+    with ConversationStore(workspace.conversations) as store:
+        conversation = Conversation("chat")
+        conversation.add(Message("", "user", "from elsewhere", created_at=NOON + 9))
+        store.keep(conversation)
+    view.hide()
+    view.show()
+    qtbot.waitUntil(lambda: titles(view)[:1] == ["from elsewhere"])
+
+
+def test_the_export_dialog_offers_a_name_after_the_title(view, qtbot):
+    from PySide6.QtWidgets import QFileDialog
+
+    view.show_conversations([a_summary("a", "About: sheep")])
+    choose(view, "a")
+    view.export.trigger()
+    dialog = view.findChild(QFileDialog)
+    assert Path(dialog.selectedFiles()[0]).name == "About sheep.md"
+    with qtbot.waitSignal(view.export_requested) as asked:
+        dialog.fileSelected.emit("/tmp/x.json")
+    assert asked.args == ["a", Path("/tmp/x.json")]
+    dialog.close()

@@ -1,0 +1,220 @@
+"""What can be done with messages, with the keyboard and with the buttons of the view."""
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QPushButton
+
+from tests.app.tabs.chat.gestures import choose, let_write, press, say, shown, versions
+
+LEFT = Qt.MouseButton.LeftButton
+
+
+@pytest.fixture
+def talked(tab, opened, models, qtbot):
+    """A controller with one question and its reply in front."""
+    say(tab, qtbot, opened, models, "Where?", "Mila ", "lives")
+    return opened
+
+
+@pytest.fixture
+def texted(tab, opened, models, qtbot):
+    """A controller with a text that a model went on with."""
+    choose(tab.model_bar.mode_box, 1)
+    let_write(models, "upon ", "a")
+    qtbot.keyClicks(tab.editor, "Once ")
+    press(tab, qtbot, "Alt+Return")
+    qtbot.waitUntil(lambda: not opened.active)
+    return opened
+
+
+def ends(controller, qtbot):
+    qtbot.waitUntil(lambda: not controller.active)
+
+
+def last(controller):
+    return controller.session.leaf.id
+
+
+def banner_button(tab, text):
+    return next(b for b in tab.banner.findChildren(QPushButton) if b.text() == text)
+
+
+# A reply
+
+
+def test_ctrl_enter_writes_a_version_of_the_last_reply(tab, talked, models, qtbot):
+    let_write(models, "There.")
+    press(tab, qtbot, "Ctrl+Return")
+    ends(talked, qtbot)
+    assert shown(tab) == ["Where?", "There."]
+    assert versions(tab) == [(1, 1), (2, 2)]
+    assert models.asked[-1][1] == [("user", "Where?")]
+
+
+def test_alt_left_and_right_go_through_the_versions(tab, talked, models, qtbot):
+    let_write(models, "There.")
+    press(tab, qtbot, "Ctrl+Return")
+    ends(talked, qtbot)
+    press(tab, qtbot, "Alt+Left")
+    assert shown(tab) == ["Where?", "Mila lives"]
+    press(tab, qtbot, "Alt+Right")
+    assert shown(tab) == ["Where?", "There."]
+
+
+def test_alt_enter_goes_on_with_the_last_reply(tab, talked, models, qtbot):
+    let_write(models, " here.")
+    press(tab, qtbot, "Alt+Return")
+    ends(talked, qtbot)
+    assert shown(tab) == ["Where?", "Mila lives here."]
+    assert (models.written, versions(tab)[-1]) == ((10, 11), (2, 2))
+
+
+def test_an_alternative_takes_the_place_of_a_token_and_the_model_goes_on(tab, talked, models, qtbot):
+    let_write(models, "place.")
+    tab.view.alternative_chosen.emit(last(talked), 1, 90)
+    ends(talked, qtbot)
+    assert shown(tab) == ["Where?", "Mila other place."]
+    assert models.written == (10, 90)
+
+
+def test_an_edited_question_is_answered_and_the_old_one_comes_back(tab, talked, models, qtbot):
+    question = talked.session.conversation.branch()[0].id
+    let_write(models, "Now.")
+    tab.view.edit_requested.emit(question, "When?")
+    ends(talked, qtbot)
+    assert shown(tab) == ["When?", "Now."]
+    tab.view.version_requested.emit(last_question(talked), -1)
+    assert shown(tab) == ["Where?", "Mila lives"]
+
+
+def last_question(controller):
+    return controller.session.conversation.branch()[-2].id
+
+
+def test_an_edited_reply_asks_nothing(tab, talked, models):
+    tab.view.edit_requested.emit(last(talked), "A goat.")
+    assert shown(tab) == ["Where?", "A goat."]
+    assert [asked[0] for asked in models.asked] == ["open", "reply"]
+
+
+def test_the_last_exchange_is_removed_and_the_banner_brings_it_back(tab, talked, qtbot):
+    press(tab, qtbot, "Ctrl+Shift+Backspace")
+    assert shown(tab) == []
+    assert tab.banner.text() == "The last exchange was removed."
+    qtbot.mouseClick(banner_button(tab, "Undo"), LEFT)
+    assert shown(tab) == ["Where?", "Mila lives"]
+
+
+def test_the_last_reply_is_copied(tab, talked, qtbot):
+    press(tab, qtbot, "Ctrl+Shift+C")
+    assert QGuiApplication.clipboard().text() == "Mila lives"
+
+
+def test_steps_are_taken_back_and_taken_again(tab, talked, models, qtbot):
+    let_write(models, "There.")
+    press(tab, qtbot, "Ctrl+Return")
+    ends(talked, qtbot)
+    talked.front.undo_stack.undo()
+    assert shown(tab) == ["Where?", "Mila lives"]
+    talked.front.undo_stack.undo()
+    assert shown(tab) == []
+    talked.front.undo_stack.redo()
+    talked.front.undo_stack.redo()
+    assert shown(tab) == ["Where?", "There."]
+
+
+def test_a_system_message_is_given_to_the_model(tab, talked, models, qtbot):
+    tab.keys["system"].trigger()
+    dialog = tab.findChild(QPushButton.__mro__[2], "systemDialog")
+    dialog.edit.setPlainText("Be brief.")
+    dialog.accept()
+    say(tab, qtbot, talked, models, "Why?", "So.")
+    assert models.asked[-1][1][:2] == [("system", "Be brief."), ("user", "Where?")]
+
+
+def test_keys_that_can_do_nothing_are_disabled(tab, opened):
+    enabled = [
+        name
+        for name in ("stop", "regenerate", "continue", "remove", "copy", "new")
+        if tab.keys[name].isEnabled()
+    ]
+    assert enabled == []
+
+
+def test_a_stopped_reply_without_a_word_brings_back_the_version_before(tab, talked, models, qtbot):
+    press(tab, qtbot, "Ctrl+Return")
+    press(tab, qtbot, "Esc")
+    ends(talked, qtbot)
+    assert shown(tab) == ["Where?", "Mila lives"]
+    assert versions(tab)[-1] == (1, 1)
+
+
+# A text
+
+
+def test_completion_goes_on_with_the_text(tab, texted, models):
+    assert tab.editor.text() == "Once upon a"
+    assert models.asked[-1][:2] == ("complete", "Once ")
+    assert texted.session.leaf.generated == ((5, 11),)
+
+
+def test_the_same_text_goes_on_from_its_tokens(tab, texted, models, qtbot):
+    let_write(models, " time")
+    press(tab, qtbot, "Alt+Return")
+    ends(texted, qtbot)
+    assert tab.editor.text() == "Once upon a time"
+    assert models.written == (10, 11)
+
+
+def test_the_last_generated_part_is_written_anew(tab, texted, models, qtbot):
+    let_write(models, "more")
+    press(tab, qtbot, "Ctrl+Return")
+    ends(texted, qtbot)
+    assert tab.editor.text() == "Once more"
+    press(tab, qtbot, "Alt+Left")
+    assert tab.editor.text() == "Once upon a"
+
+
+def test_an_edited_text_is_what_the_model_goes_on_with(tab, texted, models, qtbot):
+    tab.editor.moveCursor(tab.editor.textCursor().MoveOperation.End)
+    qtbot.keyClicks(tab.editor, " goat")
+    let_write(models, " ran")
+    press(tab, qtbot, "Alt+Return")
+    ends(texted, qtbot)
+    assert models.asked[-1][1] == "Once upon a goat"
+    assert tab.editor.text() == "Once upon a goat ran"
+
+
+def test_an_alternative_in_the_text_goes_on(tab, texted, models, qtbot):
+    let_write(models, "time")
+    tab.editor.alternative_chosen.emit(1, 90)
+    ends(texted, qtbot)
+    assert tab.editor.text() == "Once upon other time"
+    assert models.written == (10, 90)
+
+
+def test_esc_keeps_what_was_written_of_a_text(tab, texted, models, qtbot):
+    models.words = [" time", " there"]
+    press(tab, qtbot, "Alt+Return")
+    models.allow(1)
+    qtbot.waitUntil(lambda: tab.editor.text() == "Once upon a time")
+    press(tab, qtbot, "Esc")
+    ends(texted, qtbot)
+    assert texted.session.leaf.content == "Once upon a time"
+
+
+def test_the_last_piece_of_a_text_is_removed(tab, texted, qtbot):
+    press(tab, qtbot, "Ctrl+Shift+Backspace")
+    assert tab.editor.text() == "Once "
+
+
+def test_what_was_typed_into_a_text_is_kept_when_another_conversation_begins(
+    tab, texted, disk, queues, qtbot
+):
+    tab.editor.moveCursor(tab.editor.textCursor().MoveOperation.End)
+    qtbot.keyClicks(tab.editor, "!")
+    press(tab, qtbot, "Ctrl+N")
+    qtbot.waitUntil(queues.at_rest)
+    assert disk.contents()[-1][-1] == "Once upon a!"
+    assert tab.editor.text() == ""

@@ -1,0 +1,54 @@
+"""The figures of a reply, each with its unit."""
+
+import pytest
+
+from app.tabs.chat.reply_meter import ReplyMeter
+from core.events import ContextMoved, PromptRead, ReplyEnded, TokenWritten
+
+
+def token(used):
+    return TokenWritten("x", 7, 0.5, used)
+
+
+def ended(reason="eos"):
+    return ReplyEnded(reason, "xxx", 3, 1.0, 0.1, 42.0)
+
+
+def test_the_meter_counts_speed_and_context_during_a_reply():
+    meter = ReplyMeter(0.5)
+    meter.take(PromptRead(5, 128, ()), now=0.6)
+    assert (meter.context(), meter.line()) == ("5 of 128 tokens", "")
+    for number in range(5):
+        meter.take(token(6 + number), now=1.0 + number / 20)
+    assert meter.context() == "10 of 128 tokens"
+    assert meter.line() == "20 tokens/s · first token 500 ms · 5 tokens"
+
+
+@pytest.mark.parametrize(
+    ("moved", "said"),
+    [
+        (ContextMoved(64, 32, dropped_turns=2), "2 questions dropped"),
+        (ContextMoved(64, 1064), "1,064 tokens dropped"),
+    ],
+)
+def test_what_a_full_context_dropped_is_said(moved, said):
+    meter = ReplyMeter(0.0)
+    meter.take(PromptRead(5, 128, ()), now=0.0)
+    meter.take(moved, now=1.0)
+    assert meter.line() == said
+
+
+@pytest.mark.parametrize(
+    ("reason", "ending"),
+    [
+        ("eos", ""),
+        ("stopped", " · stopped"),
+        ("length", " · length limit"),
+        ("stop_string", " · stop text"),
+    ],
+)
+def test_the_meter_shows_the_end(reason, ending):
+    meter = ReplyMeter(0.0)
+    meter.take(PromptRead(5, 128, ()), now=0.0)
+    meter.take(ended(reason), now=1.0)
+    assert meter.line() == f"42 tokens/s{ending} · 3 tokens"

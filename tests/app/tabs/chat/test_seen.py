@@ -1,0 +1,213 @@
+"""The page "In your documents": what it shows, and when it looks something up."""
+
+import threading
+
+import pytest
+from PySide6.QtCore import QModelIndex, QPoint, Qt
+from PySide6.QtWidgets import QStackedWidget, QWidget
+
+from app.tabs.chat.seen_controller import SeenController
+from app.tabs.chat.seen_list import PassageList
+from app.tabs.chat.seen_panel import INVITATION, SeenPanel
+from core.control import StopRequested
+from core.runs.folder import Workspace
+from core.tasks.seen import NoTrainingTextError
+from core.tasks.seen_events import SeenFound, SeenLocated, SeenPassage, SeenPlace, SeenProgress
+
+REPLY = "Once the sheep grazes on the green meadow by the mill, and so on."
+LONG = SeenPassage(5, 53, REPLY[5:53], 10, 3)
+SHORT = SeenPassage(40, 60, REPLY[40:60], 8, 1)
+PLACES = (SeenPlace(7, "stories.pdf", 3, 120, 168), SeenPlace(8, "gone.txt", problem="It has changed."))
+
+
+def found(passages=(LONG, SHORT), share=0.85, base_model=""):
+    return SeenFound("first", "d", tuple(passages), share, len(REPLY), 8, True, base_model, 0.01)
+
+
+class FakeLookUp:
+    """Stands in for `look_up`: events as the test lets them."""
+
+    def __init__(self):
+        self.asked, self.events, self.error = [], [found(), SeenLocated(PLACES)], None
+        self.building = None  # an event that the stream waits for while it builds
+
+    def __call__(self, workspace, run, text, stop):
+        self.asked.append((run, text))
+        if self.building is not None:
+            yield SeenProgress("d", 50, 200, 3.4)
+            while not self.building.wait(0.005):
+                if stop.asked:
+                    raise StopRequested
+        if self.error:
+            raise self.error
+        yield from self.events
+
+
+@pytest.fixture
+def look_up():
+    return FakeLookUp()
+
+
+@pytest.fixture
+def panel(qtbot):
+    pages = QStackedWidget()
+    qtbot.addWidget(pages)
+    panel = SeenPanel()
+    pages.addWidget(QWidget())
+    pages.addWidget(panel)
+    pages.setCurrentWidget(panel)
+    pages.resize(340, 600)
+    pages.show()
+    panel.pages = pages
+    return panel
+
+
+@pytest.fixture
+def controller(panel, queues, tmp_path, look_up):
+    return SeenController(panel, Workspace(tmp_path), queues, look_up=look_up)
+
+
+def shown(panel):
+    """The texts of the rows."""
+    rows = panel.rows
+    return [rows.data(rows.index(row)) for row in range(rows.rowCount())]
+
+
+def test_without_a_reply_it_says_what_it_is_for(panel):
+    assert panel.summary.text() == INVITATION
+    assert not panel.view.isVisible()
+    assert not panel.share_row.isVisible()
+
+
+def test_a_reply_is_looked_up_and_its_passages_are_listed(qtbot, controller, panel, look_up):
+    controller.show_reply("first", "m1", REPLY)
+    qtbot.waitUntil(lambda: panel.rows.place(0) is not None)
+    assert look_up.asked == [("first", REPLY)]
+    assert (
+        panel.summary.text() == "85 % of the reply stands word for word in the training text, in 2 passages."
+    )
+    assert (panel.share.value(), panel.share_words.text()) == (850, "85 %")
+    assert shown(panel) == [
+        f"“{LONG.text}”\nstories.pdf, page 3 · 10 words · in 3 places",
+        f"“{SHORT.text}”\ngone.txt · 8 words · in 1 place · not there any more",
+    ]
+
+
+def test_nothing_is_looked_up_while_nobody_looks(qtbot, controller, panel, look_up):
+    panel.pages.setCurrentIndex(0)
+    controller.show_reply("first", "m1", REPLY)
+    assert look_up.asked == []
+    panel.pages.setCurrentWidget(panel)
+    qtbot.waitUntil(lambda: look_up.asked == [("first", REPLY)])
+
+
+def test_the_same_reply_is_looked_up_once(qtbot, controller, panel, look_up):
+    controller.show_reply("first", "m1", REPLY)
+    qtbot.waitUntil(lambda: panel.rows.rowCount() == 2)
+    controller.show_reply("first", "m1", REPLY)
+    panel.pages.setCurrentIndex(0)
+    panel.pages.setCurrentWidget(panel)
+    assert len(look_up.asked) == 1
+
+
+def test_all_passages_are_marked_and_one_alone_where_it_is_chosen(qtbot, controller, panel):
+    marks = []
+    panel.passages_found.connect(lambda message, spans: marks.append((message, spans)))
+    controller.show_reply("first", "m1", REPLY)
+    qtbot.waitUntil(lambda: panel.rows.rowCount() == 2)
+    assert marks[-1] == ("m1", [(5, 60)])
+    panel.view.setCurrentIndex(panel.rows.index(1))
+    assert marks[-1] == ("m1", [(40, 60)])
+    panel.pages.setCurrentIndex(0)
+    assert marks[-1] == ("m1", [])
+
+
+@pytest.mark.parametrize("with_keys", [True, False])
+def test_a_row_opens_its_document(qtbot, controller, panel, with_keys):
+    controller.show_reply("first", "m1", REPLY)
+    qtbot.waitUntil(lambda: panel.rows.place(0) is not None)
+    with qtbot.waitSignal(panel.document_requested) as requested:
+        if with_keys:
+            panel.view.setCurrentIndex(panel.rows.index(0))
+            qtbot.keyClick(panel.view, Qt.Key.Key_Return)
+        else:
+            place = panel.view.visualRect(panel.rows.index(0)).topLeft() + QPoint(9, 9)
+            qtbot.mouseClick(panel.view.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    assert requested.args == [7, 120, LONG.text]
+
+
+def test_a_document_that_has_changed_is_not_opened_but_explained(qtbot, controller, panel):
+    controller.show_reply("first", "m1", REPLY)
+    qtbot.waitUntil(lambda: panel.rows.place(0) is not None)
+    with qtbot.assertNotEmitted(panel.document_requested):
+        panel.view.setCurrentIndex(panel.rows.index(1))
+        qtbot.keyClick(panel.view, Qt.Key.Key_Return)
+    assert panel.note.text() == "It has changed."
+
+
+def test_a_reply_without_passages_is_said_to_have_none(qtbot, controller, panel, look_up):
+    look_up.events = [found((), 0.0)]
+    controller.show_reply("first", "m1", REPLY)
+    qtbot.waitUntil(lambda: "No passage of 8 words or more" in panel.summary.text())
+    assert panel.share_words.text() == "0 %"
+    assert not panel.view.isVisible()
+
+
+def test_a_fine_tuned_run_says_what_was_not_searched(qtbot, controller, panel, look_up):
+    look_up.events = [found(base_model="base@500")]
+    controller.show_reply("first", "m1", REPLY)
+    qtbot.waitUntil(panel.note.isVisible)
+    assert "not those of its base model base@500" in panel.note.text()
+
+
+def test_a_failure_is_a_sentence_in_the_page(qtbot, controller, panel, look_up):
+    look_up.error = NoTrainingTextError("first")
+    controller.show_reply("first", "m1", REPLY)
+    qtbot.waitUntil(lambda: "no longer in the workspace" in panel.summary.text())
+    assert "Resume the run" in panel.note.text()
+
+
+def test_the_building_of_the_index_shows_its_progress_and_can_be_stopped(qtbot, controller, panel, look_up):
+    look_up.building = threading.Event()
+    controller.show_reply("first", "m1", REPLY)
+    qtbot.waitUntil(panel.progress_row.isVisible)
+    assert (panel.progress.value(), panel.seconds.text()) == (250, "25 % · 3 s")
+    panel.stop_button.click()
+    assert panel.build_button.isVisible()
+    assert not panel.progress_row.isVisible()
+    controller.show_reply("first", "m2", "another reply")
+    assert panel.build_button.isVisible()
+    look_up.building.set()
+    panel.build_button.click()
+    qtbot.waitUntil(lambda: panel.rows.rowCount() == 2)
+    assert look_up.asked[-1] == ("first", "another reply")
+
+
+def test_a_newer_reply_waits_for_the_index_that_is_being_built(qtbot, controller, panel, look_up):
+    look_up.building = threading.Event()
+    controller.show_reply("first", "m1", REPLY)
+    qtbot.waitUntil(panel.progress_row.isVisible)
+    controller.show_reply("first", "m2", "newer")
+    assert len(look_up.asked) == 1
+    marks = []
+    panel.passages_found.connect(lambda *marked: marks.append(marked[0]))
+    look_up.building.set()
+    qtbot.waitUntil(lambda: panel.rows.rowCount() == 2)
+    assert look_up.asked == [("first", REPLY), ("first", "newer")]
+    assert set(marks) == {"m2"}
+
+
+def test_another_conversation_clears_the_page(qtbot, controller, panel):
+    controller.show_reply("first", "m1", REPLY)
+    qtbot.waitUntil(lambda: panel.rows.rowCount() == 2)
+    controller.clear()
+    assert panel.rows.rowCount() == 0
+    assert panel.summary.text() == INVITATION
+
+
+def test_the_rows_are_a_model(qtmodeltester):
+    rows = PassageList()
+    rows.show_found(found())
+    rows.show_places(PLACES)
+    qtmodeltester.check(rows)
+    assert rows.data(QModelIndex()) is None
