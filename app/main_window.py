@@ -4,7 +4,7 @@ from functools import cached_property
 from typing import TypeGuard
 
 from PySide6.QtCore import QByteArray, QSize, QTimer, Signal, Slot
-from PySide6.QtGui import QCloseEvent, QShowEvent
+from PySide6.QtGui import QCloseEvent, QShowEvent, QUndoGroup
 from PySide6.QtWidgets import QLineEdit, QMainWindow, QPlainTextEdit, QTextEdit, QWidget
 
 from app.about import AboutDialog
@@ -20,6 +20,7 @@ from app.notification import Notifier
 from app.report import problem_report
 from app.report_dialog import ReportDialog
 from app.settings import APPLICATION, WindowSettings
+from app.shortcuts_dialog import ShortcutsDialog, keys_of, keys_of_menus
 from app.tabs.chat.controller import ChatController
 from app.tabs.chat.tab import ChatTab
 from app.tabs.corpus.controller import CorpusController
@@ -61,7 +62,7 @@ class MainWindow(QMainWindow):
         self._workspace = workspace
         self._next: Workspace | None = None  # to be opened when this window has closed
         self._settings = WindowSettings(workspace.root)
-        self._closing = self._leaving = False
+        self._closing = self._leaving = self._has_kept = False
         self.question: CloseQuestion | None = None  # while it is asked whether to stop and close
         self.queues = JobQueues(self)
         self.slot = ModelSlot(workspace, self.queues, self)
@@ -95,6 +96,11 @@ class MainWindow(QMainWindow):
         if self._leaving or not self.queues.active():
             for controller in self._controllers:
                 controller.stop()  # also what is in no queue, such as a journal that is being read
+            if self.chat.keeper.busy and not self._leaving and not self._has_kept:
+                self._has_kept = True  # whatever comes of it: once is enough
+                self.chat.keeper.kept.connect(self.close)
+                event.ignore()
+                return
             self.queues.close_down()  # the quiet ones: whoever runs the program waits for them
             self.remember()
             event.accept()
@@ -132,10 +138,15 @@ class MainWindow(QMainWindow):
         self.inspect_tab = InspectTab(MAKERS)
         self.corpus = CorpusController(self.corpus_tab, self._workspace, self.queues, self._settings, self)
         self.train = TrainController(self.train_tab, self._workspace, self.queues, self)
-        self.chat = ChatController(self.chat_tab, self.slot, self._workspace, self.queues, self)
+        self.chat = ChatController(
+            self.chat_tab, self.slot, self._workspace, self.queues, self, settings=self._settings
+        )
         self.inspect = InspectController(self.inspect_tab, self.slot, self._workspace, self.queues, self)
         self.inspect_views = ViewConnections(self.inspect, self._workspace, self.queues, self)
         self.first_run = FirstRun(self._workspace, self.corpus, self.train, self.chat, self)
+        self.undo_group = QUndoGroup(self)
+        for stack in (self.corpus.library.undo_stack, self.chat.undo_stack):
+            self.undo_group.addStack(stack)
         self.tabs = BoundedTabs(self)
         self._add_tab(self.corpus_tab, self.corpus)
         self._add_tab(self.train_tab, self.train)
@@ -172,7 +183,7 @@ class MainWindow(QMainWindow):
             self._workspace.root.absolute(),
             {controller.tab.title: controller.tab.icon_name for controller in self._controllers},
             self._settings.appearance,
-            self.corpus.library.undo_stack,
+            self.undo_group,
             self.corpus_tab.documents.row_actions.remove,
         )
         self.menus.files_requested.connect(self._add_files)
@@ -187,6 +198,7 @@ class MainWindow(QMainWindow):
         self.workspaces.refused.connect(self._show_refusal)
         self.menus.help_requested.connect(self._show_help)
         self.menus.page_requested.connect(self._show_page)
+        self.menus.shortcuts_requested.connect(self._show_shortcuts)
         self.menus.report_requested.connect(self._report)
         self.menus.about_requested.connect(self._show_about)
 
@@ -274,6 +286,8 @@ class MainWindow(QMainWindow):
     @Slot()
     def _show_tab(self) -> None:
         """Colour the icon of the tab in front, and let it have the keyboard, unless the row of tabs has it."""
+        in_chat = self.tabs.currentWidget() is self.chat_tab
+        self.undo_group.setActiveStack(self.chat.undo_stack if in_chat else self.corpus.library.undo_stack)
         for place, controller in enumerate(self._controllers):
             chosen = place == self.tabs.currentIndex()
             colour = colours().accent if chosen else colours().muted
@@ -349,6 +363,18 @@ class MainWindow(QMainWindow):
     @Slot(str)
     def _show_page(self, name: str) -> None:
         self.help.show_page(name)
+
+    @Slot()
+    def _show_shortcuts(self) -> None:
+        """Of the tab in front first."""
+        front = self.tabs.currentWidget()
+        chat = ("Chat", [*self.chat_tab.prompt.typed_keys(), *keys_of(self.chat_tab)])
+        others = [("Corpus", keys_of(self.corpus_tab)), ("Train", keys_of(self.train_tab))]
+        others.append(("Inspect", keys_of(self.inspect_tab)))
+        groups = [chat, *others] if front is self.chat_tab else [*others, chat]
+        dialog = ShortcutsDialog(self)
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.show_keys([("Everywhere", keys_of_menus(self.menuBar())), *groups])
 
     @Slot()
     def _report(self) -> None:

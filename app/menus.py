@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QObject, Signal, SignalInstance, Slot
-from PySide6.QtGui import QAction, QActionGroup, QKeySequence, QUndoStack
+from PySide6.QtGui import QAction, QActionGroup, QKeySequence, QUndoGroup
 from PySide6.QtWidgets import QMainWindow, QMenu
 
 from app.recent_workspaces import RecentWorkspaces
@@ -15,7 +15,7 @@ from app.widgets.label import without_mnemonic
 HELP_PAGES = (
     ("&Contents", "", "index"),
     ("&Terms", "", "terms"),
-    ("&Keyboard", "Ctrl+/", "keys"),
+    ("&Keyboard", "", "keys"),
     ("&Workspaces and files", "", "workspace"),
 )
 APPEARANCES = {"system": "Use &system setting", "light": "&Light", "dark": "&Dark"}
@@ -34,6 +34,7 @@ class Menus(QObject):
         appearance_requested: "system", "light" or "dark".
         help_requested: The page of help on what is in front.
         page_requested: The page of help with this name.
+        shortcuts_requested: The list of all shortcuts.
         report_requested, about_requested: The other entries of the Help menu.
     """
 
@@ -47,6 +48,7 @@ class Menus(QObject):
     appearance_requested = Signal(str)
     help_requested = Signal()
     page_requested = Signal(str)
+    shortcuts_requested = Signal()
     report_requested = Signal()
     about_requested = Signal()
 
@@ -56,13 +58,13 @@ class Menus(QObject):
         workspace: Path,
         tabs: dict[str, str],
         appearance: str,
-        undo_stack: QUndoStack,
+        undo_group: QUndoGroup,
         remove: QAction,
     ) -> None:
         super().__init__(window)
         self._window, self._workspace = window, workspace
         self._add_file_menu()
-        self._add_edit_menu(undo_stack, remove)
+        self._add_edit_menu(undo_group, remove)
         self._add_view_menu(tabs, appearance)
         self._add_help_menu()
 
@@ -78,12 +80,12 @@ class Menus(QObject):
         menu.addSeparator()
         self._add(menu, "&Quit", "Ctrl+Q", "", self._window.close)
 
-    def _add_edit_menu(self, undo_stack: QUndoStack, remove: QAction) -> None:
-        """`remove` takes the chosen documents out of the library; `undo_stack` holds such changes."""
+    def _add_edit_menu(self, undo_group: QUndoGroup, remove: QAction) -> None:
+        """`remove` takes the chosen documents out of the library; `undo_group` holds what can be undone in each tab."""
         menu = self._window.menuBar().addMenu("&Edit")
         for action, keys, picture in (
-            (undo_stack.createUndoAction(self, "&Undo"), QKeySequence.StandardKey.Undo, "undo"),
-            (undo_stack.createRedoAction(self, "&Redo"), QKeySequence.StandardKey.Redo, "redo"),
+            (undo_group.createUndoAction(self, "&Undo"), QKeySequence.StandardKey.Undo, "undo"),
+            (undo_group.createRedoAction(self, "&Redo"), QKeySequence.StandardKey.Redo, "redo"),
         ):
             action.setShortcut(QKeySequence(keys))
             give_icon(action, picture)
@@ -115,6 +117,7 @@ class Menus(QObject):
         self._add(menu, "&Help on this tab", "F1", "info", self.help_requested)
         for title, keys, page in HELP_PAGES:
             self._add(menu, title, keys, "", self._request_page).setData(page)
+        self._add(menu, "Keyboard &shortcuts…", "Ctrl+/", "", self.shortcuts_requested)
         menu.addSeparator()
         self._add(menu, "&Report a problem…", "", "bug", self.report_requested)
         self._add(menu, "&About SheepOp Studio", "", "", self.about_requested)

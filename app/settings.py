@@ -68,6 +68,25 @@ class WindowSettings:
         self._personal.setValue("window/appearance", value)
 
     @property
+    def enter_sends(self) -> bool:
+        """Whether Enter sends a prompt and Shift+Enter begins a new line, or the other way round."""
+        return str(self._personal.value("chat/enter_sends", "true")) != "false"
+
+    @enter_sends.setter
+    def enter_sends(self, value: bool) -> None:
+        self._personal.setValue("chat/enter_sends", "true" if value else "false")
+
+    @property
+    def chat_text_size(self) -> int:
+        """By how many points the text of conversations is larger than other text."""
+        stored = str(self._personal.value("chat/text_size", "0"))
+        return int(stored) if re.fullmatch(r"-?\d{1,2}", stored) else 0
+
+    @chat_text_size.setter
+    def chat_text_size(self, value: int) -> None:
+        self._personal.setValue("chat/text_size", str(value))
+
+    @property
     def charts(self) -> list[str] | None:
         """The names of the charts below the loss; None at the first start."""
         stored = self._text("train/charts")

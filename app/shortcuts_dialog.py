@@ -5,7 +5,7 @@ from html import escape
 
 from PySide6.QtCore import QSize
 from PySide6.QtGui import QAction, QKeySequence, QShortcut
-from PySide6.QtWidgets import QDialog, QDialogButtonBox, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QDialogButtonBox, QMenu, QMenuBar, QVBoxLayout, QWidget
 
 from app.geometry import bounded
 from app.help_window import HelpPages
@@ -52,7 +52,7 @@ class ShortcutsDialog(QDialog):
 def keys_of(widget: QWidget) -> list[tuple[str, str]]:
     """The keys of a widget's actions, and of its shortcuts that say what they are for."""
     found = [
-        (_spelled(action.shortcuts()), action.text().replace("&", "").rstrip("…"))
+        (_spelled(action.shortcuts()), _title(action))
         for action in widget.findChildren(QAction)
         if action.shortcuts()
     ]
@@ -62,6 +62,16 @@ def keys_of(widget: QWidget) -> list[tuple[str, str]]:
         if shortcut.whatsThis()
     ]
     return list(dict.fromkeys(found))
+
+
+def keys_of_menus(bar: QMenuBar) -> list[tuple[str, str]]:
+    """The keys of a window's menus."""
+    actions = [action for menu in bar.findChildren(QMenu) for action in menu.actions()]
+    return [(_spelled(action.shortcuts()), _title(action)) for action in actions if action.shortcuts()]
+
+
+def _title(action: QAction) -> str:
+    return action.text().replace("&", "").rstrip("…")
 
 
 def _spelled(keys: Sequence[QKeySequence]) -> str:

@@ -24,6 +24,7 @@ from core.commands import (
     plan,
     queue,
     report,
+    samplers,
     score,
     seen,
     serve,
@@ -41,6 +42,7 @@ from core.control import StopToken
 from core.errors import UserFacingError
 from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
+from core.runs.samplers import KEPT, read_samplers
 from core.signals import INTERRUPTED
 from core.system_errors import absolute_path, output_error, system_error
 from core.tasks.evaluate_sample import evaluate_sample
@@ -66,6 +68,7 @@ app.add_typer(score.app)
 app.add_typer(seen.app)
 app.add_typer(report.app)
 app.add_typer(conversations.app, name="conversations")
+app.add_typer(samplers.app, name="samplers")
 app.add_typer(serve.app)
 app.add_typer(bench.app, name="bench")
 app.add_typer(bench.fuzz_app)
@@ -181,6 +184,7 @@ def generate(
     repetition_penalty: Annotated[
         float | None, typer.Option(help=SAMPLING_HELP["repetition_penalty"])
     ] = None,
+    repetition_window: Annotated[int | None, typer.Option(help=SAMPLING_HELP["repetition_window"])] = None,
     seed: Annotated[int | None, typer.Option(help=SAMPLING_HELP["seed"])] = None,
     stop_text: Annotated[list[str] | None, typer.Option("--stop", help=SAMPLING_HELP["stop"])] = None,
     greedy: Annotated[bool, typer.Option("--greedy", help="Greedy decoding: temperature 0.")] = False,
@@ -188,6 +192,13 @@ def generate(
         bool | None,
         typer.Option(
             "--chat/--complete", help="Chat or text completion; by default what the run was trained for."
+        ),
+    ] = None,
+    sampler: Annotated[
+        str | None,
+        typer.Option(
+            help="Named sampling settings, as `samplers` lists them; other options go before them.",
+            callback=named,
         ),
     ] = None,
     checkpoint: Annotated[
@@ -222,11 +233,13 @@ def generate(
         "top_p": top_p,
         "min_p": min_p,
         "repetition_penalty": repetition_penalty,
+        "repetition_window": repetition_window,
         "seed": seed,
         "stop": tuple(stop_text) if stop_text else None,
         "weights": weights,
     }
-    changes = {key: value for key, value in given.items() if value is not None}
+    changes = _named_settings(workspace, sampler) if sampler else {}
+    changes |= {key: value for key, value in given.items() if value is not None}
     asked = checked(
         SamplingConfig, changes
     )  # before the model is opened: a wrong number should not cost a wait
@@ -294,6 +307,12 @@ def settings(context: typer.Context) -> int:
     ]
     print_rows(context, "setting", ("name", "default", "limits", "help"), rows)
     return 0
+
+
+def _named_settings(workspace: Workspace, name: str) -> dict[str, Any]:
+    """The settings that a name stands for in this workspace."""
+    sampling = read_samplers(workspace.samplers).named(name).sampling
+    return {key: getattr(sampling, key) for key in KEPT}
 
 
 def _written(

@@ -36,6 +36,7 @@ class RequestStarted(Event):
     choices: int
     max_new_tokens: int
     streamed: bool
+    prompt: str = ""  # how its last message or its first prompt begins
 
 
 @dataclass(frozen=True, slots=True)

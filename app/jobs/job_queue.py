@@ -36,6 +36,7 @@ BACKGROUND_QUEUES = (
     "seen",
     "next token",
     "compare",
+    "serve",
 )
 LOOK_MS = 2
 

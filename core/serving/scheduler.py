@@ -97,6 +97,7 @@ class Scheduler:
             len(work.choices),
             work.max_new_tokens,
             work.streamed,
+            work.prompt,
         )
 
     def _drop_left(self) -> Iterator[Event]:

@@ -25,6 +25,7 @@ from core.tokenizers.tokenizer import Tokenizer
 from core.wording import counted
 
 MOST_NAMED = 20  # characters that the vocabulary lacks
+BEGINNING = 80  # characters of a prompt, for whoever follows the server
 NO_CONVERSATIONS = "This model has not learned from conversations: it may not answer as one who is asked."
 
 
@@ -78,7 +79,8 @@ class ServedModel:
         """
         prompts = [self._prompt_ids(prompt) for prompt in _prompts(fields)]
         warnings = self._unknown([prompt for prompt in _prompts(fields) if isinstance(prompt, str)])
-        work = Work("completions", client, streamed=bool(fields.stream), warnings=warnings)
+        beginning = _beginning(self.prompt_texts(fields)[0])
+        work = Work("completions", client, bool(fields.stream), warnings, beginning)
         self._fill(work, fields, prompts, (), fields.logprobs)
         return work
 
@@ -96,7 +98,8 @@ class ServedModel:
         prompt = dialogue_prompt(self.tokenizer, messages) + self.tokenizer.encode(begun)
         warnings = [] if self.has_conversations else [NO_CONVERSATIONS]
         warnings += self._unknown([text for _, text in messages])
-        work = Work("chat", client, streamed=bool(fields.stream), warnings=warnings)
+        beginning = _beginning(messages[-1][1] if messages else begun)
+        work = Work("chat", client, bool(fields.stream), warnings, beginning)
         n_likeliest = (fields.top_logprobs or 0) if fields.logprobs else None
         self._fill(work, fields, [prompt], system_ids(self.tokenizer, messages), n_likeliest)
         return work
@@ -177,6 +180,10 @@ def _prompts(fields: CompletionFields) -> Sequence[str | list[int]]:
     if isinstance(prompt[0], int):
         return [[token for token in prompt if isinstance(token, int)]]
     return [one for one in prompt if not isinstance(one, int)]
+
+
+def _beginning(text: str) -> str:
+    return " ".join(text[: 2 * BEGINNING].split())[:BEGINNING]
 
 
 def _with_next_seed(sampling: SamplingConfig, number: int) -> SamplingConfig:

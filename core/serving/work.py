@@ -44,6 +44,7 @@ class Work:
     client: str
     streamed: bool
     warnings: list[str]
+    prompt: str = ""  # how it begins, for whoever follows the server
     choices: list[Choice] = field(default_factory=list)
     prompt_tokens: int = 0
     max_new_tokens: int = 0

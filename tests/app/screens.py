@@ -28,6 +28,7 @@ from app.widgets.label import MessageBox
 from core.config.corpus import CorpusConfig
 from core.config.presets import preset_run
 from core.conversations.message import Message
+from core.conversations.store import Summary
 from core.corpus.library import CorpusOverview, CorpusTotals, TagCount
 from core.events import (
     CheckpointSaved,
@@ -44,6 +45,7 @@ from core.tasks.inspect_views import Selection
 from core.tasks.look_at_library import DocumentPreview, FilterOverview, Passage
 from core.tasks.reading_choices import TextField
 from tests.app.tabs.chat.conftest import FakeModel
+from tests.app.tabs.chat.server_screens import server_idle, server_running
 from tests.app.tabs.corpus.conftest import a_row
 from tests.app.tabs.inspect.made import made
 from tests.app.tabs.inspect.small_phrase import small_phrase
@@ -176,6 +178,13 @@ def train_with_remarks():
     return tab
 
 
+SUMMARIES = [
+    Summary("two", "chat", "Goats of the high meadow", True, "first", 0.0, 12, ""),
+    Summary("one", "chat", "Who lives here?", False, "first", 0.0, 2, ""),
+    Summary("three", "completion", "Once upon a time", False, "gone", 0.0, 4, ""),
+]
+
+
 def chat_empty():
     return _shown(ChatTab())
 
@@ -184,7 +193,10 @@ def chat():
     """A conversation with versions and a note, its figures below it."""
     tab = chat_empty()
     tab.show_runs([RUN])
+    tab.show_chosen("first", "best")
     tab.show_model(FakeModel())
+    tab.list.show_conversations(SUMMARIES)
+    tab.list.show_open("one")
     tab.show_messages(
         [
             ShownMessage(Message("", "user", "Who lives here?")),
@@ -442,6 +454,8 @@ DIALOGS = (
     help_window,
     system_dialog,
     shortcuts_dialog,
+    server_idle,
+    server_running,
 )
 
 

@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, QRect, Qt
-from PySide6.QtGui import QImage, QUndoStack
+from PySide6.QtGui import QImage, QUndoGroup
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
     QAbstractButton,
@@ -90,7 +90,7 @@ def menu_bar(qtbot, tmp_path):
     qtbot.addWidget(window)
     remove = RowActions(window).remove
     titles = {page.title: page.icon_name for page in (CorpusTab, TrainTab, ChatTab)}
-    Menus(window, tmp_path, titles, "system", QUndoStack(window), remove)
+    Menus(window, tmp_path, titles, "system", QUndoGroup(window), remove)
     return window.menuBar()
 
 

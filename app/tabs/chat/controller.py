@@ -1,6 +1,6 @@
 """Turns what the Chat tab asks into changes of the conversation in front and into core tasks, and hands events back."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 
 from PySide6.QtCore import QObject, Signal, Slot
@@ -9,11 +9,18 @@ from app.errors import present
 from app.jobs.job import Stream
 from app.jobs.job_queue import JobQueues
 from app.model_slot import ModelSlot
+from app.settings import WindowSettings
 from app.tabs.chat.front import FrontConversation
 from app.tabs.chat.gestures import Gestures
+from app.tabs.chat.history import History
 from app.tabs.chat.keeper import ConversationKeeper
+from app.tabs.chat.looks import ChatLooks
 from app.tabs.chat.model_opening import ModelOpening
 from app.tabs.chat.reply_writer import ReplyWriter
+from app.tabs.chat.sampler_controller import SamplerController
+from app.tabs.chat.seen_controller import SeenController
+from app.tabs.chat.server_controller import ServerController
+from app.tabs.chat.server_panel import ServerPanel
 from app.tabs.chat.session import ChatSession
 from app.tabs.chat.system_dialog import SystemDialog
 from app.tabs.chat.tab import ChatTab
@@ -29,9 +36,11 @@ class ChatController(QObject):
     Signals:
         inspect_requested: A phrase, whether role markers in it are tokens, and the character that was pointed at, or -1
             for the end: the user wants to see what the open model computes for it.
+        document_requested: A document's number, the character at which a passage begins, and the passage.
     """
 
     inspect_requested = Signal(str, bool, int)
+    document_requested = Signal(int, int, str)
 
     def __init__(
         self,
@@ -44,6 +53,7 @@ class ChatController(QObject):
         reply: Callable[..., Stream] = reply,
         complete: Callable[..., Stream] = complete,
         keep: Callable[..., Stream] = keep_conversation,
+        settings: WindowSettings | None = None,
     ) -> None:
         super().__init__(parent)
         self.tab, self.slot = tab, slot
@@ -52,6 +62,13 @@ class ChatController(QObject):
         self.keeper = ConversationKeeper(queues, partial(keep, workspace), self)
         self.front = FrontConversation(tab, slot, self.keeper, self)
         self.gestures = Gestures(tab, self.front, self.models, self.writer, self)
+        self.undo_stack = self.front.undo_stack
+        self.looks = ChatLooks(tab, settings, self)
+        self.history = History(tab, self.front, self.keeper, workspace, queues, self)
+        self.samplers = SamplerController(tab.sampling, workspace, queues, self)
+        self.seen = SeenController(tab.seen, workspace, queues, self)
+        self.server_panel = ServerPanel(tab)
+        self.server = ServerController(self.server_panel, slot, workspace, queues, self)
         self._kinds: dict[str, Kind] = {}  # by run: what the user chose
         self._prompt = ""  # to be put in once the model is open
         self._connect()
@@ -67,8 +84,10 @@ class ChatController(QObject):
         return self.front.session
 
     def begin(self) -> None:
-        """Read which runs there are."""
+        """Read which runs, conversations and named settings there are."""
         self.refresh()
+        self.history.list.refresh()
+        self.samplers.refresh()
 
     def activate(self) -> None:
         self.models.activate()
@@ -84,6 +103,7 @@ class ChatController(QObject):
     def stop(self) -> None:
         """End the reply with what was written, and keep everything."""
         self.writer.leave()
+        self.seen.stop()
         self.front.keep()
 
     @Slot()
@@ -112,11 +132,12 @@ class ChatController(QObject):
         """Put an empty conversation in front; the one that was there is in the list."""
         self._begin(self._usual_kind())
 
-    def forget(self, conversation_ids: Sequence[str]) -> None:
-        """These conversations were deleted."""
-        if self.front.conversation.id in conversation_ids:
+    @Slot(str)
+    def forget(self, conversation_id: str) -> None:
+        """A conversation was deleted."""
+        if self.front.conversation.id == conversation_id:
             self.begin_anew()
-        self.keeper.forget(conversation_ids)
+        self.keeper.forget(conversation_id)
 
     def _begin(self, kind: Kind) -> None:
         self.writer.leave()
@@ -170,6 +191,28 @@ class ChatController(QObject):
     def _inspect(self, message_id: str, character: int) -> None:
         self.inspect_requested.emit(*self.session.phrase(message_id, character))
 
+    @Slot(str)
+    def _look_up(self, message_id: str) -> None:
+        """Where a reply stands in the documents of its run."""
+        message = self.front.conversation.messages[message_id]
+        text = message.content
+        if message.role == "text" and message.generated:
+            text = text[slice(*message.generated[-1])]
+        if message.run:
+            self.seen.show_reply(message.run, message_id, text)
+
+    @Slot(str)
+    def _show_seen(self, message_id: str) -> None:
+        self.tab.panel_button.setChecked(True)
+        self.tab.panel.show_page(self.tab.seen)
+        self._look_up(message_id)
+
+    @Slot()
+    def _use_run_settings(self) -> None:
+        """The settings of the run are those of the conversation again."""
+        self.front.conversation.sampling = None
+        self.front.show_sampling()
+
     @Slot()
     def _ask_for_system(self) -> None:
         dialog = SystemDialog(self.session.system, self.tab)
@@ -185,4 +228,12 @@ class ChatController(QObject):
         self.tab.keys["new"].triggered.connect(self.begin_anew)
         self.tab.keys["inspect"].triggered.connect(self._inspect_last)
         self.tab.keys["system"].triggered.connect(self._ask_for_system)
+        self.tab.keys["server"].triggered.connect(self.server.open)
         self.tab.view.inspect_requested.connect(self._inspect)
+        self.tab.view.seen_requested.connect(self._show_seen)
+        self.tab.seen.passages_found.connect(self.tab.view.mark_passages)
+        self.tab.seen.document_requested.connect(self.document_requested)
+        self.tab.sampling.reset_requested.connect(self._use_run_settings)
+        self.gestures.replied.connect(self._look_up)
+        self.history.loaded.connect(self.show_conversation)
+        self.history.deleted.connect(self.forget)

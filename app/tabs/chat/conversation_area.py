@@ -1,6 +1,6 @@
 """The scrolling, drawing and selecting of a conversation, whatever can be done with its messages."""
 
-from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, Qt, QTimer, Slot
+from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import (
     QGuiApplication,
     QKeyEvent,
@@ -10,6 +10,7 @@ from PySide6.QtGui import (
     QPaintEvent,
     QResizeEvent,
     QTextCursor,
+    QWheelEvent,
 )
 from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QFrame, QToolButton, QWidget
 
@@ -28,7 +29,12 @@ class ConversationArea(QAbstractScrollArea):
     """A column of messages in a view; `column` has them.
 
     `is_selecting` while the mouse is held down in it. Whoever changes the column calls `lay_out` behind that.
+
+    Signals:
+        zoom_requested: 1 for larger letters, -1 for smaller ones.
     """
+
+    zoom_requested = Signal(int)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -46,6 +52,7 @@ class ConversationArea(QAbstractScrollArea):
         )  # else its coming changes the width
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.viewport().setMouseTracking(True)
+        self.viewport().setCursor(Qt.CursorShape.IBeamCursor)
         self.viewport().setAutoFillBackground(False)
         self.to_end_button = self._make_to_end_button()
         self._edge = QTimer(self, interval=SCROLL_MS)
@@ -74,6 +81,11 @@ class ConversationArea(QAbstractScrollArea):
         """Show the end, and follow what is written there."""
         self._follows = True
         self.lay_out()
+
+    def stay_here(self) -> None:
+        """Keep what is in sight where it is, even at the end, until the user goes back there."""
+        self._follows = False
+        self._anchor = self.column.anchor_at(self.verticalScrollBar().value())
 
     def show_part(self, top: float, bottom: float) -> None:
         """Scroll as little as needed to show a stretch of the column, in pixels; its top where it is higher than all."""
@@ -113,6 +125,14 @@ class ConversationArea(QAbstractScrollArea):
     def in_column(self, point: QPoint | QPointF) -> QPointF:
         """A point of the view in the column."""
         return QPointF(point.x(), point.y() + self.verticalScrollBar().value())
+
+    def corner_of(self, item: int) -> QPoint:
+        """Where a message's bubble begins on the screen, as far as it is in sight."""
+        if not self.column.items:
+            return self.mapToGlobal(QPoint())
+        bubble = self.column.items[item].bubble()
+        top = self.column.top(item % len(self.column.items)) - self.verticalScrollBar().value()
+        return self.viewport().mapToGlobal(QPoint(round(bubble.left()), max(0, round(top + bubble.top()))))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -193,7 +213,14 @@ class ConversationArea(QAbstractScrollArea):
         bar.setValue(bar.value() + (LINE_PX if point.y() > 0 else -LINE_PX))
         self._extend_to(point)
 
-    # Keys
+    # Wheel and keys
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        if event.modifiers() & Qt.KeyboardModifier.ControlModifier:
+            if event.angleDelta().y():
+                self.zoom_requested.emit(1 if event.angleDelta().y() > 0 else -1)
+        else:
+            super().wheelEvent(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         bar = self.verticalScrollBar()

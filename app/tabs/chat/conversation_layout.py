@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QTextLine
 
 from app.tabs.chat.document_style import DocumentStyle
 from app.tabs.chat.message_item import MessageItem, Unit
@@ -225,7 +226,12 @@ def _line_rectangle(document: SegmentDocument, first: int, last: int) -> QRectF:
     block = document.findBlock(first)
     bounds = document.documentLayout().blockBoundingRect(block)
     line = block.layout().lineForTextPosition(first - block.position())
-    left = line.cursorToX(first - block.position())[0]
-    right = line.cursorToX(min(last - block.position(), line.textStart() + line.textLength()))[0]
+    end = min(last - block.position(), line.textStart() + line.textLength())
+    left, right = (_x_of(line, position) for position in (first - block.position(), end))
     corner = bounds.topLeft()
     return QRectF(corner.x() + left, corner.y() + line.y(), max(right - left, 1.0), line.height())
+
+
+def _x_of(line: QTextLine, position: int) -> float:
+    x = line.cursorToX(position)
+    return float(x[0] if isinstance(x, tuple) else x)

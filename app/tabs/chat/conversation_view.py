@@ -7,6 +7,7 @@ from PySide6.QtCore import QElapsedTimer, QEvent, QPoint, QPointF, Qt, QTimer, S
 from PySide6.QtGui import (
     QAccessible,
     QAccessibleAnnouncementEvent,
+    QAction,
     QContextMenuEvent,
     QFocusEvent,
     QGuiApplication,
@@ -15,24 +16,24 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QMenu, QWidget
 
+from app.tabs.chat.code_blocks import CodeBlocks
 from app.tabs.chat.conversation_area import ConversationArea
 from app.tabs.chat.conversation_painter import Marks
 from app.tabs.chat.document_style import DocumentStyle, Shading
 from app.tabs.chat.message_actions import NEXT, PREVIOUS, MessageActions, fill_menu
-from app.tabs.chat.message_edit import MessageEdit
-from app.tabs.chat.message_item import MessageItem, Unit
-from app.tabs.chat.segment_document import language_of
+from app.tabs.chat.message_editing import MessageEditing
+from app.tabs.chat.message_item import MessageItem
 from app.tabs.chat.shading_legend import ShadingLegend
 from app.tabs.chat.shown_message import ShownMessage
 from app.tabs.chat.token_reader import BEGIN_KEY, TokenReader
-from app.widgets.theme import SMALL
+from app.widgets.controls import application
+from app.widgets.theme import SMALL, TINY
 from core.events import TokenWritten
 
 __all__ = ["ConversationView", "ShownMessage"]
 
 FRAME_MS = 50  # at least, between two layouts of a reply that grows
 IDLE_SHARE = 6  # times as long as a layout took, nothing is laid out behind it
-COPIED_MS = 1500
 READ_OUT = 2000  # characters of a reply that a screen reader is given at once
 WRITING, NO_MODEL = "a reply is being written", "open a model first"
 
@@ -64,23 +65,22 @@ class ConversationView(ConversationArea):
         self._waiting: list[TokenWritten] = []  # to be shown
         self._can_reply = True
         self._current = self._hovered = -1
-        self._copied: Unit | None = None
-        self._pointed_at: Unit | None = None
-        self._editor: MessageEdit | None = None
-        self._edited = -1
+        self._shows_current = False  # by a ring: not to those who use the mouse
         self.setObjectName("conversationView")
         self.setAccessibleName("Conversation")
         self.tokens = TokenReader(self)
         self.tokens.moved.connect(self.viewport().update)
         self.tokens.walked.connect(self._announce)
         self.tokens.chosen.connect(self._choose_alternative)
+        self.code_blocks = CodeBlocks(self)
+        self.editing = MessageEditing(self)
+        self.editing.saved.connect(self._save_edit)
         self.legend = ShadingLegend(self)
         self.actions_row = MessageActions(self.viewport())
         self.actions_row.chosen.connect(self._act)
+        application().focusChanged.connect(self._follow_focus)
         self._frame = QTimer(self, singleShot=True, interval=FRAME_MS)
         self._frame.timeout.connect(self._show_waiting)
-        self._copied_for = QTimer(self, singleShot=True, interval=COPIED_MS)
-        self._copied_for.timeout.connect(self._forget_copied)
 
     # What is shown
 
@@ -89,12 +89,13 @@ class ConversationView(ConversationArea):
         self._forget()
         style, width = self._style(), self.viewport().width()
         self.column.clear([MessageItem(shown, style, width) for shown in messages])
-        self._current = self._hovered = -1
+        self._current, self._hovered = len(messages) - 1, -1
         self.forget_anchor()
         self.scroll_to_end()
 
     def add_message(self, shown: ShownMessage) -> None:
         """Show one more below the others, and its end."""
+        self._current += self._current == len(self.column.items) - 1  # the last one again
         self.column.append(MessageItem(shown, self._style(), self.viewport().width()))
         self.scroll_to_end()
 
@@ -143,6 +144,8 @@ class ConversationView(ConversationArea):
         """Colour the tokens of replies by their "probability" or the "entropy" of their places; or "none"."""
         self._shading = shading
         self.legend.show_shading(shading)
+        room = 0 if shading == "none" else self.legend.height() + SMALL
+        self.setViewportMargins(0, room, 0, 0)
         self._restyle()
 
     def set_font_size(self, points: float) -> None:
@@ -173,12 +176,12 @@ class ConversationView(ConversationArea):
         self.lay_out()
 
     def _forget(self) -> None:
-        self._end_edit()
+        self.editing.end()
         self.tokens.close()
         self._frame.stop()
         self._waiting.clear()
         self._written = None
-        self._pointed_at = None
+        self.code_blocks.point_at(None)
         self.selection.clear()
 
     @Slot()
@@ -206,13 +209,21 @@ class ConversationView(ConversationArea):
     # What can be done with a message
 
     def placed(self) -> None:
-        self.legend.move(self.viewport().width() - self.legend.width() - SMALL, SMALL)
+        self.legend.move(self.viewport().width() - self.legend.width() - SMALL, TINY)
         self._place_actions()
-        self._place_editor()
+        self.editing.place()
+        self.tokens.follow()
 
     def marks(self) -> Marks:
-        current = self._current if self.hasFocus() or self._row_has_focus() else -1
-        return Marks(self.selection.span(), current, self.tokens.marked(), self._copied, self._pointed_at)
+        has_keyboard = self._shows_current and (self.hasFocus() or self._row_has_focus())
+        current = self._current if has_keyboard else -1
+        return Marks(
+            self.selection.span(),
+            current,
+            self.tokens.marked(),
+            self.code_blocks.copied,
+            self.code_blocks.pointed_at,
+        )
 
     def _row_has_focus(self) -> bool:
         focus = self.focusWidget()
@@ -227,7 +238,7 @@ class ConversationView(ConversationArea):
     def _place_actions(self) -> None:
         number = self._offered()
         row = self.actions_row
-        if not 0 <= number < len(self.column.items) or number == self._edited:
+        if not 0 <= number < len(self.column.items) or number == self.editing.number:
             row.hide()
             return
         item = self.column.items[number]
@@ -264,7 +275,7 @@ class ConversationView(ConversationArea):
         if name == "copy":
             QGuiApplication.clipboard().setText(self.column.items[number].text)
         elif name == "edit":
-            self._begin_edit(number)
+            self.editing.begin(number)
         elif name == "inspect":
             self.inspect_requested.emit(message.id, -1)
         elif name in (PREVIOUS, NEXT):
@@ -274,17 +285,15 @@ class ConversationView(ConversationArea):
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         by_mouse = event.reason() == QContextMenuEvent.Reason.Mouse
-        if not self.column.items:
-            return
         point = self.in_column(self.viewport().mapFromGlobal(event.globalPos()))
         number = self.column.item_at(point.y()) if by_mouse else self._current
-        self._open_menu(number, point if by_mouse else None, event.globalPos())
+        at = event.globalPos() if by_mouse else self.corner_of(self._current)
+        self._open_menu(number, point if by_mouse else None, at)
 
     def _open_menu(self, number: int, point: QPointF | None, at: QPoint) -> None:
         """Offer what can be done with a message, and with the place in it that was pointed at."""
-        if not -len(self.column.items) <= number < len(self.column.items):
+        if not self.column.items:
             return
-        number %= len(self.column.items)
         item = self.column.items[number]
         menu = QMenu(self, objectName="messageMenu")
         if self.selection.span() is not None:
@@ -296,85 +305,24 @@ class ConversationView(ConversationArea):
             here = menu.addAction("Inspect here")
             here.setObjectName("inspectHereAction")
             here.triggered.connect(partial(self.inspect_requested.emit, item.shown.message.id, found[1]))
-        self._add_code_blocks(menu, item)
-        chosen = menu.exec(at)
-        if chosen is not None and chosen.data():
-            self._do(chosen.data(), number)
-        menu.deleteLater()
+        self.code_blocks.add_to(menu, item)
+        menu.setProperty("number", number)
+        menu.triggered.connect(self._take_choice)
+        menu.aboutToHide.connect(menu.deleteLater)
+        menu.popup(at)
 
-    def _add_code_blocks(self, menu: QMenu, item: MessageItem) -> None:
-        """For those without a mouse: each code block of a message can be copied."""
-        blocks = [unit for unit in item.units if unit.head]
-        for number, unit in enumerate(blocks, start=1):
-            name = language_of(unit.segment) or "code"
-            entry = menu.addAction(f"Copy code block {number} ({name})")
-            entry.triggered.connect(partial(self.copy_code, item, unit))
+    @Slot(QAction)
+    def _take_choice(self, chosen: QAction) -> None:
+        if chosen.data():
+            self._do(chosen.data(), self.sender().property("number"))
 
-    def copy_code(self, item: MessageItem, unit: Unit) -> None:
-        """Put a whole code block on the clipboard."""
-        first = item.units.index(unit)
-        last = next(n for n in range(first, len(item.units)) if item.units[n].segment.closes)
-        code = item.text[unit.segment.first : item.units[last].segment.last]
-        QGuiApplication.clipboard().setText(code)
-        self._copied = unit
-        self._copied_for.start()
-        self.viewport().update()
-
-    @Slot()
-    def _forget_copied(self) -> None:
-        self._copied = None
-        self.viewport().update()
+    @Slot(int, str)
+    def _save_edit(self, number: int, text: str) -> None:
+        self.edit_requested.emit(self.column.items[number].shown.message.id, text)
 
     @Slot(int, int, int)
     def _choose_alternative(self, number: int, token: int, token_id: int) -> None:
         self.alternative_chosen.emit(self.column.items[number].shown.message.id, token, token_id)
-
-    # Editing in place
-
-    def _begin_edit(self, number: int) -> None:
-        self._end_edit()
-        if not self._can_write():
-            return
-        item = self.column.items[number]
-        self._edited = number
-        self._editor = MessageEdit(item.shown.message.content, sends=item.is_user, parent=self.viewport())
-        self._editor.saved.connect(self._save_edit)
-        self._editor.cancelled.connect(self._end_edit)
-        item.editor_height = self._editor.wanted_height()
-        self.column.forget_places()
-        self._follows = False
-        self.show_part(self.column.top(number), self.column.top(number) + item.height)
-        self.lay_out()
-        self._editor.show()
-        self._editor.text.setFocus()
-
-    @Slot(str)
-    def _save_edit(self, text: str) -> None:
-        message = self.column.items[self._edited].shown.message
-        self._end_edit()
-        if text != message.content or message.role == "user":
-            self.edit_requested.emit(message.id, text)
-
-    @Slot()
-    def _end_edit(self) -> None:
-        if self._editor is None:
-            return
-        editor, self._editor = self._editor, None
-        self.column.items[self._edited].editor_height = 0
-        self._edited = -1
-        had_focus = editor.isAncestorOf(editor.window().focusWidget() or self)
-        editor.hide()
-        editor.deleteLater()
-        if had_focus:
-            self.setFocus()
-        self.column.forget_places()
-        self.lay_out()
-
-    def _place_editor(self) -> None:
-        if self._editor is not None:
-            bubble = self.column.items[self._edited].bubble()
-            bubble.translate(0, self.column.top(self._edited) - self.verticalScrollBar().value())
-            self._editor.setGeometry(bubble.toRect().adjusted(SMALL, SMALL, -SMALL, -SMALL))
 
     # The mouse
 
@@ -384,13 +332,14 @@ class ConversationView(ConversationArea):
             point = self.in_column(event.position())
             self._hovered = self.column.item_at(point.y())
             self.tokens.point_at(None if self.is_selecting else self.column.character_at(point))
-            self._point_at(self._button_at(point))
+            self.code_blocks.point_at(self.code_blocks.at(point))
             self._place_actions()
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        code = self._button_at(self.in_column(event.position())) if self.column.items else None
+        self._shows_current = False
+        code = self.code_blocks.at(self.in_column(event.position()))
         if code is not None:
-            self.copy_code(*code)
+            self.code_blocks.copy(*code)
         else:
             super().mousePressEvent(event)
         if self.column.items:
@@ -406,37 +355,21 @@ class ConversationView(ConversationArea):
     def leaveEvent(self, event: QEvent) -> None:
         super().leaveEvent(event)
         self._hovered = -1
-        self._point_at(None)
+        self.code_blocks.point_at(None)
         self.tokens.point_at(None)
         self._place_actions()
-
-    def _button_at(self, point: QPointF) -> tuple[MessageItem, Unit] | None:
-        """The code block whose button is at a point of the column."""
-        number = self.column.item_at(point.y())
-        item = self.column.items[number]
-        place = self.column.unit_at(number, point.y())
-        if item.editor_height or not self.artist.copy_button(number, place).contains(point):
-            return None
-        return item, item.units[place]
-
-    def _point_at(self, code: tuple[MessageItem, Unit] | None) -> None:
-        unit = code[1] if code is not None else None
-        if unit is not self._pointed_at:
-            self._pointed_at = unit
-            shape = Qt.CursorShape.ArrowCursor if unit is None else Qt.CursorShape.PointingHandCursor
-            self.viewport().setCursor(shape)
-            self.viewport().update()
 
     # The keyboard
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
+        self._shows_current = True
         if self.tokens.take_key(event):
             return
         alt = event.modifiers() & Qt.KeyboardModifier.AltModifier
         if alt and event.key() in (Qt.Key.Key_Up, Qt.Key.Key_Down):
             self._go_to(self._current + (1 if event.key() == Qt.Key.Key_Down else -1))
         elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
-            self._open_menu(self._current, None, self._menu_corner())
+            self._open_menu(self._current, None, self.corner_of(self._current))
         elif event.key() == BEGIN_KEY and not event.modifiers():
             self.tokens.walk(self._current)
         else:
@@ -453,24 +386,14 @@ class ConversationView(ConversationArea):
         self.lay_out()
         self._announce(f"{item.caption}: {item.text[:READ_OUT]}")
 
-    def _menu_corner(self) -> QPoint:
-        if not self.column.items:
-            return self.mapToGlobal(QPoint())
-        bubble = self.column.items[self._current].bubble()
-        top = self.column.top(self._current % len(self.column.items)) - self.verticalScrollBar().value()
-        return self.viewport().mapToGlobal(QPoint(round(bubble.left()), max(0, round(top + bubble.top()))))
+    @Slot()
+    def _follow_focus(self) -> None:
+        self._place_actions()
+        self.viewport().update()
 
     def focusInEvent(self, event: QFocusEvent) -> None:
+        self._shows_current = event.reason() != Qt.FocusReason.MouseFocusReason
         super().focusInEvent(event)
-        if self._current < 0 and self.column.items:
-            self._current = len(self.column.items) - 1
-        self._place_actions()
-        self.viewport().update()
-
-    def focusOutEvent(self, event: QFocusEvent) -> None:
-        super().focusOutEvent(event)
-        self._place_actions()
-        self.viewport().update()
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)

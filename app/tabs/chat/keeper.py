@@ -13,6 +13,7 @@ from core.conversations.message import Conversation
 from core.events import Event, Notice
 
 QUEUE = "conversations"
+State = tuple[object, ...]  # what of a conversation tells whether there is something new in it
 Write = Callable[[Conversation, StopToken], Stream]
 
 
@@ -33,7 +34,9 @@ class ConversationKeeper(QObject):
         super().__init__(parent)
         self._queues, self._write = queues, write
         self._changed: dict[str, Conversation] = {}
+        self._on_disk: dict[str, State] = {}
         self._writing: Conversation | None = None
+        self._state: State = ()
         self._job: Job | None = None
         self._failing = False
 
@@ -42,16 +45,20 @@ class ConversationKeeper(QObject):
         """True while something is on its way to the disk."""
         return self._job is not None
 
+    def know(self, conversation: Conversation) -> None:
+        """It was read from the disk."""
+        self._on_disk[conversation.id] = _state(conversation)
+
     def keep(self, conversation: Conversation) -> None:
         """Write what is new of it, now or as soon as what is being written is there."""
-        if conversation.messages:
+        if conversation.messages and self._on_disk.get(conversation.id) != _state(conversation):
             self._changed[conversation.id] = conversation
-            self._begin()
+        self._begin()
 
-    def forget(self, conversation_ids: Sequence[str]) -> None:
-        """They were deleted: nothing more of them is written."""
-        for conversation_id in conversation_ids:
-            self._changed.pop(conversation_id, None)
+    def forget(self, conversation_id: str) -> None:
+        """It was deleted: nothing more of it is written."""
+        self._changed.pop(conversation_id, None)
+        self._on_disk.pop(conversation_id, None)
 
     def _begin(self) -> None:
         if self._job is not None or not self._changed:
@@ -59,6 +66,7 @@ class ConversationKeeper(QObject):
         self._writing = self._changed.pop(next(iter(self._changed)))
         # as it is now: it may change while a thread writes
         snapshot = replace(self._writing, messages=dict(self._writing.messages))
+        self._state = _state(snapshot)
         self._job = self._queues.start(QUEUE, partial(self._write, snapshot))
         self._job.arrived.connect(self._pass_on)
         self._job.ended.connect(self._end)
@@ -72,6 +80,8 @@ class ConversationKeeper(QObject):
 
     @Slot()
     def _end(self) -> None:
+        assert self._writing is not None, "this job wrote it"
+        self._on_disk[self._writing.id] = self._state
         self._job = self._writing = None
         self._failing = False
         self._begin()
@@ -87,3 +97,8 @@ class ConversationKeeper(QObject):
             self._failing = True
             self.failed.emit(error)
         self.kept.emit()
+
+
+def _state(conversation: Conversation) -> State:
+    one = conversation
+    return len(one.messages), one.leaf_id, one.run, one.checkpoint, one.sampling

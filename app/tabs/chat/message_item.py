@@ -135,6 +135,8 @@ class MessageItem:
             self._show(grown(self.text, [unit.segment for unit in self.units]))
         else:
             self._write_all()
+        if self._style.shading != "none":
+            self.drop_documents()  # of other tokens, it may be
 
     def grow(self, text: str) -> None:
         """Add text at its end: only the last segment is laid out anew."""

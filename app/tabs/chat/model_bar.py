@@ -29,6 +29,7 @@ class ModelBar(CheckpointChoice):
         for kind, title, tooltip in MODES:
             self.mode_box.addItem(title, kind)
             self.mode_box.setItemData(self.mode_box.count() - 1, tooltip, Qt.ItemDataRole.ToolTipRole)
+        self.mode_box.setMinimumContentsLength(10)
         self.mode_box.activated.connect(self._ask_for_mode)
         self.add_box("Mo&de", self.mode_box, 1)
 

@@ -5,8 +5,8 @@ from core.wording import counted, number
 
 ENDINGS = {
     "eos": "",
-    "stop_string": "ended at a stop text",
-    "length": "reached the maximum length",
+    "stop_string": "stop text",
+    "length": "length limit",
     "stopped": "stopped",
 }
 
@@ -49,12 +49,12 @@ class ReplyMeter:
         """The other figures so far, each with its unit."""
         if not self.context_length:
             return ""
-        figures = []
-        if self._first_token_seconds:
-            figures.append(f"first token {number(1000 * self._first_token_seconds)} ms")
-        if self._tokens_per_second:
-            figures += [f"{number(self._tokens_per_second)} tokens/s", counted(self._tokens, "token")]
-        return " · ".join(part for part in (*figures, self._dropped, self._ending) if part)
+        speed = f"{number(self._tokens_per_second)} tokens/s" if self._tokens_per_second else ""
+        first = 1000 * self._first_token_seconds
+        first_token = f"first token {number(first)} ms" if first else ""
+        tokens = counted(self._tokens, "token") if self._tokens_per_second else ""
+        parts = (speed, first_token, self._ending, self._dropped, tokens)  # what matters most is cut off last
+        return " · ".join(part for part in parts if part)
 
     def _count_token(self, now: float) -> None:
         if not self._tokens:
@@ -68,5 +68,5 @@ class ReplyMeter:
 def dropped(moved: ContextMoved) -> str:
     """What went out of a full context, in few words."""
     if moved.dropped_turns:
-        return f"{counted(moved.dropped_turns, 'question')} with answers dropped"
+        return f"{counted(moved.dropped_turns, 'question')} dropped"
     return f"{counted(moved.dropped, 'token')} dropped"

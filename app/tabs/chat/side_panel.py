@@ -1,5 +1,8 @@
 """The panel at the right of the conversation: pages, of which one is in front, and a button for each above them."""
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QStackedWidget, QToolButton, QVBoxLayout, QWidget
 
@@ -9,40 +12,50 @@ from app.widgets.theme import MEDIUM, SMALL, TINY, set_role
 WIDTH_PX = 320  # the longest unit of the sampling fits beside the scroll bar
 
 
+class Page(NamedTuple):
+    """A page, and what its button says."""
+
+    widget: QWidget
+    title: str
+    tooltip: str
+
+
 class SidePanel(QFrame):
-    """Takes the pages in the order in which they are added.
+    """Shows the first page at first.
 
     Signals:
-        page_changed: Another page is in front, or none can be seen any more.
+        page_changed: Another page is in front.
     """
 
     page_changed = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, pages: Sequence[Page], parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("chatPanel")
         self.setAccessibleName("Panel")
         set_role(self, "card")
         self.setFixedWidth(WIDTH_PX)
-        self._buttons: list[QToolButton] = []
-        self._row = QHBoxLayout()
-        self._row.setSpacing(TINY)
-        self._row.setAlignment(Qt.AlignmentFlag.AlignLeft)
-        self._pages = QStackedWidget()
+        self._buttons = [self._button(page) for page in pages]  # before the pages, for the Tab key
+        self._pages = QStackedWidget(self)
+        row = QHBoxLayout()
+        row.setSpacing(TINY)
+        row.setAlignment(Qt.AlignmentFlag.AlignLeft)
+        for button, page in zip(self._buttons, pages, strict=True):
+            row.addWidget(button)
+            self._pages.addWidget(page.widget)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(MEDIUM, MEDIUM, MEDIUM, MEDIUM)
         layout.setSpacing(SMALL)
-        layout.addLayout(self._row)
+        layout.addLayout(row)
         layout.addWidget(self._pages, stretch=1)
-
-    def add_page(self, page: QWidget, title: str, tooltip: str) -> None:
-        button = toggle_button(title, f"{title.replace(' ', '').lower()}PageButton", tooltip)
-        button.setAccessibleName(f"{title} (page of the panel)")
-        button.clicked.connect(self._choose)
-        self._row.addWidget(button)
-        self._buttons.append(button)
-        self._pages.addWidget(page)
         self._mark()
+
+    def _button(self, page: Page) -> QToolButton:
+        button = toggle_button(page.title, f"{page.title.replace(' ', '').lower()}PageButton", page.tooltip)
+        button.setParent(self)
+        button.setAccessibleName(f"{page.title} (page of the panel)")
+        button.clicked.connect(self._choose)
+        return button
 
     def show_page(self, page: QWidget) -> None:
         """Bring a page of the panel to the front."""
@@ -62,7 +75,9 @@ class SidePanel(QFrame):
     def _choose(self) -> None:
         button = self.sender()
         assert isinstance(button, QToolButton), "only the buttons are connected"
-        self.show_page(self._pages.widget(self._buttons.index(button)))
+        self._pages.setCurrentIndex(self._buttons.index(button))
+        self._mark()
+        self.page_changed.emit()
 
     def _mark(self) -> None:
         for place, button in enumerate(self._buttons):

@@ -3,25 +3,28 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import Signal, Slot
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QApplication, QHBoxLayout, QMenu, QVBoxLayout, QWidget
 
 from app.tabs.chat.actions import ChatActions
+from app.tabs.chat.conversation_list import ConversationList
 from app.tabs.chat.model_bar import ModelBar
 from app.tabs.chat.reply_meter import ReplyMeter
+from app.tabs.chat.sampling_panel import SamplingPanel
+from app.tabs.chat.seen_panel import SeenPanel
 from app.tabs.chat.shown_message import ShownMessage
-from app.tabs.chat.side_panel import SidePanel
+from app.tabs.chat.side_panel import Page, SidePanel
 from app.tabs.chat.talk_column import TalkColumn
 from app.widgets.banner import Banner, BannerStack
-from app.widgets.config_form import ConfigForm
-from app.widgets.controls import named_button, scrolled
+from app.widgets.controls import named_button
 from app.widgets.theme import HUGE, LARGE, MEDIUM, SMALL
-from core.config.sampling import SamplingConfig
 from core.conversations.message import Kind
 from core.runs.catalog import RunSummary
 from core.tasks.open_model import OpenModel
 from core.wording import counted
 
 LIST_FITS_PX = 1150  # in a narrower tab, the list is there only where it was asked for
+NO_PROMPT = "Type a prompt first."
 
 
 class ChatTab(QWidget):
@@ -149,11 +152,15 @@ class ChatTab(QWidget):
         self.model_bar = ModelBar()
         self.talk = TalkColumn()
         self.view, self.editor, self.prompt = self.talk.view, self.talk.editor, self.talk.prompt
-        self.panel = SidePanel()
-        self.sampling = ConfigForm(SamplingConfig, "sampling")
-        self.sampling_page = scrolled(self.sampling)
-        self.panel.add_page(self.sampling_page, "Sampling", "How the next token is drawn")
-        self.keys.come_before(self.prompt, self.editor)
+        self.sampling, self.seen = SamplingPanel(), SeenPanel()
+        self.panel = SidePanel(
+            [
+                Page(self.sampling, "Sampling", "How the next token is drawn"),
+                Page(self.seen, "Documents", "What of a reply stands word for word in your documents"),
+            ]
+        )
+        self.list = ConversationList()
+        self.keys.come_before(self.prompt, self.editor, self.list.search_box)
 
     def _make_buttons(self) -> None:
         self.new_button = named_button(
@@ -181,6 +188,7 @@ class ChatTab(QWidget):
             for name in group:
                 menu.addAction(self.keys[name])
             menu.addSeparator()
+        self.shading_menu = menu.addMenu("S&hade the tokens")
         return menu
 
     def _lay_out(self) -> None:
@@ -191,6 +199,7 @@ class ChatTab(QWidget):
             top.addWidget(button)
         middle = QHBoxLayout()
         middle.setSpacing(LARGE)
+        middle.addWidget(self.list)
         middle.addWidget(self.talk, stretch=1)
         middle.addWidget(self.panel)
         layout = QVBoxLayout(self)
@@ -214,6 +223,8 @@ class ChatTab(QWidget):
         self.inspect_button.clicked.connect(self.keys["inspect"].trigger)
         self.panel_button.toggled.connect(self.panel.setVisible)
         self.keys["sampling"].triggered.connect(self._go_to_sampling)
+        self.keys["list"].triggered.connect(self._toggle_list)
+        self.keys["search"].triggered.connect(self._search)
 
     # What the user asks
 
@@ -225,10 +236,29 @@ class ChatTab(QWidget):
     @Slot()
     def _go_to_sampling(self) -> None:
         self.panel_button.setChecked(True)
-        self.panel.show_page(self.sampling_page)
+        self.panel.show_page(self.sampling)
         self.panel.focus()
 
+    @Slot()
+    def _toggle_list(self) -> None:
+        had_focus = self.list.isAncestorOf(self.focusWidget() or self)
+        self._list_is_wanted = not self.list.isVisible()
+        self.list.setVisible(self._list_is_wanted)
+        if had_focus:
+            self.talk.focus()
+
+    @Slot()
+    def _search(self) -> None:
+        self.list.show()
+        self.list.focus_search()
+
     # What is shown of itself
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        fitted, fits = event.oldSize().width() >= LIST_FITS_PX, self.width() >= LIST_FITS_PX
+        if fits != fitted or not event.oldSize().isValid():
+            self.list.setVisible(fits and self._list_is_wanted)
 
     def _facts(self) -> str:
         """What is known of the model, in the place where a reply's figures will stand."""
@@ -247,6 +277,7 @@ class ChatTab(QWidget):
         talk.send_button.setToolTip(obstacle or self._sends())
         talk.stop_button.setEnabled(self._replying)
         self._enable_actions()
+        self.view.set_can_reply(not obstacle or obstacle == NO_PROMPT)
         talk.context_bar.setVisible(self._model is not None)
         self.model_bar.set_idle(not self._replying and not self._opening)
         self.prompt.setPlaceholderText("Ask the model" if self._model else "Open a model to begin")
@@ -287,7 +318,7 @@ class ChatTab(QWidget):
         if self._model is None:
             return "Choose a model first."
         if self.talk.kind == "chat" and not self.prompt.toPlainText().strip():
-            return "Type a prompt first."
+            return NO_PROMPT
         return self.sampling.problem()
 
     def _sends(self) -> str:

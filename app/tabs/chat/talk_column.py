@@ -16,7 +16,7 @@ from app.widgets.theme import SMALL, set_role
 from core.conversations.message import Kind
 
 SEND = {"chat": "&Send", "completion": "C&ontinue"}
-BAR_WIDTH_PX = 96
+BAR_WIDTH_PX = 72
 
 
 class TalkColumn(QWidget):

@@ -38,7 +38,7 @@ class TokenPopup(QFrame):
         set_role(self.hint, "muted")
         self.alternatives = AlternativeList()
         self.alternatives.chosen.connect(self.chosen)
-        layout = QVBoxLayout(self)
+        self._layout = layout = QVBoxLayout(self)
         layout.setContentsMargins(SMALL, SMALL, SMALL, SMALL)
         layout.setSpacing(TINY)
         for widget in (self.title, self.facts, self.alternatives, self.hint):
@@ -75,9 +75,9 @@ class TokenPopup(QFrame):
             super().keyPressEvent(event)
 
     def _place(self, beside: QRect) -> None:
-        self.layout().activate()
-        self.resize(self.width(), self.layout().totalHeightForWidth(self.width()))
-        room = self.parentWidget().rect()
+        self._layout.activate()
+        self.resize(self.width(), self._layout.totalHeightForWidth(self.width()))
+        room = self.window().rect()
         top = beside.bottom() + GAP_PX
         if top + self.height() > room.bottom():
             top = beside.top() - GAP_PX - self.height()

@@ -155,6 +155,16 @@ class TokenReader(QObject):
         corner = viewport.mapTo(viewport.window(), place.topLeft())
         self.popup.show_token(token, QRect(corner, place.size()), can_choose=self.can_choose, pinned=pinned)
 
+    def follow(self) -> None:
+        """The view has moved, or grown: stay beside the token, while it is in sight."""
+        if not self.is_open:
+            return
+        place = self._place()
+        if place is None or not self._area.viewport().rect().intersects(place):
+            self.close()
+        else:
+            self._show(pinned=self.popup.is_pinned)
+
     def _hide(self) -> None:
         if self._popup is not None:
             self._popup.hide()

@@ -71,8 +71,8 @@ class FilterRow(QWidget):
         row.addWidget(self.filter_box, stretch=2)
         row.addWidget(self.search_box, stretch=3)
         row.addWidget(self.tag_box)
-        self._key(QKeySequence(QKeySequence.StandardKey.Find), self.filter_box)
-        self._key(QKeySequence("Ctrl+Shift+F"), self.search_box)
+        self._key(QKeySequence(QKeySequence.StandardKey.Find), self.filter_box, "Filter by name")
+        self._key(QKeySequence("Ctrl+Shift+F"), self.search_box, "Search in texts")
 
     @Slot()
     def clear(self) -> None:
@@ -90,8 +90,8 @@ class FilterRow(QWidget):
         for action, picture in self._pictures.items():
             action.setIcon(icon(picture, colours().muted))
 
-    def _key(self, keys: QKeySequence, box: QLineEdit) -> None:
-        shortcut = QShortcut(keys, self)
+    def _key(self, keys: QKeySequence, box: QLineEdit, what: str) -> None:
+        shortcut = QShortcut(keys, self, whatsThis=what)
         shortcut.activated.connect(box.setFocus)
         shortcut.activated.connect(box.selectAll)
 

@@ -179,7 +179,8 @@ class ProgressStrip(QFrame):
         self.cancel_button = named_button(
             "&Cancel", "cancelImportButton", "close", "Stop reading (Esc). What was read stays."
         )
-        QShortcut(QKeySequence("Esc"), self.cancel_button).activated.connect(self.cancel_button.click)
+        stop = QShortcut(QKeySequence("Esc"), self.cancel_button, whatsThis="Cancel the import")
+        stop.activated.connect(self.cancel_button.click)
         self.cancel_button.clicked.connect(self._cancel)
         words = QVBoxLayout()
         words.setSpacing(TINY)

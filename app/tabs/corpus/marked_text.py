@@ -152,8 +152,12 @@ class HitStepper(QWidget):
         self.on = _arrow("nextHitButton", "chevron-down", "The next hit (F3)")
         self.back.clicked.connect(self._step_back)
         self.on.clicked.connect(self._step_on)
-        QShortcut(QKeySequence("F3"), self).activated.connect(self._step_on)
-        QShortcut(QKeySequence("Shift+F3"), self).activated.connect(self._step_back)
+        QShortcut(QKeySequence("F3"), self, whatsThis="Next hit in the preview").activated.connect(
+            self._step_on
+        )
+        QShortcut(QKeySequence("Shift+F3"), self, whatsThis="Previous hit in the preview").activated.connect(
+            self._step_back
+        )
         layout = QHBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(TINY)

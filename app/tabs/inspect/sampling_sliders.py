@@ -1,26 +1,16 @@
 """Temperature and filters, each with a slider and a field, in two columns."""
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
-from PySide6.QtCore import QSignalBlocker, Qt, Signal, Slot
-from PySide6.QtWidgets import QGridLayout, QSlider, QWidget
+from PySide6.QtCore import Signal, Slot
+from PySide6.QtWidgets import QGridLayout, QWidget
 
-from app.widgets.config_form import Field, Fields
+from app.widgets.config_form import Fields
+from app.widgets.field_sliders import FieldSliders, Reach
 from app.widgets.theme import LARGE, SMALL, TINY
 from core.config.sampling import SamplingConfig
 
 EDITOR_PX = 76
-
-
-class Reach(NamedTuple):
-    """What a slider covers; the field beside it takes any allowed value."""
-
-    lowest: float
-    highest: float
-    step: float
-
-
 REACHES: Mapping[str, Reach] = {
     "temperature": Reach(0, 2, 0.05),
     "top_k": Reach(0, 100, 1),
@@ -42,7 +32,7 @@ class SamplingSliders(QWidget):
         super().__init__(parent)
         self.fields = Fields(SamplingConfig, "next", self, tuple(REACHES))
         self._value = self.fields.value()
-        self.sliders = {field.setting.name: _slider(field) for field in self.fields.all()}
+        self.sliders = FieldSliders(self.fields, REACHES, self).sliders
         self._lay_out()
         self.fields.changed.connect(self._take)
 
@@ -59,11 +49,9 @@ class SamplingSliders(QWidget):
         grid.setHorizontalSpacing(SMALL)
         grid.setVerticalSpacing(TINY)
         for place, field in enumerate(self.fields.all()):
-            slider = self.sliders[field.setting.name]
-            slider.valueChanged.connect(self._slide)
             field.editor.setFixedWidth(EDITOR_PX)
             line, side = place % 2, 4 * (place // 2)
-            for column, widget in enumerate((field.label, slider, field.row)):
+            for column, widget in enumerate((field.label, self.sliders[field.setting.name], field.row)):
                 grid.addWidget(widget, line, side + column)
             grid.setColumnStretch(side + 1, 1)
         grid.setColumnMinimumWidth(3, LARGE)  # between both halves
@@ -75,29 +63,7 @@ class SamplingSliders(QWidget):
         return [part for field in in_lines for part in (self.sliders[field.setting.name], field.editor)]
 
     @Slot()
-    def _slide(self) -> None:
-        """Whichever slider was moved, its field says the same."""
-        for name, slider in self.sliders.items():
-            if slider is self.sender():
-                value = round(slider.value() * REACHES[name].step, 6)
-                self.fields.editor(name).show_value(int(value) if name == "top_k" else value)
-
-    @Slot()
     def _take(self) -> None:
-        if self.fields.problem():
-            return
-        self._value = self.fields.value()
-        for name, slider in self.sliders.items():
-            with QSignalBlocker(slider):
-                slider.setValue(round(getattr(self._value, name) / REACHES[name].step))
-        self.changed.emit(self._value)
-
-
-def _slider(field: Field) -> QSlider:
-    reach = REACHES[field.setting.name]
-    slider = QSlider(Qt.Orientation.Horizontal, objectName=f"{field.setting.name}Slider")
-    slider.setRange(round(reach.lowest / reach.step), round(reach.highest / reach.step))
-    slider.setValue(round(field.setting.default / reach.step))
-    slider.setAccessibleName(field.setting.title)
-    slider.setToolTip(field.setting.help)
-    return slider
+        if not self.fields.problem():
+            self._value = self.fields.value()
+            self.changed.emit(self._value)

@@ -116,7 +116,7 @@ def test_enter_sends_and_the_reply_streams_into_a_bubble(tab, opened, models, qt
     qtbot.waitUntil(lambda: not opened.active)
     assert shown(tab) == ["Where?", "Mila lives here."]
     assert models.asked[-1] == ("reply", [("user", "Where?")], SamplingConfig(temperature=0.5))
-    assert "42 tokens/s · 3 tokens" in tab.talk.status.text()
+    assert tab.talk.status.text().startswith("42 tokens/s · first token ")
     assert tab.talk.context.text() == "context 8 of 128 tokens"
     assert tab.talk.context_bar.value() == 6  # percent
 
@@ -175,7 +175,7 @@ def test_escape_stops_and_keeps_what_was_written(tab, opened, models, disk, queu
     press(tab, qtbot, "Esc")
     qtbot.waitUntil(lambda: not opened.active)
     assert shown(tab) == ["Where?", "Mila "]
-    assert tab.talk.status.text().endswith("stopped")
+    assert "stopped" in tab.talk.status.text()
     assert not tab.talk.stop_button.isEnabled()
     qtbot.waitUntil(queues.at_rest)
     assert disk.contents() == [["Where?", "Mila "]]

@@ -21,13 +21,13 @@ def test_the_meter_counts_speed_and_context_during_a_reply():
     for number in range(5):
         meter.take(token(6 + number), now=1.0 + number / 20)
     assert meter.context() == "10 of 128 tokens"
-    assert meter.line() == "first token 500 ms · 20 tokens/s · 5 tokens"
+    assert meter.line() == "20 tokens/s · first token 500 ms · 5 tokens"
 
 
 @pytest.mark.parametrize(
     ("moved", "said"),
     [
-        (ContextMoved(64, 32, dropped_turns=2), "2 questions with answers dropped"),
+        (ContextMoved(64, 32, dropped_turns=2), "2 questions dropped"),
         (ContextMoved(64, 1064), "1,064 tokens dropped"),
     ],
 )
@@ -43,12 +43,12 @@ def test_what_a_full_context_dropped_is_said(moved, said):
     [
         ("eos", ""),
         ("stopped", " · stopped"),
-        ("length", " · reached the maximum length"),
-        ("stop_string", " · ended at a stop text"),
+        ("length", " · length limit"),
+        ("stop_string", " · stop text"),
     ],
 )
 def test_the_meter_shows_the_end(reason, ending):
     meter = ReplyMeter(0.0)
     meter.take(PromptRead(5, 128, ()), now=0.0)
     meter.take(ended(reason), now=1.0)
-    assert meter.line() == f"42 tokens/s · 3 tokens{ending}"
+    assert meter.line() == f"42 tokens/s{ending} · 3 tokens"

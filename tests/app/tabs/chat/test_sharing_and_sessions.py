@@ -149,7 +149,7 @@ def test_settings_that_were_changed_are_kept_with_their_conversation(
 
 def test_a_deleted_conversation_is_no_longer_in_front(tab, opened, models, qtbot):
     say(tab, qtbot, opened, models, "Where?", "Here.")
-    opened.forget([opened.session.conversation.id])
+    opened.forget(opened.session.conversation.id)
     assert shown(tab) == []
 
 

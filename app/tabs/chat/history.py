@@ -1,0 +1,85 @@
+"""Brings conversations of the list to the front, and the list up to what was kept."""
+
+from functools import partial
+
+from PySide6.QtCore import QObject, Signal, Slot
+
+from app.errors import present
+from app.jobs.job import Job
+from app.jobs.job_queue import JobQueues
+from app.tabs.chat.front import FrontConversation
+from app.tabs.chat.keeper import ConversationKeeper
+from app.tabs.chat.list_controller import ListController
+from app.tabs.chat.tab import ChatTab
+from core.conversations.message import Conversation
+from core.runs.folder import Workspace
+from core.tasks.conversations import load_conversation
+
+QUEUE = "conversations"
+
+
+class History(QObject):
+    """Connects the list with the conversation in front.
+
+    Signals:
+        loaded: The `Conversation` that the user chose.
+        deleted: The id of a conversation that is gone.
+    """
+
+    loaded = Signal(object)
+    deleted = Signal(str)
+
+    def __init__(
+        self,
+        tab: ChatTab,
+        front: FrontConversation,
+        keeper: ConversationKeeper,
+        workspace: Workspace,
+        queues: JobQueues,
+        parent: QObject,
+    ) -> None:
+        super().__init__(parent)
+        self._tab, self._front, self._keeper = tab, front, keeper
+        self._workspace, self._queues = workspace, queues
+        self._job: Job | None = None
+        self.list = ListController(tab.list, workspace, queues, tab.banner, self)
+        self.list.opened.connect(self._load)
+        self.list.renamed.connect(self._rename)
+        self.list.deleted.connect(self.deleted)
+        keeper.kept.connect(self.list.refresh)
+        front.changed.connect(self._show_open)
+
+    @Slot(str)
+    def _load(self, conversation_id: str) -> None:
+        """The one that was chosen last comes to the front."""
+        if conversation_id == self._front.conversation.id:
+            self._tab.talk.focus()
+            return
+        if self._job is not None:
+            self._job.disconnect(self)
+        self._front.keep()
+        stream = partial(load_conversation, self._workspace, conversation_id)
+        self._job = self._queues.start(QUEUE, stream)
+        self._job.ended.connect(self._show)
+        self._job.failed.connect(self._fail)
+
+    @Slot(object)
+    def _show(self, conversation: Conversation | None) -> None:
+        self._job = None
+        if conversation is not None:  # the window closes
+            self._keeper.know(conversation)
+            self.loaded.emit(conversation)
+
+    @Slot(object)
+    def _fail(self, error: Exception) -> None:
+        self._job = None
+        present(error, self._tab.banner)
+
+    @Slot(str, str)
+    def _rename(self, conversation_id: str, title: str) -> None:
+        if conversation_id == self._front.conversation.id:
+            self._front.conversation.title = title
+
+    @Slot()
+    def _show_open(self) -> None:
+        self.list.show_open(self._front.conversation.id)

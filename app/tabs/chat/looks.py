@@ -1,0 +1,78 @@
+"""How the conversation looks and what Enter does: chosen in the menu, with keys or with the wheel, and remembered."""
+
+from PySide6.QtCore import QEvent, QObject, Qt, Slot
+from PySide6.QtGui import QAction, QActionGroup, QWheelEvent
+from PySide6.QtWidgets import QApplication
+
+from app.settings import WindowSettings
+from app.tabs.chat.tab import ChatTab
+
+FEWEST_POINTS, MOST_POINTS = 6, 40
+SHADINGS = (("none", "&None"), ("probability", "By &probability"), ("entropy", "By &entropy"))
+
+
+class ChatLooks(QObject):
+    """Connects the menu's switches with the conversation and the text."""
+
+    def __init__(self, tab: ChatTab, settings: WindowSettings | None, parent: QObject) -> None:
+        super().__init__(parent)
+        self._tab, self._settings = tab, settings
+        self._larger_by = 0  # points
+        self._shadings = QActionGroup(self)
+        for name, title in SHADINGS:
+            action = QAction(title, self._shadings, checkable=True, checked=name == "none")
+            action.setData(name)
+            tab.shading_menu.addAction(action)
+        self._shadings.triggered.connect(self._shade)
+        keys = tab.keys
+        keys["larger"].triggered.connect(self._enlarge)
+        keys["smaller"].triggered.connect(self._shrink)
+        keys["usual"].triggered.connect(self._reset)
+        keys["plain"].toggled.connect(tab.view.set_plain_text)
+        keys["enter"].toggled.connect(self._choose_enter)
+        for area in (tab.view.viewport(), tab.editor.viewport()):
+            area.installEventFilter(self)
+        if settings is not None:
+            self._set_size(settings.chat_text_size)
+            tab.prompt.set_enter_sends(settings.enter_sends)
+            keys["enter"].setChecked(not settings.enter_sends)
+
+    def eventFilter(self, area: QObject, event: QEvent) -> bool:
+        if isinstance(event, QWheelEvent) and event.modifiers() == Qt.KeyboardModifier.ControlModifier:
+            self._set_size(self._larger_by + (1 if event.angleDelta().y() > 0 else -1))
+            return True
+        return super().eventFilter(area, event)
+
+    @Slot()
+    def _enlarge(self) -> None:
+        self._set_size(self._larger_by + 1)
+
+    @Slot()
+    def _shrink(self) -> None:
+        self._set_size(self._larger_by - 1)
+
+    @Slot()
+    def _reset(self) -> None:
+        self._set_size(0)
+
+    def _set_size(self, larger_by: int) -> None:
+        usual = QApplication.font().pointSizeF()
+        points = min(max(usual + larger_by, FEWEST_POINTS), MOST_POINTS)
+        self._larger_by = round(points - usual)
+        self._tab.view.set_font_size(points)
+        font = self._tab.editor.font()
+        font.setPointSizeF(points)
+        self._tab.editor.setFont(font)
+        if self._settings is not None:
+            self._settings.chat_text_size = self._larger_by
+
+    @Slot(QAction)
+    def _shade(self, action: QAction) -> None:
+        self._tab.view.set_shading(action.data())
+        self._tab.editor.set_shading(action.data())
+
+    @Slot(bool)
+    def _choose_enter(self, begins_line: bool) -> None:
+        self._tab.prompt.set_enter_sends(not begins_line)
+        if self._settings is not None:
+            self._settings.enter_sends = not begins_line

@@ -1,0 +1,237 @@
+"""Named sampling settings: a box to choose one, and a menu to save, rename, delete, import and export them."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from PySide6.QtCore import QSignalBlocker, Signal, Slot
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import (
+    QComboBox,
+    QFileDialog,
+    QHBoxLayout,
+    QLineEdit,
+    QMenu,
+    QPushButton,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.widgets.label import Label
+from app.widgets.theme import SMALL, TINY, set_role
+from core.config.sampling import SamplingConfig
+from core.errors import UserFacingError
+from core.runs.samplers import BUILT_IN, LONGEST_NAME, Sampler, Samplers
+
+FILES = "Sampling settings (*.toml)"
+
+
+class SamplerBar(QWidget):
+    """Which of the named settings the panel shows, if any.
+
+    Signals:
+        chosen: A `Sampler` was chosen.
+        save_requested: The settings of the panel should be kept under this name.
+        rename_requested: The one of the first name should have the second.
+        delete_requested, export_requested: The one of that name; for the latter, the path of the file to write.
+        import_requested: The path of a file to take in.
+    """
+
+    chosen = Signal(object)
+    save_requested = Signal(str)
+    rename_requested = Signal(str, str)
+    delete_requested = Signal(str)
+    import_requested = Signal(object)
+    export_requested = Signal(str, object)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._samplers: tuple[Sampler, ...] = ()
+        self._name = ""  # of the one that was chosen last
+        self._renamed = ""  # whose new name is being typed; empty while a new one's is
+        self._sampling = SamplingConfig()
+        self._make_widgets()
+        self._make_menu()
+        self._lay_out()
+        self.show_samplers(Samplers(BUILT_IN))
+
+    @property
+    def current(self) -> Sampler | None:
+        """The one whose settings the panel shows."""
+        row = self.box.currentIndex()
+        return self._samplers[row] if row >= 0 else None
+
+    def show_samplers(self, samplers: Samplers) -> None:
+        """What there is to choose from, and which files could not be read."""
+        self._samplers = samplers.found
+        with QSignalBlocker(self.box):
+            self.box.clear()
+            self.box.addItems([sampler.name for sampler in self._samplers])
+        self.show_sampling(self._sampling)
+        self._tell("\n".join(samplers.problems))
+
+    def show_sampling(self, sampling: SamplingConfig) -> None:
+        """Choose the one that has these settings, the one that was chosen last before others."""
+        self._sampling = sampling
+        same = [row for row, one in enumerate(self._samplers) if one.applied_to(sampling) == sampling]
+        chosen = [row for row in same if self._samplers[row].name.casefold() == self._name.casefold()]
+        with QSignalBlocker(self.box):
+            self.box.setCurrentIndex((chosen or same or [-1])[0])
+        own = self.current is not None and self.current.path is not None
+        for action in (self.rename_action, self.delete_action):
+            action.setEnabled(own)
+        self.export_action.setEnabled(self.current is not None)
+
+    def show_error(self, error: Exception) -> None:
+        """Why the last request came to nothing."""
+        if isinstance(error, UserFacingError):
+            self._tell(f"{error.message} {error.remedy}")
+        else:
+            self._tell("Something went wrong inside the program.")
+
+    # Building
+
+    def _make_widgets(self) -> None:
+        self.box = QComboBox(objectName="samplerBox")
+        self.box.setAccessibleName("Named sampling settings")
+        self.box.setToolTip("Named sampling settings")
+        self.box.setPlaceholderText("Custom")
+        self.box.setMinimumContentsLength(8)
+        self.box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        self.box.activated.connect(self._choose)
+        self.menu_button = QToolButton(text="⋯", objectName="samplerMenuButton")
+        self.menu_button.setAccessibleName("Save, rename, delete, import or export")
+        self.menu_button.setToolTip("Save, rename, delete, import or export named settings")
+        self.menu_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self.name_edit = QLineEdit(
+            objectName="samplerNameEdit", placeholderText="Name", maxLength=LONGEST_NAME
+        )
+        self.name_edit.setAccessibleName("Name of the settings")
+        self.name_edit.setToolTip("The name to keep these settings under (Enter)")
+        self.name_edit.returnPressed.connect(self._take_name)
+        self.save_button = QPushButton("Save", objectName="saveSamplerButton")
+        self.save_button.setToolTip("Keep the settings under this name (Enter)")
+        self.save_button.clicked.connect(self._take_name)
+        self.cancel_button = QPushButton("Cancel", objectName="cancelSamplerButton")
+        self.cancel_button.setToolTip("Keep nothing under a name")
+        self.cancel_button.clicked.connect(self._end_naming)
+        set_role(self.cancel_button, "quiet")
+        self.problem = Label(objectName="samplerProblem", wordWrap=True, visible=False)
+        set_role(self.problem, "error")
+
+    def _make_menu(self) -> None:
+        menu = QMenu(self.menu_button)
+        menu.setToolTipsVisible(True)
+        self.save_action = self._action(
+            menu, "Save as…", "Keep these settings under a name", self._begin_saving
+        )
+        self.rename_action = self._action(menu, "Rename…", "Give it another name", self._begin_renaming)
+        self.delete_action = self._action(
+            menu, "Delete", "Delete it; the settings stay as they are", self._delete
+        )
+        menu.addSeparator()
+        self.import_action = self._action(menu, "Import…", "Take a TOML file in", self._import)
+        self.export_action = self._action(menu, "Export…", "Write it into a TOML file", self._export)
+        self.menu_button.setMenu(menu)
+
+    def _action(self, menu: QMenu, text: str, tooltip: str, slot: Callable[[], None]) -> QAction:
+        action = QAction(text, self, toolTip=tooltip)
+        action.triggered.connect(slot)
+        menu.addAction(action)
+        return action
+
+    def _lay_out(self) -> None:
+        self.naming = QWidget(visible=False)
+        choosing, naming = QHBoxLayout(), QHBoxLayout(self.naming)
+        for part in (choosing, naming):
+            part.setContentsMargins(0, 0, 0, 0)
+            part.setSpacing(TINY)
+        choosing.addWidget(self.box, stretch=1)
+        choosing.addWidget(self.menu_button)
+        naming.addWidget(self.name_edit, stretch=1)
+        naming.addWidget(self.save_button)
+        naming.addWidget(self.cancel_button)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(SMALL)
+        column.addLayout(choosing)
+        column.addWidget(self.naming)
+        column.addWidget(self.problem)
+
+    # What the user does
+
+    @Slot(int)
+    def _choose(self, row: int) -> None:
+        self._name = self._samplers[row].name
+        self.chosen.emit(self._samplers[row])
+
+    @Slot()
+    def _begin_saving(self) -> None:
+        self._begin_naming("")
+
+    @Slot()
+    def _begin_renaming(self) -> None:
+        if self.current is not None:
+            self._begin_naming(self.current.name)
+
+    def _begin_naming(self, name: str) -> None:
+        self._renamed = name
+        self.name_edit.setText(name)
+        self.name_edit.selectAll()
+        self.naming.show()
+        self.name_edit.setFocus()
+
+    @Slot()
+    def _take_name(self) -> None:
+        name = self.name_edit.text().strip()
+        if not name:
+            self.name_edit.setFocus()
+            return
+        old, self._name = self._renamed, name
+        self._end_naming()
+        if old:
+            self.rename_requested.emit(old, name)
+        else:
+            self.save_requested.emit(name)
+
+    @Slot()
+    def _end_naming(self) -> None:
+        self.naming.hide()
+        self.box.setFocus()
+
+    @Slot()
+    def _delete(self) -> None:
+        if self.current is not None:
+            self.delete_requested.emit(self.current.name)
+
+    @Slot()
+    def _import(self) -> None:
+        dialog = QFileDialog(self, "Import sampling settings", "", FILES)
+        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
+        dialog.fileSelected.connect(self._ask_to_import)
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.open()
+
+    @Slot(str)
+    def _ask_to_import(self, path: str) -> None:
+        self.import_requested.emit(Path(path))
+
+    @Slot()
+    def _export(self) -> None:
+        if self.current is None:
+            return
+        dialog = QFileDialog(self, "Export sampling settings", f"{self.current.name}.toml", FILES)
+        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        dialog.setDefaultSuffix("toml")
+        dialog.fileSelected.connect(self._ask_to_export)
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.open()
+
+    @Slot(str)
+    def _ask_to_export(self, path: str) -> None:
+        if self.current is not None:
+            self.export_requested.emit(self.current.name, Path(path))
+
+    def _tell(self, sentence: str) -> None:
+        self.problem.setText(sentence)
+        self.problem.setVisible(bool(sentence))

@@ -1,0 +1,68 @@
+"""The commands on named sampling settings: list, show and import."""
+
+import sys
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from core.commands.arguments import named, named_path
+from core.commands.place import perform, print_rows
+from core.runs.samplers import KEPT, Sampler
+from core.system_errors import absolute_path
+from core.tasks.samplers import import_sampler, list_samplers
+from core.terminal import print_record
+
+app = typer.Typer(help="List, show and import the named sampling settings that `generate --sampler` takes.")
+
+COLUMNS = ("name", "temperature", "top_k", "top_p", "min_p", "repetition_penalty", "max_new_tokens")
+
+
+@app.callback(invoke_without_command=True)
+def samplers(context: typer.Context) -> int:
+    return list_command(context) if context.invoked_subcommand is None else 0
+
+
+@app.command(name="list")
+def list_command(context: typer.Context) -> int:
+    """List them, those that are built in first."""
+    found, code = perform(context, partial(list_samplers, context.obj.workspace), writes=False)
+    if code:
+        return code
+    print_rows(context, "sampler", COLUMNS, [_row(sampler) for sampler in found.found])
+    for problem in found.problems:
+        print(problem, file=sys.stderr)
+    return 0
+
+
+@app.command()
+def show(
+    context: typer.Context,
+    name: Annotated[str, typer.Argument(help="Its name.", callback=named)],
+) -> int:
+    """Print one as its TOML file, which another workspace can import."""
+    found, code = perform(context, partial(list_samplers, context.obj.workspace), writes=False)
+    if code:
+        return code
+    sampler = found.named(name)
+    if context.obj.as_json:
+        print_record({"event": "sampler"} | _row(sampler))
+    else:
+        print(sampler.as_toml(), end="")
+    return 0
+
+
+@app.command(name="import")
+def import_command(
+    context: typer.Context,
+    path: Annotated[Path, typer.Argument(help="A TOML file.", parser=named_path, metavar="FILE")],
+) -> int:
+    """Take a TOML file in, under its name or, where that is taken, with a number behind it."""
+    file = absolute_path(path)
+    return perform(context, partial(import_sampler, context.obj.workspace, file))[1]
+
+
+def _row(sampler: Sampler) -> dict[str, Any]:
+    values = sampler.sampling.model_dump(mode="json")
+    return {"name": sampler.name} | {name: values[name] for name in KEPT}

@@ -1,0 +1,144 @@
+"""How long a frame takes in a conversation of 100,000 tokens, and what a long reply leaves in memory.
+
+    python -m tests.app.tabs.chat.measure_conversation [frames | memory TOKENS]
+
+`frames` opens 400,000 characters, as one message and as many, with and without shades, and scrolls through them;
+each frame is laid out and drawn. `memory` writes a reply of so many tokens and says what the process holds then. This
+is a measurement and no test: on a shared machine a limit on it would fail by chance.
+"""
+
+import gc
+import os
+import random
+import statistics
+import sys
+import time
+from collections.abc import Iterator
+
+os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+
+import psutil
+from PySide6.QtWidgets import QApplication
+
+from app.tabs.chat.conversation_view import ConversationView
+from app.tabs.chat.shown_message import ShownMessage
+from app.widgets.theme import apply_theme
+from core.conversations.message import Message
+from core.events import TokenWritten
+from tests.app.tabs.chat.messages import assistant, long_text, token, user
+
+CHARACTERS = 400_000
+CODE = "```python\ndef f(n: int) -> str:\n    return f'{n}' + 'text'  # a comment\n```\n"
+TABLE = "| name | value |\n|---|---|\n" + "| alpha | **1** |\n" * 8
+LIST = "".join(f"- item {n} with `code`\n" for n in range(6))
+
+
+def mixed(characters: int) -> str:
+    """Markdown of all kinds."""
+    part = f"## A heading\n\n{long_text(900)}\n\n{CODE}\n{LIST}\n{TABLE}\n{CODE * 2}\n> A quote.\n\n"
+    return part * (characters // len(part) + 1)
+
+
+def with_tokens(text: str) -> Message:
+    return assistant(
+        text, tokens=tuple(token(n % 9, text[4 * n : 4 * n + 4], 0.5) for n in range(len(text) // 4 + 1))
+    )
+
+
+def frames(view: ConversationView) -> Iterator[float]:
+    """Milliseconds of each frame: steps of the wheel, pages, and jumps to any place."""
+    bar, jumps = view.verticalScrollBar(), random.Random(1)
+    moves = [*range(0, 12_000, 72)]
+    moves += range(bar.maximum(), bar.maximum() - 12_000, -72)
+    moves += range(20_000, 60_000, 700)
+    moves += [jumps.randrange(bar.maximum()) for _ in range(150)]
+    for place in moves:
+        started = time.perf_counter()
+        bar.setValue(place)
+        view.viewport().repaint()
+        yield 1000 * (time.perf_counter() - started)
+
+
+def report(title: str, times: list[float]) -> None:
+    ordered = sorted(times)
+    print(
+        f"{title:34} {len(times):4} frames: median {statistics.median(times):5.1f} ms, "
+        f"99 % {ordered[int(0.99 * len(times))]:5.1f} ms, most {ordered[-1]:5.1f} ms"
+    )
+
+
+def measure_frames(view: ConversationView) -> None:
+    many = mixed(4000)
+    cases = {
+        "one message of prose": [assistant(long_text(CHARACTERS))],
+        "one message of Markdown": [assistant(mixed(CHARACTERS))],
+        "one line": [assistant("word " * (CHARACTERS // 5))],
+        "one code block": [assistant("```python\n" + "x = f(1, 'two')  # three\n" * (CHARACTERS // 25))],
+        "200 messages": [message for _ in range(100) for message in (user("Why?"), assistant(many[:3900]))],
+        "4,000 short messages": [user(f"Question {n}, " + "word " * 18) for n in range(4000)],
+    }
+    for title, messages in cases.items():
+        measure_case(view, title, [ShownMessage(message) for message in messages])
+    view.set_shading("probability")
+    measure_case(view, "one message, shaded", [ShownMessage(with_tokens(long_text(CHARACTERS)))])
+
+
+def measure_case(view: ConversationView, title: str, messages: list[ShownMessage]) -> None:
+    started = time.perf_counter()
+    view.show_messages(messages)
+    view.viewport().repaint()
+    opened = 1000 * (time.perf_counter() - started)
+    report(title, list(frames(view)))
+    started = time.perf_counter()
+    view.resize(view.width() - 2, view.height())
+    view.viewport().repaint()
+    resized = 1000 * (time.perf_counter() - started)
+    print(f"{'':34} opened in {opened:.1f} ms, another width in {resized:.1f} ms")
+
+
+def measure_memory(view: ConversationView, tokens: int) -> None:
+    """The size before and after a reply that is written in batches of 8 tokens."""
+    warm_up = assistant("")
+    text = mixed(4 * max(tokens, 1000))
+    write(view, warm_up, text, 200)
+    gc.collect()
+    before = psutil.Process().memory_info().rss
+    times = write(view, assistant(""), text, tokens)
+    gc.collect()
+    after = psutil.Process().memory_info().rss
+    report(f"a reply of {tokens:,} tokens", times)
+    print(f"{'':34} {before / 2**20:.1f} MiB before, {after / 2**20:.1f} MiB after")
+
+
+def write(view: ConversationView, message: Message, text: str, tokens: int) -> list[float]:
+    times = []
+    view.show_messages([])
+    view.begin_reply(ShownMessage(message))
+    for first in range(0, tokens, 8):
+        places = range(first, min(first + 8, tokens))
+        view.write([TokenWritten(text[4 * n : 4 * n + 4], n, 0.5, n) for n in places])
+        started = time.perf_counter()
+        view._show_waiting()
+        view.viewport().repaint()
+        times.append(1000 * (time.perf_counter() - started))
+        QApplication.processEvents()
+    view.end_reply(ShownMessage(assistant(text[: 4 * tokens])))
+    view.viewport().repaint()
+    return times
+
+
+def main() -> None:
+    app = QApplication([])
+    apply_theme(app, "light")
+    view = ConversationView()
+    view.resize(1000, 620)
+    view.show()
+    app.processEvents()
+    if sys.argv[1:2] == ["memory"]:
+        measure_memory(view, int(sys.argv[2]))
+    else:
+        measure_frames(view)
+
+
+if __name__ == "__main__":
+    main()

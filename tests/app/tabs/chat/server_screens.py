@@ -1,0 +1,53 @@
+"""The server's panel in its states, with requests of every kind."""
+
+from app.tabs.chat.server_panel import ServerPanel
+from core.runs.catalog import RunSummary
+from core.serving_events import (
+    RequestEnded,
+    RequestProgress,
+    RequestRefused,
+    RequestStarted,
+    ServerStarted,
+)
+
+RUN = RunSummary("first", "starter", 700, 700, 2.5, 2.5, 3_000_000, 10, 0.0, (600, 700), 600, 700, True)
+STARTED = ServerStarted("http://127.0.0.1:8000/v1", "first", 700, 8, 64, needs_token=False, network=False)
+QUESTION = "Who lives in the old mill by the river, and what do they eat in winter?"
+TAKEN = "Port 8000 of 127.0.0.1 is taken by another program, perhaps by another server of ours."
+
+
+def asked(number, prompt=QUESTION):
+    return RequestStarted(number, "chat", "127.0.0.1", 24, 1, 200, True, prompt)
+
+
+def ended(number, reason="stop", tokens=111):
+    return RequestEnded(number, "chat", reason, 24, tokens, 0.02, 190.4, 0.6)
+
+
+def refused():
+    return RequestRefused("POST", "/v1/chat/completions", "127.0.0.1", 401, "The token is missing or wrong.")
+
+
+def server_idle(parent=None):
+    """A port that is taken, and another one that is offered."""
+    panel = ServerPanel(parent)
+    panel.show_runs([RUN])
+    panel.choose("first", "best")
+    panel.kinds.button(1).click()
+    panel.offer_port(TAKEN, 8001)
+    return panel
+
+
+def server_running(parent=None):
+    panel = ServerPanel(parent)
+    panel.show_runs([RUN])
+    panel.choose("first", "best")
+    panel.show_starting()
+    panel.show_started(STARTED)
+    panel.table.take([asked(number) for number in range(1, 7)], "14:31:05")
+    panel.table.take([RequestProgress(6, 31, 184.2)], "14:31:06")
+    reasons = ("stop", "length", "client left", "failed")
+    panel.table.take([ended(number, reason) for number, reason in enumerate(reasons, 1)], "14:31:06")
+    panel.table.take([refused()], "14:31:07")
+    panel.show_counts()
+    return panel

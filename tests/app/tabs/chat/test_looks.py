@@ -1,0 +1,67 @@
+"""The size of the text, shades and what Enter does: with keys, with the wheel, and kept for the next start."""
+
+import pytest
+from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtGui import QWheelEvent
+from PySide6.QtWidgets import QApplication
+
+from app.settings import WindowSettings
+from app.tabs.chat.looks import MOST_POINTS, ChatLooks
+from tests.app.tabs.chat.gestures import press
+
+
+@pytest.fixture
+def settings(tmp_path):
+    return WindowSettings(tmp_path)
+
+
+@pytest.fixture
+def looks(tab, settings):
+    return ChatLooks(tab, settings, tab)
+
+
+def larger_by(tab):
+    return round(tab.view.font().pointSizeF() - QApplication.font().pointSizeF())
+
+
+def test_keys_change_the_size_of_the_text_and_bring_it_back(tab, looks, settings, qtbot):
+    tab.prompt.setFocus()
+    press(tab, qtbot, "Ctrl++")
+    press(tab, qtbot, "Ctrl+=")
+    assert (larger_by(tab), settings.chat_text_size) == (2, 2)
+    press(tab, qtbot, "Ctrl+-")
+    assert larger_by(tab) == 1
+    press(tab, qtbot, "Ctrl+0")
+    assert (larger_by(tab), settings.chat_text_size) == (0, 0)
+
+
+def test_the_wheel_changes_the_size_while_ctrl_is_held(tab, looks):
+    place = QPointF(5, 5)
+    wheel = QWheelEvent(
+        place,
+        place,
+        QPoint(),
+        QPoint(0, 120),
+        Qt.MouseButton.NoButton,
+        Qt.KeyboardModifier.ControlModifier,
+        Qt.ScrollPhase.NoScrollPhase,
+        False,
+    )
+    QApplication.sendEvent(tab.view.viewport(), wheel)
+    assert larger_by(tab) == 1
+    assert tab.editor.font().pointSizeF() == tab.view.font().pointSizeF()
+
+
+@pytest.mark.parametrize("stored", ["99", "-99", "x", "1e9"])
+def test_a_size_from_the_settings_stays_within_limits(tab, settings, stored):
+    settings._personal.setValue("chat/text_size", stored)
+    ChatLooks(tab, settings, tab)
+    assert 0 < tab.view.font().pointSizeF() <= MOST_POINTS
+
+
+def test_what_enter_does_is_remembered(tab, looks, settings):
+    tab.keys["enter"].trigger()
+    assert (tab.prompt.enter_sends, settings.enter_sends) == (False, False)
+    tab.prompt.set_enter_sends(True)
+    ChatLooks(tab, settings, tab)
+    assert not tab.prompt.enter_sends

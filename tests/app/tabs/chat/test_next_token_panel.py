@@ -1,0 +1,202 @@
+"""What would come next is shown as bars, follows the text in front, and gives way to replies."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from PySide6.QtCore import Qt
+
+from app.model_slot import ModelSlot
+from app.tabs.chat.next_token_controller import NextTokenController
+from app.tabs.chat.next_token_list import CANDIDATE_ROLE
+from app.tabs.chat.next_token_panel import COUNT, NextTokenPanel
+from core.config.sampling import SamplingConfig
+from core.runs.folder import Workspace
+from core.tasks.next_token import NextToken
+from core.tokenizers.char import CharTokenizer
+
+CHAR = CharTokenizer.train(["abcdefghijklmnopqrstuvwxyz"])
+OPEN = SamplingConfig(temperature=1, top_k=0, top_p=1)
+
+
+def found(best="a"):
+    logits = np.linspace(0, -4, CHAR.vocab_size, dtype=np.float32)
+    logits[CHAR.encode(best)[0]] = 2
+    return NextToken(logits, tuple(CHAR.encode("ab")), CHAR)
+
+
+@pytest.fixture
+def panel(qtbot, qapp):
+    panel = NextTokenPanel()
+    qtbot.addWidget(panel)
+    panel.resize(300, 640)
+    panel.show()
+    return panel
+
+
+def rows(panel):
+    model = panel.list.candidates
+    return [model.index(row).data(CANDIDATE_ROLE) for row in range(model.rowCount())]
+
+
+def test_the_likeliest_are_shown_with_what_the_sampler_leaves(panel, qtmodeltester):
+    panel.show_sampling(SamplingConfig(top_k=3, top_p=1))
+    panel.show_next(found())
+    shown = rows(panel)
+    assert len(shown) == COUNT
+    assert (shown[0].text, shown[0].removed_by, shown[3].removed_by) == ("a", "", "top-k")
+    assert "3 of 32 tokens are left; ruled out by top-k 29." in panel.status.text()
+    qtmodeltester.check(panel.list.candidates)
+
+
+def test_other_settings_need_no_model(panel):
+    panel.show_next(found())
+    panel.show_sampling(OPEN)
+    assert "32 of 32 tokens are left." in panel.status.text()
+    panel.show_sampling(SamplingConfig(temperature=0))
+    assert [row.final for row in rows(panel)[:2]] == [1, 0]
+    assert "ruled out by greedy 31" in panel.status.text()
+
+
+def test_every_row_is_told_in_words(panel):
+    panel.show_next(found())
+    panel.show_sampling(SamplingConfig(top_k=1, repetition_penalty=1.1))
+    told = panel.list.candidates.index(0).data(Qt.ItemDataRole.AccessibleTextRole)
+    assert told.startswith("a, id 4: ")
+    assert told.endswith("drawn with 100 %; less likely by the repetition penalty")
+    assert "ruled out by top-k" in panel.list.candidates.index(1).data(Qt.ItemDataRole.ToolTipRole)
+    assert panel.list.accessibleDescription().startswith("The likeliest is a with ")
+
+
+def test_a_click_or_enter_chooses_a_token(panel, qtbot):
+    panel.show_next(found())
+    place = panel.list.visualRect(panel.list.candidates.index(2)).center()
+    with qtbot.waitSignal(panel.token_chosen) as chosen:
+        qtbot.mouseClick(panel.list.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    assert chosen.args == [rows(panel)[2].token_id]
+    panel.list.setFocus()
+    panel.list.setCurrentIndex(panel.list.candidates.index(1))
+    chosen_ids = []
+    panel.token_chosen.connect(chosen_ids.append)
+    qtbot.keyClick(panel.list, Qt.Key.Key_Return)
+    assert chosen_ids == [rows(panel)[1].token_id]
+
+
+def test_what_is_outdated_cannot_be_chosen(panel, qtbot):
+    panel.show_next(found())
+    panel.show_outdated()
+    with qtbot.assertNotEmitted(panel.token_chosen):
+        panel.list.clicked.emit(panel.list.candidates.index(0))
+
+
+# Following what stands in front
+
+
+class FakeTask:
+    """Looks at the next token; the likeliest is the last letter of the text."""
+
+    def __init__(self):
+        self.asked = []
+        self.waits = False
+
+    def __call__(self, model, prompt, sampling, stop, written):
+        self.asked.append((prompt, written))
+        while self.waits and not stop.asked:
+            yield SimpleNamespace()
+        yield from ()
+        return None if stop.asked else found(prompt[-1])
+
+
+@pytest.fixture
+def task():
+    return FakeTask()
+
+
+@pytest.fixture
+def slot(queues, tmp_path, qtbot):
+    def open_one(workspace, name, checkpoint, stop):
+        yield from ()
+        return SimpleNamespace(name=name)
+
+    slot = ModelSlot(Workspace(tmp_path), queues, open=open_one)
+    slot.open("first", "best", "Chat")
+    qtbot.waitUntil(lambda: slot.model is not None)
+    return slot
+
+
+@pytest.fixture
+def controller(panel, slot, queues, task):
+    return NextTokenController(panel, slot, queues, "Chat", panel, next_token=task)
+
+
+def likeliest(panel):
+    shown = rows(panel)
+    return shown[0].text if shown else ""
+
+
+def test_the_newest_text_is_looked_at_once_it_rests(panel, controller, task, qtbot):
+    for text in ("x", "xy", "xyz"):
+        controller.follow(text)
+    qtbot.waitUntil(lambda: likeliest(panel) == "z")
+    assert task.asked == [("xyz", ())]
+    controller.follow("xyz")
+    controller.follow("xyz", [7])
+    qtbot.waitUntil(lambda: task.asked == [("xyz", ()), ("xyz", (7,))])
+
+
+def test_nothing_is_computed_while_it_is_hidden(panel, controller, task, queues, qtbot):
+    panel.hide()
+    controller.follow("x")
+    qtbot.wait(300)
+    assert task.asked == []
+    panel.show()
+    qtbot.waitUntil(lambda: likeliest(panel) == "x")
+    panel.hide()
+    panel.show()
+    qtbot.wait(300)
+    assert len(task.asked) == 1
+
+
+def test_it_gives_way_to_a_reply(panel, controller, task, queues, slot, qtbot):
+    task.waits = True
+    controller.follow("x")
+    qtbot.waitUntil(lambda: len(task.asked) == 1)
+    controller.set_replying(True)
+    qtbot.waitUntil(queues.at_rest)
+    assert likeliest(panel) == ""
+    task.waits = False
+    controller.set_replying(False)
+    qtbot.waitUntil(lambda: likeliest(panel) == "x")
+
+
+def test_it_gives_way_to_another_model(panel, controller, task, slot, queues, qtbot):
+    task.waits = True
+    controller.follow("x")
+    qtbot.waitUntil(lambda: len(task.asked) == 1)
+    slot.open("second", "best", "Inspect")
+    qtbot.waitUntil(lambda: slot.model is not None and slot.model.name == "second")
+    task.waits = False
+    qtbot.waitUntil(lambda: len(task.asked) > 1)
+    controller.follow("y")
+    qtbot.waitUntil(lambda: likeliest(panel) == "y")
+
+
+def test_the_text_is_read_again_only_where_the_settings_change_that(panel, controller, task, qtbot):
+    controller.follow("x")
+    qtbot.waitUntil(lambda: likeliest(panel) == "x")
+    controller.show_sampling(SamplingConfig(temperature=0.1, repetition_window=5))
+    qtbot.wait(300)
+    assert len(task.asked) == 1
+    controller.show_sampling(SamplingConfig(end_prompt=True))
+    qtbot.waitUntil(lambda: len(task.asked) == 2)
+
+
+def test_a_failure_is_said_in_the_panel(panel, slot, queues, qtbot, caplog):
+    def fails(*_):
+        yield from ()
+        raise RuntimeError
+
+    controller = NextTokenController(panel, slot, queues, "Chat", panel, next_token=fails)
+    controller.follow("x")
+    qtbot.waitUntil(lambda: panel.status.text() == "The next token could not be computed.")
+    caplog.clear()

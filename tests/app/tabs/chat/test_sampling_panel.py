@@ -1,0 +1,170 @@
+"""How the next reply is drawn is chosen with sliders, fields, and named settings."""
+
+import pytest
+from PySide6.QtCore import Qt
+
+from app.tabs.chat.sampler_controller import SamplerController
+from app.tabs.chat.sampling_panel import SamplingPanel
+from core.config.sampling import SamplingConfig
+from core.runs.folder import Workspace
+from core.runs.samplers import BUILT_IN, read_samplers, save_sampler
+
+LEFT = Qt.MouseButton.LeftButton
+
+
+@pytest.fixture
+def panel(qtbot):
+    panel = SamplingPanel()
+    qtbot.addWidget(panel)
+    panel.show()
+    return panel
+
+
+@pytest.fixture
+def workspace(tmp_path):
+    return Workspace(tmp_path)
+
+
+@pytest.fixture
+def controller(panel, workspace, queues, qtbot):
+    save_sampler(workspace.samplers, "Warm", SamplingConfig(temperature=1.5))
+    controller = SamplerController(panel, workspace, queues, panel)
+    controller.refresh()
+    qtbot.waitUntil(queues.at_rest)
+    return controller
+
+
+def names(panel):
+    return [panel.bar.box.itemText(row) for row in range(panel.bar.box.count())]
+
+
+def choose(panel, name):
+    row = names(panel).index(name)
+    panel.bar.box.setCurrentIndex(row)
+    panel.bar.box.activated.emit(row)
+
+
+def save_as(panel, qtbot, name):
+    panel.bar.save_action.trigger()
+    panel.bar.name_edit.setText(name)
+    qtbot.keyClick(panel.bar.name_edit, Qt.Key.Key_Return)
+
+
+def test_every_setting_has_a_place(panel):
+    wanted = SamplingConfig(
+        temperature=1.25,
+        top_k=7,
+        top_p=0.5,
+        min_p=0.1,
+        repetition_penalty=1.2,
+        repetition_window=64,
+        max_new_tokens=30,
+        seed=5,
+        stop=("\n", "b"),
+        end_prompt=True,
+        weights="int8",
+    )
+    panel.set_value(wanted)
+    assert panel.value() == wanted
+
+
+def test_a_slider_and_its_field_say_the_same(panel):
+    panel.sliders["top_p"].setValue(60)
+    assert panel.value().top_p == 0.6
+    panel.fields.editor("repetition_window").show_value(80)
+    assert panel.sliders["repetition_window"].value() == 10
+    assert panel.value().repetition_window == 80
+
+
+def test_a_value_beyond_the_slider_stays_what_it_is(panel):
+    panel.set_value(SamplingConfig(temperature=5, max_new_tokens=5))
+    assert panel.value() == SamplingConfig(temperature=5, max_new_tokens=5)
+    assert panel.sliders["temperature"].value() == panel.sliders["temperature"].maximum()
+
+
+def test_greedy_is_temperature_0_and_back(panel, qtbot):
+    panel.set_value(SamplingConfig(temperature=1.2))
+    panel.greedy.click()
+    assert panel.value().temperature == 0
+    assert not panel.sliders["top_p"].isEnabled()
+    assert not panel.fields.editor("top_k").isEnabled()
+    panel.greedy.click()
+    assert panel.value().temperature == 1.2
+    assert panel.sliders["top_p"].isEnabled()
+
+
+def test_a_seed_is_drawn_and_forgotten(panel, qtbot):
+    assert not panel.random_button.isEnabled()
+    qtbot.mouseClick(panel.dice_button, LEFT)
+    assert panel.value().seed is not None
+    qtbot.mouseClick(panel.random_button, LEFT)
+    assert panel.value().seed is None
+
+
+def test_what_cannot_be_is_said(panel, qtbot):
+    with qtbot.waitSignal(panel.changed):
+        panel.fields.editor("top_p").lineEdit().setText("2")
+    assert panel.problem() == "Top-p must be at most 1."
+
+
+def test_reset_asks_for_the_runs_own(panel, qtbot):
+    with qtbot.waitSignal(panel.reset_requested):
+        qtbot.mouseClick(panel.reset_button, LEFT)
+
+
+def test_named_settings_leave_seed_and_weights_alone(panel):
+    panel.set_value(SamplingConfig(seed=9, weights="int8"))
+    choose(panel, "Creative")
+    assert panel.value() == BUILT_IN[2].applied_to(SamplingConfig(seed=9, weights="int8"))
+    assert panel.bar.box.currentText() == "Creative"
+    panel.sliders["min_p"].setValue(20)
+    assert panel.bar.current is None
+
+
+def test_settings_are_kept_under_a_name(panel, controller, workspace, queues, qtbot):
+    panel.set_value(SamplingConfig(temperature=0.33))
+    save_as(panel, qtbot, "Cool")
+    qtbot.waitUntil(queues.at_rest)
+    assert names(panel) == ["Precise", "Balanced", "Creative", "Cool", "Warm"]
+    assert panel.bar.box.currentText() == "Cool"
+    assert read_samplers(workspace.samplers).named("Cool").sampling.temperature == 0.33
+
+
+def test_one_is_renamed_and_deleted(panel, controller, queues, qtbot):
+    choose(panel, "Warm")
+    panel.bar.rename_action.trigger()
+    assert panel.bar.name_edit.text() == "Warm"
+    panel.bar.name_edit.setText("Hot")
+    qtbot.mouseClick(panel.bar.save_button, LEFT)
+    qtbot.waitUntil(queues.at_rest)
+    assert panel.bar.box.currentText() == "Hot"
+    panel.bar.delete_action.trigger()
+    qtbot.waitUntil(queues.at_rest)
+    assert names(panel) == ["Precise", "Balanced", "Creative"]
+    assert panel.value().temperature == 1.5
+
+
+def test_what_is_built_in_cannot_be_changed(panel, controller, queues, qtbot):
+    choose(panel, "Precise")
+    assert not panel.bar.rename_action.isEnabled()
+    assert not panel.bar.delete_action.isEnabled()
+    save_as(panel, qtbot, "Precise")
+    qtbot.waitUntil(panel.bar.problem.isVisible)
+    assert panel.bar.problem.text() == "'Precise' is the name of another sampler. Choose another name."
+
+
+def test_a_file_goes_out_and_comes_in(panel, controller, queues, tmp_path, qtbot):
+    choose(panel, "Warm")
+    panel.bar.export_requested.emit("Warm", tmp_path / "warm.toml")
+    qtbot.waitUntil(queues.at_rest)
+    panel.bar.import_requested.emit(tmp_path / "warm.toml")
+    qtbot.waitUntil(queues.at_rest)
+    assert names(panel)[-2:] == ["Warm", "Warm 2"]
+
+
+def test_a_damaged_file_is_named(panel, controller, workspace, queues, qtbot):
+    (workspace.samplers / "bad.toml").write_text("heat = 1", encoding="utf-8")
+    controller.refresh()
+    qtbot.waitUntil(panel.bar.problem.isVisible)
+    assert panel.bar.problem.text().startswith("bad.toml is left out: 'heat' is no setting of a sampler.")
+    assert "Warm" in names(panel)

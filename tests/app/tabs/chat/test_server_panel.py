@@ -1,0 +1,286 @@
+"""The window's server: switched on and off, followed, and what it says where it cannot start."""
+
+import json
+import queue
+import shlex
+import socket
+import urllib.request
+from contextlib import closing
+
+import pytest
+from PySide6.QtCore import QCoreApplication, QEvent, Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QPushButton
+
+from app.model_slot import ModelSlot
+from app.tabs.chat.request_table import MOST_ENDED, RequestTable
+from app.tabs.chat.server_controller import ServerController
+from app.tabs.chat.server_example import curl_call, python_call
+from app.tabs.chat.server_panel import ServerPanel
+from core.config.server import ServerConfig
+from core.control import StopToken
+from core.events import Notice
+from core.runs.folder import Workspace
+from core.serving_errors import PortTakenError, ServerPackagesMissingError
+from core.serving_events import RequestProgress, ServerEnded
+from core.tasks.free_port import next_free_port
+from core.tasks.train_model import train_model
+from tests.app.tabs.chat.conftest import FakeModel
+from tests.app.tabs.chat.server_screens import RUN, STARTED, asked, ended, refused
+from tests.core.conftest import TEXTS, TINY, record_texts
+
+TIME = "14:31:05"
+
+
+class FakeServer:
+    """Stands in for the task `serve`: yields what the test puts in, until it is told to stop."""
+
+    def __init__(self):
+        self.asked = []
+        self.error = None
+        self.events = queue.SimpleQueue()
+
+    def __call__(self, workspace, name, checkpoint, config, stop):
+        self.asked.append((name, checkpoint, config))
+        if self.error:
+            raise self.error
+        yield STARTED
+        while not stop.asked:
+            try:
+                yield self.events.get(timeout=0.01)
+            except queue.Empty:
+                continue
+        yield ServerEnded(1, 1, 1.0)
+
+
+@pytest.fixture
+def server():
+    return FakeServer()
+
+
+@pytest.fixture
+def panel(qtbot, queues):
+    """Lives until the last job has told it of its end, which `qtbot.addWidget` would not wait for."""
+    panel = ServerPanel()
+    panel.show_runs([RUN])
+    panel.choose("first", "best")
+    panel.show()
+    yield panel
+    queues.close_down()
+    qtbot.waitUntil(queues.at_rest)
+    panel.close()
+    panel.deleteLater()
+    QCoreApplication.sendPostedEvents(panel, QEvent.Type.DeferredDelete)
+
+
+@pytest.fixture
+def controller(panel, server, workspace, queues):
+    return ServerController(
+        panel, ModelSlot(workspace, queues, panel), workspace, queues, panel, serve=server
+    )
+
+
+def click(qtbot, button):
+    qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+
+
+def start(qtbot, panel):
+    click(qtbot, panel.switch)
+    qtbot.waitUntil(lambda: "answers at" in panel.state.text())
+
+
+def stop(qtbot, panel, controller):
+    click(qtbot, panel.switch)
+    qtbot.waitUntil(lambda: not controller.active)
+
+
+def column(table, title):
+    at = next(
+        at for at in range(table.columnCount()) if table.headerData(at, Qt.Orientation.Horizontal) == title
+    )
+    return [table.index(row, at).data() for row in range(table.rowCount())]
+
+
+def test_the_switch_starts_the_server_that_is_chosen_and_stops_it(controller, panel, server, qtbot):
+    panel.port.setValue(9000)
+    panel.token.setText("secret")
+    with qtbot.waitSignal(controller.address_changed) as told:
+        start(qtbot, panel)
+    assert server.asked == [("first", "best", ServerConfig(port=9000, token="secret"))]
+    assert told.args == [STARTED.url]
+    assert panel.address.text() == STARTED.url
+    assert not panel.port.isEnabled()
+    assert not panel.model.run_box.isEnabled()
+    with qtbot.waitSignal(controller.address_changed) as told:
+        stop(qtbot, panel, controller)
+    assert told.args == [""]
+    assert panel.port.isEnabled()
+    assert panel.switch.text() == "&Start server"
+
+
+def test_requests_are_shown_as_they_run(controller, panel, server, qtbot):
+    start(qtbot, panel)
+    for event in (asked(1), asked(2, "Hello"), RequestProgress(1, 31, 184.2), ended(2)):
+        server.events.put(event)
+    qtbot.waitUntil(lambda: column(panel.table, "State") == ["done", "writing"])
+    assert column(panel.table, "Prompt")[0] == "Hello"
+    assert column(panel.table, "Tokens") == ["111", "31"]
+    assert column(panel.table, "Client") == ["127.0.0.1"] * 2
+    assert panel.summary.text() == "1 running · 1 answered · 111 tokens"
+    stop(qtbot, panel, controller)
+
+
+def test_a_notice_of_the_server_is_shown(controller, panel, server, qtbot):
+    start(qtbot, panel)
+    server.events.put(Notice("The weights are float32."))
+    qtbot.waitUntil(panel.banner.isVisible)
+    assert panel.banner.text() == "The weights are float32."
+    stop(qtbot, panel, controller)
+
+
+def test_where_the_port_is_taken_the_next_free_one_is_offered_and_taken(controller, panel, server, qtbot):
+    with closing(socket.create_server(("127.0.0.1", 0))) as other:
+        taken = other.getsockname()[1]
+        panel.port.setValue(taken)
+        server.error = PortTakenError("127.0.0.1", taken)
+        click(qtbot, panel.switch)
+        qtbot.waitUntil(panel.banner.isVisible)
+        assert f"Port {taken} of 127.0.0.1 is taken" in panel.banner.text()
+        offer = next(one for one in panel.banner.findChildren(QPushButton) if "port" in one.text())
+        server.error = None
+        click(qtbot, offer)
+        qtbot.waitUntil(lambda: len(server.asked) == 2)
+    assert server.asked[1][2].port == panel.port.value() > taken
+    stop(qtbot, panel, controller)
+
+
+def test_a_package_that_is_missing_is_said_with_the_line_that_installs_it(controller, panel, server, qtbot):
+    server.error = ServerPackagesMissingError("uvicorn")
+    click(qtbot, panel.switch)
+    qtbot.waitUntil(panel.banner.isVisible)
+    assert "not installed: uvicorn" in panel.banner.text()
+    assert 'pip install "sheepop-studio[serve]"' in panel.banner.text()
+    assert panel.switch.isEnabled()
+
+
+def test_a_server_that_was_stopped_while_it_started_does_not_show_as_running(controller, panel, qtbot):
+    click(qtbot, panel.switch)
+    click(qtbot, panel.switch)
+    assert panel.state.text() == "Stopping…"
+    assert not panel.switch.isEnabled()
+    qtbot.waitUntil(lambda: panel.state.text() == "Not running")
+
+
+def test_closing_the_window_stops_the_server(controller, panel, queues, qtbot):
+    start(qtbot, panel)
+    assert queues.active() == []  # it does not keep the window from closing
+    queues.close_down()
+    qtbot.waitUntil(queues.at_rest)
+    assert panel.state.text() == "Not running"
+
+
+def test_the_open_model_is_proposed(controller, panel, qtbot, monkeypatch):
+    panel.show_runs([])
+    panel.hide()
+    monkeypatch.setattr(ModelSlot, "model", FakeModel(name="first", step=200))
+    controller.open()
+    qtbot.waitUntil(lambda: panel.model.run is not None)
+    assert (panel.model.run.name, panel.model.checkpoint_box.currentData()) == ("first", "200")
+
+
+def test_without_an_open_model_the_newest_run_is_proposed(controller, panel, qtbot):
+    panel.show_runs([])
+    panel.hide()
+    assert not panel.switch.isEnabled()
+    controller.open()
+    qtbot.waitUntil(panel.switch.isEnabled)
+    assert panel.model.run.name == "first"
+
+
+def test_a_token_is_generated_and_stands_in_the_call(panel, qtbot):
+    click(qtbot, panel.generate)
+    token = panel.token.text()
+    assert len(token) >= 32
+    assert f"Authorization: Bearer {token}" in panel.example.toPlainText()
+    click(qtbot, panel.generate)
+    assert panel.token.text() != token
+
+
+def test_a_token_takes_no_sign_that_a_header_cannot_hold(panel, qtbot):
+    for sign in "a bé:c":
+        panel.token.insert(sign)
+    assert panel.token.text() == "ab:c"
+
+
+def test_address_and_call_are_copied(panel, qtbot):
+    panel.port.setValue(9001)
+    click(qtbot, panel.copy_address)
+    assert QGuiApplication.clipboard().text() == "http://127.0.0.1:9001/v1"
+    click(qtbot, panel.kinds.button(1))
+    click(qtbot, panel.copy_example)
+    assert 'base_url="http://127.0.0.1:9001/v1"' in QGuiApplication.clipboard().text()
+
+
+@pytest.mark.parametrize("answers", [True, False])
+def test_an_example_is_a_call_that_a_program_can_make(answers):
+    url, model = "http://127.0.0.1:8000/v1", 'it\'s "mine"'
+    words = shlex.split(curl_call(url, model, "s3", answers=answers, windows=False))
+    assert words[1] == url + ("/chat/completions" if answers else "/completions")
+    assert json.loads(words[-1])["model"] == model
+    assert "Authorization: Bearer s3" in words
+    compile(python_call(url, model, "s3", answers=answers), "example", "exec")
+
+
+def test_of_requests_that_have_ended_the_last_fifty_stay_and_all_that_run(qtmodeltester):
+    table = RequestTable()
+    table.take([asked(number) for number in range(1, MOST_ENDED + 11)], TIME)
+    table.take([ended(number) for number in range(2, MOST_ENDED + 11)], TIME)
+    table.take([refused()], TIME)
+    assert table.rowCount() == MOST_ENDED + 1
+    assert (table.row(MOST_ENDED).id, table.row(MOST_ENDED).state) == (1, "waiting")
+    assert (table.answered, table.refused, table.running) == (MOST_ENDED + 9, 1, 1)
+    qtmodeltester.check(table)
+
+
+def test_a_request_that_was_refused_says_why(panel):
+    panel.table.take([refused()], TIME)
+    assert column(panel.table, "State") == ["refused (401)"]
+    assert "The token is missing or wrong." in panel.table.index(0, 0).data(Qt.ItemDataRole.ToolTipRole)
+
+
+def test_what_a_client_sends_cannot_turn_the_row_around():
+    table = RequestTable()
+    table.take([asked(1, "a\u202eb")], TIME)
+    assert table.row(0).prompt == "a\\u202eb"
+
+
+def test_a_port_that_somebody_listens_on_is_not_free():
+    with closing(socket.create_server(("127.0.0.1", 0))) as other:
+        taken = other.getsockname()[1]
+        assert next_free_port("127.0.0.1", taken - 1) != taken
+
+
+def test_no_port_beyond_the_last_is_offered():
+    assert next_free_port("127.0.0.1", 65_535) == 0
+
+
+@pytest.mark.slow
+def test_a_real_model_answers_while_the_panel_follows(panel, tmp_path, queues, qtbot):
+    pytest.importorskip("uvicorn")
+    workspace = Workspace(tmp_path)
+    record_texts(workspace, TEXTS)
+    list(train_model(workspace, "first", TINY, StopToken()))
+    controller = ServerController(panel, ModelSlot(workspace, queues, panel), workspace, queues, panel)
+    panel.port.setValue(next_free_port("127.0.0.1", 18_000))
+    start(qtbot, panel)
+    body = {"model": "first", "prompt": "the grey cat", "max_tokens": 3, "stream": False}
+    request = urllib.request.Request(
+        f"{panel.address.text()}/completions",
+        json.dumps(body).encode(),
+        {"Content-Type": "application/json"},
+    )
+    with urllib.request.urlopen(request, timeout=20) as response:
+        assert json.load(response)["usage"]["completion_tokens"] == 3
+    qtbot.waitUntil(lambda: column(panel.table, "State") == ["done, at its length"])
+    assert column(panel.table, "Prompt") == ["the grey cat"]
+    stop(qtbot, panel, controller)

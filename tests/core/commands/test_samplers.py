@@ -1,0 +1,60 @@
+"""Named sampling settings on the command line."""
+
+import pytest
+
+from core.config.sampling import SamplingConfig
+from core.runs.folder import Workspace
+from core.runs.samplers import save_sampler
+
+
+@pytest.fixture
+def workspace(tmp_path):
+    workspace = Workspace(tmp_path / "work")
+    workspace.prepare()
+    save_sampler(workspace.samplers, "Warm", SamplingConfig(temperature=1.5, stop=("\n",)))
+    return workspace
+
+
+def test_they_are_listed_for_people_and_programs(workspace, command, records):
+    code, out, _ = command("samplers", "--workspace", workspace.root)
+    assert code == 0
+    assert [line.split()[0] for line in out.splitlines()[1:]] == ["Precise", "Balanced", "Creative", "Warm"]
+    code, printed = records("samplers", "list", "--workspace", workspace.root)
+    assert (code, printed[-1]["name"], printed[-1]["stop"]) == (0, "Warm", ["\n"])
+
+
+def test_a_damaged_file_is_named_on_stderr(workspace, command):
+    (workspace.samplers / "bad.toml").write_text("heat = 1", encoding="utf-8")
+    code, out, told = command("samplers", "--workspace", workspace.root)
+    assert code == 0
+    assert "Warm" in out
+    assert "bad.toml is left out" in told
+
+
+def test_what_is_shown_can_be_imported(workspace, command, tmp_path):
+    _, out, _ = command("samplers", "show", "warm", "--workspace", workspace.root)
+    shared = tmp_path / "shared.toml"
+    shared.write_text(out, encoding="utf-8")
+    code, _, _ = command("samplers", "import", shared, "--workspace", workspace.root)
+    assert code == 0
+    assert "Warm 2" in command("samplers", "--workspace", workspace.root)[1]
+
+
+def test_a_name_that_is_not_there_is_told(workspace, command):
+    code, _, told = command("samplers", "show", "Hot", "--workspace", workspace.root)
+    assert code == 1
+    assert "Choose one of Precise, Balanced, Creative, Warm." in told
+
+
+def test_a_reply_is_written_with_named_settings_and_what_else_is_given(trained, records):
+    save_sampler(trained.samplers, "Short", SamplingConfig(max_new_tokens=3, temperature=0))
+    options = ["--workspace", trained.root, "--prompt", "the", "--sampler", "short"]
+    short = records("generate", "first", *options)[1][-1]
+    assert short["tokens"] == 3
+    assert records("generate", "first", *options, "--max-new-tokens", 2)[1][-1]["tokens"] == 2
+
+
+def test_an_unknown_sampler_is_told_before_the_model_is_opened(trained, command):
+    code, out, told = command("generate", "first", "--sampler", "Hot", "--workspace", trained.root)
+    assert (code, out) == (1, "")
+    assert "'Hot' is no sampler of this workspace." in told
