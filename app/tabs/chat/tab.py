@@ -4,11 +4,13 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QApplication, QHBoxLayout, QMenu, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QHBoxLayout, QMenu, QStackedWidget, QVBoxLayout, QWidget
 
 from app.tabs.chat.actions import ChatActions
+from app.tabs.chat.compare import ComparePanel
 from app.tabs.chat.conversation_list import ConversationList
 from app.tabs.chat.model_bar import ModelBar
+from app.tabs.chat.next_token_panel import NextTokenPanel
 from app.tabs.chat.reply_meter import ReplyMeter
 from app.tabs.chat.sampling_panel import SamplingPanel
 from app.tabs.chat.seen_panel import SeenPanel
@@ -65,6 +67,8 @@ class ChatTab(QWidget):
 
     def first_focus(self) -> QWidget:
         pages = self.talk.pages
+        if self._middle.currentWidget() is self.compare:
+            return self.compare.first_focus()
         return pages.train_button if self._page() is pages.no_runs else self.talk.writing_place()
 
     # What the controller shows
@@ -132,6 +136,11 @@ class ChatTab(QWidget):
         """The figures of the last reply; those of the model where there is none."""
         self.talk.show_meter(meter, self._facts())
 
+    def show_compare(self, shown: bool) -> None:
+        """Show other models in the place of the conversation, or the conversation again."""
+        self._middle.setCurrentWidget(self.compare if shown else self.talk)
+        self.first_focus().setFocus()
+
     def show_prompt(self, text: str) -> None:
         """Put a prompt in, ready to be sent."""
         self.prompt.setPlainText(text)
@@ -152,10 +161,12 @@ class ChatTab(QWidget):
         self.model_bar = ModelBar()
         self.talk = TalkColumn()
         self.view, self.editor, self.prompt = self.talk.view, self.talk.editor, self.talk.prompt
-        self.sampling, self.seen = SamplingPanel(), SeenPanel()
+        self.sampling, self.next_token, self.seen = SamplingPanel(), NextTokenPanel(), SeenPanel()
+        self.compare = ComparePanel()
         self.panel = SidePanel(
             [
                 Page(self.sampling, "Sampling", "How the next token is drawn"),
+                Page(self.next_token, "Next token", "What the model would write next"),
                 Page(self.seen, "Documents", "What of a reply stands word for word in your documents"),
             ]
         )
@@ -200,7 +211,10 @@ class ChatTab(QWidget):
         middle = QHBoxLayout()
         middle.setSpacing(LARGE)
         middle.addWidget(self.list)
-        middle.addWidget(self.talk, stretch=1)
+        self._middle = QStackedWidget(self)
+        self._middle.addWidget(self.talk)
+        self._middle.addWidget(self.compare)
+        middle.addWidget(self._middle, stretch=1)
         middle.addWidget(self.panel)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(HUGE, LARGE, HUGE, LARGE)
