@@ -75,6 +75,17 @@ def learn(
     return perform(context, lambda stop: bench_learn(text, out, config, minutes, stop))[1]
 
 
+@app.command(name="seen")
+def seen(
+    context: typer.Context,
+    megabytes: Annotated[int, typer.Option(min=1, max=10_000, help="Of text.")] = 100,
+) -> int:
+    """The index over a training text: seconds, memory and size, and how fast replies are looked up."""
+    from core.tasks.bench_seen import bench_seen
+
+    return perform(context, lambda stop: bench_seen(megabytes, stop))[1]
+
+
 @app.command(name="import")
 def import_command(
     context: typer.Context,

@@ -34,7 +34,7 @@ class BodyReader:
                 return _parsed(await self._read(request))
         except TimeoutError as cause:
             message = f"The request was not complete within {BODY_SECONDS:.0f} seconds."
-            raise ApiError(408, message, "request_timeout") from cause
+            raise ApiError(408, message, "request_timeout", headers={"connection": "close"}) from cause
 
     async def _read(self, request: Request) -> bytes:
         length = request.headers.get("content-length", "0")

@@ -133,7 +133,9 @@ class Scheduler:
         """What one step of a reply means for its request."""
         one, choice = self._slots[slot]
         one.outbox += choice.writer.take(step)
-        if isinstance(step, ContextMoved):  # its token comes in the same step, so that the row can be done by now
+        if isinstance(
+            step, ContextMoved
+        ):  # its token comes in the same step, so that the row can be done by now
             return
         one.tokens += 1
         self.tokens += 1

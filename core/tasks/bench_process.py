@@ -152,7 +152,7 @@ def _serve(pipe: Connection, make: Callable[..., Any], arguments: tuple[Any, ...
             method, details = pipe.recv()
         except EOFError:
             return
-        pipe.send(_peak_mib() if method == "peak_mib" else getattr(subject, method)(*details))
+        pipe.send(peak_rss_mib() if method == "peak_mib" else getattr(subject, method)(*details))
 
 
 def _spin(flag: Flag) -> None:
@@ -162,7 +162,7 @@ def _spin(flag: Flag) -> None:
             pass
 
 
-def _peak_mib() -> float:
+def peak_rss_mib() -> float:
     """This process's; `ru_maxrss` would begin at what its parent had when it started."""
     if sys.platform.startswith("linux"):
         status = Path("/proc/self/status").read_text(encoding="utf-8")

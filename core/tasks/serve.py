@@ -14,6 +14,8 @@ from core.serving_events import ServerEnded, ServerStarted
 from core.tasks.open_model import OpenModel, open_model
 
 if TYPE_CHECKING:
+    from socket import socket
+
     from core.serving.served_model import ServedModel
 
 Stream = Generator[Event, None, None]
@@ -27,10 +29,14 @@ def serve(
     stop: StopToken,
     weights: WeightsFormat | None = None,
 ) -> Stream:
-    """Open a model as `open_model` does, and serve it."""
-    require_packages()
-    model = yield from open_model(workspace, name, checkpoint, stop, weights)
-    yield from serve_model(model, config, stop)
+    """Open a model as `open_model` does, and serve it. Whether it can listen is found out before that.
+
+    Raises:
+        Those of `open_model` and `serve_model`.
+    """
+    with _listening(config) as listener:
+        model = yield from open_model(workspace, name, checkpoint, stop, weights)
+        yield from _answer(model, config, listener, stop)
 
 
 def serve_model(model: OpenModel, config: ServerConfig, stop: StopToken) -> Stream:
@@ -44,35 +50,45 @@ def serve_model(model: OpenModel, config: ServerConfig, stop: StopToken) -> Stre
             their names say, before anything was answered.
         ServerFailedError: It cannot go on answering.
     """
-    require_packages()
+    with _listening(config) as listener:
+        yield from _answer(model, config, listener, stop)
+
+
+def _answer(model: OpenModel, config: ServerConfig, listener: "socket", stop: StopToken) -> Stream:
     from queue import SimpleQueue
 
     from core.generation.engine import Engine
     from core.serving.application import application
     from core.serving.desk import Desk
     from core.serving.http_thread import HttpThread
-    from core.serving.listener import base_url, listen
+    from core.serving.listener import base_url
     from core.serving.metrics import Metrics
     from core.serving.scheduler import Inbox, Scheduler
 
-    with listen(config) as listener:
-        started, url, served = time.perf_counter(), base_url(listener), _served(model)
-        engine = Engine(served.model, config.slots)
-        inbox: Inbox = SimpleQueue()
-        metrics = Metrics(engine.n_slots)
-        desk = Desk(inbox, metrics, engine.n_slots + config.queue)
-        with HttpThread(application(served, config, desk, metrics), listener) as http:
-            scheduler = Scheduler(engine, inbox, lambda outgoing: http.call(desk.deliver, outgoing))
-            try:
-                yield _started(served, url, engine.n_slots, config)
-                yield from scheduler.run(stop, lambda: http.is_alive)
-                if not stop.asked:
-                    raise ServerFailedError
-            finally:
-                http.call_and_wait(desk.close)  # or a request could come in behind those that end now
-                ended = list(scheduler.fail_all())
-        yield from ended
-        yield ServerEnded(scheduler.requests, scheduler.tokens, time.perf_counter() - started)
+    started, url, served = time.perf_counter(), base_url(listener), _served(model)
+    engine = Engine(served.model, config.slots)
+    inbox: Inbox = SimpleQueue()
+    metrics = Metrics(engine.n_slots)
+    desk = Desk(inbox, metrics, engine.n_slots + config.queue)
+    with HttpThread(application(served, config, desk, metrics), listener) as http:
+        scheduler = Scheduler(engine, inbox, lambda outgoing: http.call(desk.deliver, outgoing))
+        try:
+            yield _started(served, url, engine.n_slots, config)
+            yield from scheduler.run(stop, lambda: http.is_alive)
+            if not stop.asked:
+                raise ServerFailedError
+        finally:
+            http.call_and_wait(desk.close)  # or a request could come in behind those that end now
+            ended = list(scheduler.fail_all())
+    yield from ended
+    yield ServerEnded(scheduler.requests, scheduler.tokens, time.perf_counter() - started)
+
+
+def _listening(config: ServerConfig) -> "socket":
+    require_packages()
+    from core.serving.listener import listen
+
+    return listen(config)
 
 
 def require_packages() -> None:

@@ -5,6 +5,8 @@ import unicodedata
 
 LEAST_WORDS, LEAST_BYTES = 8, 32  # of a passage; the bytes are those of its UTF-8
 
+CLOSING = ".,;:!?)]}»”’…"
+
 _IDEOGRAPH = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
 
 
@@ -28,6 +30,8 @@ def count_words(text: str) -> int:
 def trimmed(text: str, start: int, end: int, *, cut_before: bool, cut_after: bool) -> tuple[int, int]:
     """A part of a text without the words that are not whole at its edges, and without white space there.
 
+    Nor does it begin with a sign that closes what was before.
+
     Args:
         cut_before: Whether the first word began before `start`.
         cut_after: Whether the last word goes on after `end`.
@@ -36,6 +40,6 @@ def trimmed(text: str, start: int, end: int, *, cut_before: bool, cut_after: boo
         start += 1
     while cut_after and start < end and is_word_character(text[end - 1]):
         end -= 1
-    part = text[start:end]
-    start += len(part) - len(part.lstrip())
-    return start, start + len(part.strip())
+    while start < end and (text[start].isspace() or text[start] in CLOSING):
+        start += 1
+    return start, start + len(text[start:end].rstrip())

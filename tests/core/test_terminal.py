@@ -50,6 +50,14 @@ from core.events import (
     TokenWritten,
 )
 from core.runs.journal import KINDS
+from core.serving_events import (
+    RequestEnded,
+    RequestProgress,
+    RequestRefused,
+    RequestStarted,
+    ServerEnded,
+    ServerStarted,
+)
 from core.signals import exit_at_once
 from core.tasks.bench_events import (
     BenchCompared,
@@ -125,6 +133,13 @@ EVENTS = [
     FuzzChecked(100, 9.0, (("failed", 60), ("done", 40)), (("it is damaged.", 60),), ("fuzz/a.pdf",)),
     FuzzFound(7, 1, "runs/a/run.toml", "cut off", "runs", "KeyError: 'a'"),
     WorkspaceFuzzChecked(8, 2.0, (("equal", 70), ("wrong", 2)), 1),
+    ServerStarted("http://127.0.0.1:8000/v1", "a", 1234, 8, 64, True, False),
+    RequestStarted(1, "chat", "127.0.0.1", 12, 1, 200, True),
+    RequestProgress(1, 5, 50.0),
+    RequestEnded(1, "chat", "stop", 12, 1, 0.05, 20.0, 0.5),
+    RequestEnded(2, "completions", "client left", 1200, 0, 0.0, 0.0, 0.5),
+    RequestRefused("GET", "/a\x1b[2J", "127.0.0.1", 404, "Unknown request URL."),
+    ServerEnded(2, 1234, 60.0),
 ]
 
 
@@ -167,9 +182,16 @@ def test_every_kind_of_event_can_be_shown(capsys):
         "100 files in 9 s: 60 failed, 40 done; 1 broke a reader: fuzz/a.pdf",
         "case 7 of seed 1: runs/a/run.toml, cut off; runs: KeyError: 'a'",
         "8 workspaces in 2 s, 1 finding: 70 equal, 2 wrong",
+        "a, step 1,234, answers at http://127.0.0.1:8000/v1: 8 replies at once, 64 waiting. Ctrl+C ends it.",
+        'curl http://127.0.0.1:8000/v1/chat/completions -H "Authorization: Bearer $SHEEPOP_TOKEN"',
+        "1 chat: 12 prompt tokens, 1 new token in 0.50 s, first after 50 ms, stop",
+        "2 completions: 1,200 prompt tokens, 0 new tokens in 0.50 s, client left",
+        "404 GET /a",
+        "The server has ended after 2 requests and 1,234 tokens.",
     ):
         assert part in shown
     assert "never alone" not in shown
+    assert "\x1b" not in shown
 
 
 def test_a_file_that_went_well_needs_no_line(capsys):

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QVBoxLayout, QWidget
 from app.tabs.chat.seen_list import PassageList, PassageView
 from app.widgets.controls import named_button
 from app.widgets.label import Label
-from app.widgets.theme import MEDIUM, SMALL, TINY, set_role
+from app.widgets.theme import SMALL, TINY, set_role
 from core.tasks.seen_events import SeenFound, SeenPlace, SeenProgress
 from core.tasks.seen_lines import base_note, summary
 from core.wording import file_size, percent
@@ -174,7 +174,7 @@ class SeenPanel(QWidget):
 
     def _lay_out(self) -> None:
         layout = QVBoxLayout(self)
-        layout.setContentsMargins(MEDIUM, MEDIUM, MEDIUM, MEDIUM)
+        layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(SMALL)
         for widget in (self.summary, self.share_row, self.progress_row, self.note):
             layout.addWidget(widget)

@@ -120,7 +120,7 @@ class App:
             100,
             True,
             "float32",
-            SamplingConfig(max_new_tokens=4, **sampling),
+            SamplingConfig(**{"max_new_tokens": 4} | sampling),
             model,
             tokenizer,
         )

@@ -119,6 +119,11 @@ def test_a_reply_may_begin_and_end_within_a_word():
     assert characters == len(reply)
 
 
+def test_what_closes_the_sentence_before_is_left_out():
+    spans, _ = found([f"grass). {SENTENCE}, so there"], f"(sheep). {SENTENCE}, so")
+    assert spans == {(9, 13 + len(SENTENCE)): 1}
+
+
 def test_seven_words_are_too_few():
     seven = "astonishingly woolly sheep graze nearby every morning"
     assert found([seven], f"{seven}") == ({}, 0)

@@ -1,0 +1,130 @@
+"""Connections that are slow, broken or silent: they are let go, and others are answered meanwhile."""
+
+import http.client
+import json
+import logging
+import socket
+import time
+
+import pytest
+
+from core.config.server import ServerConfig
+from core.events import TokenWritten
+from core.serving import body, http_thread, responses
+from core.serving.http_thread import HttpThread
+from core.serving.listener import listen
+
+
+@pytest.fixture
+def thread(app, monkeypatch):
+    monkeypatch.setattr(http_thread, "HEADER_SECONDS", 0.3)
+    monkeypatch.setattr(body, "BODY_SECONDS", 0.3)
+    with listen(ServerConfig(port=0)) as listener:
+        address = listener.getsockname()
+        with HttpThread(app.asgi, listener) as thread:
+            thread.address = address
+            yield thread
+        assert not thread.is_alive
+
+
+def healthy(thread):
+    connection = http.client.HTTPConnection(*thread.address, timeout=5)
+    connection.request("GET", "/health")
+    status = connection.getresponse().status
+    connection.close()
+    return status == 200
+
+
+def received(connection):
+    """All that comes until the other side closes."""
+    connection.settimeout(5)
+    parts = []
+    while part := connection.recv(4096):
+        parts.append(part)
+    return b"".join(parts)
+
+
+@pytest.mark.parametrize("beginning", [b"", b"GET /hea", b"GET /health HTTP/1.1\r\nhost: localhost\r\n"])
+def test_a_head_that_does_not_come_is_waited_for_only_so_long(thread, beginning):
+    with socket.create_connection(thread.address) as connection:
+        connection.sendall(beginning)
+        assert healthy(thread)
+        started = time.monotonic()
+        assert received(connection) == b""
+        assert time.monotonic() - started < 2
+
+
+def test_a_head_that_drips_is_waited_for_no_longer(thread):
+    with socket.create_connection(thread.address) as connection:
+        started = time.monotonic()
+        with pytest.raises(OSError):  # the other side has closed
+            while time.monotonic() - started < 3:
+                connection.sendall(b"G")
+                time.sleep(0.05)
+        assert time.monotonic() - started < 2
+
+
+def test_a_body_that_does_not_come_has_its_error_object(thread):
+    with socket.create_connection(thread.address) as connection:
+        connection.sendall(b"POST /v1/completions HTTP/1.1\r\nhost: localhost\r\ncontent-length: 50\r\n\r\n{")
+        answer = received(connection)
+    assert answer.startswith(b"HTTP/1.1 408 ")
+    assert json.loads(answer.split(b"\r\n\r\n")[1])["error"]["code"] == "request_timeout"
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [b"\x16\x03\x01\x02\x00\x01\x00\r\n\r\n", b"HELLO\r\n\r\n", b"GET / HTTP/1.1\r\n" + b"a" * 20_000],
+)
+def test_what_is_no_http_has_its_error_object_and_no_line_on_the_terminal(thread, sent, capfd):
+    with socket.create_connection(thread.address) as connection:
+        connection.sendall(sent)
+        answer = received(connection)
+    assert answer.startswith(b"HTTP/1.1 400 ")
+    assert json.loads(answer.split(b"\r\n\r\n")[1])["error"]["code"] == "invalid_http"
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_websocket_is_answered_as_what_it_is_not(thread):
+    upgrade = "connection: upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: YQ==\r\n"
+    with socket.create_connection(thread.address) as connection:
+        connection.sendall(f"GET /v1/models HTTP/1.1\r\nhost: localhost\r\n{upgrade}\r\n".encode())
+        assert connection.recv(4096).startswith(b"HTTP/1.1 200 ")
+
+
+def test_connections_beyond_the_most_are_closed_at_once(thread, monkeypatch):
+    monkeypatch.setattr(http_thread, "MOST_CONNECTIONS", 0)
+    with socket.create_connection(thread.address) as connection, pytest.raises(OSError):
+        connection.settimeout(5)
+        connection.sendall(b"GET /health HTTP/1.1\r\nhost: localhost\r\n\r\n")
+        assert not connection.recv(10)
+        raise ConnectionResetError
+
+
+def test_a_client_that_takes_nothing_of_its_stream_is_let_go(make_app, monkeypatch):
+    monkeypatch.setattr(responses, "STALL_SECONDS", 0.3)
+    app = make_app(inline=False)
+    with listen(ServerConfig(port=0)) as listener, HttpThread(app.asgi, listener) as thread:
+        request = json.dumps({"prompt": "the", "stream": True}).encode()
+        with socket.create_connection(listener.getsockname()) as connection:
+            head = (
+                f"POST /v1/completions HTTP/1.1\r\nhost: localhost\r\ncontent-length: {len(request)}\r\n\r\n"
+            )
+            connection.sendall(head.encode() + request)
+            work = app.inbox.get(timeout=5)
+            thread.call(app.desk.deliver, [(work, [TokenWritten("x" * 10_000, 5, 0.5, 1, sample=1)] * 2000)])
+            end = time.monotonic() + 10
+            while not work.client_left:
+                assert time.monotonic() < end
+                time.sleep(0.02)
+    assert app.metrics.requests["/v1/completions", 499] == 1
+    assert app.metrics.running == app.metrics.queued == 0
+
+
+def test_a_defect_is_an_error_object_and_is_logged_once(make_app, caplog, monkeypatch):
+    app = make_app()
+    monkeypatch.setattr(app.metrics, "text", lambda: 1 / 0)
+    with caplog.at_level(logging.ERROR):
+        status, answer = app.ask_json("/metrics")
+    assert (status, answer["error"]["type"]) == (500, "server_error")
+    assert [record.exc_info[0] for record in caplog.records] == [ZeroDivisionError]
