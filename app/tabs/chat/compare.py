@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QKeySequence, QShortcut
-from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
 
 from app.tabs.chat.compare_steps import AllCheckpoints
 from app.tabs.chat.compare_two import TwoModels
@@ -141,6 +141,7 @@ class ComparePanel(QWidget):
         self.pages = QStackedWidget()
         self.pages.addWidget(self.two)
         self.pages.addWidget(self.steps)
+        self.pages.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Ignored)  # gives way first
 
     def _make_ask(self) -> None:
         self.prompt = PromptEdit()

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QApplication, QHBoxLayout, QMenu, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QHBoxLayout, QMenu, QVBoxLayout, QWidget
 
 from app.tabs.chat.actions import ChatActions
 from app.tabs.chat.compare import ComparePanel
@@ -67,7 +67,7 @@ class ChatTab(QWidget):
 
     def first_focus(self) -> QWidget:
         pages = self.talk.pages
-        if self._middle.currentWidget() is self.compare:
+        if self.compare.isVisibleTo(self):
             return self.compare.first_focus()
         return pages.train_button if self._page() is pages.no_runs else self.talk.writing_place()
 
@@ -137,8 +137,11 @@ class ChatTab(QWidget):
         self.talk.show_meter(meter, self._facts())
 
     def show_compare(self, shown: bool) -> None:
-        """Show other models in the place of the conversation, or the conversation again."""
-        self._middle.setCurrentWidget(self.compare if shown else self.talk)
+        """Show other models in the place of the conversation, which is not listed then, or the conversation again."""
+        self.compare.setVisible(shown)
+        self.talk.setHidden(shown)
+        self._place_sides()
+        self._show_what_is_possible()
         self.first_focus().setFocus()
 
     def show_prompt(self, text: str) -> None:
@@ -211,10 +214,9 @@ class ChatTab(QWidget):
         middle = QHBoxLayout()
         middle.setSpacing(LARGE)
         middle.addWidget(self.list)
-        self._middle = QStackedWidget(self)
-        self._middle.addWidget(self.talk)
-        self._middle.addWidget(self.compare)
-        middle.addWidget(self._middle, stretch=1)
+        middle.addWidget(self.talk, stretch=1)
+        middle.addWidget(self.compare, stretch=1)
+        self.compare.hide()
         middle.addWidget(self.panel)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(HUGE, LARGE, HUGE, LARGE)
@@ -272,7 +274,13 @@ class ChatTab(QWidget):
         super().resizeEvent(event)
         fitted, fits = event.oldSize().width() >= LIST_FITS_PX, self.width() >= LIST_FITS_PX
         if fits != fitted or not event.oldSize().isValid():
-            self.list.setVisible(fits and self._list_is_wanted)
+            self._place_sides()
+
+    def _place_sides(self) -> None:
+        """Leave what is in the middle enough room."""
+        fits, comparing = self.width() >= LIST_FITS_PX, self.compare.isVisibleTo(self)
+        self.list.setVisible(fits and self._list_is_wanted and not comparing)
+        self.panel.setVisible(self.panel_button.isChecked() and (fits or not comparing))
 
     def _facts(self) -> str:
         """What is known of the model, in the place where a reply's figures will stand."""
@@ -299,7 +307,7 @@ class ChatTab(QWidget):
 
     def _enable_actions(self) -> None:
         said = [one for one in self._shown if one.message.role != "system"]
-        idle = not self._replying
+        idle = not self._replying and not self.compare.isVisibleTo(self)
         ready = self._model is not None and idle and not self.sampling.problem()
         last = said[-1] if said else None
         replied = last is not None and last.message.role in ("assistant", "text")
@@ -309,7 +317,8 @@ class ChatTab(QWidget):
             "continue": ready and replied,
             "previous": idle and last is not None and last.version > 1,
             "next": idle and last is not None and last.version < last.versions,
-            "copy": replied,
+            "copy": replied and idle,
+            "compare": idle,
             "remove": idle and bool(said),
             "new": bool(said) or self._replying,
             "inspect": self._model is not None and idle and bool(said),
