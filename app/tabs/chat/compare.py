@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QKeySequence, QShortcut
-from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from app.tabs.chat.compare_steps import AllCheckpoints
 from app.tabs.chat.compare_two import TwoModels
@@ -141,7 +141,6 @@ class ComparePanel(QWidget):
         self.pages = QStackedWidget()
         self.pages.addWidget(self.two)
         self.pages.addWidget(self.steps)
-        self.pages.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Ignored)  # gives way first
 
     def _make_ask(self) -> None:
         self.prompt = PromptEdit()
@@ -166,6 +165,8 @@ class ComparePanel(QWidget):
         head.addWidget(self.mode, stretch=1)
         head.addWidget(self.seed)
         head.addWidget(self.back_button)
+        for widget in (self.mode_box, self.back_button):  # lower than the switches
+            head.setAlignment(widget, Qt.AlignmentFlag.AlignVCenter)
         ask = QHBoxLayout()
         ask.setSpacing(SMALL)
         ask.addWidget(self.prompt, stretch=1)
