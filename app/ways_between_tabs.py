@@ -84,6 +84,12 @@ class WaysBetweenTabs(QObject):
         self._tabs.setCurrentWidget(self._corpus.tab)
         self._corpus.show_passage(document_id, start, passage)
 
+    @Slot(int, int, str)
+    def _show_passage(self, document_id: int, start: int, passage: str) -> None:
+        """Open a document where a passage of a reply stands in it."""
+        self._go_to_corpus()
+        self._corpus.show_passage(document_id, start, passage)
+
     @Slot(str, bool, int)
     def _inspect_phrase(self, text: str, marked: bool, character: int) -> None:
         """Look at what the open model computes for a conversation."""

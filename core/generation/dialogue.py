@@ -24,6 +24,8 @@ def dialogue_prompt(tokenizer: Tokenizer, messages: Sequence[Message]) -> list[i
     prompt = [EOS]  # where one text ends, the next begins
     for number, (role, content) in enumerate(_turns(messages[1:] if system else messages)):
         prompt += [role_ids[role], *(system if number == 0 else []), *tokenizer.encode(content)]
+    if messages and messages[-1][0] == "assistant":
+        return prompt  # a reply of which only the text is known goes on
     return [*prompt, role_ids["assistant"]]
 
 

@@ -230,6 +230,21 @@ def chat_completing():
     return tab
 
 
+def chat_comparing():
+    tab = chat()
+    tab.compare.show_runs([RUN, FINISHED])
+    tab.compare.show_prompt("Who lives here?")
+    tab.show_compare(True)
+    return tab
+
+
+def chat_next_token():
+    """The panel's second page is in front."""
+    tab = chat()
+    tab.panel.show_page(tab.next_token)
+    return tab
+
+
 def _metered():
     meter = ReplyMeter(0.0)
     for event in (
@@ -422,6 +437,8 @@ TABS = (
     chat_replying,
     chat_explained,
     chat_completing,
+    chat_comparing,
+    chat_next_token,
     inspect_tokens,
     inspect_embedding,
     inspect_lens,

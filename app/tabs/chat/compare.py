@@ -64,6 +64,10 @@ class ComparePanel(QWidget):
     def first_focus(self) -> QWidget:
         return self.prompt
 
+    @property
+    def sampling(self) -> SamplingConfig:
+        return self._sampling
+
     def answers(self) -> bool:
         """Whether the models reply to the prompt as to a message, instead of continuing it as a text."""
         chosen = self.mode_box.currentData()
@@ -166,6 +170,8 @@ class ComparePanel(QWidget):
         head.addWidget(self.mode, stretch=1)
         head.addWidget(self.seed)
         head.addWidget(self.back_button)
+        for widget in (self.mode_box, self.back_button):  # lower than the switches
+            head.setAlignment(widget, Qt.AlignmentFlag.AlignVCenter)
         ask = QHBoxLayout()
         ask.setSpacing(SMALL)
         ask.addWidget(self.prompt, stretch=1)

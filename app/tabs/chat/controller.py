@@ -16,9 +16,8 @@ from app.tabs.chat.history import History
 from app.tabs.chat.keeper import ConversationKeeper
 from app.tabs.chat.looks import ChatLooks
 from app.tabs.chat.model_opening import ModelOpening
+from app.tabs.chat.panels import Panels
 from app.tabs.chat.reply_writer import ReplyWriter
-from app.tabs.chat.sampler_controller import SamplerController
-from app.tabs.chat.seen_controller import SeenController
 from app.tabs.chat.server_controller import ServerController
 from app.tabs.chat.server_panel import ServerPanel
 from app.tabs.chat.session import ChatSession
@@ -65,8 +64,7 @@ class ChatController(QObject):
         self.undo_stack = self.front.undo_stack
         self.looks = ChatLooks(tab, settings, self)
         self.history = History(tab, self.front, self.keeper, workspace, queues, self)
-        self.samplers = SamplerController(tab.sampling, workspace, queues, self)
-        self.seen = SeenController(tab.seen, workspace, queues, self)
+        self.panels = Panels(tab, self.front, self.gestures, self.models, workspace, queues, self)
         self.server_panel = ServerPanel(tab)
         self.server = ServerController(self.server_panel, slot, workspace, queues, self)
         self._kinds: dict[str, Kind] = {}  # by run: what the user chose
@@ -87,7 +85,7 @@ class ChatController(QObject):
         """Read which runs, conversations and named settings there are."""
         self.refresh()
         self.history.list.refresh()
-        self.samplers.refresh()
+        self.panels.samplers.refresh()
 
     def activate(self) -> None:
         self.models.activate()
@@ -103,7 +101,7 @@ class ChatController(QObject):
     def stop(self) -> None:
         """End the reply with what was written, and keep everything."""
         self.writer.leave()
-        self.seen.stop()
+        self.panels.stop()
         self.front.keep()
 
     @Slot()
@@ -193,37 +191,6 @@ class ChatController(QObject):
     def _inspect(self, message_id: str, character: int) -> None:
         self.inspect_requested.emit(*self.session.phrase(message_id, character))
 
-    @Slot(str)
-    def _look_up(self, message_id: str) -> None:
-        """Where a reply stands in the documents of its run."""
-        message = self.front.conversation.messages[message_id]
-        text, begins_at = message.content, 0
-        if message.role == "text" and message.generated:
-            begins_at = message.generated[-1][0]
-            text = text[slice(*message.generated[-1])]
-        if message.run:
-            self.seen.show_reply(message.run, message_id, text, begins_at)
-
-    def _look_up_leaf(self) -> None:
-        """Another conversation is in front: its last reply is what the page of documents is about."""
-        leaf = self.session.leaf
-        if leaf is not None and leaf.run and leaf.role in ("assistant", "text"):
-            self._look_up(leaf.id)
-        else:
-            self.seen.clear()
-
-    @Slot(str)
-    def _show_seen(self, message_id: str) -> None:
-        self.tab.panel_button.setChecked(True)
-        self.tab.panel.show_page(self.tab.seen)
-        self._look_up(message_id)
-
-    @Slot()
-    def _use_run_settings(self) -> None:
-        """The settings of the run are those of the conversation again."""
-        self.front.conversation.sampling = None
-        self.front.show_sampling()
-
     @Slot()
     def _ask_for_system(self) -> None:
         dialog = SystemDialog(self.session.system, self.tab)
@@ -241,10 +208,6 @@ class ChatController(QObject):
         self.tab.keys["system"].triggered.connect(self._ask_for_system)
         self.tab.keys["server"].triggered.connect(self.server.open)
         self.tab.view.inspect_requested.connect(self._inspect)
-        self.tab.view.seen_requested.connect(self._show_seen)
-        self.tab.seen.passages_found.connect(self.tab.view.mark_passages)
         self.tab.seen.document_requested.connect(self.document_requested)
-        self.tab.sampling.reset_requested.connect(self._use_run_settings)
-        self.gestures.replied.connect(self._look_up)
         self.history.loaded.connect(self.show_conversation)
         self.history.deleted.connect(self.forget)

@@ -52,6 +52,11 @@ class Draft:
     def written_ids(self) -> tuple[int, ...]:
         return tuple(token.token_id for token in self.written)
 
+    def begin_with(self, token_id: int, text: str) -> None:
+        """Let the reply begin with one more token."""
+        self.written = (*self.written, TokenDetails(token_id, text, 0.0))
+        self.before += text
+
     def take(self, event: Event) -> None:
         """Grow by what the reply's stream says."""
         match event:

@@ -15,15 +15,18 @@ from app.tabs.chat.session import ChatSession
 from app.tabs.chat.shown_message import ShownMessage
 from app.tabs.chat.tab import ChatTab
 from core.events import Event, TokenWritten
+from core.tasks.reply import text_of
 
 
 class Gestures(QObject):
     """Turns them into changes of the conversation in front, and into replies.
 
     Signals:
+        begun: A reply is being written.
         replied: The id of the message that a reply has become.
     """
 
+    begun = Signal()
     replied = Signal(str)
 
     def __init__(
@@ -104,6 +107,26 @@ class Gestures(QObject):
     def take_alternative_in_text(self, number: int, token_id: int) -> None:
         if self._begins("choosing another token"):
             self._go_on_from(self._tab.editor.with_alternative(number, token_id))
+
+    @Slot(int)
+    def go_on_with(self, token_id: int) -> None:
+        """Let the text, the reply to the prompt, or the last reply go on with this token."""
+        text = self._tab.prompt.toPlainText()
+        if not self._begins("choosing a token"):
+            return
+        if self._is_text:
+            draft: Draft | None = self._session.go_on(self._tab.editor.text(), self._tab.editor.generated())
+        elif text.strip():
+            draft = self._session.send(self._tab.take_prompt())
+        else:
+            draft = self._session.continue_reply() or self._session.regenerate()
+        model = self._models.slot.model
+        if draft is not None and model is not None:
+            ids = draft.written_ids
+            joins = draft.role == "text" and bool(draft.prompt)
+            before = len(text_of(model, ids, continues_text=joins))
+            draft.begin_with(token_id, text_of(model, (*ids, token_id), continues_text=joins)[before:])
+        self._ask(draft)
 
     @Slot(str, str)
     def edit(self, message_id: str, text: str) -> None:
@@ -205,6 +228,7 @@ class Gestures(QObject):
         self._show_begun(draft)
         self._front.undo_stack.setActive(False)
         self._writer.begin(self._session, draft, lease)
+        self.begun.emit()
 
     def _show_begun(self, draft: Draft) -> None:
         if draft.role == "text":

@@ -156,6 +156,21 @@ class ChatSession:
         self.conversation.add(Message(message.parent_id, message.role, text))
         return self._reply_to(self.conversation.leaf_id) if message.role == "user" else None
 
+    def in_front(self, prompt: str) -> tuple[tuple[tuple[str, str], ...], tuple[int, ...]]:
+        """What a reply would come after: the messages, and the tokens with which it has begun.
+
+        Args:
+            prompt: What would be said next; "" for the last reply to go on.
+        """
+        leaf = self.leaf
+        if prompt.strip() or leaf is None:
+            return (*self._dialogue(self.conversation.leaf_id), ("user", prompt)), ()
+        if leaf.role != "assistant":
+            return self._dialogue(leaf.id), ()
+        draft = self._reply_from(leaf, whole_tokens(leaf.tokens), leaf.content)
+        self.conversation.leaf_id = leaf.id
+        return draft.messages, draft.written_ids
+
     # What does not
 
     def step_version(self, message_id: str, step: int) -> bool:

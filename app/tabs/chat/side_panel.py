@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QStackedWidget, QToolButton, 
 from app.widgets.controls import toggle_button
 from app.widgets.theme import MEDIUM, SMALL, TINY, set_role
 
-WIDTH_PX = 320  # the longest unit of the sampling fits beside the scroll bar
+WIDTH_PX = 340  # the buttons of three pages fit
 
 
 class Page(NamedTuple):

@@ -7,8 +7,10 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QApplication, QHBoxLayout, QMenu, QVBoxLayout, QWidget
 
 from app.tabs.chat.actions import ChatActions
+from app.tabs.chat.compare import ComparePanel
 from app.tabs.chat.conversation_list import ConversationList
 from app.tabs.chat.model_bar import ModelBar
+from app.tabs.chat.next_token_panel import NextTokenPanel
 from app.tabs.chat.reply_meter import ReplyMeter
 from app.tabs.chat.sampling_panel import SamplingPanel
 from app.tabs.chat.seen_panel import SeenPanel
@@ -65,6 +67,8 @@ class ChatTab(QWidget):
 
     def first_focus(self) -> QWidget:
         pages = self.talk.pages
+        if self.compare.isVisibleTo(self):
+            return self.compare.first_focus()
         return pages.train_button if self._page() is pages.no_runs else self.talk.writing_place()
 
     # What the controller shows
@@ -132,6 +136,14 @@ class ChatTab(QWidget):
         """The figures of the last reply; those of the model where there is none."""
         self.talk.show_meter(meter, self._facts())
 
+    def show_compare(self, shown: bool) -> None:
+        """Show other models in the place of the conversation, which is not listed then, or the conversation again."""
+        self.compare.setVisible(shown)
+        self.talk.setHidden(shown)
+        self._place_sides()
+        self._show_what_is_possible()
+        self.first_focus().setFocus()
+
     def show_prompt(self, text: str) -> None:
         """Put a prompt in, ready to be sent."""
         self.prompt.setPlainText(text)
@@ -152,10 +164,12 @@ class ChatTab(QWidget):
         self.model_bar = ModelBar()
         self.talk = TalkColumn()
         self.view, self.editor, self.prompt = self.talk.view, self.talk.editor, self.talk.prompt
-        self.sampling, self.seen = SamplingPanel(), SeenPanel()
+        self.sampling, self.next_token, self.seen = SamplingPanel(), NextTokenPanel(), SeenPanel()
+        self.compare = ComparePanel()
         self.panel = SidePanel(
             [
                 Page(self.sampling, "Sampling", "How the next token is drawn"),
+                Page(self.next_token, "Next token", "What the model would write next"),
                 Page(self.seen, "Documents", "What of a reply stands word for word in your documents"),
             ]
         )
@@ -201,6 +215,8 @@ class ChatTab(QWidget):
         middle.setSpacing(LARGE)
         middle.addWidget(self.list)
         middle.addWidget(self.talk, stretch=1)
+        middle.addWidget(self.compare, stretch=1)
+        self.compare.hide()
         middle.addWidget(self.panel)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(HUGE, LARGE, HUGE, LARGE)
@@ -258,7 +274,13 @@ class ChatTab(QWidget):
         super().resizeEvent(event)
         fitted, fits = event.oldSize().width() >= LIST_FITS_PX, self.width() >= LIST_FITS_PX
         if fits != fitted or not event.oldSize().isValid():
-            self.list.setVisible(fits and self._list_is_wanted)
+            self._place_sides()
+
+    def _place_sides(self) -> None:
+        """Leave what is in the middle enough room."""
+        fits, comparing = self.width() >= LIST_FITS_PX, self.compare.isVisibleTo(self)
+        self.list.setVisible(fits and self._list_is_wanted and not comparing)
+        self.panel.setVisible(self.panel_button.isChecked() and (fits or not comparing))
 
     def _facts(self) -> str:
         """What is known of the model, in the place where a reply's figures will stand."""
@@ -285,7 +307,7 @@ class ChatTab(QWidget):
 
     def _enable_actions(self) -> None:
         said = [one for one in self._shown if one.message.role != "system"]
-        idle = not self._replying
+        idle = not self._replying and not self.compare.isVisibleTo(self)
         ready = self._model is not None and idle and not self.sampling.problem()
         last = said[-1] if said else None
         replied = last is not None and last.message.role in ("assistant", "text")
@@ -295,7 +317,8 @@ class ChatTab(QWidget):
             "continue": ready and replied,
             "previous": idle and last is not None and last.version > 1,
             "next": idle and last is not None and last.version < last.versions,
-            "copy": replied,
+            "copy": replied and idle,
+            "compare": idle,
             "remove": idle and bool(said),
             "new": bool(said) or self._replying,
             "inspect": self._model is not None and idle and bool(said),

@@ -5,6 +5,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QPushButton
 
+from app.tabs.chat import gestures as gestures_module
 from tests.app.tabs.chat.gestures import choose, let_write, press, say, shown, versions
 
 LEFT = Qt.MouseButton.LeftButton
@@ -218,3 +219,40 @@ def test_what_was_typed_into_a_text_is_kept_when_another_conversation_begins(
     qtbot.waitUntil(queues.at_rest)
     assert disk.contents()[-1][-1] == "Once upon a!"
     assert tab.editor.text() == ""
+
+
+# The next token
+
+
+def test_a_token_that_was_chosen_begins_the_reply_to_the_prompt(tab, opened, models, qtbot, monkeypatch):
+    monkeypatch.setattr(gestures_module, "text_of", fake_text)
+    qtbot.keyClicks(tab.prompt, "Where?")
+    let_write(models, "there.")
+    tab.next_token.token_chosen.emit(90)
+    ends(opened, qtbot)
+    assert shown(tab) == ["Where?", "<90>there."]
+    assert models.written == (90,)
+
+
+def test_a_token_that_was_chosen_goes_on_with_the_last_reply(tab, talked, models, qtbot, monkeypatch):
+    monkeypatch.setattr(gestures_module, "text_of", fake_text)
+    let_write(models, "!")
+    tab.next_token.token_chosen.emit(90)
+    ends(talked, qtbot)
+    assert shown(tab) == ["Where?", "Mila lives<90>!"]
+    assert models.written == (10, 11, 90)
+
+
+def fake_text(model, token_ids, *, continues_text=False):
+    return "".join(f"<{number}>" for number in token_ids)
+
+
+# Other models
+
+
+def test_comparing_takes_the_place_of_the_conversation_and_gives_it_back(tab, talked, queues, qtbot):
+    tab.keys["compare"].trigger()
+    assert tab.compare.isVisible() and not tab.talk.isVisible()
+    assert tab.compare.prompt.toPlainText() == "Where?"
+    tab.compare.back_requested.emit()
+    assert tab.talk.isVisible() and tab.focusWidget() is tab.prompt

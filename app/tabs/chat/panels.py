@@ -1,0 +1,135 @@
+"""What stands beside the conversation: the next token, the documents, and other models in its place."""
+
+from PySide6.QtCore import QObject, Slot
+
+from app.jobs.job_queue import JobQueues
+from app.model_slot import ModelSlot
+from app.tabs.chat.compare_controller import CompareController
+from app.tabs.chat.front import FrontConversation
+from app.tabs.chat.gestures import Gestures
+from app.tabs.chat.model_opening import ModelOpening
+from app.tabs.chat.next_token_controller import NextTokenController
+from app.tabs.chat.sampler_controller import SamplerController
+from app.tabs.chat.seen_controller import SeenController
+from app.tabs.chat.tab import ChatTab
+from core.runs.folder import Workspace
+
+
+class Panels(QObject):
+    """Tells each of the panels what is in front, and brings back what is chosen there."""
+
+    def __init__(
+        self,
+        tab: ChatTab,
+        front: FrontConversation,
+        gestures: Gestures,
+        models: ModelOpening,
+        workspace: Workspace,
+        queues: JobQueues,
+        parent: QObject,
+    ) -> None:
+        super().__init__(parent)
+        self._tab, self._front, self._models = tab, front, models
+        slot: ModelSlot = models.slot
+        self.samplers = SamplerController(tab.sampling, workspace, queues, self)
+        self.seen = SeenController(tab.seen, workspace, queues, self)
+        self.next_token = NextTokenController(tab.next_token, slot, queues, tab.title, self)
+        self.compare = CompareController(tab.compare, slot, workspace, queues, self)
+        self._gestures = gestures
+        self._connect()
+
+    def stop(self) -> None:
+        """Ask all work to end."""
+        self.seen.stop()
+        self.compare.stop()
+
+    # Sampling
+
+    @Slot()
+    def _pass_on_sampling(self) -> None:
+        problem = self._tab.sampling.problem()
+        if problem:
+            self._tab.compare.show_sampling(self._tab.compare.sampling, problem)
+        else:
+            self._tab.compare.show_sampling(self._tab.sampling.value())
+            self.next_token.show_sampling(self._tab.sampling.value())
+
+    @Slot()
+    def _use_run_settings(self) -> None:
+        """The settings of the run are those of the conversation again."""
+        self._front.conversation.sampling = None
+        self._front.show_sampling()
+
+    # The next token
+
+    @Slot()
+    def _follow(self) -> None:
+        """What stands in front is what the next token comes after."""
+        self.next_token.set_replying(self._tab.busy)
+        if self._tab.busy:
+            return
+        session, text = self._front.session, self._tab.prompt.toPlainText()
+        if self._front.conversation.kind == "completion":
+            text = self._tab.editor.text()
+            leaf = session.leaf
+            written = leaf.tokens if leaf is not None and leaf.content == text else ()
+            ids = tuple(token.token_id for token in written)
+            self.next_token.follow(text[: len(text) - sum(len(token.text) for token in written)], ids)
+        else:
+            self.next_token.follow(*session.in_front(text))
+
+    # Documents
+
+    @Slot(str)
+    def _look_up(self, message_id: str) -> None:
+        """Where a reply stands in the documents of its run."""
+        message = self._front.conversation.messages.get(message_id)
+        if message is None or not message.run:
+            return
+        is_text = message.role == "text" and message.generated
+        text = message.content[slice(*message.generated[-1])] if is_text else message.content
+        self.seen.show_reply(message.run, message_id, text)
+
+    @Slot(str)
+    def _show_seen(self, message_id: str) -> None:
+        self._tab.panel_button.setChecked(True)
+        self._tab.panel.show_page(self._tab.seen)
+        self._look_up(message_id)
+
+    # Other models
+
+    @Slot()
+    def _open_compare(self) -> None:
+        asked = [message for message in self._front.conversation.branch() if message.role == "user"]
+        prompt = self._tab.prompt.toPlainText() or (asked[-1].content if asked else "")
+        if self._front.conversation.kind == "completion":
+            prompt = self._tab.editor.text()
+        self.compare.open(self._models.name, self._models.checkpoint or "best")
+        self._tab.compare.show_prompt(prompt)
+        self._pass_on_sampling()
+        self._tab.show_compare(True)
+
+    @Slot()
+    def _close_compare(self) -> None:
+        self.compare.close()
+        self._tab.show_compare(False)
+
+    @Slot(str, str)
+    def _talk_with(self, name: str, checkpoint: str) -> None:
+        self._close_compare()
+        self._models.open(name, checkpoint)
+
+    def _connect(self) -> None:
+        tab = self._tab
+        tab.sampling.changed.connect(self._pass_on_sampling)
+        tab.sampling.reset_requested.connect(self._use_run_settings)
+        self._front.changed.connect(self._follow)
+        tab.talk.changed.connect(self._follow)
+        self._gestures.begun.connect(self._follow)
+        tab.next_token.token_chosen.connect(self._gestures.go_on_with)
+        self._gestures.replied.connect(self._look_up)
+        tab.view.seen_requested.connect(self._show_seen)
+        tab.seen.passages_found.connect(tab.view.mark_passages)
+        tab.keys["compare"].triggered.connect(self._open_compare)
+        tab.compare.back_requested.connect(self._close_compare)
+        tab.compare.talk_requested.connect(self._talk_with)
