@@ -170,8 +170,8 @@ class ComparePanel(QWidget):
         head.addWidget(self.mode, stretch=1)
         head.addWidget(self.seed)
         head.addWidget(self.back_button)
-        for widget in (self.mode_box, self.back_button):  # lower than the switches
-            head.setAlignment(widget, Qt.AlignmentFlag.AlignVCenter)
+        head.setAlignment(self.mode_box, Qt.AlignmentFlag.AlignVCenter)  # lower than the switches
+        head.setAlignment(self.back_button, Qt.AlignmentFlag.AlignVCenter)
         ask = QHBoxLayout()
         ask.setSpacing(SMALL)
         ask.addWidget(self.prompt, stretch=1)

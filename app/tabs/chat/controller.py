@@ -115,7 +115,6 @@ class ChatController(QObject):
         """Put a conversation in front, as it was left; its model is opened where it is another one."""
         self.writer.leave()
         self.front.put(conversation)
-        self._look_up_leaf()
         self.tab.talk.focus()
         run, checkpoint = conversation.run, conversation.checkpoint
         if run and self.models.is_missing(run):
@@ -149,7 +148,6 @@ class ChatController(QObject):
                 sampling=self.front.conversation.sampling,
             )
         )
-        self._look_up_leaf()
         self.tab.talk.focus()
 
     def _usual_kind(self) -> Kind:
