@@ -64,10 +64,6 @@ class ComparePanel(QWidget):
     def first_focus(self) -> QWidget:
         return self.prompt
 
-    @property
-    def sampling(self) -> SamplingConfig:
-        return self._sampling
-
     def answers(self) -> bool:
         """Whether the models reply to the prompt as to a message, instead of continuing it as a text."""
         chosen = self.mode_box.currentData()
