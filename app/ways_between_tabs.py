@@ -79,12 +79,6 @@ class WaysBetweenTabs(QObject):
         self._tabs.setCurrentWidget(self._inspect.tab)
 
     @Slot(int, int, str)
-    def show_passage(self, document_id: int, start: int, passage: str) -> None:
-        """Show where a passage of a reply stands in a document."""
-        self._tabs.setCurrentWidget(self._corpus.tab)
-        self._corpus.show_passage(document_id, start, passage)
-
-    @Slot(int, int, str)
     def _show_passage(self, document_id: int, start: int, passage: str) -> None:
         """Open a document where a passage of a reply stands in it."""
         self._go_to_corpus()

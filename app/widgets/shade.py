@@ -52,13 +52,13 @@ class ShadeLegend(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._low, self._high, self._colour = "", "", "accent"
+        self._low, self._high, self._colour, self._most = "", "", "accent", 1.0
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
 
-    def show_scale(self, low: str, high: str, colour: str) -> None:
-        """Say what the ends stand for; `colour` is a field of `Colours`."""
-        if (low, high, colour) != (self._low, self._high, self._colour):
-            self._low, self._high, self._colour = low, high, colour
+    def show_scale(self, low: str, high: str, colour: str, most: float = 1.0) -> None:
+        """Say what the ends stand for; `colour` is a field of `Colours`, of which the strongest shade has the share `most`."""
+        if (low, high, colour, most) != (self._low, self._high, self._colour, self._most):
+            self._low, self._high, self._colour, self._most = low, high, colour, most
             self.setAccessibleName("Shades")
             self.setAccessibleDescription(f"The stronger, the more: from {low} to {high}.")
             self.updateGeometry()
@@ -81,7 +81,7 @@ class ShadeLegend(QWidget):
         bar = QRectF(left + 0.5, (self.height() - BAR_HIGH_PX) / 2, BAR_PX, BAR_HIGH_PX)
         gradient = QLinearGradient(bar.topLeft(), bar.topRight())
         for stop in range(STOPS + 1):
-            gradient.setColorAt(stop / STOPS, shade(stop / STOPS, self._colour))
+            gradient.setColorAt(stop / STOPS, shade(self._most * stop / STOPS, self._colour))
         painter.setPen(QColor(colours().border_strong))
         painter.setBrush(gradient)
         painter.drawRoundedRect(bar, 3, 3)

@@ -56,12 +56,13 @@ class ComparePanel(QWidget):
     def page(self) -> QWidget:
         return self.two if self.two_button.isChecked() else self.steps
 
-    def first_focus(self) -> QWidget:
-        return self.prompt
-
     @property
     def sampling(self) -> SamplingConfig:
+        """How replies are drawn."""
         return self._sampling
+
+    def first_focus(self) -> QWidget:
+        return self.prompt
 
     def answers(self) -> bool:
         """Whether the models reply to the prompt as to a message, instead of continuing it as a text."""
@@ -96,14 +97,14 @@ class ComparePanel(QWidget):
         """What was asked for is on its way."""
         self.banner.hide()
         self.seed.setText(f"seed {prompt.sampling.seed}")
-        by_button = self.send_button.hasFocus()
+        had_focus = self.focusWidget()
         self._busy = True
         if self.page is self.two:
             self.two.begin(prompt)
         else:
             self.steps.begin(prompt)
         self._show_what_is_possible()
-        if by_button:  # which is off now
+        if had_focus is not None and not had_focus.isEnabled():  # Qt would go on to the button that leaves
             self.stop_button.setFocus()
 
     def show_ended(self) -> None:
@@ -165,8 +166,8 @@ class ComparePanel(QWidget):
         head.addWidget(self.mode, stretch=1)
         head.addWidget(self.seed)
         head.addWidget(self.back_button)
-        for widget in (self.mode_box, self.back_button):  # lower than the switches
-            head.setAlignment(widget, Qt.AlignmentFlag.AlignVCenter)
+        head.setAlignment(self.mode_box, Qt.AlignmentFlag.AlignVCenter)  # lower than the switches
+        head.setAlignment(self.back_button, Qt.AlignmentFlag.AlignVCenter)
         ask = QHBoxLayout()
         ask.setSpacing(SMALL)
         ask.addWidget(self.prompt, stretch=1)

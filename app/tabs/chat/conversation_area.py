@@ -22,6 +22,8 @@ from app.widgets.theme import SMALL, set_role
 
 LINE_PX = 24  # of a step of the scroll bar
 SCROLL_MS = 40  # while the mouse selects beyond the edge
+COLOURING_SECONDS = 0.008  # of a frame, for source code
+AHEAD_PX = 150  # that are laid out at a time, while nothing else is to be done
 _TOP = Anchor(0, -1, 0.0, False)
 
 
@@ -55,6 +57,9 @@ class ConversationArea(QAbstractScrollArea):
         self.viewport().setCursor(Qt.CursorShape.IBeamCursor)
         self.viewport().setAutoFillBackground(False)
         self.to_end_button = self._make_to_end_button()
+        self._margin = 0  # above and below what is in sight, laid out ahead
+        self._ahead = QTimer(self, singleShot=True, interval=0)
+        self._ahead.timeout.connect(self._work_ahead)
         self._edge = QTimer(self, interval=SCROLL_MS)
         self._edge.timeout.connect(self._scroll_at_edge)
 
@@ -74,6 +79,9 @@ class ConversationArea(QAbstractScrollArea):
         self._follows = self._follows or bar.maximum() == 0
         self._is_laying_out = False
         self.to_end_button.setVisible(not self._follows)
+        is_coloured = self.column.colour(COLOURING_SECONDS)
+        if not is_coloured or self._margin < height:
+            self._ahead.start()
         self.placed()
         self.viewport().update()
 
@@ -99,15 +107,27 @@ class ConversationArea(QAbstractScrollArea):
     def placed(self) -> None:
         """To be overridden: everything stands where it will be drawn."""
 
+    @Slot()
+    def _work_ahead(self) -> None:
+        """When nothing else is to be done: colour what is left, and lay out a little beyond what is in sight."""
+        if self._margin < self.viewport().height():
+            self._margin += AHEAD_PX
+            self.lay_out()
+            return
+        if not self.column.colour(COLOURING_SECONDS):
+            self._ahead.start()
+        self.viewport().update()
+
     def _lay_out_visible(self) -> float:
         """The height in the column that stands at the top of the view."""
+        margin = self._margin
         height = self.viewport().height()
         if self._follows:
             last = len(self.column.items) - 1
             end = Anchor(last, len(self.column.items[last].units) - 1, 0, False)
-            self.column.lay_out_around(end, 1.5 * height, height)
+            self.column.lay_out_around(end, height + margin, height)
             return self.column.height - height
-        self.column.lay_out_around(self._anchor, 0.5 * height, 1.5 * height)
+        self.column.lay_out_around(self._anchor, margin, height + margin)
         return self.column.y_of(self._anchor)
 
     def scrollContentsBy(self, _dx: int, _dy: int) -> None:
@@ -116,6 +136,7 @@ class ConversationArea(QAbstractScrollArea):
         bar = self.verticalScrollBar()
         self._follows = bar.value() >= bar.maximum() - SMALL
         self._anchor = self.column.anchor_at(bar.value())
+        self._margin = 0
         self.lay_out()
 
     def forget_anchor(self) -> None:

@@ -1,5 +1,6 @@
 """Where messages stand below each other, and which parts of them have documents: those near what is seen."""
 
+import time
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from PySide6.QtGui import QTextLine
 
 from app.tabs.chat.document_style import DocumentStyle
 from app.tabs.chat.message_item import MessageItem, Unit
-from app.tabs.chat.segment_document import SegmentDocument
+from app.tabs.chat.segment_document import SegmentDocument, colour
 
 KEPT_DOCUMENTS = 8  # beyond those that are needed, so that scrolling to and fro builds none
 END_PX = 12  # below the last message
@@ -134,8 +135,7 @@ class ConversationLayout:
         for room, step in ((below, 1), (above, -1)):
             left, before = room, self.items[anchor.item]
             for item, unit in self._units(anchor, step):
-                if unit.document is None:
-                    item.lay_out(unit)
+                self._give_document(item, unit)
                 needed.append((item, unit))
                 if step < 0 or len(needed) > 1:  # the anchor's own may stand above what is seen
                     left -= unit.height
@@ -143,7 +143,6 @@ class ConversationLayout:
                 before = item
                 if left < 0:
                     break
-        self.forget_places()
         for item, unit in needed:
             self._with_documents.pop(unit, None)
             self._with_documents[unit] = item
@@ -151,6 +150,24 @@ class ConversationLayout:
             unit = next(iter(self._with_documents))
             del self._with_documents[unit]
             unit.document = None
+
+    def _give_document(self, item: MessageItem, unit: Unit) -> None:
+        if unit.document is None:
+            before = item.height
+            item.lay_out(unit)
+            if item.height != before:
+                self.forget_places()
+
+    def colour(self, seconds: float) -> bool:
+        """Colour code in the documents that there are, for so long; returns whether none is left."""
+        until = time.perf_counter() + seconds
+        for unit, item in reversed(self._with_documents.items()):
+            document = unit.document
+            if document is not None and not document.is_coloured:
+                if time.perf_counter() > until:
+                    return False
+                colour(document, item.text, unit.segment)
+        return True
 
     def _units(self, anchor: Anchor, step: int) -> Iterator[tuple[MessageItem, Unit]]:
         """Down from the anchor's unit on, or up from the one before it."""
@@ -187,9 +204,8 @@ class ConversationLayout:
         message = self.items[item]
         found = message.units[unit]
         if found.document is None:
-            message.lay_out(found)
+            self._give_document(message, found)
             self._with_documents[found] = message
-            self.forget_places()
         assert found.document is not None
         return found.document, self.origin(item, unit)
 
@@ -234,4 +250,4 @@ def _line_rectangle(document: SegmentDocument, first: int, last: int) -> QRectF:
 
 def _x_of(line: QTextLine, position: int) -> float:
     x = line.cursorToX(position)
-    return float(x[0] if isinstance(x, tuple) else x)
+    return float(x[0]) if isinstance(x, tuple) else float(str(x))

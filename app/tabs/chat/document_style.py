@@ -1,20 +1,23 @@
 """How the documents of a conversation look: fonts, colours, and what is shaded."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Literal
 
 from pygments.token import Comment, Keyword, Name, Number, Operator, String, _TokenType
 from pygments.token import Literal as Literals
-from PySide6.QtGui import QBrush, QColor, QFont, QTextBlockFormat, QTextCharFormat, QTextOption
+from PySide6.QtGui import QBrush, QColor, QFont, QFontMetricsF, QTextBlockFormat, QTextCharFormat, QTextOption
 
 from app.widgets.shade import shaded
-from app.widgets.theme import colours, mono_font
+from app.widgets.theme import Colours, colours, mono_font
 from core.events import TokenDetails
 
 Shading = Literal["none", "probability", "entropy"]
 SHADE_COLOURS = {"probability": "warning", "entropy": "notice"}  # fields of `Colours`
 MOST_BITS = 8.0  # an entropy from which on the shade is the strongest
+MOST_SHADE = (
+    0.46  # of the colour: on stronger shades words are hard to read, in the light or in the dark theme
+)
 LINE_HEIGHT_PERCENT = 120
 MONO_SHARE = 0.94  # of the font's size: letters of one width look larger
 _CODE_COLOURS = {  # by the kind of a Pygments token, the closest first
@@ -39,6 +42,13 @@ class DocumentStyle:
     font: QFont
     plain: bool = False
     shading: Shading = "none"
+    line_px: float = field(init=False)
+    letter_px: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        metrics = QFontMetricsF(self.font)
+        object.__setattr__(self, "line_px", metrics.height())
+        object.__setattr__(self, "letter_px", metrics.averageCharWidth())
 
     def mono(self) -> QFont:
         font = mono_font()
@@ -55,6 +65,11 @@ def ink(colour: str) -> QTextCharFormat:
 
 def code_ink(kind: _TokenType) -> QTextCharFormat | None:
     """The format of a token of source code; None where it looks like all others."""
+    return _code_ink(kind, colours())
+
+
+@cache
+def _code_ink(kind: _TokenType, _theme: Colours) -> QTextCharFormat | None:
     at: _TokenType | None = kind
     while at is not None:
         if at in _CODE_COLOURS:
@@ -67,7 +82,7 @@ def code_ink(kind: _TokenType) -> QTextCharFormat | None:
 
 def shade_format(token: TokenDetails, shading: Shading) -> QTextCharFormat:
     """The format of a token of which the model was sure, or less so."""
-    fill, letters = shaded(shade_share(token, shading), SHADE_COLOURS[shading])
+    fill, letters = shaded(MOST_SHADE * shade_share(token, shading), SHADE_COLOURS[shading])
     made = QTextCharFormat()
     made.setBackground(QBrush(fill))
     made.setForeground(QBrush(letters))

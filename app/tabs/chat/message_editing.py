@@ -66,7 +66,9 @@ class MessageEditing(QObject):
         self.saved.emit(number, text)
 
     def _set_height(self, height: int) -> None:
-        self._area.column.items[self.number].editor_height = height
+        item = self._area.column.items[self.number]
+        item.editor_height = height
+        item.forget_places()
         self._area.column.forget_places()
         self._area.stay_here()
         self._area.lay_out()

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 
 from PySide6.QtCore import QRectF
-from PySide6.QtGui import QFont, QFontMetricsF
+from PySide6.QtGui import QFont
 
 from app.tabs.chat.document_style import LINE_HEIGHT_PERCENT, DocumentStyle
 from app.tabs.chat.message_segments import (
@@ -53,16 +53,11 @@ class Unit:
     def foot(self) -> float:
         return SMALL + MEDIUM if self.is_code and self.segment.closes else 0.0
 
-    def estimate(self, text: str, width: float, metrics: QFontMetricsF) -> None:
+    def estimate(self, text: str, width: float, style: DocumentStyle) -> None:
         """Guess the height without a layout."""
-        first, last = self.segment.first, self.segment.last
-        lines = 1 + text.count("\n", first, last)
-        per_line = max(width / metrics.averageCharWidth(), 1)
-        rows = max(lines, 0.4 * lines + (last - first) / per_line)
         self.is_measured = False
-        self.height = (
-            rows * metrics.height() * LINE_HEIGHT_PERCENT / 100 + self.head + self.foot + 2 * self.frame
-        )
+        inner = _estimate(text, self.segment.first, self.segment.last, width, style)
+        self.height = inner + self.head + self.foot + 2 * self.frame
 
     def measure(self) -> None:
         """Take the height that the document has."""
@@ -79,7 +74,6 @@ class MessageItem:
 
     Attributes:
         text: What is shown of it; it grows while a reply is written.
-        spans: Its tokens, as far as they are known.
         editor_height: Of the field that stands in the bubble's place while the message is edited; else 0.
     """
 
@@ -87,12 +81,29 @@ class MessageItem:
         self.shown = shown
         self.text = shown.message.content
         self.is_written = False
-        self.spans = TokenSpans.of(self.text, shown.message.tokens)
         self.passages: Sequence[Span] = ()
         self.editor_height = 0
-        self.units: list[Unit] = []
+        self._spans: TokenSpans | None = None
+        self._units: list[Unit] = []  # none until they are needed
+        self._unit_tops: list[float] | None = None
+        self._height: float | None = None
         self._width = width
         self.set_style(style)
+
+    @property
+    def spans(self) -> TokenSpans:
+        """Its tokens, as far as they are known."""
+        if self._spans is None:
+            self._spans = TokenSpans.of(self.shown.message.content, self.shown.message.tokens)
+        return self._spans
+
+    @property
+    def units(self) -> list[Unit]:
+        """Its segments, cut when they are first needed."""
+        if not self._units:
+            text = self._shown_text()
+            self._show(plain_segments(text) if self._is_plain() else markdown_segments(text))
+        return self._units
 
     @property
     def is_user(self) -> bool:
@@ -115,21 +126,21 @@ class MessageItem:
     def set_style(self, style: DocumentStyle) -> None:
         """Show it in another way."""
         self._style = style
-        self._metrics = QFontMetricsF(style.font)
+        self.caption_height = float(round(style.line_px * 0.85)) + TINY
         self._write_all()
 
     def set_width(self, width: float) -> None:
         """Lay it out anew, as wide as the view is."""
         self._width = width
-        for unit in self.units:
+        for unit in self._units:
             unit.document = None
-            unit.estimate(self.text, self.text_width, self._metrics)
+            unit.estimate(self.text, self.text_width, self._style)
         self.forget_places()
 
     def replace(self, shown: ShownMessage) -> None:
         """Show a message in place of the one that was being written; what is the same in both stays laid out."""
         self.shown, self.is_written = shown, False
-        self.spans = TokenSpans.of(shown.message.content, shown.message.tokens)
+        self._spans = None
         text, self.text = self.text, shown.message.content
         if self.text.startswith(text) and self._is_plain() == (self.units[0].segment.kind == "plain"):
             self._show(grown(self.text, [unit.segment for unit in self.units]))
@@ -154,7 +165,7 @@ class MessageItem:
 
     def drop_documents(self) -> None:
         """Build them anew when they are next seen; their heights stay."""
-        for unit in self.units:
+        for unit in self._units:
             unit.document = None
 
     def _is_plain(self) -> bool:
@@ -166,20 +177,16 @@ class MessageItem:
         return without_half_fence(self.text) if self.is_written and not self._is_plain() else self.text
 
     def _write_all(self) -> None:
-        text = self._shown_text()
-        self.units = []
-        self._show(plain_segments(text) if self._is_plain() else markdown_segments(text))
+        self._units = []
+        self.forget_places()
 
     def _show(self, segments: list[Segment]) -> None:
-        same = 0
-        while same < min(len(segments), len(self.units)) and self.units[same].segment == segments[same]:
+        units, same = self._units, 0
+        while same < min(len(segments), len(units)) and units[same].segment == segments[same]:
             same += 1
-        changed = self.units[same:]
-        self.units[same:] = [Unit(segment) for segment in segments[same:]]
-        for unit in self.units[same:]:
-            unit.estimate(self.text, self.text_width, self._metrics)
-        if changed:  # what grew is hardly smaller than it was
-            self.units[same].height = max(self.units[same].height, changed[0].height)
+        units[same:] = [Unit(segment) for segment in segments[same:]]
+        for unit in units[same:]:
+            unit.estimate(self.text, self.text_width, self._style)
         self.forget_places()
 
     # Where things stand
@@ -191,16 +198,18 @@ class MessageItem:
         return max(min(self._width - indent - 2 * MEDIUM - 2 * SMALL, WIDEST_PX), 40.0)
 
     @property
-    def caption_height(self) -> float:
-        return float(round(self._metrics.height() * 0.85)) + TINY
-
-    @property
     def remarks_height(self) -> float:
         return len(self.remarks) * self.caption_height
 
     @property
     def height(self) -> float:
-        return (self.editor_height or self._tops()[-1]) + self.frame_height
+        if self._height is None:
+            inner = self.editor_height or (self._tops()[-1] if self._units else self._guess())
+            self._height = inner + self.frame_height
+        return self._height
+
+    def _guess(self) -> float:
+        return _estimate(self.text, 0, len(self.text), self.text_width, self._style)
 
     @property
     def frame_height(self) -> float:
@@ -208,7 +217,8 @@ class MessageItem:
         return MEDIUM + self.caption_height + 2 * SMALL + self.remarks_height + ACTIONS_PX
 
     def forget_places(self) -> None:
-        self._unit_tops: list[float] | None = None
+        self._unit_tops = None
+        self._height = None
 
     def _tops(self) -> list[float]:
         """Where each unit begins below the first, and behind them where the last one ends."""
@@ -255,3 +265,10 @@ class MessageItem:
         message = self.shown.message
         generated = message.generated if message.role == "text" else ()
         return segment_document(self.text, unit.segment, self._style, self.spans, self.passages, generated)
+
+
+def _estimate(text: str, first: int, last: int, width: float, style: DocumentStyle) -> float:
+    """How high these characters are, roughly: some of the lines are full ones."""
+    lines = 1 + text.count("\n", first, last)
+    rows = max(lines, 0.4 * lines + (last - first) * style.letter_px / width)
+    return rows * style.line_px * LINE_HEIGHT_PERCENT / 100

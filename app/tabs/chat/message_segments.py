@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-ENOUGH = 1500  # characters after which a segment ends where it can
-MOST = 3000  # characters after which it ends wherever it is
+ENOUGH = 800  # characters after which a segment ends where it can
+MOST = 2000  # characters after which it ends wherever it is
 Kind = Literal["plain", "prose", "code"]
 _FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})[ \t]*([^\n`]*)(?:\n|\Z)", re.MULTILINE)
 _PARAGRAPH = re.compile(r"\n[ \t]*\n+(?=[^\s])")  # a blank line before one that is not indented

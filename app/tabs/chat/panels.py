@@ -86,9 +86,11 @@ class Panels(QObject):
         message = self._front.conversation.messages.get(message_id)
         if message is None or not message.run:
             return
-        is_text = message.role == "text" and message.generated
-        text = message.content[slice(*message.generated[-1])] if is_text else message.content
-        self.seen.show_reply(message.run, message_id, text)
+        text, begins_at = message.content, 0
+        if message.role == "text" and message.generated:
+            begins_at = message.generated[-1][0]
+            text = text[slice(*message.generated[-1])]
+        self.seen.show_reply(message.run, message_id, text, begins_at)
 
     @Slot(str)
     def _show_seen(self, message_id: str) -> None:

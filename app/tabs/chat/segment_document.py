@@ -28,11 +28,13 @@ class SegmentDocument(QTextDocument):
 
     Attributes:
         source_map: Where the message's characters stand.
+        is_coloured: Whether `colour` has nothing to do: it takes longer than all else.
     """
 
     def __init__(self, style: DocumentStyle, *, mono: bool = False) -> None:
         super().__init__()
         self.source_map = SourceMap()
+        self.is_coloured = not mono
         self.setUndoRedoEnabled(False)
         self.setDefaultFont(style.mono() if mono else style.font)
         self.setDefaultTextOption(wrapping())
@@ -68,8 +70,6 @@ def segment_document(
         cursor.setBlockFormat(paragraph(line_height=CODE_LINE_HEIGHT_PERCENT) if code else paragraph())
         made.source_map.add(0, segment.first, text[segment.first : segment.last])
         cursor.insertText(shown(text[segment.first : segment.last]))
-        if code:
-            _colour_code(made, text[segment.first : segment.last], segment)
     for start, end in generated:
         _merge(made, start, end, segment, ink("accent"))
     if style.shading != "none" and len(spans):
@@ -87,15 +87,20 @@ def language_of(segment: Segment) -> str:
     return found[0] if found else ""
 
 
-def _colour_code(document: SegmentDocument, code: str, segment: Segment) -> None:
+def colour(document: SegmentDocument, text: str, segment: Segment) -> None:
+    """Colour the source code in a document of a code block."""
+    document.is_coloured = True
     lexer = _lexer(language_of(segment).lower())
     if lexer is None:
         return
-    for start, kind, value in lexer.get_tokens_unprocessed(code):
+    cursor = QTextCursor(document)
+    cursor.beginEditBlock()
+    for start, kind, value in lexer.get_tokens_unprocessed(text[segment.first : segment.last]):
         look = code_ink(kind)
         if look is not None and value.strip():
             first = segment.first + start
             _merge(document, first, first + len(value), segment, look)
+    cursor.endEditBlock()
 
 
 @cache

@@ -2,7 +2,7 @@
 
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QWidget
 
-from app.tabs.chat.document_style import MOST_BITS, SHADE_COLOURS, Shading
+from app.tabs.chat.document_style import MOST_BITS, MOST_SHADE, SHADE_COLOURS, Shading
 from app.widgets.label import Label
 from app.widgets.shade import ShadeLegend
 from app.widgets.theme import SMALL, TINY, set_role
@@ -31,5 +31,5 @@ class ShadingLegend(QFrame):
         self.setVisible(shading != "none")
         if shading != "none":
             self.title.setText(TITLES[shading])
-            self.scale.show_scale(*ENDS[shading], SHADE_COLOURS[shading])
+            self.scale.show_scale(*ENDS[shading], SHADE_COLOURS[shading], MOST_SHADE)
             self.adjustSize()

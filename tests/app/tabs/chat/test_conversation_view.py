@@ -4,9 +4,12 @@ import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QGuiApplication, QTextDocument
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QMenu
 
 from app.tabs.chat.conversation_view import ConversationView
+from app.tabs.chat.document_style import MOST_SHADE, SHADE_COLOURS
 from app.tabs.chat.shown_message import ShownMessage
+from app.widgets.shade import contrast, shaded
 from app.widgets.theme import colours
 from core.events import TokenWritten
 from tests.app.tabs.chat.messages import assistant, long_text, token, user
@@ -189,11 +192,11 @@ def test_only_the_last_segment_is_laid_out_anew(view):
 def test_many_tokens_are_laid_out_together(view, qtbot, monkeypatch):
     view.begin_reply(ShownMessage(assistant("")))
     layouts = []
-    monkeypatch.setattr(view, "placed", lambda: layouts.append(1))
+    monkeypatch.setattr(view.column.items[0], "grow", layouts.append)
     for _ in range(100):
         view.write([written("word ")])
     qtbot.waitUntil(lambda: bool(layouts))
-    assert len(layouts) == 1
+    assert layouts == ["word " * 100]
 
 
 def test_a_half_written_fence_is_a_code_block_already(view):
@@ -575,3 +578,25 @@ def test_inspect_here_names_the_character(view, qtbot):
     show(view, reply())
     found = view.column.character_at(view.in_column(point_of(view, 0, 6)))
     assert found == (0, 6)
+
+
+@pytest.mark.qt_log_ignore("This plugin does not support")
+def test_the_menu_offers_what_the_buttons_do(view, qtbot):
+    show(view, user("Hi"), assistant("```py\nx\n```", id="reply"))
+    view.setFocus()
+    QTest.keyClick(view, Qt.Key.Key_Return)
+    menu = view.findChild(QMenu, "messageMenu")
+    titles = [entry.text() for entry in menu.actions()]
+    assert "Copy code block 1 (py)" in titles
+    entry = menu.actions()[titles.index("Regenerate")]
+    with qtbot.waitSignal(view.regenerate_requested) as asked:
+        QTest.mouseClick(menu, LEFT, pos=menu.actionGeometry(entry).center())
+    assert asked.args == ["reply"]
+
+
+@pytest.mark.parametrize("appearance", ["light", "dark"])
+@pytest.mark.parametrize("shading", ["probability", "entropy"])
+def test_shaded_words_can_be_read(theme, appearance, shading):
+    theme.choose(appearance)
+    ratios = [contrast(*shaded(MOST_SHADE * step / 100, SHADE_COLOURS[shading])) for step in range(101)]
+    assert min(ratios) >= 4.5

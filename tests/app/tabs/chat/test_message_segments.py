@@ -1,0 +1,75 @@
+"""A message cut into segments, and where its characters stand in what is shown."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.tabs.chat.message_segments import MOST, grown, markdown_segments, plain_segments
+from app.tabs.chat.source_map import SourceMap, qt_length, shown
+from app.tabs.chat.token_spans import TokenSpans
+from tests.app.tabs.chat.messages import long_text, token
+
+PIECES = st.sampled_from(["word ", "\n", "\n\n", "```", "```py\n", "~~~\n", "x" * 900, "  ", "- a\n", "`"])
+TEXTS = st.lists(PIECES, max_size=30).map("".join)
+
+
+def test_a_code_block_stands_by_itself():
+    text = "before\n```python\nx = 1\n```\nafter"
+    found = [(one.kind, text[one.first : one.last], one.language) for one in markdown_segments(text)]
+    assert found == [("prose", "before", ""), ("code", "x = 1", "python"), ("prose", "after", "")]
+
+
+def test_a_fence_is_closed_by_one_as_long():
+    text = "````\n```\n````\nend"
+    assert [text[one.first : one.last] for one in markdown_segments(text)] == ["```", "end"]
+
+
+def test_a_long_code_block_is_cut_between_lines():
+    text = "```\n" + "y = 1234\n" * 1000 + "```"
+    parts = markdown_segments(text)
+    assert "\n".join(text[one.first : one.last] for one in parts) == ("y = 1234\n" * 1000).rstrip()
+    assert [one.opens for one in parts] == [True] + [False] * (len(parts) - 1)
+    assert [one.closes for one in parts] == [False] * (len(parts) - 1) + [True]
+
+
+@given(TEXTS, st.integers(0, 3000))
+def test_a_text_that_grew_is_cut_as_if_it_came_at_once(text, at):
+    for cut in (plain_segments, markdown_segments):
+        assert grown(text, cut(text[:at])) == cut(text)
+
+
+@given(TEXTS)
+def test_plain_segments_are_the_whole_text(text):
+    parts = plain_segments(text)
+    assert "".join(text[one.start : one.end] for one in parts) == text
+    assert max(one.end - one.start for one in parts) <= MOST
+
+
+@given(st.text(st.sampled_from("aé \n\r\0😀𝒳\ud800\ufdd0"), max_size=20))
+def test_every_character_is_found_where_it_stands(text):
+    places = SourceMap()
+    places.add(3, 7, text)
+    for number, sign in enumerate(text):
+        ((first, last),) = places.places(7 + number, 8 + number)
+        assert last - first == qt_length(sign)
+        assert places.source(first) == 7 + number
+    assert len(shown(text)) == len(text)
+
+
+def test_tokens_are_found_by_their_characters():
+    spans = TokenSpans.of("ab😀c", [token(n, text, 0.5) for n, text in enumerate(("a", "", "b😀", "c"))])
+    assert [spans.at(place) for place in range(5)] == [0, 2, 2, 3, None]
+    assert spans.span(2) == (1, 3)
+
+
+def test_tokens_of_another_text_are_not_shown():
+    assert len(TokenSpans.of("other", [token(0, "text", 0.5)])) == 0
+
+
+def test_tokens_of_the_end_of_a_text_are_found_there():
+    assert TokenSpans.of("before text", [token(0, "text", 0.5)]).span(0) == (7, 11)
+
+
+def test_prose_is_cut_between_paragraphs():
+    text = long_text(5000)
+    parts = [text[one.first : one.last] for one in markdown_segments(text)]
+    assert "\n\n".join(parts) == text
