@@ -47,6 +47,7 @@ class WaysBetweenTabs(QObject):
         self._train.tab.chat_requested.connect(self._chat_with)
         self._train.tab.inspect_requested.connect(self._inspect_run)
         self._chat.inspect_requested.connect(self._inspect_phrase)
+        self._chat.document_requested.connect(self._show_passage)
         for tab in (self._chat.tab, self._inspect.tab):
             tab.train_requested.connect(self._go_to_training)
         for controller in (self._chat, self._inspect):
@@ -78,7 +79,7 @@ class WaysBetweenTabs(QObject):
         self._tabs.setCurrentWidget(self._inspect.tab)
 
     @Slot(int, int, str)
-    def show_passage(self, document_id: int, start: int, passage: str) -> None:
+    def _show_passage(self, document_id: int, start: int, passage: str) -> None:
         """Show where a passage of a reply stands in a document."""
         self._tabs.setCurrentWidget(self._corpus.tab)
         self._corpus.show_passage(document_id, start, passage)

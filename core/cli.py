@@ -32,6 +32,7 @@ from core.commands import (
     training,
 )
 from core.commands.arguments import home_path, named, unicode_text
+from core.commands.compare import ALL, generate_several
 from core.commands.password import refuse_typed_password
 from core.commands.place import Place, perform, print_rows
 from core.config.sampling import SamplingConfig
@@ -200,7 +201,18 @@ def generate(
             callback=named,
         ),
     ] = None,
-    checkpoint: Annotated[str, typer.Option(help="The checkpoint: best, last or a step number.")] = "best",
+    checkpoint: Annotated[
+        str,
+        typer.Option(help="The checkpoint: best, last or a step number; all: each of them, with one seed."),
+    ] = "best",
+    against: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME[@CHECKPOINT]",
+            help="A second model for the same prompt and seed: another run, or @STEP for this one at another step.",
+            callback=named,
+        ),
+    ] = None,
     weights: Annotated[str | None, typer.Option(help=SAMPLING_HELP["weights"])] = None,
     count: Annotated[
         int,
@@ -231,6 +243,10 @@ def generate(
     asked = checked(
         SamplingConfig, changes
     )  # before the model is opened: a wrong number should not cost a wait
+    if against is not None or checkpoint == ALL:
+        if count > 1:
+            raise typer.BadParameter("one reply of each model is compared", param_hint="--samples")
+        return generate_several(context, name, checkpoint, against, prompt, changes, chat)
     model, code = perform(
         context,
         lambda stop: open_model(workspace, name, checkpoint, stop, asked.weights if weights else None),

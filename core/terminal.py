@@ -53,6 +53,7 @@ from core.events import (
 from core.signals import ENDING, exit_at_once
 from core.tasks.bench_events import FuzzChecked, FuzzFound, WorkspaceFuzzChecked
 from core.tasks.bench_lines import benchmark_line
+from core.tasks.compare_lines import compare_line
 from core.tasks.evaluation_events import SampleEvaluated, ScoreProgress, TextScored
 from core.tasks.evaluation_lines import evaluation_line
 from core.tasks.seen_events import SeenFound, SeenLocated, SeenProgress
@@ -383,7 +384,9 @@ def _sentence_of_a_reply(event: Event) -> str:
             ends = ", ".join(f"{count:,} {end}" for end, count in event.ends)
             return f"{counted(event.cases, 'workspace')} in {event.seconds:.0f} s, {counted(event.findings, 'finding')}: {ends}"
         case _:
-            return evaluation_line(event) or serving_line(event) or benchmark_line(event)
+            return (
+                evaluation_line(event) or serving_line(event) or compare_line(event) or benchmark_line(event)
+            )
 
 
 def _fuzz_report(event: FuzzChecked) -> str:

@@ -112,9 +112,9 @@ class JobQueues(QObject):
             Whether all are gone. Where one is not, Qt aborts the process as soon as the thread's object goes.
         """
         deadline = QDeadlineTimer(timeout_ms)
-        while any(queue.is_waiting for queue in self._queues.values()) and not deadline.hasExpired():
+        while not self.at_rest() and not deadline.hasExpired():
             QCoreApplication.processEvents(QEventLoop.ProcessEventsFlag.ExcludeUserInputEvents)
-            QThread.msleep(LOOK_MS)  # a message that is still to be kept waits behind a list, say
+            QThread.msleep(LOOK_MS)  # what a job's end begins is done too: a message that is still to be kept
         gone = [job.wait(deadline.remainingTime()) for job in Job.running]  # a list: each of them is asked
         return all(gone)
 
@@ -139,11 +139,6 @@ class _JobQueue(QObject):
     @property
     def busy(self) -> bool:
         return bool(self._jobs)
-
-    @property
-    def is_waiting(self) -> bool:
-        """True while there are jobs behind the one that runs."""
-        return len(self._jobs) > 1
 
     @property
     def overdue(self) -> bool:

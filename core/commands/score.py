@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from core.commands.arguments import named, named_path
+from core.commands.arguments import named, named_path, run_and_checkpoint
 from core.commands.place import perform
 from core.tasks.score_text import score_text
 
@@ -38,13 +38,7 @@ def score(
     """Measure how well a run's model predicts a text: loss, perplexity, bits per byte, and KL divergence from another."""
     workspace = context.obj.workspace
     source = sys.stdin.buffer if text == STANDARD_INPUT else text
-    other = None if against is None else _run_and_checkpoint(against, name)
+    other = None if against is None else run_and_checkpoint(against, name)
     return perform(
         context, lambda stop: score_text(workspace, name, checkpoint, source, stop, other), writes=False
     )[1]
-
-
-def _run_and_checkpoint(against: str, name: str) -> tuple[str, str]:
-    """`other` is the best checkpoint of that run, `other@500` its step 500, and `@500` that of the run itself."""
-    run, at, checkpoint = against.partition("@")
-    return run or name, checkpoint if at else "best"

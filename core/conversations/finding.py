@@ -17,6 +17,7 @@ from core.corpus.search import (
 from core.database import Database
 
 UNTITLED = "New conversation"
+MOST_EXCERPTS = 50  # beyond so many nobody looks, and they are what takes time
 LONGEST_SEARCHED = 100_000  # characters of a message, looked through for an excerpt
 
 
@@ -46,13 +47,10 @@ def list_summaries(database: Database, search: str, deleted: bool) -> list[Summa
         return [_summary(row) for row in rows]
     search = search.encode("utf-8", "replace").decode("utf-8")
     hits = _newest_hits(database, search)
-    found = []
-    for row in rows:
-        if row[0] in hits:
-            found.append(_summary(row, *_excerpt(database, hits[row[0]], search)))
-        elif holds_all(row[3], search):
-            found.append(_summary(row))
-    return found
+    found = [row for row in rows if row[0] in hits or (row[3] and holds_all(str(row[3]), search))]
+    shown = [row for row in found if row[0] in hits][:MOST_EXCERPTS]
+    excerpts = {row[0]: _excerpt(database, hits[row[0]], search) for row in shown}
+    return [_summary(row, *excerpts.get(row[0], ())) for row in found]
 
 
 def _summary(row: tuple[Any, ...], excerpt: str = "", spans: tuple[Span, ...] = ()) -> Summary:

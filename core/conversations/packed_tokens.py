@@ -6,6 +6,7 @@ of that on the disk. Probabilities and entropies keep seven digits, as the model
 
 import json
 import struct
+import sys
 import zlib
 from collections.abc import Sequence
 from typing import Any, overload
@@ -66,12 +67,14 @@ class PackedTokens(Sequence[TokenDetails]):
                 raise ValueError(f"format {version} of token details is not known")
             found = cls()
             start = HEAD.size + text_bytes
-            found._texts = json.loads(content[HEAD.size : start])
+            found._texts = list(
+                map(sys.intern, json.loads(content[HEAD.size : start]))
+            )  # many messages share them
             found._tokens = np.frombuffer(content, TOKEN, tokens, start)
             found._alternatives = np.frombuffer(
                 content, ALTERNATIVE, alternatives, start + found._tokens.nbytes
             )
-        except (zlib.error, struct.error) as cause:
+        except (zlib.error, struct.error, TypeError) as cause:
             raise ValueError("token details are damaged") from cause
         return found
 

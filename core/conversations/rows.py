@@ -12,9 +12,10 @@ from core.config.sampling import SamplingConfig
 from core.conversations.message import Conversation, Kind, Message, Role
 from core.conversations.packed_tokens import pack, unpack
 
+# As they follow each other in the tables
 CONVERSATION_COLUMNS = "id, kind, title, pinned, run, checkpoint, sampling, leaf_id, created_at"
 MESSAGE_COLUMNS = (
-    "id, parent_id, role, content, generated, notes, run, step, reason, sampling, created_at, tokens"
+    "id, parent_id, role, generated, notes, run, step, reason, sampling, created_at, content, tokens"
 )
 LONGEST_OPENING = 200  # characters of a first message that are kept for the list
 LARGEST_STEP = 2**63 - 1  # that SQLite can hold
@@ -43,7 +44,6 @@ def message_row(message: Message) -> tuple[Any, ...]:
         message.id,
         message.parent_id,
         message.role,
-        encodable(message.content),
         json.dumps(message.generated),
         json.dumps(message.notes),
         encodable(message.run),
@@ -51,6 +51,7 @@ def message_row(message: Message) -> tuple[Any, ...]:
         message.reason,
         _sampling_text(message.sampling),
         message.created_at,
+        encodable(message.content),
         pack(message.tokens),
     )
 
@@ -81,7 +82,7 @@ def read_conversation(row: Sequence[Any], messages: Iterable[Message]) -> Conver
 
 
 def read_message(row: Sequence[Any]) -> Message:
-    id_, parent_id, role, content, generated, notes, run, step, reason, sampling, created_at, tokens = row
+    id_, parent_id, role, generated, notes, run, step, reason, sampling, created_at, content, tokens = row
     content = _text(content)
     return Message(
         id=_text(id_),

@@ -13,13 +13,13 @@ CREATE TABLE conversations (
     id TEXT NOT NULL UNIQUE,
     kind TEXT NOT NULL,
     title TEXT NOT NULL,
-    opening TEXT NOT NULL,
     pinned INTEGER NOT NULL,
     run TEXT NOT NULL,
     checkpoint TEXT NOT NULL,
     sampling TEXT NOT NULL,
     leaf_id TEXT NOT NULL,
     created_at REAL NOT NULL,
+    opening TEXT NOT NULL,
     updated_at REAL NOT NULL,
     deleted REAL NOT NULL DEFAULT 0
 );

@@ -10,8 +10,8 @@ from typing import Any
 
 from filelock import FileLock
 
-from core.conversations.message import Conversation
-from core.conversations.rows import CONVERSATION_COLUMNS, MESSAGE_COLUMNS, read_conversation, read_message
+from core.conversations.message import Conversation, Message
+from core.conversations.rows import read_conversation, read_message
 from core.conversations.store import ConversationStore
 from core.files import DRAFT, raising_disk_errors, rename
 from core.wording import counted, noun_for
@@ -80,26 +80,27 @@ def _take_over(path: Path, draft: Path) -> tuple[int, int]:
 def _readable(path: Path) -> Iterator[Conversation]:
     with suppress(sqlite3.Error), closing(sqlite3.connect(path)) as connection:
         connection.text_factory = lambda text: text.decode("utf-8", "replace")
-        heads = _rows(connection, f"SELECT number, deleted, {CONVERSATION_COLUMNS} FROM conversations")
-        messages = _rows(connection, f"SELECT number, conversation, {MESSAGE_COLUMNS} FROM messages")
-        by_conversation: dict[Any, list[Any]] = {}
-        for _, (conversation, *row) in sorted(messages.items()):
-            by_conversation.setdefault(conversation, []).append(row)
-        for number, (deleted, *head) in heads.items():
-            said = {row[0]: read_message(row) for row in by_conversation.get(number, ())}
+        heads = _rows(connection, "conversations")
+        by_conversation: dict[Any, list[Message]] = {}
+        for _, (conversation, *row) in sorted(_rows(connection, "messages").items()):
+            by_conversation.setdefault(conversation, []).append(read_message(row))
+        for number, (*head, _opening, _updated_at, deleted) in heads.items():
+            said = {message.id: message for message in by_conversation.get(number, ())}
             if said and not deleted:
                 yield read_conversation(head, said.values())
 
 
-def _rows(connection: sqlite3.Connection, select: str) -> dict[int, tuple[Any, ...]]:
-    """By number, the rows of a table from both its ends up to where it is damaged."""
+def _rows(connection: sqlite3.Connection, table: str) -> dict[int, tuple[Any, ...]]:
+    """By number, the other columns of a table, from both its ends up to where it is damaged."""
     found: dict[int, tuple[Any, ...]] = {}
     for order in ("ASC", "DESC"):
-        with suppress(sqlite3.Error):
-            for number, *row in connection.execute(f"{select} NOT INDEXED ORDER BY number {order}"):
-                if number in found:
+        with suppress(sqlite3.Error):  # by place, for a name may be damaged too
+            for rowid, _, *row in connection.execute(
+                f"SELECT rowid, * FROM {table} NOT INDEXED ORDER BY rowid {order}"
+            ):
+                if rowid in found:
                     break
-                found[number] = tuple(row)
+                found[rowid] = tuple(row)
     return found
 
 

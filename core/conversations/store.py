@@ -4,6 +4,7 @@ Messages are never changed; what is deleted can be restored for `KEPT_DAYS`.
 """
 
 import json
+import sqlite3
 import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -31,6 +32,7 @@ from core.errors import (
     UnknownConversationError,
     UnusableConversationsError,
 )
+from core.system_errors import WorkspaceError
 
 __all__ = ["KEPT_DAYS", "ConversationStore", "Summary"]
 
@@ -59,9 +61,10 @@ class ConversationStore:
         self._database = Database(
             path, FAILURES, SCHEMA, SCHEMA_VERSION, MIGRATIONS, for_reading, text_factory=_decoded
         )
-        if for_reading:
-            return
         try:
+            self._refuse_other_tables(path)
+            if for_reading:
+                return
             self._database.query("PRAGMA synchronous = FULL")  # what was said outlives a loss of power, too
             self.purge(KEPT_DAYS * DAY_SECONDS)
         except BaseException:
@@ -196,6 +199,17 @@ class ConversationStore:
                 self._keep_messages(self._keep_head(conversation), list(conversation.messages.values()))
                 added.append(conversation.id)
         return added
+
+    def _refuse_other_tables(self, path: Path) -> None:
+        """Check that the tables have their columns: what describes them is text in the file, and can be damaged."""
+        try:
+            self._database.query(f"SELECT number, opening, {CONVERSATION_COLUMNS} FROM conversations LIMIT 0")
+            self._database.query(f"SELECT number, conversation, {MESSAGE_COLUMNS} FROM messages LIMIT 0")
+            self._database.query("SELECT content FROM search LIMIT 0")
+        except WorkspaceError as refusal:
+            if getattr(refusal.__cause__, "sqlite_errorcode", 0) == sqlite3.SQLITE_ERROR:
+                raise DamagedConversationsError(path, "it is damaged") from refusal
+            raise
 
     def _keep_head(self, conversation: Conversation) -> int:
         messages = conversation.messages.values()

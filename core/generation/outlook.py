@@ -22,15 +22,14 @@ FILTERS = ("", "greedy", "top-k", "top-p", "min-p")  # what ruled a token out, b
 class Outlook:
     """Every token of the vocabulary, by its id; (V,) each.
 
-    `probs` are the model's own, `final` those that the next token is drawn with, 0 where it is ruled out. `ranking`
-    has the ids in the sampler's order, the likeliest first, those that are ruled out too.
+    `probs` are the model's own, `final` those that the next token is drawn with, 0 where it is ruled out.
     """
 
     probs: Tensor
     final: Tensor
     removed_by: Tensor  # numbers of `FILTERS`
     seen: Tensor  # True where the penalty counts a token
-    ranking: Tensor
+    first: Tensor  # the ids of the likeliest in the sampler's order, those that are ruled out too; not all V
     entropy: float  # of `probs`, bits
     final_entropy: float  # of `final`, bits
 
@@ -40,22 +39,22 @@ class Outlook:
         return int((self.removed_by == LEFT).sum())
 
 
-def outlook(logits: Tensor, history: Sequence[int], config: SamplingConfig) -> Outlook:
+def outlook(logits: Tensor, history: Sequence[int], config: SamplingConfig, n_first: int) -> Outlook:
     """What the sampler makes of the model's scores; its steps are those of `draw`.
 
     Args:
         logits: (V,).
         history: What the penalty counts, the oldest token first.
+        n_first: How many of the likeliest tokens are to be ranked.
     """
     logits = logits.float()
-    seen = seen_tokens(history, config.repetition_window, logits)  # (V,)
-    if config.repetition_penalty == 1:
-        seen.zero_()
+    counted = history if config.repetition_penalty != 1 else ()
+    seen = seen_tokens(counted, config.repetition_window, logits)  # (V,)
     penalised = penalise(logits, seen, config.repetition_penalty)  # (V,)
     final, removed_by = _drawn_with(penalised, config)
     probs = logits.softmax(dim=-1)  # (V,)
-    ranking = penalised.argsort(descending=True, stable=True)  # (V,)
-    return Outlook(probs, final, removed_by, seen, ranking, _entropy(probs), _entropy(final))
+    first = penalised.topk(min(n_first, len(penalised))).indices  # (n_first,)
+    return Outlook(probs, final, removed_by, seen, first, _entropy(probs), _entropy(final))
 
 
 def _drawn_with(penalised: Tensor, config: SamplingConfig) -> tuple[Tensor, Tensor]:

@@ -28,7 +28,7 @@ class Workspace:
 
     @property
     def conversations(self) -> Path:
-        """What was said in the Chat tab."""
+        """What was said in the Chat tab. A damaged file is kept beside it, as `conversations.sqlite.damaged-DATE`."""
         return self.root / "conversations.sqlite"
 
     @property

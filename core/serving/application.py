@@ -1,8 +1,12 @@
 """The routes of OpenAI's interface, as an ASGI application; whatever goes wrong, a client gets an error object."""
 
+import asyncio
 import logging
+import time
+from collections.abc import Callable
 from typing import Any
 
+from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
@@ -11,18 +15,20 @@ from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from core.config.server import ServerConfig
-from core.serving.answers import ChatAnswer, CompletionAnswer
+from core.serving.answers import Answer, ChatAnswer, CompletionAnswer
 from core.serving.api_error import ApiError, LostError, http_error, new_request_id
-from core.serving.body import MIB, BodyReader
+from core.serving.body import MIB, BodyReader, parsed_object
 from core.serving.desk import Desk
 from core.serving.fields import ChatFields, CompletionFields, read_fields
 from core.serving.guard import Guard
 from core.serving.metrics import CONTENT_TYPE, Metrics
 from core.serving.responses import AnswerResponse
 from core.serving.served_model import ServedModel
+from core.serving.work import Work
 from core.serving_events import RequestRefused
 
 CLIENT_LEFT = 499  # what web servers call it
+SMALL_BODY = 65_536  # bytes; to read more of them takes longer than a token
 LONGEST_PATH = 200  # characters of one that is shown
 ROUTES = (
     "/v1/models",
@@ -32,6 +38,8 @@ ROUTES = (
     "/health",
     "/metrics",
 )
+
+Taken = tuple[Work, Answer]
 
 log = logging.getLogger(__name__)
 
@@ -57,6 +65,7 @@ class Api:
     def __init__(self, served: ServedModel, config: ServerConfig, desk: Desk, metrics: Metrics) -> None:
         self._served, self._desk, self._metrics = served, desk, metrics
         self._bodies = BodyReader(config.body_mib * MIB)
+        self._large = asyncio.Lock()
 
     async def models(self, request: Request) -> Response:
         """The list of models, of which there is one."""
@@ -70,27 +79,39 @@ class Api:
 
     async def complete(self, request: Request) -> Response:
         """Go on with texts."""
-        fields = read_fields(CompletionFields, await self._bodies.read_object(request))
-        self._served.check_name(fields.model)
-        work = self._served.completion_work(fields, _client(request.scope))
-        answer = CompletionAnswer(
-            work,
-            self._served,
-            logprobs=fields.logprobs is not None,
-            usage=fields.wants_usage,
-            prefixes=self._served.prompt_texts(fields) if fields.echo else (),
-        )
-        self._desk.submit(work)
-        return AnswerResponse(work, answer, self._desk)
+        return await self._taken_on(request, self._completion)
 
     async def chat(self, request: Request) -> Response:
         """Answer the last message of a conversation."""
-        fields = read_fields(ChatFields, await self._bodies.read_object(request))
-        self._served.check_name(fields.model)
-        work = self._served.chat_work(fields, _client(request.scope))
-        answer = ChatAnswer(work, self._served, logprobs=bool(fields.logprobs), usage=fields.wants_usage)
+        return await self._taken_on(request, self._chat)
+
+    async def _taken_on(self, request: Request, read: Callable[[bytes, str, float], Taken]) -> Response:
+        """Read a request and take it on. A large one is read in a thread, one at a time, so that others are answered."""
+        received = time.perf_counter()
+        arguments = (await self._bodies.read(request), _client(request.scope), received)
+        if len(arguments[0]) <= SMALL_BODY:
+            work, answer = read(*arguments)
+        else:
+            async with self._large:
+                work, answer = await run_in_threadpool(read, *arguments)
         self._desk.submit(work)
         return AnswerResponse(work, answer, self._desk)
+
+    def _completion(self, body: bytes, client: str, received: float) -> Taken:
+        fields = read_fields(CompletionFields, parsed_object(body))
+        self._served.check_name(fields.model)
+        work = self._served.completion_work(fields, client, received)
+        prefixes = self._served.prompt_texts(fields) if fields.echo else ()
+        with_logprobs, with_usage = fields.logprobs is not None, fields.wants_usage
+        return work, CompletionAnswer(
+            work, self._served, logprobs=with_logprobs, usage=with_usage, prefixes=prefixes
+        )
+
+    def _chat(self, body: bytes, client: str, received: float) -> Taken:
+        fields = read_fields(ChatFields, parsed_object(body))
+        self._served.check_name(fields.model)
+        work = self._served.chat_work(fields, client, received)
+        return work, ChatAnswer(work, self._served, logprobs=bool(fields.logprobs), usage=fields.wants_usage)
 
     async def embeddings(self, request: Request) -> Response:
         """Say that there are none."""
@@ -132,8 +153,9 @@ class Gate:
     async def _answer(self, scope: Scope, receive: Receive, sender: "_Sender") -> ApiError | None:
         """Send the answer, or say why there is none."""
         try:
-            answer = self._guard.check(scope)
+            self._guard.check_page(scope)
             sender.allow_origin()
+            answer = self._guard.check_token(scope)
             scope["app"] = self._inner  # so that the router raises, rather than answering in its own way
             await (answer or self._inner)(scope, receive, sender)
         except ApiError as error:

@@ -1,4 +1,4 @@
-"""A request's body: bounded, also where its length is not told, and read as JSON."""
+"""A request's body: bounded, also where its length is not told, and then JSON."""
 
 import asyncio
 import json
@@ -20,18 +20,18 @@ class BodyReader:
         """Take the most bytes of one body."""
         self._largest, self._held = largest, 0
 
-    async def read_object(self, request: Request) -> dict[str, Any]:
-        """The body as a JSON object.
+    async def read(self, request: Request) -> bytes:
+        """The whole body.
 
         Raises:
-            ApiError: It is too large, too slow, or no JSON object.
+            ApiError: It is too large, too slow, or compressed.
             ClientDisconnect: The client left.
         """
         if request.headers.get("content-encoding", "identity") != "identity":
             raise ApiError(415, "Compressed requests are not taken.", "unsupported_encoding")
         try:
             async with asyncio.timeout(BODY_SECONDS):
-                return _parsed(await self._read(request))
+                return await self._read(request)
         except TimeoutError as cause:
             message = f"The request was not complete within {BODY_SECONDS:.0f} seconds."
             raise ApiError(408, message, "request_timeout", headers={"connection": "close"}) from cause
@@ -59,7 +59,12 @@ class BodyReader:
         return ApiError(413, message, "request_too_large")
 
 
-def _parsed(body: bytes) -> dict[str, Any]:
+def parsed_object(body: bytes) -> dict[str, Any]:
+    """A body as a JSON object.
+
+    Raises:
+        ApiError: 400, it is none.
+    """
     try:
         found = json.loads(body, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as cause:

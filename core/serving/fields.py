@@ -3,6 +3,7 @@
 Fields that change nothing here (`user`, `store`, `metadata` and others) are passed over, as are unknown ones.
 """
 
+import re
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -17,8 +18,13 @@ MOST_ALTERNATIVES = 20
 LEAST_TOP_P = 1e-6  # 0 means the likeliest token alone
 LARGEST_SEED = 2**32
 
+_TYPE = re.compile(r"^str$|\[")  # the name of one of several types that a field can have
+
 Fields = TypeVar("Fields", bound="Common")
-Stop = str | list[str] | None
+Item = TypeVar("Item")
+Items = Annotated[list[Item], Field(fail_fast=True)]  # or a million wrong items would be a million errors
+Prompts = Annotated[list[Items[int]], Field(fail_fast=True, max_length=1000)]
+Stop = str | Items[str] | None
 
 
 class _Strict(BaseModel):
@@ -109,7 +115,7 @@ class Common(_Strict):
 class CompletionFields(Common):
     """A request for /v1/completions."""
 
-    prompt: str | list[str] | list[int] | list[list[int]] = ""
+    prompt: str | Items[str] | Items[int] | Prompts = ""
     suffix: str | None = None
     echo: bool | None = None
     best_of: int | None = None
@@ -137,7 +143,7 @@ class MessageFields(_Strict):
     """One message of a conversation."""
 
     role: str
-    content: str | list[TextPart] | None = None
+    content: str | Items[TextPart] | None = None
     tool_calls: list[Any] | None = None
     function_call: Any = None
 
@@ -151,7 +157,7 @@ class ResponseFormat(_Strict):
 class ChatFields(Common):
     """A request for /v1/chat/completions."""
 
-    messages: Annotated[list[MessageFields], Field(min_length=1)]
+    messages: Annotated[list[MessageFields], Field(min_length=1, fail_fast=True)]
     max_completion_tokens: int | None = None
     logprobs: bool | None = None
     top_logprobs: Annotated[int, Field(ge=0, le=MOST_ALTERNATIVES)] | None = None
@@ -201,7 +207,7 @@ def read_fields(kind: type[Fields], body: dict[str, Any]) -> Fields:
 
 def _first_error(cause: ValidationError, names: dict[str, str]) -> ApiError:
     error = cause.errors(include_url=False, include_context=False, include_input=False)[0]
-    place = [names.get(str(at), str(at)) for at in error["loc"]]
+    place = [names.get(str(at), str(at)) for at in error["loc"] if not _TYPE.search(str(at))]
     param = ".".join(place[:3]) or None
     if error["type"] == "missing":
         return ApiError(400, f"The request lacks {param!r}.", "missing_required_parameter", param)

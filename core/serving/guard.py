@@ -31,11 +31,11 @@ class Guard:
         if not config.is_loopback:
             self._hosts |= {name.lower() for name in (socket.gethostname(), f"{socket.gethostname()}.local")}
 
-    def check(self, scope: Scope) -> Response | None:
-        """Let a request pass (None), or answer it: a preflight of an allowed page.
+    def check_page(self, scope: Scope) -> None:
+        """Look at Host and Origin.
 
         Raises:
-            ApiError: 403 or 401.
+            ApiError: 403.
         """
         headers = Headers(scope=scope)
         self._check_host(headers.getlist("host"))
@@ -43,6 +43,14 @@ class Guard:
         if origin is not None and not self.allows(origin, headers.get("host", "")):
             message = f"Web pages of {origin[:100]!r} may not ask this server. Allow them with --origin."
             raise ApiError(403, message, "origin_not_allowed")
+
+    def check_token(self, scope: Scope) -> Response | None:
+        """Let a request pass (None), or answer it: a preflight of an allowed page.
+
+        Raises:
+            ApiError: 401, or 403 for a preflight of no page.
+        """
+        headers = Headers(scope=scope)
         if scope["method"] == "OPTIONS" and "access-control-request-method" in headers:
             return self._preflight(headers)
         if self._token and scope["path"] not in OPEN_PATHS:

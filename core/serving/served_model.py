@@ -71,7 +71,7 @@ class ServedModel:
             message = f"There is no model {str(name)[:100]!r} here, only {self.name!r}."
             raise ApiError(404, message, "model_not_found", "model")
 
-    def completion_work(self, fields: CompletionFields, client: str) -> Work:
+    def completion_work(self, fields: CompletionFields, client: str, received: float) -> Work:
         """What a request for completions asks for.
 
         Raises:
@@ -80,11 +80,11 @@ class ServedModel:
         prompts = [self._prompt_ids(prompt) for prompt in _prompts(fields)]
         warnings = self._unknown([prompt for prompt in _prompts(fields) if isinstance(prompt, str)])
         beginning = _beginning(self.prompt_texts(fields)[0])
-        work = Work("completions", client, bool(fields.stream), warnings, beginning)
+        work = Work("completions", client, received, bool(fields.stream), warnings, beginning)
         self._fill(work, fields, prompts, (), fields.logprobs)
         return work
 
-    def chat_work(self, fields: ChatFields, client: str) -> Work:
+    def chat_work(self, fields: ChatFields, client: str, received: float) -> Work:
         """What a request for a reply in a conversation asks for. An assistant's message at the end is continued.
 
         Raises:
@@ -99,7 +99,7 @@ class ServedModel:
         warnings = [] if self.has_conversations else [NO_CONVERSATIONS]
         warnings += self._unknown([text for _, text in messages])
         beginning = _beginning(messages[-1][1] if messages else begun)
-        work = Work("chat", client, bool(fields.stream), warnings, beginning)
+        work = Work("chat", client, received, bool(fields.stream), warnings, beginning)
         n_likeliest = (fields.top_logprobs or 0) if fields.logprobs else None
         self._fill(work, fields, [prompt], system_ids(self.tokenizer, messages), n_likeliest)
         return work

@@ -4,7 +4,6 @@ Each field belongs to one of the two threads; what the decoding one has to say c
 """
 
 import asyncio
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -42,13 +41,13 @@ class Work:
 
     route: str
     client: str
+    received: float  # of time.perf_counter
     streamed: bool
     warnings: list[str]
     prompt: str = ""  # how it begins, for whoever follows the server
     choices: list[Choice] = field(default_factory=list)
     prompt_tokens: int = 0
     max_new_tokens: int = 0
-    received: float = field(default_factory=time.perf_counter)
     id: int = 0  # given by the thread that decodes
     client_left: bool = False  # set by the thread that talks to clients
     # what was decoded, brought there by the event loop of that thread

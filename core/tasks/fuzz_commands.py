@@ -16,12 +16,15 @@ from core.config.sampling import SamplingConfig
 from core.config.tokenizer import TokenizerConfig
 from core.config.training import TrainingConfig
 from core.control import StopToken
+from core.conversations.message import Conversation, Message
+from core.conversations.store import ConversationStore
 from core.corpus.duplicates import Digested, digest_text
 from core.corpus.library import Library
 from core.documents.document import Document
 from core.events import Event, StepDone, TokenWritten
 from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
+from core.tasks.conversations import list_conversations, load_conversation
 from core.tasks.open_model import open_model
 from core.tasks.reply import complete, reply
 from core.tasks.resume_run import resume_run
@@ -55,6 +58,25 @@ CONFIG = RunConfig(
         device="cpu",
     ),
 )
+TALKED = [
+    Conversation(
+        "chat",
+        id=f"talk{number}",
+        created_at=1000.0,
+        messages={
+            f"{number}-{place}": Message(
+                f"{number}-{place - 1}" if place else "",
+                "assistant" if place % 2 else "user",
+                f"the {who} sleeps in the barn. " * 30,
+                id=f"{number}-{place}",
+                created_at=1000.0 + place,
+            )
+            for place in range(6)
+        },
+        leaf_id=f"{number}-5",
+    )
+    for number, who in enumerate(("cat", "dog", "hen"))
+]
 GREEDY = SamplingConfig(temperature=0, max_new_tokens=12, seed=1)
 
 Answer: TypeAlias = Any  # what a command comes to, to be compared
@@ -62,7 +84,7 @@ Command: TypeAlias = Callable[[Workspace, StopToken], Generator[Event, None, Ans
 
 
 def make_finished_workspace(root: Path) -> Workspace:
-    """A library of four documents, a run on the plain ones and one on all, each with two checkpoints."""
+    """A library of four documents, a run on the plain ones and one on all, each with two checkpoints; conversations."""
     workspace = Workspace(root)
     workspace.prepare()
     with Library(workspace.library) as library:
@@ -72,6 +94,8 @@ def make_finished_workspace(root: Path) -> Workspace:
     with Library(workspace.library) as library:
         _record(library, "talks.jsonl", "conversation", TALKS)
     _train(workspace, TALK)
+    with ConversationStore(workspace.conversations) as store:
+        store.add(TALKED)
     for folder in workspace.datasets.iterdir():
         if folder.is_dir():
             read_dataset(folder)  # so that what is remembered of them can be damaged too
@@ -119,6 +143,17 @@ def search_library(workspace: Workspace, stop: StopToken) -> Generator[Event, No
     yield from ()
     with Library(workspace.library) as library:
         return library.search("sleeps")
+
+
+def show_conversations(workspace: Workspace, stop: StopToken) -> Generator[Event, None, Answer]:
+    """Each conversation as it is, and where something was said."""
+    found = yield from list_conversations(workspace, "", stop)
+    hits = yield from list_conversations(workspace, "barn", stop)
+    loaded = []
+    for one in found:
+        conversation = yield from load_conversation(workspace, one.id, stop)
+        loaded.append(conversation)
+    return found, hits, loaded
 
 
 def generate(name: str, checkpoint: str) -> Command:
@@ -171,6 +206,7 @@ COMMANDS: dict[str, Command] = {
     "events": list_events,
     "documents": list_documents,
     "search": search_library,
+    "conversations": show_conversations,
     f"generate {STORY} best": generate(STORY, "best"),
     f"generate {STORY} last": generate(STORY, "last"),
     f"generate {TALK} best": generate(TALK, "best"),

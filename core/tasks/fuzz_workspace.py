@@ -1,10 +1,11 @@
 """Damages one file of a finished workspace, and checks that every command gives what it gave before, or a sentence.
 
 What must be the same, whichever file is damaged: the tokens that each run's model writes, with their probabilities;
-the losses of a run that goes on, and of a new one; what is listed. Three kinds of files are a person's or have no
+the losses of a run that goes on, and of a new one; what is listed. Four kinds of files are a person's or have no
 checksum, and may change what they are about:
 
 - `library.sqlite`: another letter in a text is another text. Documents, search and new runs may differ.
+- `conversations.sqlite`: so for what was said. A damaged one is set aside, and what can be read taken over.
 - `run.toml`: training and sampling settings are the user's to edit. How the run goes on may differ, and so may its
   line among the runs; what its model writes may not.
 - `events.jsonl`: a journal of events. What is read of it may differ; nothing else may.
@@ -199,6 +200,8 @@ def _may_differ(file: str, command: str) -> bool:
     run = _run_of(file)
     if file.startswith("library.sqlite"):
         return command in ("documents", "search", f"train {NEW}")
+    if file.startswith("conversations.sqlite"):
+        return command == "conversations"
     if file.endswith("/run.toml"):
         return command == f"resume {run}"
     return file.endswith("/events.jsonl") and command == "events"

@@ -97,8 +97,8 @@ def candidates(found: NextToken, sampling: SamplingConfig, count: int) -> Candid
 
     from core.generation.outlook import FILTERS, outlook
 
-    after = outlook(torch.from_numpy(found.logits), found.history, sampling)
-    first = after.ranking[:count]
+    after = outlook(torch.from_numpy(found.logits), found.history, sampling, count)
+    first = after.first
     columns = (after.probs, after.final, after.removed_by, after.seen)
     rows = zip(first.tolist(), *(column[first].tolist() for column in columns), strict=True)
     tokens = tuple(

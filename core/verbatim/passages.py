@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from core.verbatim.grams import Keys
 from core.verbatim.segments import Segments, find_segments
@@ -49,8 +50,8 @@ def find_passages(text: Bytes, keys: Keys, query: str) -> Found:
     numbers = _Numbering(coded)
     segments = find_segments(text, keys, np.frombuffer(coded, np.uint8))
     segments = _of_whole_characters(segments, numbers)
-    long_enough = segments.ends - segments.starts >= LEAST_BYTES
-    starts, ends, places = (column[long_enough] for column in segments[:3])
+    may_hold_one = _may_hold_one(query, segments, numbers)
+    starts, ends, places = (column[may_hold_one] for column in segments[:3])
     before = _goes_on(text, places, before=True)
     after = _goes_on(text, places + ends - starts, before=False)
     edges = zip(
@@ -91,6 +92,16 @@ class _Numbering:
 def _of_whole_characters(segments: Segments, numbers: _Numbering) -> Segments:
     starts, ends = numbers.next_first(segments.starts), numbers.last_first(segments.ends)
     return Segments(starts, ends, segments.places + starts - segments.starts, segments.is_complete)
+
+
+def _may_hold_one(query: str, segments: Segments, numbers: _Numbering) -> NDArray[np.bool_]:
+    """Which segments are long enough for a passage, whatever their edges are. Most others are runs of blanks."""
+    width = len(query) + 1
+    spans = numbers.character[segments.starts] * width + numbers.character[segments.ends]
+    spans[segments.ends - segments.starts < LEAST_BYTES] = 0
+    each, rows = np.unique(spans, return_inverse=True)
+    holds = [count_words(query[span // width : span % width]) >= LEAST_WORDS for span in each.tolist()]
+    return np.array(holds, bool)[rows]
 
 
 def _goes_on(text: Bytes, places: Ids, *, before: bool) -> list[bool]:

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from core.verbatim.grams import GRAM, PLACE_BITS, PLACES, Keys, hashes_at_every_byte, places
 from core.verbatim.text import BREAK, MARGIN, Bytes
 
-MOST_PLACES = 10_000  # of one gram that are looked at, evenly spread where there are more
-MOST_COMPARED = 50_000  # places in all; the rarest grams of the query come first
+MOST_PLACES = 4_000  # of one gram that are looked at, evenly spread where there are more
+MOST_COMPARED = 16_000  # places in all; the rarest grams of the query come first
 STEPS = (GRAM, 64, MARGIN)  # bytes that are compared at once, growing
 WORD = 8  # bytes
 NO_BYTE = 0xFE  # in no UTF-8 either: a query ends where the text goes on
@@ -65,9 +65,11 @@ def find_segments(text: Bytes, keys: Keys, query: Bytes) -> Segments:
 def _candidates(keys: Keys, query: Bytes) -> tuple[Places, Places, bool]:
     """Places in the text and in the query, (N,) each, whose grams have the same hash; whether these are all."""
     hashes = hashes_at_every_byte(query) << PLACE_BITS  # (Q - GRAM + 1,)
-    low = np.searchsorted(keys, hashes)
-    high = np.searchsorted(keys, hashes | PLACES, side="right")
-    counts = high - low
+    ascending = np.argsort(hashes)  # so that the search reads the index from one end to the other
+    low, counts = np.empty(len(hashes), np.int64), np.empty(len(hashes), np.int64)
+    low[ascending] = np.searchsorted(keys, hashes[ascending])
+    counts[ascending] = np.searchsorted(keys, hashes[ascending] | PLACES, side="right")
+    counts -= low
     taken = np.minimum(counts, MOST_PLACES)
     order = np.argsort(counts, kind="stable")
     order = order[counts[order] > 0]

@@ -45,7 +45,7 @@ from core.tasks.inspect_views import Selection
 from core.tasks.look_at_library import DocumentPreview, FilterOverview, Passage
 from core.tasks.reading_choices import TextField
 from tests.app.tabs.chat.conftest import FakeModel
-from tests.app.tabs.chat.server_screens import server_idle, server_running
+from tests.app.tabs.chat.server_screens import idle_panel, running_panel
 from tests.app.tabs.corpus.conftest import a_row
 from tests.app.tabs.inspect.made import made
 from tests.app.tabs.inspect.small_phrase import small_phrase
@@ -392,6 +392,16 @@ def help_window():
     window = HelpWindow(tab)
     window.show_page("index")
     return _opened(window, tab)
+
+
+def server_idle():
+    tab = corpus()
+    return _opened(idle_panel(tab), tab)
+
+
+def server_running():
+    tab = corpus()
+    return _opened(running_panel(tab), tab)
 
 
 TABS = (

@@ -52,6 +52,13 @@ def test_the_list_of_keys_has_a_key(qtbot, window):
     window.help.close()
 
 
+def test_a_passage_of_a_reply_leads_to_its_document(window):
+    window.tabs.setCurrentWidget(window.chat_tab)
+    window.chat.document_requested.emit(99, 0, "the grey sheep grazes")
+    assert window.tabs.currentWidget() is window.corpus_tab
+    assert "no longer in the library" in window.corpus_tab.banner.text()
+
+
 def test_about_names_the_workspace(window, workspace):
     action(window, "About").trigger()
     about = window.findChild(AboutDialog)

@@ -251,6 +251,32 @@ def test_several_replies_are_printed_one_after_the_other(trained, command):
     assert out.index("[1] ") < out.index("[2] ")
 
 
+def test_every_checkpoint_writes_with_one_prompt_and_seed(trained, records):
+    options = ["--prompt", "the cat", "--max-new-tokens", 4, "--workspace", trained.root]
+    code, printed = records("generate", "first", *options, "--checkpoint", "all", "--seed", 3)
+    assert code == 0
+    replied = of_kind(printed, "checkpoint_replied")
+    assert [record["step"] for record in replied] == [2, 4, 6]
+    alone = records("generate", "first", *options, "--checkpoint", 4, "--seed", 3)[1]
+    assert replied[1]["text"] == alone[-1]["text"]
+
+
+def test_people_read_a_block_for_each_checkpoint(trained, command):
+    options = ["--max-new-tokens", 3, "--checkpoint", "all", "--workspace", trained.root]
+    code, out, _ = command("generate", "first", *options)
+    assert code == 0
+    assert out.startswith("Seed ")  # drawn once for all
+    assert [line for line in out.splitlines() if line.startswith("first, step ")] != []
+
+
+def test_two_models_write_with_one_prompt_and_seed(trained, records):
+    options = ["--prompt", "the cat", "--max-new-tokens", 3, "--workspace", trained.root, "--seed", 3]
+    code, printed = records("generate", "first", *options, "--against", "@2")
+    assert code == 0
+    assert sorted((one["side"], one["step"]) for one in of_kind(printed, "side_ended")) == [(0, 6), (1, 2)]
+    assert all(one["perplexity"] >= 1 for one in of_kind(printed, "side_scored"))
+
+
 def test_a_reply_can_be_written_with_weights_of_8_bits(trained, records):
     options = ["--max-new-tokens", 3, "--weights", "int8", "--workspace", trained.root]
     code, printed = records("generate", "first", *options)
@@ -295,6 +321,10 @@ def test_characters_that_the_vocabulary_lacks_are_named(trained, records):
         (["generate", "first", "--temperature", "-1"], 2, "temperature cannot be -1"),
         (["generate", "first", "--weights", "int4"], 2, "weights cannot be 'int4'"),
         (["generate", "first", "--samples", "0"], 2, "--samples"),
+        (["generate", "first", "--checkpoint", "all", "--samples", "2"], 2, "one reply of each model"),
+        (["generate", "first", "--checkpoint", "all", "--against", "@2"], 2, "choose one checkpoint"),
+        (["generate", "first", "--against", "frist"], 1, "Did you mean 'first'?"),
+        (["generate", "first", "--against", "@3"], 1, "best, last, 2, 4, 6"),
         (["evaluate-sample", "first"], 1, "has no sample corpus"),
         (["bench", "train", "--shape", "Q"], 2, "S, M, L"),
     ],

@@ -56,6 +56,11 @@ class ComparePanel(QWidget):
     def page(self) -> QWidget:
         return self.two if self.two_button.isChecked() else self.steps
 
+    @property
+    def sampling(self) -> SamplingConfig:
+        """How replies are drawn."""
+        return self._sampling
+
     def first_focus(self) -> QWidget:
         return self.prompt
 
@@ -92,14 +97,14 @@ class ComparePanel(QWidget):
         """What was asked for is on its way."""
         self.banner.hide()
         self.seed.setText(f"seed {prompt.sampling.seed}")
-        by_button = self.send_button.hasFocus()
+        had_focus = self.focusWidget()
         self._busy = True
         if self.page is self.two:
             self.two.begin(prompt)
         else:
             self.steps.begin(prompt)
         self._show_what_is_possible()
-        if by_button:  # which is off now
+        if had_focus is not None and not had_focus.isEnabled():  # Qt would go on to the button that leaves
             self.stop_button.setFocus()
 
     def show_ended(self) -> None:

@@ -179,6 +179,7 @@ class CompletionEdit(QPlainTextEdit):
         """The model is done; the text is the user's to edit again."""
         self._text.end()
         self._generating = False
+        self.token_popup.can_choose = True
         self.setTextInteractionFlags(Qt.TextInteractionFlag.TextEditorInteraction)
         self._describe()
 

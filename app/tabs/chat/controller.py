@@ -117,6 +117,7 @@ class ChatController(QObject):
         """Put a conversation in front, as it was left; its model is opened where it is another one."""
         self.writer.leave()
         self.front.put(conversation)
+        self._look_up_leaf()
         self.tab.talk.focus()
         run, checkpoint = conversation.run, conversation.checkpoint
         if run and self.models.is_missing(run):
@@ -150,6 +151,7 @@ class ChatController(QObject):
                 sampling=self.front.conversation.sampling,
             )
         )
+        self._look_up_leaf()
         self.tab.talk.focus()
 
     def _usual_kind(self) -> Kind:
@@ -195,11 +197,20 @@ class ChatController(QObject):
     def _look_up(self, message_id: str) -> None:
         """Where a reply stands in the documents of its run."""
         message = self.front.conversation.messages[message_id]
-        text = message.content
+        text, begins_at = message.content, 0
         if message.role == "text" and message.generated:
+            begins_at = message.generated[-1][0]
             text = text[slice(*message.generated[-1])]
         if message.run:
-            self.seen.show_reply(message.run, message_id, text)
+            self.seen.show_reply(message.run, message_id, text, begins_at)
+
+    def _look_up_leaf(self) -> None:
+        """Another conversation is in front: its last reply is what the page of documents is about."""
+        leaf = self.session.leaf
+        if leaf is not None and leaf.run and leaf.role in ("assistant", "text"):
+            self._look_up(leaf.id)
+        else:
+            self.seen.clear()
 
     @Slot(str)
     def _show_seen(self, message_id: str) -> None:

@@ -18,7 +18,7 @@ Index: TypeAlias = QModelIndex | QPersistentModelIndex
 ROOT = QModelIndex()
 MOST_ENDED = 50  # rows of requests that have ended; those that run are all shown
 WAITING, WRITING, REFUSED = "waiting", "writing", "refused"
-ENDINGS = {"stop": "done", "length": "done, at its length"}
+ENDINGS = {"stop": "done", "length": "done (length)"}
 
 
 @dataclass(frozen=True, slots=True)

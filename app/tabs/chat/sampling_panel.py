@@ -25,6 +25,7 @@ REACHES: Mapping[str, Reach] = {
     "repetition_window": Reach(0, 512, 8),
     "max_new_tokens": Reach(10, 2000, 10),
 }
+FILTERS = ("top_k", "top_p", "min_p")
 NO_PART = "Greedy decoding takes the likeliest token: this plays no part."
 NOT_GREEDY = SamplingConfig().temperature
 LARGEST_DRAWN_SEED = 100_000  # short enough to be read out
@@ -155,9 +156,10 @@ class SamplingPanel(QWidget):
         is_greedy = values.get("temperature") == 0
         if not is_greedy and not self.fields.field("temperature").reason:
             self._temperature = values.get("temperature", NOT_GREEDY)
-        self.fields.set_fixed(dict.fromkeys(("top_k", "top_p", "min_p"), NO_PART) if is_greedy else {})
-        for name in ("top_k", "top_p", "min_p"):
-            self.sliders[name].setEnabled(not is_greedy)
+        fixed = [name for name in FILTERS if is_greedy and not self.fields.field(name).reason]
+        self.fields.set_fixed(dict.fromkeys(fixed, NO_PART))
+        for name in FILTERS:
+            self.sliders[name].setEnabled(name not in fixed)
         with QSignalBlocker(self.greedy):
             self.greedy.setChecked(is_greedy)
         self.random_button.setEnabled(values.get("seed", 0) is not None)

@@ -19,11 +19,12 @@ QUEUE = "seen"
 
 
 class Request(NamedTuple):
-    """A reply of a run's model."""
+    """A reply of a run's model, which begins at a character of its message."""
 
     run: str
     message_id: str
     text: str
+    begins_at: int
 
 
 class SeenController(QObject):
@@ -48,9 +49,13 @@ class SeenController(QObject):
         panel.look_up_requested.connect(self._look_up_anyway)
         panel.stop_requested.connect(self._stop)
 
-    def show_reply(self, run: str, message_id: str, text: str) -> None:
-        """Look this reply up: now, or when the page comes in sight."""
-        self._wanted = Request(run, message_id, text)
+    def show_reply(self, run: str, message_id: str, text: str, begins_at: int = 0) -> None:
+        """Look this reply up: now, or when the page comes in sight.
+
+        Args:
+            begins_at: The character of the message at which `text` begins.
+        """
+        self._wanted = Request(run, message_id, text, begins_at)
         self._start_if_wanted()
 
     def clear(self) -> None:
@@ -116,7 +121,7 @@ class SeenController(QObject):
             elif self._begun != self._wanted or self._begun is None:
                 continue  # a newer reply is wanted
             elif isinstance(event, SeenFound):
-                self.panel.show_found(self._begun.message_id, event)
+                self.panel.show_found(self._begun.message_id, event, self._begun.begins_at)
             elif isinstance(event, SeenLocated):
                 self.panel.show_places(event.places)
 

@@ -42,7 +42,7 @@ class SeenPanel(QWidget):
         super().__init__(parent)
         self.setObjectName("seenPanel")
         self.setAccessibleName("In your documents")
-        self._message_id = ""
+        self._message_id, self._begins_at = "", 0
         self._spans: list[Span] = []
         self.rows = PassageList(self)
         self.view = PassageView(self.rows)
@@ -73,9 +73,9 @@ class SeenPanel(QWidget):
         self.seconds.setText(f"{done} · {progress.seconds:.0f} s")
         self._show_building(True)
 
-    def show_found(self, message_id: str, found: SeenFound) -> None:
-        """What stands in the training text; where it stands follows."""
-        self._message_id = message_id
+    def show_found(self, message_id: str, found: SeenFound, begins_at: int = 0) -> None:
+        """What stands in the training text of a part of a message; where it stands follows."""
+        self._message_id, self._begins_at = message_id, begins_at
         self._show_building(False)
         self.summary.setText(summary(found))
         self.note.setText(base_note(found))
@@ -120,9 +120,9 @@ class SeenPanel(QWidget):
     def _mark_row(self, row: int) -> None:
         passage = self.rows.passage(row)
         if self._message_id and self.isVisible():
-            self.passages_found.emit(
-                self._message_id, [(passage.start, passage.end)] if passage else list(self._spans)
-            )
+            spans = [(passage.start, passage.end)] if passage else self._spans
+            at = self._begins_at
+            self.passages_found.emit(self._message_id, [(at + start, at + end) for start, end in spans])
 
     @Slot(int)
     def _open(self, row: int) -> None:

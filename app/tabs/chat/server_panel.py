@@ -79,7 +79,7 @@ class ServerPanel(QDialog):
         self.kinds = _kind_buttons(self)
         self.example = _example_edit()
         self.copy_example = named_button("Cop&y the call", "copyExampleButton", "copy", "Copy this call")
-        self.banner = Banner("serverBanner", self)
+        self.banner = Banner("serverBanner")
         self._lay_out()
         self._connect()
         self._show_state(IDLE)
@@ -232,7 +232,11 @@ class ServerPanel(QDialog):
         kinds = _row(call, *self.kinds.buttons())
         kinds.addStretch()
         kinds.addWidget(self.copy_example)
-        layout = QVBoxLayout(self)
+        page = QWidget(self)  # of its own, for a dialog hides its parts while it is being destroyed
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(0, 0, 0, 0)
+        outer.addWidget(page)
+        layout = QVBoxLayout(page)
         layout.setContentsMargins(LARGE, LARGE, LARGE, LARGE)
         layout.setSpacing(MEDIUM)
         layout.addWidget(about)
@@ -243,7 +247,8 @@ class ServerPanel(QDialog):
         layout.addWidget(self.view, stretch=2)
         layout.addLayout(kinds)
         layout.addWidget(self.example, stretch=1)
-        self.stack = BannerStack(self, [self.banner], [self.view])
+        self.stack = BannerStack(page, [self.banner], [self.view])
+        self.banner.follow_in_tab_order(self.view)
         self.resize(*SIZE_PX)
 
     def _connect(self) -> None:

@@ -92,9 +92,8 @@ def test_what_is_begun_while_closing_down_ends_at_once(qtbot, queues):
 def test_waiting_for_all_leaves_no_thread(qtbot, queues):
     job = queues.start("training", endless)
     queues.stop_all()
-    assert queues.wait_all(5000)
     with qtbot.waitSignal(job.ended):
-        pass
+        assert queues.wait_all(5000)
 
 
 def test_waiting_for_all_lets_what_waits_in_a_queue_do_its_work(qtbot, queues):
@@ -108,11 +107,12 @@ def test_waiting_for_all_lets_what_waits_in_a_queue_do_its_work(qtbot, queues):
         return stream
 
     for number in range(3):
-        queues.start("conversations", keep(number))
+        job = queues.start("conversations", keep(number))
+    job.ended.connect(lambda: queues.start("conversations", keep(3)))
     queues.close_down()
     assert queues.wait_all(5000)  # no event loop runs
-    assert kept == [0, 1, 2]
-    qtbot.waitUntil(queues.at_rest)
+    assert kept == [0, 1, 2, 3]
+    assert queues.at_rest()
 
 
 def test_a_quiet_queue_keeps_nobody_busy(qtbot, queues):

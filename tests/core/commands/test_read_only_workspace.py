@@ -85,7 +85,9 @@ def test_a_command_that_writes_says_that_it_may_not(unwritable, arguments):
     assert "Traceback" not in ended.stderr
 
 
-@pytest.mark.parametrize("arguments", [["runs"], ["documents"], ["search", "heron"], ["generate", "first"]])
+@pytest.mark.parametrize(
+    "arguments", [["runs"], ["documents"], ["search", "heron"], ["generate", "first"], ["conversations"]]
+)
 def test_a_workspace_that_must_not_even_be_read_says_so(trained, arguments):
     trained.root.chmod(0o000)
     try:
@@ -102,6 +104,8 @@ def test_a_workspace_that_must_not_even_be_read_says_so(trained, arguments):
         (["runs"], 0),
         (["documents"], 0),
         (["search", "heron"], 0),
+        (["conversations", "search", "heron"], 0),
+        (["conversations", "show", "a"], 2),
         (["settings"], 0),
         (["text", "1"], 2),
         (["generate", "first"], 1),

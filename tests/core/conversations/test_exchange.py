@@ -11,7 +11,7 @@ from core.errors import BadConversationFileError
 from tests.core.conversations.random_trees import conversations
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(conversation=conversations())
 def test_what_was_exported_is_imported_as_it_was(tmp_path, conversation):
     path = tmp_path / "talk.json"

@@ -82,6 +82,15 @@ def test_a_damaged_index_costs_no_message(workspace):
     assert "30 conversations with 120 messages" in notices[0]
 
 
+def test_a_table_whose_description_is_damaged_is_taken_over_whole(workspace):
+    content = workspace.conversations.read_bytes()
+    assert b"parent_id TEXT" in content
+    workspace.conversations.write_bytes(content.replace(b"parent_id TEXT", b"parnet_id TEXT"))
+    found, notices = drained(list_conversations(workspace, "", StopToken()))
+    assert "30 conversations with 120 messages" in notices[0]
+    assert len(found) == 30
+
+
 def test_another_instance_that_was_quicker_is_left_alone(workspace):
     identity = file_identity(workspace.conversations)
     workspace.conversations.write_bytes(b"no database " * 1000)

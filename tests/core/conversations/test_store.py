@@ -17,7 +17,7 @@ from core.system_errors import DiskFullError, ReadOnlyWorkspaceError
 from tests.core.conversations.random_trees import conversations
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(conversation=conversations(), cut=st.integers(0, 8))
 def test_what_is_kept_is_loaded_as_it_was_however_often_it_is_kept(store, conversation, cut):
     whole = conversation.messages
@@ -116,7 +116,7 @@ def test_what_was_deleted_long_ago_is_forgotten_at_a_later_opening(tmp_path, tal
 words = st.sampled_from(["sheep", "Schäfer", "hill", "gras", "don't", "C++", "羊", "a_b", "x1"])
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(said=st.lists(st.lists(words, min_size=1, max_size=4), min_size=1, max_size=4), deleted=st.booleans())
 def test_search_finds_every_word_that_was_said_and_nothing_deleted(store, talk, said, deleted):
     conversation = talk(*(" ".join(one) for one in said))
@@ -127,7 +127,7 @@ def test_search_finds_every_word_that_was_said_and_nothing_deleted(store, talk, 
         assert (conversation.id in {one.id for one in store.summaries(word)}) != deleted
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(query=st.text(max_size=30) | st.text("\"*()^:{}+-ANDORNEAR '\0\ud800", max_size=12))
 def test_any_text_can_be_searched_for(store, query):
     assert isinstance(store.summaries(query), list)

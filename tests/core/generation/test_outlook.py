@@ -40,7 +40,7 @@ def test_the_final_probabilities_are_those_that_are_drawn_with(seed, size, confi
             lambda probs, chance: drawn_with.append(probs.clone()) or choose(probs, chance),
         )
         token = row.draw(logits, 100).token_id
-    after = outlook(logits, [1, 3, 0], config)
+    after = outlook(logits, [1, 3, 0], config, 5)
     if config.temperature == 0:
         assert after.final.nonzero()[:, 0].tolist() == [token]
         return
@@ -63,21 +63,21 @@ def test_the_final_probabilities_are_those_that_are_drawn_with(seed, size, confi
     ],
 )
 def test_each_token_that_is_ruled_out_says_by_what(settings, expected):
-    after = outlook(LOGITS, [0], SamplingConfig(**OPEN | settings))
+    after = outlook(LOGITS, [0], SamplingConfig(**OPEN | settings), 5)
     assert removed(after) == expected
     assert after.left == expected.count("")
-    assert after.ranking.tolist() == [1, 3, 2, 4, 0]
+    assert after.first.tolist() == [1, 3, 2, 4, 0]
 
 
 def test_the_models_own_probabilities_and_entropy_stay_what_they_are():
-    after = outlook(torch.zeros(4), [0], SamplingConfig(**OPEN | {"top_k": 2, "repetition_penalty": 2}))
+    after = outlook(torch.zeros(4), [0], SamplingConfig(**OPEN | {"top_k": 2, "repetition_penalty": 2}), 4)
     assert after.probs.tolist() == [0.25] * 4
     assert (after.entropy, after.final_entropy) == pytest.approx((2, 1))
 
 
 def test_what_the_penalty_counts_is_marked_and_ranked_lower():
     config = SamplingConfig(**OPEN, repetition_penalty=3, repetition_window=1)
-    after = outlook(LOGITS, [3, 1], config)
+    after = outlook(LOGITS, [3, 1], config, 5)
     assert after.seen.tolist() == [False, True, False, False, False]
-    assert after.ranking.tolist() == [3, 2, 4, 1, 0]
-    assert not outlook(LOGITS, [3, 1], SamplingConfig(**OPEN)).seen.any()
+    assert after.first.tolist() == [3, 2, 4, 1, 0]
+    assert not outlook(LOGITS, [3, 1], SamplingConfig(**OPEN), 5).seen.any()

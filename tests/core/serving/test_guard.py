@@ -57,6 +57,8 @@ def test_an_allowed_page_may_ask_and_read(make_app, origins):
     assert (status, body) == (204, b"")
     assert headers["access-control-allow-origin"] == PAGE
     assert headers["access-control-allow-headers"] == "authorization"
+    status, headers, _ = app.ask("/v1/models", headers={"origin": PAGE})
+    assert (status, headers["access-control-allow-origin"]) == (401, PAGE)  # or the page could not say why
     asked = {"origin": PAGE, "authorization": "Bearer secret"}
     assert app.ask("/v1/models", headers=asked)[1]["access-control-allow-origin"] == PAGE
 

@@ -1,6 +1,8 @@
 """Whatever is sent, an error object comes back that says what is wrong."""
 
+import asyncio
 import json
+import time
 
 import pytest
 from hypothesis import given, settings
@@ -52,7 +54,7 @@ def refused(app, path, body, **options):
         ({"n": 1000}, "invalid_value", "n"),
         ({"seed": 1.5}, "invalid_value", "seed"),
         ({"stop": ["a"] * 17}, "invalid_value", "stop"),
-        ({"stop": 5}, "invalid_value", "stop.str"),
+        ({"stop": 5}, "invalid_value", "stop"),
         ({"logit_bias": {"5": 1}}, "unsupported_parameter", "logit_bias"),
         ({"frequency_penalty": 0.5}, "unsupported_parameter", "frequency_penalty"),
         ({"presence_penalty": -0.5}, "unsupported_parameter", "presence_penalty"),
@@ -213,7 +215,7 @@ def answer_or_error(app, path, fields):
 
 def test_a_full_queue_says_when_to_come_again(make_app):
     app = make_app(ServerConfig(slots=1, queue=0), inline=False)
-    work = app.served.chat_work(ChatFields(messages=[{"role": "user", "content": "the"}]), "")
+    work = app.served.chat_work(ChatFields(messages=[{"role": "user", "content": "the"}]), "", 0.0)
     app.desk.submit(work)
     status, headers, body = app.ask(CHAT, {"messages": HELLO})
     assert (status, headers["retry-after"], json.loads(body)["error"]["type"]) == (
@@ -223,3 +225,33 @@ def test_a_full_queue_says_when_to_come_again(make_app):
     )
     app.desk.leave(work)
     assert app.metrics.queued == app.metrics.running == 0
+
+
+@pytest.mark.parametrize(
+    ("path", "fields"),
+    [
+        (COMPLETIONS, {"prompt": [1.5] * 100_000}),
+        (COMPLETIONS, {"prompt": [[True]] * 100_000}),
+        (COMPLETIONS, {"prompt": [[1]] * 100_000}),
+        (CHAT, {"messages": [{}] * 100_000}),
+        (CHAT, {"messages": [{"role": "user", "content": [{}] * 100_000}]}),
+        (CHAT, {"messages": HELLO, "stop": [1] * 100_000}),
+    ],
+)
+def test_many_wrong_items_are_as_soon_refused_as_one(app, path, fields):
+    started = time.process_time()
+    assert refused(app, path, fields)[0] == 400
+    assert time.process_time() - started < 1
+
+
+def test_a_large_prompt_keeps_nobody_else_waiting(app, monkeypatch):
+    encode = app.served.tokenizer.encode
+    monkeypatch.setattr(app.served.tokenizer, "encode", lambda text: (time.sleep(0.3), encode(text))[1])
+
+    async def both():
+        large = asyncio.create_task(app.answer(COMPLETIONS, {"prompt": "the " * 30_000}))
+        await asyncio.sleep(0.1)
+        first = await app.answer("/health")
+        return first[0], large.done(), (await large)[0]
+
+    assert asyncio.run(both()) == (200, False, 200)

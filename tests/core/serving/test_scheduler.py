@@ -11,7 +11,7 @@ from core.serving_events import RequestEnded, RequestProgress, RequestStarted
 
 def work(app, **fields):
     """Something to do that only its length ends."""
-    made = app.served.completion_work(CompletionFields(prompt="the", **fields), "")
+    made = app.served.completion_work(CompletionFields(prompt="the", **fields), "", 0.0)
     for choice in made.choices:
         choice.writer._ends = set()
     return made
@@ -80,8 +80,10 @@ def test_progress_is_reported_a_few_times_a_second(make_app, monkeypatch):
 def test_a_long_prompt_waits_in_the_queue_no_longer_than_the_context(make_app):
     app = make_app(inline=False)
     waiting = work(app, n=2)
-    long = app.served.completion_work(CompletionFields(prompt="the cat " * 10_000, n=2), "")
-    chat = app.served.chat_work(ChatFields(messages=[{"role": "user", "content": "the cat " * 10_000}]), "")
+    long = app.served.completion_work(CompletionFields(prompt="the cat " * 10_000, n=2), "", 0.0)
+    chat = app.served.chat_work(
+        ChatFields(messages=[{"role": "user", "content": "the cat " * 10_000}]), "", 0.0
+    )
     assert (long.prompt_tokens, waiting.prompt_tokens) == (80_000, 3)
     assert all(len(choice.row.ids) <= 16 for one in (long, chat) for choice in one.choices)
     assert "79,988 older tokens dropped" in long.warnings[0]

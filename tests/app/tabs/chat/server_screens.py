@@ -28,7 +28,7 @@ def refused():
     return RequestRefused("POST", "/v1/chat/completions", "127.0.0.1", 401, "The token is missing or wrong.")
 
 
-def server_idle(parent=None):
+def idle_panel(parent=None):
     """A port that is taken, and another one that is offered."""
     panel = ServerPanel(parent)
     panel.show_runs([RUN])
@@ -38,7 +38,7 @@ def server_idle(parent=None):
     return panel
 
 
-def server_running(parent=None):
+def running_panel(parent=None):
     panel = ServerPanel(parent)
     panel.show_runs([RUN])
     panel.choose("first", "best")

@@ -223,6 +223,17 @@ def test_esc_stops_first_and_leaves_then(controller, tasks, qtbot):
         qtbot.keyClick(controller.panel.prompt, Qt.Key.Key_Escape)
 
 
+def test_the_keyboard_goes_from_compare_to_stop_and_back_to_the_prompt(controller, tasks, qtbot):
+    tasks.waits = True
+    panel = controller.panel
+    panel.send_button.setFocus()
+    qtbot.keyClick(panel.send_button, Qt.Key.Key_Space)
+    assert panel.stop_button.hasFocus()
+    qtbot.keyClick(panel.stop_button, Qt.Key.Key_Space)
+    qtbot.waitUntil(lambda: not controller.active)
+    assert panel.prompt.hasFocus()
+
+
 def test_the_windows_model_is_lent_where_it_is_compared(controller, slot, tasks, qtbot, monkeypatch):
     model = FakeModel()
     monkeypatch.setattr(slot, "_model", model)

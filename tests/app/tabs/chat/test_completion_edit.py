@@ -221,6 +221,7 @@ def test_pointing_at_a_token_shows_it_and_a_click_keeps_it(edit, qtbot):
     qtbot.waitUntil(lambda: not popup.is_open)
     qtbot.mouseClick(edit.viewport(), Qt.MouseButton.LeftButton, pos=middle_of(edit, 13))
     assert popup.popup.is_pinned
+    assert popup.popup.alternatives.isEnabled()
     with qtbot.waitSignal(edit.alternative_chosen) as chosen:
         popup.popup.alternatives.chosen.emit(8)
     assert chosen.args == [1, 8]

@@ -286,6 +286,7 @@ def test_what_cannot_be_imported_is_told(controller, view, qtbot, tmp_path):
 
 
 def test_a_damaged_database_is_told_once_and_the_list_goes_on(controller, view, qtbot, workspace):
+    qtbot.waitUntil(controller._queues.at_rest)
     for path in workspace.root.glob("conversations.sqlite-*"):
         path.unlink()
     workspace.conversations.write_bytes(b"no database " * 1000)

@@ -93,6 +93,15 @@ def test_greedy_is_temperature_0_and_back(panel, qtbot):
     assert panel.sliders["top_p"].isEnabled()
 
 
+def test_what_cannot_be_can_be_corrected_though_it_plays_no_part(panel):
+    panel.fields.editor("top_p").lineEdit().setText("2")
+    panel.greedy.click()
+    assert panel.fields.editor("top_p").isEnabled()
+    panel.fields.editor("top_p").lineEdit().setText("0.5")
+    assert not panel.fields.editor("top_p").isEnabled()
+    assert not panel.problem()
+
+
 def test_a_seed_is_drawn_and_forgotten(panel, qtbot):
     assert not panel.random_button.isEnabled()
     qtbot.mouseClick(panel.dice_button, LEFT)

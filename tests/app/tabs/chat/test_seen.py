@@ -122,6 +122,14 @@ def test_all_passages_are_marked_and_one_alone_where_it_is_chosen(qtbot, control
     assert marks[-1] == ("m1", [])
 
 
+def test_marks_count_the_characters_of_the_whole_message(qtbot, controller, panel):
+    marks = []
+    panel.passages_found.connect(lambda *marked: marks.append(marked))
+    controller.show_reply("first", "m1", REPLY, 100)
+    qtbot.waitUntil(lambda: panel.rows.rowCount() == 2)
+    assert marks[-1] == ("m1", [(105, 160)])
+
+
 @pytest.mark.parametrize("with_keys", [True, False])
 def test_a_row_opens_its_document(qtbot, controller, panel, with_keys):
     controller.show_reply("first", "m1", REPLY)

@@ -281,6 +281,6 @@ def test_a_real_model_answers_while_the_panel_follows(panel, tmp_path, queues, q
     )
     with urllib.request.urlopen(request, timeout=20) as response:
         assert json.load(response)["usage"]["completion_tokens"] == 3
-    qtbot.waitUntil(lambda: column(panel.table, "State") == ["done, at its length"])
+    qtbot.waitUntil(lambda: column(panel.table, "State") == ["done (length)"])
     assert column(panel.table, "Prompt") == ["the grey cat"]
     stop(qtbot, panel, controller)

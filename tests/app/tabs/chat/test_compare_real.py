@@ -1,0 +1,38 @@
+"""Comparing with real models: the runs of an old workspace, in the panel."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from app.model_slot import ModelSlot
+from app.tabs.chat.compare import ComparePanel
+from app.tabs.chat.compare_controller import CompareController
+from core.config.sampling import SamplingConfig
+from core.runs.folder import Workspace
+
+KEPT = Path(__file__).parents[3] / "workspaces" / "0.1-library-3"
+
+
+@pytest.mark.slow
+def test_real_models_write_side_by_side_and_at_every_checkpoint(qtbot, queues, tmp_path):
+    shutil.copytree(KEPT, tmp_path / "old")
+    workspace = Workspace(tmp_path / "old")
+    panel = ComparePanel()
+    qtbot.addWidget(panel)
+    panel.show()
+    panel.show_sampling(SamplingConfig(seed=1, max_new_tokens=5))
+    controller = CompareController(panel, ModelSlot(workspace, queues, panel), workspace, queues, panel)
+    controller.open("whole", "last")
+    qtbot.waitUntil(queues.at_rest, timeout=30_000)
+    panel.show_prompt("the ")
+    for button in (panel.two_button, panel.steps_button):
+        button.click()
+        panel.send_button.click()
+        qtbot.waitUntil(lambda: not controller.active, timeout=60_000)
+        assert not panel.banner.isVisible()
+    assert all("perplexity" in column.figures.text() for column in panel.two.columns)
+    n_steps = len(panel.steps.run.saved_steps)
+    assert f"{n_steps} of {n_steps} checkpoint" in panel.steps.figures.text()
+    controller.close()
+    qtbot.waitUntil(queues.at_rest)
