@@ -66,10 +66,11 @@ def markdown_segments(text: str, start: int = 0, part: Segment | None = None) ->
 def grown(text: str, segments: list[Segment]) -> list[Segment]:
     """The segments of a text that has become longer at its end; of those before only the last may be another."""
     kept, last = segments[:-1], segments[-1]
+    start = kept[-1].end if kept else 0  # blank lines before what looked like a fence may belong to it
     if last.kind == "plain":
-        return kept + plain_segments(text, last.start)
+        return kept + plain_segments(text, start)
     part = last if last.kind == "code" and not last.opens else None
-    return kept + markdown_segments(text, last.start, part)
+    return kept + markdown_segments(text, start, part)
 
 
 def without_half_fence(text: str) -> str:
