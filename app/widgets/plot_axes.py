@@ -25,15 +25,33 @@ CLOCK_STEPS = (
     24 * 3600,
 )  # seconds
 MOST_CLOCK_TICKS = 7
+NARROW_DECADES = 0.7  # of a logarithmic axis that is counted in equal steps
+FEW_TICKS = 4
+SMALLEST_PLAIN = 0.001  # distance of ticks that are written without an exponent
 
 
 class NumberAxis(pg.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types
     """An axis whose logarithmic ticks are plain numbers, and few enough not to touch."""
 
+    def tickValues(self, minVal: float, maxVal: float, size: float) -> list[tuple[float, list[float]]]:
+        if not self.logMode or maxVal - minVal >= NARROW_DECADES:
+            return list(super().tickValues(minVal, maxVal, size))
+        low, high = 10.0**minVal, 10.0**maxVal  # there may be no power of ten, nor a multiple, in between
+        step = _round_step((high - low) / FEW_TICKS)
+        places = np.arange(np.ceil(low / step), np.floor(high / step) + 1) * step
+        return [(step, [float(np.log10(place)) for place in places])]
+
+    def tickStrings(self, values: Sequence[float], scale: float, spacing: float) -> list[str]:
+        if self.logMode or spacing * scale >= SMALLEST_PLAIN:
+            return list(super().tickStrings(values, scale, spacing))
+        return [_scientific(value * scale) for value in values]
+
     def logTickStrings(self, values: Sequence[float], scale: float, spacing: float | None) -> list[str]:
         del scale, spacing
         decades = self.range[1] - self.range[0]
-        shown = range(1, 10) if decades < 1 else (1, 2, 5) if decades < 3 else (1,)
+        if decades < NARROW_DECADES:
+            return [f"{10**value:.4g}" for value in values]
+        shown = (1, 2, 5) if decades < 3 else (1,)
         return [_plain(10**value) if _leading_digit(value) in shown else "" for value in values]
 
 
@@ -72,6 +90,12 @@ def _clock_step(seconds: float) -> float:
     )
 
 
+def _round_step(least: float) -> float:
+    """1, 2 or 5 times a power of ten, and not less."""
+    power = 10.0 ** np.floor(np.log10(least))
+    return float(next(power * digit for digit in (1, 2, 5, 10) if power * digit >= least))
+
+
 def _short(value: float) -> str:
     """Large numbers with M and G, which stand for a million and 1,000 of these."""
     for size, letter in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
@@ -84,8 +108,13 @@ def _plain(value: float) -> str:
     """1,000, 0.05 and 5e-3."""
     if value >= 0.01:
         return f"{value:,.0f}" if value >= 1 else f"{value:.4g}"
-    digits, exponent = f"{value:.0e}".split("e")
-    return f"{digits}e{int(exponent)}"
+    return _scientific(value)
+
+
+def _scientific(value: float) -> str:
+    """1.5e-4, as the form writes it, and 0."""
+    digits, exponent = f"{value:.3e}".split("e")
+    return f"{digits.rstrip('0').rstrip('.')}e{int(exponent)}" if value else "0"
 
 
 def _leading_digit(exponent: float) -> int:

@@ -114,6 +114,7 @@ class ChatController(QObject):
     def show_conversation(self, conversation: Conversation) -> None:
         """Put a conversation in front, as it was left; its model is opened where it is another one."""
         self.writer.leave()
+        self.tab.banner.hide()
         self.front.put(conversation)
         self.tab.talk.focus()
         run, checkpoint = conversation.run, conversation.checkpoint
@@ -128,13 +129,14 @@ class ChatController(QObject):
     @Slot()
     def begin_anew(self) -> None:
         """Put an empty conversation in front; the one that was there is in the list."""
+        self.tab.banner.hide()
         self._begin(self._usual_kind())
 
     @Slot(str)
     def forget(self, conversation_id: str) -> None:
         """A conversation was deleted."""
         if self.front.conversation.id == conversation_id:
-            self.begin_anew()
+            self._begin(self._usual_kind())  # with the offer to undo it still there
         self.keeper.forget(conversation_id)
 
     def _begin(self, kind: Kind) -> None:

@@ -245,7 +245,9 @@ class ConversationView(ConversationArea):
         if item is self._written:
             row.hide()
             return
-        row.show_message(item.shown, can_write=self._can_write(), why_not=self._why_not())
+        row.show_message(
+            item.shown, can_write=self._can_write(), why_not=NO_MODEL if self._written is None else WRITING
+        )
         bubble = item.bubble()
         left = bubble.right() - row.width() if item.is_user else bubble.left()
         top = self.column.top(number) + bubble.bottom() + item.remarks_height
@@ -254,9 +256,6 @@ class ConversationView(ConversationArea):
 
     def _can_write(self) -> bool:
         return self._can_reply and self._written is None
-
-    def _why_not(self) -> str:
-        return WRITING if self._written is not None else NO_MODEL
 
     @Slot(str)
     def _act(self, name: str) -> None:

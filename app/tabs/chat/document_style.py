@@ -1,5 +1,6 @@
 """How the documents of a conversation look: fonts, colours, and what is shaded."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Literal
@@ -80,9 +81,18 @@ def _code_ink(kind: _TokenType, _theme: Colours) -> QTextCharFormat | None:
     return None
 
 
-def shade_format(token: TokenDetails, shading: Shading) -> QTextCharFormat:
-    """The format of a token of which the model was sure, or less so."""
-    fill, letters = shaded(MOST_SHADE * shade_share(token, shading), SHADE_COLOURS[shading])
+def shade_formats(shading: Shading) -> Sequence[QTextCharFormat]:
+    """The formats of tokens with a shade of 0 to 100 percent."""
+    return _shade_formats(shading, colours())
+
+
+@cache
+def _shade_formats(shading: Shading, _theme: Colours) -> list[QTextCharFormat]:
+    return [_shade_format(percent, shading) for percent in range(101)]
+
+
+def _shade_format(percent: int, shading: Shading) -> QTextCharFormat:
+    fill, letters = shaded(MOST_SHADE * percent / 100, SHADE_COLOURS[shading])
     made = QTextCharFormat()
     made.setBackground(QBrush(fill))
     made.setForeground(QBrush(letters))

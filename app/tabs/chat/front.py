@@ -38,7 +38,6 @@ class FrontConversation(QObject):
         self.keep()
         self.session = ChatSession(conversation)
         self.undo_stack.clear()
-        self._tab.banner.hide()
         self.show_sampling()
         self._tab.show_meter(None)
         self.show()

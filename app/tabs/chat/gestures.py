@@ -23,11 +23,9 @@ class Gestures(QObject):
 
     Signals:
         begun: A reply is being written.
-        replied: The id of the message that a reply has become.
     """
 
     begun = Signal()
-    replied = Signal(str)
 
     def __init__(
         self,
@@ -258,8 +256,6 @@ class Gestures(QObject):
         self._front.remember(self._what, self._before)
         if error is not None:
             present(error, self._tab.banner)
-        if not draft.is_empty:
-            self.replied.emit(draft.id)
 
     def _show_ended(self, draft: Draft) -> None:
         shown = self._session.places()

@@ -80,6 +80,14 @@ class Panels(QObject):
 
     # Documents
 
+    @Slot()
+    def _look_up_last(self) -> None:
+        leaf = self._front.session.leaf
+        if leaf is not None and leaf.run:
+            self._look_up(leaf.id)
+        else:
+            self.seen.clear()
+
     @Slot(str)
     def _look_up(self, message_id: str) -> None:
         """Where a reply stands in the documents of its run."""
@@ -129,7 +137,7 @@ class Panels(QObject):
         tab.talk.changed.connect(self._follow)
         self._gestures.begun.connect(self._follow)
         tab.next_token.token_chosen.connect(self._gestures.go_on_with)
-        self._gestures.replied.connect(self._look_up)
+        self._front.changed.connect(self._look_up_last)
         tab.view.seen_requested.connect(self._show_seen)
         tab.seen.passages_found.connect(tab.view.mark_passages)
         tab.keys["compare"].triggered.connect(self._open_compare)

@@ -2,6 +2,7 @@
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
+from itertools import accumulate
 
 from core.events import TokenDetails
 
@@ -10,11 +11,9 @@ class TokenSpans:
     """The tokens of a message and where each begins; those of a reply that is being written are added one by one."""
 
     def __init__(self, tokens: Sequence[TokenDetails] = (), start: int = 0) -> None:
-        self._tokens: list[TokenDetails] = []
-        self._starts: list[int] = []
-        self._end = start
-        for token in tokens:
-            self.add(token)
+        self._tokens = list(tokens)
+        self._starts = list(accumulate((len(token.text) for token in tokens), initial=start))
+        self._end = self._starts.pop()
 
     @classmethod
     def of(cls, content: str, tokens: Sequence[TokenDetails]) -> "TokenSpans":

@@ -157,6 +157,21 @@ def test_a_logarithmic_x_axis_begins_above_zero(plot, qtbot):
     assert 100 < high < 200
 
 
+def test_a_narrow_logarithmic_axis_has_numbers_too(plot):
+    axis = plot.view.getPlotItem().getAxis("left")
+    axis.setLogMode(x=False, y=True)
+    axis.setRange(math.log10(1.73), math.log10(1.82))
+    ((spacing, places),) = axis.tickValues(math.log10(1.73), math.log10(1.82), 200)
+    assert axis.tickStrings(places, 1, spacing) == ["1.75", "1.8"]
+
+
+def test_small_numbers_are_written_as_in_the_form(plot):
+    axis = plot.view.getPlotItem().getAxis("left")
+    axis.setLogMode(x=False, y=False)
+    assert axis.tickStrings([0, 5e-5, 1e-4, 1.5e-4], 1, 5e-5) == ["0", "5e-5", "1e-4", "1.5e-4"]
+    assert axis.tickStrings([0.5], 1, 0.5) == ["0.5"]
+
+
 @pytest.mark.parametrize("log", [False, True])
 def test_keys_zoom_around_the_crosshair(plot, qtbot, log):
     link([plot])

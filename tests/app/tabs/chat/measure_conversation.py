@@ -1,6 +1,6 @@
 """How long a frame takes in a conversation of 100,000 tokens, and what a long reply leaves in memory.
 
-    python -m tests.app.tabs.chat.measure_conversation [frames | memory TOKENS]
+    python -m tests.app.tabs.chat.measure_conversation [frames [CASE] | memory TOKENS]
 
 Times are those of the window's thread. `frames` opens 400,000 characters, as one message and as many, with and without shades, and scrolls through them;
 each frame is laid out and drawn, between frames the view works ahead. `memory` writes a reply of so many tokens and says what the process holds then. This
@@ -71,7 +71,7 @@ def report(title: str, times: list[float]) -> None:
     )
 
 
-def measure_frames(view: ConversationView) -> None:
+def measure_frames(view: ConversationView, only: str) -> None:
     many = mixed(4000)
     cases = {
         "one message of prose": [assistant(long_text(CHARACTERS))],
@@ -82,6 +82,8 @@ def measure_frames(view: ConversationView) -> None:
         "4,000 short messages": [user(f"Question {n}, " + "word " * 18) for n in range(4000)],
     }
     for title, messages in cases.items():
+        if only not in title:
+            continue
         measure_case(view, title, [ShownMessage(message) for message in messages])
     view.set_shading("probability")
     measure_case(view, "one message, shaded", [ShownMessage(with_tokens(long_text(CHARACTERS)))])
@@ -141,7 +143,7 @@ def main() -> None:
     if sys.argv[1:2] == ["memory"]:
         measure_memory(view, int(sys.argv[2]))
     else:
-        measure_frames(view)
+        measure_frames(view, sys.argv[2] if len(sys.argv) > 2 else "")
 
 
 if __name__ == "__main__":

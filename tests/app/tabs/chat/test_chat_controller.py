@@ -88,7 +88,11 @@ def test_a_model_that_cannot_be_opened_says_why(tab, controller, models, qtbot):
     assert tab.model_bar.run_box.isEnabled()
 
 
-def test_what_there_is_to_say_of_a_model_stays_while_it_is_open(tab, controller, models, qtbot):
+@pytest.mark.parametrize("has_conversations", [True, False])
+def test_what_there_is_to_say_of_a_model_stays_while_it_is_open(
+    tab, controller, models, qtbot, has_conversations
+):
+    models.has_conversations = has_conversations
     models.extra_of_opening = [
         Notice("The file that names the best checkpoint is damaged; step 500 is opened.")
     ]

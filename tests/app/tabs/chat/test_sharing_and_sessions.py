@@ -149,8 +149,10 @@ def test_settings_that_were_changed_are_kept_with_their_conversation(
 
 def test_a_deleted_conversation_is_no_longer_in_front(tab, opened, models, qtbot):
     say(tab, qtbot, opened, models, "Where?", "Here.")
+    tab.banner.show_notice("It was deleted.")
     opened.forget(opened.session.conversation.id)
     assert shown(tab) == []
+    assert tab.banner.isVisible()  # with the way back
 
 
 def test_another_mode_is_another_conversation(tab, opened, models, disk, queues, qtbot):

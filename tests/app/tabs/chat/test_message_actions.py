@@ -1,0 +1,284 @@
+"""What can be done with a message, and what the model considered at each of its tokens."""
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QColor
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QMenu
+
+from app.tabs.chat.conversation_view import ConversationView
+from app.tabs.chat.document_style import MOST_SHADE, SHADE_COLOURS
+from app.tabs.chat.shown_message import ShownMessage
+from app.widgets.shade import contrast, shaded
+from app.widgets.theme import colours
+from tests.app.tabs.chat.messages import assistant, token, user
+from tests.app.tabs.chat.view_helpers import (
+    all_text,
+    first_document,
+    format_of,
+    formats,
+    point_of,
+    show,
+    written,
+)
+
+LEFT = Qt.MouseButton.LeftButton
+
+
+@pytest.fixture
+def view(qtbot):
+    view = ConversationView()
+    qtbot.addWidget(view)
+    view.resize(600, 400)
+    view.show()
+    return view
+
+
+# What can be done with a message
+
+
+def hover(view, item):
+    QTest.mouseMove(view.viewport(), QPoint(1, 1))  # no event comes of a mouse that is there already
+    QTest.mouseMove(view.viewport(), point_of(view, item, 0))
+
+
+@pytest.mark.parametrize(
+    ("name", "signal"),
+    [
+        ("regenerate", "regenerate_requested"),
+        ("continue", "continue_requested"),
+        ("seen", "seen_requested"),
+    ],
+)
+def test_a_button_below_a_message_asks_for_it(view, qtbot, name, signal):
+    show(view, user("Hi"), assistant("Mila", id="reply"))
+    hover(view, 1)
+    with qtbot.waitSignal(getattr(view, signal)) as asked:
+        qtbot.mouseClick(view.actions_row.button(name), LEFT)
+    assert asked.args == ["reply"]
+
+
+def test_the_buttons_are_there_for_the_keyboard_too(view, qtbot):
+    show(view, user("Hi"), assistant("Mila"))
+    view.setFocus()
+    qtbot.waitUntil(view.hasFocus)
+    assert view.actions_row.isVisible()
+    QTest.keyClick(view, Qt.Key.Key_Tab)
+    assert view.actions_row.isAncestorOf(view.focusWidget())
+    assert view.actions_row.isVisible()
+
+
+def test_a_question_offers_no_regenerating(view):
+    show(view, user("Hi"), assistant("Mila"))
+    hover(view, 0)
+    assert not view.actions_row.button("regenerate").isVisible()
+
+
+def test_versions_are_gone_through(view, qtbot):
+    view.show_messages([ShownMessage(assistant("Mila", id="reply"), 2, 3)])
+    hover(view, 0)
+    assert view.actions_row.version.text() == "2 / 3"
+    with qtbot.waitSignal(view.version_requested) as asked:
+        qtbot.mouseClick(view.actions_row.previous, LEFT)
+    assert asked.args == ["reply", -1]
+
+
+def test_while_a_reply_is_written_no_other_can_be_asked_for(view):
+    show(view, user("Hi"))
+    view.begin_reply(ShownMessage(assistant("")))
+    hover(view, 0)
+    assert not view.actions_row.button("edit").isEnabled()
+    assert view.actions_row.button("copy").isEnabled()
+
+
+def test_a_message_is_edited_in_its_place(view, qtbot):
+    show(view, user("Hi", id="question"))
+    hover(view, 0)
+    qtbot.mouseClick(view.actions_row.button("edit"), LEFT)
+    field = view.editing.field
+    assert field.text.toPlainText() == "Hi"
+    field.text.setPlainText("Who?")
+    with qtbot.waitSignal(view.edit_requested) as asked:
+        QTest.keyClick(field.text, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+    assert asked.args == ["question", "Who?"]
+    assert view.editing.field is None
+
+
+def test_escape_leaves_the_message_as_it_was(view, qtbot):
+    show(view, user("Hi"))
+    height = view.column.height
+    view.editing.begin(0)
+    with qtbot.assertNotEmitted(view.edit_requested):
+        QTest.keyClick(view.editing.field.text, Qt.Key.Key_Escape)
+    assert view.editing.field is None
+    assert view.column.height == height
+
+
+def test_alt_and_the_arrows_go_from_message_to_message(view):
+    show(view, user("Hi", id="first"), assistant("Mila", id="second"))
+    view.setFocus()
+    QTest.keyClick(view, Qt.Key.Key_Up, Qt.KeyboardModifier.AltModifier)
+    assert view.current_id() == "first"
+    assert "You: Hi" in view.accessibleDescription()
+
+
+def test_control_and_the_wheel_ask_for_larger_letters(view, qtbot):
+    show(view, user("Hi"))
+    before = view.column.items[0].height
+    view.set_font_size(view.font().pointSizeF() * 1.5)
+    assert view.column.items[0].height > before
+
+
+# Tokens
+
+WORDS = ("Mila", " is", " a", " goat", ".")
+
+
+def tokens(words=WORDS):
+    return tuple(token(number, word, 0.9 - 0.2 * number) for number, word in enumerate(words))
+
+
+def reply(**more):
+    return assistant("".join(WORDS), tokens=tokens(), id="reply", **more)
+
+
+@pytest.mark.parametrize("shading", ["probability", "entropy"])
+def test_shades_cover_exactly_the_text(view, shading):
+    show(view, user("Hi"), reply())
+    view.set_shading(shading)
+    shaded = [text for _, text, look in formats(first_document(view, 1)) if look.background().style()]
+    assert "".join(shaded) == "Mila is a goat."
+    assert len(shaded) == len(WORDS)
+
+
+def test_the_less_likely_token_has_the_stronger_shade(view):
+    show(view, reply())
+    view.set_shading("probability")
+    document = first_document(view)
+    fills = [format_of(document, word).background().color() for word in ("Mila", " is", ".")]
+    strengths = [contrast(fill, QColor(colours().surface)) for fill in fills]
+    assert strengths == sorted(strengths)
+
+
+def test_while_tokens_are_shaded_the_signs_of_markdown_are_seen(view):
+    words = ("**", "bold", "**")
+    show(view, assistant("**bold**", tokens=tokens(words)), assistant("**other**"))
+    view.set_shading("probability")
+    assert all_text(view) == "**bold**\n\nother"
+
+
+def test_a_reply_is_shaded_while_it_is_written(view):
+    view.set_shading("probability")
+    view.begin_reply(ShownMessage(assistant("")))
+    for one in tokens():
+        view.write([written(one.text, one)])
+    view._show_waiting()
+    assert [text for _, text, _ in formats(first_document(view))] == list(WORDS)
+
+
+def test_the_legend_is_there_while_tokens_are_shaded(view):
+    show(view, reply())
+    view.set_shading("entropy")
+    assert view.legend.isVisible()
+    view.set_shading("none")
+    assert not view.legend.isVisible()
+
+
+def test_pointing_at_a_token_shows_what_was_considered(view):
+    show(view, reply())
+    QTest.mouseMove(view.viewport(), point_of(view, 0, 6))
+    popup = view.tokens.popup
+    assert popup.isVisible()
+    assert popup.title.text() == "' is'"
+    assert popup.facts.text() == "Probability 70 % · rank 2 · entropy 2.50 bits"
+    assert popup.alternatives.model().rowCount() == 10
+    QTest.mouseMove(view.viewport(), QPoint(300, 390))
+    assert not popup.isVisible()
+
+
+def test_a_token_is_found_in_markdown(view):
+    words = ("I ", "am ", "**", "Mila", "**")
+    show(view, assistant("".join(words), tokens=tokens(words)))
+    QTest.mouseMove(view.viewport(), point_of(view, 0, 8))
+    assert view.tokens.token().text == "Mila"
+
+
+def test_a_clicked_token_keeps_its_popup_and_an_alternative_is_chosen(view, qtbot):
+    show(view, reply())
+    qtbot.mouseClick(view.viewport(), LEFT, pos=point_of(view, 0, 6))
+    QTest.mouseMove(view.viewport(), QPoint(300, 390))
+    popup = view.tokens.popup
+    assert popup.isVisible()
+    row = popup.alternatives.visualRect(popup.alternatives.model().index(3, 0)).center()
+    with qtbot.waitSignal(view.alternative_chosen) as asked:
+        qtbot.mouseClick(popup.alternatives.viewport(), LEFT, pos=row)
+    assert asked.args == ["reply", 1, 3]
+    assert not popup.isVisible()
+
+
+def test_tokens_are_walked_with_the_keys(view, qtbot):
+    show(view, reply())
+    view.setFocus()
+    for key in (Qt.Key.Key_T, Qt.Key.Key_Right, Qt.Key.Key_Right, Qt.Key.Key_Left, Qt.Key.Key_Return):
+        QTest.keyClick(view, key)
+    popup = view.tokens.popup
+    assert popup.title.text() == "' is'"
+    with qtbot.waitSignal(view.alternative_chosen) as asked:
+        QTest.keyClick(popup.alternatives, Qt.Key.Key_Down)
+        QTest.keyClick(popup.alternatives, Qt.Key.Key_Return)
+    assert asked.args == ["reply", 1, 1]
+
+
+def test_escape_ends_the_walk(view):
+    show(view, reply())
+    view.setFocus()
+    QTest.keyClick(view, Qt.Key.Key_T)
+    assert view.tokens.token() is not None
+    QTest.keyClick(view, Qt.Key.Key_Escape)
+    assert view.tokens.token() is None
+
+
+def test_without_a_model_no_alternative_can_be_chosen(view, qtbot):
+    show(view, reply())
+    view.set_can_reply(False)
+    qtbot.mouseClick(view.viewport(), LEFT, pos=point_of(view, 0, 6))
+    assert not view.tokens.popup.alternatives.isEnabled()
+
+
+def test_passages_that_stand_in_the_documents_are_underlined(view):
+    show(view, reply())
+    view.mark_passages("reply", [(5, 9)])
+    underlined = [
+        text
+        for _, text, look in formats(first_document(view))
+        if look.fontUnderline() or look.underlineStyle().value
+    ]
+    assert underlined == ["is a"]
+
+
+def test_inspect_here_names_the_character(view, qtbot):
+    show(view, reply())
+    found = view.column.character_at(view.in_column(point_of(view, 0, 6)))
+    assert found == (0, 6)
+
+
+@pytest.mark.qt_log_ignore("This plugin does not support")
+def test_the_menu_offers_what_the_buttons_do(view, qtbot):
+    show(view, user("Hi"), assistant("```py\nx\n```", id="reply"))
+    view.setFocus()
+    QTest.keyClick(view, Qt.Key.Key_Return)
+    menu = view.findChild(QMenu, "messageMenu")
+    titles = [entry.text() for entry in menu.actions()]
+    assert "Copy code block 1 (py)" in titles
+    entry = menu.actions()[titles.index("Regenerate")]
+    with qtbot.waitSignal(view.regenerate_requested) as asked:
+        QTest.mouseClick(menu, LEFT, pos=menu.actionGeometry(entry).center())
+    assert asked.args == ["reply"]
+
+
+@pytest.mark.parametrize("appearance", ["light", "dark"])
+@pytest.mark.parametrize("shading", ["probability", "entropy"])
+def test_shaded_words_can_be_read(theme, appearance, shading):
+    theme.choose(appearance)
+    ratios = [contrast(*shaded(MOST_SHADE * step / 100, SHADE_COLOURS[shading])) for step in range(101)]
+    assert min(ratios) >= 4.5

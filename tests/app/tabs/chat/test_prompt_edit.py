@@ -1,0 +1,55 @@
+"""The prompt grows with its text, and takes whatever is pasted."""
+
+import time
+
+import pytest
+from PySide6.QtCore import QMimeData
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from app.tabs.chat.prompt_edit import FEWEST_LINES, LARGEST_SHARE, PromptEdit
+
+
+@pytest.fixture
+def prompt(qtbot):
+    page = QWidget()
+    qtbot.addWidget(page)
+    prompt = PromptEdit(page)
+    QVBoxLayout(page).addWidget(prompt)
+    page.resize(600, 1000)
+    page.show()
+    prompt.set_room(1000)
+    yield prompt  # the page lives as long
+
+
+def lines(prompt, count):
+    prompt.setPlainText("\n".join("a" * count))
+    return prompt.height()
+
+
+def test_it_grows_with_its_text_up_to_a_share_of_the_height(prompt):
+    one, few, many = (lines(prompt, count) for count in (1, 5, 1000))
+    assert one < few < many
+    assert many <= LARGEST_SHARE * 1000 + 3 * prompt.fontMetrics().lineSpacing()
+
+
+def test_a_low_page_leaves_it_a_few_lines(prompt):
+    prompt.set_room(100)
+    assert lines(prompt, 1000) >= FEWEST_LINES * prompt.fontMetrics().lineSpacing()
+
+
+def test_ten_thousand_lines_are_pasted_at_once(prompt, qtbot):
+    pasted = QMimeData()
+    pasted.setText("A goat lives in the high meadow.\n" * 10_000)
+    began = time.perf_counter()
+    prompt.insertFromMimeData(pasted)
+    assert time.perf_counter() - began < 2  # seconds; far less on an idle machine
+    assert prompt.document().blockCount() == 10_001
+    assert prompt.height() <= 500
+
+
+def test_html_is_pasted_as_its_text(prompt):
+    pasted = QMimeData()
+    pasted.setHtml("<b>bold</b>")
+    pasted.setText("bold")
+    prompt.insertFromMimeData(pasted)
+    assert prompt.toPlainText() == "bold"

@@ -1,0 +1,110 @@
+"""The main gestures with a model that computes, and conversations that stand on the disk."""
+
+import json
+
+import pytest
+
+from app.model_slot import ModelSlot
+from app.tabs.chat.controller import ChatController
+from core.conversations.store import ConversationStore
+from core.runs.folder import Workspace
+from core.tasks.reply import text_of
+from tests.app.tabs.chat.gestures import choose, press, shown, type_and_send
+from tests.core.tasks.test_open_and_reply import CHAR, CONFIG, run_to_toml, save, save_tokenizer
+
+# A model of random weights repeats what it has read, role tokens too; the penalty keeps it from that.
+GREEDY = CONFIG.sampling.model_copy(
+    update={"temperature": 0.0, "repetition_penalty": 10.0, "max_new_tokens": 3}
+)
+
+
+@pytest.fixture
+def made(tmp_path):
+    """A workspace with one run, of random weights."""
+    workspace = Workspace(tmp_path)
+    workspace.prepare()
+    folder = workspace.run("first")
+    folder.checkpoints.mkdir(parents=True)
+    folder.config.write_text(run_to_toml(CONFIG), encoding="utf-8")
+    folder.dataset.write_text(json.dumps({"has_conversations": True}), encoding="utf-8")
+    save_tokenizer(CHAR, folder.tokenizer)
+    save(folder, 4, 4)
+    return workspace
+
+
+@pytest.fixture
+def real(tab, made, queues, qtbot):
+    slot = ModelSlot(made, queues, tab)
+    controller = ChatController(tab, slot, made, queues, tab)
+    controller.open("first", "")
+    qtbot.waitUntil(lambda: slot.model is not None, timeout=5_000)
+    tab.sampling.set_value(GREEDY)
+    choose(tab.model_bar.mode_box, 0)
+    yield controller
+    controller.stop()
+    qtbot.waitUntil(queues.at_rest)
+
+
+def replied(tab, qtbot, controller, do):
+    do()
+    qtbot.waitUntil(lambda: not controller.active)
+
+
+def last(controller):
+    return controller.session.leaf
+
+
+def test_a_reply_comes_from_the_model_and_is_found_again(tab, real, made, queues, qtbot):
+    replied(tab, qtbot, real, lambda: type_and_send(tab, qtbot, "abc"))
+    leaf = last(real)
+    assert "".join(token.text for token in leaf.tokens) == leaf.content
+    assert len(leaf.tokens[0].alternatives) > 1
+    qtbot.waitUntil(queues.at_rest)
+    with ConversationStore(made.conversations, for_reading=True) as store:
+        (summary,) = store.summaries()
+        kept = store.load(summary.id)
+    assert [message.content for message in kept.branch()] == ["abc", leaf.content]
+    real.begin_anew()
+    tab.list.open_requested.emit(summary.id)
+    qtbot.waitUntil(lambda: shown(tab) == ["abc", leaf.content])
+    assert tab.sampling.value() == GREEDY
+
+
+def test_a_reply_in_two_parts_is_the_reply_in_one(tab, real, qtbot):
+    replied(tab, qtbot, real, lambda: type_and_send(tab, qtbot, "abc"))
+    replied(tab, qtbot, real, lambda: press(tab, qtbot, "Alt+Return"))
+    parts = last(real).content
+    tab.sampling.set_value(GREEDY.model_copy(update={"max_new_tokens": 6}))
+    press(tab, qtbot, "Ctrl+N")
+    replied(tab, qtbot, real, lambda: type_and_send(tab, qtbot, "abc"))
+    assert last(real).content == parts
+
+
+def test_an_alternative_stands_where_it_was_chosen(tab, real, qtbot):
+    replied(tab, qtbot, real, lambda: type_and_send(tab, qtbot, "abc"))
+    token = last(real).tokens[1]
+    other = next(one for one in token.alternatives if one.token_id != token.token_id and one.text)
+    first = last(real).tokens[0]
+    replied(tab, qtbot, real, lambda: tab.view.alternative_chosen.emit(last(real).id, 1, other.token_id))
+    assert [one.token_id for one in last(real).tokens[:2]] == [first.token_id, other.token_id]
+    assert last(real).content.startswith(text_of(real.slot.model, [first.token_id, other.token_id]))
+
+
+def test_a_text_goes_on_as_if_it_had_never_stopped(tab, real, qtbot):
+    choose(tab.model_bar.mode_box, 1)
+    tab.sampling.set_value(GREEDY.model_copy(update={"repetition_penalty": 1.0}))
+    qtbot.keyClicks(tab.editor, "abc")
+    replied(tab, qtbot, real, lambda: press(tab, qtbot, "Alt+Return"))
+    replied(tab, qtbot, real, lambda: press(tab, qtbot, "Alt+Return"))
+    assert len(last(real).tokens) == 6
+    assert tab.editor.text() == last(real).content
+
+
+def test_a_checkpoint_that_vanishes_leaves_the_conversation(tab, real, made, qtbot):
+    replied(tab, qtbot, real, lambda: type_and_send(tab, qtbot, "abc"))
+    said = shown(tab)
+    made.run("first").checkpoint(4).rename(made.root / "gone")
+    tab.sampling.set_value(GREEDY.model_copy(update={"weights": "int8"}))
+    replied(tab, qtbot, real, lambda: press(tab, qtbot, "Ctrl+Return"))
+    assert tab.banner.isVisible() and "Something went wrong" not in tab.banner.text()
+    assert shown(tab) == said

@@ -1,0 +1,60 @@
+"""What tests of the conversation view do with it, and read off it."""
+
+from PySide6.QtCore import QPoint
+
+from app.tabs.chat.shown_message import ShownMessage
+from core.events import TokenWritten
+
+
+def show(view, *messages):
+    view.show_messages([ShownMessage(message) for message in messages])
+
+
+def all_text(view):
+    view.select_all()
+    return view.selection.text()
+
+
+def written(text, details=None):
+    return TokenWritten(text, 1, 0.5, 5, details=details)
+
+
+def write(view, text):
+    """Let a text arrive in the reply, and lay it out as the timer does."""
+    view.write([written(text)])
+    view._show_waiting()
+
+
+def scroll(view, place):
+    view.verticalScrollBar().setValue(place)
+
+
+def at_end(view):
+    return view.verticalScrollBar().value() == view.verticalScrollBar().maximum()
+
+
+def first_document(view, item=0, unit=0):
+    return view.column.document_at(item, unit)[0]
+
+
+def point_of(view, item, character):
+    """The middle of a character, in the view."""
+    place = view.column.rectangle(item, character, character + 1)
+    return QPoint(round(place.center().x()), round(place.center().y() - view.verticalScrollBar().value()))
+
+
+def formats(document):
+    """Each stretch of a document with its format."""
+    found, block = [], document.begin()
+    while block.isValid():
+        fragments = block.begin()
+        while not fragments.atEnd():
+            fragment = fragments.fragment()
+            found.append((fragment.position(), fragment.text(), fragment.charFormat()))
+            fragments += 1
+        block = block.next()
+    return found
+
+
+def format_of(document, text):
+    return next(look for _, shown, look in formats(document) if shown == text)

@@ -1,0 +1,74 @@
+"""What the window does with conversations: keeps them when it closes, and undoes their steps in the tab that has them."""
+
+import pytest
+from PySide6.QtCore import Qt
+
+from app.main_window import MainWindow
+from core.conversations.message import Conversation, Message
+from core.conversations.store import ConversationStore
+from core.runs.folder import Workspace
+from tests.app.test_main_window import action, leave
+
+
+@pytest.fixture
+def workspace(tmp_path):
+    workspace = Workspace(tmp_path / "workspace")
+    workspace.prepare()
+    return workspace
+
+
+@pytest.fixture
+def window(qtbot, workspace):
+    window = MainWindow(workspace)
+    window.show()
+    qtbot.waitUntil(window.queues.at_rest)
+    yield window
+    leave(qtbot, window)
+
+
+def conversation():
+    made = Conversation("chat")
+    for role, content in (("user", "Where?"), ("assistant", "Here.")):
+        made.add(Message(made.leaf_id, role, content))
+    return made
+
+
+def kept(workspace):
+    with ConversationStore(workspace.conversations, for_reading=True) as store:
+        return [[m.content for m in store.load(one.id).branch()] for one in store.summaries()]
+
+
+def test_a_window_closes_when_what_was_said_is_on_the_disk(qtbot, window, workspace):
+    window.chat.show_conversation(conversation())
+    assert not window.close()
+    qtbot.waitUntil(lambda: not window.isVisible())
+    assert kept(workspace) == [["Where?", "Here."]]
+
+
+def test_a_window_closes_where_nothing_can_be_written(qtbot, window, workspace):
+    workspace.conversations.unlink(missing_ok=True)
+    workspace.conversations.mkdir()
+    window.chat.show_conversation(conversation())
+    window.close()
+    qtbot.waitUntil(lambda: not window.isVisible())
+
+
+def test_undo_in_the_menu_is_that_of_the_tab_in_front(qtbot, window):
+    window.tabs.setCurrentWidget(window.chat_tab)
+    window.chat.show_conversation(conversation())
+    window.chat.gestures.remove_last()
+    undo = action(window, "Undo")
+    assert undo.isEnabled() and "removing the last exchange" in undo.text()
+    window.tabs.setCurrentWidget(window.corpus_tab)
+    assert not action(window, "Undo").isEnabled()
+    window.tabs.setCurrentWidget(window.chat_tab)
+    window.chat_tab.model_bar.run_box.setFocus()
+    qtbot.keyClick(window.focusWidget(), Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+    assert [place.message.content for place in window.chat.session.places()] == ["Where?", "Here."]
+
+
+def test_a_conversation_is_read_again_in_the_next_window(qtbot, window, workspace):
+    window.chat.show_conversation(conversation())
+    window.chat.begin_anew()
+    qtbot.waitUntil(lambda: window.chat_tab.list.model.rowCount() > 0)
+    assert window.chat.session.is_empty
