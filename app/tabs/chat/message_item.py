@@ -115,7 +115,7 @@ class MessageItem:
 
     @property
     def caption(self) -> str:
-        return caption(self.shown.message)
+        return caption(self.shown)
 
     @property
     def remarks(self) -> list[str]:

@@ -13,7 +13,7 @@ from core.tasks.next_token import Candidates, NextToken, candidates
 from core.wording import listed, number
 
 COUNT = 20  # of the tokens that are shown
-LEGEND = "Bar: drawn with. Thin bar: the model's own."
+LEGEND = "Bar: after the filters. Thin bar: before them."
 LEGEND_TIP = (
     "Bars: after penalty, top-k, temperature, top-p and min-p. Thin bars: the model's own probability."
 )

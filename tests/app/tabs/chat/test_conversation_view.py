@@ -223,6 +223,18 @@ def test_the_button_leads_back_to_the_end_and_the_view_follows_again(view, qtbot
     assert at_end(view)
 
 
+def test_the_scroll_bar_has_a_handle_only_where_there_is_something_to_scroll(view):
+    show(view, user("Where?"), assistant("Here."))
+    assert not view.verticalScrollBar().isEnabled()
+    show(view, user("Where?"), assistant(long_text(20_000)))
+    assert view.verticalScrollBar().isEnabled()
+
+
+def test_a_caption_names_the_version_where_there_are_several(view):
+    view.show_messages([ShownMessage(user("Where?")), ShownMessage(assistant("Here."), 2, 3)])
+    assert [item.caption for item in view.column.items] == ["You", "Model · version 2 of 3"]
+
+
 def test_what_is_laid_out_above_moves_nothing_in_sight(view):
     show(view, assistant(long_text(40_000)), user("the end"))
     scroll(view, view.verticalScrollBar().maximum() // 2)
