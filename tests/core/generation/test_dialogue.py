@@ -75,3 +75,10 @@ def test_a_prompt_is_ended_where_the_settings_say_so():
 def test_nothing_is_continued_as_the_end_of_another_text(end_prompt):
     assert completion_prompt(TOKENIZERS[0], "", end_prompt) == [EOS]
     assert completion_prompt(TOKENIZERS[1], "  ", end_prompt) == [EOS]  # no word either
+
+
+@pytest.mark.parametrize("tokenizer", TOKENIZERS, ids=lambda tokenizer: tokenizer.kind)
+def test_a_reply_of_which_only_the_text_is_known_goes_on_behind_it(tokenizer):
+    messages = [("user", "who is Pip?"), ("assistant", "a sheep")]
+    whole = dialogue_prompt(tokenizer, messages[:1]) + tokenizer.encode("a sheep")
+    assert dialogue_prompt(tokenizer, messages) == whole
