@@ -25,7 +25,7 @@ CLOCK_STEPS = (
     24 * 3600,
 )  # seconds
 MOST_CLOCK_TICKS = 7
-NARROW_DECADES = 0.5  # of a logarithmic axis that is counted in equal steps
+NARROW_DECADES = 0.7  # of a logarithmic axis that is counted in equal steps
 FEW_TICKS = 4
 SMALLEST_PLAIN = 0.001  # distance of ticks that are written without an exponent
 
@@ -51,7 +51,7 @@ class NumberAxis(pg.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types
         decades = self.range[1] - self.range[0]
         if decades < NARROW_DECADES:
             return [f"{10**value:.4g}" for value in values]
-        shown = range(1, 10) if decades < 1 else (1, 2, 5) if decades < 3 else (1,)
+        shown = (1, 2, 5) if decades < 3 else (1,)
         return [_plain(10**value) if _leading_digit(value) in shown else "" for value in values]
 
 

@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from stat import S_ISREG
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, ValidationError
@@ -15,7 +16,7 @@ from pydantic import BaseModel, Field, ValidationError
 from core.conversations.finding import UNTITLED
 from core.conversations.message import Conversation, Message, Role
 from core.conversations.packed_tokens import PackedTokens
-from core.conversations.rows import LARGEST_STEP, encodable, opening_of, read_sampling
+from core.conversations.rows import LARGEST_STEP, LATEST, encodable, opening_of, read_sampling
 from core.errors import BadConversationFileError
 from core.events import Alternative, TokenDetails
 from core.system_errors import system_error
@@ -30,7 +31,7 @@ DIGITS = 9  # of a number in single precision, so that it is read as it was
 Text = Annotated[str, Field(max_length=100_000_000)]
 Id = Annotated[str, Field(pattern=r"^[0-9A-Za-z_-]{1,100}$")]
 Name = Annotated[str, Field(max_length=1000)]
-Time = Annotated[float, Field(ge=0, le=1e12, allow_inf_nan=False)]
+Time = Annotated[float, Field(ge=0, le=LATEST, allow_inf_nan=False)]
 Share = Annotated[float, Field(ge=0, le=1.001)]
 TokenId = Annotated[int, Field(ge=0, le=LARGEST_ID)]
 Offset = Annotated[int, Field(ge=0)]
@@ -197,8 +198,10 @@ def read_export(path: Path) -> list[Conversation]:
 
 def _read_json(path: Path) -> Any:
     try:
-        size = path.stat().st_size
-        if size > LARGEST_FILE:
+        status = path.stat()
+        if not S_ISREG(status.st_mode):  # a device or a pipe may have no end
+            raise BadConversationFileError(path, "it is no file")
+        if (size := status.st_size) > LARGEST_FILE:
             reason = f"it has {file_size(size)}, and at most {file_size(LARGEST_FILE)} are read"
             raise BadConversationFileError(path, reason)
         return json.loads(path.read_bytes())

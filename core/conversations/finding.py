@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any, get_args
 
 from core.conversations.message import Kind
+from core.conversations.rows import read_time
 from core.corpus.search import (
     Span,
     excerpt_of,
@@ -61,7 +62,7 @@ def _summary(row: tuple[Any, ...], excerpt: str = "", spans: tuple[Span, ...] = 
         title=str(title or opening or UNTITLED),
         pinned=pinned == 1,
         run=str(run),
-        updated_at=float(updated_at) if isinstance(updated_at, int | float) else 0.0,
+        updated_at=read_time(updated_at),
         messages=int(messages),
         excerpt=excerpt,
         spans=spans,

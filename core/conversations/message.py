@@ -5,7 +5,7 @@ parent, a version of it; the conversation remembers which version is in front.
 """
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 from uuid import uuid4
@@ -83,10 +83,11 @@ class Conversation:
 
     def select(self, message: Message) -> None:
         """Put a version in front, with what was last said after it."""
-        at: Message | None = message
+        last_children = {one.parent_id: one.id for one in self.messages.values()}
+        at: str | None = message.id
         while at is not None:
-            self.leaf_id = at.id
-            at = _last_child(self.messages.values(), at)
+            self.leaf_id = at
+            at = last_children.get(at)
 
     def remove(self, message: Message) -> None:
         """Take a message out with all that was said after it, and put what stood before it in front."""
@@ -98,8 +99,3 @@ class Conversation:
             self.leaf_id = message.parent_id
         for one_id in gone:
             del self.messages[one_id]
-
-
-def _last_child(messages: Iterable[Message], parent: Message) -> Message | None:
-    children = [one for one in messages if one.parent_id == parent.id]
-    return children[-1] if children else None

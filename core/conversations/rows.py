@@ -1,7 +1,6 @@
 """Conversations and messages from and to rows of the database. What a damaged disk made of a row still gives a message."""
 
 import json
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, get_args
@@ -19,6 +18,7 @@ MESSAGE_COLUMNS = (
 )
 LONGEST_OPENING = 200  # characters of a first message that are kept for the list
 LARGEST_STEP = 2**63 - 1  # that SQLite can hold
+LATEST = 253e9  # seconds since 1970, in the year 9987
 
 Span = tuple[int, int]
 
@@ -71,7 +71,7 @@ def read_conversation(row: Sequence[Any], messages: Iterable[Message]) -> Conver
         run=_text(run),
         checkpoint=_text(checkpoint) or "best",
         sampling=read_sampling(sampling),
-        created_at=_time(created_at),
+        created_at=read_time(created_at),
     )
     for message in messages:
         has_parent = not message.parent_id or message.parent_id in found.messages
@@ -95,7 +95,7 @@ def read_message(row: Sequence[Any]) -> Message:
         step=step if isinstance(step, int) else 0,
         reason=_text(reason),
         sampling=read_sampling(sampling),
-        created_at=_time(created_at),
+        created_at=read_time(created_at),
         tokens=unpack(tokens),
     )
 
@@ -139,8 +139,9 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _time(value: Any) -> float:
-    return float(value) if isinstance(value, int | float) and math.isfinite(value) else 0.0
+def read_time(value: Any) -> float:
+    """Seconds since 1970 that a calendar has a date for, else 0."""
+    return float(value) if isinstance(value, int | float) and 0 <= value <= LATEST else 0.0
 
 
 def _one_of(value: Any, known: Sequence[Any]) -> Any:

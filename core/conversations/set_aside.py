@@ -11,12 +11,19 @@ from typing import Any
 from filelock import FileLock
 
 from core.conversations.message import Conversation, Message
-from core.conversations.rows import read_conversation, read_message
+from core.conversations.rows import (
+    CONVERSATION_COLUMNS,
+    MESSAGE_COLUMNS,
+    read_conversation,
+    read_message,
+)
 from core.conversations.store import ConversationStore
 from core.files import DRAFT, raising_disk_errors, rename
 from core.wording import counted, noun_for
 
 LOCK_SECONDS = 30.0
+# Columns beside the number, by which a table of another shape is known; their names can be damaged.
+CONVERSATION_TABLE, MESSAGE_TABLE = CONVERSATION_COLUMNS.count(",") + 4, MESSAGE_COLUMNS.count(",") + 2
 BESIDE = ("-wal", "-shm")  # what SQLite keeps in files beside the database
 
 Identity = tuple[int, int] | None
@@ -71,34 +78,37 @@ def _take_over(path: Path, draft: Path) -> tuple[int, int]:
     """Write what can be read into a new database; how many messages, and how many conversations."""
     found = kept = 0
     with ConversationStore(draft) as store:
-        for conversation in _readable(path):
-            store.add([conversation])
+        for conversation, is_deleted in _readable(path):
+            added = store.add([conversation])
+            if is_deleted:
+                store.delete(added)
             found, kept = found + len(conversation.messages), kept + 1
     return found, kept
 
 
-def _readable(path: Path) -> Iterator[Conversation]:
+def _readable(path: Path) -> Iterator[tuple[Conversation, bool]]:
+    """Each conversation, and whether it was deleted."""
     with suppress(sqlite3.Error), closing(sqlite3.connect(path)) as connection:
         connection.text_factory = lambda text: text.decode("utf-8", "replace")
-        heads = _rows(connection, "conversations")
+        heads = _rows(connection, "conversations", CONVERSATION_TABLE)
         by_conversation: dict[Any, list[Message]] = {}
-        for _, (conversation, *row) in sorted(_rows(connection, "messages").items()):
+        for _, (conversation, *row) in sorted(_rows(connection, "messages", MESSAGE_TABLE).items()):
             by_conversation.setdefault(conversation, []).append(read_message(row))
         for number, (*head, _opening, _updated_at, deleted) in heads.items():
             said = {message.id: message for message in by_conversation.get(number, ())}
-            if said and not deleted:
-                yield read_conversation(head, said.values())
+            if said:
+                yield read_conversation(head, said.values()), bool(deleted)
 
 
-def _rows(connection: sqlite3.Connection, table: str) -> dict[int, tuple[Any, ...]]:
-    """By number, the other columns of a table, from both its ends up to where it is damaged."""
+def _rows(connection: sqlite3.Connection, table: str, n_columns: int) -> dict[int, tuple[Any, ...]]:
+    """By number, the other columns of a table, from both its ends up to where it is damaged; none of another's table."""
     found: dict[int, tuple[Any, ...]] = {}
     for order in ("ASC", "DESC"):
         with suppress(sqlite3.Error):  # by place, for a name may be damaged too
             for rowid, _, *row in connection.execute(
                 f"SELECT rowid, * FROM {table} NOT INDEXED ORDER BY rowid {order}"
             ):
-                if rowid in found:
+                if rowid in found or len(row) != n_columns:
                     break
                 found[rowid] = tuple(row)
     return found

@@ -229,9 +229,11 @@ class Writer:
 
 
 def context_policy(prompt: Sequence[int], tokenizer: Tokenizer, system: Sequence[int]) -> ContextPolicy:
-    """Only a conversation holds role tokens: in a text that is continued, they are read as characters."""
-    roles = (tokenizer.user_id, tokenizer.assistant_id)
-    return Conversation(*roles, tuple(system)) if all(role in prompt for role in roles) else PLAIN_TEXT
+    """How a prompt is shortened: by turns where a question stands in it, and after that the assistant's role token."""
+    user, assistant = tokenizer.user_id, tokenizer.assistant_id
+    roles = [token for token in prompt if token in (user, assistant)]
+    is_conversation = user in roles and roles[-1] == assistant
+    return Conversation(user, assistant, tuple(system)) if is_conversation else PLAIN_TEXT
 
 
 class StopGate:

@@ -115,7 +115,7 @@ class Common(_Strict):
 class CompletionFields(Common):
     """A request for /v1/completions."""
 
-    prompt: str | Items[str] | Items[int] | Prompts = ""
+    prompt: str | Items[str] | Items[int] | Prompts | None = None
     suffix: str | None = None
     echo: bool | None = None
     best_of: int | None = None

@@ -59,7 +59,8 @@ def plan_for_minutes(session: "Session", stop: StopToken) -> Generator[Event, No
     )
     yield Notice(
         f"Plans {counted(plan.steps, 'step')} for {minutes}: a step takes {_duration(costs.step)}, and an evaluation "
-        f"with its sample and checkpoint {_duration(costs.evaluation)}."
+        f"with its sample and checkpoint {_duration(costs.evaluation)}.",
+        is_detail=True,  # a window shows it before the start, and the steps all the time
     )
     return plan
 

@@ -64,12 +64,15 @@ def markdown_segments(text: str, start: int = 0, part: Segment | None = None) ->
 
 
 def grown(text: str, segments: list[Segment]) -> list[Segment]:
-    """The segments of a text that has become longer at its end; of those before only the last may be another."""
+    """The segments of a text that has become longer at its end; of those before only the last, or two, may be others."""
     kept, last = segments[:-1], segments[-1]
+    if kept and last.kind == "code" and last.opens and text[last.block - 1] != "\n":
+        kept = kept[:-1]  # its fence had no end of line yet: it may turn out to be none
+    start = kept[-1].end if kept else 0  # blank lines before what looked like a fence may belong to it
     if last.kind == "plain":
-        return kept + plain_segments(text, last.start)
+        return kept + plain_segments(text, start)
     part = last if last.kind == "code" and not last.opens else None
-    return kept + markdown_segments(text, last.start, part)
+    return kept + markdown_segments(text, start, part)
 
 
 def without_half_fence(text: str) -> str:

@@ -1,4 +1,5 @@
 import json
+import os
 from dataclasses import replace
 
 import pytest
@@ -72,6 +73,7 @@ BAD = {
     ),
     "tokens": (a_file(message={"tokens": [[1, "x"]]}), r"tokens\.0\.2: field required"),
     "a time": (a_file(message={"created_at": 1e99}), r"created_at: input should be less"),
+    "the year 33658": (a_file(message={"created_at": 1e12}), r"created_at: input should be less"),
 }
 
 
@@ -115,3 +117,9 @@ def test_markdown_of_a_completion_is_its_text():
     conversation.add(Message("", "text", "The sheep"))
     conversation.add(Message(conversation.leaf_id, "text", "The sheep graze."))
     assert export_markdown(conversation) == "# The sheep\n\nThe sheep graze.\n"
+
+
+def test_a_pipe_is_told_before_it_is_read(tmp_path):
+    os.mkfifo(tmp_path / "talk.json")
+    with pytest.raises(BadConversationFileError, match="it is no file"):
+        read_export(tmp_path / "talk.json")

@@ -1,5 +1,7 @@
 import random
+import sqlite3
 import time
+from contextlib import closing
 
 import pytest
 
@@ -11,7 +13,12 @@ from core.errors import UserFacingError
 from core.events import Notice
 from core.runs.folder import Workspace
 from core.system_errors import DiskFullError
-from core.tasks.conversations import keep_conversation, list_conversations, load_conversation
+from core.tasks.conversations import (
+    delete_conversations,
+    keep_conversation,
+    list_conversations,
+    load_conversation,
+)
 from core.tasks.workspace_damage import damage_file
 
 
@@ -139,3 +146,21 @@ def test_keeping_a_conversation_again_brings_back_what_damage_took(workspace, ta
     _, notices = drained(keep_conversation(workspace, conversation, StopToken()))
     assert len(notices) == 1
     assert drained(load_conversation(workspace, conversation.id, StopToken()))[0] == conversation
+
+
+def test_a_table_of_another_shape_is_set_aside_too(workspace):
+    with closing(sqlite3.connect(workspace.conversations)) as connection, connection:
+        connection.execute("ALTER TABLE messages DROP COLUMN tokens")
+    found, notices = drained(list_conversations(workspace, "", StopToken()))
+    assert found == [] and "0 conversations with 0 messages" in notices[0]
+
+
+def test_what_was_deleted_can_be_restored_from_a_damaged_database(workspace):
+    found, _ = drained(list_conversations(workspace, "", StopToken()))
+    drained(delete_conversations(workspace, [found[0].id], StopToken()))
+    with closing(sqlite3.connect(workspace.conversations)) as connection, connection:
+        connection.execute("DROP TABLE search")
+    left, notices = drained(list_conversations(workspace, "", StopToken()))
+    assert (len(notices), len(left)) == (1, 29)
+    deleted, _ = drained(list_conversations(workspace, "", StopToken(), deleted=True))
+    assert [one.id for one in deleted] == [found[0].id]

@@ -1,5 +1,6 @@
 import math
 import sqlite3
+from contextlib import closing
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -272,3 +273,14 @@ def test_whatever_became_of_the_rows_a_branch_has_an_end(store, talk):
     assert [one.id for one in loaded.branch()] == [second.id, third.id]
     assert loaded.messages[first.id].generated == ((0, 1),)
     assert store.summaries()[0].kind == loaded.kind == "chat"
+
+
+def test_a_time_that_no_calendar_has_becomes_one(tmp_path, talk):
+    path = tmp_path / "conversations.sqlite"
+    with ConversationStore(path) as store:
+        store.keep(talk("hello"))
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE conversations SET updated_at = 1e15, created_at = -1e15")
+    with ConversationStore(path) as store:
+        (found,) = store.summaries()
+        assert (found.updated_at, store.load(found.id).created_at) == (0.0, 0.0)

@@ -8,7 +8,8 @@ from core.config.model import ModelConfig
 from core.config.sampling import SamplingConfig
 from core.control import StopToken
 from core.events import ContextMoved, PromptRead, ReplyEnded, TokenWritten
-from core.generation.writing import StopGate, write
+from core.generation.row import PLAIN_TEXT
+from core.generation.writing import StopGate, context_policy, write
 from core.model.transformer import Transformer
 from core.tokenizers.bpe import BpeTokenizer
 from core.tokenizers.char import CharTokenizer
@@ -206,3 +207,12 @@ def test_the_gate_holds_back_no_more_than_it_must(whole):
         gate.pass_on(letter)
         if not gate.closed:
             assert gate.passed == so_far.removesuffix("a")
+
+
+def test_role_tokens_without_a_question_before_an_answer_are_a_plain_text():
+    tokenizer = CharTokenizer.train(["ab"])
+    user, assistant = tokenizer.user_id, tokenizer.assistant_id
+    for prompt in ([5, 6], [assistant, user, 5], [user, 5], [assistant, 5], [user, assistant, user]):
+        assert context_policy(prompt, tokenizer, ()) is PLAIN_TEXT
+    for prompt in ([user, 5, assistant], [5, assistant, user, assistant, 6]):
+        assert context_policy(prompt, tokenizer, ()) is not PLAIN_TEXT

@@ -96,6 +96,10 @@ def test_what_is_no_value_counts_as_not_given(app):
     assert 1 <= answer["usage"]["completion_tokens"] <= 4
 
 
+def test_a_prompt_that_is_null_begins_a_text(app):
+    assert app.ask_json(COMPLETIONS, {"prompt": None})[0] == 200
+
+
 @pytest.mark.parametrize("path", [CHAT, COMPLETIONS])
 @pytest.mark.parametrize(
     "body",

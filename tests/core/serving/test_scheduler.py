@@ -33,6 +33,18 @@ def test_requests_are_taken_first_come_first_served(make_app):
     assert [event.id for event in events if isinstance(event, RequestEnded)] == [1, 2, 3]
 
 
+def test_role_tokens_in_any_order_are_continued_beyond_the_context(make_app):
+    app = make_app(inline=False)
+    user, assistant = app.served.tokenizer.user_id, app.served.tokenizer.assistant_id
+    for seed in range(20):  # of which some replies go on for long enough
+        prompt = [assistant, user, *[5] * 10]
+        fields = CompletionFields(prompt=prompt, max_tokens=30, seed=seed)
+        app.desk.submit(app.served.completion_work(fields, "", 0.0))
+    ended = [event for event in run(app) if isinstance(event, RequestEnded)]
+    assert max(event.tokens for event in ended) > 16
+    assert {event.reason for event in ended} <= {"length", "stop"}
+
+
 def test_a_client_that_leaves_while_it_waits_is_never_given_a_slot(make_app):
     app = make_app(ServerConfig(slots=1), inline=False)
     first, second = work(app, max_tokens=3), work(app, max_tokens=3)

@@ -1,6 +1,6 @@
 """A message cut into segments, and where its characters stand in what is shown."""
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from app.tabs.chat.message_segments import MOST, grown, markdown_segments, plain_segments
@@ -32,6 +32,8 @@ def test_a_long_code_block_is_cut_between_lines():
 
 
 @given(TEXTS, st.integers(0, 3000))
+@example("\n```word ```", 4)
+@example("- a\n```word ```", 7)
 def test_a_text_that_grew_is_cut_as_if_it_came_at_once(text, at):
     for cut in (plain_segments, markdown_segments):
         assert grown(text, cut(text[:at])) == cut(text)
