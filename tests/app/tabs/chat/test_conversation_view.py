@@ -195,6 +195,16 @@ def test_notes_and_an_early_end_are_said_below(view):
 # Where the view is
 
 
+def test_a_long_note_has_as_many_lines_as_it_needs(view):
+    show(
+        view,
+        assistant("Here.", notes=("Short.",)),
+        assistant("Here.", notes=("The context was full. " * 20,)),
+    )
+    short, long = view.column.items
+    assert long.remarks_height > 2 * short.remarks_height
+
+
 def test_the_view_follows_a_reply_while_its_end_is_in_sight(view):
     show(view, *[user(long_text(300)) for _ in range(10)])
     view.begin_reply(ShownMessage(assistant("")))
