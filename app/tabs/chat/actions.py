@@ -27,7 +27,7 @@ ENTRIES = {
     "remove": Entry("Remove the last e&xchange", ("Ctrl+Shift+Backspace",), "trash"),
     "new": Entry("&New chat", ("Ctrl+N",), "add"),
     "search": Entry("Search the conversations", ("Ctrl+K",), "search"),
-    "list": Entry("Show or hide the conversations", ("Ctrl+B",)),
+    "list": Entry("Show or hi&de the conversations", ("Ctrl+B",)),
     "sampling": Entry("Sampling settings", ("Ctrl+,",), "settings"),
     "inspect": Entry("Inspect the last reply", ("Ctrl+I",), "inspect"),
     "larger": Entry("L&arger text", ("Ctrl++", "Ctrl+=")),

@@ -113,7 +113,7 @@ class NextTokenPanel(QWidget):
 
 def _summary(after: Candidates) -> str:
     """Entropies, how many tokens are left, and what ruled the others out."""
-    said = f"Entropy {after.entropy:.2f} bits, then {after.final_entropy:.2f} bits. "
+    said = f"Entropy {after.entropy:.2f} bits, after the filters {after.final_entropy:.2f} bits. "
     said += f"{number(after.left)} of {number(after.vocab_size)} tokens are left"
     if not after.removed:
         return f"{said}."
