@@ -291,3 +291,10 @@ def test_ten_thousand_lines_are_taken_and_marked(edit):
     cursor.movePosition(QTextCursor.MoveOperation.End)
     edit.setTextCursor(cursor)
     edit.grab()
+
+
+def test_the_legend_of_the_shades_covers_no_text(edit):
+    edit.set_shading("probability")
+    assert edit.legend.isVisible() and not edit.legend.geometry().intersects(edit.viewport().geometry())
+    edit.set_shading("none")
+    assert not edit.legend.isVisible()
