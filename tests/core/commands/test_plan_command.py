@@ -35,7 +35,7 @@ def test_nothing_is_timed_without_text(command, tmp_path, monkeypatch):
 
 
 def test_a_fine_tune_is_planned_with_the_model_of_its_base(command, filled):
-    few = ("--preset", "tiny", "--set", "training.max_steps=2", "--set", "training.sample_tokens=0")
+    few = ("--preset", "teaching", "--set", "training.max_steps=2", "--set", "training.sample_tokens=0")
     assert command("--workspace", filled.root, "train", *few, "--name", "base")[0] == 0
     code, out, _ = command(
         "--workspace", filled.root, "plan", "--from", "base", "--set", "training.max_steps=3"

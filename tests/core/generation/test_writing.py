@@ -212,7 +212,8 @@ def test_the_gate_holds_back_no_more_than_it_must(whole):
 def test_role_tokens_without_a_question_before_an_answer_are_a_plain_text():
     tokenizer = CharTokenizer.train(["ab"])
     user, assistant = tokenizer.user_id, tokenizer.assistant_id
-    for prompt in ([5, 6], [assistant, user, 5], [user, 5], [assistant, 5], [user, assistant, user]):
+    a, b = tokenizer.encode("ab")
+    for prompt in ([a, b], [assistant, user, a], [user, a], [assistant, a], [user, assistant, user]):
         assert context_policy(prompt, tokenizer, ()) is PLAIN_TEXT
-    for prompt in ([user, 5, assistant], [5, assistant, user, assistant, 6]):
+    for prompt in ([user, a, assistant], [a, assistant, user, assistant, b]):
         assert context_policy(prompt, tokenizer, ()) is not PLAIN_TEXT
