@@ -14,7 +14,11 @@ class UnknownRunError(UserFacingError):
     def __init__(self, name: str, nearest: str) -> None:
         super().__init__(name, nearest)
         self.message = f"There is no run named {name!r}."
-        self.remedy = f"Did you mean {nearest!r}?" if nearest else "List the runs with `python main.py runs`."
+        self.remedy = (
+            f"Did you mean {nearest!r}?"
+            if nearest
+            else "Choose another one; `python main.py runs` lists them."
+        )
 
 
 class RunExistsError(UserFacingError):

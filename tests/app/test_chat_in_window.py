@@ -67,6 +67,19 @@ def test_undo_in_the_menu_is_that_of_the_tab_in_front(qtbot, window):
     assert [place.message.content for place in window.chat.session.places()] == ["Where?", "Here."]
 
 
+def test_ctrl_z_in_an_empty_prompt_undoes_what_was_done_to_the_conversation(qtbot, window):
+    window.tabs.setCurrentWidget(window.chat_tab)
+    window.chat.show_conversation(conversation())
+    window.chat.tab.prompt.setFocus()
+    window.chat.gestures.remove_last()
+    assert not window.chat.session.places()
+    qtbot.keyClick(window.chat.tab.prompt, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+    assert window.chat.session.places()
+    qtbot.keyClicks(window.chat.tab.prompt, "a")
+    qtbot.keyClick(window.chat.tab.prompt, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+    assert not window.chat.tab.prompt.toPlainText() and window.chat.session.places()
+
+
 def test_a_conversation_is_read_again_in_the_next_window(qtbot, window, workspace):
     window.chat.show_conversation(conversation())
     window.chat.begin_anew()

@@ -345,7 +345,10 @@ def test_an_option_without_its_value_is_wrong_usage(command):
 def test_a_failure_with_json_prints_no_json(trained, command):
     code, out, err = command("generate", "nobody", "--json", "--workspace", trained.root)
     assert (code, out) == (1, "")
-    assert err == "error: There is no run named 'nobody'.\nList the runs with `python main.py runs`.\n"
+    assert (
+        err
+        == "error: There is no run named 'nobody'.\nChoose another one; `python main.py runs` lists them.\n"
+    )
 
 
 def test_an_empty_workspace_has_nothing_to_train_on_or_to_resume(tmp_path, command):

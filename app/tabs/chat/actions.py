@@ -19,15 +19,15 @@ class Entry(NamedTuple):
 
 ENTRIES = {
     "stop": Entry("Stop the reply", ("Esc",), "stop"),
-    "regenerate": Entry("&Regenerate the last reply", ("Ctrl+Return", "Ctrl+Enter"), "refresh"),
-    "continue": Entry("&Continue the last reply", ("Alt+Return", "Alt+Enter"), "play"),
+    "regenerate": Entry("&Regenerate the last reply", ("Ctrl+Enter", "Ctrl+Return"), "refresh"),
+    "continue": Entry("&Continue the last reply", ("Alt+Enter", "Alt+Return"), "play"),
     "previous": Entry("Previous version of the last reply", ("Alt+Left",), "chevron-left"),
     "next": Entry("Next version of the last reply", ("Alt+Right",), "chevron-right"),
     "copy": Entry("Copy the &last reply", ("Ctrl+Shift+C",), "copy"),
     "remove": Entry("Remove the last e&xchange", ("Ctrl+Shift+Backspace",), "trash"),
     "new": Entry("&New chat", ("Ctrl+N",), "add"),
     "search": Entry("Search the conversations", ("Ctrl+K",), "search"),
-    "list": Entry("Show or hide the conversations", ("Ctrl+B",)),
+    "list": Entry("Show or hi&de the conversations", ("Ctrl+B",)),
     "sampling": Entry("Sampling settings", ("Ctrl+,",), "settings"),
     "inspect": Entry("Inspect the last reply", ("Ctrl+I",), "inspect"),
     "larger": Entry("L&arger text", ("Ctrl++", "Ctrl+=")),
@@ -35,7 +35,7 @@ ENTRIES = {
     "usual": Entry("&Usual text size", ("Ctrl+0",)),
     "system": Entry("&System message…"),
     "compare": Entry("Com&pare…", picture="similar"),
-    "server": Entry("Ser&ver…", picture="app"),
+    "server": Entry("Ser&ver…", picture="server"),
     "plain": Entry("Plain &text"),
     "enter": Entry("Enter be&gins a new line"),
 }

@@ -23,6 +23,7 @@ Index = QModelIndex | QPersistentModelIndex
 ROOT = QModelIndex()
 TOKEN_SHARE = 0.42  # of the width, for the text
 WIDTH_PX = 300
+FIGURES = "0.000406 %"  # as long as a probability gets
 
 
 class AlternativeModel(QAbstractListModel):
@@ -118,7 +119,7 @@ class _Bars(QStyledItemDelegate):
         middle = Qt.AlignmentFlag.AlignVCenter
         painter.drawText(place, middle, shortened(one.text))
         left = TOKEN_SHARE * place.width()
-        figures = option.fontMetrics.horizontalAdvance("0.0042 %") + SMALL
+        figures = option.fontMetrics.horizontalAdvance(FIGURES) + SMALL
         bar = QRectF(place.left() + left, place.top() + TINY + 2, place.width() - left - figures, 0)
         bar.setBottom(place.bottom() - TINY - 2)
         painter.setPen(Qt.PenStyle.NoPen)

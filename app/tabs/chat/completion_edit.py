@@ -187,6 +187,8 @@ class CompletionEdit(QPlainTextEdit):
         """Shade the model's tokens by "probability" or "entropy", or not ("none")."""
         self._shading = shading
         self.legend.show_shading(shading)
+        room = 0 if shading == "none" else self.legend.height() + SMALL
+        self.setViewportMargins(0, room, 0, 0)  # it stands above the text, not on it
         self._place_legend()
         self.viewport().update()
 
@@ -289,7 +291,7 @@ class CompletionEdit(QPlainTextEdit):
 
     def _place_legend(self) -> None:
         corner = self.viewport().geometry().topRight()
-        self.legend.move(corner.x() - self.legend.width() - SMALL, corner.y() + SMALL)
+        self.legend.move(corner.x() - self.legend.width() - SMALL, corner.y() - self.legend.height())
 
     @Slot()
     def _report_edit(self) -> None:

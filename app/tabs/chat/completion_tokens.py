@@ -84,6 +84,8 @@ class CompletionTokens(QObject):
             self._edit.setFocus()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.ToolTip and self.is_open:
+            return True  # which would cover the popup
         if event.type() == QEvent.Type.Leave:
             self._point_at(None)
         elif isinstance(event, QMouseEvent):

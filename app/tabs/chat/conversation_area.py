@@ -77,6 +77,7 @@ class ConversationArea(QAbstractScrollArea):
         bar.setSingleStep(LINE_PX)
         bar.setValue(bar.maximum() if self._follows else round(value))
         self._follows = self._follows or bar.maximum() == 0
+        bar.setEnabled(bar.maximum() > 0)  # else its handle, as long as the bar, seems to say something
         self._is_laying_out = False
         self.to_end_button.setVisible(not self._follows)
         is_coloured = self.column.colour(COLOURING_SECONDS)

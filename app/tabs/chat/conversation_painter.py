@@ -96,8 +96,9 @@ class ConversationPainter:
         painter.drawText(line, side | Qt.AlignmentFlag.AlignVCenter, item.caption)
         line.moveTop(bubble.bottom())
         for remark in item.remarks:
-            painter.drawText(line, side | Qt.AlignmentFlag.AlignVCenter, remark)
-            line.translate(0, item.caption_height)
+            line.setHeight(item.remark_height(remark))
+            painter.drawText(line, side | Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextWordWrap, remark)
+            line.translate(0, line.height())
 
     # Code blocks
 

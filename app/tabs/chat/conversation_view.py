@@ -259,9 +259,9 @@ class ConversationView(ConversationArea):
 
     @Slot(str)
     def _act(self, name: str) -> None:
-        number = self._offered()
-        if number >= 0:
-            self._do(name, number)
+        if self._offered() >= 0:
+            self._current = self._offered()
+            self._do(name, self._current)
 
     def _do(self, name: str, number: int) -> None:
         """Do one of `ACTIONS` with a message."""

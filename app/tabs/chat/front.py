@@ -39,12 +39,12 @@ class FrontConversation(QObject):
         self.session = ChatSession(conversation)
         self.undo_stack.clear()
         self.show_sampling()
-        self._tab.show_meter(None)
         self.show()
 
     @Slot()
     def show(self) -> None:
-        """Show it as it is now."""
+        """Show it as it is now, of which the figures of the last reply say nothing."""
+        self._tab.show_meter(None)
         self._tab.show_kind(self.conversation.kind)
         if self.conversation.kind == "chat":
             self._tab.show_messages(self.session.places())

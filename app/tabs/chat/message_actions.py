@@ -84,7 +84,7 @@ class MessageActions(QFrame):
         )
         button.setAccessibleName(title)
         button.setProperty("action", name)
-        button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        button.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # else a press moves the row to the keyboard's message
         set_role(button, "mark")
         button.setFixedSize(26 + TINY, 26)
         give_icon(button, icon)

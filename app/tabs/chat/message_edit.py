@@ -1,7 +1,7 @@
 """A message edited in its place."""
 
-from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtGui import QKeyEvent
+from PySide6.QtCore import QEvent, Qt, Signal, Slot
+from PySide6.QtGui import QKeyEvent, QTextCursor
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
 
 from app.widgets.controls import named_button
@@ -27,6 +27,7 @@ class MessageEdit(QFrame):
         super().__init__(parent)
         self.setObjectName("messageEdit")
         self.text = _Field(text)
+        self.text.moveCursor(QTextCursor.MoveOperation.End)
         self.text.setObjectName("messageEditField")
         self.text.setAccessibleName("Text of the message")
         self.text.setToolTip("The text of the message. Ctrl+Enter saves, Esc cancels")
@@ -49,7 +50,7 @@ class MessageEdit(QFrame):
         layout.addLayout(row)
 
     def wanted_height(self) -> int:
-        """For the text that it begins with."""
+        """For the text that it has."""
         lines = self.text.blockCount() + 1
         text: int = min(max(lines * self.text.fontMetrics().lineSpacing() + 2 * SMALL, LOWEST_PX), HIGHEST_PX)
         return text + SMALL + self.save_button.sizeHint().height()
@@ -79,6 +80,14 @@ class MessageEdit(QFrame):
 class _Field(QPlainTextEdit):
     save_requested = Signal()
     cancel_requested = Signal()
+
+    def event(self, event: QEvent) -> bool:
+        """Have the keys before the tab does: with them it would ask for another reply, and the text would be lost."""
+        overrides = event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent)
+        if overrides and event.key() in (*_SAVE_KEYS, Qt.Key.Key_Escape):
+            event.accept()
+            return True
+        return super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_Escape:

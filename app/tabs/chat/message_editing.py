@@ -33,9 +33,9 @@ class MessageEditing(QObject):
         self.field = MessageEdit(item.shown.message.content, sends=item.is_user, parent=self._area.viewport())
         self.field.saved.connect(self._save)
         self.field.cancelled.connect(self.end)
+        self.field.text.textChanged.connect(self._fit_height)
         self.field.show()
-        self._set_height(self.field.wanted_height())
-        self._area.show_part(self._area.column.top(number), self._area.column.top(number) + item.height)
+        self._fit_height()
         self.field.text.setFocus()
 
     @Slot()
@@ -64,6 +64,15 @@ class MessageEditing(QObject):
         number = self.number
         self.end()
         self.saved.emit(number, text)
+
+    @Slot()
+    def _fit_height(self) -> None:
+        """Give the field the height that its text wants, and keep all of it in sight."""
+        item = self._area.column.items[self.number]
+        if self.field is not None and item.editor_height != self.field.wanted_height():
+            self._set_height(self.field.wanted_height())
+            top = self._area.column.top(self.number)
+            self._area.show_part(top, top + item.height)
 
     def _set_height(self, height: int) -> None:
         item = self._area.column.items[self.number]

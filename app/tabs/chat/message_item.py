@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from itertools import accumulate
 
-from PySide6.QtCore import QRectF
-from PySide6.QtGui import QFont
+from PySide6.QtCore import QRectF, Qt
+from PySide6.QtGui import QFont, QFontMetricsF
 
 from app.tabs.chat.document_style import LINE_HEIGHT_PERCENT, DocumentStyle
 from app.tabs.chat.message_segments import (
@@ -17,7 +17,7 @@ from app.tabs.chat.message_segments import (
 from app.tabs.chat.segment_document import SegmentDocument, Span, segment_document
 from app.tabs.chat.shown_message import ShownMessage, caption, remarks
 from app.tabs.chat.token_spans import TokenSpans
-from app.widgets.theme import HUGE, MEDIUM, SMALL, TINY
+from app.widgets.theme import HUGE, MEDIUM, SMALL, TINY, small_font
 
 INDENT_PX = 4 * HUGE  # what a bubble leaves free on the side of the other speaker
 WIDEST_PX = 900  # of a text: longer lines are hard to follow
@@ -115,7 +115,7 @@ class MessageItem:
 
     @property
     def caption(self) -> str:
-        return caption(self.shown.message)
+        return caption(self.shown)
 
     @property
     def remarks(self) -> list[str]:
@@ -199,7 +199,14 @@ class MessageItem:
 
     @property
     def remarks_height(self) -> float:
-        return len(self.remarks) * self.caption_height
+        return sum(self.remark_height(remark) for remark in self.remarks)
+
+    def remark_height(self, remark: str) -> float:
+        """Of as many lines as it needs, in pixels."""
+        room = QRectF(0, 0, self.text_width, 0)
+        metrics = QFontMetricsF(small_font(self.font))
+        lines = metrics.boundingRect(room, Qt.TextFlag.TextWordWrap, remark).height()
+        return max(self.caption_height, lines + TINY)
 
     @property
     def height(self) -> float:

@@ -107,3 +107,5 @@ class ModelOpening(QObject):
     def _fail_to_open(self, user: str, error: Exception) -> None:
         if user == self._tab.title:
             present(error, self._tab.banner)
+            self._tab.model_bar.run_box.setFocus()  # to choose another one
+            self.refresh()  # the run may be gone

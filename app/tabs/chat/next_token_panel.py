@@ -13,7 +13,7 @@ from core.tasks.next_token import Candidates, NextToken, candidates
 from core.wording import listed, number
 
 COUNT = 20  # of the tokens that are shown
-LEGEND = "Bar: drawn with. Thin bar: the model's own."
+LEGEND = "Bar: after the filters. Thin bar: before them."
 LEGEND_TIP = (
     "Bars: after penalty, top-k, temperature, top-p and min-p. Thin bars: the model's own probability."
 )
@@ -113,7 +113,7 @@ class NextTokenPanel(QWidget):
 
 def _summary(after: Candidates) -> str:
     """Entropies, how many tokens are left, and what ruled the others out."""
-    said = f"Entropy {after.entropy:.2f} bits, then {after.final_entropy:.2f} bits. "
+    said = f"Entropy {after.entropy:.2f} bits, after the filters {after.final_entropy:.2f} bits. "
     said += f"{number(after.left)} of {number(after.vocab_size)} tokens are left"
     if not after.removed:
         return f"{said}."

@@ -1,7 +1,7 @@
 """Where a prompt is typed: Enter sends it and Shift+Enter begins a new line, or the other way round."""
 
-from PySide6.QtCore import QMimeData, Qt, Signal, Slot
-from PySide6.QtGui import QKeyEvent, QResizeEvent
+from PySide6.QtCore import QEvent, QMimeData, Qt, Signal, Slot
+from PySide6.QtGui import QKeyEvent, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
 from app.widgets.theme import LARGE
@@ -61,6 +61,18 @@ class PromptEdit(QPlainTextEdit):
             self.ensureCursorVisible()
         else:
             super().keyPressEvent(event)
+
+    def event(self, event: QEvent) -> bool:
+        """Leave Ctrl+Z to the conversation where nothing that was typed can be undone; so too for redo."""
+        if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent):
+            undo, redo = QKeySequence.StandardKey.Undo, QKeySequence.StandardKey.Redo
+            typed = self.document()
+            if (event.matches(undo) and not typed.isUndoAvailable()) or (
+                event.matches(redo) and not typed.isRedoAvailable()
+            ):
+                event.ignore()
+                return True
+        return super().event(event)
 
     def insertFromMimeData(self, source: QMimeData) -> None:
         """What is pasted is text, whatever else it could be."""

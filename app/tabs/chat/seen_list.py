@@ -1,11 +1,12 @@
 """The passages of a reply that stand in the training text, as rows: the longest first."""
 
 from collections.abc import Sequence
+from textwrap import fill
 from typing import Any, TypeAlias
 
-from PySide6.QtCore import QAbstractListModel, QModelIndex, QPersistentModelIndex, Qt, Signal, Slot
+from PySide6.QtCore import QAbstractListModel, QModelIndex, QPersistentModelIndex, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent, QMouseEvent
-from PySide6.QtWidgets import QAbstractItemView, QListView, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QListView, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
 from app.widgets.theme import set_role
 from core.tasks.seen_events import SeenFound, SeenPassage, SeenPlace
@@ -13,6 +14,8 @@ from core.tasks.seen_lines import excerpt, place_words, places_words
 from core.wording import counted
 
 ROOT = QModelIndex()
+TIP_LINE = 70  # characters of a line in a tool tip
+PADDING_PX = 8  # of a row, at each side, in the style sheet
 SHORT, LONG = 110, 1_200  # characters of an excerpt in a row, and in a tool tip
 OPEN = "Press Enter, or click, to open the document here."
 
@@ -60,7 +63,7 @@ class PassageList(QAbstractListModel):
             return f"“{excerpt(passage, SHORT)}”\n{self._where(passage, place)}"
         if role == Qt.ItemDataRole.ToolTipRole:
             doing = "" if place is None else place.problem or OPEN
-            return "\n\n".join(filter(None, [excerpt(passage, LONG), doing]))
+            return "\n\n".join(filter(None, [fill(excerpt(passage, LONG), TIP_LINE), doing]))
         return None
 
     def _where(self, passage: SeenPassage, place: SeenPlace | None) -> str:
@@ -91,6 +94,7 @@ class PassageView(QListView):
         self.setToolTip("What the reply repeats word for word, the longest first")
         set_role(self, "plain")
         self.setModel(rows)
+        self.setItemDelegate(_Rows(self))
         self.setWordWrap(True)
         self.setTextElideMode(Qt.TextElideMode.ElideNone)
         self.setResizeMode(QListView.ResizeMode.Adjust)
@@ -124,3 +128,10 @@ class PassageView(QListView):
     @Slot(QModelIndex)
     def _open(self, index: QModelIndex) -> None:
         self.open_requested.emit(index.row())
+
+
+class _Rows(QStyledItemDelegate):
+    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
+        """As high as the text is in the width that the style sheet's padding leaves, which Qt does not take off."""
+        option.rect.setWidth(option.rect.width() - 2 * PADDING_PX)
+        return super().sizeHint(option, index)

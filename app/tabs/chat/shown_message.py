@@ -17,11 +17,13 @@ class ShownMessage:
     versions: int = 1
 
 
-def caption(message: Message) -> str:
-    """Who says it: "You", or the model's name and step."""
+def caption(shown: ShownMessage) -> str:
+    """Who says it: "You", or the model's name and step; and which version it is where there are several."""
+    message = shown.message
+    speaker = SPEAKERS[message.role]
     if message.role == "assistant" and message.run:
-        return f"{message.run} · step {message.step:,}"
-    return SPEAKERS[message.role]
+        speaker = f"{message.run} · step {message.step:,}"
+    return f"{speaker} · version {shown.version} of {shown.versions}" if shown.versions > 1 else speaker
 
 
 def remarks(message: Message) -> list[str]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QStackedWidget, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QToolButton, QVBoxLayout, QWidget
 
 from app.widgets.controls import toggle_button
 from app.widgets.theme import MEDIUM, SMALL, TINY, set_role
@@ -13,11 +13,12 @@ WIDTH_PX = 340  # the buttons of three pages fit
 
 
 class Page(NamedTuple):
-    """A page, and what its button says."""
+    """A page, what its button says, and the page that is seen below it as well, if any."""
 
     widget: QWidget
     title: str
     tooltip: str
+    below: QWidget | None = None
 
 
 class SidePanel(QFrame):
@@ -35,20 +36,21 @@ class SidePanel(QFrame):
         self.setAccessibleName("Panel")
         set_role(self, "card")
         self.setFixedWidth(WIDTH_PX)
+        self._pages, self._front = pages, 0
         self._buttons = [self._button(page) for page in pages]  # before the pages, for the Tab key
-        self._pages = QStackedWidget(self)
         row = QHBoxLayout()
         row.setSpacing(TINY)
         row.setAlignment(Qt.AlignmentFlag.AlignLeft)
-        for button, page in zip(self._buttons, pages, strict=True):
+        for button in self._buttons:
             row.addWidget(button)
-            self._pages.addWidget(page.widget)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(MEDIUM, MEDIUM, MEDIUM, MEDIUM)
         layout.setSpacing(SMALL)
         layout.addLayout(row)
-        layout.addWidget(self._pages, stretch=1)
-        self._mark()
+        below = [page.below for page in pages]
+        for page in sorted(pages, key=lambda page: page.widget in below):
+            layout.addWidget(page.widget, stretch=1)
+        self._show_front()
 
     def _button(self, page: Page) -> QToolButton:
         button = toggle_button(page.title, f"{page.title.replace(' ', '').lower()}PageButton", page.tooltip)
@@ -59,26 +61,29 @@ class SidePanel(QFrame):
 
     def show_page(self, page: QWidget) -> None:
         """Bring a page of the panel to the front."""
-        self._pages.setCurrentWidget(page)
-        self._mark()
-        self.page_changed.emit()
+        self._bring([one.widget for one in self._pages].index(page))
 
     def has_in_front(self, page: QWidget) -> bool:
         """Whether the user sees a page."""
-        return self.isVisible() and self._pages.currentWidget() is page
+        return self.isVisible() and page.isVisibleTo(self)
 
     def focus(self) -> None:
         """Put the keyboard on the button of the page in front."""
-        self._buttons[self._pages.currentIndex()].setFocus()
+        self._buttons[self._front].setFocus()
 
     @Slot()
     def _choose(self) -> None:
         button = self.sender()
         assert isinstance(button, QToolButton), "only the buttons are connected"
-        self._pages.setCurrentIndex(self._buttons.index(button))
-        self._mark()
+        self._bring(self._buttons.index(button))
+
+    def _bring(self, number: int) -> None:
+        self._front = number
+        self._show_front()
         self.page_changed.emit()
 
-    def _mark(self) -> None:
-        for place, button in enumerate(self._buttons):
-            button.setChecked(place == self._pages.currentIndex())
+    def _show_front(self) -> None:
+        front = self._pages[self._front]
+        for button, page in zip(self._buttons, self._pages, strict=True):
+            page.widget.setVisible(page.widget in (front.widget, front.below))
+            button.setChecked(page is front)

@@ -169,7 +169,7 @@ class ChatTab(QWidget):
         self.panel = SidePanel(
             [
                 Page(self.sampling, "Sampling", "How the next token is drawn"),
-                Page(self.next_token, "Next token", "What the model would write next"),
+                Page(self.next_token, "Next token", "What the model would write next", below=self.sampling),
                 Page(self.seen, "Documents", "What of a reply stands word for word in your documents"),
             ]
         )
@@ -196,7 +196,7 @@ class ChatTab(QWidget):
         for group in (
             ("regenerate", "continue", "copy", "remove"),
             ("system", "compare", "server"),
-            ("plain", "enter"),
+            ("list", "plain", "enter"),
             ("larger", "smaller", "usual"),
         ):
             for name in group:

@@ -85,7 +85,7 @@ def test_a_model_that_cannot_be_opened_says_why(tab, controller, models, qtbot):
     qtbot.waitUntil(tab.banner.isVisible)
     assert tab.banner.text() == "The model lost its words. Open it again."
     assert not tab.talk.send_button.isEnabled()
-    assert tab.model_bar.run_box.isEnabled()
+    assert tab.focusWidget() is tab.model_bar.run_box and tab.model_bar.run_box.isEnabled()
 
 
 @pytest.mark.parametrize("has_conversations", [True, False])

@@ -1,8 +1,8 @@
 """A completion's text: what the model wrote stays told from what the user did, through every edit and undo."""
 
 import pytest
-from PySide6.QtCore import QPoint, Qt
-from PySide6.QtGui import QTextCursor
+from PySide6.QtCore import QEvent, QPoint, Qt
+from PySide6.QtGui import QHelpEvent, QTextCursor
 
 from app.tabs.chat.completion_edit import Beginning, CompletionEdit
 from core.conversations.message import Message
@@ -216,6 +216,8 @@ def test_pointing_at_a_token_shows_it_and_a_click_keeps_it(edit, qtbot):
     qtbot.mouseMove(edit.viewport(), middle_of(edit, 13))
     qtbot.waitUntil(lambda: popup.is_open)
     assert popup.popup.title.text() == "'ate'"
+    help_event = QHelpEvent(QEvent.Type.ToolTip, QPoint(), QPoint())
+    assert popup.eventFilter(edit.viewport(), help_event), "a tool tip would cover the popup"
     assert not popup.popup.is_pinned
     qtbot.mouseMove(edit.viewport(), middle_of(edit, 2))
     qtbot.waitUntil(lambda: not popup.is_open)
@@ -289,3 +291,10 @@ def test_ten_thousand_lines_are_taken_and_marked(edit):
     cursor.movePosition(QTextCursor.MoveOperation.End)
     edit.setTextCursor(cursor)
     edit.grab()
+
+
+def test_the_legend_of_the_shades_covers_no_text(edit):
+    edit.set_shading("probability")
+    assert edit.legend.isVisible() and not edit.legend.geometry().intersects(edit.viewport().geometry())
+    edit.set_shading("none")
+    assert not edit.legend.isVisible()

@@ -195,6 +195,16 @@ def test_notes_and_an_early_end_are_said_below(view):
 # Where the view is
 
 
+def test_a_long_note_has_as_many_lines_as_it_needs(view):
+    show(
+        view,
+        assistant("Here.", notes=("Short.",)),
+        assistant("Here.", notes=("The context was full. " * 20,)),
+    )
+    short, long = view.column.items
+    assert long.remarks_height > 2 * short.remarks_height
+
+
 def test_the_view_follows_a_reply_while_its_end_is_in_sight(view):
     show(view, *[user(long_text(300)) for _ in range(10)])
     view.begin_reply(ShownMessage(assistant("")))
@@ -221,6 +231,18 @@ def test_the_button_leads_back_to_the_end_and_the_view_follows_again(view, qtbot
     qtbot.mouseClick(view.to_end_button, LEFT)
     write(view, long_text(3000))
     assert at_end(view)
+
+
+def test_the_scroll_bar_has_a_handle_only_where_there_is_something_to_scroll(view):
+    show(view, user("Where?"), assistant("Here."))
+    assert not view.verticalScrollBar().isEnabled()
+    show(view, user("Where?"), assistant(long_text(20_000)))
+    assert view.verticalScrollBar().isEnabled()
+
+
+def test_a_caption_names_the_version_where_there_are_several(view):
+    view.show_messages([ShownMessage(user("Where?")), ShownMessage(assistant("Here."), 2, 3)])
+    assert [item.caption for item in view.column.items] == ["You", "Model · version 2 of 3"]
 
 
 def test_what_is_laid_out_above_moves_nothing_in_sight(view):

@@ -256,3 +256,17 @@ def test_comparing_takes_the_place_of_the_conversation_and_gives_it_back(tab, ta
     assert tab.compare.prompt.toPlainText() == "Where?"
     tab.compare.back_requested.emit()
     assert tab.talk.isVisible() and tab.focusWidget() is tab.prompt
+
+
+def test_the_figures_of_a_removed_reply_go_with_it(tab, talked):
+    assert tab.talk.context.text()
+    talked.gestures.remove_last()
+    assert not tab.talk.context.text() and tab.talk.context_bar.value() == 0
+
+
+def test_ctrl_enter_saves_the_message_that_is_edited(tab, talked, models, qtbot):
+    asked = len(models.asked)
+    tab.view.editing.begin(1)
+    tab.view.editing.field.text.setPlainText("There.")
+    press(tab, qtbot, "Ctrl+Return")
+    assert shown(tab) == ["Where?", "There."] and len(models.asked) == asked

@@ -58,6 +58,17 @@ def test_a_button_below_a_message_asks_for_it(view, qtbot, name, signal):
     assert asked.args == ["reply"]
 
 
+def test_a_button_belongs_to_the_message_that_the_mouse_is_at(view, qtbot):
+    show(view, user("Hi"), assistant("Mila", id="first"), user("And?"), assistant("Jontu", id="last"))
+    hover(view, 1)
+    place = view.actions_row.pos()
+    with qtbot.waitSignal(view.regenerate_requested) as asked:
+        QTest.mousePress(view.actions_row.button("regenerate"), LEFT)
+        assert view.actions_row.pos() == place
+        QTest.mouseRelease(view.actions_row.button("regenerate"), LEFT)
+    assert asked.args == ["first"]
+
+
 def test_the_buttons_are_there_for_the_keyboard_too(view, qtbot):
     show(view, user("Hi"), assistant("Mila"))
     view.setFocus()
@@ -89,6 +100,14 @@ def test_while_a_reply_is_written_no_other_can_be_asked_for(view):
     hover(view, 0)
     assert not view.actions_row.button("edit").isEnabled()
     assert view.actions_row.button("copy").isEnabled()
+
+
+def test_the_field_of_an_edited_message_grows_with_its_text(view):
+    show(view, user("Hi"))
+    view.editing.begin(0)
+    low = view.editing.field.height()
+    view.editing.field.text.setPlainText("line\n" * 12)
+    assert view.editing.field.height() > low
 
 
 def test_a_message_is_edited_in_its_place(view, qtbot):

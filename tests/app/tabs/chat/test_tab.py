@@ -47,6 +47,13 @@ def test_the_pages_of_the_panel_take_turns(ready, qtbot):
         assert ready.panel.has_in_front(page)
 
 
+def test_the_next_token_is_seen_together_with_the_sliders(ready):
+    ready.panel.show_page(ready.next_token)
+    assert ready.next_token.isVisible() and ready.sampling.isVisible()
+    ready.panel.show_page(ready.seen)
+    assert not ready.next_token.isVisible() and not ready.sampling.isVisible()
+
+
 def test_the_list_comes_back_behind_a_comparison(ready):
     ready.show_compare(True)
     assert not ready.list.isVisible()
