@@ -1,6 +1,6 @@
 """What the model would write next, and what the sampler makes of it, live as its settings change."""
 
-from PySide6.QtCore import QModelIndex, Qt, Signal, Slot
+from PySide6.QtCore import QModelIndex, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QHideEvent, QKeyEvent, QShowEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
@@ -13,6 +13,7 @@ from core.tasks.next_token import Candidates, NextToken, candidates
 from core.wording import listed, number
 
 COUNT = 20  # of the tokens that are shown
+REST_MS = 50  # between two looks at a vocabulary that can take tens of milliseconds to rank
 LEGEND = "Bar: after the filters. Thin bar: before them."
 LEGEND_TIP = (
     "Bars: after penalty, top-k, temperature, top-p and min-p. Thin bars: the model's own probability."
@@ -39,6 +40,9 @@ class NextTokenPanel(QWidget):
         self._found: NextToken | None = None
         self._is_outdated = False
         self._sampling = SamplingConfig()
+        self._rest = QTimer(self, singleShot=True, interval=REST_MS)
+        self._rest.timeout.connect(self._filter_newest)
+        self._is_filtered = True  # what is shown follows the settings
         self.status = Label(NOTHING, objectName="nextTokenStatus", wordWrap=True)
         self.legend = Label(LEGEND, wordWrap=True, toolTip=LEGEND_TIP)
         set_role(self.legend, "muted")
@@ -60,9 +64,9 @@ class NextTokenPanel(QWidget):
         self._filter()
 
     def show_sampling(self, sampling: SamplingConfig) -> None:
-        """Show what other settings make of it, without the model."""
-        self._sampling = sampling
-        self._filter()
+        """Show what other settings make of it, without the model; of many in quick succession the newest."""
+        self._sampling, self._is_filtered = sampling, False
+        self._filter_newest()
 
     def show_outdated(self) -> None:
         """The text in front has changed, and what may follow it is being computed."""
@@ -77,6 +81,7 @@ class NextTokenPanel(QWidget):
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
+        self._filter_newest()
         self.shown.emit()
 
     def hideEvent(self, event: QHideEvent) -> None:
@@ -91,7 +96,13 @@ class NextTokenPanel(QWidget):
             super().keyPressEvent(event)
 
     @Slot()
+    def _filter_newest(self) -> None:
+        if not self._is_filtered and self.isVisible() and not self._rest.isActive():
+            self._filter()
+            self._rest.start()
+
     def _filter(self) -> None:
+        self._is_filtered = True
         if self._found is None:
             return
         after = candidates(self._found, self._sampling, COUNT)

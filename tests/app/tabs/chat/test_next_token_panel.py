@@ -7,6 +7,7 @@ import pytest
 from PySide6.QtCore import Qt
 
 from app.model_slot import ModelSlot
+from app.tabs.chat import next_token_panel
 from app.tabs.chat.next_token_controller import NextTokenController
 from app.tabs.chat.next_token_list import CANDIDATE_ROLE
 from app.tabs.chat.next_token_panel import COUNT, NextTokenPanel
@@ -49,13 +50,31 @@ def test_the_likeliest_are_shown_with_what_the_sampler_leaves(panel, qtmodeltest
     qtmodeltester.check(panel.list.candidates)
 
 
-def test_other_settings_need_no_model(panel):
+def test_other_settings_need_no_model(panel, qtbot):
     panel.show_next(found())
     panel.show_sampling(OPEN)
     assert "32 of 32 tokens are left." in panel.status.text()
     panel.show_sampling(SamplingConfig(temperature=0))
+    qtbot.waitUntil(lambda: "ruled out by greedy 31" in panel.status.text())
     assert [row.final for row in rows(panel)[:2]] == [1, 0]
-    assert "ruled out by greedy 31" in panel.status.text()
+
+
+def test_of_settings_that_follow_each_other_quickly_the_newest_are_shown(panel, qtbot, monkeypatch):
+    panel.show_next(found())
+    filtered = []
+    ask = next_token_panel.candidates
+    monkeypatch.setattr(
+        next_token_panel, "candidates", lambda *given: (filtered.append(given[1].top_k), ask(*given))[1]
+    )
+    for top_k in range(1, 30):
+        panel.show_sampling(SamplingConfig(top_k=top_k, top_p=1))
+    qtbot.waitUntil(lambda: "29 of 32 tokens are left" in panel.status.text())
+    assert filtered == [1, 29]
+    panel.hide()
+    panel.show_sampling(SamplingConfig(temperature=0))
+    assert filtered == [1, 29]
+    panel.show()
+    qtbot.waitUntil(lambda: "ruled out by greedy 31" in panel.status.text())
 
 
 def test_every_row_is_told_in_words(panel):
