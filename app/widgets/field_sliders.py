@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from PySide6.QtCore import QObject, QSignalBlocker, Qt, Slot
+from PySide6.QtGui import QWheelEvent
 from PySide6.QtWidgets import QSlider
 
 from app.widgets.config_form import Field, Fields
@@ -47,8 +48,13 @@ class FieldSliders(QObject):
                     slider.setValue(round(values[name] / self._reaches[name].step))
 
 
+class _Slider(QSlider):
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        event.ignore()  # it scrolls the form, and changes no value
+
+
 def _slider(field: Field, reach: Reach) -> QSlider:
-    slider = QSlider(Qt.Orientation.Horizontal, objectName=f"{field.setting.name}Slider")
+    slider = _Slider(Qt.Orientation.Horizontal, objectName=f"{field.setting.name}Slider")
     slider.setRange(round(reach.lowest / reach.step), round(reach.highest / reach.step))
     slider.setAccessibleName(field.setting.title)
     slider.setToolTip(field.setting.help)

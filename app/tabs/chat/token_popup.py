@@ -98,4 +98,4 @@ def _hint(token: TokenDetails, pinned: bool, can_choose: bool) -> str:
         return "What else the model considered here was not kept."
     if not can_choose:
         return "Open a model to go on from an alternative."
-    return "Choose one to go on from it." if pinned else "Click the token to choose an alternative."
+    return "Choose one to go on from it." if pinned else "Click the token, or press Enter, to choose another."

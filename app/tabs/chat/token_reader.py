@@ -134,8 +134,7 @@ class TokenReader(QObject):
         if place is not None:
             top = place.top() + self._area.verticalScrollBar().value()
             self._area.show_part(top - place.height(), top + 2 * place.height())
-        if self.is_open:
-            self._show(pinned=True)
+        self._show(pinned=self.is_open and self.popup.is_pinned)
         token = self.token()
         assert token is not None
         self.walked.emit(f"{quoted(token.text)}, {facts(token)}")

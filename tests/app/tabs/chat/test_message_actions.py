@@ -252,9 +252,9 @@ def test_escape_ends_the_walk(view):
     show(view, reply())
     view.setFocus()
     QTest.keyClick(view, Qt.Key.Key_T)
-    assert view.tokens.token() is not None
+    assert view.tokens.token() is not None and view.tokens.is_open
     QTest.keyClick(view, Qt.Key.Key_Escape)
-    assert view.tokens.token() is None
+    assert view.tokens.token() is None and not view.tokens.is_open
 
 
 def test_without_a_model_no_alternative_can_be_chosen(view, qtbot):

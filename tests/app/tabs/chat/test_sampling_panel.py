@@ -1,7 +1,8 @@
 """How the next reply is drawn is chosen with sliders, fields, and named settings."""
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtGui import QWheelEvent
 
 from app.tabs.chat.sampler_controller import SamplerController
 from app.tabs.chat.sampling_panel import SamplingPanel
@@ -74,6 +75,17 @@ def test_a_slider_and_its_field_say_the_same(panel):
     panel.fields.editor("repetition_window").show_value(80)
     assert panel.sliders["repetition_window"].value() == 10
     assert panel.value().repetition_window == 80
+
+
+def test_the_wheel_scrolls_and_changes_no_value(panel):
+    slider, before = panel.sliders["temperature"], panel.value()
+    point, down = QPointF(5, 5), QPoint(0, -120)
+    no_buttons, no_keys = Qt.MouseButton.NoButton, Qt.KeyboardModifier.NoModifier
+    wheel = QWheelEvent(
+        point, point, QPoint(), down, no_buttons, no_keys, Qt.ScrollPhase.NoScrollPhase, False
+    )
+    slider.wheelEvent(wheel)
+    assert panel.value() == before and not wheel.isAccepted()
 
 
 def test_a_value_beyond_the_slider_stays_what_it_is(panel):
