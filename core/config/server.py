@@ -1,8 +1,14 @@
 """What the user chooses about the server that answers over HTTP."""
 
 import ipaddress
+import re
+
+from pydantic import field_validator
+from pydantic_core import PydanticCustomError
 
 from core.config.setting import Config, setting
+
+ORIGIN = re.compile(r"\*|null|[a-z][a-z0-9+.-]*://[^/\s]+/?", re.IGNORECASE)
 
 
 class ServerConfig(Config):
@@ -59,6 +65,13 @@ class ServerConfig(Config):
         ge=1,
         le=64,
     )
+
+    @field_validator("origins")
+    @classmethod
+    def _refuse_what_no_page_sends(cls, origins: tuple[str, ...]) -> tuple[str, ...]:
+        if not all(map(ORIGIN.fullmatch, origins)):
+            raise PydanticCustomError("origin", "An origin is like http://localhost:3000, without a path")
+        return origins
 
     @property
     def is_loopback(self) -> bool:

@@ -5,6 +5,8 @@ import json
 import pytest
 
 from core.config.server import ServerConfig
+from core.config.toml import checked
+from core.errors import BadSettingError
 from core.serving.listener import base_url, listen
 from core.serving_errors import CannotListenError, NetworkNotAllowedError, PortTakenError, TokenMissingError
 
@@ -102,3 +104,11 @@ def test_a_port_that_is_taken_is_named():
 def test_an_address_of_another_machine_is_refused_with_a_reason(host):
     with pytest.raises(CannotListenError):
         listen(ServerConfig(host=host, port=0, allow_network=True, token="secret"))
+
+
+@pytest.mark.parametrize("origin", ["", "localhost:3000", "http://x y", "http://localhost:3000/chat"])
+def test_an_origin_that_no_page_sends_is_refused(origin):
+    with pytest.raises(BadSettingError, match="without a path"):
+        checked(ServerConfig, {"origins": (origin,)})
+    for usable in ("*", "null", "http://localhost:3000/", "app://obsidian.md"):
+        assert checked(ServerConfig, {"origins": (usable,)}).origins == (usable,)
