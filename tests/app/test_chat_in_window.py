@@ -80,6 +80,20 @@ def test_ctrl_z_in_an_empty_prompt_undoes_what_was_done_to_the_conversation(qtbo
     assert not window.chat.tab.prompt.toPlainText() and window.chat.session.places()
 
 
+def test_ctrl_z_in_a_text_brings_a_removed_part_back(qtbot, window):
+    window.tabs.setCurrentWidget(window.chat_tab)
+    text = Conversation("completion")
+    text.add(Message("", "text", "Once"))
+    text.add(Message(text.leaf_id, "text", "Once upon a time", generated=((4, 16),), reason="length"))
+    window.chat.show_conversation(text)
+    editor = window.chat.tab.editor
+    editor.setFocus()
+    window.chat.gestures.remove_last()
+    assert editor.text() == "Once"
+    qtbot.keyClick(editor, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+    assert editor.text() == "Once upon a time"
+
+
 def test_a_conversation_is_read_again_in_the_next_window(qtbot, window, workspace):
     window.chat.show_conversation(conversation())
     window.chat.begin_anew()
