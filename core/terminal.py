@@ -16,50 +16,32 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from rich.table import Table
 from rich.text import Text
 
-from core.config.doctor import NOT_FINITE
 from core.control import StopToken
 from core.document_events import (
     ArchiveOpened,
     FileImported,
-    FilesChanged,
     ImportFinished,
     ImportStarted,
-    NearDuplicatesFound,
     PageRecognizing,
     TextIndexed,
 )
 from core.document_state import DocumentState
 from core.errors import UserFacingError
+from core.event_lines import event_line, prepared_line, step_figures
 from core.events import (
-    ContextMoved,
     DatasetBuilt,
     DatasetProgress,
-    Evaluated,
     Event,
     LearningProgress,
-    ModelOpened,
-    Notice,
-    PromptRead,
-    RemarkMade,
-    ReplyEnded,
-    ReportWritten,
     RunEnded,
     RunPrepared,
-    SampleWritten,
     StepDone,
-    TokenizerBuilt,
     TokenWritten,
 )
 from core.signals import ENDING, exit_at_once
-from core.tasks.bench_events import FuzzChecked, FuzzFound, WorkspaceFuzzChecked
-from core.tasks.bench_lines import benchmark_line
-from core.tasks.compare_lines import compare_line
 from core.tasks.evaluation_events import SampleEvaluated, ScoreProgress, TextScored
-from core.tasks.evaluation_lines import evaluation_line
-from core.tasks.seen_events import SeenFound, SeenLocated, SeenProgress
-from core.tasks.seen_lines import found_line, located_lines
-from core.tasks.serving_lines import serving_line
-from core.wording import counted, file_size, noun_for, percent, printable
+from core.tasks.seen_events import SeenFound, SeenProgress
+from core.wording import printable
 
 Result = TypeVar("Result")
 Stream = Generator[Event, None, Result]
@@ -209,10 +191,10 @@ class Screen:
                 self._move_to(event.characters_done)
             case RunPrepared():
                 self._end_bar()
-                self._line(_prepared(event))
+                self._line(prepared_line(event))
                 self._start_bar("Training", event.max_steps, event.start_step)
             case StepDone():
-                self._move_to(event.step, _step_figures(event))
+                self._move_to(event.step, step_figures(event))
             case ScoreProgress():
                 if self._bar_title != SCORING:
                     self._start_bar(SCORING, event.bytes_total or None)
@@ -248,7 +230,7 @@ class Screen:
                 self._end_bar()
 
     def _say(self, event: Event) -> None:
-        line = _sentence(event)
+        line = event_line(event)
         if isinstance(
             event, ImportFinished | DatasetBuilt | RunEnded | SampleEvaluated | TextScored | SeenFound
         ):
@@ -282,119 +264,3 @@ class Screen:
             self._progress.remove_task(self._bar)
             self._bar, self._bar_title = None, ""
         self._progress.stop()
-
-
-def _prepared(event: RunPrepared) -> str:
-    begins = f"resumes after step {event.start_step:,}" if event.start_step else "starts"
-    return (
-        f"Run {event.name!r} {begins}: {counted(event.parameters, 'parameter')}, "
-        f"vocabulary {counted(event.vocab_size, 'token')}, "
-        f"{counted(event.max_steps, 'step')} of {counted(event.tokens_per_step, 'token')}, {event.device}, {event.precision}."
-    )
-
-
-def _step_figures(event: StepDone) -> str:
-    return (
-        f"loss {event.loss:.3f} nats/token, lr {event.learning_rate:.1e}, {event.seconds * 1000:.0f} ms/step, "
-        f"{event.tokens_per_second:,.0f} tokens/s, epoch {event.epoch:.2f}"
-    )
-
-
-def _sentence(event: Event) -> str:
-    """An event as a line; empty for those that have none."""
-    match event:
-        case Notice():
-            return event.text
-        case ImportFinished():
-            return (
-                f"{event.done:,} read, {counted(event.duplicates, 'duplicate')}, {event.unsupported:,} not supported, "
-                f"{event.failed:,} failed, {event.cancelled:,} cancelled, in {event.seconds:.1f} s."
-            )
-        case NearDuplicatesFound(documents=documents) if documents:
-            verb = noun_for(documents, "repeats", "repeat")
-            return (
-                f"{counted(documents, 'document')} nearly {verb} another; see `documents --near-duplicates`."
-            )
-        case FilesChanged():
-            return f"{counted(len(event.paths), 'new or changed file')}."
-        case TokenizerBuilt():
-            return f"Tokenizer {event.kind}: {counted(event.vocab_size, 'token')}, in {event.seconds:.1f} s."
-        case DatasetBuilt():
-            reused = ", reused" if event.reused else ""
-            unknown = f", {percent(event.unknown_share, 2)} of them unknown" if event.unknown_share else ""
-            return (
-                f"Data set {event.dataset}: {counted(event.train_tokens, 'training token')} and "
-                f"{counted(event.val_tokens, 'validation token')}{unknown}, {event.bytes_per_token:.2f} bytes per token, split by {event.split_by}{reused}."
-            )
-        case Evaluated():
-            return (
-                f"step {event.step:,}: validation loss {event.loss:.4f} nats/token, perplexity {event.perplexity:.2f}, "
-                f"{event.bits_per_byte:.3f} bits/byte"
-            )
-        case RemarkMade() if event.kind != NOT_FINITE:  # the error that ends the run says the same
-            return f"step {event.step:,}: {event.message} {event.remedy}"
-        case SampleWritten():
-            return f"  sample: {_short(event.prompt)} → {_short(event.text)}"
-        case ReportWritten():
-            return f"Report of run {event.name!r}: {event.path} ({file_size(event.bytes)})."
-        case RunEnded():
-            reason = "stopped early" if event.reason == "early_stopped" else event.reason
-            return f"Run {event.name!r} {reason} at step {event.step:,}, after {event.seconds:.0f} s."
-        case _:
-            return _sentence_of_a_reply(event)
-
-
-def _sentence_of_a_reply(event: Event) -> str:
-    match event:
-        case ModelOpened():
-            return f"[{event.name}, step {event.step:,}, {counted(event.parameters, 'parameter')}]"
-        case PromptRead(unknown=unknown) if unknown:
-            return f"[not in the vocabulary: {' '.join(map(repr, unknown))}]"
-        case ContextMoved():
-            cut = (
-                "; the question is longer than the context, only its end was read"
-                if event.question_cut
-                else ""
-            )
-            turns = (
-                f", among them {counted(event.dropped_turns, 'question')} with {noun_for(event.dropped_turns, 'its answer', 'their answers')}"
-                if event.dropped_turns
-                else ""
-            )
-            which = f"{event.sample}: " if event.sample else ""
-            return f"[{which}context full: {counted(event.dropped, 'older token')} dropped{turns}{cut}]"
-        case ReplyEnded():
-            text = f"[{event.sample}] {event.text}" if event.sample else ""
-            return (
-                f"{text}\n[{event.reason}: {counted(event.tokens, 'token')}, {event.tokens_per_second:.0f} tokens/s, "
-                f"first after {event.first_token_seconds * 1000:.0f} ms]"
-            )
-        case SeenFound():
-            return found_line(event)
-        case SeenLocated():
-            return located_lines(event)
-        case FuzzChecked():
-            return _fuzz_report(event)
-        case FuzzFound():
-            return (
-                f"case {event.case} of seed {event.seed}: {event.file}, {event.damage}; "
-                f"{event.command}: {event.reported}"
-            )
-        case WorkspaceFuzzChecked():
-            ends = ", ".join(f"{count:,} {end}" for end, count in event.ends)
-            return f"{counted(event.cases, 'workspace')} in {event.seconds:.0f} s, {counted(event.findings, 'finding')}: {ends}"
-        case _:
-            return (
-                evaluation_line(event) or serving_line(event) or compare_line(event) or benchmark_line(event)
-            )
-
-
-def _fuzz_report(event: FuzzChecked) -> str:
-    states = ", ".join(f"{count:,} {state}" for state, count in event.states)
-    broken = f"; {len(event.broken):,} broke a reader: {', '.join(event.broken[-3:])}" if event.broken else ""
-    return f"{counted(event.files, 'file')} in {event.seconds:.0f} s: {states}{broken}"
-
-
-def _short(text: str, length: int = 100) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= length else line[: length - 1] + "…"

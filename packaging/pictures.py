@@ -64,6 +64,7 @@ def main() -> None:
         ):
             window.tabs.setCurrentWidget(tab)
             picture(window, f"{name}-{appearance}")
+        look_at_tokens(window, appearance)
         inspect(window, appearance)
     window.close()
 
@@ -96,8 +97,20 @@ def ask(window: MainWindow) -> None:
         if question is not None:
             window.chat_tab.show_prompt(question)
         settle()
-        window.chat_tab.send_button.click()
+        window.chat_tab.talk.send_button.click()
         wait_for(window.queues.idle)
+
+
+def look_at_tokens(window: MainWindow, appearance: str) -> None:
+    """Shade the replies by probability, beside what would come next."""
+    tab = window.chat_tab
+    tab.view.set_shading("probability")
+    tab.panel.show_page(tab.next_token)
+    for _ in range(STEPS_TO_COMPUTE):
+        settle()
+    picture(window, f"chat-tokens-{appearance}")
+    tab.view.set_shading("none")
+    tab.panel.show_page(tab.sampling)
 
 
 def inspect(window: MainWindow, appearance: str) -> None:

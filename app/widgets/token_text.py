@@ -10,6 +10,7 @@ __all__ = ["KINDS", "UNKNOWN", "first_of", "invisible", "probability", "quoted",
 _SPACES = {ord(sign): space for space, sign in SIGNS.items()}
 _ESCAPE = re.compile(r"\\u([0-9a-f]{4})|\\U(00(?:0[0-9a-f]|10)[0-9a-f]{4})")
 KINDS = {"bpe": "Byte pairs (BPE)", "char": "Characters", "word": "Words"}
+LEAST_PROBABILITY = 1e-4  # that is told in figures where there is little room
 MOST_SIGNS = 18  # of a shortened token
 MOST_NAMED = 10  # of many tokens
 UNKNOWN = {"word": "words"}  # what a vocabulary can lack; characters, where nothing else is named
@@ -33,6 +34,11 @@ def _unescaped(found: re.Match[str]) -> str:
 def probability(value: float) -> str:
     """In percent, with three digits that say something also of what is next to nothing: "99.97 %", "0.0042 %"."""
     return f"{100 * value:.2f} %" if 0.999 <= value < 1 else f"{100 * value:.3g} %"
+
+
+def probability_in_brief(value: float) -> str:
+    """The same, where nothing smaller than a hundredth of a percent matters: "< 0.01 %"."""
+    return "< 0.01 %" if value < LEAST_PROBABILITY else probability(value)
 
 
 def shortened(text: str) -> str:

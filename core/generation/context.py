@@ -75,21 +75,19 @@ class Conversation:
         head = list(ids[: starts[0]])
         if not head or len(head) > budget // 2:  # as long as that would leave no room to talk
             head = [EOS]
-        has_system = bool(self.system) and self._begins_with_system(ids[starts[0] + 1 :])
+        has_system = bool(self.system) and self._has_system(ids, starts[0] + 1)
         drops_system = has_system and len(head) + len(self.system) > budget // 2
         head += [self.user_id, *(self.system if has_system and not drops_system else ())]
         for dropped, start in enumerate(starts):
-            turns = self._without_system(ids[start + 1 :])
-            if len(head) + len(turns) <= budget:
-                return Shortened([*head, *turns], False, dropped, drops_system)
-        kept, question_cut = self._newest_parts(turns, budget - len(head))
+            begin = start + 1 + (len(self.system) if self._has_system(ids, start + 1) else 0)
+            if len(head) + len(ids) - begin <= budget:
+                return Shortened([*head, *ids[begin:]], False, dropped, drops_system)
+        kept, question_cut = self._newest_parts(list(ids[begin:]), budget - len(head))
         return Shortened(_newest([*head, *kept], budget), question_cut, len(starts) - 1, drops_system)
 
-    def _begins_with_system(self, turns: Sequence[int]) -> bool:
-        return tuple(turns[: len(self.system)]) == self.system
-
-    def _without_system(self, turns: Sequence[int]) -> list[int]:
-        return list(turns[len(self.system) if self._begins_with_system(turns) else 0 :])
+    def _has_system(self, ids: Sequence[int], at: int) -> bool:
+        """Whether the system message stands there."""
+        return tuple(ids[at : at + len(self.system)]) == self.system
 
     def _newest_parts(self, turn: list[int], budget: int) -> tuple[list[int], bool]:
         answer_at = turn.index(self.assistant_id)

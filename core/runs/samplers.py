@@ -9,6 +9,7 @@ import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from stat import S_ISREG
 
 import tomli_w
 
@@ -16,6 +17,7 @@ from core.config.sampling import SamplingConfig
 from core.config.toml import checked
 from core.errors import BadSettingError, UserFacingError
 from core.files import raising_disk_errors, write_whole
+from core.wording import file_size
 
 KEPT = (
     "temperature",
@@ -109,9 +111,12 @@ def read_sampler(path: Path) -> Sampler:
     """
     remedy = "Correct it in a text editor, or delete it."
     try:
-        with path.open("rb") as file:
-            content = file.read(LARGEST_BYTES)
-        table = tomllib.loads(content.decode())
+        status = path.stat()
+        if (
+            not S_ISREG(status.st_mode) or status.st_size > LARGEST_BYTES
+        ):  # a pipe may never have anything to read
+            raise BadSamplerError(path.name, f"is no file of up to {file_size(LARGEST_BYTES)}", remedy)
+        table = tomllib.loads(path.read_bytes().decode())
     except OSError as cause:
         raise BadSamplerError(path.name, f"cannot be opened ({cause.strerror})", "Check the file.") from cause
     except (ValueError, RecursionError) as cause:  # TOML's and Unicode's errors

@@ -77,8 +77,10 @@ class ServedModel:
         Raises:
             ApiError: 400.
         """
-        prompts = [self._prompt_ids(prompt) for prompt in _prompts(fields)]
-        warnings = self._unknown([prompt for prompt in _prompts(fields) if isinstance(prompt, str)])
+        given = _prompts(fields)
+        _refuse_many(len(given) * (fields.n or 1))
+        prompts = [self._prompt_ids(prompt) for prompt in given]
+        warnings = self._unknown([prompt for prompt in given if isinstance(prompt, str)])
         beginning = _beginning(self.prompt_texts(fields)[0])
         work = Work("completions", client, received, bool(fields.stream), warnings, beginning)
         self._fill(work, fields, prompts, (), fields.logprobs)
@@ -119,11 +121,6 @@ class ServedModel:
     ) -> None:
         """Put the choices into a request: `n` for each prompt, their seeds one after the other."""
         sampling, n = fields.sampling(self.sampling), fields.n or 1
-        if n * len(prompts) > MOST_CHOICES:
-            raise invalid(
-                "n",
-                f"A request gets up to {MOST_CHOICES} replies, and this one asks for {n * len(prompts):,}.",
-            )
         work.max_new_tokens = sampling.max_new_tokens
         work.prompt_tokens = sum(map(len, prompts))
         for prompt in prompts:
@@ -168,6 +165,12 @@ class ServedModel:
             return []
         more = f" and {len(found) - MOST_NAMED:,} more" if len(found) > MOST_NAMED else ""
         return [f"Not in the vocabulary: {' '.join(map(repr, found[:MOST_NAMED]))}{more}."]
+
+
+def _refuse_many(n_choices: int) -> None:
+    if n_choices > MOST_CHOICES:
+        message = f"A request gets up to {MOST_CHOICES} replies, and this one asks for {n_choices:,}."
+        raise invalid("n", message)
 
 
 def _prompts(fields: CompletionFields) -> Sequence[str | list[int]]:

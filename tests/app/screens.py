@@ -1,6 +1,5 @@
 """Every screen of the program: tabs and dialogs, each in the states that add something to it."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,46 +12,54 @@ from app.close_question import STILL_AT_WORK
 from app.help_window import HelpWindow
 from app.report_dialog import ReportDialog
 from app.shortcuts_dialog import ShortcutsDialog, keys_of
-from app.tabs.chat.reply_meter import ReplyMeter
-from app.tabs.chat.shown_message import ShownMessage
 from app.tabs.chat.system_dialog import SystemDialog
-from app.tabs.chat.tab import ChatTab
 from app.tabs.corpus.dialogs import FieldsDialog, PasswordDialog
 from app.tabs.corpus.tab import CorpusTab
-from app.tabs.inspect.makers import MAKERS
-from app.tabs.inspect.tab import InspectTab
 from app.tabs.train.queue_controller import undo_removal
 from app.tabs.train.start_from import Origin
 from app.tabs.train.tab import TrainTab
 from app.widgets.label import MessageBox
 from core.config.corpus import CorpusConfig
 from core.config.presets import preset_run
-from core.conversations.message import Message
-from core.conversations.store import Summary
 from core.corpus.library import CorpusOverview, CorpusTotals, TagCount
 from core.events import (
     CheckpointSaved,
-    ContextMoved,
-    PromptRead,
     RemarkMade,
-    ReplyEnded,
     SampleWritten,
-    TokenWritten,
 )
-from core.runs.catalog import RunSummary
 from core.runs.run_queue import QueuedRun
-from core.tasks.inspect_views import Selection
 from core.tasks.look_at_library import DocumentPreview, FilterOverview, Passage
 from core.tasks.reading_choices import TextField
-from tests.app.tabs.chat.conftest import FakeModel
+from tests.app.showing import FINISHED, RUN, opened, shown
+from tests.app.tabs.chat.chat_screens import (
+    chat,
+    chat_comparing,
+    chat_completing,
+    chat_empty,
+    chat_explained,
+    chat_next_token,
+    chat_replying,
+)
 from tests.app.tabs.chat.server_screens import idle_panel, running_panel
 from tests.app.tabs.corpus.conftest import a_row
-from tests.app.tabs.inspect.made import made
-from tests.app.tabs.inspect.small_phrase import small_phrase
+from tests.app.tabs.inspect.inspect_screens import (
+    inspect_arithmetic,
+    inspect_attention,
+    inspect_blocks,
+    inspect_embedding,
+    inspect_empty,
+    inspect_hidden,
+    inspect_lens,
+    inspect_next,
+    inspect_patching,
+    inspect_plane,
+    inspect_tokens,
+    inspect_training,
+    inspect_what_if,
+)
 from tests.app.tabs.train.conftest import evaluated, prepared, step
 from tests.app.tabs.train.test_tokenizer_window import make_card
 
-SIZE_PX = (1280, 712)  # what a window of 1280 x 800 leaves for a tab
 ROWS = [
     a_row(1, "story.txt", characters=120_000, bytes=120_000, tags=("draft", "novel")),
     a_row(2, "paper.pdf", kind="pdf", pages=12, characters=40_000, bytes=1_250_000, confidence=92.0),
@@ -62,13 +69,11 @@ ROWS = [
     a_row(6, "broken.json", kind="json", state="failed", characters=0, reason="it is damaged"),
     a_row(7, "blob.bin", kind="", state="unsupported", characters=0, reason="it is no text"),
 ]
-RUN = RunSummary("first", "starter", 40, 100, 2.5, 2.5, 3_000_000, 10, 0.0, (20, 40), 40, 40, True)
-FINISHED = replace(RUN, step=700, max_steps=700, checkpoints=(600, 700), best_step=600, last_step=700)
 LEARNED = preset_run("starter")  # the settings of both
 
 
 def corpus_empty():
-    return _shown(CorpusTab())
+    return shown(CorpusTab())
 
 
 def corpus():
@@ -108,7 +113,7 @@ def corpus_told():
 
 
 def train_empty():
-    return _shown(TrainTab())
+    return shown(TrainTab())
 
 
 def train():
@@ -178,174 +183,29 @@ def train_with_remarks():
     return tab
 
 
-SUMMARIES = [
-    Summary("two", "chat", "Goats of the high meadow", True, "first", 0.0, 12, ""),
-    Summary("one", "chat", "Who lives here?", False, "first", 0.0, 2, ""),
-    Summary("three", "completion", "Once upon a time", False, "gone", 0.0, 4, ""),
-]
-
-
-def chat_empty():
-    return _shown(ChatTab())
-
-
-def chat():
-    """A conversation with versions and a note, its figures below it."""
-    tab = chat_empty()
-    tab.show_runs([RUN])
-    tab.show_chosen("first", "best")
-    tab.show_model(FakeModel())
-    tab.list.show_conversations(SUMMARIES)
-    tab.list.show_open("one")
-    tab.show_messages(
-        [
-            ShownMessage(Message("", "user", "Who lives here?")),
-            ShownMessage(Message("", "assistant", "A goat.", notes=("The vocabulary lacks ß.",)), 2, 3),
-        ]
-    )
-    tab.show_meter(_metered())
-    tab.prompt.setPlainText("And who else?")
-    return tab
-
-
-def chat_replying():
-    tab = chat()
-    tab.show_begun()
-    tab.view.begin_reply(ShownMessage(Message("", "assistant", "")))
-    return tab
-
-
-def chat_explained():
-    """A conversation with a model that has trained on none."""
-    tab = chat_empty()
-    tab.show_runs([RUN])
-    tab.show_model(FakeModel(has_conversations=False))
-    return tab
-
-
-def chat_completing():
-    tab = chat_explained()
-    tab.show_kind("completion")
-    tab.show_text([ShownMessage(Message("", "text", "Once upon a time", generated=((5, 16),), reason="eos"))])
-    return tab
-
-
-def chat_comparing():
-    tab = chat()
-    tab.compare.show_runs([RUN, FINISHED])
-    tab.compare.show_prompt("Who lives here?")
-    tab.show_compare(True)
-    return tab
-
-
-def chat_next_token():
-    """The panel's second page is in front."""
-    tab = chat()
-    tab.panel.show_page(tab.next_token)
-    return tab
-
-
-def _metered():
-    meter = ReplyMeter(0.0)
-    for event in (
-        PromptRead(5, 128, ()),
-        TokenWritten("A", 7, 0.5, 6),
-        ContextMoved(64, 64, dropped_turns=2),
-    ):
-        meter.take(event, 0.1)
-    meter.take(ReplyEnded("length", "A goat.", 200, 4.0, 0.1, 42.0), 4.0)
-    return meter
-
-
 def system_dialog():
     tab = chat()
-    return _opened(SystemDialog("Be brief.", tab), tab)
+    return opened(SystemDialog("Be brief.", tab), tab)
 
 
 def shortcuts_dialog():
     tab = chat()
     dialog = ShortcutsDialog(tab)
     dialog.show_keys([("Chat", keys_of(tab))])
-    return _opened(dialog, tab)
-
-
-def _inspecting(view):
-    tab = _shown(InspectTab(MAKERS))
-    tab.show_runs([RUN])
-    tab.show_opened(has_model=True)
-    tab.show_view(view)
-    whole = view in ("attention", "hidden", "plane", "blocks", "arithmetic", "training", "whatif", "patching")
-    tab.show_inspected(
-        made("abc ab de") if whole else small_phrase("abc ab€ \n de" * 4), Selection(position=5)
-    )
-    return tab
-
-
-def inspect_tokens():
-    return _inspecting("tokens")
-
-
-def inspect_embedding():
-    return _inspecting("embedding")
-
-
-def inspect_lens():
-    return _inspecting("lens")
-
-
-def inspect_next():
-    tab = _inspecting("next")
-    tab.pane.view("next").search.setText("c")
-    return tab
-
-
-def inspect_attention():
-    return _inspecting("attention")
-
-
-def inspect_hidden():
-    return _inspecting("hidden")
-
-
-def inspect_plane():
-    return _inspecting("plane")
-
-
-def inspect_blocks():
-    return _inspecting("blocks")
-
-
-def inspect_arithmetic():
-    return _inspecting("arithmetic")
-
-
-def inspect_training():
-    return _inspecting("training")
-
-
-def inspect_what_if():
-    return _inspecting("whatif")
-
-
-def inspect_patching():
-    return _inspecting("patching")
-
-
-def inspect_empty():
-    return _shown(InspectTab(MAKERS))
+    return opened(dialog, tab)
 
 
 def tokenizer_window():
     tab = train()
     tab.tokenizer_window.show_started()
     tab.tokenizer_window.show_ended(make_card())
-    return _opened(tab.tokenizer_window, tab)
+    return opened(tab.tokenizer_window, tab)
 
 
 def tokenizer_waiting():
     tab = train()
     tab.tokenizer_window.show_started()
-    return _opened(tab.tokenizer_window, tab)
+    return opened(tab.tokenizer_window, tab)
 
 
 def document_dialog():
@@ -357,30 +217,30 @@ def document_dialog():
     names = ("chapter-1.txt", "chapter-2.txt", "chapter-3.txt")
     overview = CorpusOverview(few, all_of_them, names, {"pdf": 4, "text": 17}, tags)
     dialog.show_overview(FilterOverview(overview))
-    return _opened(dialog, tab)
+    return opened(dialog, tab)
 
 
 def password_dialog():
     tab = corpus()
     dialog = PasswordDialog(["/docs/locked.pdf"], tab)
     dialog.edit.setText("secret")
-    return _opened(dialog, tab)
+    return opened(dialog, tab)
 
 
 def fields_dialog():
     fields = [TextField("title", 2, 6.0, "A goat", True), TextField("body", 2, 12.0, "It lives here", False)]
     tab = corpus()
-    return _opened(FieldsDialog(["/docs/a.json"], fields, tab), tab)
+    return opened(FieldsDialog(["/docs/a.json"], fields, tab), tab)
 
 
 def tags_dialog():
     tab = corpus()
-    return _opened(tab.ask_for_tags(ROWS[:2]), tab)
+    return opened(tab.ask_for_tags(ROWS[:2]), tab)
 
 
 def import_options():
     tab = corpus()
-    return _opened(tab.tools.options.dialog, tab)
+    return opened(tab.tools.options.dialog, tab)
 
 
 def question():
@@ -389,34 +249,34 @@ def question():
     box = MessageBox(QMessageBox.Icon.Question, "SheepOp Studio", "It is still training.", more, tab)
     box.addButton(yes, QMessageBox.ButtonRole.AcceptRole)
     box.addButton(no, QMessageBox.ButtonRole.RejectRole)
-    return _opened(box, tab)
+    return opened(box, tab)
 
 
 def about():
     tab = corpus()
-    return _opened(AboutDialog(Path("workspace"), tab), tab)
+    return opened(AboutDialog(Path("workspace"), tab), tab)
 
 
 def report():
     tab = corpus()
-    return _opened(ReportDialog("torch 2.13", tab), tab)
+    return opened(ReportDialog("torch 2.13", tab), tab)
 
 
 def help_window():
     tab = corpus()
     window = HelpWindow(tab)
     window.show_page("index")
-    return _opened(window, tab)
+    return opened(window, tab)
 
 
 def server_idle():
     tab = corpus()
-    return _opened(idle_panel(tab), tab)
+    return opened(idle_panel(tab), tab)
 
 
 def server_running():
     tab = corpus()
-    return _opened(running_panel(tab), tab)
+    return opened(running_panel(tab), tab)
 
 
 TABS = (
@@ -486,21 +346,9 @@ DIALOGS = (
 )
 
 
-def _shown(tab):
-    tab.resize(*SIZE_PX)
-    tab.show()
-    return tab
-
-
 def close(top):
     """Let go of a screen, and of the tab that a dialog stands before."""
     owner = getattr(top, "tab", top)
     owner.close()
     owner.deleteLater()
     QCoreApplication.sendPostedEvents(owner, QEvent.Type.DeferredDelete)
-
-
-def _opened(dialog, tab):
-    dialog.tab = tab  # else it is collected, and takes its dialog along
-    dialog.show()
-    return dialog

@@ -16,7 +16,7 @@ from PySide6.QtGui import QColor, QKeyEvent, QPainter
 from PySide6.QtWidgets import QListView, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
 from app.widgets.theme import SMALL, TINY, colours
-from app.widgets.token_text import probability, shortened
+from app.widgets.token_text import probability_in_brief, shortened
 from core.events import Alternative
 
 Index = QModelIndex | QPersistentModelIndex
@@ -48,7 +48,7 @@ class AlternativeModel(QAbstractListModel):
         if role == Qt.ItemDataRole.UserRole:
             return one
         if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole):
-            return f"{shortened(one.text)}, {probability(one.probability)}"
+            return f"{shortened(one.text)}, {probability_in_brief(one.probability)}"
         return None
 
 
@@ -129,5 +129,5 @@ class _Bars(QStyledItemDelegate):
         bar.setWidth(max(bar.width() * one.probability, 1))
         painter.drawRoundedRect(bar, 3, 3)
         painter.setPen(QColor(theme.muted))
-        painter.drawText(place, middle | Qt.AlignmentFlag.AlignRight, probability(one.probability))
+        painter.drawText(place, middle | Qt.AlignmentFlag.AlignRight, probability_in_brief(one.probability))
         painter.restore()

@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QFrame, QVBoxLayout, QWidget
 from app.tabs.chat.alternative_list import WIDTH_PX, AlternativeList
 from app.widgets.label import Label
 from app.widgets.theme import SMALL, TINY, set_role
-from app.widgets.token_text import probability, quoted
+from app.widgets.token_text import probability_in_brief, quoted
 from core.events import TokenDetails
 
 GAP_PX = 4  # between the token and the frame
@@ -87,7 +87,7 @@ class TokenPopup(QFrame):
 
 def facts(token: TokenDetails) -> str:
     """Probability, rank and entropy in words."""
-    known = [f"probability {probability(token.probability)}"]
+    known = [f"probability {probability_in_brief(token.probability)}"]
     if token.rank:
         known += [f"rank {token.rank:,}", f"entropy {token.entropy:.2f} bits"]
     return " · ".join(known).capitalize()

@@ -1,5 +1,7 @@
 """A full context keeps whole turns of a conversation, and the question in hand."""
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -126,3 +128,10 @@ def test_a_system_message_too_long_to_talk_beside_goes_and_that_is_said():
 def test_the_turns_that_went_are_counted():
     ids = turns(3, 3, 2, 2, 4, 0)
     assert [CONVERSATION.shorten(ids, 16, reserved).dropped_turns for reserved in (3, 4)] == [1, 2]
+
+
+def test_very_many_turns_take_no_longer_than_as_many_tokens():
+    ids = turns(*[1] * 40_000)
+    started = time.perf_counter()
+    assert len(CONVERSATION.shorten(ids, 100, 20).ids) == 77
+    assert time.perf_counter() - started < 1

@@ -1,5 +1,7 @@
 """Sampling settings are kept under names, as files that people can edit and share."""
 
+import os
+
 import pytest
 
 from core.config.sampling import SamplingConfig
@@ -94,6 +96,7 @@ def test_an_imported_file_gets_a_name_of_its_own(tmp_path):
         ("stop = 'a'", "stop cannot be"),
         ("\xff\xfe".encode("latin-1"), "is not TOML"),
         ("name = 'precise'", "another sampler"),
+        ("top_p = 0.5\n" + "#" * 100_000, "no file of up to 100.0 kB"),
     ],
 )
 def test_a_damaged_file_is_left_out_with_a_sentence(tmp_path, content, said):
@@ -115,3 +118,9 @@ def test_a_name_that_is_not_there_names_those_that_are(tmp_path):
     with pytest.raises(BadSamplerError) as failed:
         read_samplers(tmp_path).named("warm")
     assert failed.value.remedy == "Choose one of Precise, Balanced, Creative."
+
+
+def test_a_pipe_is_told_before_it_is_read(tmp_path):
+    os.mkfifo(tmp_path / "pipe.toml")
+    with pytest.raises(BadSamplerError, match="is no file of up to"):
+        read_sampler(tmp_path / "pipe.toml")

@@ -237,6 +237,7 @@ def test_a_full_queue_says_when_to_come_again(make_app):
         (COMPLETIONS, {"prompt": [1.5] * 100_000}),
         (COMPLETIONS, {"prompt": [[True]] * 100_000}),
         (COMPLETIONS, {"prompt": [[1]] * 100_000}),
+        (COMPLETIONS, {"prompt": ["a"] * 100_000}),
         (CHAT, {"messages": [{}] * 100_000}),
         (CHAT, {"messages": [{"role": "user", "content": [{}] * 100_000}]}),
         (CHAT, {"messages": HELLO, "stop": [1] * 100_000}),

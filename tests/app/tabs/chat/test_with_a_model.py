@@ -18,10 +18,9 @@ GREEDY = CONFIG.sampling.model_copy(
 )
 
 
-@pytest.fixture
-def made(tmp_path):
+def make_run(root):
     """A workspace with one run, of random weights."""
-    workspace = Workspace(tmp_path)
+    workspace = Workspace(root)
     workspace.prepare()
     folder = workspace.run("first")
     folder.checkpoints.mkdir(parents=True)
@@ -30,6 +29,11 @@ def made(tmp_path):
     save_tokenizer(CHAR, folder.tokenizer)
     save(folder, 4, 4)
     return workspace
+
+
+@pytest.fixture
+def made(tmp_path):
+    return make_run(tmp_path)
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-from app.widgets.token_text import invisible, probability, visible
+from app.widgets.token_text import invisible, probability, probability_in_brief, visible
 
 
 def test_white_space_is_shown_as_signs():
@@ -13,6 +13,15 @@ def test_a_probability_keeps_three_digits_however_small():
         "0.0042 %",
         "99.97 %",
         "100 %",
+    ]
+
+
+def test_in_brief_next_to_nothing_is_less_than_a_hundredth_of_a_percent():
+    assert [probability_in_brief(value) for value in (0, 0.00009, 0.0001, 0.5)] == [
+        "< 0.01 %",
+        "< 0.01 %",
+        "0.01 %",
+        "50 %",
     ]
 
 

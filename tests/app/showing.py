@@ -1,0 +1,21 @@
+"""A tab or a dialog as it is shown in a test, and the runs that stand in it."""
+
+from dataclasses import replace
+
+from core.runs.catalog import RunSummary
+
+SIZE_PX = (1280, 712)  # what a window of 1280 x 800 leaves for a tab
+RUN = RunSummary("first", "starter", 40, 100, 2.5, 2.5, 3_000_000, 10, 0.0, (20, 40), 40, 40, True)
+FINISHED = replace(RUN, step=700, max_steps=700, checkpoints=(600, 700), best_step=600, last_step=700)
+
+
+def shown(tab):
+    tab.resize(*SIZE_PX)
+    tab.show()
+    return tab
+
+
+def opened(dialog, tab):
+    dialog.tab = tab  # else it is collected, and takes its dialog along
+    dialog.show()
+    return dialog

@@ -1,0 +1,93 @@
+"""The Chat tab in its states."""
+
+from app.tabs.chat.reply_meter import ReplyMeter
+from app.tabs.chat.shown_message import ShownMessage
+from app.tabs.chat.tab import ChatTab
+from core.conversations.message import Message
+from core.conversations.store import Summary
+from core.events import (
+    ContextMoved,
+    PromptRead,
+    ReplyEnded,
+    TokenWritten,
+)
+from tests.app.showing import FINISHED, RUN, shown
+from tests.app.tabs.chat.conftest import FakeModel
+
+SUMMARIES = [
+    Summary("two", "chat", "Goats of the high meadow", True, "first", 0.0, 12, ""),
+    Summary("one", "chat", "Who lives here?", False, "first", 0.0, 2, ""),
+    Summary("three", "completion", "Once upon a time", False, "gone", 0.0, 4, ""),
+]
+
+
+def chat_empty():
+    return shown(ChatTab())
+
+
+def chat():
+    """A conversation with versions and a note, its figures below it."""
+    tab = chat_empty()
+    tab.show_runs([RUN])
+    tab.show_chosen("first", "best")
+    tab.show_model(FakeModel())
+    tab.list.show_conversations(SUMMARIES)
+    tab.list.show_open("one")
+    tab.show_messages(
+        [
+            ShownMessage(Message("", "user", "Who lives here?")),
+            ShownMessage(Message("", "assistant", "A goat.", notes=("The vocabulary lacks ß.",)), 2, 3),
+        ]
+    )
+    tab.show_meter(_metered())
+    tab.prompt.setPlainText("And who else?")
+    return tab
+
+
+def chat_replying():
+    tab = chat()
+    tab.show_begun()
+    tab.view.begin_reply(ShownMessage(Message("", "assistant", "")))
+    return tab
+
+
+def chat_explained():
+    """A conversation with a model that has trained on none."""
+    tab = chat_empty()
+    tab.show_runs([RUN])
+    tab.show_model(FakeModel(has_conversations=False))
+    return tab
+
+
+def chat_completing():
+    tab = chat_explained()
+    tab.show_kind("completion")
+    tab.show_text([ShownMessage(Message("", "text", "Once upon a time", generated=((5, 16),), reason="eos"))])
+    return tab
+
+
+def chat_comparing():
+    tab = chat()
+    tab.compare.show_runs([RUN, FINISHED])
+    tab.compare.show_prompt("Who lives here?")
+    tab.show_compare(True)
+    return tab
+
+
+def chat_next_token():
+    """The panel's second page is in front."""
+    tab = chat()
+    tab.panel.show_page(tab.next_token)
+    return tab
+
+
+def _metered():
+    meter = ReplyMeter(0.0)
+    for event in (
+        PromptRead(5, 128, ()),
+        TokenWritten("A", 7, 0.5, 6),
+        ContextMoved(64, 64, dropped_turns=2),
+    ):
+        meter.take(event, 0.1)
+    meter.take(ReplyEnded("length", "A goat.", 200, 4.0, 0.1, 42.0), 4.0)
+    return meter

@@ -1,0 +1,42 @@
+"""Talks in the Chat tab until it is killed, and prints each message that it knows to be kept: WORKSPACE as argument."""
+
+import itertools
+import sys
+from pathlib import Path
+
+from PySide6.QtCore import QTimer
+from PySide6.QtWidgets import QApplication
+
+from app.jobs.job_queue import JobQueues
+from app.model_slot import ModelSlot
+from app.tabs.chat.controller import ChatController
+from app.tabs.chat.tab import ChatTab
+from core.runs.folder import Workspace
+
+
+def main() -> None:
+    app, workspace = QApplication([]), Workspace(Path(sys.argv[1]))
+    queues, tab = JobQueues(), ChatTab()
+    slot = ModelSlot(workspace, queues, tab)
+    controller = ChatController(tab, slot, workspace, queues, tab)
+    controller.open("first", "")
+    numbers, told = itertools.count(), set()
+
+    def go_on() -> None:
+        if slot.model is None or controller.active or controller.keeper.busy:
+            return
+        for message in controller.front.conversation.messages.values():
+            if message.id not in told:
+                told.add(message.id)
+                print(message.id, flush=True)
+        tab.prompt.setPlainText(f"abc {next(numbers)}")
+        controller.gestures.send()
+
+    timer = QTimer(interval=1)
+    timer.timeout.connect(go_on)
+    timer.start()
+    app.exec()
+
+
+if __name__ == "__main__":
+    main()

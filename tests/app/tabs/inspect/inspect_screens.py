@@ -1,0 +1,74 @@
+"""The Inspect tab in its states."""
+
+from app.tabs.inspect.makers import MAKERS
+from app.tabs.inspect.tab import InspectTab
+from core.tasks.inspect_views import Selection
+from tests.app.showing import RUN, shown
+from tests.app.tabs.inspect.made import made
+from tests.app.tabs.inspect.small_phrase import small_phrase
+
+
+def _inspecting(view):
+    tab = shown(InspectTab(MAKERS))
+    tab.show_runs([RUN])
+    tab.show_opened(has_model=True)
+    tab.show_view(view)
+    whole = view in ("attention", "hidden", "plane", "blocks", "arithmetic", "training", "whatif", "patching")
+    tab.show_inspected(
+        made("abc ab de") if whole else small_phrase("abc ab€ \n de" * 4), Selection(position=5)
+    )
+    return tab
+
+
+def inspect_tokens():
+    return _inspecting("tokens")
+
+
+def inspect_embedding():
+    return _inspecting("embedding")
+
+
+def inspect_lens():
+    return _inspecting("lens")
+
+
+def inspect_next():
+    tab = _inspecting("next")
+    tab.pane.view("next").search.setText("c")
+    return tab
+
+
+def inspect_attention():
+    return _inspecting("attention")
+
+
+def inspect_hidden():
+    return _inspecting("hidden")
+
+
+def inspect_plane():
+    return _inspecting("plane")
+
+
+def inspect_blocks():
+    return _inspecting("blocks")
+
+
+def inspect_arithmetic():
+    return _inspecting("arithmetic")
+
+
+def inspect_training():
+    return _inspecting("training")
+
+
+def inspect_what_if():
+    return _inspecting("whatif")
+
+
+def inspect_patching():
+    return _inspecting("patching")
+
+
+def inspect_empty():
+    return shown(InspectTab(MAKERS))
