@@ -2,6 +2,7 @@
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QLabel
 
 from app.main_window import MainWindow
 from core.conversations.message import Conversation, Message
@@ -92,6 +93,14 @@ def test_ctrl_z_in_a_text_brings_a_removed_part_back(qtbot, window):
     assert editor.text() == "Once"
     qtbot.keyClick(editor, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
     assert editor.text() == "Once upon a time"
+
+
+def test_the_address_of_the_server_is_seen_in_every_tab(window):
+    told = window.statusBar().findChild(QLabel, "servedLabel")
+    window.chat.server.address_changed.emit("http://127.0.0.1:8000/v1")
+    assert told.text() == "Serving at http://127.0.0.1:8000/v1"
+    window.chat.server.address_changed.emit("")
+    assert not told.text()
 
 
 def test_a_conversation_is_read_again_in_the_next_window(qtbot, window, workspace):
