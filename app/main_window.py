@@ -22,6 +22,7 @@ from app.report_dialog import ReportDialog
 from app.settings import APPLICATION, WindowSettings
 from app.shortcuts_dialog import ShortcutsDialog, keys_of, keys_of_menus
 from app.tabs.chat.controller import ChatController
+from app.tabs.chat.served_label import ServedLabel
 from app.tabs.chat.tab import ChatTab
 from app.tabs.corpus.controller import CorpusController
 from app.tabs.corpus.tab import CorpusTab
@@ -204,7 +205,8 @@ class MainWindow(QMainWindow):
 
     def _make_status_bar(self) -> None:
         self._doing = Label()
-        self.statusBar().addPermanentWidget(self._doing)
+        for label in (ServedLabel(self.chat.server), self._doing):
+            self.statusBar().addPermanentWidget(label)
         self.statusBar().setSizeGripEnabled(False)
         place = Label(f"Workspace  {self._workspace.root}")
         place.setToolTip("Where the library, data sets and runs are kept")

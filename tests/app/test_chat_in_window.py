@@ -2,6 +2,7 @@
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QLabel
 
 from app.main_window import MainWindow
 from core.conversations.message import Conversation, Message
@@ -78,6 +79,28 @@ def test_ctrl_z_in_an_empty_prompt_undoes_what_was_done_to_the_conversation(qtbo
     qtbot.keyClicks(window.chat.tab.prompt, "a")
     qtbot.keyClick(window.chat.tab.prompt, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
     assert not window.chat.tab.prompt.toPlainText() and window.chat.session.places()
+
+
+def test_ctrl_z_in_a_text_brings_a_removed_part_back(qtbot, window):
+    window.tabs.setCurrentWidget(window.chat_tab)
+    text = Conversation("completion")
+    text.add(Message("", "text", "Once"))
+    text.add(Message(text.leaf_id, "text", "Once upon a time", generated=((4, 16),), reason="length"))
+    window.chat.show_conversation(text)
+    editor = window.chat.tab.editor
+    editor.setFocus()
+    window.chat.gestures.remove_last()
+    assert editor.text() == "Once"
+    qtbot.keyClick(editor, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+    assert editor.text() == "Once upon a time"
+
+
+def test_the_address_of_the_server_is_seen_in_every_tab(window):
+    told = window.statusBar().findChild(QLabel, "servedLabel")
+    window.chat.server.address_changed.emit("http://127.0.0.1:8000/v1")
+    assert told.text() == "Serving at http://127.0.0.1:8000/v1"
+    window.chat.server.address_changed.emit("")
+    assert not told.text()
 
 
 def test_a_conversation_is_read_again_in_the_next_window(qtbot, window, workspace):

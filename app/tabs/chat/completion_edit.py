@@ -16,6 +16,7 @@ from app.tabs.chat.completion_tokens import CompletionTokens
 from app.tabs.chat.document_style import Shading
 from app.tabs.chat.generated_parts import Part, n_units, tokens_of
 from app.tabs.chat.shading_legend import ShadingLegend
+from app.tabs.chat.typed_undo import leaves_to_window
 from app.widgets.theme import LARGE, SMALL
 from core.conversations.message import Message
 from core.events import Event, ReplyEnded, TokenDetails, TokenWritten
@@ -193,6 +194,12 @@ class CompletionEdit(QPlainTextEdit):
         self.viewport().update()
 
     # What the user does
+
+    def event(self, event: QEvent) -> bool:
+        if leaves_to_window(self, event):
+            event.ignore()
+            return True
+        return super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         held = event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier

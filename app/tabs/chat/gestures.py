@@ -158,7 +158,7 @@ class Gestures(QObject):
             self._note("removing the last exchange")
             if self._session.remove_last():
                 self._end_gesture()
-                self._front.offer_undo("The last exchange was removed.")
+                self._front.offer_undo(f"The last {'part' if self._is_text else 'exchange'} was removed.")
 
     @Slot(str, int)
     def step_version(self, message_id: str, step: int) -> None:

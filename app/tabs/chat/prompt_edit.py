@@ -1,9 +1,10 @@
 """Where a prompt is typed: Enter sends it and Shift+Enter begins a new line, or the other way round."""
 
 from PySide6.QtCore import QEvent, QMimeData, Qt, Signal, Slot
-from PySide6.QtGui import QKeyEvent, QKeySequence, QResizeEvent
+from PySide6.QtGui import QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
+from app.tabs.chat.typed_undo import leaves_to_window
 from app.widgets.theme import LARGE
 
 LARGEST_SHARE = 0.4  # of the height of what it stands in
@@ -63,15 +64,9 @@ class PromptEdit(QPlainTextEdit):
             super().keyPressEvent(event)
 
     def event(self, event: QEvent) -> bool:
-        """Leave Ctrl+Z to the conversation where nothing that was typed can be undone; so too for redo."""
-        if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent):
-            undo, redo = QKeySequence.StandardKey.Undo, QKeySequence.StandardKey.Redo
-            typed = self.document()
-            if (event.matches(undo) and not typed.isUndoAvailable()) or (
-                event.matches(redo) and not typed.isRedoAvailable()
-            ):
-                event.ignore()
-                return True
+        if leaves_to_window(self, event):
+            event.ignore()
+            return True
         return super().event(event)
 
     def insertFromMimeData(self, source: QMimeData) -> None:

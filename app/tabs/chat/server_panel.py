@@ -56,6 +56,7 @@ class ServerPanel(QDialog):
         self.setObjectName("serverPanel")
         self.setWindowTitle("Server")
         self._state = IDLE
+        self._stops_by_switch = False  # which has the keyboard again when the server is gone
         self._served: ServerStarted | None = None
         self.model = CheckpointChoice("to serve")
         self.port = CountBox("serverPort", "Port", "The port of this computer that the server listens on")
@@ -190,6 +191,8 @@ class ServerPanel(QDialog):
         self.example.setPlainText(make(url, name, self.token.text(), answers=answers))
 
     def _show_state(self, state: str) -> None:
+        stopped_here = self._stops_by_switch and state == IDLE
+        self._stops_by_switch = state == STOPPING and self.switch.hasFocus()
         self._state = state
         idle, served = state == IDLE, self._served
         for widget in (self.port, self.token, self.generate):
@@ -206,6 +209,8 @@ class ServerPanel(QDialog):
         set_role(self.switch, "primary" if idle else "danger")
         give_icon(self.switch, picture, "on_accent" if idle else "")
         self.switch.setEnabled(state != STOPPING and (not idle or self.model.run is not None))
+        if stopped_here:
+            self.switch.setFocus()  # which it lost while it could not be used
         self.state.setText(state if served is None else f"{served.model}, step {served.step:,}, answers at")
         self._show_call()
         self.show_counts()

@@ -112,8 +112,10 @@ def test_the_switch_starts_the_server_that_is_chosen_and_stops_it(controller, pa
     assert not panel.port.isEnabled()
     assert not panel.model.run_box.isEnabled()
     with qtbot.waitSignal(controller.address_changed) as told:
+        panel.switch.setFocus()
         stop(qtbot, panel, controller)
     assert told.args == [""]
+    assert panel.focusWidget() is panel.switch
     assert panel.port.isEnabled()
     assert panel.switch.text() == "&Start server"
 
