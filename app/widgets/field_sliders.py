@@ -54,7 +54,8 @@ class _Slider(QSlider):
 
 
 def _slider(field: Field, reach: Reach) -> QSlider:
-    slider = _Slider(Qt.Orientation.Horizontal, objectName=f"{field.setting.name}Slider")
+    slider = _Slider(Qt.Orientation.Horizontal)
+    slider.setObjectName(f"{field.setting.name}Slider")
     slider.setRange(round(reach.lowest / reach.step), round(reach.highest / reach.step))
     slider.setAccessibleName(field.setting.title)
     slider.setToolTip(field.setting.help)

@@ -83,8 +83,11 @@ class _Field(QPlainTextEdit):
 
     def event(self, event: QEvent) -> bool:
         """Have the keys before the tab does: with them it would ask for another reply, and the text would be lost."""
-        overrides = event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent)
-        if overrides and event.key() in (*_SAVE_KEYS, Qt.Key.Key_Escape):
+        if (
+            isinstance(event, QKeyEvent)
+            and event.type() == QEvent.Type.ShortcutOverride
+            and event.key() in (*_SAVE_KEYS, Qt.Key.Key_Escape)
+        ):
             event.accept()
             return True
         return super().event(event)
