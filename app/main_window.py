@@ -22,7 +22,7 @@ from app.report_dialog import ReportDialog
 from app.settings import APPLICATION, WindowSettings
 from app.shortcuts_dialog import ShortcutsDialog, keys_of, keys_of_menus
 from app.tabs.chat.controller import ChatController
-from app.tabs.chat.served_label import ServedLabel
+from app.tabs.chat.server.served_label import ServedLabel
 from app.tabs.chat.tab import ChatTab
 from app.tabs.corpus.controller import CorpusController
 from app.tabs.corpus.tab import CorpusTab

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QMessageBox, QTextEdit, QToo
 
 from app.application import failure_box
 from app.main_window import MainWindow
-from app.tabs.chat.shown_message import ShownMessage
+from app.tabs.chat.view.shown_message import ShownMessage
 from app.tabs.corpus.dialogs import FieldsDialog, PasswordDialog
 from app.tabs.corpus.opening import OpeningQuestion, risky_files
 from app.tabs.inspect.makers import MAKERS

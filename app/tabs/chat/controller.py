@@ -18,8 +18,8 @@ from app.tabs.chat.looks import ChatLooks
 from app.tabs.chat.model_opening import ModelOpening
 from app.tabs.chat.panels import Panels
 from app.tabs.chat.reply_writer import ReplyWriter
-from app.tabs.chat.server_controller import ServerController
-from app.tabs.chat.server_panel import ServerPanel
+from app.tabs.chat.server.server_controller import ServerController
+from app.tabs.chat.server.server_panel import ServerPanel
 from app.tabs.chat.session import ChatSession
 from app.tabs.chat.system_dialog import SystemDialog
 from app.tabs.chat.tab import ChatTab

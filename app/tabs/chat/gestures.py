@@ -6,14 +6,14 @@ from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtGui import QGuiApplication
 
 from app.errors import present
-from app.tabs.chat.completion_edit import Beginning
+from app.tabs.chat.completion.completion_edit import Beginning
 from app.tabs.chat.draft import Draft
 from app.tabs.chat.front import FrontConversation
 from app.tabs.chat.model_opening import ModelOpening
 from app.tabs.chat.reply_writer import ReplyWriter
 from app.tabs.chat.session import ChatSession
-from app.tabs.chat.shown_message import ShownMessage
 from app.tabs.chat.tab import ChatTab
+from app.tabs.chat.view.shown_message import ShownMessage
 from core.events import Event, TokenWritten
 from core.tasks.reply import text_of
 

@@ -9,7 +9,7 @@ from app.jobs.job import Job
 from app.jobs.job_queue import JobQueues
 from app.tabs.chat.front import FrontConversation
 from app.tabs.chat.keeper import ConversationKeeper
-from app.tabs.chat.list_controller import ListController
+from app.tabs.chat.kept.list_controller import ListController
 from app.tabs.chat.tab import ChatTab
 from core.conversations.message import Conversation
 from core.runs.folder import Workspace

@@ -4,13 +4,13 @@ from PySide6.QtCore import QObject, Slot
 
 from app.jobs.job_queue import JobQueues
 from app.model_slot import ModelSlot
-from app.tabs.chat.compare_controller import CompareController
+from app.tabs.chat.compare.compare_controller import CompareController
+from app.tabs.chat.documents.seen_controller import SeenController
 from app.tabs.chat.front import FrontConversation
 from app.tabs.chat.gestures import Gestures
 from app.tabs.chat.model_opening import ModelOpening
-from app.tabs.chat.next_token_controller import NextTokenController
-from app.tabs.chat.sampler_controller import SamplerController
-from app.tabs.chat.seen_controller import SeenController
+from app.tabs.chat.sampling.next_token_controller import NextTokenController
+from app.tabs.chat.sampling.sampler_controller import SamplerController
 from app.tabs.chat.tab import ChatTab
 from core.runs.folder import Workspace
 

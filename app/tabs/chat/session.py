@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from app.tabs.chat.draft import Draft, Span, clipped
-from app.tabs.chat.shown_message import ShownMessage
+from app.tabs.chat.view.shown_message import ShownMessage
 from core.conversations.message import Conversation, Message, new_id
 from core.events import TokenDetails
 from core.tasks.reply import whole_tokens

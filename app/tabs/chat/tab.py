@@ -7,16 +7,16 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QApplication, QHBoxLayout, QMenu, QVBoxLayout, QWidget
 
 from app.tabs.chat.actions import ChatActions
-from app.tabs.chat.compare import ComparePanel
-from app.tabs.chat.conversation_list import ConversationList
+from app.tabs.chat.compare.compare_panel import ComparePanel
+from app.tabs.chat.documents.seen_panel import SeenPanel
+from app.tabs.chat.kept.conversation_list import ConversationList
 from app.tabs.chat.model_bar import ModelBar
-from app.tabs.chat.next_token_panel import NextTokenPanel
 from app.tabs.chat.reply_meter import ReplyMeter
-from app.tabs.chat.sampling_panel import SamplingPanel
-from app.tabs.chat.seen_panel import SeenPanel
-from app.tabs.chat.shown_message import ShownMessage
+from app.tabs.chat.sampling.next_token_panel import NextTokenPanel
+from app.tabs.chat.sampling.sampling_panel import SamplingPanel
 from app.tabs.chat.side_panel import Page, SidePanel
 from app.tabs.chat.talk_column import TalkColumn
+from app.tabs.chat.view.shown_message import ShownMessage
 from app.widgets.banner import Banner, BannerStack
 from app.widgets.controls import named_button
 from app.widgets.theme import HUGE, LARGE, MEDIUM, SMALL

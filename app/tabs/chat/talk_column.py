@@ -4,11 +4,11 @@ from PySide6.QtCore import QSize, Qt, Signal, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QPushButton, QVBoxLayout, QWidget
 
-from app.tabs.chat.completion_edit import CompletionEdit
-from app.tabs.chat.conversation_view import ConversationView
+from app.tabs.chat.completion.completion_edit import CompletionEdit
 from app.tabs.chat.pages import ChatPages
 from app.tabs.chat.prompt_edit import PromptEdit
 from app.tabs.chat.reply_meter import ReplyMeter
+from app.tabs.chat.view.conversation_view import ConversationView
 from app.widgets.controls import named_button
 from app.widgets.elided_label import ElidedLabel
 from app.widgets.label import Label

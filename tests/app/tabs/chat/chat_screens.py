@@ -1,8 +1,8 @@
 """The Chat tab in its states."""
 
 from app.tabs.chat.reply_meter import ReplyMeter
-from app.tabs.chat.shown_message import ShownMessage
 from app.tabs.chat.tab import ChatTab
+from app.tabs.chat.view.shown_message import ShownMessage
 from core.conversations.message import Message
 from core.conversations.store import Summary
 from core.events import (

@@ -20,8 +20,8 @@ os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 import psutil
 from PySide6.QtWidgets import QApplication
 
-from app.tabs.chat.conversation_view import ConversationView
-from app.tabs.chat.shown_message import ShownMessage
+from app.tabs.chat.view.conversation_view import ConversationView
+from app.tabs.chat.view.shown_message import ShownMessage
 from app.widgets.theme import apply_theme
 from core.conversations.message import Message
 from core.events import TokenWritten

@@ -1,6 +1,6 @@
 """The server's panel in its states, with requests of every kind."""
 
-from app.tabs.chat.server_panel import ServerPanel
+from app.tabs.chat.server.server_panel import ServerPanel
 from core.runs.catalog import RunSummary
 from core.serving_events import (
     RequestEnded,

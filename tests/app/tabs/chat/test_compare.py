@@ -9,9 +9,9 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QWidget
 
 from app.model_slot import ModelSlot
-from app.tabs.chat.compare import ComparePanel
-from app.tabs.chat.compare_controller import CompareController, CompareTasks
-from app.tabs.chat.compared_text import parting
+from app.tabs.chat.compare.compare_controller import CompareController, CompareTasks
+from app.tabs.chat.compare.compare_panel import ComparePanel
+from app.tabs.chat.compare.compared_text import parting
 from core.config.sampling import SamplingConfig
 from core.errors import UserFacingError
 from core.runs.catalog import RunSummary

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from app.model_slot import ModelSlot
-from app.tabs.chat.compare import ComparePanel
-from app.tabs.chat.compare_controller import CompareController
+from app.tabs.chat.compare.compare_controller import CompareController
+from app.tabs.chat.compare.compare_panel import ComparePanel
 from core.config.sampling import SamplingConfig
 from core.runs.folder import Workspace
 

@@ -4,7 +4,7 @@ import pytest
 from PySide6.QtCore import QEvent, QPoint, Qt
 from PySide6.QtGui import QHelpEvent, QTextCursor
 
-from app.tabs.chat.completion_edit import Beginning, CompletionEdit
+from app.tabs.chat.completion.completion_edit import Beginning, CompletionEdit
 from core.conversations.message import Message
 from core.events import Alternative, ReplyEnded, TokenDetails, TokenWritten
 

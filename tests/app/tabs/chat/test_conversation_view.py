@@ -5,8 +5,8 @@ from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QGuiApplication, QTextDocument
 from PySide6.QtTest import QTest
 
-from app.tabs.chat.conversation_view import ConversationView
-from app.tabs.chat.shown_message import ShownMessage
+from app.tabs.chat.view.conversation_view import ConversationView
+from app.tabs.chat.view.shown_message import ShownMessage
 from app.widgets.theme import colours
 from tests.app.tabs.chat.messages import assistant, long_text, user
 from tests.app.tabs.chat.view_helpers import (

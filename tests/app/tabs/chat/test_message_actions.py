@@ -6,9 +6,9 @@ from PySide6.QtGui import QColor
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMenu
 
-from app.tabs.chat.conversation_view import ConversationView
-from app.tabs.chat.document_style import MOST_SHADE, SHADE_COLOURS
-from app.tabs.chat.shown_message import ShownMessage
+from app.tabs.chat.view.conversation_view import ConversationView
+from app.tabs.chat.view.document_style import MOST_SHADE, SHADE_COLOURS
+from app.tabs.chat.view.shown_message import ShownMessage
 from app.widgets.shade import contrast, shaded
 from app.widgets.theme import colours
 from tests.app.tabs.chat.messages import assistant, token, user

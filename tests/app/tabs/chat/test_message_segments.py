@@ -3,9 +3,9 @@
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from app.tabs.chat.message_segments import MOST, grown, markdown_segments, plain_segments
-from app.tabs.chat.source_map import SourceMap, qt_length, shown
-from app.tabs.chat.token_spans import TokenSpans
+from app.tabs.chat.view.message_segments import MOST, grown, markdown_segments, plain_segments
+from app.tabs.chat.view.source_map import SourceMap, qt_length, shown
+from app.tabs.chat.view.token_spans import TokenSpans
 from tests.app.tabs.chat.messages import long_text, token
 
 PIECES = st.sampled_from(["word ", "\n", "\n\n", "```", "```py\n", "~~~\n", "x" * 900, "  ", "- a\n", "`"])

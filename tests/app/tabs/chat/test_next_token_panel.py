@@ -8,9 +8,9 @@ from PySide6.QtCore import Qt
 
 from app.model_slot import ModelSlot
 from app.tabs.chat import next_token_panel
-from app.tabs.chat.next_token_controller import NextTokenController
-from app.tabs.chat.next_token_list import CANDIDATE_ROLE
-from app.tabs.chat.next_token_panel import COUNT, NextTokenPanel
+from app.tabs.chat.sampling.next_token_controller import NextTokenController
+from app.tabs.chat.sampling.next_token_list import CANDIDATE_ROLE
+from app.tabs.chat.sampling.next_token_panel import COUNT, NextTokenPanel
 from core.config.sampling import SamplingConfig
 from core.runs.folder import Workspace
 from core.tasks.next_token import NextToken

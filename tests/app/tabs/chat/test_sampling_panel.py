@@ -4,8 +4,8 @@ import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QWheelEvent
 
-from app.tabs.chat.sampler_controller import SamplerController
-from app.tabs.chat.sampling_panel import SamplingPanel
+from app.tabs.chat.sampling.sampler_controller import SamplerController
+from app.tabs.chat.sampling.sampling_panel import SamplingPanel
 from core.config.sampling import SamplingConfig
 from core.runs.folder import Workspace
 from core.runs.samplers import BUILT_IN, read_samplers, save_sampler

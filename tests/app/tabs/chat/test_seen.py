@@ -6,9 +6,9 @@ import pytest
 from PySide6.QtCore import QModelIndex, QPoint, Qt
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
-from app.tabs.chat.seen_controller import SeenController
-from app.tabs.chat.seen_list import PassageList
-from app.tabs.chat.seen_panel import INVITATION, SeenPanel
+from app.tabs.chat.documents.seen_controller import SeenController
+from app.tabs.chat.documents.seen_list import PassageList
+from app.tabs.chat.documents.seen_panel import INVITATION, SeenPanel
 from core.control import StopRequested
 from core.runs.folder import Workspace
 from core.tasks.seen import NoTrainingTextError

@@ -13,10 +13,10 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QPushButton
 
 from app.model_slot import ModelSlot
-from app.tabs.chat.request_table import MOST_ENDED, RequestTable
-from app.tabs.chat.server_controller import ServerController
-from app.tabs.chat.server_example import curl_call, python_call
-from app.tabs.chat.server_panel import ServerPanel
+from app.tabs.chat.server.request_table import MOST_ENDED, RequestTable
+from app.tabs.chat.server.server_controller import ServerController
+from app.tabs.chat.server.server_example import curl_call, python_call
+from app.tabs.chat.server.server_panel import ServerPanel
 from core.config.server import ServerConfig
 from core.control import StopToken
 from core.events import Notice

@@ -2,7 +2,7 @@
 
 from PySide6.QtCore import QPoint
 
-from app.tabs.chat.shown_message import ShownMessage
+from app.tabs.chat.view.shown_message import ShownMessage
 from core.events import TokenWritten
 
 

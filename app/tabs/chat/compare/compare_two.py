@@ -1,0 +1,155 @@
+"""Two models side by side on the same prompt and seed."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+
+from app.tabs.chat.compare.compare_column import CompareColumn
+from app.tabs.chat.compare.compared_text import parting, shown_prompt
+from app.widgets.controls import named_button
+from app.widgets.label import Label
+from app.widgets.theme import SMALL, TINY, set_role
+from app.widgets.token_text import quoted
+from core.events import Event
+from core.runs.catalog import RunSummary
+from core.tasks.compare_events import SideEnded, SideMoved, SideOpened, SideRead, SideScored, SideWritten
+from core.tasks.compare_replies import ComparedPrompt, Side
+from core.wording import counted, printable
+
+LONGEST_PIECE = 20  # characters of what stands where the replies part
+
+
+class TwoModels(QWidget):
+    """Two columns, and a line that says where the replies part.
+
+    Signals:
+        talk_requested: A run and a checkpoint to go on talking with.
+        changed: Another model was chosen.
+    """
+
+    talk_requested = Signal(str, str)
+    changed = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.columns = (CompareColumn("A"), CompareColumn("B"))
+        self.swap_button = named_button("", "swapModelsButton", "swap", "Swap the two models")
+        self.swap_button.setAccessibleName("Swap the two models")
+        set_role(self.swap_button, "quiet")
+        self.line = Label(objectName="partingLabel", wordWrap=True)
+        self.line.setAccessibleName("Where the replies part")
+        self._notes: list[str] = []
+        self._ended = 0
+        self._lay_out()
+        self.swap_button.clicked.connect(self.swap)
+        for column in self.columns:
+            column.talk_requested.connect(self.talk_requested)
+            column.changed.connect(self.changed)
+
+    def sides(self) -> tuple[Side, Side] | None:
+        """The two models that are chosen; None where one is missing."""
+        first, second = (column.side for column in self.columns)
+        return (first, second) if first is not None and second is not None else None
+
+    def runs(self) -> list[RunSummary]:
+        return [column.choice.run for column in self.columns if column.choice.run is not None]
+
+    def show_runs(self, runs: Sequence[RunSummary]) -> None:
+        for place, column in enumerate(self.columns):
+            column.show_runs(runs, place)
+
+    def choose(self, side: Side) -> None:
+        """Put a model into the first column."""
+        self.columns[0].choose(side)
+
+    def begin(self, prompt: ComparedPrompt) -> None:
+        self._notes, self._ended = [], 0
+        self.line.clear()
+        for column in self.columns:
+            column.begin(shown_prompt(prompt))
+            column.set_idle(False)
+
+    def show_events(self, events: Sequence[Event]) -> None:
+        """Let the columns grow by what was written."""
+        pending = ["", ""]
+        for event in events:
+            if isinstance(event, SideWritten):
+                pending[event.side] += event.text
+                continue
+            self._write(pending)
+            pending = ["", ""]
+            self._show_event(event)
+        self._write(pending)
+        self._mark()
+
+    def end(self) -> None:
+        for column in self.columns:
+            column.set_idle(True)
+
+    @Slot()
+    def swap(self) -> None:
+        """Put each model in the other's place; what they wrote goes with a new comparison."""
+        sides = self.sides()
+        if sides is not None:
+            self.columns[0].choose(sides[1])
+            self.columns[1].choose(sides[0])
+            self.changed.emit()
+
+    def _write(self, pending: Sequence[str]) -> None:
+        for column, text in zip(self.columns, pending, strict=True):
+            if text:
+                column.text.write(text)
+
+    def _show_event(self, event: Event) -> None:
+        match event:
+            case SideOpened():
+                self.columns[event.side].show_opened(event)
+            case SideRead() if event.unknown:
+                lacks = ", ".join(event.unknown)
+                self._note(event.side, f"the vocabulary lacks {lacks}")
+            case SideMoved():
+                self._note(event.side, "the context was full: its beginning is forgotten")
+            case SideEnded():
+                self._ended += 1
+                self.columns[event.side].show_ended(event)
+            case SideScored():
+                self.columns[event.side].show_scored(event)
+
+    def _note(self, side: int, text: str) -> None:
+        note = f"{self.columns[side].letter}: {text}."
+        if note not in self._notes:  # a long reply moves its context again and again
+            self._notes.append(note)
+
+    def _mark(self) -> None:
+        first, second = (column.text.reply for column in self.columns)
+        place = parting(first, second, whole=self._ended == len(self.columns))
+        for column in self.columns:
+            column.text.part_at(place)
+        self.line.setText(
+            " ".join([_parting_line(first, second, place, self._ended == 2), *self._notes]).strip()
+        )
+
+    def _lay_out(self) -> None:
+        columns = QHBoxLayout()
+        columns.setSpacing(TINY)
+        columns.addWidget(self.columns[0], stretch=1)
+        columns.addWidget(self.swap_button, alignment=Qt.AlignmentFlag.AlignTop)
+        columns.addWidget(self.columns[1], stretch=1)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(SMALL)
+        layout.addLayout(columns, stretch=1)
+        layout.addWidget(self.line)
+
+
+def _parting_line(first: str, second: str, place: int | None, ended: bool) -> str:
+    if place is None:
+        return "Both replies are the same." if ended and first else ""
+    a, b = (
+        quoted(printable(text[place : place + LONGEST_PIECE])) if text[place:] else "its end"
+        for text in (first, second)
+    )
+    if not place:
+        return f"The replies differ from their beginning: A has {a}, B has {b}."
+    return f"The replies are alike for {counted(place, 'character')}; then A has {a}, B has {b}."

@@ -1,0 +1,102 @@
+"""The marks behind a completion's text: what a model wrote, and how sure it was of each token."""
+
+from bisect import bisect_left
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from PySide6.QtCore import QRect, QRectF
+from PySide6.QtGui import QColor, QPainter, QTextLayout, QTextLine
+from PySide6.QtWidgets import QPlainTextEdit
+
+from app.tabs.chat.completion.generated_parts import Part, Parts, between
+from app.tabs.chat.view.document_style import SHADE_COLOURS, Shading, shade_share
+from app.widgets.shade import shaded
+from app.widgets.theme import SMALL, colours
+from core.events import TokenDetails
+
+BAR_PX = 3
+STRONGEST = 0.6  # of the shade's colour, on which text is still read well
+STEPS = 20  # shades that are told apart
+
+
+@dataclass(frozen=True, slots=True)
+class ShownLine:
+    """A line on the screen: the characters `start` to `end` of the document, of which its block begins at `block`."""
+
+    line: QTextLine
+    block: int
+    start: int
+    end: int
+    place: QRectF
+
+    def x(self, position: int) -> float:
+        """Where the character at a position of the document begins."""
+        in_line = min(max(position, self.start), self.start + self.line.textLength())
+        at: float = self.line.cursorToX(in_line - self.block)[0]  # type: ignore[index]
+        return self.place.left() + at - self.line.x()
+
+    def box(self, start: int, end: int) -> QRectF:
+        """What the characters from `start` to `end` take of the line."""
+        left, right = self.x(start), self.x(end)
+        return QRectF(min(left, right), self.place.top(), abs(right - left), self.place.height())
+
+
+def paint_parts(edit: QPlainTextEdit, parts: Parts, clip: QRect, shading: Shading) -> None:
+    """Paint below the text what of the parts lies in `clip`."""
+    painter = QPainter(edit.viewport())
+    for line in shown_lines(edit, clip):
+        reached = list(between(parts, line.start, line.end))
+        for part in reached:
+            painter.fillRect(line.box(part.start, part.end), QColor(colours().notice_soft))
+            if shading != "none":
+                _paint_tokens(painter, part, line, shading)
+        if reached:
+            bar = QRectF(line.place.left() - SMALL, line.place.top(), BAR_PX, line.place.height())
+            painter.fillRect(bar, QColor(colours().notice))
+    painter.end()
+
+
+def shown_lines(edit: QPlainTextEdit, clip: QRect) -> Iterator[ShownLine]:
+    """The lines that reach into a part of the view."""
+    block, offset = edit.firstVisibleBlock(), edit.contentOffset()
+    while block.isValid():
+        corner = edit.blockBoundingGeometry(block).translated(offset).topLeft()
+        if corner.y() > clip.bottom():
+            return
+        layout = block.layout()
+        for number in range(_line_at(layout, clip.top() - corner.y()), layout.lineCount()):
+            line = layout.lineAt(number)
+            place = line.rect().translated(corner)
+            if place.top() > clip.bottom():
+                return
+            start = block.position() + line.textStart()
+            is_last = number == layout.lineCount() - 1
+            yield ShownLine(line, block.position(), start, start + line.textLength() + is_last, place)
+        block = block.next()
+
+
+def _line_at(layout: QTextLayout, y: float) -> int:
+    """The first line of a block that reaches below a height."""
+    return bisect_left(range(layout.lineCount()), y, key=lambda number: layout.lineAt(number).rect().bottom())
+
+
+def _paint_tokens(painter: QPainter, part: Part, line: ShownLine, shading: Shading) -> None:
+    """Tokens side by side of one shade are painted at once: characters as tokens are thousands on a screen."""
+    run_start = run_end = run_step = 0
+    for number in part.token_range(line.start, line.end):
+        start, end = part.place(number)
+        step = _shade_step(part.tokens.details[number], shading)
+        if step != run_step:
+            _paint_run(painter, line, run_start, run_end, run_step, shading)
+            run_start, run_step = start, step
+        run_end = end
+    _paint_run(painter, line, run_start, run_end, run_step, shading)
+
+
+def _paint_run(painter: QPainter, line: ShownLine, start: int, end: int, step: int, shading: Shading) -> None:
+    if step:
+        painter.fillRect(line.box(start, end), shaded(STRONGEST * step / STEPS, SHADE_COLOURS[shading])[0])
+
+
+def _shade_step(token: TokenDetails, shading: Shading) -> int:
+    return round(STEPS * max(shade_share(token, shading), 0.0))

@@ -1,0 +1,139 @@
+"""Looks replies up in the training text, in the queue "seen", and only while somebody looks at the page."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import NamedTuple
+
+from PySide6.QtCore import QObject, Slot
+
+from app.errors import sentences
+from app.jobs.job import Job, Stream
+from app.jobs.job_queue import JobQueues
+from app.tabs.chat.documents.seen_panel import SeenPanel
+from core.events import Event
+from core.runs.folder import Workspace
+from core.tasks.seen import look_up
+from core.tasks.seen_events import SeenFound, SeenLocated, SeenProgress
+
+QUEUE = "seen"
+
+
+class Request(NamedTuple):
+    """A reply of a run's model, which begins at a character of its message."""
+
+    run: str
+    message_id: str
+    text: str
+    begins_at: int
+
+
+class SeenController(QObject):
+    """Connects the page and the queue "seen". What the page asks of others goes out through its own signals."""
+
+    def __init__(
+        self,
+        panel: SeenPanel,
+        workspace: Workspace,
+        queues: JobQueues,
+        parent: QObject | None = None,
+        *,
+        look_up: Callable[..., Stream] = look_up,
+    ) -> None:
+        super().__init__(parent)
+        self.panel, self._workspace, self._queues, self._look_up = panel, workspace, queues, look_up
+        self._wanted: Request | None = None  # the reply that the page is about
+        self._begun: Request | None = None  # the one that was looked up last, or is
+        self._job: Job | None = None
+        self._stopped: set[str] = set()  # runs of which no index is to be built until the user asks for it
+        panel.shown.connect(self._follow_page)
+        panel.look_up_requested.connect(self._look_up_anyway)
+        panel.stop_requested.connect(self._stop)
+
+    def show_reply(self, run: str, message_id: str, text: str, begins_at: int = 0) -> None:
+        """Look this reply up: now, or when the page comes in sight.
+
+        Args:
+            begins_at: The character of the message at which `text` begins.
+        """
+        self._wanted = Request(run, message_id, text, begins_at)
+        self._start_if_wanted()
+
+    def clear(self) -> None:
+        """There is no reply any more."""
+        self._wanted = self._begun = None
+        self._forget_job()
+        self.panel.show_nothing()
+
+    def stop(self) -> None:
+        """Look nothing up any more."""
+        if self._job is not None:
+            self._job.stop()
+
+    @Slot(bool)
+    def _follow_page(self, shown: bool) -> None:
+        if shown:
+            self._start_if_wanted()
+
+    @Slot()
+    def _look_up_anyway(self) -> None:
+        self._stopped.clear()
+        self._begun = None
+        self._start_if_wanted()
+
+    @Slot()
+    def _stop(self) -> None:
+        if self._begun is not None:
+            self._stopped.add(self._begun.run)
+        self._forget_job()
+        self.panel.show_stopped()
+
+    def _start_if_wanted(self) -> None:
+        wanted = self._wanted
+        if wanted is None or wanted == self._begun or not self.panel.isVisible():
+            return
+        if wanted.run in self._stopped:
+            self.panel.show_searching(wanted.message_id)
+            self.panel.show_stopped()
+            return
+        if self._job is not None and self._begun is not None and self._begun.run == wanted.run:
+            return  # its index may be half built: the newer reply comes behind it
+        self._forget_job()
+        self._begun = wanted
+        self.panel.show_searching(wanted.message_id)
+        self._job = self._queues.start(
+            QUEUE, partial(self._look_up, self._workspace, wanted.run, wanted.text)
+        )
+        self._job.arrived.connect(self._take_events)
+        self._job.ended.connect(self._end)
+        self._job.failed.connect(self._fail)
+
+    def _forget_job(self) -> None:
+        if self._job is not None:
+            self._job.stop()
+            self._job.disconnect(self)
+            self._job = None
+
+    @Slot(list)
+    def _take_events(self, events: Sequence[Event]) -> None:
+        for event in events:
+            if isinstance(event, SeenProgress):
+                self.panel.show_progress(event)
+            elif self._begun != self._wanted or self._begun is None:
+                continue  # a newer reply is wanted
+            elif isinstance(event, SeenFound):
+                self.panel.show_found(self._begun.message_id, event, self._begun.begins_at)
+            elif isinstance(event, SeenLocated):
+                self.panel.show_places(event.places)
+
+    @Slot()
+    def _end(self) -> None:
+        self._job = None
+        self._start_if_wanted()
+
+    @Slot(object)
+    def _fail(self, error: Exception) -> None:
+        self._job = None
+        if self._begun != self._wanted:
+            self._start_if_wanted()
+        else:
+            self.panel.show_failure(*sentences(error))

@@ -1,0 +1,212 @@
+"""The page "In your documents": how much of a reply stands word for word in the training text, and where."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtGui import QHideEvent, QShowEvent
+from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QVBoxLayout, QWidget
+
+from app.tabs.chat.documents.seen_list import PassageList, PassageView
+from app.widgets.controls import named_button
+from app.widgets.label import Label
+from app.widgets.theme import SMALL, TINY, set_role
+from core.tasks.seen_events import SeenFound, SeenPlace, SeenProgress
+from core.tasks.seen_lines import base_note, summary
+from core.wording import file_size, percent
+
+INVITATION = "When the model has replied, this page shows which passages of the reply stand word for word in its training text."
+NO_INDEX = "The training text has no index yet. It is built once for each data set."
+WIDEST = 1_000  # of the progress bar: a count of bytes would be too large for Qt
+
+Span = tuple[int, int]
+
+
+class SeenPanel(QWidget):
+    """Shows and asks; it starts nothing.
+
+    Signals:
+        shown: The page has come in sight, or has gone.
+        look_up_requested: The reply should be looked up again.
+        stop_requested: The index should not be built now.
+        passages_found: A message's id, and the spans of its characters to mark; an empty list for no marks.
+        document_requested: A document's number, the character of its clean text at which a passage begins, and the passage.
+    """
+
+    shown = Signal(bool)
+    look_up_requested = Signal()
+    stop_requested = Signal()
+    passages_found = Signal(str, list)
+    document_requested = Signal(int, int, str)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("seenPanel")
+        self.setAccessibleName("In your documents")
+        self._message_id, self._begins_at = "", 0
+        self._spans: list[Span] = []
+        self.rows = PassageList(self)
+        self.view = PassageView(self.rows)
+        self._make_widgets()
+        self._lay_out()
+        self.view.pointed_at.connect(self._mark_row)
+        self.view.open_requested.connect(self._open)
+        self.stop_button.clicked.connect(self.stop_requested)
+        self.build_button.clicked.connect(self.look_up_requested)
+        self.show_nothing()
+
+    # What the controller shows
+
+    def show_nothing(self) -> None:
+        """There is no reply to look up."""
+        self._begin("", INVITATION)
+
+    def show_searching(self, message_id: str) -> None:
+        """A message is being looked up."""
+        self._begin(message_id, "Looking the reply up in the training text…")
+
+    def show_progress(self, progress: SeenProgress) -> None:
+        """The index is being built."""
+        self.summary.setText("The index over the training text is being built, once for this data set.")
+        share = progress.bytes_done / max(1, progress.bytes_total)
+        self.progress.setValue(round(WIDEST * share))
+        done = percent(share) if progress.bytes_done else f"reading {file_size(progress.bytes_total)}"
+        self.seconds.setText(f"{done} · {progress.seconds:.0f} s")
+        self._show_building(True)
+
+    def show_found(self, message_id: str, found: SeenFound, begins_at: int = 0) -> None:
+        """What stands in the training text of a part of a message; where it stands follows."""
+        self._message_id, self._begins_at = message_id, begins_at
+        self._show_building(False)
+        self.summary.setText(summary(found))
+        self.note.setText(base_note(found))
+        self.note.setVisible(bool(self.note.text()))
+        self.share.setValue(round(WIDEST * found.share))
+        self.share_words.setText(percent(found.share))
+        self.share_row.setVisible(found.characters > 0)
+        self.rows.show_found(found)
+        self.view.setVisible(bool(found.passages))
+        self._spans = _merged([(passage.start, passage.end) for passage in found.passages])
+        self._mark_row(-1)
+
+    def show_places(self, places: Sequence[SeenPlace]) -> None:
+        """Where the passages stand."""
+        self.rows.show_places(places)
+
+    def show_stopped(self) -> None:
+        """The index is not there, because the user stopped it."""
+        self._begin(self._message_id, NO_INDEX)
+        self.build_button.show()
+
+    def show_failure(self, message: str, remedy: str) -> None:
+        """Why nothing could be looked up, and what to do."""
+        self._begin(self._message_id, message)
+        self.note.setText(remedy)
+        self.note.setVisible(bool(remedy))
+
+    # Events
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self.shown.emit(True)
+        self._mark_row(-1)
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        self.shown.emit(False)
+        if self._message_id:
+            self.passages_found.emit(self._message_id, [])
+
+    @Slot(int)
+    def _mark_row(self, row: int) -> None:
+        passage = self.rows.passage(row)
+        if self._message_id and self.isVisible():
+            spans = [(passage.start, passage.end)] if passage else self._spans
+            at = self._begins_at
+            self.passages_found.emit(self._message_id, [(at + start, at + end) for start, end in spans])
+
+    @Slot(int)
+    def _open(self, row: int) -> None:
+        passage, place = self.rows.passage(row), self.rows.place(row)
+        if passage is None or place is None:
+            return
+        self.note.setText(place.problem)
+        self.note.setVisible(bool(place.problem))
+        if not place.problem:
+            self.document_requested.emit(place.document_id, place.start, passage.text)
+
+    # Building
+
+    def _begin(self, message_id: str, sentence: str) -> None:
+        """One sentence and nothing else."""
+        if self._message_id and self._spans:
+            self.passages_found.emit(self._message_id, [])
+        self._message_id, self._spans = message_id, []
+        self.summary.setText(sentence)
+        self.rows.show_found(None)
+        self.view.hide()
+        self.share_row.hide()
+        self.note.hide()
+        self._show_building(False)
+
+    def _show_building(self, building: bool) -> None:
+        self.progress_row.setVisible(building)
+        self.build_button.hide()
+
+    def _make_widgets(self) -> None:
+        self.summary = Label(objectName="seenSummary", wordWrap=True)
+        self.note = Label(objectName="seenNote", wordWrap=True)
+        set_role(self.note, "muted")
+        self.share = _bar("seenShare", "Share of the reply that stands in the training text")
+        self.share.setToolTip("How much of the reply stands word for word in the training text")
+        self.share_words = Label(objectName="seenShareWords")
+        self.share_row = _row(self.share, self.share_words)
+        self.progress = _bar("seenProgress", "The index over the training text")
+        self.progress.setToolTip("How much of the index over the training text is built")
+        self.seconds = Label(objectName="seenSeconds")
+        set_role(self.seconds, "muted")
+        self.stop_button = named_button(
+            "Stop", "stopSeenButton", "stop", "Build no index now; nothing is left of what was begun"
+        )
+        self.progress_row = _row(self.progress, self.seconds, self.stop_button)
+        self.build_button = named_button(
+            "Build the index", "buildSeenButton", "play", "Build the index over the training text now"
+        )
+
+    def _lay_out(self) -> None:
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(SMALL)
+        for widget in (self.summary, self.share_row, self.progress_row, self.note):
+            layout.addWidget(widget)
+        layout.addWidget(self.build_button, alignment=Qt.AlignmentFlag.AlignLeft)
+        layout.addWidget(self.view, stretch=1)
+        layout.addStretch()
+
+
+def _bar(name: str, title: str) -> QProgressBar:
+    bar = QProgressBar(objectName=name, textVisible=False)
+    bar.setRange(0, WIDEST)
+    bar.setAccessibleName(title)
+    return bar
+
+
+def _row(bar: QProgressBar, *others: QWidget) -> QWidget:
+    box = QWidget()
+    row = QHBoxLayout(box)
+    row.setContentsMargins(0, 0, 0, 0)
+    row.setSpacing(TINY)
+    row.addWidget(bar, stretch=1)
+    for other in others:
+        row.addWidget(other)
+    return box
+
+
+def _merged(spans: Sequence[Span]) -> list[Span]:
+    """The same characters, in spans that do not overlap."""
+    merged: list[Span] = []
+    for start, end in sorted(spans):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = merged[-1][0], max(merged[-1][1], end)
+        else:
+            merged.append((start, end))
+    return merged

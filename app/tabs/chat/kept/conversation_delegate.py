@@ -1,0 +1,122 @@
+"""How a conversation is drawn in the list: its title, and below it, small, the model and the time, or what was found."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QSize, Qt
+from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter, QTextCharFormat, QTextLayout, QTextOption
+from PySide6.QtWidgets import QLineEdit, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
+
+from app.tabs.chat.kept.conversation_model import SUMMARY_ROLE, ConversationModel
+from app.widgets.icons import icon
+from app.widgets.theme import SMALL, TINY, colours, small_font
+from core.conversations.store import Summary
+
+PIN_PX = 16
+LONGEST_TITLE = 200
+
+Index = QModelIndex | QPersistentModelIndex
+
+
+class ConversationDelegate(QStyledItemDelegate):
+    """Draws rows of a `ConversationModel`. `open_id` is the conversation that is open: its title is bold."""
+
+    open_id = ""
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
+        small = QFontMetrics(small_font(option.font)).height()
+        if index.data(SUMMARY_ROLE) is None:
+            return QSize(0, small + 2 * TINY + SMALL)
+        return QSize(0, QFontMetrics(option.font).height() + small + 3 * TINY)
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        summary: Summary | None = index.data(SUMMARY_ROLE)
+        painter.save()
+        if summary is None:
+            self._paint_heading(painter, option, str(index.data()))
+        else:
+            self._paint_background(painter, option, index)
+            self._paint_conversation(painter, option, index, summary)
+        painter.restore()
+
+    def createEditor(self, parent: QWidget, option: QStyleOptionViewItem, index: Index) -> QWidget:
+        del option, index
+        editor = QLineEdit(parent, objectName="conversationTitleEdit")
+        editor.setMaxLength(LONGEST_TITLE)
+        editor.setAccessibleName("Title of the conversation")
+        editor.setToolTip("Enter keeps the title, Esc keeps the old one; an empty title is the first message")
+        return editor
+
+    def updateEditorGeometry(self, editor: QWidget, option: QStyleOptionViewItem, index: Index) -> None:
+        del index
+        editor.setGeometry(option.rect.adjusted(TINY, TINY, -TINY, -TINY))
+
+    def _paint_background(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        plain = QStyleOptionViewItem(option)
+        self.initStyleOption(plain, index)
+        plain.text = ""
+        style = option.widget.style()
+        style.drawControl(QStyle.ControlElement.CE_ItemViewItem, plain, painter, option.widget)
+
+    def _paint_heading(self, painter: QPainter, option: QStyleOptionViewItem, text: str) -> None:
+        font = small_font(option.font)
+        font.setWeight(QFont.Weight.DemiBold)
+        painter.setFont(font)
+        painter.setPen(QColor(colours().muted))
+        place = option.rect.adjusted(SMALL, SMALL, -SMALL, 0)
+        painter.drawText(place, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, text)
+
+    def _paint_conversation(
+        self, painter: QPainter, option: QStyleOptionViewItem, index: Index, summary: Summary
+    ) -> None:
+        room = option.rect.adjusted(SMALL, TINY, -SMALL, -TINY)
+        font = QFont(option.font)
+        font.setBold(summary.id == self.open_id)
+        small = small_font(option.font)
+        title_px, small_px = QFontMetrics(font).height(), QFontMetrics(small).height()
+        first = QRect(room.left(), room.top(), room.width(), title_px)
+        second = QRect(room.left(), room.top() + title_px + TINY, room.width(), small_px)
+        if summary.pinned:
+            first.setWidth(first.width() - PIN_PX - TINY)
+            pin = QRect(room.right() - PIN_PX, first.center().y() - PIN_PX // 2, PIN_PX, PIN_PX)
+            icon("pin", colours().muted).paint(painter, pin)
+        _draw_line(painter, first, font, summary.title, colours().text)
+        if summary.excerpt:
+            _draw_line(painter, second, small, summary.excerpt, colours().muted, summary.spans)
+        else:
+            model = index.model()
+            assert isinstance(model, ConversationModel), "nobody else has conversations"
+            _draw_line(painter, second, small, model.second_line(summary), colours().muted)
+
+
+def _draw_line(
+    painter: QPainter,
+    place: QRect,
+    font: QFont,
+    text: str,
+    colour: str,
+    marked: Sequence[tuple[int, int]] = (),
+) -> None:
+    """One line of text, cut where the room ends, with parts of it marked."""
+    room = place.width() - (SMALL if marked else 0)  # what is marked is wider than the font says
+    shown = QFontMetrics(font).elidedText(text, Qt.TextElideMode.ElideRight, room)
+    layout = QTextLayout(shown, font)
+    one_line = QTextOption()
+    one_line.setWrapMode(QTextOption.WrapMode.NoWrap)
+    layout.setTextOption(one_line)
+    layout.setFormats([_mark(start, min(end, len(shown))) for start, end in marked if start < len(shown)])
+    layout.beginLayout()
+    line = layout.createLine()
+    line.setLineWidth(place.width())
+    layout.endLayout()
+    painter.setPen(QColor(colour))
+    layout.draw(painter, place.topLeft())
+
+
+def _mark(start: int, end: int) -> QTextLayout.FormatRange:
+    marked = QTextLayout.FormatRange()
+    marked.start, marked.length = start, end - start
+    style = QTextCharFormat()
+    style.setForeground(QColor(colours().text))
+    style.setFontWeight(QFont.Weight.DemiBold)
+    marked.format = style
+    return marked

@@ -1,0 +1,182 @@
+"""Keeps the list of conversations as the store has it, and does with them what the user asks, in order, in jobs."""
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtGui import QAction
+
+from app.errors import present
+from app.jobs.job import Job, OpenStream, Stream
+from app.jobs.job_queue import JobQueues
+from app.jobs.refresher import Refresher
+from app.tabs.chat.kept.conversation_list import ConversationList
+from app.widgets.banner import Banner
+from core.control import StopToken
+from core.conversations.store import Summary
+from core.events import Event, Notice
+from core.runs.folder import Workspace
+from core.tasks.conversations import (
+    delete_conversations,
+    export_conversation,
+    import_conversations,
+    list_conversations,
+    pin_conversation,
+    rename_conversation,
+    restore_conversations,
+)
+from core.wording import counted
+
+QUEUE = "conversations"
+LONGEST_TOLD = 40  # characters of a title in a sentence
+
+
+class ListController(QObject):
+    """Connects the list with the queue "conversations". Whoever keeps messages asks for `refresh` afterwards.
+
+    Signals:
+        opened: The id of the conversation that the user wants in front.
+        renamed: The id of a conversation, and its title now; "" where it is called after its first message.
+        deleted: The id of a conversation that is no more in the list.
+    """
+
+    opened = Signal(str)
+    renamed = Signal(str, str)
+    deleted = Signal(str)
+
+    def __init__(
+        self,
+        view: ConversationList,
+        workspace: Workspace,
+        queues: JobQueues,
+        banner: Banner,
+        parent: QObject | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self.view, self._workspace, self._queues, self._banner = view, workspace, queues, banner
+        self._search = ""
+        self._told = ""  # the title of what was deleted last
+        self._gone: list[str] = []  # what was deleted last, for the undo
+        self._list = Refresher(queues, QUEUE, self._list_stream, self)
+        self.undo = QAction("&Undo", self, toolTip="Bring the deleted conversation back")
+        self._connect()
+
+    @Slot()
+    def refresh(self) -> None:
+        """Read anew which conversations there are."""
+        self._list.refresh()
+
+    def show_open(self, conversation_id: str) -> None:
+        """The conversation that is in front now."""
+        self.view.show_open(conversation_id)
+
+    # Jobs
+
+    def _list_stream(self, stop: StopToken) -> Stream:
+        return list_conversations(self._workspace, self._search, stop)
+
+    def _start(self, open_stream: OpenStream) -> Job:
+        job = self._queues.start(QUEUE, open_stream)
+        job.arrived.connect(self._show_events)
+        job.failed.connect(self._present)
+        return job
+
+    @Slot(object)
+    def _show(self, summaries: Sequence[Summary]) -> None:
+        self.view.show_conversations(summaries)
+
+    @Slot(list)
+    def _show_events(self, events: Sequence[Event]) -> None:
+        for event in events:
+            if isinstance(event, Notice):
+                self._banner.show_notice(event.text)
+
+    @Slot(object)
+    def _present(self, error: Exception) -> None:
+        present(error, self._banner)
+        self.refresh()
+
+    # What the user asks
+
+    @Slot(str)
+    def _find(self, words: str) -> None:
+        self._search = words
+        self.refresh()
+
+    @Slot(str, str)
+    def _rename(self, conversation_id: str, title: str) -> None:
+        job = self._start(partial(rename_conversation, self._workspace, conversation_id, title))
+        job.ended.connect(self.refresh)
+        self.renamed.emit(conversation_id, title)
+
+    @Slot(str, bool)
+    def _pin(self, conversation_id: str, pinned: bool) -> None:
+        job = self._start(partial(pin_conversation, self._workspace, conversation_id, pinned))
+        job.ended.connect(self.refresh)
+
+    @Slot(str, str)
+    def _delete(self, conversation_id: str, title: str) -> None:
+        self._told = title if len(title) <= LONGEST_TOLD else f"{title[: LONGEST_TOLD - 1]}…"
+        job = self._start(partial(delete_conversations, self._workspace, [conversation_id]))
+        job.ended.connect(self._offer_undo)
+
+    @Slot(object)
+    def _offer_undo(self, conversation_ids: list[str] | None) -> None:
+        self.refresh()
+        if conversation_ids:  # None where the window closes
+            self._gone = conversation_ids
+            self._banner.show_offer(f"“{self._told}” was deleted.", [self.undo])
+            for one in conversation_ids:
+                self.deleted.emit(one)
+
+    @Slot()
+    def _undo(self) -> None:
+        job = self._start(partial(restore_conversations, self._workspace, self._gone))
+        job.ended.connect(self._open_restored)
+
+    @Slot(object)
+    def _open_restored(self, conversation_ids: list[str] | None) -> None:
+        self.refresh()
+        for one in conversation_ids or ():
+            self.opened.emit(one)
+
+    @Slot(str, Path)
+    def _export(self, conversation_id: str, path: Path) -> None:
+        job = self._start(partial(export_conversation, self._workspace, conversation_id, path))
+        job.ended.connect(self._tell_exported)
+
+    @Slot(object)
+    def _tell_exported(self, path: Path | None) -> None:
+        if path is not None:
+            self._banner.show_notice(f"The conversation was saved as {path}.")
+
+    @Slot(Path)
+    def _import(self, path: Path) -> None:
+        job = self._start(partial(import_conversations, self._workspace, path))
+        job.ended.connect(self._show_imported)
+
+    @Slot(object)
+    def _show_imported(self, conversation_ids: list[str] | None) -> None:
+        self.refresh()
+        if conversation_ids:
+            self._banner.show_notice(f"{counted(len(conversation_ids), 'conversation')} imported.")
+            self.opened.emit(conversation_ids[0])
+
+    def _connect(self) -> None:
+        self._list.arrived.connect(self._show_events)
+        self._list.refreshed.connect(self._show)
+        self._list.failed.connect(self._fail_to_list)
+        self.undo.triggered.connect(self._undo)
+        self.view.search_changed.connect(self._find)
+        self.view.open_requested.connect(self.opened)
+        self.view.rename_requested.connect(self._rename)
+        self.view.pin_requested.connect(self._pin)
+        self.view.delete_requested.connect(self._delete)
+        self.view.export_requested.connect(self._export)
+        self.view.import_requested.connect(self._import)
+        self.view.refresh_requested.connect(self.refresh)
+
+    @Slot(object)
+    def _fail_to_list(self, error: Exception) -> None:
+        present(error, self._banner)

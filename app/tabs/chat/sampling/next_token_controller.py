@@ -1,0 +1,130 @@
+"""Keeps the panel of the next token up to date with the text in front, while it is visible and no reply is written."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from PySide6.QtCore import QObject, QTimer, Slot
+
+from app.jobs.job import Job, Stream
+from app.jobs.job_queue import JobQueues
+from app.model_slot import ModelSlot
+from app.tabs.chat.sampling.next_token_panel import NextTokenPanel
+from core.config.sampling import SamplingConfig
+from core.errors import UserFacingError
+from core.tasks.next_token import NextToken, next_token
+from core.tasks.reply import Messages
+
+DELAY_MS = 250  # after the last change of the text
+
+
+class NextTokenController(QObject):
+    """Whoever knows the conversation says what stands in front (`follow`), how it is drawn, and when a reply is written."""
+
+    def __init__(
+        self,
+        panel: NextTokenPanel,
+        slot: ModelSlot,
+        queues: JobQueues,
+        user: str,
+        parent: QObject | None = None,
+        *,
+        next_token: Callable[..., Stream] = next_token,
+    ) -> None:
+        super().__init__(parent)
+        self._panel, self._slot, self._queues, self._user = panel, slot, queues, user
+        self._next_token = next_token
+        self._front: tuple[str | Messages, tuple[int, ...]] | None = (
+            None  # the prompt, and what is written after it
+        )
+        self._sampling = SamplingConfig()
+        self._is_current = False  # what is shown belongs to what stands in front
+        self._replying = False
+        self._job: Job | None = None
+        self._timer = QTimer(self, singleShot=True, interval=DELAY_MS)
+        self._timer.timeout.connect(self._start)
+        panel.shown.connect(self._ask)
+        panel.hidden.connect(self._give_way)
+        slot.opening.connect(self._forget)
+        slot.changed.connect(self._look_again)
+
+    def follow(self, prompt: str | Messages, written: Sequence[int] = ()) -> None:
+        """Show what may come after a text or a conversation, and the tokens of a reply that has begun."""
+        front = (prompt, tuple(written))
+        if front != self._front:
+            self._front = front
+            self._look_again()
+
+    @Slot(object)
+    def show_sampling(self, sampling: SamplingConfig) -> None:
+        """Show what these settings make of it; what is in front is read again only where they change that."""
+        before, self._sampling = self._sampling, sampling
+        self._panel.show_sampling(sampling)
+        if _reads_otherwise(before, sampling):
+            self._look_again()
+
+    def set_replying(self, replying: bool) -> None:
+        """A reply is being written, which has the model for itself, or it has ended."""
+        self._replying = replying
+        if replying:
+            self._give_way()
+        else:
+            self._ask()
+
+    @Slot()
+    def _look_again(self) -> None:
+        self._is_current = False
+        self._give_way()
+        self._panel.show_outdated()
+        self._ask()
+
+    @Slot()
+    def _ask(self) -> None:
+        if not self._is_current and self._panel.isVisible() and not self._replying:
+            self._timer.start()
+
+    @Slot()
+    def _give_way(self) -> None:
+        self._timer.stop()
+        if self._job is not None:
+            self._job.stop()
+            self._job.disconnect(self)
+            self._job = None
+
+    @Slot()
+    def _forget(self) -> None:
+        """Another model is on its way."""
+        self._is_current = False
+        self._give_way()
+        self._panel.show_nothing()
+
+    @Slot()
+    def _start(self) -> None:
+        model = self._slot.model
+        if model is None or self._front is None:
+            self._panel.show_nothing()
+            return
+        prompt, written = self._front
+        lease = self._slot.lease(self._user, "looking at the next token", gives_way=True)
+        ask = partial(self._next_token, model, prompt, self._sampling, written=written)
+        self._job = self._queues.start("next token", ask)
+        lease.hold_for(self._job)
+        self._job.ended.connect(self._show)
+        self._job.failed.connect(self._fail)
+
+    @Slot(object)
+    def _show(self, found: NextToken | None) -> None:
+        self._job = None
+        if found is not None:
+            self._is_current = True
+            self._panel.show_next(found)
+
+    @Slot(object)
+    def _fail(self, error: Exception) -> None:
+        self._job = None
+        known = f"{error.message} {error.remedy}" if isinstance(error, UserFacingError) else ""
+        self._panel.show_nothing(known or "The next token could not be computed.")
+
+
+def _reads_otherwise(one: SamplingConfig, other: SamplingConfig) -> bool:
+    """Whether two settings differ in what is read of the text: how it is ended, and how much room a reply has."""
+    return (one.end_prompt, one.max_new_tokens) != (other.end_prompt, other.max_new_tokens)

@@ -1,0 +1,195 @@
+"""How the next reply is drawn: a slider and a field per setting, and named settings to choose from."""
+
+from collections.abc import Mapping
+from secrets import randbelow
+
+from PySide6.QtCore import QSignalBlocker, Qt, Signal, Slot
+from PySide6.QtWidgets import QCheckBox, QGridLayout, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+
+from app.tabs.chat.sampling.sampler_bar import SamplerBar
+from app.widgets.config_form import Field, Fields, rows_of
+from app.widgets.controls import named_button, scrolled
+from app.widgets.field_sliders import FieldSliders, Reach
+from app.widgets.section import Section
+from app.widgets.theme import MEDIUM, SMALL, TINY, set_role
+from core.config.sampling import SamplingConfig
+from core.runs.samplers import Sampler
+
+EDITOR_PX = 84
+REACHES: Mapping[str, Reach] = {
+    "temperature": Reach(0, 2, 0.05),
+    "top_k": Reach(0, 200, 1),
+    "top_p": Reach(0.01, 1, 0.01),
+    "min_p": Reach(0, 0.5, 0.01),
+    "repetition_penalty": Reach(1, 2, 0.01),
+    "repetition_window": Reach(0, 512, 8),
+    "max_new_tokens": Reach(10, 2000, 10),
+}
+FILTERS = ("top_k", "top_p", "min_p")
+NO_PART = "Greedy decoding takes the likeliest token: this plays no part."
+NOT_GREEDY = SamplingConfig().temperature
+LARGEST_DRAWN_SEED = 100_000  # short enough to be read out
+
+
+class SamplingPanel(QWidget):
+    """All settings of a reply. `fields` are the editors, `bar` has the named settings.
+
+    Signals:
+        changed: A value, or whether it can be one, is no longer what it was.
+        reset_requested: The settings should be those of the run.
+    """
+
+    changed = Signal()
+    reset_requested = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("samplingPanel")
+        self.setAccessibleName("Sampling")
+        self.fields = Fields(SamplingConfig, "sampling", self)
+        self.sliders = FieldSliders(self.fields, REACHES, self).sliders
+        self._temperature = NOT_GREEDY  # when it is not greedy
+        self._make_widgets()
+        self._lay_out()
+        self.fields.changed.connect(self._follow)
+        self.bar.chosen.connect(self._apply)
+        self._follow()
+
+    def value(self) -> SamplingConfig:
+        """What the panel says.
+
+        Raises:
+            BadSettingError: A value cannot be; the first such one is named.
+        """
+        return self.fields.value()
+
+    def set_value(self, config: SamplingConfig) -> None:
+        self.fields.set_value(config)
+
+    def problem(self) -> str:
+        """Why the panel has no value, as a sentence; empty where it has one."""
+        return self.fields.problem()
+
+    # Building
+
+    def _make_widgets(self) -> None:
+        self.bar = SamplerBar()
+        self.reset_button = QPushButton("Reset", objectName="resetSamplingButton")
+        self.reset_button.setToolTip("Set everything as the run's own settings have it")
+        set_role(self.reset_button, "quiet")
+        self.reset_button.clicked.connect(self.reset_requested)
+        self.greedy = QCheckBox("Greedy", objectName="greedySwitch")
+        self.greedy.setToolTip("Always take the likeliest token: temperature 0")
+        self.greedy.toggled.connect(self._set_greedy)
+        self.dice_button = named_button(
+            "", "diceButton", "refresh", "Draw a seed, and keep it for the next replies"
+        )
+        self.dice_button.setAccessibleName("Draw a seed")
+        self.dice_button.clicked.connect(self._draw_seed)
+        self.random_button = named_button(
+            "", "randomSeedButton", "close", "Random: another seed for each reply"
+        )
+        self.random_button.setAccessibleName("Random seed")
+        self.random_button.clicked.connect(self._forget_seed)
+
+    def _lay_out(self) -> None:
+        above = QHBoxLayout()
+        above.setSpacing(SMALL)
+        above.addWidget(self.greedy, stretch=1)
+        above.addWidget(self.reset_button)
+        inside = QWidget()
+        column = QVBoxLayout(inside)
+        column.setContentsMargins(0, 0, SMALL, 0)
+        column.setSpacing(MEDIUM)
+        column.addLayout(above)
+        column.addLayout(self._slider_rows())
+        column.addLayout(self._seed_rows())
+        column.addLayout(_below(self.fields.field("stop")))
+        others = [self.fields.field(name) for name in ("weights", "end_prompt")]
+        column.addWidget(Section("Advanced", rows_of(others), "Show or hide the settings that few need"))
+        column.addStretch()
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(MEDIUM)
+        layout.addWidget(self.bar)
+        layout.addWidget(scrolled(inside), stretch=1)
+        inside.setAutoFillBackground(False)  # the scroll area set it; the card shows through
+
+    def _slider_rows(self) -> QGridLayout:
+        """The title, the field with its unit, and below them the slider."""
+        grid = QGridLayout()
+        grid.setHorizontalSpacing(SMALL)
+        grid.setVerticalSpacing(0)
+        grid.setColumnStretch(0, 1)
+        for place, (name, slider) in enumerate(self.sliders.items()):
+            field = self.fields.field(name)
+            field.editor.setFixedWidth(EDITOR_PX)
+            field.unit.hide()  # it stands in the label
+            if field.setting.unit:
+                field.label.setText(f"{field.setting.title} ({field.setting.unit})")
+            grid.addWidget(field.label, 3 * place, 0, Qt.AlignmentFlag.AlignTop)
+            grid.addWidget(field.row, 3 * place, 1)
+            grid.addWidget(slider, 3 * place + 1, 0, 1, 2)
+            grid.setRowMinimumHeight(3 * place + 2, TINY)
+        return grid
+
+    def _seed_rows(self) -> QHBoxLayout:
+        field = self.fields.field("seed")
+        row = QHBoxLayout()
+        row.setSpacing(SMALL)
+        row.addWidget(field.label, alignment=Qt.AlignmentFlag.AlignTop)
+        row.addWidget(field.row, stretch=1)
+        field.unit.hide()
+        field.editor.setMinimumWidth(EDITOR_PX)
+        row.addWidget(self.dice_button)
+        row.addWidget(self.random_button)
+        for button in (self.dice_button, self.random_button):
+            row.setAlignment(button, Qt.AlignmentFlag.AlignTop)
+        return row
+
+    # What follows from what
+
+    @Slot()
+    def _follow(self) -> None:
+        """Switches, sliders and the box show what the fields say."""
+        values = self.fields.read()
+        is_greedy = values.get("temperature") == 0
+        if not is_greedy and not self.fields.field("temperature").reason:
+            self._temperature = values.get("temperature", NOT_GREEDY)
+        fixed = [name for name in FILTERS if is_greedy and not self.fields.field(name).reason]
+        self.fields.set_fixed(dict.fromkeys(fixed, NO_PART))
+        for name in FILTERS:
+            self.sliders[name].setEnabled(name not in fixed)
+        with QSignalBlocker(self.greedy):
+            self.greedy.setChecked(is_greedy)
+        self.random_button.setEnabled(values.get("seed", 0) is not None)
+        if not self.problem():
+            self.bar.show_sampling(self.value())
+        self.changed.emit()
+
+    @Slot(bool)
+    def _set_greedy(self, is_on: bool) -> None:
+        self.fields.show({"temperature": 0.0 if is_on else self._temperature})
+
+    @Slot()
+    def _draw_seed(self) -> None:
+        self.fields.show({"seed": randbelow(LARGEST_DRAWN_SEED)})
+
+    @Slot()
+    def _forget_seed(self) -> None:
+        self.fields.editor("seed").setFocus()  # the button cannot be used any more
+        self.fields.show({"seed": None})
+
+    @Slot(object)
+    def _apply(self, sampler: Sampler) -> None:
+        now = SamplingConfig() if self.problem() else self.value()
+        self.set_value(sampler.applied_to(now))
+
+
+def _below(field: Field) -> QVBoxLayout:
+    """A title with its editor below it, over the whole width."""
+    column = QVBoxLayout()
+    column.setSpacing(TINY)
+    column.addWidget(field.label)
+    column.addWidget(field.row)
+    return column

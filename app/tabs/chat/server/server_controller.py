@@ -1,0 +1,128 @@
+"""Runs the window's server in a queue of its own, and shows what it does."""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from functools import partial
+
+from PySide6.QtCore import QObject, Signal, Slot
+
+from app.errors import present
+from app.jobs.job import Job, Stream
+from app.jobs.job_queue import JobQueues
+from app.jobs.refresher import Refresher
+from app.model_slot import ModelSlot
+from app.tabs.chat.server.server_panel import ServerPanel
+from core.config.server import ServerConfig
+from core.events import Event, Notice
+from core.runs.folder import Workspace
+from core.serving_errors import PortTakenError
+from core.serving_events import ServerStarted
+from core.tasks.free_port import next_free_port
+from core.tasks.look_at_runs import RunsListed, list_runs
+from core.tasks.serve import serve
+
+QUEUE = "serve"
+
+
+class ServerController(QObject):
+    """Connects the panel and the queue "serve". The server has a model of its own, so that the window goes on with its one.
+
+    Signals:
+        address_changed: Where the server answers now; "" where it does not.
+    """
+
+    address_changed = Signal(str)
+
+    def __init__(
+        self,
+        panel: ServerPanel,
+        slot: ModelSlot,
+        workspace: Workspace,
+        queues: JobQueues,
+        parent: QObject | None = None,
+        *,
+        serve: Callable[..., Stream] = serve,
+    ) -> None:
+        super().__init__(parent)
+        self.panel, self._slot, self._workspace, self._queues = panel, slot, workspace, queues
+        self._serve = serve
+        self._runs = Refresher(queues, "runs", partial(list_runs, workspace), self)
+        self._job: Job | None = None
+        self._port = 0  # that was asked for
+        self._runs.refreshed.connect(self._show_runs)
+        self._runs.failed.connect(self._present)
+        panel.start_requested.connect(self._start)
+        panel.stop_requested.connect(self._stop)
+
+    @property
+    def active(self) -> bool:
+        """True while a server is starting, running or stopping."""
+        return self._job is not None
+
+    @Slot()
+    def open(self) -> None:
+        """Show the panel. What the window has open is proposed, until another model is chosen."""
+        self._runs.refresh()
+        if self.panel.isVisible():  # perhaps behind the window
+            self.panel.raise_()
+        self.panel.show()
+        self.panel.activateWindow()
+
+    @Slot(object)
+    def _show_runs(self, listed: RunsListed) -> None:
+        chosen = self.panel.model.run
+        self.panel.show_runs(listed.runs)
+        model = self._slot.model
+        if chosen is None and model is not None:
+            self.panel.choose(model.name, str(model.step))
+        elif chosen is None:
+            newest = next((run for run in listed.runs if run.last_step), None)
+            if newest is not None:
+                self.panel.choose(newest.name, "best")
+
+    @Slot(str, str, object)
+    def _start(self, name: str, checkpoint: str, config: ServerConfig) -> None:
+        if self._job is not None:
+            return
+        self._port = config.port
+        self.panel.show_starting()
+        stream = partial(self._serve, self._workspace, name, checkpoint, config)
+        self._job = self._queues.start(QUEUE, stream)
+        self._job.arrived.connect(self._take)
+        self._job.ended.connect(self._end)
+        self._job.failed.connect(self._fail)
+
+    @Slot()
+    def _stop(self) -> None:
+        if self._job is not None:
+            self._job.stop()
+            self.panel.show_stopping()
+
+    @Slot(list)
+    def _take(self, events: Sequence[Event]) -> None:
+        for event in events:
+            if isinstance(event, ServerStarted):
+                self.panel.show_started(event)
+                self.address_changed.emit(event.url)
+            elif isinstance(event, Notice):
+                self.panel.banner.show_notice(event.text)
+        self.panel.table.take(events, datetime.now().strftime("%H:%M:%S"))
+        self.panel.show_counts()
+
+    @Slot()
+    def _end(self) -> None:
+        self._job = None
+        self.panel.show_stopped()
+        self.address_changed.emit("")
+
+    @Slot(object)
+    def _fail(self, error: Exception) -> None:
+        self._end()
+        if isinstance(error, PortTakenError):
+            self.panel.offer_port(error.message, next_free_port(ServerConfig().host, self._port))
+        else:
+            self._present(error)
+
+    @Slot(object)
+    def _present(self, error: Exception) -> None:
+        present(error, self.panel.banner)

@@ -1,0 +1,327 @@
+"""The window's server: which model other programs may ask, where, and what they have asked."""
+
+import secrets
+from collections.abc import Sequence
+
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtGui import QAction, QGuiApplication, QRegularExpressionValidator
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QButtonGroup,
+    QDialog,
+    QHBoxLayout,
+    QHeaderView,
+    QLineEdit,
+    QPlainTextEdit,
+    QTableView,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.tabs.chat.server.request_table import PROMPT, RequestTable
+from app.tabs.chat.server.server_example import curl_call, python_call
+from app.widgets.banner import Banner, BannerStack
+from app.widgets.checkpoint_choice import CheckpointChoice
+from app.widgets.controls import CountBox, named_button, toggle_button
+from app.widgets.icons import give_icon
+from app.widgets.label import Label
+from app.widgets.theme import LARGE, MEDIUM, SMALL, mono_font, set_role
+from core.config.server import ServerConfig
+from core.runs.catalog import RunSummary
+from core.serving_events import ServerStarted
+from core.wording import counted, number
+
+SIZE_PX = (760, 640)
+EXAMPLE_LINES = (3, 9)  # at least, at most
+COLUMNS_PX = (76, 96, 200, 66, 78, 128)
+IDLE, STARTING, RUNNING, STOPPING = "Not running", "Starting…", "Running", "Stopping…"
+FIRST_PORT, LAST_PORT = 1024, 65_535
+TOKEN_BYTES = 24
+ABOUT = "Other programs on this computer can ask the model as they would ask OpenAI's. Closing the program stops the server."
+
+
+class ServerPanel(QDialog):
+    """Switches the server on and off, beside whatever else the window does.
+
+    Signals:
+        start_requested: A run's name, a checkpoint and the `ServerConfig`.
+        stop_requested: The server should end.
+    """
+
+    start_requested = Signal(str, str, object)
+    stop_requested = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("serverPanel")
+        self.setWindowTitle("Server")
+        self._state = IDLE
+        self._stops_by_switch = False  # which has the keyboard again when the server is gone
+        self._served: ServerStarted | None = None
+        self.model = CheckpointChoice("to serve")
+        self.port = CountBox("serverPort", "Port", "The port of this computer that the server listens on")
+        self.port.setRange(FIRST_PORT, LAST_PORT)
+        self.port.setGroupSeparatorShown(False)
+        self.port.setValue(ServerConfig().port)
+        self.token = _token_edit()
+        self.generate = named_button(
+            "&Generate", "generateTokenButton", "lock", "Make a token that nobody guesses"
+        )
+        self.switch = named_button("", "serverSwitch", "play", "")
+        self.state = Label(objectName="serverState")
+        self.address = QLineEdit(objectName="serverAddress", readOnly=True)
+        self.address.setAccessibleName("Address")
+        self.address.setToolTip("What other programs call the base URL")
+        self.copy_address = named_button("C&opy", "copyAddressButton", "copy", "Copy the address")
+        self.table = RequestTable(self)
+        self.view = _request_view(self.table)
+        self.summary = Label(objectName="serverSummary")
+        set_role(self.summary, "muted")
+        self.kinds = _kind_buttons(self)
+        self.example = _example_edit()
+        self.copy_example = named_button("Cop&y the call", "copyExampleButton", "copy", "Copy this call")
+        self.banner = Banner("serverBanner")
+        self._lay_out()
+        self._connect()
+        self._show_state(IDLE)
+
+    # What is chosen
+
+    def value(self) -> ServerConfig:
+        """How the server is to be."""
+        return ServerConfig(port=self.port.value(), token=self.token.text())
+
+    def show_runs(self, runs: Sequence[RunSummary]) -> None:
+        """Show the runs that have a checkpoint; what was chosen stays chosen."""
+        self.model.show_runs(runs)
+        self._show_state(self._state)
+
+    def choose(self, name: str, checkpoint: str) -> None:
+        """Choose a model, unless one is being served."""
+        if self._state == IDLE:
+            self.model.choose(name, checkpoint)
+            self._show_state(self._state)
+
+    # What the server does
+
+    def show_starting(self) -> None:
+        """The model is being opened."""
+        self.banner.hide()
+        self.table.clear()
+        self._show_state(STARTING)
+
+    @Slot(object)
+    def show_started(self, started: ServerStarted) -> None:
+        """Requests are answered from now on."""
+        if self._state == STARTING:  # it may have been asked to end meanwhile
+            self._served = started
+            self._show_state(RUNNING)
+
+    def show_stopping(self) -> None:
+        """It was asked to end."""
+        self._show_state(STOPPING)
+
+    @Slot()
+    def show_stopped(self) -> None:
+        """It has ended; the requests that it answered stay in view."""
+        self._served = None
+        self._show_state(IDLE)
+
+    @Slot(str, int)
+    def offer_port(self, message: str, port: int) -> None:
+        """Say that the port is taken, and offer another one."""
+        if not port:
+            self.banner.show_problem(message, "Choose another port.")
+            return
+        action = QAction(f"Us&e port {port}", self.banner)
+        action.setToolTip("Start the server on this port")
+        action.setData(port)
+        action.triggered.connect(self._take_port)
+        self.banner.show_offer(message, [action])
+
+    def show_counts(self) -> None:
+        """How many requests there are and were, as a line."""
+        table = self.table
+        parts = [f"{number(table.running)} running", f"{number(table.answered)} answered"]
+        parts += [f"{number(table.refused)} refused"] if table.refused else []
+        parts += [counted(table.tokens, "token")] if table.tokens else []
+        self.summary.setText(" · ".join(parts) if table.rowCount() else "No requests yet.")
+
+    # Gestures
+
+    @Slot()
+    def _switch(self) -> None:
+        if self._state == IDLE and self.model.run is not None:
+            self.start_requested.emit(
+                self.model.run.name, self.model.checkpoint_box.currentData(), self.value()
+            )
+        elif self._state in (STARTING, RUNNING):
+            self.stop_requested.emit()
+
+    @Slot()
+    def _take_port(self) -> None:
+        action = self.sender()
+        assert isinstance(action, QAction)
+        self.port.setValue(action.data())
+        self._switch()
+
+    @Slot()
+    def _generate(self) -> None:
+        self.token.setText(secrets.token_urlsafe(TOKEN_BYTES))
+
+    @Slot()
+    def _copy_address(self) -> None:
+        QGuiApplication.clipboard().setText(self.address.text())
+
+    @Slot()
+    def _copy_example(self) -> None:
+        QGuiApplication.clipboard().setText(self.example.toPlainText())
+
+    # How it looks
+
+    @Slot()
+    def _show_call(self) -> None:
+        """The address and the call that are right for what is chosen or served."""
+        url = self._served.url if self._served else f"http://{ServerConfig().host}:{self.port.value()}/v1"
+        run = self.model.run
+        name = self._served.model if self._served else run.name if run else "NAME"
+        make = python_call if self.kinds.checkedId() else curl_call
+        answers = run is None or bool(run.has_conversations)
+        self.address.setText(url)
+        self.example.setPlainText(make(url, name, self.token.text(), answers=answers))
+
+    def _show_state(self, state: str) -> None:
+        stopped_here = self._stops_by_switch and state == IDLE
+        self._stops_by_switch = state == STOPPING and self.switch.hasFocus()
+        self._state = state
+        idle, served = state == IDLE, self._served
+        for widget in (self.port, self.token, self.generate):
+            widget.setEnabled(idle)
+        self.model.set_idle(idle)
+        text, picture, tip = (
+            ("&Start server", "play", "Let other programs on this computer ask this model")
+            if idle
+            else ("&Stop server", "stop", "End the server; requests that are being answered are broken off")
+        )
+        self.switch.setText(text)
+        self.switch.setToolTip(tip)
+        self.switch.setAccessibleName(text.replace("&", ""))
+        set_role(self.switch, "primary" if idle else "danger")
+        give_icon(self.switch, picture, "on_accent" if idle else "")
+        self.switch.setEnabled(state != STOPPING and (not idle or self.model.run is not None))
+        if stopped_here:
+            self.switch.setFocus()  # which it lost while it could not be used
+        self.state.setText(state if served is None else f"{served.model}, step {served.step:,}, answers at")
+        self._show_call()
+        self.show_counts()
+
+    def _lay_out(self) -> None:
+        about = Label(ABOUT, wordWrap=True)
+        set_role(about, "muted")
+        where = _row(
+            Label("&Port", buddy=self.port),
+            self.port,
+            Label("&Token", buddy=self.token),
+            self.token,
+            self.generate,
+        )
+        where.setStretch(3, 1)
+        state = _row(self.state, self.address, self.copy_address, self.switch)
+        state.setStretch(1, 1)
+        title = Label("Requests")
+        set_role(title, "subtitle")
+        requests = _row(title, self.summary)
+        requests.addStretch()
+        call = Label("An example")
+        set_role(call, "subtitle")
+        kinds = _row(call, *self.kinds.buttons())
+        kinds.addStretch()
+        kinds.addWidget(self.copy_example)
+        page = QWidget(self)  # of its own, for a dialog hides its parts while it is being destroyed
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(0, 0, 0, 0)
+        outer.addWidget(page)
+        layout = QVBoxLayout(page)
+        layout.setContentsMargins(LARGE, LARGE, LARGE, LARGE)
+        layout.setSpacing(MEDIUM)
+        layout.addWidget(about)
+        layout.addWidget(self.model)
+        layout.addLayout(where)
+        layout.addLayout(state)
+        layout.addLayout(requests)
+        layout.addWidget(self.view, stretch=2)
+        layout.addLayout(kinds)
+        layout.addWidget(self.example, stretch=1)
+        self.stack = BannerStack(page, [self.banner], [self.view])
+        self.banner.follow_in_tab_order(self.view)
+        self.resize(*SIZE_PX)
+
+    def _connect(self) -> None:
+        self.switch.clicked.connect(self._switch)
+        self.generate.clicked.connect(self._generate)
+        self.copy_address.clicked.connect(self._copy_address)
+        self.copy_example.clicked.connect(self._copy_example)
+        self.kinds.idClicked.connect(self._show_call)
+        self.port.valueChanged.connect(self._show_call)
+        self.token.textChanged.connect(self._show_call)
+        self.model.run_box.currentIndexChanged.connect(self._show_call)
+
+
+def _row(*widgets: QWidget) -> QHBoxLayout:
+    row = QHBoxLayout()
+    row.setSpacing(SMALL)
+    for widget in widgets:
+        row.addWidget(widget)
+    return row
+
+
+def _token_edit() -> QLineEdit:
+    edit = QLineEdit(objectName="serverToken", placeholderText="none is needed")
+    edit.setAccessibleName("Token")
+    edit.setToolTip("What requests must bring as a bearer token (an API key); empty: none is needed")
+    edit.setValidator(QRegularExpressionValidator("[!-~]*", edit))  # what can stand in a header
+    return edit
+
+
+def _request_view(table: RequestTable) -> QTableView:
+    view = QTableView(objectName="requestView", showGrid=False, alternatingRowColors=True)
+    view.setModel(table)
+    view.setAccessibleName("Requests")
+    view.setToolTip("Requests that run, and the last fifty that have ended")
+    view.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+    view.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+    view.setTabKeyNavigation(False)
+    view.setWordWrap(False)
+    view.setTextElideMode(Qt.TextElideMode.ElideRight)
+    view.verticalHeader().hide()
+    header = view.horizontalHeader()
+    header.setHighlightSections(False)
+    for column, width in enumerate(COLUMNS_PX):
+        view.setColumnWidth(column, width)
+    header.setSectionResizeMode(PROMPT, QHeaderView.ResizeMode.Stretch)
+    header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+    return view
+
+
+def _kind_buttons(parent: QWidget) -> QButtonGroup:
+    group = QButtonGroup(parent)
+    for kind, (text, name, tip) in enumerate(
+        (
+            ("c&url", "curlButton", "A call from a terminal"),
+            ("Pytho&n", "pythonButton", "A call with the openai package"),
+        )
+    ):
+        group.addButton(toggle_button(text, name, tip), kind)
+    group.button(0).setChecked(True)
+    return group
+
+
+def _example_edit() -> QPlainTextEdit:
+    edit = QPlainTextEdit(objectName="serverExample", readOnly=True, tabChangesFocus=True)
+    edit.setAccessibleName("Example call")
+    edit.setToolTip("A call that this server answers")
+    edit.setFont(mono_font())
+    least, most = (edit.fontMetrics().lineSpacing() * lines + 2 * LARGE for lines in EXAMPLE_LINES)
+    edit.setMinimumHeight(least)
+    edit.setMaximumHeight(most)
+    return edit

@@ -1,0 +1,74 @@
+"""The buttons of code blocks: which is pointed at, and what is copied."""
+
+from functools import partial
+
+from PySide6.QtCore import QObject, QPointF, Qt, QTimer, Slot
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QMenu
+
+from app.tabs.chat.view.conversation_area import ConversationArea
+from app.tabs.chat.view.message_item import MessageItem, Unit
+from app.tabs.chat.view.segment_document import language_of
+
+COPIED_MS = 1500
+Code = tuple[MessageItem, Unit]
+
+
+class CodeBlocks(QObject):
+    """Those of all messages of a view.
+
+    Attributes:
+        copied: The code block that was copied just now.
+        pointed_at: The one whose button is under the mouse.
+    """
+
+    def __init__(self, area: ConversationArea) -> None:
+        super().__init__(area)
+        self._area = area
+        self.copied: Unit | None = None
+        self.pointed_at: Unit | None = None
+        self._copied_for = QTimer(self, singleShot=True, interval=COPIED_MS)
+        self._copied_for.timeout.connect(self._forget_copied)
+
+    def at(self, point: QPointF) -> Code | None:
+        """The code block whose button is at a point of the column."""
+        column = self._area.column
+        if not column.items:
+            return None
+        number = column.item_at(point.y())
+        place = column.unit_at(number, point.y())
+        item = column.items[number]
+        if item.editor_height or not self._area.artist.copy_button(number, place).contains(point):
+            return None
+        return item, item.units[place]
+
+    def point_at(self, code: Code | None) -> None:
+        """The mouse is over a button, or over none."""
+        unit = code[1] if code is not None else None
+        if unit is not self.pointed_at:
+            self.pointed_at = unit
+            shape = Qt.CursorShape.IBeamCursor if unit is None else Qt.CursorShape.PointingHandCursor
+            self._area.viewport().setCursor(shape)
+            self._area.viewport().update()
+
+    def copy(self, item: MessageItem, unit: Unit) -> None:
+        """Put a whole code block on the clipboard; `unit` is its first part."""
+        first = item.units.index(unit)
+        last = next(one for one in item.units[first:] if one.segment.closes)
+        QGuiApplication.clipboard().setText(item.text[unit.segment.first : last.segment.last])
+        self.copied = unit
+        self._copied_for.start()
+        self._area.viewport().update()
+
+    def add_to(self, menu: QMenu, item: MessageItem) -> None:
+        """For those without a mouse: an entry for each code block of a message."""
+        blocks = [unit for unit in item.units if unit.head]
+        for number, unit in enumerate(blocks, start=1):
+            name = language_of(unit.segment) or "code"
+            entry = menu.addAction(f"Copy code block {number} ({name})")
+            entry.triggered.connect(partial(self.copy, item, unit))
+
+    @Slot()
+    def _forget_copied(self) -> None:
+        self.copied = None
+        self._area.viewport().update()

@@ -1,0 +1,283 @@
+"""The scrolling, drawing and selecting of a conversation, whatever can be done with its messages."""
+
+from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, Qt, QTimer, Signal, Slot
+from PySide6.QtGui import (
+    QGuiApplication,
+    QKeyEvent,
+    QKeySequence,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QResizeEvent,
+    QTextCursor,
+    QWheelEvent,
+)
+from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QFrame, QToolButton, QWidget
+
+from app.tabs.chat.view.conversation_layout import Anchor, ConversationLayout
+from app.tabs.chat.view.conversation_painter import ConversationPainter, Marks
+from app.tabs.chat.view.text_selection import TextSelection
+from app.widgets.icons import give_icon
+from app.widgets.theme import SMALL, set_role
+
+LINE_PX = 24  # of a step of the scroll bar
+SCROLL_MS = 40  # while the mouse selects beyond the edge
+COLOURING_SECONDS = 0.008  # of a frame, for source code
+AHEAD_PX = 150  # that are laid out at a time, while nothing else is to be done
+_TOP = Anchor(0, -1, 0.0, False)
+
+
+class ConversationArea(QAbstractScrollArea):
+    """A column of messages in a view; `column` has them.
+
+    `is_selecting` while the mouse is held down in it. Whoever changes the column calls `lay_out` behind that.
+
+    Signals:
+        zoom_requested: 1 for larger letters, -1 for smaller ones.
+    """
+
+    zoom_requested = Signal(int)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.column = ConversationLayout()
+        self.selection = TextSelection(self.column)
+        self.artist = ConversationPainter(self.column)
+        self._anchor = _TOP
+        self._follows = True  # the end is in sight, and stays so
+        self._is_laying_out = False
+        self.is_selecting = False
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setVerticalScrollBarPolicy(
+            Qt.ScrollBarPolicy.ScrollBarAlwaysOn
+        )  # else its coming changes the width
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.viewport().setMouseTracking(True)
+        self.viewport().setCursor(Qt.CursorShape.IBeamCursor)
+        self.viewport().setAutoFillBackground(False)
+        self.to_end_button = self._make_to_end_button()
+        self._margin = 0  # above and below what is in sight, laid out ahead
+        self._ahead = QTimer(self, singleShot=True, interval=0)
+        self._ahead.timeout.connect(self._work_ahead)
+        self._edge = QTimer(self, interval=SCROLL_MS)
+        self._edge.timeout.connect(self._scroll_at_edge)
+
+    # What is in sight
+
+    def lay_out(self) -> None:
+        """Lay out what is in sight, and keep it where it is."""
+        if self._is_laying_out:
+            return
+        self._is_laying_out = True
+        value = self._lay_out_visible() if self.column.items else 0.0
+        height, bar = self.viewport().height(), self.verticalScrollBar()
+        bar.setRange(0, max(0, round(self.column.height) - height) if self.column.items else 0)
+        bar.setPageStep(height - LINE_PX)
+        bar.setSingleStep(LINE_PX)
+        bar.setValue(bar.maximum() if self._follows else round(value))
+        self._follows = self._follows or bar.maximum() == 0
+        bar.setEnabled(bar.maximum() > 0)  # else its handle, as long as the bar, seems to say something
+        self._is_laying_out = False
+        self.to_end_button.setVisible(not self._follows)
+        is_coloured = self.column.colour(COLOURING_SECONDS)
+        if not is_coloured or self._margin < height:
+            self._ahead.start()
+        self.placed()
+        self.viewport().update()
+
+    def scroll_to_end(self) -> None:
+        """Show the end, and follow what is written there."""
+        self._follows = True
+        self.lay_out()
+
+    def stay_here(self) -> None:
+        """Keep what is in sight where it is, even at the end, until the user goes back there."""
+        self._follows = False
+        self._anchor = self.column.anchor_at(self.verticalScrollBar().value())
+
+    def show_part(self, top: float, bottom: float) -> None:
+        """Scroll as little as needed to show a stretch of the column, in pixels; its top where it is higher than all."""
+        value, height = self.verticalScrollBar().value(), self.viewport().height()
+        if top < value or bottom - top > height:
+            value = int(top)
+        elif bottom > value + height:
+            value = int(bottom) - height + 1
+        self.verticalScrollBar().setValue(value)
+
+    def placed(self) -> None:
+        """To be overridden: everything stands where it will be drawn."""
+
+    @Slot()
+    def _work_ahead(self) -> None:
+        """When nothing else is to be done: colour what is left, and lay out a little beyond what is in sight."""
+        if self._margin < self.viewport().height():
+            self._margin += AHEAD_PX
+            self.lay_out()
+            return
+        if not self.column.colour(COLOURING_SECONDS):
+            self._ahead.start()
+        self.viewport().update()
+
+    def _lay_out_visible(self) -> float:
+        """The height in the column that stands at the top of the view."""
+        margin = self._margin
+        height = self.viewport().height()
+        if self._follows:
+            last = len(self.column.items) - 1
+            end = Anchor(last, len(self.column.items[last].units) - 1, 0, False)
+            self.column.lay_out_around(end, height + margin, height)
+            return self.column.height - height
+        self.column.lay_out_around(self._anchor, margin, height + margin)
+        return self.column.y_of(self._anchor)
+
+    def scrollContentsBy(self, _dx: int, _dy: int) -> None:
+        if self._is_laying_out or not self.column.items:
+            return
+        bar = self.verticalScrollBar()
+        self._follows = bar.value() >= bar.maximum() - SMALL
+        self._anchor = self.column.anchor_at(bar.value())
+        self._margin = 0
+        self.lay_out()
+
+    def forget_anchor(self) -> None:
+        """Other messages stand there now."""
+        self._anchor = _TOP
+
+    def in_column(self, point: QPoint | QPointF) -> QPointF:
+        """A point of the view in the column."""
+        return QPointF(point.x(), point.y() + self.verticalScrollBar().value())
+
+    def corner_of(self, item: int) -> QPoint:
+        """Where a message's bubble begins on the screen, as far as it is in sight."""
+        if not self.column.items:
+            return self.mapToGlobal(QPoint())
+        bubble = self.column.items[item].bubble()
+        top = self.column.top(item % len(self.column.items)) - self.verticalScrollBar().value()
+        return self.viewport().mapToGlobal(QPoint(round(bubble.left()), max(0, round(top + bubble.top()))))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        if event.oldSize().width() != event.size().width():
+            self.column.set_width(self.viewport().width())
+        self._place_to_end_button()
+        self.lay_out()
+
+    # Drawing
+
+    def marks(self) -> Marks:
+        """To be overridden: what is marked."""
+        return Marks(self.selection.span())
+
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        if self.column.items:
+            painter = QPainter(self.viewport())
+            area = QRectF(self.viewport().rect())
+            self.artist.paint(painter, area, self.verticalScrollBar().value(), self.marks())
+            painter.end()
+
+    # Selecting
+
+    def copy(self) -> None:
+        """Put what is selected on the clipboard."""
+        text = self.selection.text()
+        if text:
+            QGuiApplication.clipboard().setText(text)
+
+    def select_all(self) -> None:
+        self.selection.select_all()
+        self.viewport().update()
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        place = self.column.place_at(self.in_column(event.position()))
+        if event.button() != Qt.MouseButton.LeftButton or place is None:
+            return
+        if event.modifiers() & Qt.KeyboardModifier.ShiftModifier:
+            self.selection.extend(place)
+        else:
+            self.selection.begin(place)
+        self.is_selecting = True
+        self.viewport().update()
+
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        place = self.column.place_at(self.in_column(event.position()))
+        if event.button() == Qt.MouseButton.LeftButton and place is not None:
+            self.selection.select_around(place, QTextCursor.SelectionType.WordUnderCursor)
+            self.is_selecting = False
+            self.viewport().update()
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        if self.is_selecting:
+            self._extend_to(event.position())
+            outside = not 0 <= event.position().y() < self.viewport().height()
+            if outside and not self._edge.isActive():
+                self._edge.start()
+            elif not outside:
+                self._edge.stop()
+
+    def mouseReleaseEvent(self, _event: QMouseEvent) -> None:
+        self.is_selecting = False
+        self._edge.stop()
+
+    def _extend_to(self, point: QPointF) -> None:
+        place = self.column.place_at(self.in_column(point))
+        if place is not None:
+            self.selection.extend(place)
+            self.viewport().update()
+
+    @Slot()
+    def _scroll_at_edge(self) -> None:
+        point = QPointF(self.viewport().mapFromGlobal(self.cursor().pos()))
+        if not self.is_selecting or not QApplication.mouseButtons():
+            self._edge.stop()
+            return
+        bar = self.verticalScrollBar()
+        bar.setValue(bar.value() + (LINE_PX if point.y() > 0 else -LINE_PX))
+        self._extend_to(point)
+
+    # Wheel and keys
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        if event.modifiers() & Qt.KeyboardModifier.ControlModifier:
+            if event.angleDelta().y():
+                self.zoom_requested.emit(1 if event.angleDelta().y() > 0 else -1)
+        else:
+            super().wheelEvent(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        bar = self.verticalScrollBar()
+        if event.matches(QKeySequence.StandardKey.Copy):
+            self.copy()
+        elif event.matches(QKeySequence.StandardKey.SelectAll):
+            self.select_all()
+        elif event.key() == Qt.Key.Key_Home:
+            bar.setValue(0)
+        elif event.key() == Qt.Key.Key_End:
+            self.scroll_to_end()
+        else:
+            super().keyPressEvent(event)
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.PaletteChange and hasattr(self, "_edge"):
+            for item in self.column.items:
+                item.drop_documents()
+            self.lay_out()
+
+    # The way to the end
+
+    def _make_to_end_button(self) -> QToolButton:
+        button = QToolButton(self, objectName="toEndButton", toolTip="To the end of the conversation (End)")
+        button.setAccessibleName("To the end")
+        button.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # the key does the same
+        set_role(button, "filter")
+        give_icon(button, "chevron-down")
+        button.clicked.connect(self.scroll_to_end)
+        button.hide()
+        return button
+
+    def _place_to_end_button(self) -> None:
+        button = self.to_end_button
+        button.adjustSize()
+        button.move((self.viewport().width() - button.width()) // 2, self.height() - button.height() - SMALL)
+        button.raise_()

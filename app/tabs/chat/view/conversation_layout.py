@@ -1,0 +1,253 @@
+"""Where messages stand below each other, and which parts of them have documents: those near what is seen."""
+
+import time
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QTextLine
+
+from app.tabs.chat.view.document_style import DocumentStyle
+from app.tabs.chat.view.message_item import MessageItem, Unit
+from app.tabs.chat.view.segment_document import SegmentDocument, colour
+
+KEPT_DOCUMENTS = 8  # beyond those that are needed, so that scrolling to and fro builds none
+END_PX = 12  # below the last message
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Place:
+    """A place in the text: of which message, which of its units, and where in that unit's document."""
+
+    item: int
+    unit: int
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """What stays where it is in sight, while heights around it change.
+
+    `offset` is in pixels below the unit's top, or in its heights where it was not measured; `unit` -1 is the message.
+    """
+
+    item: int
+    unit: int
+    offset: float
+    is_share: bool
+
+
+class ConversationLayout:
+    """The messages of a view; all coordinates are those of the whole column, in pixels from its top."""
+
+    def __init__(self) -> None:
+        self.items: list[MessageItem] = []
+        self._with_documents: dict[Unit, MessageItem] = {}  # the longest unused first
+        self._item_tops: list[float] | None = None
+
+    def clear(self, items: Sequence[MessageItem] = ()) -> None:
+        self.items = list(items)
+        self._with_documents.clear()
+        self.forget_places()
+
+    def append(self, item: MessageItem) -> None:
+        self.items.append(item)
+        self.forget_places()
+
+    def set_style(self, style: DocumentStyle) -> None:
+        for item in self.items:
+            item.set_style(style)
+        self._with_documents.clear()
+        self.forget_places()
+
+    def set_width(self, width: float) -> None:
+        for item in self.items:
+            item.set_width(width)
+        self._with_documents.clear()
+        self.forget_places()
+
+    @property
+    def documents(self) -> int:
+        """How many units have one."""
+        return sum(unit.document is not None for item in self.items for unit in item.units)
+
+    # Heights
+
+    def forget_places(self) -> None:
+        self._item_tops = None
+
+    def _tops(self) -> list[float]:
+        if self._item_tops is None:
+            self._item_tops = list(accumulate((item.height for item in self.items), initial=0.0))
+        return self._item_tops
+
+    @property
+    def height(self) -> float:
+        return self._tops()[-1] + END_PX
+
+    def top(self, item: int) -> float:
+        return self._tops()[item]
+
+    def item_at(self, y: float) -> int:
+        """The message at a height; the nearest one above and below all."""
+        return max(0, min(bisect_right(self._tops(), y) - 1, len(self.items) - 1))
+
+    def items_between(self, top: float, bottom: float) -> range:
+        return range(self.item_at(top), self.item_at(bottom) + 1) if self.items else range(0)
+
+    def unit_at(self, item: int, y: float) -> int:
+        """The unit of a message at a height; the nearest one above and below its text."""
+        message = self.items[item]
+        inside = y - self.top(item)
+        tops = [message.unit_top(unit) for unit in range(len(message.units))]
+        return max(0, bisect_right(tops, inside) - 1)
+
+    def unit_top(self, item: int, unit: int) -> float:
+        return self.top(item) + self.items[item].unit_top(unit)
+
+    # What stays in sight
+
+    def anchor_at(self, y: float) -> Anchor:
+        item = self.item_at(y)
+        inside = y - self.top(item)
+        message = self.items[item]
+        if inside < message.text_top or inside > message.height - 1 or message.editor_height:
+            return Anchor(item, -1, inside, False)
+        unit = self.unit_at(item, y)
+        below, found = inside - message.unit_top(unit), message.units[unit]
+        if found.is_measured:
+            return Anchor(item, unit, below, False)
+        return Anchor(item, unit, below / max(found.height, 1.0), True)
+
+    def y_of(self, anchor: Anchor) -> float:
+        if anchor.unit < 0 or anchor.unit >= len(self.items[anchor.item].units):
+            return self.top(anchor.item) + anchor.offset
+        height = self.items[anchor.item].units[anchor.unit].height if anchor.is_share else 1.0
+        return self.unit_top(anchor.item, anchor.unit) + anchor.offset * height
+
+    # Documents
+
+    def lay_out_around(self, anchor: Anchor, above: float, below: float) -> None:
+        """Lay out what stands up to so many pixels above and below an anchor, and forget the rest but for a few."""
+        needed: list[tuple[MessageItem, Unit]] = []
+        for room, step in ((below, 1), (above, -1)):
+            left, before = room, self.items[anchor.item]
+            for item, unit in self._units(anchor, step):
+                self._give_document(item, unit)
+                needed.append((item, unit))
+                if step < 0 or len(needed) > 1:  # the anchor's own may stand above what is seen
+                    left -= unit.height
+                left -= item.frame_height if item is not before else 0
+                before = item
+                if left < 0:
+                    break
+        for item, unit in needed:
+            self._with_documents.pop(unit, None)
+            self._with_documents[unit] = item
+        while len(self._with_documents) > len(needed) + KEPT_DOCUMENTS:
+            unit = next(iter(self._with_documents))
+            del self._with_documents[unit]
+            unit.document = None
+
+    def _give_document(self, item: MessageItem, unit: Unit) -> None:
+        if unit.document is None:
+            before = item.height
+            item.lay_out(unit)
+            if item.height != before:
+                self.forget_places()
+
+    def colour(self, seconds: float) -> bool:
+        """Colour code in the documents that there are, for so long; returns whether none is left."""
+        until = time.perf_counter() + seconds
+        for unit, item in reversed(self._with_documents.items()):
+            document = unit.document
+            if document is not None and not document.is_coloured:
+                if time.perf_counter() > until:
+                    return False
+                colour(document, item.text, unit.segment)
+        return True
+
+    def _units(self, anchor: Anchor, step: int) -> Iterator[tuple[MessageItem, Unit]]:
+        """Down from the anchor's unit on, or up from the one before it."""
+        first = max(anchor.unit, 0)
+        if step > 0:
+            for number in range(anchor.item, len(self.items)):
+                item = self.items[number]
+                yield from ((item, unit) for unit in item.units[first if number == anchor.item else 0 :])
+        else:
+            for number in range(anchor.item, -1, -1):
+                item = self.items[number]
+                units = item.units[:first] if number == anchor.item else item.units
+                yield from ((item, unit) for unit in reversed(units))
+
+    # Places
+
+    def place_at(self, point: QPointF) -> Place | None:
+        """The place in the text that is nearest to a point."""
+        if not self.items:
+            return None
+        number = self.item_at(point.y())
+        unit = self.unit_at(number, point.y())
+        document, origin = self.document_at(number, unit)
+        inside = point - origin
+        position = document.documentLayout().hitTest(inside, Qt.HitTestAccuracy.FuzzyHit)
+        if inside.y() < 0:
+            position = 0
+        elif inside.y() > document.size().height():
+            position = document.characterCount() - 1
+        return Place(number, unit, max(position, 0))
+
+    def document_at(self, item: int, unit: int) -> tuple[SegmentDocument, QPointF]:
+        """A unit's document, laid out, and where its corner is."""
+        message = self.items[item]
+        found = message.units[unit]
+        if found.document is None:
+            self._give_document(message, found)
+            self._with_documents[found] = message
+        assert found.document is not None
+        return found.document, self.origin(item, unit)
+
+    def origin(self, item: int, unit: int) -> QPointF:
+        """Where a unit's document has its corner."""
+        message = self.items[item]
+        found = message.units[unit]
+        lead = 4.0 if found.is_code and found.segment.opens else 0.0
+        return QPointF(message.text_left(found), self.unit_top(item, unit) + found.head + lead)
+
+    def character_at(self, point: QPointF) -> tuple[int, int] | None:
+        """The message and its character that stands exactly at a point."""
+        if not self.items:
+            return None
+        number = self.item_at(point.y())
+        unit = self.unit_at(number, point.y())
+        document, origin = self.document_at(number, unit)
+        position = document.documentLayout().hitTest(point - origin, Qt.HitTestAccuracy.ExactHit)
+        source = document.source_map.source(position) if position >= 0 else None
+        return None if source is None else (number, source)
+
+    def rectangle(self, item: int, start: int, end: int) -> QRectF | None:
+        """Where a message's characters begin; None where no part of them is shown."""
+        for number, unit in enumerate(self.items[item].units):
+            if unit.segment.end > start or unit is self.items[item].units[-1]:
+                document, origin = self.document_at(item, number)
+                first = next(iter(document.source_map.places(start, max(end, start + 1))), None)
+                return None if first is None else _line_rectangle(document, *first).translated(origin)
+        return None
+
+
+def _line_rectangle(document: SegmentDocument, first: int, last: int) -> QRectF:
+    """Where characters stand in a document, as far as they are in one line."""
+    block = document.findBlock(first)
+    bounds = document.documentLayout().blockBoundingRect(block)
+    line = block.layout().lineForTextPosition(first - block.position())
+    end = min(last - block.position(), line.textStart() + line.textLength())
+    left, right = (_x_of(line, position) for position in (first - block.position(), end))
+    corner = bounds.topLeft()
+    return QRectF(corner.x() + left, corner.y() + line.y(), max(right - left, 1.0), line.height())
+
+
+def _x_of(line: QTextLine, position: int) -> float:
+    x = line.cursorToX(position)
+    return float(x[0]) if isinstance(x, tuple) else float(str(x))

@@ -1,0 +1,234 @@
+"""Draws the messages that are in sight: bubbles, code frames, text with what is selected in it, and what stands around."""
+
+from dataclasses import dataclass
+
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import (
+    QAbstractTextDocumentLayout,
+    QBrush,
+    QColor,
+    QPainter,
+    QPalette,
+    QPen,
+    QTextCharFormat,
+    QTextCursor,
+)
+
+from app.tabs.chat.view.conversation_layout import ConversationLayout, Place
+from app.tabs.chat.view.markdown_document import QUOTE, RULE
+from app.tabs.chat.view.message_item import CODE_HEAD_PX, MessageItem, Unit
+from app.tabs.chat.view.segment_document import SegmentDocument, language_of
+from app.widgets.theme import LARGE, MEDIUM, SMALL, TINY, colours, small_font
+
+RADIUS_PX = MEDIUM
+BAR_PX = 3  # of a quote
+COPY, COPIED = "Copy", "Copied"
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """What is marked in a view: the selection, the message that has the keyboard, a token, a code block just copied."""
+
+    selection: tuple[Place, Place] | None = None
+    current: int = -1
+    token: tuple[int, int, int] | None = None  # the message, and its characters from and to
+    copied: Unit | None = None
+    pointed_at: Unit | None = None  # a code block whose button is under the mouse
+
+
+class ConversationPainter:
+    """Draws a layout in coordinates of the view: `shift` is what stands at its top."""
+
+    def __init__(self, layout: ConversationLayout) -> None:
+        self._layout = layout
+
+    def paint(self, painter: QPainter, visible: QRectF, shift: float, marks: Marks) -> None:
+        """Draw what is visible; everything in it must be laid out."""
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.translate(0, -shift)
+        area = visible.translated(0, shift)
+        for number in self._layout.items_between(area.top(), area.bottom()):
+            self._paint_item(painter, number, area, marks)
+
+    def _paint_item(self, painter: QPainter, number: int, area: QRectF, marks: Marks) -> None:
+        item = self._layout.items[number]
+        bubble = item.bubble().translated(0, self._layout.top(number))
+        self._paint_bubble(painter, item, bubble, area, is_current=marks.current == number)
+        self._paint_words(painter, item, bubble)
+        if item.editor_height:
+            return
+        for place, unit in enumerate(item.units):
+            top = self._layout.unit_top(number, place)
+            if unit.document is None or top > area.bottom() or top + unit.height < area.top():
+                continue
+            if unit.is_code:
+                self._paint_code_frame(painter, unit, self.code_frame(number, place), marks)
+            self._paint_text(painter, number, place, unit.document, area, marks)
+
+    def _paint_bubble(
+        self, painter: QPainter, item: MessageItem, bubble: QRectF, area: QRectF, *, is_current: bool
+    ) -> None:
+        theme = colours()
+        soft = item.is_user
+        shape = bubble.adjusted(0.5, 0.5, -0.5, -0.5)
+        shape.setTop(max(shape.top(), area.top() - 2 * LARGE))  # a shape of a million pixels is slow
+        shape.setBottom(min(shape.bottom(), area.bottom() + 2 * LARGE))
+        painter.setPen(
+            QPen(QColor(theme.accent), 2)
+            if is_current
+            else QColor(theme.accent_soft if soft else theme.border)
+        )
+        is_system = item.shown.message.role == "system"
+        painter.setBrush(QColor(theme.accent_soft if soft else theme.raised if is_system else theme.surface))
+        painter.drawRoundedRect(shape, RADIUS_PX, RADIUS_PX)
+
+    def _paint_words(self, painter: QPainter, item: MessageItem, bubble: QRectF) -> None:
+        """The caption above the bubble and the remarks below it."""
+        painter.setFont(small_font(item.font))
+        painter.setPen(QColor(colours().muted))
+        side = Qt.AlignmentFlag.AlignRight if item.is_user else Qt.AlignmentFlag.AlignLeft
+        line = QRectF(bubble.left() + TINY, bubble.top() - item.caption_height, bubble.width() - 2 * TINY, 0)
+        if item.is_user:
+            line.setLeft(0)
+        else:
+            line.setWidth(item.text_width)
+        line.setHeight(item.caption_height)
+        painter.drawText(line, side | Qt.AlignmentFlag.AlignVCenter, item.caption)
+        line.moveTop(bubble.bottom())
+        for remark in item.remarks:
+            line.setHeight(item.remark_height(remark))
+            painter.drawText(line, side | Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextWordWrap, remark)
+            line.translate(0, line.height())
+
+    # Code blocks
+
+    def code_frame(self, number: int, place: int) -> QRectF:
+        """The frame of a code block's part."""
+        item = self._layout.items[number]
+        unit = item.units[place]
+        bubble = item.bubble()
+        top = self._layout.unit_top(number, place)
+        above, below = SMALL * unit.segment.opens, MEDIUM * unit.segment.closes
+        left, width = bubble.left() + MEDIUM, bubble.width() - 2 * MEDIUM
+        return QRectF(left, top + above, width, unit.height - above - below)
+
+    def copy_button(self, number: int, place: int) -> QRectF:
+        """Where a code block's button is; empty where there is none."""
+        if not self._layout.items[number].units[place].head:
+            return QRectF()
+        frame = self.code_frame(number, place)
+        return QRectF(frame.right() - 80, frame.top(), 80, CODE_HEAD_PX)
+
+    def _paint_code_frame(self, painter: QPainter, unit: Unit, frame: QRectF, marks: Marks) -> None:
+        theme = colours()
+        painter.save()
+        painter.setClipRect(frame)
+        shape = frame.adjusted(0.5, 0.5, -0.5, -0.5)
+        shape.setTop(shape.top() - (0 if unit.segment.opens else 2 * RADIUS_PX))
+        shape.setBottom(shape.bottom() + (0 if unit.segment.closes else 2 * RADIUS_PX))
+        painter.setPen(QColor(theme.border))
+        painter.setBrush(QColor(theme.raised))
+        painter.drawRoundedRect(shape, SMALL, SMALL)
+        if unit.head:
+            head = QRectF(frame.left() + SMALL, frame.top(), frame.width() - 2 * SMALL, CODE_HEAD_PX)
+            painter.drawLine(head.bottomLeft() - QPointF(SMALL, 0), head.bottomRight() + QPointF(SMALL, 0))
+            painter.setPen(QColor(theme.muted))
+            painter.drawText(head, Qt.AlignmentFlag.AlignVCenter, language_of(unit.segment) or "code")
+            painter.setPen(QColor(theme.accent if marks.pointed_at is unit else theme.muted))
+            word = COPIED if marks.copied is unit else COPY
+            painter.drawText(head, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, word)
+        painter.restore()
+
+    # Text
+
+    def _paint_text(
+        self,
+        painter: QPainter,
+        number: int,
+        place: int,
+        document: SegmentDocument,
+        area: QRectF,
+        marks: Marks,
+    ) -> None:
+        origin = self._layout.origin(number, place)
+        painter.save()
+        painter.translate(origin)
+        _paint_quotes(painter, document)
+        context = QAbstractTextDocumentLayout.PaintContext()
+        context.palette.setColor(QPalette.ColorRole.Text, QColor(colours().text))
+        context.clip = area.translated(-origin)
+        context.selections = self._selections(number, place, document, marks)
+        document.documentLayout().draw(painter, context)
+        painter.restore()
+
+    def _selections(
+        self, number: int, place: int, document: SegmentDocument, marks: Marks
+    ) -> list[QAbstractTextDocumentLayout.Selection]:
+        found = []
+        if marks.selection is not None:
+            first, last = _within(marks.selection, number, place, document)
+            if first < last:
+                found.append(_selection(document, first, last, _selected_look()))
+        if marks.token is not None and marks.token[0] == number:
+            found += [
+                _selection(document, a, b, _token_look())
+                for a, b in document.source_map.places(*marks.token[1:])
+            ]
+        return found
+
+
+def _within(
+    selection: tuple[Place, Place], number: int, place: int, document: SegmentDocument
+) -> tuple[int, int]:
+    """The part of a selection that is in one document."""
+    start, end = selection
+    end_of_all = document.characterCount() - 1
+    here = (number, place)
+    first = 0 if (start.item, start.unit) < here else start.position
+    last = end_of_all if (end.item, end.unit) > here else end.position
+    if (start.item, start.unit) > here or (end.item, end.unit) < here:
+        return 0, 0
+    return min(first, end_of_all), min(last, end_of_all)
+
+
+def _selection(
+    document: SegmentDocument, first: int, last: int, look: QTextCharFormat
+) -> QAbstractTextDocumentLayout.Selection:
+    made = QAbstractTextDocumentLayout.Selection()
+    cursor = QTextCursor(document)
+    cursor.setPosition(first)
+    cursor.setPosition(last, QTextCursor.MoveMode.KeepAnchor)
+    made.cursor = cursor
+    made.format = look
+    return made
+
+
+def _selected_look() -> QTextCharFormat:
+    look = QTextCharFormat()
+    look.setBackground(QBrush(QColor(colours().accent)))
+    look.setForeground(QBrush(QColor(colours().on_accent)))
+    return look
+
+
+def _token_look() -> QTextCharFormat:
+    look = QTextCharFormat()
+    look.setBackground(QBrush(QColor(colours().border_strong)))
+    look.setForeground(QBrush(QColor(colours().text)))
+    return look
+
+
+def _paint_quotes(painter: QPainter, document: SegmentDocument) -> None:
+    """The bars beside quotes, and the lines across."""
+    block = document.begin()
+    while block.isValid():
+        shape = block.blockFormat()
+        quotes = shape.intProperty(QUOTE)
+        if quotes or shape.boolProperty(RULE):
+            bounds = document.documentLayout().blockBoundingRect(block)
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(QColor(colours().border_strong))
+            for quote in range(quotes):
+                painter.drawRect(QRectF(quote * LARGE, bounds.top(), BAR_PX, bounds.height() + SMALL))
+            if shape.boolProperty(RULE):
+                painter.drawRect(QRectF(0, bounds.center().y(), document.textWidth(), 1))
+        block = block.next()

@@ -1,0 +1,400 @@
+"""The conversation: messages as bubbles, what can be done with each, and what the model considered at every token."""
+
+from collections.abc import Sequence
+from functools import partial
+
+from PySide6.QtCore import QElapsedTimer, QEvent, QPoint, QPointF, Qt, QTimer, Signal, Slot
+from PySide6.QtGui import (
+    QAccessible,
+    QAccessibleAnnouncementEvent,
+    QAction,
+    QContextMenuEvent,
+    QFocusEvent,
+    QGuiApplication,
+    QKeyEvent,
+    QMouseEvent,
+)
+from PySide6.QtWidgets import QMenu, QWidget
+
+from app.tabs.chat.view.code_blocks import CodeBlocks
+from app.tabs.chat.view.conversation_area import ConversationArea
+from app.tabs.chat.view.conversation_painter import Marks
+from app.tabs.chat.view.document_style import DocumentStyle, Shading
+from app.tabs.chat.view.message_actions import NEXT, PREVIOUS, MessageActions, fill_menu
+from app.tabs.chat.view.message_editing import MessageEditing
+from app.tabs.chat.view.message_item import MessageItem
+from app.tabs.chat.view.shading_legend import ShadingLegend
+from app.tabs.chat.view.shown_message import ShownMessage
+from app.tabs.chat.view.token_reader import BEGIN_KEY, TokenReader
+from app.widgets.controls import application
+from app.widgets.theme import SMALL, TINY
+from core.events import TokenWritten
+
+__all__ = ["ConversationView", "ShownMessage"]
+
+FRAME_MS = 50  # at least, between two layouts of a reply that grows
+IDLE_SHARE = 6  # times as long as a layout took, nothing is laid out behind it
+READ_OUT = 2000  # characters of a reply that a screen reader is given at once
+WRITING, NO_MODEL = "a reply is being written", "open a model first"
+
+
+class ConversationView(ConversationArea):
+    """Shows messages; what the user wants done with them is asked for.
+
+    Signals:
+        edit_requested: The id of a message, and its text as the user wants it.
+        regenerate_requested, continue_requested, seen_requested: The id of a message.
+        version_requested: The id of a message, and -1 or 1 for the version before or after it.
+        inspect_requested: The id of a message, and a character in it, or -1 for its end.
+        alternative_chosen: The id of a message, the number of its token, and the id of the token wanted in its place.
+    """
+
+    edit_requested = Signal(str, str)
+    regenerate_requested = Signal(str)
+    version_requested = Signal(str, int)
+    continue_requested = Signal(str)
+    inspect_requested = Signal(str, int)
+    alternative_chosen = Signal(str, int, int)
+    seen_requested = Signal(str)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._plain = False
+        self._shading: Shading = "none"
+        self._written: MessageItem | None = None
+        self._waiting: list[TokenWritten] = []  # to be shown
+        self._can_reply = True
+        self._current = self._hovered = -1
+        self._shows_current = False  # by a ring: not to those who use the mouse
+        self.setObjectName("conversationView")
+        self.setAccessibleName("Conversation")
+        self.tokens = TokenReader(self)
+        self.tokens.moved.connect(self.viewport().update)
+        self.tokens.walked.connect(self._announce)
+        self.tokens.chosen.connect(self._choose_alternative)
+        self.code_blocks = CodeBlocks(self)
+        self.editing = MessageEditing(self)
+        self.editing.saved.connect(self._save_edit)
+        self.legend = ShadingLegend(self)
+        self.actions_row = MessageActions(self.viewport())
+        self.actions_row.chosen.connect(self._act)
+        application().focusChanged.connect(self._follow_focus)
+        self._frame = QTimer(self, singleShot=True, interval=FRAME_MS)
+        self._frame.timeout.connect(self._show_waiting)
+
+    # What is shown
+
+    def show_messages(self, messages: Sequence[ShownMessage]) -> None:
+        """Show exactly these, the end of them in sight."""
+        self._forget()
+        style, width = self._style(), self.viewport().width()
+        self.column.clear([MessageItem(shown, style, width) for shown in messages])
+        self._current, self._hovered = len(messages) - 1, -1
+        self.forget_anchor()
+        self.scroll_to_end()
+
+    def add_message(self, shown: ShownMessage) -> None:
+        """Show one more below the others, and its end."""
+        self._current += self._current == len(self.column.items) - 1  # the last one again
+        self.column.append(MessageItem(shown, self._style(), self.viewport().width()))
+        self.scroll_to_end()
+
+    def begin_reply(self, shown: ShownMessage) -> None:
+        """Show a message that is about to be written; what it says already is what is continued."""
+        self.add_message(shown)
+        self._written = self.column.items[-1]
+        self._written.is_written = True
+        self.tokens.can_choose = False
+        self._place_actions()
+
+    def write(self, events: Sequence[TokenWritten]) -> None:
+        """Add tokens to the reply that was begun. They are seen within a few frames."""
+        self._waiting.extend(events)
+        if not self._frame.isActive():
+            self._frame.start()
+
+    def end_reply(self, shown: ShownMessage) -> None:
+        """Show the message as it was kept in place of the one that was being written."""
+        self._show_waiting()
+        written, self._written = self._written, None
+        if written is None:
+            return
+        self.tokens.close()
+        self.tokens.can_choose = self._can_write()
+        written.replace(shown)
+        self.column.forget_places()
+        self.lay_out()
+        self._announce(f"{written.caption}: {shown.message.content[:READ_OUT]}")
+
+    def mark_passages(self, message_id: str, passages: Sequence[tuple[int, int]]) -> None:
+        """Underline these characters of a message: they stand in the documents."""
+        for item in self.column.items:
+            if item.shown.message.id == message_id:
+                item.mark(tuple(passages))
+        self.lay_out()
+
+    # How it is shown
+
+    def set_plain_text(self, plain: bool) -> None:
+        """Show the text as it was written, or as the Markdown that it may be."""
+        self._plain = plain
+        self._restyle()
+
+    def set_shading(self, shading: Shading) -> None:
+        """Colour the tokens of replies by their "probability" or the "entropy" of their places; or "none"."""
+        self._shading = shading
+        self.legend.show_shading(shading)
+        room = 0 if shading == "none" else self.legend.height() + SMALL
+        self.setViewportMargins(0, room, 0, 0)
+        self._restyle()
+
+    def set_font_size(self, points: float) -> None:
+        """The size of all text, in points."""
+        font = self.font()
+        font.setPointSizeF(points)
+        self.setFont(font)
+
+    def set_can_reply(self, can_reply: bool) -> None:
+        """Whether there is a model that can write."""
+        self._can_reply = can_reply
+        self.tokens.can_choose = self._can_write()
+        self._place_actions()
+
+    def current_id(self) -> str:
+        """The message that has the keyboard; the last one without."""
+        if not self.column.items:
+            return ""
+        return self.column.items[self._current].shown.message.id
+
+    def _style(self) -> DocumentStyle:
+        return DocumentStyle(self.font(), self._plain, self._shading)
+
+    def _restyle(self) -> None:
+        self.tokens.close()
+        self.column.set_style(self._style())
+        self.selection.clear()
+        self.lay_out()
+
+    def _forget(self) -> None:
+        self.editing.end()
+        self.tokens.close()
+        self._frame.stop()
+        self._waiting.clear()
+        self._written = None
+        self.code_blocks.point_at(None)
+        self.selection.clear()
+
+    @Slot()
+    def _show_waiting(self) -> None:
+        """Lay out what came since the last time; the next time is the later, the longer this took."""
+        events, self._waiting = self._waiting, []
+        self._frame.stop()
+        if self._written is None or not events:
+            return
+        clock = QElapsedTimer()
+        clock.start()
+        for event in events:
+            if event.details is not None:
+                self._written.spans.add(event.details)
+        self._written.grow("".join(event.text for event in events))
+        self.column.forget_places()
+        self.lay_out()
+        self._frame.setInterval(max(FRAME_MS, IDLE_SHARE * clock.elapsed()))
+
+    def _announce(self, text: str) -> None:
+        """Have a screen reader say it."""
+        self.setAccessibleDescription(text)
+        QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self, text))
+
+    # What can be done with a message
+
+    def placed(self) -> None:
+        self.legend.move(self.viewport().width() - self.legend.width() - SMALL, TINY)
+        self._place_actions()
+        self.editing.place()
+        self.tokens.follow()
+
+    def marks(self) -> Marks:
+        has_keyboard = self._shows_current and (self.hasFocus() or self._row_has_focus())
+        current = self._current if has_keyboard else -1
+        return Marks(
+            self.selection.span(),
+            current,
+            self.tokens.marked(),
+            self.code_blocks.copied,
+            self.code_blocks.pointed_at,
+        )
+
+    def _row_has_focus(self) -> bool:
+        focus = self.focusWidget()
+        return focus is not None and self.actions_row.isAncestorOf(focus) and focus.hasFocus()
+
+    def _offered(self) -> int:
+        """The message whose buttons are shown, or -1."""
+        if self._row_has_focus() or (self._hovered < 0 and self.hasFocus()):
+            return self._current
+        return self._hovered
+
+    def _place_actions(self) -> None:
+        number = self._offered()
+        row = self.actions_row
+        if not 0 <= number < len(self.column.items) or number == self.editing.number:
+            row.hide()
+            return
+        item = self.column.items[number]
+        if item is self._written:
+            row.hide()
+            return
+        row.show_message(
+            item.shown, can_write=self._can_write(), why_not=NO_MODEL if self._written is None else WRITING
+        )
+        bubble = item.bubble()
+        left = bubble.right() - row.width() if item.is_user else bubble.left()
+        top = self.column.top(number) + bubble.bottom() + item.remarks_height
+        row.move(max(0, round(left)), round(top - self.verticalScrollBar().value()) + 2)
+        row.show()
+
+    def _can_write(self) -> bool:
+        return self._can_reply and self._written is None
+
+    @Slot(str)
+    def _act(self, name: str) -> None:
+        if self._offered() >= 0:
+            self._current = self._offered()
+            self._do(name, self._current)
+
+    def _do(self, name: str, number: int) -> None:
+        """Do one of `ACTIONS` with a message."""
+        message = self.column.items[number].shown.message
+        requests = {
+            "regenerate": self.regenerate_requested,
+            "continue": self.continue_requested,
+            "seen": self.seen_requested,
+        }
+        if name == "copy":
+            QGuiApplication.clipboard().setText(self.column.items[number].text)
+        elif name == "edit":
+            self.editing.begin(number)
+        elif name == "inspect":
+            self.inspect_requested.emit(message.id, -1)
+        elif name in (PREVIOUS, NEXT):
+            self.version_requested.emit(message.id, 1 if name == NEXT else -1)
+        else:
+            requests[name].emit(message.id)
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        by_mouse = event.reason() == QContextMenuEvent.Reason.Mouse
+        point = self.in_column(self.viewport().mapFromGlobal(event.globalPos()))
+        number = self.column.item_at(point.y()) if by_mouse else self._current
+        at = event.globalPos() if by_mouse else self.corner_of(self._current)
+        self._open_menu(number, point if by_mouse else None, at)
+
+    def _open_menu(self, number: int, point: QPointF | None, at: QPoint) -> None:
+        """Offer what can be done with a message, and with the place in it that was pointed at."""
+        if not self.column.items:
+            return
+        item = self.column.items[number]
+        menu = QMenu(self, objectName="messageMenu")
+        if self.selection.span() is not None:
+            menu.addAction("Copy selected text", self.copy)
+            menu.addSeparator()
+        fill_menu(menu, item.shown, can_write=self._can_write())
+        found = self.column.character_at(point) if point is not None else None
+        if found is not None:
+            here = menu.addAction("Inspect here")
+            here.setObjectName("inspectHereAction")
+            here.triggered.connect(partial(self.inspect_requested.emit, item.shown.message.id, found[1]))
+        self.code_blocks.add_to(menu, item)
+        menu.setProperty("number", number)
+        menu.triggered.connect(self._take_choice)
+        menu.aboutToHide.connect(menu.deleteLater)
+        menu.popup(at)
+
+    @Slot(QAction)
+    def _take_choice(self, chosen: QAction) -> None:
+        if chosen.data():
+            self._do(chosen.data(), self.sender().property("number"))
+
+    @Slot(int, str)
+    def _save_edit(self, number: int, text: str) -> None:
+        self.edit_requested.emit(self.column.items[number].shown.message.id, text)
+
+    @Slot(int, int, int)
+    def _choose_alternative(self, number: int, token: int, token_id: int) -> None:
+        self.alternative_chosen.emit(self.column.items[number].shown.message.id, token, token_id)
+
+    # The mouse
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        super().mouseMoveEvent(event)
+        if self.column.items:
+            point = self.in_column(event.position())
+            self._hovered = self.column.item_at(point.y())
+            self.tokens.point_at(None if self.is_selecting else self.column.character_at(point))
+            self.code_blocks.point_at(self.code_blocks.at(point))
+            self._place_actions()
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        self._shows_current = False
+        code = self.code_blocks.at(self.in_column(event.position()))
+        if code is not None:
+            self.code_blocks.copy(*code)
+        else:
+            super().mousePressEvent(event)
+        if self.column.items:
+            self._current = self.column.item_at(self.in_column(event.position()).y())
+            self.lay_out()
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        clicked = self.is_selecting and self.selection.span() is None
+        super().mouseReleaseEvent(event)
+        if clicked and not event.modifiers():
+            self.tokens.pin(self.column.character_at(self.in_column(event.position())))
+
+    def leaveEvent(self, event: QEvent) -> None:
+        super().leaveEvent(event)
+        self._hovered = -1
+        self.code_blocks.point_at(None)
+        self.tokens.point_at(None)
+        self._place_actions()
+
+    # The keyboard
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        self._shows_current = True
+        if self.tokens.take_key(event):
+            return
+        alt = event.modifiers() & Qt.KeyboardModifier.AltModifier
+        if alt and event.key() in (Qt.Key.Key_Up, Qt.Key.Key_Down):
+            self._go_to(self._current + (1 if event.key() == Qt.Key.Key_Down else -1))
+        elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self._open_menu(self._current, None, self.corner_of(self._current))
+        elif event.key() == BEGIN_KEY and not event.modifiers():
+            self.tokens.walk(self._current)
+        else:
+            super().keyPressEvent(event)
+
+    def _go_to(self, number: int) -> None:
+        """Give the keyboard to a message, and show it."""
+        if not self.column.items:
+            return
+        self._current = max(0, min(number, len(self.column.items) - 1))
+        item = self.column.items[self._current]
+        top = self.column.top(self._current)
+        self.show_part(top, top + item.height)
+        self.lay_out()
+        self._announce(f"{item.caption}: {item.text[:READ_OUT]}")
+
+    @Slot()
+    def _follow_focus(self) -> None:
+        self._place_actions()
+        self.viewport().update()
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        self._shows_current = event.reason() != Qt.FocusReason.MouseFocusReason
+        super().focusInEvent(event)
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.FontChange and hasattr(self, "_frame"):
+            self._restyle()

@@ -1,0 +1,260 @@
+"""Markdown written into a document: paragraphs, headings, lists, quotes, tables, inline styles. All else is text.
+
+HTML is text, a picture is the text that asks for it, and a link is its text with the address behind it.
+"""
+
+from collections.abc import Sequence
+from functools import cache
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+from PySide6.QtGui import (
+    QBrush,
+    QColor,
+    QFont,
+    QFontMetricsF,
+    QTextBlockFormat,
+    QTextCharFormat,
+    QTextCursor,
+    QTextFormat,
+    QTextFrameFormat,
+    QTextTableFormat,
+)
+
+from app.tabs.chat.view.document_style import DocumentStyle, ink, paragraph
+from app.tabs.chat.view.source_map import SourceMap, qt_length, shown
+from app.widgets.theme import HUGE, LARGE, MEDIUM, SMALL, TINY, colours
+
+QUOTE = QTextFormat.Property.UserProperty.value + 1  # of a block: how many quotes it stands in
+RULE = QUOTE + 1  # of a block: it is a line across
+HEADING_SIZES = (1.45, 1.3, 1.15, 1.05, 1.0, 1.0)  # of the font's
+LINE_BREAK = "\u2028"
+
+
+def write_markdown(
+    cursor: QTextCursor, source: str, start: int, style: DocumentStyle, places: SourceMap
+) -> None:
+    """Write a stretch of a message, which begins at its character `start`, and note where its characters stand."""
+    _Writer(cursor, source, start, style, places).write(_parser().parse(source))
+
+
+class _Writer:
+    def __init__(
+        self, cursor: QTextCursor, source: str, start: int, style: DocumentStyle, places: SourceMap
+    ) -> None:
+        self._cursor, self._source, self._start, self._style, self._places = (
+            cursor,
+            source,
+            start,
+            style,
+            places,
+        )
+        self._read = 0  # characters of the source that stand in the document
+        self._is_fresh = True  # the cursor stands in an empty block that nothing was written into
+        self._numbers: list[int | None] = []  # of the next item of each list around; None for bullets
+        self._marker = ""  # of the item that is about to begin
+        self._quotes = 0
+        self._heading = 0  # its level
+        self._table: list[list[Token]] | None = None
+
+    def write(self, tokens: Sequence[Token]) -> None:
+        for token in tokens:
+            if self._table is not None:
+                self._collect(token)
+            else:
+                self._write(token)
+        if self._is_fresh and self._cursor.position() > 0:  # behind a table
+            self._cursor.setBlockFormat(_thin_line())
+
+    def _write(self, token: Token) -> None:
+        match token.type:
+            case "inline":
+                self._write_inline(token, QTextCharFormat())
+            case "heading_open":
+                self._begin(bottom=TINY)
+                self._heading = int(token.tag[1:])
+            case "paragraph_open":
+                self._begin(bottom=TINY if token.hidden else SMALL)
+            case "bullet_list_open":
+                self._numbers.append(None)
+            case "ordered_list_open":
+                self._numbers.append(int(token.attrGet("start") or 1))
+            case "bullet_list_close" | "ordered_list_close":
+                self._numbers.pop()
+            case "list_item_open":
+                self._begin_item()
+            case "blockquote_open":
+                self._quotes += 1
+            case "blockquote_close":
+                self._quotes -= 1
+            case "fence" | "code_block":
+                self._write_code(token)
+            case "hr":
+                shape = self._begin(bottom=SMALL)
+                shape.setProperty(RULE, True)
+                self._cursor.setBlockFormat(shape)
+            case "table_open":
+                self._table = []
+
+    # Blocks
+
+    def _begin(self, bottom: float) -> QTextBlockFormat:
+        """Begin a paragraph, behind the marker of the list item that it is the first of."""
+        shape = paragraph()
+        shape.setBottomMargin(bottom)
+        indent = self._quotes * LARGE + len(self._numbers) * HUGE
+        shape.setLeftMargin(indent)
+        if self._quotes:
+            shape.setProperty(QUOTE, self._quotes)
+        if self._marker:
+            shape.setTextIndent(-QFontMetricsF(self._style.font).horizontalAdvance(self._marker))
+        if self._is_fresh:
+            self._cursor.setBlockFormat(shape)
+        else:
+            self._cursor.insertBlock(shape, QTextCharFormat())
+        self._is_fresh = False
+        self._heading = 0
+        if self._marker:
+            self._cursor.insertText(self._marker, ink("muted"))
+            self._marker = ""
+        return shape
+
+    def _begin_item(self) -> None:
+        number = self._numbers[-1]
+        self._marker = "•  " if number is None else f"{number}. "
+        if number is not None:
+            self._numbers[-1] = number + 1
+
+    def _write_code(self, token: Token) -> None:
+        self._begin(bottom=SMALL)
+        for number, line in enumerate(token.content.rstrip("\n").split("\n")):
+            if number:
+                self._cursor.insertText(LINE_BREAK, QTextCharFormat())
+            self._insert(line, self._code())
+
+    # Tables
+
+    def _collect(self, token: Token) -> None:
+        assert self._table is not None
+        match token.type:
+            case "tr_open":
+                self._table.append([])
+            case "inline":
+                self._table[-1].append(token)
+            case "table_close":
+                rows, self._table = self._table, None
+                self._write_table(rows)
+
+    def _write_table(self, rows: list[list[Token]]) -> None:
+        if self._is_fresh:
+            self._cursor.setBlockFormat(_thin_line())  # Qt keeps a paragraph before a table
+        table = self._cursor.insertTable(len(rows), max(map(len, rows)), _table_format())
+        for row, cells in enumerate(rows):
+            for column, cell in enumerate(cells):
+                self._cursor = table.cellAt(row, column).firstCursorPosition()
+                look = QTextCharFormat()
+                if row == 0:
+                    look.setFontWeight(QFont.Weight.DemiBold)
+                self._write_inline(cell, look)
+        self._cursor.movePosition(QTextCursor.MoveOperation.End)
+        self._cursor.setCharFormat(QTextCharFormat())
+        self._is_fresh = True
+
+    # Within a line
+
+    def _write_inline(self, token: Token, base: QTextCharFormat) -> None:
+        look = QTextCharFormat(base)
+        if self._heading:
+            look.setFontPointSize(self._style.font.pointSizeF() * HEADING_SIZES[self._heading - 1])
+            look.setFontWeight(QFont.Weight.DemiBold)
+        around: list[QTextCharFormat] = []
+        address = ""
+        for child in token.children or ():
+            if child.nesting > 0:
+                around.append(QTextCharFormat(look))
+                look = _changed(look, child)
+                address = str(child.attrGet("href") or address)
+            elif child.nesting < 0:
+                look = around.pop()
+                if child.type == "link_close" and address:
+                    self._insert_address(address)
+                    address = ""
+            else:
+                self._write_child(child, look)
+
+    def _write_child(self, child: Token, look: QTextCharFormat) -> None:
+        match child.type:
+            case "softbreak" | "hardbreak":
+                self._insert("\n", look)
+            case "code_inline":
+                code = QTextCharFormat(look)
+                code.merge(self._code())
+                self._insert(child.content, code)
+            case "image":
+                self._insert(f"![{child.content}]({child.attrGet('src')})", look)
+            case "text_special":
+                self._insert(child.content, look, written_as=child.markup)
+            case _:
+                self._insert(child.content, look)
+
+    def _insert_address(self, address: str) -> None:
+        if self._source[: self._read].endswith(address):  # <https://…> says it already
+            return
+        self._cursor.insertText(" (", ink("muted"))
+        self._insert(address, ink("muted"))
+        self._cursor.insertText(")", ink("muted"))
+
+    def _insert(self, text: str, look: QTextCharFormat, written_as: str = "") -> None:
+        """Write text, and note where it stands, if it is found behind what was written before."""
+        found = self._source.find(written_as or text, self._read)
+        if found >= 0 and text:
+            if not written_as or len(written_as) == qt_length(text):
+                self._places.add(self._cursor.position(), self._start + found, text)
+            self._read = found + len(written_as or text)
+        self._cursor.insertText(shown(text).replace("\n", LINE_BREAK), look)
+
+    def _code(self) -> QTextCharFormat:
+        look = QTextCharFormat()
+        look.setFontFamilies(self._style.mono().families())
+        look.setFontFixedPitch(True)
+        look.setBackground(QBrush(QColor(colours().accent_soft)))
+        return look
+
+
+def _changed(look: QTextCharFormat, opening: Token) -> QTextCharFormat:
+    changed = QTextCharFormat(look)
+    match opening.type:
+        case "em_open":
+            changed.setFontItalic(True)
+        case "strong_open":
+            changed.setFontWeight(QFont.Weight.Bold)
+        case "s_open":
+            changed.setFontStrikeOut(True)
+        case "link_open":
+            changed.setFontUnderline(True)
+    return changed
+
+
+def _table_format() -> QTextTableFormat:
+    shape = QTextTableFormat()
+    shape.setBorder(1)
+    shape.setBorderBrush(QBrush(QColor(colours().border_strong)))
+    shape.setBorderStyle(QTextFrameFormat.BorderStyle.BorderStyle_Solid)
+    shape.setBorderCollapse(True)
+    shape.setCellPadding(TINY)
+    shape.setCellSpacing(0)
+    shape.setBottomMargin(MEDIUM)
+    shape.setHeaderRowCount(1)
+    return shape
+
+
+def _thin_line() -> QTextBlockFormat:
+    flat = QTextBlockFormat()
+    flat.setLineHeight(1, QTextBlockFormat.LineHeightTypes.FixedHeight.value)
+    return flat
+
+
+@cache
+def _parser() -> MarkdownIt:
+    """CommonMark with tables; without HTML, and without references, whose text would not be shown."""
+    return MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"]).disable(["reference"])

@@ -1,0 +1,115 @@
+"""The buttons below a message, one row for the message that is pointed at, and the same as a menu."""
+
+from dataclasses import dataclass
+
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QToolButton, QWidget
+
+from app.tabs.chat.view.shown_message import ShownMessage
+from app.widgets.icons import give_icon
+from app.widgets.label import Label
+from app.widgets.theme import TINY, set_role
+
+
+@dataclass(frozen=True, slots=True)
+class MessageAction:
+    """One thing that can be done with a message; `roles` are those of the messages that it is offered for."""
+
+    name: str
+    title: str
+    icon: str
+    roles: tuple[str, ...]
+    writes: bool = False  # it asks the model for a reply, or changes what replies are made from
+
+
+ACTIONS = (
+    MessageAction("copy", "Copy", "copy", ("system", "user", "assistant", "text")),
+    MessageAction("edit", "Edit", "edit", ("user", "assistant"), writes=True),
+    MessageAction("regenerate", "Regenerate", "refresh", ("assistant",), writes=True),
+    MessageAction("continue", "Continue", "play", ("assistant",), writes=True),
+    MessageAction("inspect", "Inspect", "inspect", ("user", "assistant", "text")),
+    MessageAction("seen", "Find in your documents", "search", ("assistant", "text")),
+)
+PREVIOUS, NEXT = "previous version", "next version"
+
+
+class MessageActions(QFrame):
+    """A row of small buttons; it stands in the view wherever the message is.
+
+    Signals:
+        chosen: The name of an action, `PREVIOUS` or `NEXT`.
+    """
+
+    chosen = Signal(str)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("messageActions")
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        self.previous = self._button(PREVIOUS, "Previous version (Alt+Left)", "chevron-left")
+        self.version = Label(objectName="versionLabel")
+        set_role(self.version, "muted")
+        self.next = self._button(NEXT, "Next version (Alt+Right)", "chevron-right")
+        for widget in (self.previous, self.version, self.next):
+            layout.addWidget(widget)
+        self._buttons = {action: self._button(action.name, action.title, action.icon) for action in ACTIONS}
+        for button in self._buttons.values():
+            layout.addWidget(button)
+        self.hide()
+
+    def show_message(self, shown: ShownMessage, *, can_write: bool, why_not: str = "") -> None:
+        """Offer what can be done with a message; what the model must write for only if it can."""
+        many = shown.versions > 1
+        for widget in (self.previous, self.version, self.next):
+            widget.setVisible(many)
+        self.version.setText(f"{shown.version} / {shown.versions}")
+        self.previous.setEnabled(can_write and shown.version > 1)
+        self.next.setEnabled(can_write and shown.version < shown.versions)
+        for action, button in self._buttons.items():
+            button.setVisible(shown.message.role in action.roles)
+            possible = can_write or not action.writes
+            button.setEnabled(possible)
+            button.setToolTip(action.title if possible or not why_not else f"{action.title}: {why_not}")
+        self.adjustSize()
+
+    def button(self, name: str) -> QToolButton:
+        """The button of an action."""
+        return next(button for action, button in self._buttons.items() if action.name == name)
+
+    def _button(self, name: str, title: str, icon: str) -> QToolButton:
+        button = QToolButton(
+            objectName=f"{name.replace(' ', '_')}MessageButton", autoRaise=True, toolTip=title
+        )
+        button.setAccessibleName(title)
+        button.setProperty("action", name)
+        button.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # else a press moves the row to the keyboard's message
+        set_role(button, "mark")
+        button.setFixedSize(26 + TINY, 26)
+        give_icon(button, icon)
+        button.clicked.connect(self._choose)
+        return button
+
+    @Slot()
+    def _choose(self) -> None:
+        self.chosen.emit(self.sender().property("action"))
+
+
+def fill_menu(menu: QMenu, shown: ShownMessage, *, can_write: bool) -> None:
+    """Offer the same in a menu; each entry's data is the name of its action."""
+    for action in ACTIONS:
+        if shown.message.role in action.roles:
+            entry = menu.addAction(action.title)
+            entry.setData(action.name)
+            entry.setEnabled(can_write or not action.writes)
+            give_icon(entry, action.icon)
+    if shown.versions > 1:
+        menu.addSeparator()
+        for title, name, possible in (
+            ("Previous version", PREVIOUS, shown.version > 1),
+            ("Next version", NEXT, shown.version < shown.versions),
+        ):
+            entry = menu.addAction(title)
+            entry.setData(name)
+            entry.setEnabled(can_write and possible)

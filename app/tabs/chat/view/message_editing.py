@@ -1,0 +1,83 @@
+"""Puts a field in the place of the message that is edited, and takes it away again."""
+
+from PySide6.QtCore import QObject, Signal, Slot
+
+from app.tabs.chat.view.conversation_area import ConversationArea
+from app.tabs.chat.view.message_edit import MessageEdit
+from app.widgets.theme import SMALL
+
+
+class MessageEditing(QObject):
+    """At most one message at a time.
+
+    Attributes:
+        number: Of the message that is edited, or -1.
+        field: What it is edited in, if it is.
+
+    Signals:
+        saved: The number of a message, and its text as the user wants it.
+    """
+
+    saved = Signal(int, str)
+
+    def __init__(self, area: ConversationArea) -> None:
+        super().__init__(area)
+        self._area = area
+        self.number = -1
+        self.field: MessageEdit | None = None
+
+    def begin(self, number: int) -> None:
+        """Edit a message, and give the keyboard to it."""
+        self.end()
+        item, self.number = self._area.column.items[number], number
+        self.field = MessageEdit(item.shown.message.content, sends=item.is_user, parent=self._area.viewport())
+        self.field.saved.connect(self._save)
+        self.field.cancelled.connect(self.end)
+        self.field.text.textChanged.connect(self._fit_height)
+        self.field.show()
+        self._fit_height()
+        self.field.text.setFocus()
+
+    @Slot()
+    def end(self) -> None:
+        """Show the message again, as it is."""
+        if self.field is None:
+            return
+        field, self.field = self.field, None
+        had_focus = field.isAncestorOf(field.window().focusWidget() or self._area)
+        field.hide()
+        field.deleteLater()
+        self._set_height(0)
+        self.number = -1
+        if had_focus:
+            self._area.setFocus()
+
+    def place(self) -> None:
+        """Lay the field over the message's bubble."""
+        if self.field is not None:
+            bubble = self._area.column.items[self.number].bubble()
+            top = self._area.column.top(self.number) - self._area.verticalScrollBar().value()
+            self.field.setGeometry(bubble.translated(0, top).toRect().adjusted(SMALL, SMALL, -SMALL, -SMALL))
+
+    @Slot(str)
+    def _save(self, text: str) -> None:
+        number = self.number
+        self.end()
+        self.saved.emit(number, text)
+
+    @Slot()
+    def _fit_height(self) -> None:
+        """Give the field the height that its text wants, and keep all of it in sight."""
+        item = self._area.column.items[self.number]
+        if self.field is not None and item.editor_height != self.field.wanted_height():
+            self._set_height(self.field.wanted_height())
+            top = self._area.column.top(self.number)
+            self._area.show_part(top, top + item.height)
+
+    def _set_height(self, height: int) -> None:
+        item = self._area.column.items[self.number]
+        item.editor_height = height
+        item.forget_places()
+        self._area.column.forget_places()
+        self._area.stay_here()
+        self._area.lay_out()

@@ -1,0 +1,152 @@
+"""The document that shows one segment of a message, and where its characters stand in it. Nothing is ever loaded."""
+
+import re
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+from pygments.lexer import Lexer
+from pygments.lexers import get_lexer_by_name
+from pygments.util import ClassNotFound
+from PySide6.QtCore import QUrl
+from PySide6.QtGui import QColor, QTextCharFormat, QTextCursor, QTextDocument
+
+from app.tabs.chat.view.document_style import (
+    DocumentStyle,
+    Shading,
+    code_ink,
+    ink,
+    paragraph,
+    shade_formats,
+    shade_share,
+    wrapping,
+)
+from app.tabs.chat.view.markdown_document import write_markdown
+from app.tabs.chat.view.message_segments import Segment
+from app.tabs.chat.view.source_map import SourceMap, shown
+from app.tabs.chat.view.token_spans import TokenSpans
+from app.widgets.theme import colours
+
+Span = tuple[int, int]
+CODE_LINE_HEIGHT_PERCENT = 110
+_LANGUAGE = re.compile(r"[\w+#.-]+")
+
+
+class SegmentDocument(QTextDocument):
+    """Text and nothing else: whatever a message says, no file and no address is opened for it.
+
+    Attributes:
+        source_map: Where the message's characters stand.
+        is_coloured: Whether `colour` has nothing to do: it takes longer than all else.
+    """
+
+    def __init__(self, style: DocumentStyle, *, mono: bool = False) -> None:
+        super().__init__()
+        self.source_map = SourceMap()
+        self.is_coloured = not mono
+        self.setUndoRedoEnabled(False)
+        self.setDefaultFont(style.mono() if mono else style.font)
+        self.setDefaultTextOption(wrapping())
+        self.setDocumentMargin(0)
+
+    def loadResource(self, _type: int, _name: QUrl | str) -> Any:
+        return None
+
+
+def segment_document(
+    text: str,
+    segment: Segment,
+    style: DocumentStyle,
+    spans: TokenSpans,
+    passages: Sequence[Span] = (),
+    generated: Sequence[Span] = (),
+) -> SegmentDocument:
+    """Show one segment of a message.
+
+    Args:
+        text: The whole message.
+        spans: Its tokens, which are shaded where the style says so.
+        passages: Characters from and to, which are underlined.
+        generated: The same, in the accent colour.
+    """
+    made = SegmentDocument(style, mono=segment.kind == "code")
+    cursor = QTextCursor(made)
+    cursor.beginEditBlock()
+    if segment.kind == "prose":
+        write_markdown(cursor, text[segment.first : segment.last], segment.first, style, made.source_map)
+    else:
+        code = segment.kind == "code"
+        cursor.setBlockFormat(paragraph(line_height=CODE_LINE_HEIGHT_PERCENT) if code else paragraph())
+        made.source_map.add(0, segment.first, text[segment.first : segment.last])
+        if style.shading != "none" and len(spans):
+            _write_shaded(cursor, text, segment, style.shading, spans)
+        else:
+            cursor.insertText(shown(text[segment.first : segment.last]))
+    for start, end in generated:
+        _merge(made, start, end, segment, ink("accent"))
+    for start, end in passages:
+        _merge(made, start, end, segment, _underline())
+    cursor.endEditBlock()
+    return made
+
+
+def _write_shaded(
+    cursor: QTextCursor, text: str, segment: Segment, shading: Shading, spans: TokenSpans
+) -> None:
+    """Write a segment token by token: to colour them afterwards takes several times as long."""
+    at, bare, looks = segment.first, QTextCharFormat(), shade_formats(shading)
+    for number in spans.between(segment.first, segment.last):
+        start, end = spans.span(number)
+        start, end = max(start, at), min(end, segment.last)
+        if start > at:
+            cursor.insertText(shown(text[at:start]), bare)
+        look = looks[round(100 * shade_share(spans.token(number), shading))]
+        cursor.insertText(shown(text[start:end]), look)
+        at = max(at, end)
+    cursor.insertText(shown(text[at : segment.last]), bare)
+
+
+def language_of(segment: Segment) -> str:
+    """What the fence of a code block says: the first word."""
+    found = _LANGUAGE.match(segment.language)
+    return found[0] if found else ""
+
+
+def colour(document: SegmentDocument, text: str, segment: Segment) -> None:
+    """Colour the source code in a document of a code block."""
+    document.is_coloured = True
+    lexer = _lexer(language_of(segment).lower())
+    if lexer is None:
+        return
+    cursor = QTextCursor(document)
+    cursor.beginEditBlock()
+    for start, kind, value in lexer.get_tokens_unprocessed(text[segment.first : segment.last]):
+        look = code_ink(kind)
+        if look is not None and value.strip():
+            first = segment.first + start
+            _merge(document, first, first + len(value), segment, look)
+    cursor.endEditBlock()
+
+
+@cache
+def _lexer(language: str) -> Lexer | None:
+    try:
+        return get_lexer_by_name(language) if language else None
+    except ClassNotFound:
+        return None
+
+
+def _merge(document: SegmentDocument, start: int, end: int, segment: Segment, look: QTextCharFormat) -> None:
+    """Give the message's characters from `start` to `end` a look, as far as they are in the segment."""
+    cursor = QTextCursor(document)
+    for first, last in document.source_map.places(max(start, segment.first), min(end, segment.last)):
+        cursor.setPosition(first)
+        cursor.setPosition(last, QTextCursor.MoveMode.KeepAnchor)
+        cursor.mergeCharFormat(look)
+
+
+def _underline() -> QTextCharFormat:
+    look = QTextCharFormat()
+    look.setUnderlineStyle(QTextCharFormat.UnderlineStyle.DashUnderline)
+    look.setUnderlineColor(QColor(colours().accent))
+    return look

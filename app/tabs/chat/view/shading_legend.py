@@ -1,0 +1,35 @@
+"""What the shades of a conversation's tokens mean, in a corner of it."""
+
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QWidget
+
+from app.tabs.chat.view.document_style import MOST_BITS, MOST_SHADE, SHADE_COLOURS, Shading
+from app.widgets.label import Label
+from app.widgets.shade import ShadeLegend
+from app.widgets.theme import SMALL, TINY, set_role
+
+TITLES = {"probability": "Probability", "entropy": "Entropy"}
+ENDS = {"probability": ("100 %", "0 %"), "entropy": ("0 bits", f"{MOST_BITS:g} bits or more")}
+
+
+class ShadingLegend(QFrame):
+    """There only while tokens are shaded."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("shadingLegend")
+        set_role(self, "panel")
+        self.title = Label()
+        self.scale = ShadeLegend()
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(SMALL, TINY, SMALL, TINY)
+        layout.setSpacing(SMALL)
+        layout.addWidget(self.title)
+        layout.addWidget(self.scale)
+        self.hide()
+
+    def show_shading(self, shading: Shading) -> None:
+        self.setVisible(shading != "none")
+        if shading != "none":
+            self.title.setText(TITLES[shading])
+            self.scale.show_scale(*ENDS[shading], SHADE_COLOURS[shading], MOST_SHADE)
+            self.adjustSize()

@@ -1,0 +1,117 @@
+"""What is selected in a conversation, across messages, and its text."""
+
+from PySide6.QtGui import QTextBlockFormat, QTextCursor
+
+from app.tabs.chat.view.conversation_layout import ConversationLayout, Place
+from app.tabs.chat.view.message_item import MessageItem, Unit
+from app.tabs.chat.view.segment_document import SegmentDocument
+
+_BETWEEN_MESSAGES = "\n\n"
+_THIN = QTextBlockFormat.LineHeightTypes.FixedHeight.value
+_LINES = {0x2028: "\n", 0x2029: "\n"}
+
+
+class TextSelection:
+    """From an anchor, where it began, to the end that moves."""
+
+    def __init__(self, layout: ConversationLayout) -> None:
+        self._layout = layout
+        self.anchor: Place | None = None
+        self.end: Place | None = None
+
+    def clear(self) -> None:
+        self.anchor = self.end = None
+
+    def begin(self, place: Place) -> None:
+        self.anchor = self.end = place
+
+    def extend(self, place: Place) -> None:
+        """Move its end; it begins here where there is none yet."""
+        self.anchor = self.anchor or place
+        self.end = place
+
+    def select_all(self) -> None:
+        if self._layout.items:
+            last = len(self._layout.items) - 1
+            self.anchor = Place(0, 0, 0)
+            self.end = Place(last, len(self._layout.items[last].units), 0)
+
+    def select_around(self, place: Place, kind: QTextCursor.SelectionType) -> None:
+        """Select the word or paragraph at a place."""
+        document, _ = self._layout.document_at(place.item, place.unit)
+        cursor = QTextCursor(document)
+        cursor.setPosition(min(place.position, document.characterCount() - 1))
+        cursor.select(kind)
+        self.anchor = Place(place.item, place.unit, cursor.selectionStart())
+        self.end = Place(place.item, place.unit, cursor.selectionEnd())
+
+    def span(self) -> tuple[Place, Place] | None:
+        """Its first place and the one behind its last, None where nothing is selected."""
+        if self.anchor is None or self.end is None or self.anchor == self.end:
+            return None
+        return min(self.anchor, self.end), max(self.anchor, self.end)
+
+    def text(self) -> str:
+        """What is selected, as it is shown."""
+        span = self.span()
+        if span is None:
+            return ""
+        first, last = span
+        messages = []
+        for number in range(first.item, last.item + 1):
+            item = self._layout.items[number]
+            start = (first.unit, first.position) if number == first.item else (0, 0)
+            end = (last.unit, last.position) if number == last.item else (len(item.units), 0)
+            messages.append(_message_text(item, start, end))
+        return _BETWEEN_MESSAGES.join(messages)
+
+
+def _message_text(item: MessageItem, start: tuple[int, int], end: tuple[int, int]) -> str:
+    parts = []
+    for number in range(start[0], min(end[0] + 1, len(item.units))):
+        unit = item.units[number]
+        document = item.document_of(unit)
+        length = document.characterCount() - 1
+        first = start[1] if number == start[0] else 0
+        last = end[1] if number == end[0] else length
+        parts.append(document_text(document, min(first, length), min(last, length)))
+        if number < end[0] and number < len(item.units) - 1:
+            parts.append(_behind(item, unit))
+    return "".join(parts)
+
+
+def _behind(item: MessageItem, unit: Unit) -> str:
+    """What stands between a segment and the next."""
+    return "\n" if "\n" in item.text[unit.segment.last : unit.segment.end] else ""
+
+
+def document_text(document: SegmentDocument, first: int, last: int) -> str:
+    """The characters of a document from one place to another; cells of a table with tabs between them."""
+    lines: list[str] = []
+    block = document.findBlock(first)
+    row = -1
+    while block.isValid() and block.position() <= last:
+        if block.blockFormat().lineHeightType() == _THIN:  # Qt wants it beside a table
+            block = block.next()
+            continue
+        cursor = QTextCursor(block)
+        table = cursor.currentTable()
+        now = table.cellAt(cursor).row() if table is not None else -1
+        if lines:
+            lines.append("\t" if table is not None and now == row else "\n")
+        row = now
+        begin = max(first, block.position()) - block.position()
+        stop = min(last, block.position() + block.length() - 1) - block.position()
+        lines.append(_piece(block.text(), begin, stop))
+        block = block.next()
+    return "".join(lines)
+
+
+def _piece(text: str, begin: int, stop: int) -> str:
+    """A part of a line, counted in units of UTF-16."""
+    if not text.isascii():
+        units = text.encode("utf-16-le", "surrogatepass")
+        text = units[2 * begin : 2 * stop].decode("utf-16-le", "replace")
+    else:
+        text = text[begin:stop]
+    return text.translate(_LINES)
