@@ -12,6 +12,7 @@ from core.control import StopToken
 from core.events import Notice
 from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
+from core.runs.pointers import find_checkpoint
 from core.tasks.compare_replies import (
     ComparedModels,
     ComparedPrompt,
@@ -48,6 +49,8 @@ def generate_several(
     if against is not None:
         sides.append(Side(*run_and_checkpoint(against, name)))
     catalog = Catalog(workspace)
+    for side in sides if checkpoint != ALL else ():
+        find_checkpoint(catalog.folder(side.name), side.checkpoint)  # or say that there is none, first of all
     sampling = checked(SamplingConfig, catalog.config(name).sampling.model_dump() | changes)
     answers = chat
     if answers is None:

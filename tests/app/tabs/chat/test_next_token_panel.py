@@ -7,7 +7,7 @@ import pytest
 from PySide6.QtCore import Qt
 
 from app.model_slot import ModelSlot
-from app.tabs.chat import next_token_panel
+from app.tabs.chat.sampling import next_token_panel
 from app.tabs.chat.sampling.next_token_controller import NextTokenController
 from app.tabs.chat.sampling.next_token_list import CANDIDATE_ROLE
 from app.tabs.chat.sampling.next_token_panel import COUNT, NextTokenPanel
