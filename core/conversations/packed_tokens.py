@@ -9,6 +9,7 @@ import struct
 import sys
 import zlib
 from collections.abc import Sequence
+from copy import copy
 from typing import Any, overload
 
 import numpy as np
@@ -28,6 +29,7 @@ TOKEN = np.dtype(
     ]
 )
 ALTERNATIVE = np.dtype([("token_id", "<i4"), ("text", "<u4"), ("probability", "<f4")])
+PACKED_AT_ONCE = 256  # tokens; it takes a few milliseconds
 QUICK = 1  # zlib's level: more saves 5 % and takes three times as long
 
 
@@ -37,21 +39,30 @@ class PackedTokens(Sequence[TokenDetails]):
     __slots__ = ("_alternatives", "_texts", "_tokens")
 
     def __init__(self, tokens: Sequence[TokenDetails] = ()) -> None:
-        texts: dict[str, int] = {}
+        self._texts: list[str] = []
+        self._tokens = np.empty(0, dtype=TOKEN)
+        self._alternatives = np.empty(0, dtype=ALTERNATIVE)
+        self.extend(tokens)
+
+    def extend(self, tokens: Sequence[TokenDetails]) -> None:
+        """Add tokens at the end, best many at a time; a copy that was made before stays as it is."""
+        texts = {text: place for place, text in enumerate(self._texts)}
         alternatives: list[tuple[int, int, float]] = []
-        rows = []
+        rows, before = [], len(self._alternatives)
         for token in tokens:
             alternatives += [
                 (one.token_id, texts.setdefault(one.text, len(texts)), one.probability)
                 for one in token.alternatives
             ]
-            text = texts.setdefault(token.text, len(texts))
-            rows.append(
-                (token.token_id, text, token.probability, token.rank, token.entropy, len(alternatives))
-            )
+            text, end = texts.setdefault(token.text, len(texts)), before + len(alternatives)
+            rows.append((token.token_id, text, token.probability, token.rank, token.entropy, end))
         self._texts = list(texts)
-        self._tokens = np.array(rows, dtype=TOKEN)
-        self._alternatives = np.array(alternatives, dtype=ALTERNATIVE)
+        self._tokens = np.concatenate((self._tokens, np.array(rows, dtype=TOKEN)))
+        self._alternatives = np.concatenate((self._alternatives, np.array(alternatives, dtype=ALTERNATIVE)))
+
+    def texts(self) -> list[str]:
+        """The text of each token, without making the rest of it."""
+        return [self._texts[place] for place in self._tokens["text"].tolist()]
 
     @classmethod
     def from_bytes(cls, packed: bytes) -> "PackedTokens":
@@ -112,6 +123,38 @@ class PackedTokens(Sequence[TokenDetails]):
 
     def __repr__(self) -> str:
         return f"PackedTokens of {len(self)}"
+
+
+class GrowingTokens:
+    """Tokens that come one by one, packed many at a time."""
+
+    def __init__(self, tokens: Sequence[TokenDetails] = ()) -> None:
+        self._packed = copy(tokens) if isinstance(tokens, PackedTokens) else PackedTokens(tokens)
+        self._recent: list[TokenDetails] = []
+
+    def append(self, token: TokenDetails) -> None:
+        self._recent.append(token)
+        if len(self._recent) == PACKED_AT_ONCE:
+            self.packed()
+
+    def packed(self) -> PackedTokens:
+        """All so far; what comes later is not in it."""
+        if self._recent:
+            self._packed.extend(self._recent)
+            self._recent.clear()
+        return copy(self._packed)
+
+    def __len__(self) -> int:
+        return len(self._packed) + len(self._recent)
+
+    def __getitem__(self, place: int) -> TokenDetails:
+        before = len(self._packed)
+        return self._packed[place] if place < before else self._recent[place - before]
+
+
+def texts_of(tokens: Sequence[TokenDetails]) -> list[str]:
+    """The text of each token."""
+    return tokens.texts() if isinstance(tokens, PackedTokens) else [token.text for token in tokens]
 
 
 def pack(tokens: Sequence[TokenDetails]) -> bytes | None:

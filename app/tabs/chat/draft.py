@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from core.config.sampling import SamplingConfig
 from core.conversations.message import Message, Role, new_id
+from core.conversations.packed_tokens import GrowingTokens, PackedTokens, texts_of
 from core.events import ContextMoved, Event, Notice, PromptRead, ReplyEnded, TokenDetails, TokenWritten
 from core.wording import counted, noun_for
 
@@ -39,7 +40,7 @@ class Draft:
     id: str = field(default_factory=new_id)
     reason: str = ""
     _pieces: list[str] = field(default_factory=list)
-    _tokens: list[TokenDetails] = field(default_factory=list)
+    _tokens: GrowingTokens | None = None  # those of `written`, and of what was written since
     _notes: list[str] = field(default_factory=list)
     _moved: bool = False
 
@@ -63,7 +64,7 @@ class Draft:
             case TokenWritten():
                 self._pieces.append(event.text)
                 known = event.details or TokenDetails(event.token_id, event.text, event.probability)
-                self._tokens.append(known)
+                self._all_tokens().append(known)
             case Notice():
                 self._notes.append(event.text)
             case PromptRead() if event.unknown:
@@ -76,12 +77,17 @@ class Draft:
                 if not event.text and event.reason == "eos":
                     self._notes.append("The model ended its reply at once.")
 
+    def _all_tokens(self) -> GrowingTokens:
+        if self._tokens is None:
+            self._tokens = GrowingTokens(self.written)
+        return self._tokens
+
     def message(self) -> Message:
         """The reply as it stands now."""
         text = "".join(self._pieces)
         content = self.before + text
-        known = _written_text(self.written)
-        tokens = _cut_to((*self.written, *self._tokens), known + text)
+        known = "".join(texts_of(self.written))
+        tokens = _cut_to(self._all_tokens().packed(), known + text)
         if self.role == "assistant" and known != self.before:
             tokens = ()  # those of its beginning are not known
         return Message(
@@ -120,17 +126,15 @@ def unknown_note(unknown: tuple[str, ...]) -> str:
     return f"The vocabulary lacks {', '.join(unknown)}: the model sees <unk> there."
 
 
-def _written_text(tokens: Sequence[TokenDetails]) -> str:
-    return "".join(token.text for token in tokens)
-
-
-def _cut_to(tokens: Sequence[TokenDetails], text: str) -> tuple[TokenDetails, ...]:
+def _cut_to(tokens: PackedTokens, text: str) -> Sequence[TokenDetails]:
     """The tokens as far as `text` goes: a stop text is taken back."""
-    kept: list[TokenDetails] = []
-    room = len(text)
-    for token in tokens:
-        if len(token.text) > room:
-            return (*kept, replace(token, text=token.text[:room])) if room else tuple(kept)
-        kept.append(token)
-        room -= len(token.text)
-    return tuple(kept)
+    room, kept = len(text), 0
+    for length in map(len, tokens.texts()):
+        if length > room:
+            break
+        room -= length
+        kept += 1
+    if kept == len(tokens):
+        return tokens
+    whole = tokens[:kept]
+    return (*whole, replace(tokens[kept], text=tokens[kept].text[:room])) if room else whole

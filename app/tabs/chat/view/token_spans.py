@@ -4,6 +4,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from itertools import accumulate
 
+from core.conversations.packed_tokens import GrowingTokens, texts_of
 from core.events import TokenDetails
 
 
@@ -11,14 +12,14 @@ class TokenSpans:
     """The tokens of a message and where each begins; those of a reply that is being written are added one by one."""
 
     def __init__(self, tokens: Sequence[TokenDetails] = (), start: int = 0) -> None:
-        self._tokens = list(tokens)
-        self._starts = list(accumulate((len(token.text) for token in tokens), initial=start))
+        self._tokens = GrowingTokens(tokens)
+        self._starts = list(accumulate(map(len, texts_of(tokens)), initial=start))
         self._end = self._starts.pop()
 
     @classmethod
     def of(cls, content: str, tokens: Sequence[TokenDetails]) -> "TokenSpans":
         """Those of a whole message; none where the tokens' texts are not its end or its beginning."""
-        written = "".join(token.text for token in tokens)
+        written = "".join(texts_of(tokens))
         if content.endswith(written):
             return cls(tokens, len(content) - len(written))
         return cls(tokens) if written.startswith(content) else cls()
@@ -35,8 +36,8 @@ class TokenSpans:
         return self._tokens[number]
 
     def span(self, number: int) -> tuple[int, int]:
-        start = self._starts[number]
-        return start, start + len(self._tokens[number].text)
+        last = number == len(self._starts) - 1
+        return self._starts[number], self._end if last else self._starts[number + 1]
 
     def at(self, character: int) -> int | None:
         """The number of the token that a character is part of."""

@@ -1,0 +1,37 @@
+"""Token details in a few bytes each: while they come, and as what they were."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.conversations.packed_tokens import PACKED_AT_ONCE, GrowingTokens, PackedTokens, texts_of
+from core.events import Alternative, TokenDetails
+
+SHARES = st.sampled_from([0.0, 0.25, 0.5, 1.0])  # that float32 has
+TEXTS = st.sampled_from(["", "a", " goat", "\n", "🐑"])
+ALTERNATIVES = st.lists(st.builds(Alternative, st.integers(0, 9), TEXTS, SHARES), max_size=3).map(tuple)
+TOKENS = st.lists(
+    st.builds(TokenDetails, st.integers(0, 9), TEXTS, SHARES, st.integers(0, 9), SHARES, ALTERNATIVES),
+    max_size=8,
+)
+
+
+@given(TOKENS, TOKENS, TOKENS)
+def test_tokens_that_come_in_parts_are_the_same_tokens(first, second, third):
+    packed = PackedTokens(first)
+    packed.extend(second)
+    packed.extend(third)
+    assert packed == (*first, *second, *third)
+    assert packed.texts() == texts_of([*first, *second, *third])
+    assert PackedTokens.from_bytes(packed.to_bytes()) == (*first, *second, *third)
+
+
+def test_what_was_taken_stays_as_it_is_while_more_come():
+    tokens = [TokenDetails(number, f"t{number}", 0.5) for number in range(3 * PACKED_AT_ONCE + 5)]
+    growing = GrowingTokens(tokens[:1])
+    before = growing.packed()
+    for token in tokens[1:]:
+        growing.append(token)
+    assert before == (tokens[0],)
+    assert len(growing) == len(tokens)
+    assert [growing[place] for place in range(len(tokens))] == tokens
+    assert growing.packed() == tuple(tokens)
