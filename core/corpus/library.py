@@ -29,15 +29,14 @@ from core.corpus.ledger import Reading, Recorded
 from core.corpus.missing import Missing
 from core.corpus.passages import CorpusOverview, CorpusTotals, Passage
 from core.corpus.rows import DocumentRow
-from core.corpus.schema import MIGRATIONS, SCHEMA, SCHEMA_VERSION
+from core.corpus.schema import FAILURES, MIGRATIONS, SCHEMA, SCHEMA_VERSION
 from core.corpus.search_index import SearchHit
 from core.corpus.split import Split
 from core.corpus.tags import TagCount
-from core.database import Database, Failures
+from core.database import Database
 from core.document_events import QueuedFile
 from core.document_state import DocumentState
 from core.documents.document import PageConfidence
-from core.errors import DamagedLibraryError
 
 __all__ = [
     "CorpusOverview",
@@ -54,7 +53,6 @@ __all__ = [
 ]
 
 ALL_DOCUMENTS = CorpusConfig()
-FAILURES = Failures("library", DamagedLibraryError, DamagedLibraryError)
 NEAR = 0.8  # the share of common word sequences from which on a document nearly repeats another
 
 

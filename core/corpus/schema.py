@@ -3,7 +3,11 @@
 SQL on these tables stands in the rooms beside this one, and nowhere else.
 """
 
+from core.database import Failures
+from core.errors import DamagedLibraryError
+
 SCHEMA_VERSION = 3
+FAILURES = Failures("library", DamagedLibraryError, DamagedLibraryError)
 
 # `fingerprint` is that of the text, or of the file's bytes where there is no text in it.
 # `repeats` is the document that a duplicate repeats. `near` is the document that another nearly repeats, -1 until
