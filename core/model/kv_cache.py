@@ -102,4 +102,4 @@ class KVCache:
 
     def _use(self, buffer: Tensor, length: int) -> None:
         self._buffer = buffer  # (L, 2, B, H, S, D)
-        self.layers = [LayerCache(layer, length) for layer in buffer.unbind(0)]
+        self.layers = [LayerCache(buffer[layer], length) for layer in range(len(buffer))]

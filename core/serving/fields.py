@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from core.config.sampling import SamplingConfig
 from core.config.setting import is_unicode
 from core.serving.api_error import ApiError, invalid, unsupported
+from core.wording import counted
 
 MOST_CHOICES = 32  # replies to one request
 MOST_STOPS, LONGEST_STOP = 16, 1000  # characters
@@ -107,7 +108,7 @@ class Common(_Strict):
             return None
         stops = [self.stop] if isinstance(self.stop, str) else self.stop
         if len(stops) > MOST_STOPS or any(len(text) > LONGEST_STOP for text in stops):
-            message = f"stop takes up to {MOST_STOPS} texts of up to {LONGEST_STOP:,} characters."
+            message = f"stop takes up to {counted(MOST_STOPS, 'text')} of up to {counted(LONGEST_STOP, 'character')}."
             raise invalid("stop", message)
         return tuple(text for text in stops if text)
 

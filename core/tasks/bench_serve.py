@@ -7,6 +7,7 @@ from core.config.sampling import SamplingConfig
 from core.control import StopToken
 from core.tasks.bench_rounds import Stream, Subject, interleave
 from core.tasks.bench_shapes import UNIT, shape_of
+from core.wording import counted
 
 CLIENTS = (1, 2, 4, 8)
 PROMPT_TOKENS, NEW_TOKENS = 16, 100
@@ -25,7 +26,7 @@ def bench_serve(shape: str, rounds: int, stop: StopToken) -> Stream:
     if not stop.asked:
         transformer = _packed_model(model.model_copy(update={"context_length": room}), vocab_size)
         for clients in CLIENTS:
-            subjects[f"{clients} client{'s' if clients > 1 else ''}"] = _serve(transformer, clients)
+            subjects[counted(clients, "client")] = _serve(transformer, clients)
     return (yield from interleave("serve", shape, UNIT, subjects, rounds, stop))
 
 
