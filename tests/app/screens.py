@@ -317,6 +317,8 @@ VARIANTS = (
     train_resuming,
     train_fine_tuning,
     train_queued,
+    chat_explained,
+    server_idle,
 )  # of a tab that is walked anyway: with the slow tests
 
 
