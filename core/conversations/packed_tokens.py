@@ -60,6 +60,11 @@ class PackedTokens(Sequence[TokenDetails]):
         self._tokens = np.concatenate((self._tokens, np.array(rows, dtype=TOKEN)))
         self._alternatives = np.concatenate((self._alternatives, np.array(alternatives, dtype=ALTERNATIVE)))
 
+    def bare(self, place: int) -> TokenDetails:
+        """A token without its alternatives: they are most of the work."""
+        token_id, text, probability, rank, entropy, _ = self._tokens[place].item()
+        return TokenDetails(token_id, self._texts[text], probability, rank, entropy)
+
     def texts(self) -> list[str]:
         """The text of each token, without making the rest of it."""
         return [self._texts[place] for place in self._tokens["text"].tolist()]
@@ -143,6 +148,11 @@ class GrowingTokens:
             self._packed.extend(self._recent)
             self._recent.clear()
         return copy(self._packed)
+
+    def bare(self, place: int) -> TokenDetails:
+        """A token, with or without its alternatives."""
+        before = len(self._packed)
+        return self._packed.bare(place) if place < before else self._recent[place - before]
 
     def __len__(self) -> int:
         return len(self._packed) + len(self._recent)

@@ -34,4 +34,5 @@ def test_what_was_taken_stays_as_it_is_while_more_come():
     assert before == (tokens[0],)
     assert len(growing) == len(tokens)
     assert [growing[place] for place in range(len(tokens))] == tokens
+    assert growing.bare(0) == tokens[0] and growing.bare(len(tokens) - 1) == tokens[-1]
     assert growing.packed() == tuple(tokens)

@@ -100,7 +100,7 @@ def _write_shaded(
         start, end = max(start, at), min(end, segment.last)
         if start > at:
             cursor.insertText(shown(text[at:start]), bare)
-        look = looks[round(100 * shade_share(spans.token(number), shading))]
+        look = looks[round(100 * shade_share(spans.bare(number), shading))]
         cursor.insertText(shown(text[start:end]), look)
         at = max(at, end)
     cursor.insertText(shown(text[at : segment.last]), bare)

@@ -35,6 +35,10 @@ class TokenSpans:
     def token(self, number: int) -> TokenDetails:
         return self._tokens[number]
 
+    def bare(self, number: int) -> TokenDetails:
+        """A token where its alternatives are not needed."""
+        return self._tokens.bare(number)
+
     def span(self, number: int) -> tuple[int, int]:
         last = number == len(self._starts) - 1
         return self._starts[number], self._end if last else self._starts[number + 1]

@@ -24,6 +24,7 @@ from app.tabs.chat.view.conversation_view import ConversationView
 from app.tabs.chat.view.shown_message import ShownMessage
 from app.widgets.theme import apply_theme
 from core.conversations.message import Message
+from core.conversations.packed_tokens import PackedTokens
 from core.events import TokenWritten
 from tests.app.tabs.chat.messages import assistant, long_text, token, user
 
@@ -41,7 +42,8 @@ def mixed(characters: int) -> str:
 
 def with_tokens(text: str) -> Message:
     return assistant(
-        text, tokens=tuple(token(n % 9, text[4 * n : 4 * n + 4], 0.5) for n in range(len(text) // 4 + 1))
+        text,
+        tokens=PackedTokens([token(n % 9, text[4 * n : 4 * n + 4], 0.5) for n in range(len(text) // 4 + 1)]),
     )
 
 
