@@ -6,6 +6,8 @@ from core.config.setting import Config, setting
 
 WeightsFormat = Literal["auto", "float32", "bfloat16", "int8"]
 
+LARGEST_SEED = 2**32 - 1
+
 
 class SamplingConfig(Config):
     """How a reply is generated, token by token. 0 (or 1.0 for top-p and the penalty) turns a filter off."""
@@ -72,7 +74,7 @@ class SamplingConfig(Config):
         "The same seed gives the same reply; without one, each reply is random.",
         empty="random",
         ge=0,
-        le=2**32 - 1,
+        le=LARGEST_SEED,
     )
     stop: tuple[str, ...] = setting((), "Stop sequences", "A reply ends before any of these.")
     end_prompt: bool = setting(
@@ -85,3 +87,9 @@ class SamplingConfig(Config):
         "bfloat16: half the memory. int8: a quarter, and the fastest on processors; replies can differ slightly. "
         "A change opens the model again.",
     )
+
+    def with_next_seed(self, number: int) -> "SamplingConfig":
+        """The settings of one of several replies to a prompt: the seed goes on by so much, where there is one."""
+        if self.seed is None:
+            return self
+        return self.model_copy(update={"seed": (self.seed + number) % (LARGEST_SEED + 1)})

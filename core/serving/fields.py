@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from core.config.sampling import SamplingConfig
+from core.config.sampling import LARGEST_SEED, SamplingConfig
 from core.config.setting import is_unicode
 from core.serving.api_error import ApiError, invalid, unsupported
 from core.wording import counted
@@ -17,7 +17,6 @@ MOST_CHOICES = 32  # replies to one request
 MOST_STOPS, LONGEST_STOP = 16, 1000  # characters
 MOST_ALTERNATIVES = 20
 LEAST_TOP_P = 1e-6  # 0 means the likeliest token alone
-LARGEST_SEED = 2**32
 
 _TYPE = re.compile(r"^str$|\[")  # the name of one of several types that a field can have
 
@@ -94,7 +93,7 @@ class Common(_Strict):
             "top_p": None if self.top_p is None else max(self.top_p, LEAST_TOP_P) if self.top_p >= 0 else -1,
             "min_p": self.min_p,
             "repetition_penalty": self.repetition_penalty,
-            "seed": None if self.seed is None else self.seed % LARGEST_SEED,
+            "seed": None if self.seed is None else self.seed % (LARGEST_SEED + 1),
             "stop": self._stops(),
         }
         changes = {name: value for name, value in given.items() if value is not None}

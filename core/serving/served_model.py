@@ -12,7 +12,6 @@ from core.generation.writing import Writer
 from core.model.transformer import Transformer
 from core.serving.api_error import ApiError, invalid
 from core.serving.fields import (
-    LARGEST_SEED,
     MOST_CHOICES,
     ChatFields,
     CompletionFields,
@@ -125,7 +124,7 @@ class ServedModel:
         work.prompt_tokens = sum(map(len, prompts))
         for prompt in prompts:
             for number in range(n):
-                self._add_choice(work, prompt, _with_next_seed(sampling, number), system, n_likeliest)
+                self._add_choice(work, prompt, sampling.with_next_seed(number), system, n_likeliest)
 
     def _add_choice(
         self,
@@ -187,12 +186,6 @@ def _prompts(fields: CompletionFields) -> Sequence[str | list[int]]:
 
 def _beginning(text: str) -> str:
     return " ".join(text[: 2 * BEGINNING].split())[:BEGINNING]
-
-
-def _with_next_seed(sampling: SamplingConfig, number: int) -> SamplingConfig:
-    if sampling.seed is None or not number:
-        return sampling
-    return sampling.model_copy(update={"seed": (sampling.seed + number) % LARGEST_SEED})
 
 
 def _dropped(moved: ContextMoved) -> str:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field, replace
 
-from core.config.sampling import SamplingConfig
+from core.config.sampling import LARGEST_SEED, SamplingConfig
 from core.control import Returning, StopRequested, StopToken
 from core.events import ContextMoved, Event, Notice, PromptRead, ReplyEnded, TokenWritten
 from core.metrics import perplexity
@@ -24,7 +24,7 @@ from core.tasks.compare_events import (
     SideWritten,
 )
 from core.tasks.open_model import OpenModel, open_model
-from core.tasks.reply import LARGEST_SEED, Stream, complete, reply
+from core.tasks.reply import Stream, complete, reply
 from core.tasks.run_checkpoints import SKIPPED, RunCheckpoints, open_step
 from core.tasks.score_text import have_one_vocabulary
 

@@ -16,7 +16,6 @@ Batch = Generator[Event, None, list[ReplyEnded]]
 # roles ("system" for the first, "user" or "assistant") and contents, oldest first, the last from the user
 Messages = Sequence[tuple[str, str]]
 
-LARGEST_SEED = 2**32 - 1
 UNFINISHED = "\ufffd"  # what stands for the bytes of a character that was not finished
 
 
@@ -133,10 +132,7 @@ def reply_to_each(
 
 def seeded(sampling: SamplingConfig, count: int) -> list[SamplingConfig]:
     """The settings of several replies to one prompt: each seed is the next one, where there is a seed."""
-    if sampling.seed is None:
-        return [sampling] * count
-    seeds = [(sampling.seed + number) % (LARGEST_SEED + 1) for number in range(count)]
-    return [sampling.model_copy(update={"seed": seed}) for seed in seeds]
+    return [sampling.with_next_seed(number) for number in range(count)]
 
 
 def _in_batches(
