@@ -118,7 +118,7 @@ class ConversationArea(QAbstractScrollArea):
             self._margin += AHEAD_PX
             self.lay_out()
             return
-        if not self.column.colour(COLOURING_SECONDS):
+        if not self.column.colour(COLOURING_SECONDS, may_prepare=True):
             self._ahead.start()
         self.viewport().update()
 
