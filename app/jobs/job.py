@@ -1,6 +1,8 @@
 """The bridge from a core event stream to the window. The only file that starts a thread."""
 
 import logging
+import math
+import time
 import traceback
 from collections import deque
 from collections.abc import Callable, Generator
@@ -14,6 +16,8 @@ from core.errors import UserFacingError
 log = logging.getLogger(__name__)
 
 FRAME_MS = 33
+LONGEST_FRAME_SECONDS = 0.2
+MOST_WORK = 0.02  # of the time, for the window's thread: what it works, a job that computes must wait for
 STOP_TIMEOUT_MS = 10_000  # a step of the largest model on a processor is cut off far earlier
 
 Stream: TypeAlias = Generator[Any, None, Any]
@@ -60,7 +64,8 @@ class Job(QObject):
     """One piece of core work, watched from the GUI thread.
 
     Signals:
-        arrived: Events since the last batch, oldest first; at most one batch per frame.
+        arrived: Events since the last batch, oldest first; at most one batch per frame. Where the window works long
+            for a batch, the next one comes later, up to `LONGEST_FRAME_SECONDS` after it.
         paused_changed: Whether the stream is now held back.
         ended: The stream's result; None where it ended by `StopRequested`. Comes last, after every event.
         failed: The exception that ended the stream. Comes last, instead of `ended`.
@@ -85,7 +90,9 @@ class Job(QObject):
         self._thread.started.connect(self._worker.run)
         self._worker.done.connect(self._finish)  # queued: sender and receiver differ in thread
         self._frame = QTimer(self, interval=FRAME_MS)
-        self._frame.timeout.connect(self._deliver)
+        self._frame.timeout.connect(self._deliver_in_time)
+        self._delivered = -math.inf  # when the last batch went, by the clock,
+        self._worked = 0.0  # and what the window's thread had worked until then, in seconds
         self._stopping = QTimer(self, singleShot=True)
         self._stopping.timeout.connect(self._report_overdue)
         self._overdue = False
@@ -148,9 +155,16 @@ class Job(QObject):
         self.stop_overdue.emit()
 
     @Slot()
+    def _deliver_in_time(self) -> None:
+        """Deliver, unless the window has worked much since the last batch: it lays out and paints after the signal."""
+        worked = time.thread_time() - self._worked
+        if time.monotonic() - self._delivered >= min(worked / MOST_WORK, LONGEST_FRAME_SECONDS):
+            self._deliver()
+
     def _deliver(self) -> None:
         batch = [self._inbox.popleft() for _ in range(len(self._inbox))]
         if batch:
+            self._delivered, self._worked = time.monotonic(), time.thread_time()
             self.arrived.emit(batch)
 
     @Slot(object, object)

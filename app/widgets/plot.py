@@ -20,7 +20,7 @@ from app.widgets.series import Numbers
 from app.widgets.theme import MEDIUM, SMALL, TINY, set_role
 from core.runs.quantities import clock
 
-POINTS_MS, FRAME_MS = 1500, 33  # until new points are drawn, and until the answer to what the user did is
+POINTS_MS, FRAME_MS = 2000, 33  # until new points are drawn, and until the answer to what the user did is
 MOVED_MS = 5  # until the curves follow the axis
 
 

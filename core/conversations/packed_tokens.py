@@ -51,8 +51,8 @@ class PackedTokens(Sequence[TokenDetails]):
         rows, before = [], len(self._alternatives)
         for token in tokens:
             alternatives += [
-                (one.token_id, texts.setdefault(one.text, len(texts)), one.probability)
-                for one in token.alternatives
+                (token_id, texts.setdefault(text, len(texts)), probability)
+                for token_id, text, probability in token.alternatives
             ]
             text, end = texts.setdefault(token.text, len(texts)), before + len(alternatives)
             rows.append((token.token_id, text, token.probability, token.rank, token.entropy, end))
@@ -68,6 +68,10 @@ class PackedTokens(Sequence[TokenDetails]):
     def texts(self) -> list[str]:
         """The text of each token, without making the rest of it."""
         return [self._texts[place] for place in self._tokens["text"].tolist()]
+
+    def ids(self) -> tuple[int, ...]:
+        """The id of each token, without making the rest of it."""
+        return tuple(self._tokens["token_id"].tolist())
 
     @classmethod
     def from_bytes(cls, packed: bytes) -> "PackedTokens":
@@ -165,6 +169,11 @@ class GrowingTokens:
 def texts_of(tokens: Sequence[TokenDetails]) -> list[str]:
     """The text of each token."""
     return tokens.texts() if isinstance(tokens, PackedTokens) else [token.text for token in tokens]
+
+
+def ids_of(tokens: Sequence[TokenDetails]) -> tuple[int, ...]:
+    """The id of each token."""
+    return tokens.ids() if isinstance(tokens, PackedTokens) else tuple(token.token_id for token in tokens)
 
 
 def pack(tokens: Sequence[TokenDetails]) -> bytes | None:

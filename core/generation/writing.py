@@ -4,6 +4,7 @@ import time
 from collections import deque
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import replace
+from functools import cache
 
 from core.config.sampling import SamplingConfig
 from core.control import StopToken
@@ -142,6 +143,7 @@ class Writer:
         self._decoder = StreamingDecoder(tokenizer, continues_text)
         self._gate = StopGate(config.stop, "".join(map(self._decoder.push, written)))
         self._details = details
+        self._readable = cache(tokenizer.readable)  # ten times a token; the same ones again and again
         self._held: deque[tuple[Decoded, str]] = deque()  # with details, the tokens whose events are to come,
         self._passed = ""  # and the text that has come for them
         self._last = Decoded(EOS, 1.0, len(prompt))
@@ -220,7 +222,7 @@ class Writer:
         considered = step.considered
         assert considered is not None, "asked for by whoever decodes"
         alternatives = tuple(
-            Alternative(token_id, self._tokenizer.readable(token_id), probability)
+            Alternative(token_id, self._readable(token_id), probability)
             for token_id, probability in considered.likeliest
         )
         return TokenDetails(

@@ -92,7 +92,7 @@ def whole_tokens(tokens: Sequence[TokenDetails]) -> Sequence[TokenDetails]:
         end -= 1
         while end and not tokens[end - 1].text:
             end -= 1
-    return tokens[:end]
+    return tokens if end == len(tokens) else tokens[:end]
 
 
 def text_of(model: OpenModel, token_ids: Sequence[int], *, continues_text: bool = False) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from core.config.sampling import SamplingConfig
 from core.conversations.message import Message, Role, new_id
-from core.conversations.packed_tokens import GrowingTokens, PackedTokens, texts_of
+from core.conversations.packed_tokens import GrowingTokens, PackedTokens, ids_of, texts_of
 from core.events import ContextMoved, Event, Notice, PromptRead, ReplyEnded, TokenDetails, TokenWritten
 from core.wording import counted, noun_for
 
@@ -51,7 +51,7 @@ class Draft:
 
     @property
     def written_ids(self) -> tuple[int, ...]:
-        return tuple(token.token_id for token in self.written)
+        return ids_of(self.written)
 
     def begin_with(self, token_id: int, text: str) -> None:
         """Let the reply begin with one more token."""

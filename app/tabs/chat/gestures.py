@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtCore import QElapsedTimer, QObject, Signal, Slot
 from PySide6.QtGui import QGuiApplication
 
 from app.errors import present
@@ -16,6 +16,8 @@ from app.tabs.chat.tab import ChatTab
 from app.tabs.chat.view.shown_message import ShownMessage
 from core.events import Event, TokenWritten
 from core.tasks.reply import text_of
+
+METER_MS = 300  # between two figures of a reply that is being written
 
 
 class Gestures(QObject):
@@ -37,6 +39,9 @@ class Gestures(QObject):
     ) -> None:
         super().__init__(parent)
         self._tab, self._front, self._models, self._writer = tab, front, models, writer
+        self._metered = (
+            QElapsedTimer()
+        )  # since the figures were shown; they are labels, which move their neighbours
         self._before, self._what = "", ""  # the leaf in front before a reply was asked for, and what that was
         writer.grown.connect(self._show_grown)
         writer.ended.connect(self._end_reply)
@@ -224,6 +229,7 @@ class Gestures(QObject):
         self._front.keeper.keep(conversation)
         self._tab.show_begun()
         self._show_begun(draft)
+        self._metered.invalidate()
         self._front.undo_stack.setActive(False)
         self._writer.begin(self._session, draft, lease)
         self.begun.emit()
@@ -242,11 +248,17 @@ class Gestures(QObject):
             self._tab.editor.write(events)
         else:
             self._tab.view.write([event for event in events if isinstance(event, TokenWritten)])
+        if self._metered.hasExpired(METER_MS):
+            self._show_meter()
+
+    def _show_meter(self) -> None:
+        self._metered.start()
         self._tab.show_meter(self._writer.meter)
 
     @Slot(object)
     def _end_reply(self, error: Exception | None) -> None:
         draft, conversation = self._writer.draft, self._front.conversation
+        self._show_meter()
         if draft.is_empty:
             conversation.leaf_id = draft.return_to
         else:

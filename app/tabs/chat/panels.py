@@ -12,6 +12,7 @@ from app.tabs.chat.model_opening import ModelOpening
 from app.tabs.chat.sampling.next_token_controller import NextTokenController
 from app.tabs.chat.sampling.sampler_controller import SamplerController
 from app.tabs.chat.tab import ChatTab
+from core.conversations.packed_tokens import ids_of, texts_of
 from core.runs.folder import Workspace
 
 
@@ -73,8 +74,7 @@ class Panels(QObject):
             text = self._tab.editor.text()
             leaf = session.leaf
             written = leaf.tokens if leaf is not None and leaf.content == text else ()
-            ids = tuple(token.token_id for token in written)
-            self.next_token.follow(text[: len(text) - sum(len(token.text) for token in written)], ids)
+            self.next_token.follow(text[: len(text) - sum(map(len, texts_of(written)))], ids_of(written))
         else:
             self.next_token.follow(*session.in_front(text))
 

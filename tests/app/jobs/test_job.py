@@ -2,10 +2,11 @@
 
 import logging
 import threading
+from types import SimpleNamespace
 
 import pytest
 
-from app.jobs.job import Job
+from app.jobs.job import LONGEST_FRAME_SECONDS, Job
 from core.errors import UserFacingError
 
 
@@ -35,6 +36,28 @@ def test_every_event_arrives_in_order_before_the_result(qtbot):
         job.start()
     assert seen == list(range(1000))
     assert ended.args == ["all"]
+
+
+@pytest.mark.parametrize(
+    ("worked", "waits"),
+    [(0.0, 0.0), (0.001, 0.05), (0.003, 0.15), (1.0, LONGEST_FRAME_SECONDS)],
+)
+def test_the_next_batch_comes_the_later_the_longer_the_window_works(monkeypatch, worked, waits):
+    clock = SimpleNamespace(now=100.0, worked=5.0)
+    clock.monotonic, clock.thread_time = lambda: clock.now, lambda: clock.worked
+    monkeypatch.setattr("app.jobs.job.time", clock)
+    job = Job(counted)
+    seen = collect(job)
+    job._inbox.append("first")
+    job._deliver_in_time()
+    job._inbox.append("second")
+    clock.worked += worked
+    clock.now += waits - 0.001
+    job._deliver_in_time()
+    assert seen == ["first"] or not waits
+    clock.now += 0.002
+    job._deliver_in_time()
+    assert seen == ["first", "second"]
 
 
 def test_the_stream_runs_beside_the_window(qtbot):

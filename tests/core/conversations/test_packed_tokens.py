@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.conversations.packed_tokens import PACKED_AT_ONCE, GrowingTokens, PackedTokens, texts_of
+from core.conversations.packed_tokens import PACKED_AT_ONCE, GrowingTokens, PackedTokens, ids_of, texts_of
 from core.events import Alternative, TokenDetails
 
 SHARES = st.sampled_from([0.0, 0.25, 0.5, 1.0])  # that float32 has
@@ -22,6 +22,7 @@ def test_tokens_that_come_in_parts_are_the_same_tokens(first, second, third):
     packed.extend(third)
     assert packed == (*first, *second, *third)
     assert packed.texts() == texts_of([*first, *second, *third])
+    assert ids_of(packed) == ids_of([*first, *second, *third])
     assert PackedTokens.from_bytes(packed.to_bytes()) == (*first, *second, *third)
 
 

@@ -19,6 +19,7 @@ from app.tabs.chat.view.document_style import Shading
 from app.tabs.chat.view.shading_legend import ShadingLegend
 from app.widgets.theme import LARGE, SMALL
 from core.conversations.message import Message
+from core.conversations.packed_tokens import ids_of
 from core.events import Event, ReplyEnded, TokenDetails, TokenWritten
 from core.wording import counted
 
@@ -35,7 +36,7 @@ class Beginning:
     @property
     def written(self) -> tuple[int, ...]:
         """The ids of the tokens, as `complete` takes them."""
-        return tuple(token.token_id for token in self.tokens)
+        return ids_of(self.tokens)
 
     def with_text(self, text: str) -> "Beginning":
         """The same where the tokens together stand for this text, as `text_of` has it of `written`.

@@ -2,6 +2,7 @@
 
 from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import (
+    QColor,
     QGuiApplication,
     QKeyEvent,
     QKeySequence,
@@ -18,7 +19,7 @@ from app.tabs.chat.view.conversation_layout import Anchor, ConversationLayout
 from app.tabs.chat.view.conversation_painter import ConversationPainter, Marks
 from app.tabs.chat.view.text_selection import TextSelection
 from app.widgets.icons import give_icon
-from app.widgets.theme import SMALL, set_role
+from app.widgets.theme import SMALL, colours, set_role
 
 LINE_PX = 24  # of a step of the scroll bar
 SCROLL_MS = 40  # while the mouse selects beyond the edge
@@ -55,7 +56,9 @@ class ConversationArea(QAbstractScrollArea):
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.viewport().setMouseTracking(True)
         self.viewport().setCursor(Qt.CursorShape.IBeamCursor)
-        self.viewport().setAutoFillBackground(False)
+        self.viewport().setAttribute(
+            Qt.WidgetAttribute.WA_OpaquePaintEvent
+        )  # what lies below is not drawn first
         self.to_end_button = self._make_to_end_button()
         self._margin = 0  # above and below what is in sight, laid out ahead
         self._ahead = QTimer(self, singleShot=True, interval=0)
@@ -115,7 +118,7 @@ class ConversationArea(QAbstractScrollArea):
             self._margin += AHEAD_PX
             self.lay_out()
             return
-        if not self.column.colour(COLOURING_SECONDS):
+        if not self.column.colour(COLOURING_SECONDS, may_prepare=True):
             self._ahead.start()
         self.viewport().update()
 
@@ -169,12 +172,12 @@ class ConversationArea(QAbstractScrollArea):
         """To be overridden: what is marked."""
         return Marks(self.selection.span())
 
-    def paintEvent(self, _event: QPaintEvent) -> None:
-        if self.column.items:
-            painter = QPainter(self.viewport())
-            area = QRectF(self.viewport().rect())
-            self.artist.paint(painter, area, self.verticalScrollBar().value(), self.marks())
-            painter.end()
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self.viewport())
+        painter.fillRect(event.rect(), QColor(colours().window))
+        area = QRectF(self.viewport().rect())
+        self.artist.paint(painter, area, self.verticalScrollBar().value(), self.marks())
+        painter.end()
 
     # Selecting
 

@@ -11,7 +11,7 @@ from PySide6.QtGui import QTextLine
 
 from app.tabs.chat.view.document_style import DocumentStyle
 from app.tabs.chat.view.message_item import MessageItem, Unit
-from app.tabs.chat.view.segment_document import SegmentDocument, colour
+from app.tabs.chat.view.segment_document import SegmentDocument, colour, has_lexer, prepare_lexer
 
 KEPT_DOCUMENTS = 8  # beyond those that are needed, so that scrolling to and fro builds none
 END_PX = 12  # below the last message
@@ -158,13 +158,21 @@ class ConversationLayout:
             if item.height != before:
                 self.forget_places()
 
-    def colour(self, seconds: float) -> bool:
-        """Colour code in the documents that there are, for so long; returns whether none is left."""
+    def colour(self, seconds: float, *, may_prepare: bool = False) -> bool:
+        """Colour code in the documents that there are, for so long; returns whether none is left.
+
+        Args:
+            may_prepare: Whether there is time for a language's first block. Nothing else is done then.
+        """
         until = time.perf_counter() + seconds
         for unit, item in reversed(self._with_documents.items()):
             document = unit.document
             if document is not None and not document.is_coloured:
                 if time.perf_counter() > until:
+                    return False
+                if not has_lexer(unit.segment):
+                    if may_prepare:
+                        prepare_lexer(unit.segment)
                     return False
                 colour(document, item.text, unit.segment)
         return True

@@ -185,8 +185,9 @@ class MessageItem:
         while same < min(len(segments), len(units)) and units[same].segment == segments[same]:
             same += 1
         units[same:] = [Unit(segment) for segment in segments[same:]]
+        width = self.text_width
         for unit in units[same:]:
-            unit.estimate(self.text, self.text_width, self._style)
+            unit.estimate(self.text, width, self._style)
         self.forget_places()
 
     # Where things stand

@@ -6,8 +6,7 @@ end, all segments but the last stay as they are.
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 ENOUGH = 800  # characters after which a segment ends where it can
 MOST = 2000  # characters after which it ends wherever it is
@@ -18,8 +17,7 @@ _LINE = re.compile(r"\n")
 _HALF_FENCE = re.compile(r"(?:^|\n)[ \t]*(?:`{1,2}|~{1,2})\Z")
 
 
-@dataclass(frozen=True, slots=True)
-class Segment:
+class Segment(NamedTuple):  # a long message has thousands
     """Characters `start` to `end` of a message; those from `first` to `last` are shown.
 
     A long code block is several segments: the first `opens` it, the last `closes` it. `block` is where its text begins.

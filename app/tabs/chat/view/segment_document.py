@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Sequence
-from functools import cache
 from typing import Any
 
 from pygments.lexer import Lexer
@@ -29,6 +28,7 @@ from app.widgets.theme import colours
 
 Span = tuple[int, int]
 CODE_LINE_HEIGHT_PERCENT = 110
+_lexers: dict[str, Lexer | None] = {}  # by the language's name; None where nobody knows it
 _LANGUAGE = re.compile(r"[\w+#.-]+")
 
 
@@ -115,7 +115,8 @@ def language_of(segment: Segment) -> str:
 def colour(document: SegmentDocument, text: str, segment: Segment) -> None:
     """Colour the source code in a document of a code block."""
     document.is_coloured = True
-    lexer = _lexer(language_of(segment).lower())
+    prepare_lexer(segment)
+    lexer = _lexers[language_of(segment).lower()]
     if lexer is None:
         return
     cursor = QTextCursor(document)
@@ -128,7 +129,21 @@ def colour(document: SegmentDocument, text: str, segment: Segment) -> None:
     cursor.endEditBlock()
 
 
-@cache
+def has_lexer(segment: Segment) -> bool:
+    """Whether `prepare_lexer` has nothing to do."""
+    return language_of(segment).lower() in _lexers
+
+
+def prepare_lexer(segment: Segment) -> None:
+    """Learn a code block's language: for the first block of one, that takes longer than a frame should."""
+    language = language_of(segment).lower()
+    if language not in _lexers:
+        lexer = _lexer(language)
+        if lexer is not None:
+            list(lexer.get_tokens_unprocessed(" "))  # compiles its expressions
+        _lexers[language] = lexer
+
+
 def _lexer(language: str) -> Lexer | None:
     try:
         return get_lexer_by_name(language) if language else None

@@ -3,7 +3,7 @@
     python -m tests.app.tabs.chat.measure_conversation [frames [CASE] | memory TOKENS]
 
 Times are those of the window's thread. `frames` opens 400,000 characters, as one message and as many, with and without shades, and scrolls through them;
-each frame is laid out and drawn, between frames the view works ahead. `memory` writes a reply of so many tokens and says what the process holds then. This
+each frame is laid out and drawn, between frames the view works ahead. `memory` writes a reply of so many tokens, each with ten alternatives, and says what the process holds then. This
 is a measurement and no test: on a shared machine a limit on it would fail by chance.
 """
 
@@ -20,6 +20,7 @@ os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 import psutil
 from PySide6.QtWidgets import QApplication
 
+from app.tabs.chat.draft import Draft
 from app.tabs.chat.view.conversation_view import ConversationView
 from app.tabs.chat.view.shown_message import ShownMessage
 from app.widgets.theme import apply_theme
@@ -119,18 +120,24 @@ def measure_memory(view: ConversationView, tokens: int) -> None:
 
 
 def write(view: ConversationView, message: Message, text: str, tokens: int) -> list[float]:
-    times = []
+    times, draft = [], Draft("", "assistant", "")
     view.show_messages([])
     view.begin_reply(ShownMessage(message))
     for first in range(0, tokens, 8):
         places = range(first, min(first + 8, tokens))
-        view.write([TokenWritten(text[4 * n : 4 * n + 4], n, 0.5, n) for n in places])
+        details = [token(n % 9, text[4 * n : 4 * n + 4], 0.5) for n in places]
+        events = [
+            TokenWritten(one.text, n, 0.5, n, details=one) for n, one in zip(places, details, strict=True)
+        ]
+        for event in events:
+            draft.take(event)
+        view.write(events)
         started = time.thread_time()
         view._show_waiting()
         view.viewport().repaint()
         times.append(1000 * (time.thread_time() - started))
         QApplication.processEvents()
-    view.end_reply(ShownMessage(assistant(text[: 4 * tokens])))
+    view.end_reply(ShownMessage(draft.message()))
     view.viewport().repaint()
     return times
 

@@ -97,10 +97,18 @@ def test_what_the_user_typed_is_never_markdown(view):
     assert all_text(view) == "# no title\n* and no list"
 
 
-def test_code_is_coloured_by_its_language(view):
+def test_code_is_coloured_by_its_language(view, qtbot):
     show(view, assistant("```python\nreturn 1  # one\n```"))
+    qtbot.waitUntil(lambda: len(formats(first_document(view))) > 1)
     keyword = format_of(first_document(view), "return")
     assert keyword.foreground().color().name() == colours().accent
+
+
+def test_a_language_is_learned_in_a_frame_of_its_own(view, qtbot, monkeypatch):
+    monkeypatch.setattr("app.tabs.chat.view.segment_document._lexers", {})
+    view.show_messages([ShownMessage(assistant("```python\nreturn 1\n```"))])
+    assert len(formats(first_document(view))) == 1
+    qtbot.waitUntil(lambda: len(formats(first_document(view))) > 1)
 
 
 def test_code_of_a_language_nobody_knows_is_plain(view):

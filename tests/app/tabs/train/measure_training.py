@@ -16,13 +16,15 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+from tests.app.measuring import Ticks, in_thread, wait_until
+
+# isort: split
 
 import numpy as np
-from PySide6.QtCore import QEventLoop, Qt, QTimer
 from PySide6.QtWidgets import QApplication
 
 from app.jobs.garbage import GarbageCollector
@@ -41,7 +43,6 @@ from core.tasks.train_model import train_model
 from tests.core.conftest import record_texts
 
 WARM_UP_STEPS = 20  # left out: the first steps allocate
-TICK_MS = 5
 LONGEST_TICK_MS = 30
 
 
@@ -73,29 +74,10 @@ class Steps:
         return statistics.median(np.diff(self._ends[WARM_UP_STEPS:]))
 
 
-class Ticks(QTimer):
-    """By how many ms the event loop comes late to a timer."""
-
-    def __init__(self) -> None:
-        super().__init__(interval=TICK_MS, timerType=Qt.TimerType.PreciseTimer)
-        self.late_ms: list[float] = []
-        self.timeout.connect(self._tick)
-        self._last = time.perf_counter()
-        self.start()
-
-    def _tick(self) -> None:
-        now = time.perf_counter()
-        self.late_ms.append(max(0.0, 1000 * (now - self._last) - TICK_MS))
-        self._last = now
-
-
 class Round(NamedTuple):
-    """Seconds, and ms by which each tick was late."""
-
     plain: Steps
     window: Steps
-    thread: float  # of the window's thread, for a step
-    late_ms: list[float]
+    thread: float  # seconds of the window's thread, for a step
 
 
 def main() -> None:
@@ -118,27 +100,33 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         workspace = Workspace(Path(folder))
         record_texts(workspace, dict(text_files()))
-        report(measure(workspace, run, rounds))
+        report(*measure(workspace, run, rounds))
     del app
 
 
-def measure(workspace: Workspace, run: RunConfig, count: int) -> list[Round]:
+def measure(workspace: Workspace, run: RunConfig, count: int) -> tuple[list[Round], list[float]]:
+    """The rounds, and by how many ms each tick was late."""
     queues, tab = JobQueues(), TrainTab()
     tab.resize(1280, 712)
     tab.show()
     controller = TrainController(tab, workspace, queues, tab)
     rounds = []
     for number in range(count + 1):
-        plain = Steps()
-        for _ in plain.watched(workspace, f"plain-{number}", run, StopToken()):
-            pass
+        plain = in_thread(partial(in_a_loop, workspace, f"plain-{number}", run))
         steps, thread, _ = in_window(controller, workspace, f"window-{number}", run)
-        *_, late_ms = in_window(controller, workspace, f"timer-{number}", run, Ticks())
-        rounds.append(Round(plain, steps, thread, late_ms))
+        rounds.append(Round(plain, steps, thread))
+    *_, late_ms = in_window(controller, workspace, "timer", run, Ticks(5))
     queues.close_down()
     wait_until(queues.at_rest)
     tab.close()
-    return rounds[1:]  # the first only warms up
+    return rounds[1:], late_ms  # the first round only warms up
+
+
+def in_a_loop(workspace: Workspace, name: str, run: RunConfig) -> Steps:
+    steps = Steps()
+    for _ in steps.watched(workspace, name, run, StopToken()):
+        pass
+    return steps
 
 
 def in_window(
@@ -173,20 +161,13 @@ def in_window(
     return steps, seconds, late
 
 
-def wait_until(true) -> None:
-    loop, timer = QEventLoop(), QTimer(interval=100)
-    timer.timeout.connect(lambda: true() and loop.quit())
-    timer.start()
-    loop.exec()
-
-
-def report(rounds: list[Round]) -> None:
+def report(rounds: list[Round], late_ms: list[float]) -> None:
     def percent_more(name: str) -> str:
         ratios = [getattr(one.window, name) / getattr(one.plain, name) for one in rounds]
         each = " ".join(f"{ratio:.3f}" for ratio in ratios)
         return f"{100 * (statistics.median(ratios) - 1):6.1f} %   each round {each}"
 
-    late = np.array([ms for one in rounds for ms in one.late_ms])
+    late = np.array(late_ms)
     print(f"plain loop           {1000 * statistics.median(one.plain.median for one in rounds):8.2f} ms/step")
     print(
         f"in the window        {1000 * statistics.median(one.window.median for one in rounds):8.2f} ms/step"
