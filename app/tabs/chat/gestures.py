@@ -171,8 +171,10 @@ class Gestures(QObject):
             if self._is_text:
                 self._front.take_text()
             self._note("another version")
-            if self._session.step_version(message_id, step):
+            if version_id := self._session.step_version(message_id, step):
+                self._front.looked_at = version_id
                 self._end_gesture()
+                self._front.looked_at = ""
 
     @Slot()
     def previous_version(self) -> None:

@@ -173,17 +173,17 @@ class ChatSession:
 
     # What does not
 
-    def step_version(self, message_id: str, step: int) -> bool:
-        """Put the next (1) or the previous (-1) version of a message in front."""
+    def step_version(self, message_id: str, step: int) -> str:
+        """Put the next (1) or the previous (-1) version of a message in front: its id, "" where there is none."""
         message = self._named(message_id)
         if message is None:
-            return False
+            return ""
         versions = self.conversation.versions(message)
         at = versions.index(message) + step
         if not 0 <= at < len(versions):
-            return False
+            return ""
         self.conversation.select(versions[at])
-        return True
+        return versions[at].id
 
     def remove_last(self) -> bool:
         """Take the last question with its reply, or the last piece of a text, out of what is in front."""

@@ -270,3 +270,24 @@ def test_ctrl_enter_saves_the_message_that_is_edited(tab, talked, models, qtbot)
     tab.view.editing.field.text.setPlainText("There.")
     press(tab, qtbot, "Ctrl+Return")
     assert shown(tab) == ["Where?", "There."] and len(models.asked) == asked
+
+
+def test_the_version_that_is_looked_at_is_looked_up_in_the_documents(tab, talked, models, qtbot):
+    seen = []
+    talked.panels.seen._look_up = lambda workspace, run, text, stop: iter(seen.append((run, text)) or ())
+    let_write(models, "There.")
+    press(tab, qtbot, "Ctrl+Return")  # another version of the first reply
+    ends(talked, qtbot)
+    first = last(talked)
+    say(tab, qtbot, talked, models, "Who?", "Mila.")
+    tab.panel_button.setChecked(True)
+    tab.panel.show_page(tab.seen)
+    qtbot.waitUntil(lambda: seen == [("first", "Mila.")])
+    tab.view.version_requested.emit(first, -1)
+    qtbot.waitUntil(lambda: seen[1:] == [("first", "Mila lives")])
+    tab.view.version_requested.emit(last(talked), 1)
+    qtbot.waitUntil(lambda: seen[2:] == [("first", "There.")])
+    tab.panel.show_page(tab.sampling)
+    tab.view.version_requested.emit(first, -1)
+    qtbot.wait(20)
+    assert len(seen) == 3
