@@ -107,6 +107,14 @@ class Panels(QObject):
         self._tab.panel.show_page(self._tab.seen)
         self._look_up(message_id)
 
+    @Slot(str, list)
+    def _mark_passages(self, message_id: str, passages: list[tuple[int, int]]) -> None:
+        message = self._front.conversation.messages.get(message_id)
+        if message is not None and message.role == "text":
+            self._tab.editor.mark_passages(message.content, passages)
+        else:
+            self._tab.view.mark_passages(message_id, passages)
+
     # Other models
 
     @Slot()
@@ -140,7 +148,7 @@ class Panels(QObject):
         tab.next_token.token_chosen.connect(self._gestures.go_on_with)
         self._front.changed.connect(self._look_up_changed)
         tab.view.seen_requested.connect(self._show_seen)
-        tab.seen.passages_found.connect(tab.view.mark_passages)
+        tab.seen.passages_found.connect(self._mark_passages)
         tab.keys["compare"].triggered.connect(self._open_compare)
         tab.compare.back_requested.connect(self._close_compare)
         tab.compare.talk_requested.connect(self._talk_with)

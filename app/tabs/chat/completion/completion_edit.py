@@ -14,6 +14,7 @@ from app.tabs.chat.completion.completion_paint import paint_parts
 from app.tabs.chat.completion.completion_text import CompletionText
 from app.tabs.chat.completion.completion_tokens import CompletionTokens
 from app.tabs.chat.completion.generated_parts import Part, n_units, tokens_of
+from app.tabs.chat.completion.passage_marks import PassageMarks
 from app.tabs.chat.typed_undo import leaves_to_window
 from app.tabs.chat.view.document_style import Shading
 from app.tabs.chat.view.shading_legend import ShadingLegend
@@ -86,6 +87,8 @@ class CompletionEdit(QPlainTextEdit):
         self.token_popup = CompletionTokens(self)
         self.token_popup.chosen.connect(self.alternative_chosen)
         self.legend = ShadingLegend(self)
+        self._passages = PassageMarks(self)
+        self._text.edited.connect(self._passages.follow_edit)
 
     # What it holds
 
@@ -138,6 +141,7 @@ class CompletionEdit(QPlainTextEdit):
     def show_message(self, message: Message | None) -> None:
         """Begin with a snapshot, or with an empty text. Nothing before it can be undone."""
         shown = message or Message("", "text", "")
+        self._passages.clear()
         self._text.load(shown.content, shown.generated, shown.tokens)
         self.viewport().update()
         self._describe()
@@ -145,6 +149,7 @@ class CompletionEdit(QPlainTextEdit):
     def show_version(self, message: Message) -> None:
         """Put another snapshot in the place of the text, which undo brings back."""
         follows = self._at_bottom()
+        self._passages.clear()
         self._text.replace(message.content, message.generated, message.tokens)
         self._follow(follows)
         self._describe()
@@ -157,6 +162,7 @@ class CompletionEdit(QPlainTextEdit):
         follows = self._at_bottom()
         start = beginning or self.at_end()
         self._generating = True
+        self._passages.clear()
         self.setTextInteractionFlags(
             Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
         )
@@ -184,6 +190,12 @@ class CompletionEdit(QPlainTextEdit):
         self.token_popup.can_choose = True
         self.setTextInteractionFlags(Qt.TextInteractionFlag.TextEditorInteraction)
         self._describe()
+
+    def mark_passages(self, content: str, passages: Sequence[tuple[int, int]]) -> None:
+        """Underline these characters of a text, where the same still stand here: they are in the documents."""
+        text = self.text()
+        same = [(start, end) for start, end in passages if text[start:end] == content[start:end]]
+        self._passages.show(text, same)
 
     def set_shading(self, shading: Shading) -> None:
         """Shade the model's tokens by "probability" or "entropy", or not ("none")."""
@@ -291,6 +303,7 @@ class CompletionEdit(QPlainTextEdit):
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
         if event.type() == QEvent.Type.PaletteChange:
+            self._passages.restyle()
             self.viewport().update()
 
     def resizeEvent(self, event: QResizeEvent) -> None:

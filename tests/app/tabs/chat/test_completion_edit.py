@@ -2,7 +2,7 @@
 
 import pytest
 from PySide6.QtCore import QEvent, QPoint, Qt
-from PySide6.QtGui import QHelpEvent, QTextCursor
+from PySide6.QtGui import QHelpEvent, QTextCharFormat, QTextCursor
 
 from app.tabs.chat.completion.completion_edit import Beginning, CompletionEdit
 from core.conversations.message import Message
@@ -280,6 +280,50 @@ def test_the_menu_continues_here_and_undoes_with_its_parts(edit, qtbot):
 def test_no_break_spaces_stay_what_they_are(edit):
     edit.show_message(Message("", "text", "10\u00a0km"))
     assert edit.text() == "10\u00a0km"
+
+
+def underlined(edit):
+    return [
+        one.cursor.selectedText()
+        for one in edit.extraSelections()
+        if one.format.underlineStyle() == QTextCharFormat.UnderlineStyle.DashUnderline
+    ]
+
+
+def test_passages_are_underlined_until_they_are_changed(edit, qtbot):
+    content = "🐐 A goat ate grass by the mill"
+    edit.show_message(Message("", "text", content, generated=((9, 31),)))
+    edit.mark_passages(content, [(2, 8), (9, 18)])
+    assert underlined(edit) == ["A goat", "ate grass"]
+    put_cursor(edit, 0)
+    qtbot.keyClicks(edit, "xy")  # before them
+    assert underlined(edit) == ["A goat", "ate grass"]
+    put_cursor(edit, len("xy🐐 A goat") + 1)
+    qtbot.keyClicks(edit, "s")  # right behind one, and then into it
+    assert (edit.text()[4:11], underlined(edit)) == ("A goats", ["A goat", "ate grass"])
+    put_cursor(edit, len("xy🐐 A go") + 1)
+    qtbot.keyClicks(edit, "-")
+    assert underlined(edit) == ["ate grass"]
+    edit.mark_passages(content, [(2, 8)])  # which stands there no more
+    assert underlined(edit) == []
+
+
+def test_another_text_has_no_marks(edit):
+    content = "A goat ate"
+    for begin_anew in (edit.begin_generation, lambda: edit.show_version(Message("", "text", "A go"))):
+        edit.show_message(Message("", "text", content))
+        edit.mark_passages(content, [(0, 6)])
+        assert underlined(edit) == ["A goat"]
+        begin_anew()
+        assert underlined(edit) == []
+        edit.end_generation()
+
+
+def test_the_underline_is_painted(edit):
+    edit.show_message(Message("", "text", "A goat ate grass"))
+    before = edit.viewport().grab().toImage()
+    edit.mark_passages("A goat ate grass", [(0, 6)])
+    assert edit.viewport().grab().toImage() != before
 
 
 def test_ten_thousand_lines_are_taken_and_marked(edit):
