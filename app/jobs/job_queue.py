@@ -35,6 +35,7 @@ BACKGROUND_QUEUES = (
     "conversations",
     "seen",
     "next token",
+    "ranking",
     "compare",
     "serve",
 )

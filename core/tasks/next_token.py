@@ -92,7 +92,10 @@ def next_token(
 
 
 def candidates(found: NextToken, sampling: SamplingConfig, count: int) -> Candidates:
-    """The `count` likeliest tokens as the sampler ranks them: a few milliseconds, without the model."""
+    """The `count` likeliest tokens as the sampler ranks them: without the model, milliseconds where the vocabulary is large.
+
+    Not for a window's thread: torch's parallel operations give each thread that calls them helpers of its own for ever.
+    """
     import torch
 
     from core.generation.outlook import FILTERS, outlook

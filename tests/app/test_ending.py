@@ -52,7 +52,7 @@ def begin(tmp_path):
         program.communicate()
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [pytest.param(signal.SIGINT, marks=pytest.mark.slow), signal.SIGTERM])
 def test_the_first_signal_stops_the_work_and_closes_with_code_0(begin, number):
     program = begin(on="not stop.asked")
     program.send_signal(number)

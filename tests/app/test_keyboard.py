@@ -122,7 +122,8 @@ def test_every_underlined_letter_presses_its_button(screen):
 # Where the focus is
 
 
-@pytest.mark.parametrize("appearance", ["light", pytest.param("dark", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("appearance", ["light", "dark"])
 def test_the_focus_can_be_seen_wherever_it_goes(screen, theme, appearance):
     theme.choose(appearance)
     unseen = [name(stop) for stop in stops(screen) if not shows_focus(screen, stop)]

@@ -29,6 +29,10 @@ from tests.app.tabs.corpus.conftest import a_row
 from tests.app.tabs.inspect.made import made
 
 LARGE, SMALL = (1280, 712), (1050, 540)  # a tab in a window of 1280 x 800, and of 1600 x 1000 at 150 %
+SIZES = [
+    SMALL,
+    pytest.param(LARGE, marks=pytest.mark.slow),
+]  # what has room in the small one mostly has it in the other
 SIZE_COLUMN = next(place for place, column in enumerate(COLUMNS) if column.title == "Size")
 
 
@@ -78,7 +82,7 @@ def moved(before, after):
 # What comes
 
 
-@pytest.mark.parametrize("size", [LARGE, SMALL])
+@pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("screen", [screens.corpus_chosen, screens.train, screens.chat])
 def test_nothing_moves_when_a_message_comes(show, screen, size):
     tab = show(screen, size)
@@ -89,7 +93,7 @@ def test_nothing_moves_when_a_message_comes(show, screen, size):
     assert tab.banner.height() > 0
 
 
-@pytest.mark.parametrize("size", [LARGE, SMALL])
+@pytest.mark.parametrize("size", SIZES)
 def test_nothing_moves_when_files_are_read(show, size):
     tab = show(screens.corpus_chosen, size)
     before = places(tab, tab.chart, tab.strip)
@@ -109,7 +113,7 @@ def test_the_table_keeps_its_place_whatever_states_its_files_are_in(show):
     assert place(tab, tab.documents.view) == before
 
 
-@pytest.mark.parametrize("size", [LARGE, SMALL])
+@pytest.mark.parametrize("size", SIZES)
 def test_the_table_keeps_its_place_however_many_files_are_read(show, size):
     tab = show(screens.corpus, size)
     before = place(tab, tab.documents.view)
@@ -157,7 +161,7 @@ def test_messages_cover_no_button(show, screen):
 # Room
 
 
-@pytest.mark.parametrize("size", [LARGE, SMALL])
+@pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("screen", screens.each(screens.TABS))
 def test_nothing_is_cut_off(show, screen, size):
     tab = show(screen, size)
@@ -176,7 +180,7 @@ def test_nothing_is_cut_off(show, screen, size):
 TRAIN = [screen for screen in screens.TABS if screen.__name__.startswith("train")]
 
 
-@pytest.mark.parametrize("size", [LARGE, SMALL])
+@pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("screen", screens.each(TRAIN))
 def test_the_train_tab_fits_a_small_window_and_its_form_fits_its_area(show, screen, size):
     tab = show(screen, size)
@@ -223,13 +227,13 @@ def is_whole(tab, widget):
     return whole
 
 
-@pytest.mark.parametrize("size", [LARGE, SMALL])
+@pytest.mark.parametrize("size", SIZES)
 def test_all_columns_have_room_in_a_small_window(show, size):
     tab = show(screens.corpus, size)
     assert tab.documents.view.horizontalScrollBar().maximum() == 0
 
 
-@pytest.mark.parametrize("size", [LARGE, SMALL])
+@pytest.mark.parametrize("size", SIZES)
 def test_a_note_can_be_read_in_a_small_window(show, size):
     view = show(screens.corpus, size).documents.view
     assert view.columnWidth(NOTE) >= view.fontMetrics().horizontalAdvance("It is a binary file.")

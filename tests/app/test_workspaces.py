@@ -65,6 +65,7 @@ def test_another_workspace_takes_the_place_of_the_first(qtbot, studio, tmp_path)
     assert not shiboken6.isValid(first)
 
 
+@pytest.mark.slow
 def test_the_chosen_appearance_holds_in_every_workspace(qtbot, studio, tmp_path):
     change(qtbot, studio, tmp_path / "two")
     studio.window.menus.appearance_requested.emit("dark")
@@ -81,6 +82,7 @@ def test_the_log_is_that_of_the_workspace(qtbot, studio, tmp_path):
     assert not (tmp_path / "one" / "studio.log").exists()
 
 
+@pytest.mark.slow
 def test_one_can_go_back(qtbot, studio, tmp_path):
     change(qtbot, studio, tmp_path / "two")
     change(qtbot, studio, tmp_path / "one")
@@ -116,6 +118,7 @@ def test_running_work_is_asked_about_first(qtbot, studio, tmp_path):
     assert ended == [None]
 
 
+@pytest.mark.slow
 def test_keep_running_keeps_the_workspace_and_closing_later_closes(qtbot, studio, tmp_path):
     first = studio.window
     job = first.queues.start("training", endless)
@@ -137,6 +140,7 @@ def test_an_end_that_the_system_asks_for_opens_no_other_workspace(qtbot, studio,
     assert studio.window is first
 
 
+@pytest.mark.slow
 def test_an_end_that_comes_between_two_windows_opens_no_other_one(qtbot, studio, tmp_path):
     first = studio.window
     first.workspaces.choose(str(made(tmp_path / "two").root))

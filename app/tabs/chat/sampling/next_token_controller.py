@@ -1,20 +1,33 @@
 """Keeps the panel of the next token up to date with the text in front, while it is visible and no reply is written."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from functools import partial
+from typing import NamedTuple
 
 from PySide6.QtCore import QObject, QTimer, Slot
 
 from app.jobs.job import Job, Stream
 from app.jobs.job_queue import JobQueues
+from app.jobs.refresher import Refresher
 from app.model_slot import ModelSlot
-from app.tabs.chat.sampling.next_token_panel import NextTokenPanel
+from app.tabs.chat.sampling.next_token_panel import NOTHING, NextTokenPanel
 from core.config.sampling import SamplingConfig
+from core.control import StopToken
 from core.errors import UserFacingError
-from core.tasks.next_token import NextToken, next_token
+from core.events import Event
+from core.tasks.next_token import Candidates, NextToken, candidates, next_token
 from core.tasks.reply import Messages
 
+COUNT = 20  # of the tokens that are shown
 DELAY_MS = 250  # after the last change of the text
+
+
+class Ranked(NamedTuple):
+    """What a sampler makes of what was found."""
+
+    found: NextToken
+    sampling: SamplingConfig
+    candidates: Candidates
 
 
 class NextTokenController(QObject):
@@ -37,12 +50,17 @@ class NextTokenController(QObject):
             None  # the prompt, and what is written after it
         )
         self._sampling = SamplingConfig()
-        self._is_current = False  # what is shown belongs to what stands in front
+        self._found: NextToken | None = None
+        self._is_current = False  # it belongs to what stands in front
+        self._is_ranked = True  # what is shown is what the settings make of it
         self._replying = False
         self._job: Job | None = None
         self._timer = QTimer(self, singleShot=True, interval=DELAY_MS)
         self._timer.timeout.connect(self._start)
+        self._ranker = Refresher(queues, "ranking", self._rank, self)
+        self._ranker.refreshed.connect(self._show_ranked)
         panel.shown.connect(self._ask)
+        panel.shown.connect(self._rank_newest)
         panel.hidden.connect(self._give_way)
         slot.opening.connect(self._forget)
         slot.changed.connect(self._look_again)
@@ -58,7 +76,8 @@ class NextTokenController(QObject):
     def show_sampling(self, sampling: SamplingConfig) -> None:
         """Show what these settings make of it; what is in front is read again only where they change that."""
         before, self._sampling = self._sampling, sampling
-        self._panel.show_sampling(sampling)
+        self._is_ranked = False
+        self._rank_newest()
         if _reads_otherwise(before, sampling):
             self._look_again()
 
@@ -95,13 +114,13 @@ class NextTokenController(QObject):
         """Another model is on its way."""
         self._is_current = False
         self._give_way()
-        self._panel.show_nothing()
+        self._show_nothing()
 
     @Slot()
     def _start(self) -> None:
         model = self._slot.model
         if model is None or self._front is None:
-            self._panel.show_nothing()
+            self._show_nothing()
             return
         prompt, written = self._front
         lease = self._slot.lease(self._user, "looking at the next token", gives_way=True)
@@ -115,14 +134,41 @@ class NextTokenController(QObject):
     def _show(self, found: NextToken | None) -> None:
         self._job = None
         if found is not None:
-            self._is_current = True
-            self._panel.show_next(found)
+            self._found, self._is_current, self._is_ranked = found, True, False
+            self._rank_newest()
 
     @Slot(object)
     def _fail(self, error: Exception) -> None:
         self._job = None
         known = f"{error.message} {error.remedy}" if isinstance(error, UserFacingError) else ""
-        self._panel.show_nothing(known or "The next token could not be computed.")
+        self._show_nothing(known or "The next token could not be computed.")
+
+    def _show_nothing(self, reason: str = NOTHING) -> None:
+        self._found = None
+        self._panel.show_nothing(reason)
+
+    # What the settings make of it
+
+    @Slot()
+    def _rank_newest(self) -> None:
+        """Show what the settings make of the scores that there are; of many in quick succession the newest."""
+        if self._found is not None and not self._is_ranked and self._panel.isVisible():
+            self._ranker.refresh()
+
+    def _rank(self, _stop: StopToken) -> Generator[Event, None, Ranked | None]:
+        """For a job's thread: what is newest when it begins."""
+        found, sampling = self._found, self._sampling
+        yield from ()
+        return Ranked(found, sampling, candidates(found, sampling, COUNT)) if found is not None else None
+
+    @Slot(object)
+    def _show_ranked(self, ranked: Ranked | None) -> None:
+        if ranked is None or ranked.found is not self._found:
+            return  # of another text: the next one comes
+        self._is_ranked = ranked.sampling is self._sampling
+        self._panel.show_candidates(ranked.candidates)
+        if not self._is_current:
+            self._panel.show_outdated()
 
 
 def _reads_otherwise(one: SamplingConfig, other: SamplingConfig) -> bool:

@@ -1,5 +1,6 @@
 """What would come next is shown as bars, follows the text in front, and gives way to replies."""
 
+import threading
 from types import SimpleNamespace
 
 import numpy as np
@@ -7,13 +8,13 @@ import pytest
 from PySide6.QtCore import Qt
 
 from app.model_slot import ModelSlot
-from app.tabs.chat.sampling import next_token_panel
-from app.tabs.chat.sampling.next_token_controller import NextTokenController
+from app.tabs.chat.sampling import next_token_controller
+from app.tabs.chat.sampling.next_token_controller import COUNT, NextTokenController
 from app.tabs.chat.sampling.next_token_list import CANDIDATE_ROLE
-from app.tabs.chat.sampling.next_token_panel import COUNT, NextTokenPanel
+from app.tabs.chat.sampling.next_token_panel import NextTokenPanel
 from core.config.sampling import SamplingConfig
 from core.runs.folder import Workspace
-from core.tasks.next_token import NextToken
+from core.tasks.next_token import NextToken, candidates
 from core.tokenizers.char import CharTokenizer
 
 CHAR = CharTokenizer.train(["abcdefghijklmnopqrstuvwxyz"])
@@ -35,14 +36,17 @@ def panel(qtbot, qapp):
     return panel
 
 
+def show(panel, sampling):
+    panel.show_candidates(candidates(found(), sampling, COUNT))
+
+
 def rows(panel):
     model = panel.list.candidates
     return [model.index(row).data(CANDIDATE_ROLE) for row in range(model.rowCount())]
 
 
 def test_the_likeliest_are_shown_with_what_the_sampler_leaves(panel, qtmodeltester):
-    panel.show_sampling(SamplingConfig(top_k=3, top_p=1))
-    panel.show_next(found())
+    show(panel, SamplingConfig(top_k=3, top_p=1))
     shown = rows(panel)
     assert len(shown) == COUNT
     assert (shown[0].text, shown[0].removed_by, shown[3].removed_by) == ("a", "", "top-k")
@@ -50,36 +54,8 @@ def test_the_likeliest_are_shown_with_what_the_sampler_leaves(panel, qtmodeltest
     qtmodeltester.check(panel.list.candidates)
 
 
-def test_other_settings_need_no_model(panel, qtbot):
-    panel.show_next(found())
-    panel.show_sampling(OPEN)
-    assert "32 of 32 tokens are left." in panel.status.text()
-    panel.show_sampling(SamplingConfig(temperature=0))
-    qtbot.waitUntil(lambda: "ruled out by greedy 31" in panel.status.text())
-    assert [row.final for row in rows(panel)[:2]] == [1, 0]
-
-
-def test_of_settings_that_follow_each_other_quickly_the_newest_are_shown(panel, qtbot, monkeypatch):
-    panel.show_next(found())
-    filtered = []
-    ask = next_token_panel.candidates
-    monkeypatch.setattr(
-        next_token_panel, "candidates", lambda *given: (filtered.append(given[1].top_k), ask(*given))[1]
-    )
-    for top_k in range(1, 30):
-        panel.show_sampling(SamplingConfig(top_k=top_k, top_p=1))
-    qtbot.waitUntil(lambda: "29 of 32 tokens are left" in panel.status.text())
-    assert filtered == [1, 29]
-    panel.hide()
-    panel.show_sampling(SamplingConfig(temperature=0))
-    assert filtered == [1, 29]
-    panel.show()
-    qtbot.waitUntil(lambda: "ruled out by greedy 31" in panel.status.text())
-
-
 def test_every_row_is_told_in_words(panel):
-    panel.show_next(found())
-    panel.show_sampling(SamplingConfig(top_k=1, repetition_penalty=1.1))
+    show(panel, SamplingConfig(top_k=1, repetition_penalty=1.1))
     told = panel.list.candidates.index(0).data(Qt.ItemDataRole.AccessibleTextRole)
     assert told.startswith("a, id 4: ")
     assert told.endswith("drawn with 100 %; less likely by the repetition penalty")
@@ -88,7 +64,7 @@ def test_every_row_is_told_in_words(panel):
 
 
 def test_a_click_or_enter_chooses_a_token(panel, qtbot):
-    panel.show_next(found())
+    show(panel, OPEN)
     place = panel.list.visualRect(panel.list.candidates.index(2)).center()
     with qtbot.waitSignal(panel.token_chosen) as chosen:
         qtbot.mouseClick(panel.list.viewport(), Qt.MouseButton.LeftButton, pos=place)
@@ -102,7 +78,7 @@ def test_a_click_or_enter_chooses_a_token(panel, qtbot):
 
 
 def test_what_is_outdated_cannot_be_chosen(panel, qtbot):
-    panel.show_next(found())
+    show(panel, OPEN)
     panel.show_outdated()
     with qtbot.assertNotEmitted(panel.token_chosen):
         panel.list.clicked.emit(panel.list.candidates.index(0))
@@ -198,6 +174,51 @@ def test_it_gives_way_to_another_model(panel, controller, task, slot, queues, qt
     qtbot.waitUntil(lambda: len(task.asked) > 1)
     controller.follow("y")
     qtbot.waitUntil(lambda: likeliest(panel) == "y")
+
+
+def test_other_settings_need_no_model(panel, controller, task, qtbot):
+    controller.follow("x")
+    controller.show_sampling(OPEN)
+    qtbot.waitUntil(lambda: "32 of 32 tokens are left." in panel.status.text())
+    controller.show_sampling(SamplingConfig(temperature=0))
+    qtbot.waitUntil(lambda: "ruled out by greedy 31" in panel.status.text())
+    assert [row.final for row in rows(panel)[:2]] == [1, 0]
+    assert len(task.asked) == 1
+
+
+def test_of_settings_that_follow_each_other_quickly_the_newest_are_shown(
+    panel, controller, qtbot, monkeypatch
+):
+    controller.follow("x")
+    qtbot.waitUntil(lambda: likeliest(panel) == "x")
+    ranked = []
+    rank = next_token_controller.candidates
+    monkeypatch.setattr(
+        next_token_controller, "candidates", lambda *given: (ranked.append(given[1].top_k), rank(*given))[1]
+    )
+    for top_k in range(1, 30):
+        controller.show_sampling(SamplingConfig(top_k=top_k, top_p=1))
+    qtbot.waitUntil(lambda: "29 of 32 tokens are left" in panel.status.text())
+    assert len(ranked) <= 2 and ranked[-1] == 29
+    panel.hide()
+    controller.show_sampling(SamplingConfig(temperature=0))
+    qtbot.wait(50)
+    assert ranked[-1] == 29
+    panel.show()
+    qtbot.waitUntil(lambda: "ruled out by greedy 31" in panel.status.text())
+
+
+def test_the_window_computes_nothing_with_torch(panel, controller, qtbot, monkeypatch):
+    threads = []
+    rank = next_token_controller.candidates
+    monkeypatch.setattr(
+        next_token_controller,
+        "candidates",
+        lambda *given: (threads.append(threading.current_thread()), rank(*given))[1],
+    )
+    controller.follow("x")
+    qtbot.waitUntil(lambda: likeliest(panel) == "x")
+    assert threading.main_thread() not in threads
 
 
 def test_the_text_is_read_again_only_where_the_settings_change_that(panel, controller, task, qtbot):
