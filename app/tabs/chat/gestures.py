@@ -238,7 +238,7 @@ class Gestures(QObject):
 
     def _show_begun(self, draft: Draft) -> None:
         if draft.role == "text":
-            self._tab.editor.begin_generation(Beginning(draft.prompt, tuple(draft.written)))
+            self._tab.editor.begin_generation(Beginning(draft.prompt, draft.written))
             return
         versions = 1 + self._session.n_children(draft.parent_id, draft.role)
         self._tab.view.show_messages(self._session.places())

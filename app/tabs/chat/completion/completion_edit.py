@@ -4,7 +4,7 @@ What the model wrote stands on another background, with a bar at the left of its
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from PySide6.QtCore import QEvent, QMimeData, Qt, Signal, Slot
 from PySide6.QtGui import QContextMenuEvent, QKeyEvent, QKeySequence, QPaintEvent, QResizeEvent
@@ -20,7 +20,7 @@ from app.tabs.chat.view.document_style import Shading
 from app.tabs.chat.view.shading_legend import ShadingLegend
 from app.widgets.theme import LARGE, SMALL
 from core.conversations.message import Message
-from core.conversations.packed_tokens import ids_of
+from core.conversations.packed_tokens import ids_of, texts_of, with_token
 from core.events import Event, ReplyEnded, TokenDetails, TokenWritten
 from core.wording import counted
 
@@ -32,20 +32,12 @@ class Beginning:
     """Where a model goes on: the text that it reads, and tokens with which its part begins already."""
 
     text: str
-    tokens: tuple[TokenDetails, ...] = ()
+    tokens: Sequence[TokenDetails] = ()
 
     @property
     def written(self) -> tuple[int, ...]:
         """The ids of the tokens, as `complete` takes them."""
         return ids_of(self.tokens)
-
-    def with_text(self, text: str) -> "Beginning":
-        """The same where the tokens together stand for this text, as `text_of` has it of `written`.
-
-        By itself, the last one is shown as its bytes where these are no whole character.
-        """
-        before = "".join(token.text for token in self.tokens[:-1])
-        return Beginning(self.text, (*self.tokens[:-1], replace(self.tokens[-1], text=text[len(before) :])))
 
 
 class CompletionEdit(QPlainTextEdit):
@@ -134,7 +126,7 @@ class CompletionEdit(QPlainTextEdit):
             details[number].entropy,
             details[number].alternatives,
         )
-        return Beginning(self._before(part.origin), (*details[:number], token))
+        return Beginning(self._before(part.origin), with_token(details.packed().first(number), token))
 
     # What the controller shows
 
@@ -169,7 +161,7 @@ class CompletionEdit(QPlainTextEdit):
         self._text.begin(start.text, start.tokens)
         self.token_popup.can_choose = False
         self.token_popup.show_parts(())
-        self._begun_with = "".join(token.text for token in start.tokens)
+        self._begun_with = "".join(texts_of(start.tokens))
         self._follow(follows or beginning is not None)
 
     def write(self, events: Sequence[Event]) -> None:

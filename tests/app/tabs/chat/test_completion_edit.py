@@ -6,6 +6,7 @@ from PySide6.QtGui import QHelpEvent, QTextCharFormat, QTextCursor
 
 from app.tabs.chat.completion.completion_edit import Beginning, CompletionEdit
 from core.conversations.message import Message
+from core.conversations.packed_tokens import PackedTokens
 from core.events import Alternative, ReplyEnded, TokenDetails, TokenWritten
 
 ALT, CTRL = Qt.KeyboardModifier.AltModifier, Qt.KeyboardModifier.ControlModifier
@@ -342,3 +343,15 @@ def test_the_legend_of_the_shades_covers_no_text(edit):
     assert edit.legend.isVisible() and not edit.legend.geometry().intersects(edit.viewport().geometry())
     edit.set_shading("none")
     assert not edit.legend.isVisible()
+
+
+def test_a_long_text_is_shown_and_gone_on_with_without_making_its_token_details(edit, monkeypatch):
+    tokens = PackedTokens([TokenDetails(number, "ab ", 0.5) for number in range(100)])
+    monkeypatch.setattr(PackedTokens, "__getitem__", None)
+    edit.show_message(Message("", "text", "ab " * 100, generated=((0, 300),), tokens=tokens))
+    edit.begin_generation(Beginning("", tokens))
+    edit.write([token("c", 9), ended("c")])
+    edit.end_generation()
+    assert edit.text() == "ab " * 100 + "c"
+    monkeypatch.undo()
+    assert [one.token_id for one in edit.tokens()] == [*range(100), 9]
