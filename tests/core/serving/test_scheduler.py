@@ -1,5 +1,6 @@
 """What becomes of requests in the thread that decodes."""
 
+import json
 from itertools import islice
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from core.config.server import ServerConfig
 from core.control import StopToken
 from core.events import TokenWritten
+from core.serving.answers import CompletionAnswer
 from core.serving.fields import ChatFields, CompletionFields
 from core.serving.work import WorkFailed
 from core.serving_events import RequestEnded, RequestProgress, RequestStarted
@@ -176,6 +178,21 @@ def test_a_client_gets_an_error_object_for_an_unexpected_failure(make_app, monke
     assert b'"type":"server_error"' in body.replace(b": ", b":")
     monkeypatch.undo()
     assert app.ask("/v1/completions", {"prompt": "the"})[0] == 200
+
+
+def test_a_stream_that_fails_on_its_way_ends_with_an_error_object(make_app, monkeypatch, caplog):
+    app, plain, passed = make_app(), CompletionAnswer.take, []
+
+    def take(answer, event):
+        passed.append(event)
+        return fails() if len(passed) == 2 else plain(answer, event)
+
+    monkeypatch.setattr(CompletionAnswer, "take", take)
+    status, _, body = app.ask("/v1/completions", {"prompt": "the", "stream": True})
+    *_, failure, done, _ = body.decode().split("\n\n")
+    assert (status, done) == (200, "data: [DONE]")
+    assert json.loads(failure.removeprefix("data: "))["error"]["code"] == "internal_error"
+    assert "a stream failed" in caplog.text
 
 
 def test_progress_is_reported_a_few_times_a_second(make_app, monkeypatch):
