@@ -10,6 +10,7 @@ import pytest
 from core.runs.folder import Workspace
 
 ROOT = Path(__file__).parents[2]
+SIGNALS = [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)]
 IMPORT_LINE = "import time:"  # how `-X importtime` tells of each module, as soon as it is imported
 
 
@@ -56,7 +57,7 @@ def test_a_command_that_is_ended_as_it_starts_says_nothing_and_exits_with_130(
     assert signalled_after_import(process, module, number) == (130, [])
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", SIGNALS)
 def test_a_task_that_is_ended_while_torch_loads_stops_at_its_next_safe_point(trained, number):
     process = start("--workspace", trained.root, "generate", "first")
     told = ["stopping at the next safe point ..."]
@@ -86,14 +87,14 @@ def test_nothing_is_imported_before_the_handlers_stand_that_they_do_not_need():
     assert first == second
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", SIGNALS)
 def test_a_window_that_is_ended_as_it_starts_says_nothing(tmp_path, number, monkeypatch):
     monkeypatch.setenv("QT_QPA_PLATFORM", "offscreen")
     process = start("--workspace", tmp_path)
     assert signalled_after_import(process, "PySide6.QtCore", number) == (130, [])
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", SIGNALS)
 def test_a_command_that_is_ended_while_it_prints_says_nothing(tmp_path, fill, number):
     workspace = Workspace(tmp_path / "workspace")
     fill(workspace, {"barn.txt": "hens " * 100_000})

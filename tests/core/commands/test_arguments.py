@@ -97,6 +97,7 @@ def test_a_current_folder_that_was_removed_is_named(tmp_path, monkeypatch, comma
     )
 
 
+@pytest.mark.slow
 def test_a_workspace_of_any_bytes_is_a_workspace(tmp_path, command):
     place = tmp_path / BYTES
     assert command("sample", "--workspace", place)[0] == 0
@@ -137,7 +138,10 @@ COMMANDS = [
 ]
 
 
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize(
+    "name",
+    ["runs/first", *(pytest.param(name, marks=pytest.mark.slow) for name in FILES if name != "runs/first")],
+)
 def test_a_folder_in_a_file_s_place_or_a_file_in_a_folder_s_is_no_traceback(
     trained, tmp_path, tiny, command, name
 ):
@@ -156,6 +160,7 @@ def test_a_folder_in_a_file_s_place_or_a_file_in_a_folder_s_is_no_traceback(
         assert not code or err.startswith("error: ")
 
 
+@pytest.mark.slow
 def test_output_onto_a_full_disk_is_reported(trained):
     full = Path("/dev/full")
     if not full.exists():

@@ -69,6 +69,7 @@ def test_a_command_that_only_reads_works_where_nothing_may_be_written(unwritable
     assert shown in ended.stdout
 
 
+@pytest.mark.slow
 def test_the_files_of_another_user_can_be_read_in_a_folder_of_one_s_own(trained):
     set_modes(trained.root, 0o755, 0o444)
     ended = bound(trained.root, "documents")
@@ -76,6 +77,7 @@ def test_the_files_of_another_user_can_be_read_in_a_folder_of_one_s_own(trained)
     assert "hill.txt" in ended.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arguments", [["import", "."], ["exclude", "1"], ["train"], ["tokenizer"]])
 def test_a_command_that_writes_says_that_it_may_not(unwritable, arguments):
     ended = bound(unwritable.root, *arguments)
@@ -85,6 +87,7 @@ def test_a_command_that_writes_says_that_it_may_not(unwritable, arguments):
     assert "Traceback" not in ended.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments", [["runs"], ["documents"], ["search", "heron"], ["generate", "first"], ["conversations"]]
 )

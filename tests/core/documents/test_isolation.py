@@ -112,7 +112,9 @@ def test_a_page_has_a_limit_of_its_own(open_pool, tmp_path, monkeypatch):
     assert second.text == "two"
 
 
-@pytest.mark.parametrize("end", ["crash", "hang", "swell"])
+@pytest.mark.parametrize(
+    "end", ["crash", *(pytest.param(end, marks=pytest.mark.slow) for end in ("hang", "swell"))]
+)
 def test_a_file_that_waits_behind_a_bad_one_is_read_by_another_worker(open_pool, tmp_path, monkeypatch, end):
     monkeypatch.setattr(isolation, "GRACE_SECONDS", 0.5)
     bad, good = write_files(tmp_path, end, "fine")

@@ -31,7 +31,7 @@ def inspected():
 
 
 @pytest.mark.parametrize("name", [name for name in VIEWS if name != PLANE.name])
-@pytest.mark.parametrize("position", [2, 6])
+@pytest.mark.parametrize("position", [2, pytest.param(6, marks=pytest.mark.slow)])
 def test_a_picture_is_xml_and_a_printed_table_has_no_control_character(inspected, name, position):
     kind, selection = VIEWS[name], Selection(position)
     if kind.draw is not None:

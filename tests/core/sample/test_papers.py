@@ -57,6 +57,7 @@ def test_no_line_of_the_cookbook_runs_off_the_page():
                 assert 0 < bottom < top < page.get_height()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["letter-scan.png", "notice-scan.pdf"])
 def test_tesseract_reads_the_scans_with_confidence(name):
     _, confidence = recognised(name)
@@ -72,6 +73,7 @@ def test_the_letter_is_read_as_it_was_written():
         assert all(value in text for value in creature.facts.values())
 
 
+@pytest.mark.slow
 def test_the_two_scans_say_different_things():
     letter, notice = recognised("letter-scan.png")[0], recognised("notice-scan.pdf")[0]
     assert difflib.SequenceMatcher(None, letter.split(), notice.split()).ratio() < 0.5
@@ -81,6 +83,7 @@ def test_the_scanned_notice_has_no_text_layer():
     assert "".join(pages_of("notice-scan.pdf")).strip() == ""
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_bytes_and_another_gives_others():
     assert dict(paper_files()) == PAPERS
     assert all(content != PAPERS[name] for name, content in paper_files(seed=1))
@@ -92,6 +95,7 @@ def test_no_pdf_holds_the_time_of_its_making():
         assert metadata.creation_date.isoformat() == "2026-01-01T00:00:00+00:00"
 
 
+@pytest.mark.slow
 def test_held_out_questions_occur_in_no_paper():
     text = " ".join(" ".join(pages_of("cookbook.pdf")).split()).casefold()
     assert not [held_out for held_out in held_out_questions() if held_out.question.casefold() in text]

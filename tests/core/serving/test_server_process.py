@@ -88,6 +88,7 @@ def test_sigterm_gives_running_streams_an_ending(trained):
     assert events[-1]["event"] == "server_ended"
 
 
+@pytest.mark.slow
 def test_a_client_that_leaves_frees_its_place_at_once(narrow):
     before = len(narrow.events())
     for _ in range(3):
@@ -109,6 +110,7 @@ def _reasons(server, start):
     return [event["reason"] for event in server.events()[start:] if event["event"] == "request_ended"]
 
 
+@pytest.mark.slow
 def test_requests_beyond_the_queue_are_told_to_come_again(narrow):
     running, response = begin_stream(narrow, ENDLESS)
     waiting = connect(narrow)
