@@ -60,13 +60,16 @@ def visible(text: str) -> str:
     return printable(text).replace(" ", "␣")
 
 
-def printable(text: str) -> str:
+def printable(text: str, kept: str = "") -> str:
     """`text` on one line: signs for breaks and tabs, escapes such as `\\u202e` for what else is not drawn, spaces as
-    they are. `\\xe2` is no such escape, but a byte.
+    they are. `\\xe2` is no such escape, but a byte. The characters of `kept` stay as they are.
     """
     if text.isprintable():
         return text
-    return "".join(character if character.isprintable() else _escape(character) for character in text)
+    return "".join(
+        character if character.isprintable() or character in kept else _escape(character)
+        for character in text
+    )
 
 
 def _escape(character: str) -> str:

@@ -190,8 +190,8 @@ class Field:
         self.label.setMinimumHeight(self.editor.sizeHint().height())
         self.unit = Label(unit)
         set_role(self.unit, "muted")
-        self._problem = Label(wordWrap=True, visible=False)
-        set_role(self._problem, "error")
+        self.problem = Label(wordWrap=True, visible=False)
+        set_role(self.problem, "error")
         self.row = self._lay_out()
 
     def set_fixed(self, reason: str) -> None:
@@ -205,9 +205,9 @@ class Field:
         if reason == self.reason:
             return
         self.reason = reason
-        self._problem.setText(f"{self.setting.title} {reason}." if reason else "")
-        self._problem.setVisible(bool(reason))
-        self.editor.setAccessibleDescription(self._problem.text())
+        self.problem.setText(f"{self.setting.title} {reason}." if reason else "")
+        self.problem.setVisible(bool(reason))
+        self.editor.setAccessibleDescription(self.problem.text())
         self.editor.setProperty("valid", not reason)
         self.editor.style().unpolish(self.editor)  # a style sheet reads properties only when it is polished
         self.editor.style().polish(self.editor)
@@ -222,7 +222,7 @@ class Field:
         below.setContentsMargins(0, 0, 0, 0)
         below.setSpacing(TINY)
         below.addLayout(beside)
-        below.addWidget(self._problem)
+        below.addWidget(self.problem)
         return row
 
 

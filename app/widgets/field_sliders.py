@@ -3,11 +3,10 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from PySide6.QtCore import QObject, QSignalBlocker, Qt, Slot
-from PySide6.QtGui import QWheelEvent
-from PySide6.QtWidgets import QSlider
+from PySide6.QtCore import QObject, QSignalBlocker, Slot
 
 from app.widgets.config_form import Field, Fields
+from app.widgets.slider import FormSlider
 
 
 class Reach(NamedTuple):
@@ -48,14 +47,8 @@ class FieldSliders(QObject):
                     slider.setValue(round(values[name] / self._reaches[name].step))
 
 
-class _Slider(QSlider):
-    def wheelEvent(self, event: QWheelEvent) -> None:
-        event.ignore()  # it scrolls the form, and changes no value
-
-
-def _slider(field: Field, reach: Reach) -> QSlider:
-    slider = _Slider(Qt.Orientation.Horizontal)
-    slider.setObjectName(f"{field.setting.name}Slider")
+def _slider(field: Field, reach: Reach) -> FormSlider:
+    slider = FormSlider(f"{field.setting.name}Slider")
     slider.setRange(round(reach.lowest / reach.step), round(reach.highest / reach.step))
     slider.setAccessibleName(field.setting.title)
     slider.setToolTip(field.setting.help)

@@ -22,6 +22,7 @@ from core.tasks.conversations import (
     rename_conversation,
     restore_conversations,
 )
+from core.wording import printable
 
 app = typer.Typer(help="List, search, show, export and import the conversations of the Chat tab.")
 
@@ -77,7 +78,7 @@ def show(context: typer.Context, id_: ConversationId) -> int:
         said = [asdict(message) | {"tokens": len(message.tokens)} for message in conversation.branch()]
         print_rows(context, "message", (), said)
     else:
-        print(export_markdown(conversation), end="")
+        print(printable(export_markdown(conversation), kept="\n\t"), end="")
     return code
 
 

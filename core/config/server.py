@@ -2,12 +2,16 @@
 
 import ipaddress
 import re
+import socket
 
 from pydantic import field_validator
 from pydantic_core import PydanticCustomError
 
 from core.config.setting import Config, setting
 
+# 127.1, 0x7f000001 and the like, as addresses were written before IPv6; `inet_aton` alone reads on behind a space
+NUMBER = r"(?:0x[0-9a-f]+|[0-9]+)"
+IPV4 = re.compile(rf"{NUMBER}(?:\.{NUMBER}){{0,3}}")
 ORIGIN = re.compile(r"\*|null|[a-z][a-z0-9+.-]*://[^/\s]+/?", re.IGNORECASE)
 
 
@@ -74,9 +78,39 @@ class ServerConfig(Config):
         return origins
 
     @property
+    def address(self) -> str:
+        """The address to listen on, in its canonical form."""
+        return canonical_host(self.host)
+
+    @property
     def is_loopback(self) -> bool:
         """Whether only programs on this machine reach the address."""
-        try:
-            return ipaddress.ip_address(self.host).is_loopback
-        except ValueError:  # a name
-            return self.host == "localhost"
+        if is_address(self.address):
+            return ipaddress.ip_address(self.address).is_loopback
+        return self.address == "localhost"
+
+
+def canonical_host(host: str) -> str:
+    """One spelling of an address or name: 127.0.0.1 for 127.1 and for [::ffff:127.0.0.1], localhost for LOCALHOST. too.
+
+    No name is looked up.
+    """
+    name = host.strip().lower().removesuffix(".")
+    if name.startswith("[") and name.endswith("]"):
+        name = name[1:-1]
+    try:
+        if IPV4.fullmatch(name):
+            return socket.inet_ntoa(socket.inet_aton(name))
+        address = ipaddress.ip_address(name)
+    except (ValueError, OSError):  # a name, or a number that is no address
+        return name
+    return str(getattr(address, "ipv4_mapped", None) or address)
+
+
+def is_address(host: str) -> bool:
+    """Whether a canonical host is an address, and no name."""
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True

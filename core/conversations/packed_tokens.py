@@ -60,6 +60,13 @@ class PackedTokens(Sequence[TokenDetails]):
         self._tokens = np.concatenate((self._tokens, np.array(rows, dtype=TOKEN)))
         self._alternatives = np.concatenate((self._alternatives, np.array(alternatives, dtype=ALTERNATIVE)))
 
+    def first(self, count: int) -> "PackedTokens":
+        """So many from the beginning, without making any of them."""
+        found = copy(self)
+        found._tokens = self._tokens[:count]
+        found._alternatives = self._alternatives[: int(found._tokens[-1]["end"]) if len(found._tokens) else 0]
+        return found
+
     def bare(self, place: int) -> TokenDetails:
         """A token without its alternatives: they are most of the work."""
         token_id, text, probability, rank, entropy, _ = self._tokens[place].item()
@@ -174,6 +181,20 @@ def texts_of(tokens: Sequence[TokenDetails]) -> list[str]:
 def ids_of(tokens: Sequence[TokenDetails]) -> tuple[int, ...]:
     """The id of each token."""
     return tokens.ids() if isinstance(tokens, PackedTokens) else tuple(token.token_id for token in tokens)
+
+
+def first_of(tokens: Sequence[TokenDetails], count: int) -> Sequence[TokenDetails]:
+    """So many of them from the beginning."""
+    return tokens.first(count) if isinstance(tokens, PackedTokens) else tokens[:count]
+
+
+def with_token(tokens: Sequence[TokenDetails], token: TokenDetails) -> Sequence[TokenDetails]:
+    """The same tokens and another one behind them."""
+    if not isinstance(tokens, PackedTokens):
+        return (*tokens, token)
+    found = copy(tokens)
+    found.extend([token])
+    return found
 
 
 def pack(tokens: Sequence[TokenDetails]) -> bytes | None:

@@ -1,10 +1,9 @@
 """A damaged database is kept under another name, and what can be read of it is taken over into a new one."""
 
-import os
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,9 @@ from core.wording import counted, noun_for
 LOCK_SECONDS = 30.0
 # Columns beside the number, by which a table of another shape is known; their names can be damaged.
 CONVERSATION_TABLE, MESSAGE_TABLE = CONVERSATION_COLUMNS.count(",") + 4, MESSAGE_COLUMNS.count(",") + 2
+REPLACEMENT = (
+    ".replacement"  # how the name of the new database ends until the damaged one has made room for it
+)
 BESIDE = ("-wal", "-shm")  # what SQLite keeps in files beside the database
 
 Identity = tuple[int, int] | None
@@ -50,28 +52,72 @@ def set_aside(path: Path, damaged: Identity) -> str:
     Raises:
         DiskFullError, WorkspaceError: Nothing can be written here; the file stays where it is.
     """
-    with raising_disk_errors(path), FileLock(f"{path}.lock", timeout=LOCK_SECONDS):
+    with _locked(path):
+        if unfinished := _finish(path):
+            return unfinished
         if file_identity(path) != damaged:
             return ""
-        draft = path.with_name(f".{path.name}.{os.getpid()}{DRAFT}")
+        draft, place = path.with_name(f".{path.name}{DRAFT}"), _free_name(path)
+        _remove(draft)  # of a process that was killed
         try:
             found, kept = _take_over(path, draft)
-            place = _free_name(path)
-            rename(path, place)
-            for (
-                end
-            ) in BESIDE:  # after it: a journal without a database is deleted, one of another would be read
-                with suppress(FileNotFoundError):
-                    rename(path.with_name(path.name + end), place.with_name(place.name + end))
-            rename(draft, path)
+            rename(draft, place.with_name(place.name + REPLACEMENT))
         finally:
-            for end in ("", *BESIDE):
-                draft.with_name(draft.name + end).unlink(missing_ok=True)
+            _remove(draft)
+        _finish(path)
     return (
         f"The file of conversations was damaged. It is kept as {place.name}, and a new one was begun: "
         f"{counted(kept, 'conversation')} with {counted(found, 'message')} could be read and "
         f"{noun_for(kept, 'is', 'are')} in it."
     )
+
+
+def finish_setting_aside(path: Path) -> str:
+    """Bring to its end what a process began that was killed. To be called before the database is opened.
+
+    Returns:
+        A sentence about it; "" where there is nothing to do.
+
+    Raises:
+        DiskFullError, WorkspaceError: Nothing can be written here.
+    """
+    if not _replacements(path):
+        return ""
+    with _locked(path):
+        return _finish(path)
+
+
+def _finish(path: Path) -> str:
+    """Put a finished replacement into the damaged database's place, from wherever that was left."""
+    sentence = ""
+    for replacement in _replacements(path):
+        place = replacement.with_name(replacement.name.removesuffix(REPLACEMENT))
+        if not place.exists():
+            rename(path, place)
+        for end in BESIDE:  # after it: a journal without a database is deleted, one of another would be read
+            with suppress(FileNotFoundError):
+                rename(path.with_name(path.name + end), place.with_name(place.name + end))
+        rename(replacement, path)
+        sentence = (
+            f"The file of conversations was damaged. It is kept as {place.name}, and what could be read of it "
+            "is in a new one."
+        )
+    return sentence
+
+
+def _replacements(path: Path) -> list[Path]:
+    return list(path.parent.glob(f"{path.name}.damaged-*{REPLACEMENT}"))
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    with raising_disk_errors(path), FileLock(f"{path}.lock", timeout=LOCK_SECONDS):
+        yield
+
+
+def _remove(draft: Path) -> None:
+    for end in ("", *BESIDE):
+        draft.with_name(draft.name + end).unlink(missing_ok=True)
 
 
 def _take_over(path: Path, draft: Path) -> tuple[int, int]:

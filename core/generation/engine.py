@@ -4,7 +4,10 @@ Shapes
     B  slots that are written in one step    V  vocabulary
 """
 
-from collections.abc import Iterator, Sequence
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
@@ -17,8 +20,23 @@ from core.generation.row import Row
 from core.generation.step import Step
 from core.model.slot_cache import SlotCache
 from core.model.transformer import Transformer
+from core.run_errors import OutOfMemoryError, raising_memory_errors
 
 PROMPT_TOKENS = 64  # read in one step, so that those who are written already wait no longer for a long prompt
+
+Result = TypeVar("Result")
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class RowFailed:
+    """An unexpected exception ended a row, which is done."""
+
+    error: Exception
+
+
+Outcome = Decoding | RowFailed
 
 
 class _Slot:
@@ -53,6 +71,7 @@ class Engine:
         self._slots = [_Slot(number) for number in range(self.n_slots)]
         self._written = 0
         self._admitted = 0  # so far
+        self._failed: list[tuple[int, Outcome]] = []  # in this step
 
     @property
     def active(self) -> int:
@@ -98,24 +117,41 @@ class Engine:
         self._swap(self._stop_writing(place), last)
 
     @torch.inference_mode()
-    def step(self) -> list[tuple[int, Decoding]]:
+    def step(self) -> list[tuple[int, Outcome]]:
         """One token of every slot whose prompt is read, and more of the oldest prompt that is not: slots and events.
 
         A slot whose context moved has that before its token, or by itself while it is read again. A row that is
-        done has no more of them; the caller releases its slot.
+        done has no more of them; the caller releases its slot. What fails for one row ends that row alone.
+
+        Raises:
+            OutOfMemoryError: There is no memory for the step.
         """
-        taken = list(self._make_room())
+        self._failed = []
+        taken: list[tuple[int, Outcome]] = list(self._make_room())
         reading = self._oldest_prompt()
         if self._written:
-            scores = self._score_written()  # B x (V,)
-            taken += [self._draw(place, logits) for place, logits in enumerate(scores)]
+            for place, logits in enumerate(self._score_written()):  # B x (V,)
+                taken += self._draw(place, logits)
         if reading is not None:
-            logits = self._read(reading)  # (V,)
-            if logits is not None:
-                taken.append(self._draw(reading, logits))
+            logits = self._attempt(reading, self._read, reading)  # (V,)
+            drawn = self._draw(reading, logits)
+            if drawn:
+                taken += drawn
                 self._swap(reading, self._written)
                 self._written += 1
-        return taken
+        return taken + self._failed
+
+    def _attempt(self, place: int, act: Callable[..., Result], *arguments: Any) -> Result | None:
+        """Do what concerns one row alone. Where that fails, the row is done, and the others go on."""
+        try:
+            with raising_memory_errors():
+                return act(*arguments)
+        except OutOfMemoryError:
+            raise
+        except Exception as error:  # a defect: the outermost frame of a row, beside which others go on
+            self._row(place).done = True
+            self._failed.append((self._slots[place].number, RowFailed(error)))
+            return None
 
     def _row(self, place: int) -> Row:
         row = self._slots[place].row
@@ -128,7 +164,7 @@ class Engine:
             slot, row = self._slots[place], self._row(place)
             before = row.ids
             if not row.done:
-                slot.moved = row.make_room(self._context_length)
+                slot.moved = self._attempt(place, row.make_room, self._context_length)
                 row.read = []
             if row.done or slot.moved:
                 self._keep_common(self._stop_writing(place), before, row)
@@ -142,13 +178,19 @@ class Engine:
         waiting = [at for at in range(self._written, self.active) if not self._row(at).done]
         return min(waiting, key=lambda at: self._slots[at].used, default=None)
 
-    def _score_written(self) -> Sequence[Tensor] | Tensor:
-        """What follows in each slot that is written: (B, V), or B x (V,)."""
+    def _score_written(self) -> Sequence[Tensor | None] | Tensor:
+        """What follows in each slot that is written: (B, V), or B x (V,) with None for those that fail."""
         last = [self._row(place).ids[-1:] for place in range(self._written)]
         if self._written > 1 and not self._alone:
-            ids = torch.tensor(last, device=self._model.device)  # (B, 1)
-            return self._step.of_slots(ids, self._cache).float()  # (B, V)
-        return [self._score(place, ids) for place, ids in enumerate(last)]
+            try:
+                with raising_memory_errors():
+                    ids = torch.tensor(last, device=self._model.device)  # (B, 1)
+                    return self._step.of_slots(ids, self._cache).float()  # (B, V)
+            except OutOfMemoryError:
+                raise
+            except Exception:  # which of them it was shows when each is computed alone
+                log.exception("a step of %d rows failed", self._written)
+        return [self._attempt(place, self._score, place, ids) for place, ids in enumerate(last)]
 
     def _read(self, place: int) -> Tensor | None:
         """Read more of a row's prompt: what follows it, (V,), where that was the rest."""
@@ -169,8 +211,13 @@ class Engine:
         self._cache.lengths[place] += len(ids)
         return logits[0]  # (V,)
 
-    def _draw(self, place: int, logits: Tensor) -> tuple[int, Decoding]:
-        return self._slots[place].number, self._row(place).draw(logits, self._context_length)
+    def _draw(self, place: int, logits: Tensor | None) -> list[tuple[int, Outcome]]:
+        """The next token of a row; nothing where there are no scores, or it fails."""
+        if logits is None:
+            return []
+        row = self._row(place)
+        drawn = self._attempt(place, row.draw, logits, self._context_length)
+        return [] if drawn is None else [(self._slots[place].number, drawn)]
 
     def _best_slot(self, ids: Sequence[int], first_free: int) -> int:
         """The free place that holds most of how `ids` begin, if that is half of them; else the least recently used."""

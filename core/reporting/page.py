@@ -108,5 +108,5 @@ def _description(record: RunRecord) -> str:
 def _printed(value: Any) -> Any:
     """What the template writes: text with signs for what would not be seen, or would turn the page around."""
     if isinstance(value, str) and not isinstance(value, Markup):
-        return "\n".join(map(printable, value.split("\n")))
+        return printable(value, kept="\n")
     return value

@@ -58,6 +58,11 @@ def invalid(param: str | None, message: str) -> ApiError:
     return ApiError(400, message, "invalid_value", param)
 
 
+def defect() -> ApiError:
+    """What is said of our own mistakes; the log has more."""
+    return ApiError(500, "Something went wrong inside the server.", "internal_error")
+
+
 def http_error(status: int, method: str, path: str, headers: Mapping[str, str] | None = None) -> ApiError:
     """What the routes say of a path that is not there, or of a method that it does not take."""
     if status == HTTPStatus.NOT_FOUND:

@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from core.config.server import ServerConfig
 from core.serving.answers import Answer, ChatAnswer, CompletionAnswer
-from core.serving.api_error import ApiError, LostError, http_error, new_request_id
+from core.serving.api_error import ApiError, LostError, defect, http_error, new_request_id
 from core.serving.body import MIB, BodyReader, parsed_object
 from core.serving.desk import Desk
 from core.serving.fields import ChatFields, CompletionFields, read_fields
@@ -166,7 +166,7 @@ class Gate:
             raise
         except Exception:  # a defect: the outermost frame of a request, beside which others go on
             log.exception("a request failed")
-            return ApiError(500, "Something went wrong inside the server.", "internal_error")
+            return defect()
         return None
 
     def _note(self, scope: Scope, failure: ApiError) -> None:

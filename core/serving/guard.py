@@ -5,7 +5,6 @@ can read the answers too. So a Host that is a stranger's name is refused, and an
 """
 
 import hmac
-import ipaddress
 import socket
 from urllib.parse import urlsplit
 
@@ -13,7 +12,7 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import Scope
 
-from core.config.server import ServerConfig
+from core.config.server import ServerConfig, canonical_host, is_address
 from core.serving.api_error import ApiError
 
 OPEN_PATHS = ("/health",)  # that need no token
@@ -27,9 +26,10 @@ class Guard:
     def __init__(self, config: ServerConfig) -> None:
         self._token = config.token.encode()
         self._origins = {origin.rstrip("/").lower() for origin in config.origins}
-        self._hosts = {"localhost", config.host.lower()}
+        self._hosts = {"localhost", config.address}
         if not config.is_loopback:
-            self._hosts |= {name.lower() for name in (socket.gethostname(), f"{socket.gethostname()}.local")}
+            name = canonical_host(socket.gethostname())
+            self._hosts |= {name, f"{name}.local"}
 
     def check_page(self, scope: Scope) -> None:
         """Look at Host and Origin.
@@ -75,13 +75,8 @@ class Guard:
             name = urlsplit(f"//{host}").hostname or ""
         except ValueError:
             return False
-        if name in self._hosts:
-            return True
-        try:
-            ipaddress.ip_address(name)
-        except ValueError:
-            return False
-        return True
+        name = canonical_host(name)
+        return name in self._hosts or is_address(name)
 
     def _check_token(self, given: list[str]) -> None:
         kind, _, token = (given[0] if len(given) == 1 else "").partition(" ")

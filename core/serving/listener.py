@@ -23,7 +23,7 @@ def listen(config: ServerConfig) -> socket.socket:
         if not config.token:
             raise TokenMissingError
     try:
-        family, _, _, _, address = socket.getaddrinfo(config.host, config.port, type=socket.SOCK_STREAM)[0]
+        family, _, _, _, address = socket.getaddrinfo(config.address, config.port, type=socket.SOCK_STREAM)[0]
         return socket.create_server(address[:2], family=family, backlog=BACKLOG)
     except UnicodeError as cause:
         raise CannotListenError(config.host, config.port, "that is no address") from cause

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import logging
 from collections.abc import Coroutine
 from contextlib import suppress
 from typing import Any
@@ -12,7 +13,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from core.serving.answers import Answer
-from core.serving.api_error import ApiError, new_request_id
+from core.serving.api_error import ApiError, defect, new_request_id
 from core.serving.desk import Desk, decoded
 from core.serving.work import Work
 
@@ -23,6 +24,8 @@ STREAM_HEADERS = {
     "x-accel-buffering": "no",  # a proxy in between is to pass each token on
 }
 END = b"data: [DONE]\n\n"
+
+log = logging.getLogger(__name__)
 
 
 class AnswerResponse(Response):
@@ -72,6 +75,11 @@ class AnswerResponse(Response):
                 await _send_part(send, as_event(chunk))
         except ApiError as error:
             await _send_part(send, as_event(error.as_object()))
+        except (ClientDisconnect, OSError):
+            raise
+        except Exception:  # a defect: the stream has begun, so that this is the last frame that can say so
+            log.exception("a stream failed")
+            await _send_part(send, as_event(defect().as_object()))
         await _send_part(send, END)
         await send({"type": "http.response.body", "body": b""})
 

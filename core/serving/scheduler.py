@@ -1,5 +1,6 @@
 """The thread that decodes: requests come out of a queue into the engine's slots, and leave between two tokens."""
 
+import logging
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -10,7 +11,7 @@ from queue import Empty, SimpleQueue
 from core.control import StopToken
 from core.events import ContextMoved, Event
 from core.generation.decoding import Decoding
-from core.generation.engine import Engine
+from core.generation.engine import Engine, Outcome, RowFailed
 from core.run_errors import OutOfMemoryError, raising_memory_errors
 from core.serving.work import Choice, Work, WorkFailed, WorkStarted
 from core.serving_events import RequestEnded, RequestProgress, RequestStarted
@@ -23,6 +24,9 @@ SHUTTING_DOWN = WorkFailed(
 )
 UNSTOPPED = StopToken()  # replies end by themselves
 NO_MEMORY = WorkFailed(503, "The server ran out of memory. Try again later.", "out_of_memory")
+DEFECT = WorkFailed(500, "Something went wrong inside the server.", "internal_error")
+
+log = logging.getLogger(__name__)
 
 Inbox = SimpleQueue[Work | Event]
 Post = Callable[[list[tuple[Work, list[Event]]]], None]
@@ -70,8 +74,7 @@ class Scheduler:
         """End every request, also those that nobody has looked at yet."""
         yield from self._receive(wait=False)
         for one in list(self._open.values()):
-            one.outbox.append(failure)
-            yield self._close(one, reason)
+            yield self._fail(one, failure, reason)
 
     def _receive(self, wait: bool = True) -> Iterator[Event]:
         """Take what has come in; where there is nothing to do, wait for it a moment."""
@@ -108,13 +111,14 @@ class Scheduler:
         """Give out free slots, and take one step of all that have one."""
         try:
             with raising_memory_errors():
-                self._admit()
+                yield from self._admit()
                 steps = self._engine.step() if self._slots else []
         except OutOfMemoryError:
             yield from self.fail_all(NO_MEMORY, "failed")
             return
         for slot, step in steps:
-            yield from self._pass_on(slot, step)
+            if slot in self._slots:  # or another reply to the same request has failed in this step
+                yield from self._pass_on(slot, step)
         outgoing = [(one.work, one.outbox) for one in self._open.values() if one.outbox]
         for one in self._open.values():
             one.outbox = []
@@ -122,34 +126,63 @@ class Scheduler:
             self._post(outgoing)
         yield from self._progress()
 
-    def _admit(self) -> None:
+    def _admit(self) -> Iterator[Event]:
         while self._waiting and self._engine.free_slots:
             one, choice = self._waiting.popleft()
-            self._slots[self._engine.admit(choice.row)] = one, choice
+            try:
+                with raising_memory_errors():
+                    self._slots[self._engine.admit(choice.row)] = one, choice
+            except OutOfMemoryError:
+                raise
+            except Exception as error:  # a defect: the outermost frame of a request, as below
+                yield self._fail_by_defect(one, error)
+                continue
             if choice.number == 0:
                 one.outbox.append(WorkStarted())
 
-    def _pass_on(self, slot: int, step: Decoding) -> Iterator[Event]:
+    def _pass_on(self, slot: int, step: Outcome) -> Iterator[Event]:
         """What one step of a reply means for its request."""
         one, choice = self._slots[slot]
-        one.outbox += choice.writer.take(step)
-        if isinstance(
-            step, ContextMoved
-        ):  # its token comes in the same step, so that the row can be done by now
+        if isinstance(step, RowFailed):
+            yield self._fail_by_defect(one, step.error)
             return
-        one.tokens += 1
-        self.tokens += 1
-        one.first_token = one.first_token or time.perf_counter()
-        if not (choice.row.done or choice.writer.reason):
+        try:
+            is_whole = self._write(one, choice, step)
+        except Exception as error:  # a defect: the outermost frame of a request, beside which others go on
+            yield self._fail_by_defect(one, error)
             return
-        choice.row.done = True
-        one.outbox += choice.writer.end(UNSTOPPED)
+        if not is_whole:
+            return
         del self._slots[slot]
         self._engine.release(slot)
         one.left -= 1
         if not one.left:
             reason = REASONS.get(choice.writer.reason, "length")
             yield self._close(one, reason)
+
+    def _write(self, one: _Open, choice: Choice, step: Decoding) -> bool:
+        """Add what one step has for the client, and the end of a reply that is whole; whether it is."""
+        one.outbox += choice.writer.take(step)
+        if isinstance(
+            step, ContextMoved
+        ):  # its token comes in the same step, so that the row can be done by now
+            return False
+        one.tokens += 1
+        self.tokens += 1
+        one.first_token = one.first_token or time.perf_counter()
+        if not (choice.row.done or choice.writer.reason):
+            return False
+        choice.row.done = True
+        one.outbox += choice.writer.end(UNSTOPPED)
+        return True
+
+    def _fail_by_defect(self, one: _Open, error: Exception) -> RequestEnded:
+        log.error("a request failed", exc_info=error)
+        return self._fail(one, DEFECT, "failed")
+
+    def _fail(self, one: _Open, failure: WorkFailed, reason: str) -> RequestEnded:
+        one.outbox.append(failure)
+        return self._close(one, reason)
 
     def _close(self, one: _Open, reason: str) -> RequestEnded:
         """Let a request go, with the slots that it has, and tell its client."""

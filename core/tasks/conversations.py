@@ -11,7 +11,7 @@ from typing import TypeVar
 from core.control import StopToken
 from core.conversations.exchange import export_json, export_markdown, read_export
 from core.conversations.message import Conversation
-from core.conversations.set_aside import file_identity, set_aside
+from core.conversations.set_aside import file_identity, finish_setting_aside, set_aside
 from core.conversations.store import ConversationStore, Summary
 from core.errors import DamagedConversationsError
 from core.events import Event, Notice
@@ -152,6 +152,8 @@ def _with_store(
     workspace: Workspace, ask: Callable[[ConversationStore], Answer], for_reading: bool = False
 ) -> Generator[Event, None, Answer]:
     path = workspace.conversations
+    if notice := finish_setting_aside(path):
+        yield Notice(notice)
     identity = file_identity(path)
     try:
         with ConversationStore(path, for_reading) as store:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from core.config.sampling import SamplingConfig
 from core.control import StopToken
+from core.conversations.packed_tokens import first_of
 from core.events import Event, PromptRead, ReplyEnded, TokenDetails
 from core.tasks.open_model import OpenModel, with_weights
 
@@ -92,7 +93,7 @@ def whole_tokens(tokens: Sequence[TokenDetails]) -> Sequence[TokenDetails]:
         end -= 1
         while end and not tokens[end - 1].text:
             end -= 1
-    return tokens if end == len(tokens) else tokens[:end]
+    return tokens if end == len(tokens) else first_of(tokens, end)
 
 
 def text_of(model: OpenModel, token_ids: Sequence[int], *, continues_text: bool = False) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from core.config.sampling import SamplingConfig
 from core.conversations.message import Message, Role, new_id
-from core.conversations.packed_tokens import GrowingTokens, PackedTokens, ids_of, texts_of
+from core.conversations.packed_tokens import GrowingTokens, PackedTokens, ids_of, texts_of, with_token
 from core.events import ContextMoved, Event, Notice, PromptRead, ReplyEnded, TokenDetails, TokenWritten
 from core.wording import counted, noun_for
 
@@ -55,7 +55,7 @@ class Draft:
 
     def begin_with(self, token_id: int, text: str) -> None:
         """Let the reply begin with one more token."""
-        self.written = (*self.written, TokenDetails(token_id, text, 0.0))
+        self.written = with_token(self.written, TokenDetails(token_id, text, 0.0))
         self.before += text
 
     def take(self, event: Event) -> None:
@@ -136,5 +136,5 @@ def _cut_to(tokens: PackedTokens, text: str) -> Sequence[TokenDetails]:
         kept += 1
     if kept == len(tokens):
         return tokens
-    whole = tokens[:kept]
-    return (*whole, replace(tokens[kept], text=tokens[kept].text[:room])) if room else whole
+    whole = tokens.first(kept)
+    return with_token(whole, replace(tokens[kept], text=tokens[kept].text[:room])) if room else whole

@@ -24,6 +24,7 @@ class FrontConversation(QObject):
         super().__init__(parent)
         self.session = ChatSession(Conversation("chat"))
         self.keeper = keeper
+        self.looked_at = ""  # the message that a change is about, where that is not the last one
         self._tab, self._slot = tab, slot
         self.undo_stack: QUndoStack = new_undo_stack(self)
         self._undo = QAction("Undo", self)  # without a letter of Alt: others have it

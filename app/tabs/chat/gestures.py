@@ -171,8 +171,10 @@ class Gestures(QObject):
             if self._is_text:
                 self._front.take_text()
             self._note("another version")
-            if self._session.step_version(message_id, step):
+            if version_id := self._session.step_version(message_id, step):
+                self._front.looked_at = version_id
                 self._end_gesture()
+                self._front.looked_at = ""
 
     @Slot()
     def previous_version(self) -> None:
@@ -236,7 +238,7 @@ class Gestures(QObject):
 
     def _show_begun(self, draft: Draft) -> None:
         if draft.role == "text":
-            self._tab.editor.begin_generation(Beginning(draft.prompt, tuple(draft.written)))
+            self._tab.editor.begin_generation(Beginning(draft.prompt, draft.written))
             return
         versions = 1 + self._session.n_children(draft.parent_id, draft.role)
         self._tab.view.show_messages(self._session.places())

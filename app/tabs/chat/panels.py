@@ -81,10 +81,11 @@ class Panels(QObject):
     # Documents
 
     @Slot()
-    def _look_up_last(self) -> None:
-        leaf = self._front.session.leaf
-        if leaf is not None and leaf.run:
-            self._look_up(leaf.id)
+    def _look_up_changed(self) -> None:
+        messages, leaf = self._front.conversation.messages, self._front.session.leaf
+        message = messages.get(self._front.looked_at, leaf)
+        if message is not None and message.run:
+            self._look_up(message.id)
         else:
             self.seen.clear()
 
@@ -105,6 +106,14 @@ class Panels(QObject):
         self._tab.panel_button.setChecked(True)
         self._tab.panel.show_page(self._tab.seen)
         self._look_up(message_id)
+
+    @Slot(str, list)
+    def _mark_passages(self, message_id: str, passages: list[tuple[int, int]]) -> None:
+        message = self._front.conversation.messages.get(message_id)
+        if message is not None and message.role == "text":
+            self._tab.editor.mark_passages(message.content, passages)
+        else:
+            self._tab.view.mark_passages(message_id, passages)
 
     # Other models
 
@@ -137,9 +146,9 @@ class Panels(QObject):
         tab.talk.changed.connect(self._follow)
         self._gestures.begun.connect(self._follow)
         tab.next_token.token_chosen.connect(self._gestures.go_on_with)
-        self._front.changed.connect(self._look_up_last)
+        self._front.changed.connect(self._look_up_changed)
         tab.view.seen_requested.connect(self._show_seen)
-        tab.seen.passages_found.connect(tab.view.mark_passages)
+        tab.seen.passages_found.connect(self._mark_passages)
         tab.keys["compare"].triggered.connect(self._open_compare)
         tab.compare.back_requested.connect(self._close_compare)
         tab.compare.talk_requested.connect(self._talk_with)

@@ -10,6 +10,7 @@ from dataclasses import replace
 from app.tabs.chat.draft import Draft, Span, clipped
 from app.tabs.chat.view.shown_message import ShownMessage
 from core.conversations.message import Conversation, Message, new_id
+from core.conversations.packed_tokens import first_of, texts_of, with_token
 from core.events import TokenDetails
 from core.tasks.reply import whole_tokens
 
@@ -95,7 +96,7 @@ class ChatSession:
             self.conversation.leaf_id,
             "text",
             leaf_id,
-            before=text + "".join(token.text for token in tokens),
+            before=text + "".join(texts_of(tokens)),
             prompt=text,
             written=tokens,
             generated=generated,
@@ -129,7 +130,7 @@ class ChatSession:
         if message.role == "text":
             return self.go_on(message.content, message.generated)
         written = whole_tokens(message.tokens)
-        before = "".join(token.text for token in written) if written else message.content
+        before = "".join(texts_of(written)) if written else message.content
         return self._reply_from(message, written, before)
 
     def take_alternative(self, message_id: str, number: int, token_id: int) -> Draft | None:
@@ -138,12 +139,12 @@ class ChatSession:
         token = _alternative(message, number, token_id) if message is not None else None
         if message is None or token is None:
             return None
-        written = (*message.tokens[:number], token)
+        written = with_token(first_of(message.tokens, number), token)
         if message.role == "text":
             leaf_id = self.conversation.leaf_id
             self.conversation.leaf_id = message.parent_id
             return self._goes_on(message, written, return_to=leaf_id)
-        return self._reply_from(message, written, "".join(one.text for one in written))
+        return self._reply_from(message, written, "".join(texts_of(written)))
 
     def edit(self, message_id: str, text: str) -> Draft | None:
         """Put another wording in a message's place, as a version of it; a question is asked anew."""
@@ -173,17 +174,17 @@ class ChatSession:
 
     # What does not
 
-    def step_version(self, message_id: str, step: int) -> bool:
-        """Put the next (1) or the previous (-1) version of a message in front."""
+    def step_version(self, message_id: str, step: int) -> str:
+        """Put the next (1) or the previous (-1) version of a message in front: its id, "" where there is none."""
         message = self._named(message_id)
         if message is None:
-            return False
+            return ""
         versions = self.conversation.versions(message)
         at = versions.index(message) + step
         if not 0 <= at < len(versions):
-            return False
+            return ""
         self.conversation.select(versions[at])
-        return True
+        return versions[at].id
 
     def remove_last(self) -> bool:
         """Take the last question with its reply, or the last piece of a text, out of what is in front."""
@@ -243,7 +244,7 @@ class ChatSession:
     ) -> Draft:
         """A text whose last generated part begins with these tokens and goes on."""
         start = _start_of_tokens(message)
-        before = message.content[:start] + "".join(token.text for token in written)
+        before = message.content[:start] + "".join(texts_of(written))
         return Draft(
             message.parent_id if parent_id is None else parent_id,
             "text",
@@ -300,7 +301,7 @@ class ChatSession:
 def _start_of_tokens(message: Message) -> int:
     """The character at which the last generated part of a text begins."""
     if message.tokens:
-        return max(len(message.content) - sum(len(token.text) for token in message.tokens), 0)
+        return max(len(message.content) - sum(map(len, texts_of(message.tokens))), 0)
     return message.generated[-1][0] if message.generated else len(message.content)
 
 

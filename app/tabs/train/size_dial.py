@@ -1,10 +1,11 @@
 """One dial for the size of a run: a slider from the smallest preset to the largest."""
 
 from PySide6.QtCore import QEvent, QRect, QSignalBlocker, QSize, Qt, Signal, Slot
-from PySide6.QtGui import QMouseEvent, QResizeEvent, QWheelEvent
-from PySide6.QtWidgets import QSlider, QWidget
+from PySide6.QtGui import QMouseEvent, QResizeEvent
+from PySide6.QtWidgets import QWidget
 
 from app.widgets.label import Label
+from app.widgets.slider import FormSlider
 from app.widgets.theme import TINY, set_role
 from core.config.presets import PRESETS
 from core.config.sizes import SIZES, nearest_size
@@ -24,8 +25,8 @@ class SizeDial(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.slider = _Slider(Qt.Orientation.Horizontal, self)
-        self.slider.setObjectName("sizeSlider")
+        self.slider = FormSlider("sizeSlider")
+        self.slider.setParent(self)
         self.slider.setRange(0, len(SIZES) - 1)
         self.slider.setPageStep(1)
         self.slider.setAccessibleName("Size")
@@ -87,13 +88,6 @@ class SizeDial(QWidget):
             f"{said}. The size sets layers, width, heads, context, batch and learning rates together; "
             "what was changed by hand stays."
         )
-
-
-class _Slider(QSlider):
-    """The mouse wheel scrolls the form that it stands in."""
-
-    def wheelEvent(self, event: QWheelEvent) -> None:
-        event.ignore()
 
 
 def title_of(size: str) -> str:

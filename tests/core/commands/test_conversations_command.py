@@ -45,6 +45,15 @@ def test_a_conversation_is_shown_by_the_beginning_of_its_id(ask, command, worksp
     assert (code, out.splitlines()[0]) == (0, "# Where is the sheep?")
 
 
+def test_control_characters_of_a_message_do_not_reach_the_terminal(command, workspace):
+    with ConversationStore(workspace.conversations) as store:
+        conversation = Conversation("chat", id="bell", run="pairs")
+        conversation.add(Message("", "user", "a\n\tb \x1b]0;owned\x07 \u202ec\r\x9b2J", created_at=1000.0))
+        store.keep(conversation)
+    _, out, _ = command("conversations", "show", "bell", "--workspace", workspace.root)
+    assert out.endswith("## User\n\na\n\tb \\u001b]0;owned\\u0007 \\u202ec␍\\u009b2J\n")
+
+
 def test_what_was_exported_is_imported(ask, command, workspace, tmp_path):
     assert ask("export", "abc0", tmp_path / "talk.json") == (0, [])
     assert ask("export", "abc0", tmp_path / "talk.md") == (0, [])

@@ -3,7 +3,15 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.conversations.packed_tokens import PACKED_AT_ONCE, GrowingTokens, PackedTokens, ids_of, texts_of
+from core.conversations.packed_tokens import (
+    PACKED_AT_ONCE,
+    GrowingTokens,
+    PackedTokens,
+    first_of,
+    ids_of,
+    texts_of,
+    with_token,
+)
 from core.events import Alternative, TokenDetails
 
 SHARES = st.sampled_from([0.0, 0.25, 0.5, 1.0])  # that float32 has
@@ -24,6 +32,18 @@ def test_tokens_that_come_in_parts_are_the_same_tokens(first, second, third):
     assert packed.texts() == texts_of([*first, *second, *third])
     assert ids_of(packed) == ids_of([*first, *second, *third])
     assert PackedTokens.from_bytes(packed.to_bytes()) == (*first, *second, *third)
+
+
+@given(TOKENS, TOKENS, st.integers(0, 9))
+def test_the_first_tokens_can_be_followed_by_another(tokens, others, count):
+    packed = PackedTokens(tokens)
+    first = first_of(packed, count)
+    assert first == first_of(tuple(tokens), count) == tuple(tokens[:count])
+    for other in others:
+        first = with_token(first, other)
+    assert first == (*tokens[:count], *others)
+    assert with_token(tuple(tokens), TokenDetails(1, "a", 0.5)) == (*tokens, TokenDetails(1, "a", 0.5))
+    assert packed == tuple(tokens)
 
 
 def test_what_was_taken_stays_as_it_is_while_more_come():

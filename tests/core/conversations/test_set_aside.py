@@ -2,9 +2,11 @@ import random
 import sqlite3
 import time
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 
+from core import files
 from core.control import StopToken
 from core.conversations.message import Message
 from core.conversations.set_aside import file_identity, set_aside
@@ -104,6 +106,55 @@ def test_another_instance_that_was_quicker_is_left_alone(workspace):
     assert set_aside(workspace.conversations, identity)
     assert set_aside(workspace.conversations, identity) == ""
     assert sum(".damaged-" in name for name in names(workspace)) == 1
+
+
+class Killed(BaseException):
+    pass
+
+
+def kill_at_rename(monkeypatch, number):
+    """End at one of the renames, as a kill does: nothing is cleaned up."""
+    made = []
+
+    def rename_or_die(source, place):
+        made.append(source)
+        if len(made) == number:
+            monkeypatch.setattr(Path, "unlink", lambda *_, **__: None)
+            raise Killed
+        files.rename(source, place)
+
+    monkeypatch.setattr("core.conversations.set_aside.rename", rename_or_die)
+
+
+@pytest.mark.parametrize("number", range(1, 6))
+def test_a_kill_at_any_rename_loses_nothing_of_what_could_be_read(workspace, monkeypatch, number):
+    content = workspace.conversations.read_bytes().replace(b"parent_id TEXT", b"parnet_id TEXT")
+    workspace.conversations.write_bytes(content)
+    with closing(sqlite3.connect(workspace.conversations)) as other:  # has a journal beside the file
+        other.execute("SELECT number FROM conversations").fetchone()
+        with monkeypatch.context() as patched, pytest.raises(Killed):
+            kill_at_rename(patched, number)
+            drained(list_conversations(workspace, "", StopToken()))
+    found, notices = drained(list_conversations(workspace, "sheep", StopToken()))
+    assert (len(found), sum(one.messages for one in found)) == (30, 120)
+    [aside] = [name for name in names(workspace) if "damaged" in name and not name.endswith(("-wal", "-shm"))]
+    assert len(notices) == 1 and f"It is kept as {aside}" in notices[0]
+    assert (workspace.root / aside).read_bytes() == content
+    assert not any("draft" in name or "replacement" in name for name in names(workspace))
+    assert drained(list_conversations(workspace, "sheep", StopToken())) == (found, [])
+
+
+def test_what_a_killed_process_left_of_a_replacement_is_finished_by_another_that_waited(
+    workspace, monkeypatch
+):
+    identity = file_identity(workspace.conversations)
+    workspace.conversations.write_bytes(b"no database " * 1000)
+    with monkeypatch.context() as patched, pytest.raises(Killed):
+        kill_at_rename(patched, 3)
+        set_aside(workspace.conversations, identity)
+    assert not workspace.conversations.exists()
+    assert "It is kept as" in set_aside(workspace.conversations, identity)
+    assert workspace.conversations.exists()
 
 
 def test_a_disk_too_full_for_a_new_database_leaves_the_damaged_one_where_it_is(workspace, monkeypatch):

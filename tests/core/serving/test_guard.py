@@ -17,6 +17,11 @@ PREFLIGHT = {
     "access-control-request-headers": "authorization",
 }
 
+LOOPBACK = [
+    *("127.1", "127.0.0.1.", "0x7f000001", "2130706433", "0177.0.0.1", "::ffff:127.0.0.1", "127.8.8.8"),
+    *("localhost", "LOCALHOST", "localhost.", "Localhost.", " localhost "),
+]
+
 
 @pytest.mark.parametrize(
     ("host", "status"),
@@ -24,10 +29,18 @@ PREFLIGHT = {
         ("127.0.0.1:8000", 200),
         ("localhost:8000", 200),
         ("LOCALHOST", 200),
+        ("localhost.:8000", 200),
+        ("127.1:8000", 200),
         ("[::1]:8000", 200),
         ("192.168.1.5:8000", 200),  # an address cannot be rebound
         ("evil.com", 403),
         ("localhost.evil.com", 403),
+        ("localhost..", 403),
+        ("127.0.0.1 evil.com", 403),
+        ("127.0.0.1.5", 403),
+        ("999.1", 403),
+        ("0x7f.evil", 403),
+        ("evil.com.", 403),
         ("127.0.0.1.evil.com:8000", 403),
         ("localhost:8000@evil.com", 403),
         ("[::1", 403),
@@ -89,6 +102,27 @@ def test_other_machines_are_let_in_only_in_so_many_words_and_with_a_token(host):
         listen(ServerConfig(host=host, port=0))
     with pytest.raises(TokenMissingError):
         listen(ServerConfig(host=host, port=0, allow_network=True))
+
+
+@pytest.mark.parametrize("host", LOOPBACK)
+def test_loopback_is_known_however_it_is_written(host):
+    config = ServerConfig(host=host, port=0)
+    assert config.is_loopback
+    with listen(config) as listener:
+        assert listener.getsockname()[0].startswith("127.")
+
+
+@pytest.mark.parametrize("host", ["::1", "[::1]", "0:0:0:0:0:0:0:1"])
+def test_loopback_of_ipv6_is_known_however_it_is_written(host):
+    assert (ServerConfig(host=host).address, ServerConfig(host=host).is_loopback) == ("::1", True)
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["0", "0.0.0.0", "::", "128.1", "localhost.com", "localhost..", "127.1.evil.com", "127.0.0.1 x", ""],
+)
+def test_what_is_no_loopback_is_not_taken_for_it(host):
+    assert not ServerConfig(host=host).is_loopback
 
 
 def test_a_port_that_is_taken_is_named():

@@ -1,9 +1,14 @@
 """What becomes of requests in the thread that decodes."""
 
+import json
 from itertools import islice
+
+import pytest
 
 from core.config.server import ServerConfig
 from core.control import StopToken
+from core.events import TokenWritten
+from core.serving.answers import CompletionAnswer
 from core.serving.fields import ChatFields, CompletionFields
 from core.serving.work import WorkFailed
 from core.serving_events import RequestEnded, RequestProgress, RequestStarted
@@ -15,6 +20,45 @@ def work(app, **fields):
     for choice in made.choices:
         choice.writer._ends = set()
     return made
+
+
+def fails(*_):
+    raise ZeroDivisionError("a defect")
+
+
+def fail_third_draw(choice):
+    drawn, plain = [], choice.row.draw
+
+    def draw(*arguments):
+        drawn.append(1)
+        return fails() if len(drawn) == 3 else plain(*arguments)
+
+    choice.row.draw = draw
+
+
+FAULTS = {
+    "admit": lambda choice: setattr(choice.row, "make_room", fails),
+    "draw": lambda choice: setattr(choice.row, "draw", fails),
+    "third draw": fail_third_draw,
+    "writer": lambda choice: setattr(choice.writer, "take", fails),
+    "end": lambda choice: setattr(choice.writer, "end", fails),
+    "prompt": lambda choice: choice.row.ids.append(10**6),
+}
+
+
+def taken(work):
+    """What was sent to its client."""
+    return [event for _ in range(work.events.qsize()) for event in work.events.get_nowait()]
+
+
+def written(work):
+    return [event.token_id for event in taken(work) if isinstance(event, TokenWritten)]
+
+
+def tokens_of(app, work):
+    app.desk.submit(work)
+    run(app)
+    return written(work)
 
 
 def run(app, stop=None):
@@ -79,6 +123,76 @@ def test_memory_that_runs_out_fails_the_requests_and_not_the_server(make_app, mo
     assert [event.status for event in events if isinstance(event, WorkFailed)] == [503]
     app.desk.submit(work(app))
     assert run(app)[-1].reason == "length"
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+@pytest.mark.parametrize("place", FAULTS)
+def test_an_unexpected_failure_ends_its_own_request_alone(make_app, caplog, place, streamed):
+    app = make_app(ServerConfig(slots=3), inline=False)
+    alone = [tokens_of(app, work(app, max_tokens=6, seed=seed)) for seed in (1, 2)]
+    others = [work(app, max_tokens=6, seed=seed) for seed in (1, 2)]
+    lost = work(app, max_tokens=6, seed=3, stream=streamed)
+    FAULTS[place](lost.choices[0])
+    for each in (others[0], lost, others[1]):
+        app.desk.submit(each)
+    events = run(app)
+    assert [event.id for event in events if isinstance(event, RequestEnded) and event.reason == "failed"] == [
+        4
+    ]
+    failure = next(event for event in taken(lost) if isinstance(event, WorkFailed))
+    assert (failure.status, failure.code) == (500, "internal_error")
+    assert [written(each) for each in others] == alone
+    assert app.scheduler._engine.active == 0
+    assert "Traceback" in caplog.text
+
+
+def test_a_failing_step_of_all_rows_is_taken_by_each_alone(make_app, monkeypatch, caplog):
+    app = make_app(ServerConfig(slots=2), inline=False)
+    alone = [tokens_of(app, work(app, max_tokens=6, seed=seed)) for seed in (1, 2)]
+    both = [work(app, max_tokens=6, seed=seed) for seed in (1, 2)]
+    monkeypatch.setattr(app.scheduler._engine._step, "of_slots", lambda *_: 1 / 0)
+    for each in both:
+        app.desk.submit(each)
+    run(app)
+    assert [written(each) for each in both] == alone
+    assert "a step of 2 rows failed" in caplog.text
+
+
+def test_a_failure_of_one_reply_ends_all_replies_to_its_request(make_app):
+    app = make_app(ServerConfig(slots=2), inline=False)
+    lost = work(app, max_tokens=6, n=4)
+    for choice in lost.choices:
+        FAULTS["draw"](choice)
+    app.desk.submit(lost)
+    ended = [event for event in run(app) if isinstance(event, RequestEnded)]
+    assert [(event.id, event.reason) for event in ended] == [(1, "failed")]
+    assert (app.scheduler._engine.active, len(app.scheduler._waiting)) == (0, 0)
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+def test_a_client_gets_an_error_object_for_an_unexpected_failure(make_app, monkeypatch, streamed):
+    app = make_app()
+    monkeypatch.setattr("core.generation.row.draw", lambda *_: 1 / 0)
+    status, _, body = app.ask("/v1/completions", {"prompt": "the", "stream": streamed})
+    assert status == (200 if streamed else 500)
+    assert b'"type":"server_error"' in body.replace(b": ", b":")
+    monkeypatch.undo()
+    assert app.ask("/v1/completions", {"prompt": "the"})[0] == 200
+
+
+def test_a_stream_that_fails_on_its_way_ends_with_an_error_object(make_app, monkeypatch, caplog):
+    app, plain, passed = make_app(), CompletionAnswer.take, []
+
+    def take(answer, event):
+        passed.append(event)
+        return fails() if len(passed) == 2 else plain(answer, event)
+
+    monkeypatch.setattr(CompletionAnswer, "take", take)
+    status, _, body = app.ask("/v1/completions", {"prompt": "the", "stream": True})
+    *_, failure, done, _ = body.decode().split("\n\n")
+    assert (status, done) == (200, "data: [DONE]")
+    assert json.loads(failure.removeprefix("data: "))["error"]["code"] == "internal_error"
+    assert "a stream failed" in caplog.text
 
 
 def test_progress_is_reported_a_few_times_a_second(make_app, monkeypatch):

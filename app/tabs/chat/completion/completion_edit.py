@@ -4,7 +4,7 @@ What the model wrote stands on another background, with a bar at the left of its
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from PySide6.QtCore import QEvent, QMimeData, Qt, Signal, Slot
 from PySide6.QtGui import QContextMenuEvent, QKeyEvent, QKeySequence, QPaintEvent, QResizeEvent
@@ -14,12 +14,13 @@ from app.tabs.chat.completion.completion_paint import paint_parts
 from app.tabs.chat.completion.completion_text import CompletionText
 from app.tabs.chat.completion.completion_tokens import CompletionTokens
 from app.tabs.chat.completion.generated_parts import Part, n_units, tokens_of
+from app.tabs.chat.completion.passage_marks import PassageMarks
 from app.tabs.chat.typed_undo import leaves_to_window
 from app.tabs.chat.view.document_style import Shading
 from app.tabs.chat.view.shading_legend import ShadingLegend
 from app.widgets.theme import LARGE, SMALL
 from core.conversations.message import Message
-from core.conversations.packed_tokens import ids_of
+from core.conversations.packed_tokens import ids_of, texts_of, with_token
 from core.events import Event, ReplyEnded, TokenDetails, TokenWritten
 from core.wording import counted
 
@@ -31,20 +32,12 @@ class Beginning:
     """Where a model goes on: the text that it reads, and tokens with which its part begins already."""
 
     text: str
-    tokens: tuple[TokenDetails, ...] = ()
+    tokens: Sequence[TokenDetails] = ()
 
     @property
     def written(self) -> tuple[int, ...]:
         """The ids of the tokens, as `complete` takes them."""
         return ids_of(self.tokens)
-
-    def with_text(self, text: str) -> "Beginning":
-        """The same where the tokens together stand for this text, as `text_of` has it of `written`.
-
-        By itself, the last one is shown as its bytes where these are no whole character.
-        """
-        before = "".join(token.text for token in self.tokens[:-1])
-        return Beginning(self.text, (*self.tokens[:-1], replace(self.tokens[-1], text=text[len(before) :])))
 
 
 class CompletionEdit(QPlainTextEdit):
@@ -86,6 +79,8 @@ class CompletionEdit(QPlainTextEdit):
         self.token_popup = CompletionTokens(self)
         self.token_popup.chosen.connect(self.alternative_chosen)
         self.legend = ShadingLegend(self)
+        self._passages = PassageMarks(self)
+        self._text.edited.connect(self._passages.follow_edit)
 
     # What it holds
 
@@ -131,13 +126,14 @@ class CompletionEdit(QPlainTextEdit):
             details[number].entropy,
             details[number].alternatives,
         )
-        return Beginning(self._before(part.origin), (*details[:number], token))
+        return Beginning(self._before(part.origin), with_token(details.packed().first(number), token))
 
     # What the controller shows
 
     def show_message(self, message: Message | None) -> None:
         """Begin with a snapshot, or with an empty text. Nothing before it can be undone."""
         shown = message or Message("", "text", "")
+        self._passages.clear()
         self._text.load(shown.content, shown.generated, shown.tokens)
         self.viewport().update()
         self._describe()
@@ -145,6 +141,7 @@ class CompletionEdit(QPlainTextEdit):
     def show_version(self, message: Message) -> None:
         """Put another snapshot in the place of the text, which undo brings back."""
         follows = self._at_bottom()
+        self._passages.clear()
         self._text.replace(message.content, message.generated, message.tokens)
         self._follow(follows)
         self._describe()
@@ -157,13 +154,14 @@ class CompletionEdit(QPlainTextEdit):
         follows = self._at_bottom()
         start = beginning or self.at_end()
         self._generating = True
+        self._passages.clear()
         self.setTextInteractionFlags(
             Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
         )
         self._text.begin(start.text, start.tokens)
         self.token_popup.can_choose = False
         self.token_popup.show_parts(())
-        self._begun_with = "".join(token.text for token in start.tokens)
+        self._begun_with = "".join(texts_of(start.tokens))
         self._follow(follows or beginning is not None)
 
     def write(self, events: Sequence[Event]) -> None:
@@ -184,6 +182,12 @@ class CompletionEdit(QPlainTextEdit):
         self.token_popup.can_choose = True
         self.setTextInteractionFlags(Qt.TextInteractionFlag.TextEditorInteraction)
         self._describe()
+
+    def mark_passages(self, content: str, passages: Sequence[tuple[int, int]]) -> None:
+        """Underline these characters of a text, where the same still stand here: they are in the documents."""
+        text = self.text()
+        same = [(start, end) for start, end in passages if text[start:end] == content[start:end]]
+        self._passages.show(text, same)
 
     def set_shading(self, shading: Shading) -> None:
         """Shade the model's tokens by "probability" or "entropy", or not ("none")."""
@@ -291,6 +295,7 @@ class CompletionEdit(QPlainTextEdit):
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
         if event.type() == QEvent.Type.PaletteChange:
+            self._passages.restyle()
             self.viewport().update()
 
     def resizeEvent(self, event: QResizeEvent) -> None:

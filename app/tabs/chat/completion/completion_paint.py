@@ -85,7 +85,7 @@ def _paint_tokens(painter: QPainter, part: Part, line: ShownLine, shading: Shadi
     run_start = run_end = run_step = 0
     for number in part.token_range(line.start, line.end):
         start, end = part.place(number)
-        step = _shade_step(part.tokens.details[number], shading)
+        step = _shade_step(part.tokens.details.bare(number), shading)
         if step != run_step:
             _paint_run(painter, line, run_start, run_end, run_step, shading)
             run_start, run_step = start, step

@@ -11,6 +11,7 @@ from PySide6.QtGui import QTextCharFormat, QTextCursor, QTextDocument, QTextForm
 
 from app.tabs.chat.completion.generated_parts import Part, Parts, WrittenTokens, after_edit, n_units, without
 from app.widgets.text_difference import common_length
+from core.conversations.packed_tokens import texts_of
 from core.events import TokenDetails, TokenWritten
 
 # Each takes one position in the document and would be read back as another character.
@@ -95,8 +96,9 @@ class CompletionText(QObject):
             pen.movePosition(QTextCursor.MoveOperation.End, QTextCursor.MoveMode.KeepAnchor)
             pen.removeSelectedText()
             self._end_edit(pen)
-        self._set_parts((*without(self.parts, position), Part(position, position, WrittenTokens(), position)))
-        self._write("".join(token.text for token in tokens), tokens)
+        part = Part(position, position, WrittenTokens(tokens), position)
+        self._set_parts((*without(self.parts, position), part))
+        self._write("".join(texts_of(tokens)))
 
     def write(self, events: Sequence[TokenWritten]) -> None:
         """Let the part that was begun grow."""
@@ -106,7 +108,9 @@ class CompletionText(QObject):
             else TokenDetails(event.token_id, event.text, event.probability)
             for event in events
         ]
-        self._write("".join(event.text for event in events), tokens)
+        for token in tokens:
+            self.parts[-1].tokens.add(token)
+        self._write("".join(event.text for event in events))
 
     def correct(self, text: str) -> None:
         """See that the part that was begun is this text: of a stop text, the beginning is taken back."""
@@ -139,10 +143,8 @@ class CompletionText(QObject):
         pen.mergeCharFormat(mark)
         self._end_edit(pen)
 
-    def _write(self, text: str, tokens: Sequence[TokenDetails]) -> None:
+    def _write(self, text: str) -> None:
         part = self.parts[-1]
-        for token in tokens:
-            part.tokens.add(token)
         if text:
             pen = self._pen(part.end)
             self._begin_edit(pen)
@@ -195,10 +197,8 @@ def _parts_of(text: str, generated: Sequence[tuple[int, int]], tokens: Sequence[
     """Parts from spans of characters; the last one has its tokens where they make up its text."""
     parts = []
     for start, end in generated:
-        written = WrittenTokens()
-        if (start, end) == generated[-1] and "".join(token.text for token in tokens) == text[start:end]:
-            for token in tokens:
-                written.add(token)
+        has_tokens = (start, end) == generated[-1] and "".join(texts_of(tokens)) == text[start:end]
+        written = WrittenTokens(tokens if has_tokens else ())
         first = n_units(text[:start])
         parts.append(Part(first, first + n_units(text[start:end]), written, first))
     return tuple(parts)

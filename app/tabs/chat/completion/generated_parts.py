@@ -6,7 +6,9 @@ Positions are those of a `QTextDocument`: UTF-16 code units.
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 
+from core.conversations.packed_tokens import GrowingTokens, texts_of
 from core.events import TokenDetails
 
 
@@ -18,9 +20,10 @@ def n_units(text: str) -> int:
 class WrittenTokens:
     """The tokens of one generation, in the order in which they were written; it grows at its end only."""
 
-    def __init__(self) -> None:
-        self.details: list[TokenDetails] = []
-        self.bounds = [0]  # where each begins, counted from the first one, and where the last one ends
+    def __init__(self, tokens: Sequence[TokenDetails] = ()) -> None:
+        self.details = GrowingTokens(tokens)
+        # where each begins, counted from the first one, and where the last one ends
+        self.bounds = [0, *accumulate(map(n_units, texts_of(tokens)))]
 
     def add(self, token: TokenDetails) -> None:
         self.details.append(token)
@@ -83,7 +86,7 @@ def between(parts: Parts, start: int, end: int) -> Iterator[Part]:
 def tokens_of(part: Part) -> Sequence[TokenDetails]:
     """The tokens that stand whole in a part."""
     numbers = part.token_range(part.start, part.end)
-    return part.tokens.details[numbers.start : numbers.stop]
+    return part.tokens.details.packed()[numbers.start : numbers.stop]
 
 
 def _left_of(part: Part, start: int, end: int, added: int) -> Iterator[Part]:

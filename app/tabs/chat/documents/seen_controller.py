@@ -56,6 +56,8 @@ class SeenController(QObject):
             begins_at: The character of the message at which `text` begins.
         """
         self._wanted = Request(run, message_id, text, begins_at)
+        if self._wanted == self._begun:
+            self.panel.mark()
         self._start_if_wanted()
 
     def clear(self) -> None:

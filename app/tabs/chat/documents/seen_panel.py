@@ -86,7 +86,7 @@ class SeenPanel(QWidget):
         self.rows.show_found(found)
         self.view.setVisible(bool(found.passages))
         self._spans = _merged([(passage.start, passage.end) for passage in found.passages])
-        self._mark_row(-1)
+        self.mark()
 
     def show_places(self, places: Sequence[SeenPlace]) -> None:
         """Where the passages stand."""
@@ -103,12 +103,16 @@ class SeenPanel(QWidget):
         self.note.setText(remedy)
         self.note.setVisible(bool(remedy))
 
+    def mark(self) -> None:
+        """Have all passages marked, again where the message was shown anew."""
+        self._mark_row(-1)
+
     # Events
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
         self.shown.emit(True)
-        self._mark_row(-1)
+        self.mark()
 
     def hideEvent(self, event: QHideEvent) -> None:
         super().hideEvent(event)

@@ -116,7 +116,7 @@ class SamplingPanel(QWidget):
         inside.setAutoFillBackground(False)  # the scroll area set it; the card shows through
 
     def _slider_rows(self) -> QGridLayout:
-        """The title, the field with its unit, and below them the slider."""
+        """The title and the field with its unit, below them what is wrong with its value, and the slider."""
         grid = QGridLayout()
         grid.setHorizontalSpacing(SMALL)
         grid.setVerticalSpacing(0)
@@ -127,10 +127,12 @@ class SamplingPanel(QWidget):
             field.unit.hide()  # it stands in the label
             if field.setting.unit:
                 field.label.setText(f"{field.setting.title} ({field.setting.unit})")
-            grid.addWidget(field.label, 3 * place, 0, Qt.AlignmentFlag.AlignTop)
-            grid.addWidget(field.row, 3 * place, 1)
-            grid.addWidget(slider, 3 * place + 1, 0, 1, 2)
-            grid.setRowMinimumHeight(3 * place + 2, TINY)
+            top = 4 * place
+            grid.addWidget(field.label, top, 0)
+            grid.addWidget(field.row, top, 1)
+            grid.addWidget(field.problem, top + 1, 0, 1, 2)  # wider than the field
+            grid.addWidget(slider, top + 2, 0, 1, 2)
+            grid.setRowMinimumHeight(top + 3, TINY)
         return grid
 
     def _seed_rows(self) -> QHBoxLayout:

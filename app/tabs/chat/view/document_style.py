@@ -57,6 +57,14 @@ class DocumentStyle:
         return font
 
 
+def passage_look() -> QTextCharFormat:
+    """Of a passage that stands in the documents."""
+    look = QTextCharFormat()
+    look.setUnderlineStyle(QTextCharFormat.UnderlineStyle.DashUnderline)
+    look.setUnderlineColor(QColor(colours().accent))
+    return look
+
+
 def ink(colour: str) -> QTextCharFormat:
     """A format in a theme's colour, a field of `Colours`."""
     made = QTextCharFormat()

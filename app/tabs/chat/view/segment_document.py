@@ -8,7 +8,7 @@ from pygments.lexer import Lexer
 from pygments.lexers import get_lexer_by_name
 from pygments.util import ClassNotFound
 from PySide6.QtCore import QUrl
-from PySide6.QtGui import QColor, QTextCharFormat, QTextCursor, QTextDocument
+from PySide6.QtGui import QTextCharFormat, QTextCursor, QTextDocument
 
 from app.tabs.chat.view.document_style import (
     DocumentStyle,
@@ -16,6 +16,7 @@ from app.tabs.chat.view.document_style import (
     code_ink,
     ink,
     paragraph,
+    passage_look,
     shade_formats,
     shade_share,
     wrapping,
@@ -24,7 +25,6 @@ from app.tabs.chat.view.markdown_document import write_markdown
 from app.tabs.chat.view.message_segments import Segment
 from app.tabs.chat.view.source_map import SourceMap, shown
 from app.tabs.chat.view.token_spans import TokenSpans
-from app.widgets.theme import colours
 
 Span = tuple[int, int]
 CODE_LINE_HEIGHT_PERCENT = 110
@@ -85,7 +85,7 @@ def segment_document(
     for start, end in generated:
         _merge(made, start, end, segment, ink("accent"))
     for start, end in passages:
-        _merge(made, start, end, segment, _underline())
+        _merge(made, start, end, segment, passage_look())
     cursor.endEditBlock()
     return made
 
@@ -158,10 +158,3 @@ def _merge(document: SegmentDocument, start: int, end: int, segment: Segment, lo
         cursor.setPosition(first)
         cursor.setPosition(last, QTextCursor.MoveMode.KeepAnchor)
         cursor.mergeCharFormat(look)
-
-
-def _underline() -> QTextCharFormat:
-    look = QTextCharFormat()
-    look.setUnderlineStyle(QTextCharFormat.UnderlineStyle.DashUnderline)
-    look.setUnderlineColor(QColor(colours().accent))
-    return look

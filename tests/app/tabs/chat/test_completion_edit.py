@@ -2,10 +2,11 @@
 
 import pytest
 from PySide6.QtCore import QEvent, QPoint, Qt
-from PySide6.QtGui import QHelpEvent, QTextCursor
+from PySide6.QtGui import QHelpEvent, QTextCharFormat, QTextCursor
 
 from app.tabs.chat.completion.completion_edit import Beginning, CompletionEdit
 from core.conversations.message import Message
+from core.conversations.packed_tokens import PackedTokens
 from core.events import Alternative, ReplyEnded, TokenDetails, TokenWritten
 
 ALT, CTRL = Qt.KeyboardModifier.AltModifier, Qt.KeyboardModifier.ControlModifier
@@ -282,6 +283,50 @@ def test_no_break_spaces_stay_what_they_are(edit):
     assert edit.text() == "10\u00a0km"
 
 
+def underlined(edit):
+    return [
+        one.cursor.selectedText()
+        for one in edit.extraSelections()
+        if one.format.underlineStyle() == QTextCharFormat.UnderlineStyle.DashUnderline
+    ]
+
+
+def test_passages_are_underlined_until_they_are_changed(edit, qtbot):
+    content = "🐐 A goat ate grass by the mill"
+    edit.show_message(Message("", "text", content, generated=((9, 31),)))
+    edit.mark_passages(content, [(2, 8), (9, 18)])
+    assert underlined(edit) == ["A goat", "ate grass"]
+    put_cursor(edit, 0)
+    qtbot.keyClicks(edit, "xy")  # before them
+    assert underlined(edit) == ["A goat", "ate grass"]
+    put_cursor(edit, len("xy🐐 A goat") + 1)
+    qtbot.keyClicks(edit, "s")  # right behind one, and then into it
+    assert (edit.text()[4:11], underlined(edit)) == ("A goats", ["A goat", "ate grass"])
+    put_cursor(edit, len("xy🐐 A go") + 1)
+    qtbot.keyClicks(edit, "-")
+    assert underlined(edit) == ["ate grass"]
+    edit.mark_passages(content, [(2, 8)])  # which stands there no more
+    assert underlined(edit) == []
+
+
+def test_another_text_has_no_marks(edit):
+    content = "A goat ate"
+    for begin_anew in (edit.begin_generation, lambda: edit.show_version(Message("", "text", "A go"))):
+        edit.show_message(Message("", "text", content))
+        edit.mark_passages(content, [(0, 6)])
+        assert underlined(edit) == ["A goat"]
+        begin_anew()
+        assert underlined(edit) == []
+        edit.end_generation()
+
+
+def test_the_underline_is_painted(edit):
+    edit.show_message(Message("", "text", "A goat ate grass"))
+    before = edit.viewport().grab().toImage()
+    edit.mark_passages("A goat ate grass", [(0, 6)])
+    assert edit.viewport().grab().toImage() != before
+
+
 def test_ten_thousand_lines_are_taken_and_marked(edit):
     edit.insertPlainText("a line of text\n" * 10_000)
     generate(edit, "end")
@@ -298,3 +343,15 @@ def test_the_legend_of_the_shades_covers_no_text(edit):
     assert edit.legend.isVisible() and not edit.legend.geometry().intersects(edit.viewport().geometry())
     edit.set_shading("none")
     assert not edit.legend.isVisible()
+
+
+def test_a_long_text_is_shown_and_gone_on_with_without_making_its_token_details(edit, monkeypatch):
+    tokens = PackedTokens([TokenDetails(number, "ab ", 0.5) for number in range(100)])
+    monkeypatch.setattr(PackedTokens, "__getitem__", None)
+    edit.show_message(Message("", "text", "ab " * 100, generated=((0, 300),), tokens=tokens))
+    edit.begin_generation(Beginning("", tokens))
+    edit.write([token("c", 9), ended("c")])
+    edit.end_generation()
+    assert edit.text() == "ab " * 100 + "c"
+    monkeypatch.undo()
+    assert [one.token_id for one in edit.tokens()] == [*range(100), 9]

@@ -6,6 +6,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QPushButton
 
 from app.tabs.chat import gestures as gestures_module
+from core.tasks.seen_events import SeenFound, SeenPassage
 from tests.app.tabs.chat.gestures import choose, let_write, press, say, shown, versions
 
 LEFT = Qt.MouseButton.LeftButton
@@ -270,3 +271,37 @@ def test_ctrl_enter_saves_the_message_that_is_edited(tab, talked, models, qtbot)
     tab.view.editing.field.text.setPlainText("There.")
     press(tab, qtbot, "Ctrl+Return")
     assert shown(tab) == ["Where?", "There."] and len(models.asked) == asked
+
+
+def test_passages_of_a_text_are_underlined_in_it_and_again_when_it_is_shown_anew(tab, texted, qtbot):
+    passage = SeenPassage(0, 6, "upon a", 2, 1)
+    found = SeenFound("first", "d", (passage,), 1.0, 6, 2, True, "", 0.01)
+    texted.panels.seen._look_up = lambda *_: iter([found])
+    tab.panel_button.setChecked(True)
+    tab.panel.show_page(tab.seen)
+    qtbot.waitUntil(lambda: [one.cursor.selectedText() for one in tab.editor.extraSelections()] == ["upon a"])
+    texted.front.show()
+    assert [one.cursor.selectedText() for one in tab.editor.extraSelections()] == ["upon a"]
+    tab.panel.show_page(tab.sampling)
+    assert tab.editor.extraSelections() == []
+
+
+def test_the_version_that_is_looked_at_is_looked_up_in_the_documents(tab, talked, models, qtbot):
+    seen = []
+    talked.panels.seen._look_up = lambda _, run, text, __: iter(seen.append((run, text)) or ())
+    let_write(models, "There.")
+    press(tab, qtbot, "Ctrl+Return")  # another version of the first reply
+    ends(talked, qtbot)
+    first = last(talked)
+    say(tab, qtbot, talked, models, "Who?", "Mila.")
+    tab.panel_button.setChecked(True)
+    tab.panel.show_page(tab.seen)
+    qtbot.waitUntil(lambda: seen == [("first", "Mila.")])
+    tab.view.version_requested.emit(first, -1)
+    qtbot.waitUntil(lambda: seen[1:] == [("first", "Mila lives")])
+    tab.view.version_requested.emit(last(talked), 1)
+    qtbot.waitUntil(lambda: seen[2:] == [("first", "There.")])
+    tab.panel.show_page(tab.sampling)
+    tab.view.version_requested.emit(first, -1)
+    qtbot.wait(20)
+    assert len(seen) == 3

@@ -77,6 +77,30 @@ def test_a_slider_and_its_field_say_the_same(panel):
     assert panel.value().repetition_window == 80
 
 
+def test_a_click_into_a_slider_s_groove_moves_it_there(panel, qtbot):
+    slider = panel.sliders["temperature"]  # 0 to 2 in steps of 0.05
+    middle = slider.rect().center()
+    qtbot.mouseClick(slider, LEFT, pos=QPoint(middle.x() // 2, middle.y()))
+    assert panel.value().temperature == pytest.approx(0.5, abs=0.05)
+    qtbot.mouseClick(slider, LEFT, pos=QPoint(slider.width() - 1, middle.y()))
+    assert panel.value().temperature == 2
+    qtbot.mousePress(slider, LEFT, pos=middle)
+    assert panel.value().temperature == pytest.approx(1, abs=0.05)
+    qtbot.mouseMove(slider, QPoint(3 * middle.x() // 2, middle.y()))  # the handle is held
+    assert panel.value().temperature == pytest.approx(1.5, abs=0.05)
+    qtbot.mouseRelease(slider, LEFT)
+
+
+def test_what_is_wrong_with_a_value_has_the_width_of_its_row(panel, qtbot):
+    panel.resize(320, 900)
+    field = panel.fields.field("top_p")
+    qtbot.waitUntil(lambda: field.row.width() < 100)
+    panel.fields.editor("top_p").lineEdit().setText("17")
+    qtbot.waitUntil(lambda: field.problem.isVisible() and field.problem.width() > 250)
+    assert field.problem.width() == panel.sliders["top_p"].width()
+    assert field.problem.geometry().top() >= field.row.geometry().bottom()
+
+
 def test_the_wheel_scrolls_and_changes_no_value(panel):
     slider, before = panel.sliders["temperature"], panel.value()
     point, down = QPointF(5, 5), QPoint(0, -120)

@@ -4,6 +4,7 @@ import pytest
 
 from app.tabs.chat.session import ChatSession
 from core.conversations.message import Conversation, Message
+from core.conversations.packed_tokens import PackedTokens
 from core.events import Alternative, ReplyEnded, TokenDetails, TokenWritten
 
 
@@ -282,3 +283,25 @@ def test_a_conversation_of_thousands_of_messages_is_shown_at_once():
     for number in range(4000):
         conversation.add(Message(conversation.leaf_id, "user" if number % 2 else "assistant", "a"))
     assert len(ChatSession(conversation).places()) == 4000
+
+
+def test_going_on_with_a_long_reply_or_text_makes_few_of_its_token_details(monkeypatch):
+    other = Alternative(8, "ox ", 0.25)
+    tokens = PackedTokens([TokenDetails(number, "ab ", 0.5, 1, 1.0, (other,)) for number in range(100)])
+    content, made, plain = "ab " * 100, [], PackedTokens.__getitem__
+
+    def counted(packed, place):
+        assert isinstance(place, int)  # a slice makes as many as it is long
+        made.append(place)
+        return plain(packed, place)
+
+    monkeypatch.setattr(PackedTokens, "__getitem__", counted)
+    for kind, role, spans in (("chat", "assistant", ()), ("completion", "text", ((0, 300),))):
+        chat = ChatSession(Conversation(kind))
+        chat.conversation.add(Message("", role, content, generated=spans, tokens=tokens, reason="length"))
+        reply = chat.leaf.id
+        draft = chat.continue_reply()
+        assert (draft.before, len(draft.written_ids)) == (content, 100)
+        draft = chat.take_alternative(reply, 90, 8)
+        assert (draft.before, draft.written_ids[-2:]) == ("ab " * 90 + "ox ", (89, 8))
+    assert len(made) < 10

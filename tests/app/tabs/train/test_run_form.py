@@ -50,6 +50,15 @@ def test_turning_the_dial_is_choosing_the_preset(form):
         assert form.preset_box.currentData() == size
 
 
+def test_a_click_into_the_dial_s_groove_turns_to_the_nearest_size(form):
+    slider = form.dial.slider
+    choose(form, SIZES[0])
+    at = slider.rect().center()
+    at.setX(round(slider.width() * 0.7))
+    QTest.mouseClick(slider, Qt.MouseButton.LeftButton, pos=at)
+    assert form.preset_box.currentData() == SIZES[round(0.7 * (len(SIZES) - 1))]
+
+
 def test_keys_turn_the_dial_and_what_it_says(form):
     form.dial.slider.setFocus()
     choose(form, "tiny")

@@ -1,0 +1,58 @@
+"""The passages of a completion that stand in the documents, underlined until the user changes them."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QObject, Slot
+from PySide6.QtGui import QTextCursor
+from PySide6.QtWidgets import QPlainTextEdit, QTextEdit
+
+from app.tabs.chat.completion.generated_parts import n_units
+from app.tabs.chat.view.document_style import passage_look
+
+KEEP = QTextCursor.MoveMode.KeepAnchor
+
+
+class PassageMarks(QObject):
+    """Their cursors move with what is written before them."""
+
+    def __init__(self, edit: QPlainTextEdit) -> None:
+        super().__init__(edit)
+        self._edit = edit
+        self._marks: list[tuple[QTextCursor, str]] = []  # and what each stood for at first
+
+    def show(self, text: str, spans: Sequence[tuple[int, int]]) -> None:
+        """Mark these characters of the text that is in the editor."""
+        cursors = [self._cursor(n_units(text[:start]), n_units(text[start:end])) for start, end in spans]
+        self._marks = [(cursor, cursor.selectedText()) for cursor in cursors]
+        self.restyle()
+
+    @Slot()
+    def clear(self) -> None:
+        if self._marks:
+            self.show("", ())
+
+    @Slot()
+    def follow_edit(self) -> None:
+        """Keep those that are still what they were; what is typed behind one is no part of it."""
+        kept = []
+        for cursor, text in self._marks:
+            if cursor.selectedText().startswith(text):
+                kept.append((self._cursor(cursor.selectionStart(), n_units(text)), text))
+        if self._marks:
+            self._marks = kept
+            self.restyle()
+
+    def restyle(self) -> None:
+        """Draw them, in the colours of now."""
+        selections = []
+        for cursor, _ in self._marks:
+            selection = QTextEdit.ExtraSelection()
+            selection.cursor, selection.format = cursor, passage_look()
+            selections.append(selection)
+        self._edit.setExtraSelections(selections)
+
+    def _cursor(self, first: int, length: int) -> QTextCursor:
+        cursor = QTextCursor(self._edit.document())
+        cursor.setPosition(first)
+        cursor.setPosition(first + length, KEEP)
+        return cursor
