@@ -41,7 +41,7 @@ from core.events import (
 from core.signals import ENDING, exit_at_once
 from core.tasks.evaluation_events import SampleEvaluated, ScoreProgress, TextScored
 from core.tasks.seen_events import SeenFound, SeenProgress
-from core.wording import printable
+from core.wording import RUNNING_TEXT, printable
 
 Result = TypeVar("Result")
 Stream = Generator[Event, None, Result]
@@ -206,7 +206,11 @@ class Screen:
             case TokenWritten(sample=sample):
                 if sample:
                     return  # of several replies at once each is shown when it is whole
-                self._console.out(event.text, end="", highlight=False)
+                on_screen = (
+                    self._console.is_terminal
+                )  # which a control character could rewrite; a file gets the text
+                text = printable(event.text, kept=RUNNING_TEXT) if on_screen else event.text
+                self._console.out(text, end="", highlight=False)
             case _:
                 self._say(event)
 

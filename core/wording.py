@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 KILO = 1000
+RUNNING_TEXT = "\n\t\u00a0\u2009\u202f\u3000\u200c\u200d"  # what texts of many languages have and nobody sees, all harmless
 SIGNS = str.maketrans({" ": "␣", "\n": "⏎", "\t": "→", "\r": "␍"})
 
 

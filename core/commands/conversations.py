@@ -22,7 +22,7 @@ from core.tasks.conversations import (
     rename_conversation,
     restore_conversations,
 )
-from core.wording import printable
+from core.wording import RUNNING_TEXT, printable
 
 app = typer.Typer(help="List, search, show, export and import the conversations of the Chat tab.")
 
@@ -78,7 +78,7 @@ def show(context: typer.Context, id_: ConversationId) -> int:
         said = [asdict(message) | {"tokens": len(message.tokens)} for message in conversation.branch()]
         print_rows(context, "message", (), said)
     else:
-        print(printable(export_markdown(conversation), kept="\n\t"), end="")
+        print(printable(export_markdown(conversation), kept=RUNNING_TEXT), end="")
     return code
 
 

@@ -194,6 +194,17 @@ def test_every_kind_of_event_can_be_shown(capsys):
     assert "\x1b" not in shown
 
 
+@pytest.mark.parametrize(
+    ("is_terminal", "shown"), [(True, "a\\u001b[2J\n\u00a0b\u3000"), (False, "a\x1b[2J\n\u00a0b\u3000")]
+)
+def test_a_reply_cannot_steer_the_terminal_and_is_left_alone_in_a_file(
+    capsys, monkeypatch, is_terminal, shown
+):
+    monkeypatch.setattr("rich.console.Console.is_terminal", is_terminal)
+    follow(stream_of(TokenWritten("a\x1b[2J\n\u00a0b\u3000", 7, 0.5, 6)), as_json=False)
+    assert shown in capsys.readouterr().out
+
+
 def test_a_file_that_went_well_needs_no_line(capsys):
     went_well = next(event for event in EVENTS if isinstance(event, FileImported))
     follow(stream_of(went_well), as_json=False)
