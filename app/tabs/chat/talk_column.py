@@ -9,6 +9,7 @@ from app.tabs.chat.pages import ChatPages
 from app.tabs.chat.prompt_edit import PromptEdit
 from app.tabs.chat.reply_meter import ReplyMeter
 from app.tabs.chat.view.conversation_view import ConversationView
+from app.tabs.chat.view.find_bar import FindBar
 from app.widgets.controls import named_button
 from app.widgets.elided_label import ElidedLabel
 from app.widgets.label import Label
@@ -34,6 +35,7 @@ class TalkColumn(QWidget):
         super().__init__(parent)
         self.setObjectName("talkColumn")
         self._kind: Kind = "chat"
+        self.find_bar = FindBar()
         self.pages = ChatPages()
         self.view = ConversationView()
         self.editor = CompletionEdit()
@@ -120,6 +122,7 @@ class TalkColumn(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(SMALL)
+        column.addWidget(self.find_bar)
         column.addWidget(self.pages, stretch=1)
         column.addLayout(figures)
         column.addLayout(ask)

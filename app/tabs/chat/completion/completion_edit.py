@@ -10,13 +10,14 @@ from PySide6.QtCore import QEvent, QMimeData, Qt, Signal, Slot
 from PySide6.QtGui import QContextMenuEvent, QKeyEvent, QKeySequence, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QMenu, QPlainTextEdit, QWidget
 
-from app.tabs.chat.completion.completion_paint import paint_parts
+from app.tabs.chat.completion.completion_paint import paint_found, paint_parts
 from app.tabs.chat.completion.completion_text import CompletionText
 from app.tabs.chat.completion.completion_tokens import CompletionTokens
 from app.tabs.chat.completion.generated_parts import Part, n_units, tokens_of
 from app.tabs.chat.typed_undo import leaves_to_window
 from app.tabs.chat.view.document_style import Shading
 from app.tabs.chat.view.shading_legend import ShadingLegend
+from app.tabs.chat.view.text_matches import TextMatches
 from app.widgets.theme import LARGE, SMALL
 from core.conversations.message import Message
 from core.conversations.packed_tokens import ids_of
@@ -50,6 +51,9 @@ class Beginning:
 class CompletionEdit(QPlainTextEdit):
     """The text of a completion. While a model writes, it can be read and copied, but not edited.
 
+    Attributes:
+        matches: What is marked as found.
+
     Signals:
         changed: The user edited the text.
         continue_requested: The model should go on at the end of the text (Alt+Enter): see `at_end`.
@@ -81,6 +85,7 @@ class CompletionEdit(QPlainTextEdit):
         self._generating = False
         self._begun_with = ""  # what the generated part begins with, of an earlier version
         self._shading: Shading = "none"
+        self.matches = TextMatches()
         self._text = CompletionText(self.document(), self)
         self._text.edited.connect(self._report_edit)
         self.token_popup = CompletionTokens(self)
@@ -287,6 +292,8 @@ class CompletionEdit(QPlainTextEdit):
     def paintEvent(self, event: QPaintEvent) -> None:
         paint_parts(self, self._text.parts, event.rect(), self._shading)
         super().paintEvent(event)
+        if self.matches.words:
+            paint_found(self, self.matches, event.rect())
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
