@@ -6,7 +6,7 @@ What the model wrote stands on another background, with a bar at the left of its
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from PySide6.QtCore import QEvent, QMimeData, Qt, Signal, Slot
+from PySide6.QtCore import QEvent, QMimeData, QPoint, Qt, Signal, Slot
 from PySide6.QtGui import QContextMenuEvent, QKeyEvent, QKeySequence, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QMenu, QPlainTextEdit, QWidget
 
@@ -141,9 +141,20 @@ class CompletionEdit(QPlainTextEdit):
     # What the controller shows
 
     def show_message(self, message: Message | None) -> None:
-        """Begin with a snapshot, or with an empty text. Nothing before it can be undone."""
+        """Begin with a snapshot, or with an empty text. Nothing before it can be undone.
+
+        The view and the cursor stay where they are, as far as the text there is the same.
+        """
         shown = message or Message("", "text", "")
-        self._text.load(shown.content, shown.generated, shown.tokens)
+        cursor, bar = self.textCursor(), self.verticalScrollBar()
+        position, value = cursor.position(), bar.value()
+        top = self.cursorForPosition(QPoint()).position()
+        same = self._text.load(shown.content, shown.generated, shown.tokens)
+        if position >= same:
+            cursor.setPosition(same)
+            self.setTextCursor(cursor)
+        if top <= same:
+            bar.setValue(value)
         self.viewport().update()
         self._describe()
 
