@@ -305,6 +305,8 @@ class ChatTab(QWidget):
         talk.send_button.setToolTip(obstacle or self._sends())
         talk.stop_button.setEnabled(self._replying)
         talk.pages.setCurrentWidget(self._page())
+        is_text = talk.kind == "completion" and not self._replying
+        talk.show_version(self._shown[-1] if is_text and self._shown else None)
         self._enable_actions()
         self.view.set_can_reply(not obstacle or obstacle == NO_PROMPT)
         talk.context_bar.setVisible(self._model is not None)
