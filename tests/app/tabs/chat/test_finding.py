@@ -7,7 +7,7 @@ from PySide6.QtGui import QColor, QImage
 
 from app.shortcuts_dialog import keys_of
 from app.tabs.chat.tab import ChatTab
-from app.tabs.chat.view.match_marks import SHARE, match_colour
+from app.tabs.chat.view.match_marks import SHARE
 from app.tabs.chat.view.shown_message import ShownMessage
 from app.widgets.theme import colours
 from core.conversations.message import Message
@@ -60,7 +60,7 @@ def coloured(widget, colour):
 
 def below_mark():
     """What the paper's colour becomes below the mark of a match."""
-    mark, paper = match_colour(), QColor(colours().surface)
+    mark, paper = QColor(colours().warning), QColor(colours().surface)
     pairs = zip(mark.getRgb()[:3], paper.getRgb()[:3], strict=True)
     return QColor(*(round(SHARE * a + (1 - SHARE) * b) for a, b in pairs))
 
