@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QPlainTextEdit
 
 from app.tabs.chat.completion.generated_parts import Part, Parts, between
 from app.tabs.chat.view.document_style import SHADE_COLOURS, Shading, shade_share
-from app.tabs.chat.view.match_marks import paint_match
+from app.tabs.chat.view.match_marks import paint_boxes
 from app.tabs.chat.view.text_matches import TextMatches
 from app.widgets.shade import shaded
 from app.widgets.theme import SMALL, colours
@@ -61,10 +61,13 @@ def paint_parts(edit: QPlainTextEdit, parts: Parts, clip: QRect, shading: Shadin
 def paint_found(edit: QPlainTextEdit, matches: TextMatches, clip: QRect) -> None:
     """Mark over the text what was found, but for the current match."""
     painter = QPainter(edit.viewport())
-    for line in shown_lines(edit, clip):
-        for start, end in matches.between(0, line.start, line.end):
-            if matches.current != (0, start):
-                paint_match(painter, line.box(start, end))
+    boxes = [
+        line.box(start, end)
+        for line in shown_lines(edit, clip)
+        for start, end in matches.between(0, line.start, line.end)
+        if matches.current != (0, start)
+    ]
+    paint_boxes(painter, boxes)
     painter.end()
 
 

@@ -7,7 +7,7 @@ from PySide6.QtGui import QTextCursor
 from PySide6.QtWidgets import QTextEdit
 
 from app.tabs.chat.completion.completion_edit import CompletionEdit
-from app.tabs.chat.view.source_map import BASIC_PLANE
+from app.tabs.chat.completion.generated_parts import n_units
 from app.widgets.text_look import match_look
 
 _WIDE = re.compile("[\U00010000-\U0010ffff]")
@@ -103,9 +103,7 @@ class CompletionSearch(QObject):
 
 def _in_units(text: str) -> str:
     """The text with a character for each position of a document, which counts in units of UTF-16."""
-    if text.isascii() or max(text) <= BASIC_PLANE:
-        return text
-    return _WIDE.sub(_pair, text)
+    return text if n_units(text) == len(text) else _WIDE.sub(_pair, text)
 
 
 def _pair(found: re.Match[str]) -> str:
