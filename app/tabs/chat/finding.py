@@ -1,5 +1,6 @@
 """Connects the bar that finds words with what is in front: a conversation, or a text."""
 
+import shiboken6
 from PySide6.QtCore import QObject, Slot
 from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent
 from PySide6.QtWidgets import QWidget
@@ -64,7 +65,10 @@ class Finding(QObject):
         came_from, self._came_from = self._came_from, None
         if not had_focus:
             return
-        if came_from is not None and came_from.isVisible() and came_from.isEnabled():
+        is_there = came_from is not None and shiboken6.isValid(
+            came_from
+        )  # the field of a message may be gone
+        if came_from is not None and is_there and came_from.isVisible() and came_from.isEnabled():
             came_from.setFocus()
         else:
             self._talk.focus()

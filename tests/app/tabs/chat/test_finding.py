@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QCoreApplication, QEvent, Qt
 from PySide6.QtGui import QColor, QImage
 
 from app.shortcuts_dialog import keys_of
@@ -94,6 +94,17 @@ def test_escape_closes_the_bar_and_gives_the_keyboard_back(tab, qtbot):
     assert tab.talk.find_bar.isHidden()
     assert tab.focusWidget() is tab.view
     assert tab.view.matches.count == 0
+
+
+def test_where_the_keyboard_was_in_a_field_that_is_gone_the_prompt_gets_it(tab, qtbot):
+    talk(tab, user("Who?"), assistant("A goat."))
+    tab.view.editing.begin(0)
+    assert tab.view.editing.field.isAncestorOf(tab.focusWidget())
+    find(tab, qtbot, "goat")
+    tab.view.editing.end()
+    QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+    press(tab, qtbot, "Esc")
+    assert tab.focusWidget() is tab.prompt
 
 
 def test_escape_in_the_bar_stops_no_reply(tab, qtbot):
