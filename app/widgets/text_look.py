@@ -13,6 +13,13 @@ def look(colour: str) -> QTextCharFormat:
     return made
 
 
+def match_look(is_current: bool) -> QTextCharFormat:
+    """How words that were searched for look: the match that the user is at, and the others."""
+    made = look("on_accent" if is_current else "warning")
+    made.setBackground(QColor(colours().accent if is_current else colours().warning_soft))
+    return made
+
+
 def marked(mark: Mark) -> QTextCharFormat:
     """How a piece of a compared text looks: not by colour alone."""
     if mark == "same":

@@ -15,6 +15,7 @@ from core.events import TokenDetails
 
 Role = Literal["system", "user", "assistant", "text"]
 Kind = Literal["chat", "completion"]
+EDITED = "edited"
 
 
 def new_id() -> str:
@@ -28,7 +29,7 @@ class Message:
 
     `generated` are the parts of a completion's text that a model wrote, as characters from and to. `tokens` are those
     of an assistant's message (or of the last generated part): their texts, joined, are what was written; empty where
-    that is not known. `run` and `step` name the checkpoint that wrote it. `reason` is why it ended, as in `ReplyEnded`.
+    that is not known. `run` and `step` name the checkpoint that wrote it. `reason` is why it ended, as in `ReplyEnded`, or `EDITED` for a reply that the user gave other words.
     """
 
     parent_id: str  # "" for the first

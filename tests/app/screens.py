@@ -37,6 +37,8 @@ from tests.app.tabs.chat.chat_screens import (
     chat_completing,
     chat_empty,
     chat_explained,
+    chat_finding,
+    chat_finding_in_text,
     chat_next_token,
     chat_replying,
 )
@@ -299,6 +301,8 @@ TABS = (
     chat_completing,
     chat_comparing,
     chat_next_token,
+    chat_finding,
+    chat_finding_in_text,
     inspect_tokens,
     inspect_embedding,
     inspect_lens,
@@ -318,6 +322,7 @@ VARIANTS = (
     train_fine_tuning,
     train_queued,
     chat_explained,
+    chat_finding_in_text,
     server_idle,
 )  # of a tab that is walked anyway: with the slow tests
 

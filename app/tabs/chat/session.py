@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from app.tabs.chat.draft import Draft, Span, clipped
 from app.tabs.chat.view.shown_message import ShownMessage
-from core.conversations.message import Conversation, Message, new_id
+from core.conversations.message import EDITED, Conversation, Message, new_id
 from core.conversations.packed_tokens import first_of, texts_of, with_token
 from core.events import TokenDetails
 from core.tasks.reply import whole_tokens
@@ -154,7 +154,10 @@ class ChatSession:
         if message.role == "system":
             self.set_system(text)
             return None
-        self.conversation.add(Message(message.parent_id, message.role, text))
+        edited = Message(message.parent_id, message.role, text)
+        if message.role == "assistant":
+            edited = replace(edited, run=message.run, step=message.step, reason=EDITED)
+        self.conversation.add(edited)
         return self._reply_to(self.conversation.leaf_id) if message.role == "user" else None
 
     def in_front(self, prompt: str) -> tuple[tuple[tuple[str, str], ...], tuple[int, ...]]:

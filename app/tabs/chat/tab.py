@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QApplication, QHBoxLayout, QMenu, QVBoxLayout, QWi
 from app.tabs.chat.actions import ChatActions
 from app.tabs.chat.compare.compare_panel import ComparePanel
 from app.tabs.chat.documents.seen_panel import SeenPanel
+from app.tabs.chat.finding import Finding
 from app.tabs.chat.kept.conversation_list import ConversationList
 from app.tabs.chat.model_bar import ModelBar
 from app.tabs.chat.reply_meter import ReplyMeter
@@ -163,6 +164,7 @@ class ChatTab(QWidget):
         self.banner = Banner()
         self.model_bar = ModelBar()
         self.talk = TalkColumn()
+        self.finding = Finding(self.talk)
         self.view, self.editor, self.prompt = self.talk.view, self.talk.editor, self.talk.prompt
         self.sampling, self.next_token, self.seen = SamplingPanel(), NextTokenPanel(), SeenPanel()
         self.compare = ComparePanel()
@@ -174,7 +176,8 @@ class ChatTab(QWidget):
             ]
         )
         self.list = ConversationList()
-        self.keys.come_before(self.prompt, self.editor, self.list.search_box)
+        fields = self.prompt, self.editor, self.list.search_box, self.talk.find_bar.field
+        self.keys.come_before(*fields)
 
     def _make_buttons(self) -> None:
         self.new_button = named_button(
@@ -196,7 +199,7 @@ class ChatTab(QWidget):
         for group in (
             ("regenerate", "continue", "copy", "remove"),
             ("system", "compare", "server"),
-            ("list", "plain", "enter"),
+            ("find", "list", "plain", "enter"),
             ("larger", "smaller", "usual"),
         ):
             for name in group:
@@ -241,6 +244,9 @@ class ChatTab(QWidget):
         self.keys["sampling"].triggered.connect(self._go_to_sampling)
         self.keys["list"].triggered.connect(self._toggle_list)
         self.keys["search"].triggered.connect(self._search)
+        self.keys["find"].triggered.connect(self.finding.open)
+        self.keys["find_next"].triggered.connect(self.finding.go_on)
+        self.keys["find_previous"].triggered.connect(self.finding.go_back)
 
     # What the user asks
 
@@ -298,12 +304,14 @@ class ChatTab(QWidget):
         talk.send_button.setEnabled(not obstacle)
         talk.send_button.setToolTip(obstacle or self._sends())
         talk.stop_button.setEnabled(self._replying)
+        talk.pages.setCurrentWidget(self._page())
+        is_text = talk.kind == "completion" and not self._replying
+        talk.show_version(self._shown[-1] if is_text and self._shown else None)
         self._enable_actions()
         self.view.set_can_reply(not obstacle or obstacle == NO_PROMPT)
         talk.context_bar.setVisible(self._model is not None)
         self.model_bar.set_idle(not self._replying and not self._opening)
         self.prompt.setPlaceholderText("Ask the model" if self._model else "Open a model to begin")
-        talk.pages.setCurrentWidget(self._page())
 
     def _enable_actions(self) -> None:
         said = [one for one in self._shown if one.message.role != "system"]
@@ -311,6 +319,7 @@ class ChatTab(QWidget):
         ready = self._model is not None and idle and not self.sampling.problem()
         last = said[-1] if said else None
         replied = last is not None and last.message.role in ("assistant", "text")
+        can_find = self.finding.is_possible and not self.compare.isVisibleTo(self)
         possible = {
             "stop": self._replying,
             "regenerate": ready and bool(said),
@@ -321,6 +330,7 @@ class ChatTab(QWidget):
             "compare": idle,
             "remove": idle and bool(said),
             "new": bool(said) or self._replying,
+            **dict.fromkeys(("find", "find_next", "find_previous"), can_find),
             "inspect": self._model is not None and idle and bool(said),
             "system": idle and self.talk.kind == "chat",
         }

@@ -9,6 +9,8 @@ from app.tabs.chat.pages import ChatPages
 from app.tabs.chat.prompt_edit import PromptEdit
 from app.tabs.chat.reply_meter import ReplyMeter
 from app.tabs.chat.view.conversation_view import ConversationView
+from app.tabs.chat.view.find_bar import FindBar
+from app.tabs.chat.view.shown_message import ShownMessage, version_caption
 from app.widgets.controls import named_button
 from app.widgets.elided_label import ElidedLabel
 from app.widgets.label import Label
@@ -34,6 +36,7 @@ class TalkColumn(QWidget):
         super().__init__(parent)
         self.setObjectName("talkColumn")
         self._kind: Kind = "chat"
+        self.find_bar = FindBar()
         self.pages = ChatPages()
         self.view = ConversationView()
         self.editor = CompletionEdit()
@@ -69,6 +72,11 @@ class TalkColumn(QWidget):
         percent = 100 * meter.context_used // meter.context_length if meter is not None and known else 0
         self.context_bar.setValue(percent)  # draws the bar anew at once, but not where it stands already
 
+    def show_version(self, shown: ShownMessage | None) -> None:
+        """Which version of a text is in front; None where that is no text."""
+        self.version.setText("" if shown is None else version_caption(shown).capitalize())
+        self.version.setVisible(bool(self.version.text()))
+
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self.prompt.set_room(self.height())
@@ -81,6 +89,10 @@ class TalkColumn(QWidget):
         self.status = ElidedLabel(objectName="chatStatusLabel")
         self.status.setAccessibleName("Speed of the reply")
         set_role(self.status, "muted")
+        self.version = Label(objectName="versionLabel")
+        self.version.setAccessibleName("Version of the text")
+        self.version.setToolTip("Alt+Left and Alt+Right go through the versions of the text")
+        set_role(self.version, "muted")
         self.context = Label(objectName="contextLabel")
         self.context.setAccessibleName("Context used")
         set_role(self.context, "muted")
@@ -109,6 +121,7 @@ class TalkColumn(QWidget):
         figures = QHBoxLayout()
         figures.setSpacing(SMALL)
         figures.addWidget(self.status, stretch=1)
+        figures.addWidget(self.version)
         figures.addWidget(self.context)
         figures.addWidget(self.context_bar)
         ask = QHBoxLayout()
@@ -120,6 +133,7 @@ class TalkColumn(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(SMALL)
+        column.addWidget(self.find_bar)
         column.addWidget(self.pages, stretch=1)
         column.addLayout(figures)
         column.addLayout(ask)

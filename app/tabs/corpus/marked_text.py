@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QHBoxLayout, QPlainTextEdit, QTextEdit, QToolButto
 
 from app.widgets.icons import give_icon
 from app.widgets.label import Label
+from app.widgets.text_look import match_look
 from app.widgets.theme import TINY, colours, set_role
 from core.tasks.look_at_library import Passage
 
@@ -82,9 +83,9 @@ class MarkedText(QPlainTextEdit):
     def _mark(self) -> None:
         first, last = self._visible()
         marked = [self._selection(span, self._mark_look()) for span in _within(self._marked, first, last)]
-        hits = [self._selection(span, _hit_look(False)) for span in _within(self._hits, first, last)]
+        hits = [self._selection(span, match_look(False)) for span in _within(self._hits, first, last)]
         if self._hit >= 0:
-            hits.append(self._selection(self._hits[self._hit], _hit_look(True)))
+            hits.append(self._selection(self._hits[self._hit], match_look(True)))
         self.setExtraSelections([*marked, *hits])
 
     def _visible(self) -> Span:
@@ -111,13 +112,6 @@ class MarkedText(QPlainTextEdit):
             look.setBackground(QColor(colours().accent_soft))
             look.setForeground(QColor(colours().accent))
         return look
-
-
-def _hit_look(current: bool) -> QTextCharFormat:
-    look = QTextCharFormat()
-    look.setBackground(QColor(colours().accent if current else colours().warning_soft))
-    look.setForeground(QColor(colours().on_accent if current else colours().warning))
-    return look
 
 
 def _within(spans: Sequence[Span], first: int, last: int) -> Sequence[Span]:

@@ -6,11 +6,11 @@ What the model wrote stands on another background, with a bar at the left of its
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from PySide6.QtCore import QEvent, QMimeData, Qt, Signal, Slot
+from PySide6.QtCore import QEvent, QMimeData, QPoint, Qt, Signal, Slot
 from PySide6.QtGui import QContextMenuEvent, QKeyEvent, QKeySequence, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QMenu, QPlainTextEdit, QWidget
 
-from app.tabs.chat.completion.completion_paint import paint_parts
+from app.tabs.chat.completion.completion_paint import paint_found, paint_parts
 from app.tabs.chat.completion.completion_text import CompletionText
 from app.tabs.chat.completion.completion_tokens import CompletionTokens
 from app.tabs.chat.completion.generated_parts import Part, n_units, tokens_of
@@ -18,6 +18,7 @@ from app.tabs.chat.completion.passage_marks import PassageMarks
 from app.tabs.chat.typed_undo import leaves_to_window
 from app.tabs.chat.view.document_style import Shading
 from app.tabs.chat.view.shading_legend import ShadingLegend
+from app.tabs.chat.view.text_matches import TextMatches
 from app.widgets.theme import LARGE, SMALL
 from core.conversations.message import Message
 from core.conversations.packed_tokens import ids_of, texts_of, with_token
@@ -42,6 +43,9 @@ class Beginning:
 
 class CompletionEdit(QPlainTextEdit):
     """The text of a completion. While a model writes, it can be read and copied, but not edited.
+
+    Attributes:
+        matches: What is marked as found.
 
     Signals:
         changed: The user edited the text.
@@ -74,6 +78,7 @@ class CompletionEdit(QPlainTextEdit):
         self._generating = False
         self._begun_with = ""  # what the generated part begins with, of an earlier version
         self._shading: Shading = "none"
+        self.matches = TextMatches()
         self._text = CompletionText(self.document(), self)
         self._text.edited.connect(self._report_edit)
         self.token_popup = CompletionTokens(self)
@@ -131,10 +136,21 @@ class CompletionEdit(QPlainTextEdit):
     # What the controller shows
 
     def show_message(self, message: Message | None) -> None:
-        """Begin with a snapshot, or with an empty text. Nothing before it can be undone."""
+        """Begin with a snapshot, or with an empty text. Nothing before it can be undone.
+
+        The view and the cursor stay where they are, as far as the text there is the same.
+        """
         shown = message or Message("", "text", "")
         self._passages.clear()
-        self._text.load(shown.content, shown.generated, shown.tokens)
+        cursor, bar = self.textCursor(), self.verticalScrollBar()
+        position, value = cursor.position(), bar.value()
+        top = self.cursorForPosition(QPoint()).position()
+        same = self._text.load(shown.content, shown.generated, shown.tokens)
+        if position >= same:
+            cursor.setPosition(same)
+            self.setTextCursor(cursor)
+        if top <= same:
+            bar.setValue(value)
         self.viewport().update()
         self._describe()
 
@@ -291,6 +307,8 @@ class CompletionEdit(QPlainTextEdit):
     def paintEvent(self, event: QPaintEvent) -> None:
         paint_parts(self, self._text.parts, event.rect(), self._shading)
         super().paintEvent(event)
+        if self.matches.words:
+            paint_found(self, self.matches, event.rect())
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)

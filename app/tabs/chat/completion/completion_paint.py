@@ -1,4 +1,4 @@
-"""The marks behind a completion's text: what a model wrote, and how sure it was of each token."""
+"""The marks on a completion's text: what a model wrote, how sure it was of each token, and what was found."""
 
 from bisect import bisect_left
 from collections.abc import Iterator
@@ -10,6 +10,8 @@ from PySide6.QtWidgets import QPlainTextEdit
 
 from app.tabs.chat.completion.generated_parts import Part, Parts, between
 from app.tabs.chat.view.document_style import SHADE_COLOURS, Shading, shade_share
+from app.tabs.chat.view.match_marks import paint_boxes
+from app.tabs.chat.view.text_matches import TextMatches
 from app.widgets.shade import shaded
 from app.widgets.theme import SMALL, colours
 from core.events import TokenDetails
@@ -53,6 +55,19 @@ def paint_parts(edit: QPlainTextEdit, parts: Parts, clip: QRect, shading: Shadin
         if reached:
             bar = QRectF(line.place.left() - SMALL, line.place.top(), BAR_PX, line.place.height())
             painter.fillRect(bar, QColor(colours().notice))
+    painter.end()
+
+
+def paint_found(edit: QPlainTextEdit, matches: TextMatches, clip: QRect) -> None:
+    """Mark over the text what was found, but for the current match."""
+    painter = QPainter(edit.viewport())
+    boxes = [
+        line.box(start, end)
+        for line in shown_lines(edit, clip)
+        for start, end in matches.between(0, line.start, line.end)
+        if matches.current != (0, start)
+    ]
+    paint_boxes(painter, boxes)
     painter.end()
 
 

@@ -55,27 +55,31 @@ class CompletionText(QObject):
 
     # What replaces the text
 
-    def load(self, text: str, generated: Sequence[tuple[int, int]], tokens: Sequence[TokenDetails]) -> None:
+    def load(self, text: str, generated: Sequence[tuple[int, int]], tokens: Sequence[TokenDetails]) -> int:
         """Begin with a text of which nothing can be undone.
 
         Args:
             tokens: Those of the last generated part, where they are known.
-        """
-        shown = text.translate(_LINE_BREAKS)
-        self._own = True
-        self._document.setPlainText(shown)
-        self._document.clearUndoRedoStacks()
-        self._own = False
-        self._kept.clear()
-        self._set_parts(_parts_of(shown, generated, tokens))
 
-    def replace(
-        self, text: str, generated: Sequence[tuple[int, int]], tokens: Sequence[TokenDetails]
-    ) -> None:
-        """Put another text in its place, as one step that can be undone; what both begin with stays as it is."""
+        Returns:
+            The position up to which the text is the one that stood there before.
+        """
+        same = self.replace(text, generated, tokens)
+        self._document.clearUndoRedoStacks()
+        self._kept.clear()
+        self._set_parts(self.parts)
+        return same
+
+    def replace(self, text: str, generated: Sequence[tuple[int, int]], tokens: Sequence[TokenDetails]) -> int:
+        """Put another text in its place, as one step that can be undone; what both begin with stays as it is.
+
+        Returns:
+            The position up to which that is.
+        """
         shown, before = text.translate(_LINE_BREAKS), self.text()
         same = common_length(before, shown)
-        pen = self._pen(n_units(before[:same]))
+        position = n_units(before[:same])
+        pen = self._pen(position)
         self._own = True
         pen.beginEditBlock()
         pen.movePosition(QTextCursor.MoveOperation.End, QTextCursor.MoveMode.KeepAnchor)
@@ -83,6 +87,7 @@ class CompletionText(QObject):
         pen.endEditBlock()
         self._own = False
         self._set_parts(_parts_of(shown, generated, tokens))
+        return position
 
     # A generation
 

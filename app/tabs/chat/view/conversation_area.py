@@ -17,6 +17,7 @@ from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QFrame, QToolBu
 
 from app.tabs.chat.view.conversation_layout import Anchor, ConversationLayout
 from app.tabs.chat.view.conversation_painter import ConversationPainter, Marks
+from app.tabs.chat.view.text_matches import TextMatches
 from app.tabs.chat.view.text_selection import TextSelection
 from app.widgets.icons import give_icon
 from app.widgets.theme import SMALL, colours, set_role
@@ -33,16 +34,22 @@ class ConversationArea(QAbstractScrollArea):
 
     `is_selecting` while the mouse is held down in it. Whoever changes the column calls `lay_out` behind that.
 
+    Attributes:
+        matches: What is marked as found.
+
     Signals:
         zoom_requested: 1 for larger letters, -1 for smaller ones.
+        laid_out: What is in sight stands where it will be drawn; its text may be another one.
     """
 
     zoom_requested = Signal(int)
+    laid_out = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.column = ConversationLayout()
         self.selection = TextSelection(self.column)
+        self.matches = TextMatches()
         self.artist = ConversationPainter(self.column)
         self._anchor = _TOP
         self._follows = True  # the end is in sight, and stays so
@@ -87,6 +94,7 @@ class ConversationArea(QAbstractScrollArea):
         if not is_coloured or self._margin < height:
             self._ahead.start()
         self.placed()
+        self.laid_out.emit()
         self.viewport().update()
 
     def scroll_to_end(self) -> None:
@@ -107,6 +115,24 @@ class ConversationArea(QAbstractScrollArea):
         elif bottom > value + height:
             value = int(bottom) - height + 1
         self.verticalScrollBar().setValue(value)
+
+    def show_characters(self, item: int, start: int, end: int) -> None:
+        """Scroll to a message's characters unless they are in sight, and stay there."""
+        unit = self.column.unit_with(item, start)
+        place = self.column.rectangle(item, start, end)
+        top, height = self.column.unit_top(item, unit), self.viewport().height()
+        line = place if place is not None else QRectF(0, top, 1, LINE_PX)
+        value = float(self.verticalScrollBar().value())
+        self._margin = 0
+        if line.top() < value or line.bottom() > value + height:
+            anchor = Anchor(item, unit, line.top() - top, False)
+            above = height / 3
+            self.column.lay_out_around(anchor, above, height)  # first: what is laid out above moves the line
+            value = self.column.y_of(anchor) - above
+        self._follows = False
+        self._anchor = self.column.anchor_at(max(value, 0.0))
+        self.lay_out()
+        self.stay_here()  # where it is now: at an end, that is not where it was to be
 
     def placed(self) -> None:
         """To be overridden: everything stands where it will be drawn."""
@@ -170,7 +196,7 @@ class ConversationArea(QAbstractScrollArea):
 
     def marks(self) -> Marks:
         """To be overridden: what is marked."""
-        return Marks(self.selection.span())
+        return Marks(self.selection.span(), matches=self.matches)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self.viewport())

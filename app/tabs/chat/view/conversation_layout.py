@@ -237,12 +237,16 @@ class ConversationLayout:
 
     def rectangle(self, item: int, start: int, end: int) -> QRectF | None:
         """Where a message's characters begin; None where no part of them is shown."""
-        for number, unit in enumerate(self.items[item].units):
-            if unit.segment.end > start or unit is self.items[item].units[-1]:
-                document, origin = self.document_at(item, number)
-                first = next(iter(document.source_map.places(start, max(end, start + 1))), None)
-                return None if first is None else _line_rectangle(document, *first).translated(origin)
-        return None
+        document, origin = self.document_at(item, self.unit_with(item, start))
+        first = next(iter(document.source_map.places(start, max(end, start + 1))), None)
+        return None if first is None else _line_rectangle(document, *first).translated(origin)
+
+    def unit_with(self, item: int, character: int) -> int:
+        """The unit of a message that a character belongs to; the last one for those behind all."""
+        units = self.items[item].units
+        return next(
+            (number for number, unit in enumerate(units) if unit.segment.end > character), len(units) - 1
+        )
 
 
 def _line_rectangle(document: SegmentDocument, first: int, last: int) -> QRectF:

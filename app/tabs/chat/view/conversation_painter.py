@@ -16,8 +16,11 @@ from PySide6.QtGui import (
 
 from app.tabs.chat.view.conversation_layout import ConversationLayout, Place
 from app.tabs.chat.view.markdown_document import QUOTE, RULE
+from app.tabs.chat.view.match_marks import Span, paint_matches
 from app.tabs.chat.view.message_item import CODE_HEAD_PX, MessageItem, Unit
 from app.tabs.chat.view.segment_document import SegmentDocument, language_of
+from app.tabs.chat.view.text_matches import TextMatches
+from app.widgets.text_look import match_look
 from app.widgets.theme import LARGE, MEDIUM, SMALL, TINY, colours, small_font
 
 RADIUS_PX = MEDIUM
@@ -27,13 +30,16 @@ COPY, COPIED = "Copy", "Copied"
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """What is marked in a view: the selection, the message that has the keyboard, a token, a code block just copied."""
+    """What is marked in a view: the selection, the message that has the keyboard, a token, a code block just copied, and
+    what was found.
+    """
 
     selection: tuple[Place, Place] | None = None
     current: int = -1
     token: tuple[int, int, int] | None = None  # the message, and its characters from and to
     copied: Unit | None = None
     pointed_at: Unit | None = None  # a code block whose button is under the mouse
+    matches: TextMatches | None = None
 
 
 class ConversationPainter:
@@ -159,12 +165,20 @@ class ConversationPainter:
         context.clip = area.translated(-origin)
         context.selections = self._selections(number, place, document, marks)
         document.documentLayout().draw(painter, context)
+        if marks.matches is not None and marks.matches.words:
+            paint_matches(
+                painter, document, self._others(number, place, document, marks.matches), context.clip
+            )
         painter.restore()
 
     def _selections(
         self, number: int, place: int, document: SegmentDocument, marks: Marks
     ) -> list[QAbstractTextDocumentLayout.Selection]:
         found = []
+        if marks.matches is not None and marks.matches.current is not None:
+            text, start = marks.matches.current
+            places = document.source_map.places(start, start + len(marks.matches.words))
+            found += [_selection(document, a, b, match_look(True)) for a, b in places if text == number]
         if marks.selection is not None:
             first, last = _within(marks.selection, number, place, document)
             if first < last:
@@ -175,6 +189,16 @@ class ConversationPainter:
                 for a, b in document.source_map.places(*marks.token[1:])
             ]
         return found
+
+    def _others(self, number: int, place: int, document: SegmentDocument, matches: TextMatches) -> list[Span]:
+        """Where all matches but the current one stand in a document."""
+        segment = self._layout.items[number].units[place].segment
+        return [
+            span
+            for start, end in matches.between(number, segment.first, segment.last)
+            if matches.current != (number, start)
+            for span in document.source_map.places(start, end)
+        ]
 
 
 def _within(

@@ -216,13 +216,13 @@ class ConversationView(ConversationArea):
 
     def marks(self) -> Marks:
         has_keyboard = self._shows_current and (self.hasFocus() or self._row_has_focus())
-        current = self._current if has_keyboard else -1
         return Marks(
             self.selection.span(),
-            current,
+            self._current if has_keyboard else -1,
             self.tokens.marked(),
             self.code_blocks.copied,
             self.code_blocks.pointed_at,
+            self.matches,
         )
 
     def _row_has_focus(self) -> bool:

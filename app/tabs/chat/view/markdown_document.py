@@ -8,6 +8,7 @@ from functools import cache
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
+from PySide6.QtCore import Qt
 from PySide6.QtGui import (
     QBrush,
     QColor,
@@ -28,6 +29,7 @@ from app.widgets.theme import HUGE, LARGE, MEDIUM, SMALL, TINY, colours
 QUOTE = QTextFormat.Property.UserProperty.value + 1  # of a block: how many quotes it stands in
 RULE = QUOTE + 1  # of a block: it is a line across
 HEADING_SIZES = (1.45, 1.3, 1.15, 1.05, 1.0, 1.0)  # of the font's
+ALIGNMENTS = {"center": Qt.AlignmentFlag.AlignHCenter, "right": Qt.AlignmentFlag.AlignRight}  # of a cell
 LINE_BREAK = "\u2028"
 
 
@@ -55,7 +57,8 @@ class _Writer:
         self._marker = ""  # of the item that is about to begin
         self._quotes = 0
         self._heading = 0  # its level
-        self._table: list[list[Token]] | None = None
+        self._table: list[list[tuple[Token, str]]] | None = None  # each cell with its alignment
+        self._cell = ""  # the alignment of the one that is being read
 
     def write(self, tokens: Sequence[Token]) -> None:
         for token in tokens:
@@ -139,19 +142,25 @@ class _Writer:
         match token.type:
             case "tr_open":
                 self._table.append([])
+            case "th_open" | "td_open":
+                self._cell = str(token.attrGet("style") or "").removeprefix("text-align:")
             case "inline":
-                self._table[-1].append(token)
+                self._table[-1].append((token, self._cell))
             case "table_close":
                 rows, self._table = self._table, None
                 self._write_table(rows)
 
-    def _write_table(self, rows: list[list[Token]]) -> None:
+    def _write_table(self, rows: list[list[tuple[Token, str]]]) -> None:
         if self._is_fresh:
             self._cursor.setBlockFormat(_thin_line())  # Qt keeps a paragraph before a table
         table = self._cursor.insertTable(len(rows), max(map(len, rows)), _table_format())
         for row, cells in enumerate(rows):
-            for column, cell in enumerate(cells):
+            for column, (cell, alignment) in enumerate(cells):
                 self._cursor = table.cellAt(row, column).firstCursorPosition()
+                if alignment in ALIGNMENTS:
+                    shape = QTextBlockFormat()
+                    shape.setAlignment(ALIGNMENTS[alignment])
+                    self._cursor.mergeBlockFormat(shape)
                 look = QTextCharFormat()
                 if row == 0:
                     look.setFontWeight(QFont.Weight.DemiBold)

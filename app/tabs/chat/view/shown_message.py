@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from core.conversations.message import Message
+from core.conversations.message import EDITED, Message
 
 SPEAKERS = {"system": "System", "user": "You", "assistant": "Model", "text": "Text"}
 ENDINGS = {"length": "Ended at the length limit", "stopped": "Stopped", "stop_string": "", "eos": ""}
@@ -18,12 +18,21 @@ class ShownMessage:
 
 
 def caption(shown: ShownMessage) -> str:
-    """Who says it: "You", or the model's name and step; and which version it is where there are several."""
+    """Who says it: "You", or the model's name and step; and which version it is where there are several; "edited" is a
+    reply that the user gave other words.
+    """
     message = shown.message
     speaker = SPEAKERS[message.role]
     if message.role == "assistant" and message.run:
         speaker = f"{message.run} · step {message.step:,}"
-    return f"{speaker} · version {shown.version} of {shown.versions}" if shown.versions > 1 else speaker
+    if message.reason == EDITED:
+        speaker += ", edited"
+    return " · ".join(filter(None, (speaker, version_caption(shown))))
+
+
+def version_caption(shown: ShownMessage) -> str:
+    """Which version it is; "" where there is only one."""
+    return f"version {shown.version:,} of {shown.versions:,}" if shown.versions > 1 else ""
 
 
 def remarks(message: Message) -> list[str]:

@@ -66,6 +66,24 @@ def chat_completing():
     return tab
 
 
+def chat_finding():
+    """Words stand twice in the conversation."""
+    tab = chat()
+    tab.show_messages(
+        [ShownMessage(Message("", "user", "Goats?")), ShownMessage(Message("", "assistant", "A goat."))]
+    )
+    tab.finding.open()
+    tab.talk.find_bar.field.setText("goat")
+    return tab
+
+
+def chat_finding_in_text():
+    tab = chat_completing()
+    tab.finding.open()
+    tab.talk.find_bar.field.setText("time")
+    return tab
+
+
 def chat_comparing():
     tab = chat()
     tab.compare.show_runs([RUN, FINISHED])

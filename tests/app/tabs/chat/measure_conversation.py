@@ -1,9 +1,10 @@
 """How long a frame takes in a conversation of 100,000 tokens, and what a long reply leaves in memory.
 
-    python -m tests.app.tabs.chat.measure_conversation [frames [CASE] | memory TOKENS]
+    python -m tests.app.tabs.chat.measure_conversation [frames [CASE] | find [CASE] | memory TOKENS]
 
 Times are those of the window's thread. `frames` opens 400,000 characters, as one message and as many, with and without shades, and scrolls through them;
-each frame is laid out and drawn, between frames the view works ahead. `memory` writes a reply of so many tokens, each with ten alternatives, and says what the process holds then. This
+each frame is laid out and drawn, between frames the view works ahead. `find` finds letters and words in the same, of which thousands stand there, and steps through
+them. `memory` writes a reply of so many tokens, each with ten alternatives, and says what the process holds then. This
 is a measurement and no test: on a shared machine a limit on it would fail by chance.
 """
 
@@ -21,6 +22,7 @@ import psutil
 from PySide6.QtWidgets import QApplication
 
 from app.tabs.chat.draft import Draft
+from app.tabs.chat.view.conversation_search import ConversationSearch
 from app.tabs.chat.view.conversation_view import ConversationView
 from app.tabs.chat.view.shown_message import ShownMessage
 from app.widgets.theme import apply_theme
@@ -74,9 +76,10 @@ def report(title: str, times: list[float]) -> None:
     )
 
 
-def measure_frames(view: ConversationView, only: str) -> None:
+def cases(only: str) -> Iterator[tuple[str, list[ShownMessage]]]:
+    """Conversations of 100,000 tokens whose titles have these words in them."""
     many = mixed(4000)
-    cases = {
+    made = {
         "one message of prose": [assistant(long_text(CHARACTERS))],
         "one message of Markdown": [assistant(mixed(CHARACTERS))],
         "one line": [assistant("word " * (CHARACTERS // 5))],
@@ -84,10 +87,14 @@ def measure_frames(view: ConversationView, only: str) -> None:
         "200 messages": [message for _ in range(100) for message in (user("Why?"), assistant(many[:3900]))],
         "4,000 short messages": [user(f"Question {n}, " + "word " * 18) for n in range(4000)],
     }
-    for title, messages in cases.items():
-        if only not in title:
-            continue
-        measure_case(view, title, [ShownMessage(message) for message in messages])
+    for title, messages in made.items():
+        if only in title:
+            yield title, [ShownMessage(message) for message in messages]
+
+
+def measure_frames(view: ConversationView, only: str) -> None:
+    for title, messages in cases(only):
+        measure_case(view, title, messages)
     view.set_shading("probability")
     measure_case(view, "one message, shaded", [ShownMessage(with_tokens(long_text(CHARACTERS)))])
 
@@ -103,6 +110,27 @@ def measure_case(view: ConversationView, title: str, messages: list[ShownMessage
     view.viewport().repaint()
     resized = 1000 * (time.thread_time() - started)
     print(f"{'':34} opened in {opened:.1f} ms, another width in {resized:.1f} ms")
+
+
+def measure_finding(view: ConversationView, only: str) -> None:
+    search = ConversationSearch(view)
+    for title, messages in cases(only):
+        view.show_messages(messages)
+        view.viewport().repaint()
+        for words in ("e", "o", "the"):
+            search.mark("")
+            report(f"{title}, '{words}'", list(found_frames(view, search, words)))
+
+
+def found_frames(view: ConversationView, search: ConversationSearch, words: str) -> Iterator[float]:
+    """Milliseconds from the key to what is seen: of the search, of steps, and of jumps over many matches."""
+    for number in range(60):
+        steps = 1 if number < 30 else 1 + search.matches.count // 31
+        started = time.thread_time()
+        search.step(steps) if number else search.find(words)
+        view.viewport().repaint()
+        yield 1000 * (time.thread_time() - started)
+        QApplication.processEvents()
 
 
 def measure_memory(view: ConversationView, tokens: int) -> None:
@@ -151,6 +179,9 @@ def main() -> None:
     app.processEvents()
     if sys.argv[1:2] == ["memory"]:
         measure_memory(view, int(sys.argv[2]))
+    elif sys.argv[1:2] == ["find"]:
+        gc.disable()  # as the window does, which collects between events
+        measure_finding(view, sys.argv[2] if len(sys.argv) > 2 else "")
     else:
         measure_frames(view, sys.argv[2] if len(sys.argv) > 2 else "")
 

@@ -57,6 +57,23 @@ def test_what_is_generated_stands_behind_the_text_and_is_told_from_it(edit):
     assert edit.accessibleDescription() == "16 characters, 9 of them by the model"
 
 
+def test_another_text_begins_at_its_top_and_the_same_one_stays_where_it_is(edit):
+    edit.show_message(Message("", "text", "A line.\n" * 200))
+    put_cursor(edit, 100)
+    edit.verticalScrollBar().setValue(120)
+    edit.show_message(Message("", "text", "A line.\n" * 180))
+    assert (edit.verticalScrollBar().value(), edit.textCursor().position()) == (120, 100)
+    edit.show_message(Message("", "text", "Once upon a time.\n" * 200))
+    assert (edit.verticalScrollBar().value(), edit.textCursor().position()) == (0, 0)
+
+
+def test_the_end_of_a_text_is_shown_where_what_stood_in_sight_is_gone(edit):
+    edit.show_message(Message("", "text", "A line.\n" * 200))
+    edit.verticalScrollBar().setValue(190)
+    edit.show_message(Message("", "text", "A line.\n" * 100))
+    assert edit.verticalScrollBar().value() == edit.verticalScrollBar().maximum() > 50
+
+
 def test_what_the_user_types_inside_a_generated_part_is_his(edit, qtbot):
     generate(edit, "one ", "two ", "three")
     put_cursor(edit, 5)

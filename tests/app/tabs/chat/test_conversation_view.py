@@ -86,6 +86,19 @@ def test_a_table_is_copied_cell_by_cell(view):
     assert all_text(view) == "a\tb\n1\t2\nend"
 
 
+def test_the_columns_of_a_table_are_aligned_as_their_signs_say(view):
+    show(view, assistant("| a | b | c | d |\n|---|:--|:-:|--:|\n| 1 | 2 | 3 | 4 |"))
+    document = first_document(view)
+    found = {text: document.findBlock(at).blockFormat().alignment() for at, text, _ in formats(document)}
+    left, centre, right = (
+        Qt.AlignmentFlag.AlignLeft,
+        Qt.AlignmentFlag.AlignHCenter,
+        Qt.AlignmentFlag.AlignRight,
+    )
+    for texts, alignment in (("a1", left), ("b2", left), ("c3", centre), ("d4", right)):
+        assert all(found[text] & Qt.AlignmentFlag.AlignHorizontal_Mask == alignment for text in texts)
+
+
 def test_as_plain_text_the_signs_of_markdown_are_seen(view):
     show(view, assistant("# Title\n**bold**"))
     view.set_plain_text(True)

@@ -98,6 +98,7 @@ def test_an_edited_reply_asks_nothing(tab, talked, models):
     tab.view.edit_requested.emit(last(talked), "A goat.")
     assert shown(tab) == ["Where?", "A goat."]
     assert [asked[0] for asked in models.asked] == ["open", "reply"]
+    assert tab.view.column.items[-1].caption == "first · step 500, edited · version 2 of 2"
 
 
 def test_the_last_exchange_is_removed_and_the_banner_brings_it_back(tab, talked, qtbot):
@@ -176,6 +177,33 @@ def test_the_last_generated_part_is_written_anew(tab, texted, models, qtbot):
     assert tab.editor.text() == "Once more"
     press(tab, qtbot, "Alt+Left")
     assert tab.editor.text() == "Once upon a"
+
+
+def test_the_caption_of_a_text_says_which_version_it_is(tab, texted, models, qtbot):
+    assert not tab.talk.version.isVisible()
+    let_write(models, "more")
+    press(tab, qtbot, "Ctrl+Return")
+    ends(texted, qtbot)
+    assert (tab.talk.version.isVisible(), tab.talk.version.text()) == (True, "Version 2 of 2")
+    press(tab, qtbot, "Alt+Left")
+    assert tab.talk.version.text() == "Version 1 of 2"
+    press(tab, qtbot, "Ctrl+N")
+    assert not tab.talk.version.isVisible()
+
+
+def test_a_text_stays_where_it_is_read_when_its_last_part_is_removed(tab, texted, models, qtbot):
+    texted.begin_anew()
+    tab.editor.setPlainText("A line.\n" * 300)
+    let_write(models, "More.")
+    press(tab, qtbot, "Alt+Return")
+    ends(texted, qtbot)
+    tab.editor.verticalScrollBar().setValue(150)
+    press(tab, qtbot, "Ctrl+Shift+Backspace")
+    assert tab.editor.text() == "A line.\n" * 300
+    assert tab.editor.verticalScrollBar().value() == 150
+    qtbot.mouseClick(banner_button(tab, "Undo"), LEFT)
+    assert tab.editor.text().endswith("More.")
+    assert tab.editor.verticalScrollBar().value() == 150
 
 
 def test_an_edited_text_is_what_the_model_goes_on_with(tab, texted, models, qtbot):

@@ -1,0 +1,111 @@
+"""Finding words in the text of a completion."""
+
+import re
+
+from PySide6.QtCore import QEvent, QObject, Signal, Slot
+from PySide6.QtGui import QTextCursor
+from PySide6.QtWidgets import QTextEdit
+
+from app.tabs.chat.completion.completion_edit import CompletionEdit
+from app.tabs.chat.completion.generated_parts import n_units
+from app.widgets.text_look import match_look
+
+_WIDE = re.compile("[\U00010000-\U0010ffff]")
+
+
+class CompletionSearch(QObject):
+    """Marks the current match and scrolls to it; the cursor goes with it. The others are marked by the text itself.
+
+    Signals:
+        changed: There are other matches, or another one is the current one.
+    """
+
+    changed = Signal()
+
+    def __init__(self, edit: CompletionEdit) -> None:
+        super().__init__(edit)
+        self._edit = edit
+        self.matches = edit.matches
+        edit.document().contentsChanged.connect(self._follow)
+        edit.viewport().installEventFilter(self)
+
+    def mark(self, words: str) -> None:
+        """Mark these words, and scroll nowhere; "" marks nothing."""
+        self.matches.search(_in_units(words))
+        self._take_text()
+        self._mark()
+        self.changed.emit()
+
+    def find(self, words: str) -> None:
+        """Mark these words, and go to the first match from the current one on, or from what is in sight on."""
+        start = self.matches.current or (0, self._top())
+        self.mark(words)
+        self.matches.go_to_nearest(start)
+        self._show()
+
+    def step(self, steps: int) -> None:
+        """Go to the next match (1), or the one before (-1)."""
+        if self.matches.current is None:
+            self.matches.go_to_nearest((0, self._top()))
+        else:
+            self.matches.step(steps)
+        self._show()
+
+    def eventFilter(self, viewport: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.PaletteChange:
+            self._mark()
+        return super().eventFilter(viewport, event)
+
+    def _take_text(self) -> None:
+        self.matches.show_texts([_in_units(self._edit.document().toRawText())] if self.matches.words else [])
+
+    def _show(self) -> None:
+        if self.matches.current is not None:
+            self._scroll_to(self.matches.current[1])
+        self._mark()
+        self.changed.emit()
+
+    def _scroll_to(self, position: int) -> None:
+        edit, bar = self._edit, self._edit.verticalScrollBar()
+        cursor = edit.textCursor()
+        cursor.setPosition(position)
+        was_in_sight = edit.viewport().rect().contains(edit.cursorRect(cursor))
+        edit.setTextCursor(cursor)
+        if not was_in_sight:
+            edit.centerCursor()
+        if bar.maximum():  # at the end, the view would follow what is written
+            bar.setValue(min(bar.value(), bar.maximum() - 1))
+
+    @Slot()
+    def _follow(self) -> None:
+        """Search what was written since the last time; the view stays where it is."""
+        if self.matches.words:
+            self._take_text()
+            self._mark()
+            self.changed.emit()
+
+    def _mark(self) -> None:
+        made = []
+        if self.matches.current is not None:
+            start = self.matches.current[1]
+            made.append(QTextEdit.ExtraSelection())
+            made[0].cursor = QTextCursor(self._edit.document())
+            made[0].cursor.setPosition(start)
+            made[0].cursor.setPosition(start + len(self.matches.words), QTextCursor.MoveMode.KeepAnchor)
+            made[0].format = match_look(True)
+        self._edit.setExtraSelections(made)
+        self._edit.viewport().update()
+
+    def _top(self) -> int:
+        """The first character in sight."""
+        return self._edit.cursorForPosition(self._edit.viewport().rect().topLeft()).position()
+
+
+def _in_units(text: str) -> str:
+    """The text with a character for each position of a document, which counts in units of UTF-16."""
+    return text if n_units(text) == len(text) else _WIDE.sub(_pair, text)
+
+
+def _pair(found: re.Match[str]) -> str:
+    units = found[0].encode("utf-16-be")
+    return "".join(chr(int.from_bytes(units[at : at + 2])) for at in (0, 2))

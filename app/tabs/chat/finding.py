@@ -1,0 +1,122 @@
+"""Connects the bar that finds words with what is in front: a conversation, or a text."""
+
+import shiboken6
+from PySide6.QtCore import QObject, Slot
+from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent
+from PySide6.QtWidgets import QWidget
+
+from app.tabs.chat.completion.completion_search import CompletionSearch
+from app.tabs.chat.talk_column import TalkColumn
+from app.tabs.chat.view.conversation_search import ConversationSearch
+from app.widgets.controls import application
+
+
+class Finding(QObject):
+    """Looks for words in the page of a column that is in front, as long as the bar is open."""
+
+    def __init__(self, talk: TalkColumn) -> None:
+        super().__init__(talk)
+        self._talk, self._bar = talk, talk.find_bar
+        self._searches: dict[QWidget, ConversationSearch | CompletionSearch] = {
+            talk.view: ConversationSearch(talk.view),
+            talk.editor: CompletionSearch(talk.editor),
+        }
+        self._came_from: QWidget | None = None  # the keyboard, when the bar was opened
+        self._bar.words_changed.connect(self._find)
+        self._bar.step_requested.connect(self._step)
+        self._bar.close_requested.connect(self.close)
+        talk.pages.currentChanged.connect(self._follow_page)
+        for search in self._searches.values():
+            search.changed.connect(self._show_place)
+
+    @property
+    def is_possible(self) -> bool:
+        """Whether there is something in front to be searched."""
+        return self._search() is not None
+
+    @Slot()
+    def open(self) -> None:
+        """Ask for the words; those of the last time stand there, ready to be typed over."""
+        if not self.is_possible:
+            return
+        if self._bar.isHidden():
+            self._came_from = application().focusWidget()
+            self._bar.show()
+            self._mark()
+        self._bar.field.setFocus()
+        self._bar.field.selectAll()
+
+    @Slot()
+    def go_on(self) -> None:
+        """To the next match."""
+        self._step(1)
+
+    @Slot()
+    def go_back(self) -> None:
+        """To the match before."""
+        self._step(-1)
+
+    @Slot()
+    def close(self) -> None:
+        """Mark nothing any more, and give the keyboard back."""
+        had_focus = self._bar.isAncestorOf(self._bar.window().focusWidget() or self._talk)
+        self._bar.hide()
+        self._mark()
+        came_from, self._came_from = self._came_from, None
+        if not had_focus:
+            return
+        is_there = came_from is not None and shiboken6.isValid(
+            came_from
+        )  # the field of a message may be gone
+        if came_from is not None and is_there and came_from.isVisible() and came_from.isEnabled():
+            came_from.setFocus()
+        else:
+            self._talk.focus()
+
+    def _search(self) -> ConversationSearch | CompletionSearch | None:
+        page = self._talk.pages.currentWidget()
+        return None if page is None else self._searches.get(page)
+
+    def _mark(self) -> None:
+        """Mark the words in what is in front, as long as the bar is open, and in nothing else."""
+        words = "" if self._bar.isHidden() else self._bar.field.text()
+        for search in self._searches.values():
+            search.mark(words if search is self._search() else "")
+
+    @Slot(str)
+    def _find(self, words: str) -> None:
+        search = self._search()
+        if search is not None:
+            search.find(words)
+            self._announce()
+
+    @Slot(int)
+    def _step(self, steps: int) -> None:
+        search = self._search()
+        if self._bar.isHidden() or not self._bar.field.text():
+            self.open()
+        if search is not None and self._bar.field.text():
+            search.step(steps)
+            self._announce()
+
+    @Slot()
+    def _show_place(self) -> None:
+        search = self._search()
+        if search is not None:
+            self._bar.show_place(search.matches.number, search.matches.count)
+
+    @Slot()
+    def _follow_page(self) -> None:
+        """Search what is in front now, or close the bar where that is nothing."""
+        if self._bar.isHidden():
+            return
+        if self.is_possible:
+            self._mark()
+        else:
+            self.close()
+
+    def _announce(self) -> None:
+        """Have a screen reader say where the user is."""
+        if self._bar.place.text():
+            said = QAccessibleAnnouncementEvent(self._bar, self._bar.place.text())
+            QAccessible.updateAccessibility(said)

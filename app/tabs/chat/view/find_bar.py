@@ -1,0 +1,102 @@
+"""The bar above a conversation or a text in which words are found."""
+
+from PySide6.QtCore import QEvent, Qt, Signal, Slot
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLineEdit, QToolButton, QWidget
+
+from app.widgets.icons import give_icon
+from app.widgets.label import Label
+from app.widgets.theme import SMALL, TINY, set_role
+
+NOTHING = "Not found"
+LONGEST_WORDS = 200
+ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+
+
+class FindBar(QFrame):
+    """There only while something is looked for. Enter goes to the next match, Shift+Enter to the one before; Esc closes.
+
+    Signals:
+        words_changed: What is looked for; "" for nothing.
+        step_requested: 1 for the next match, -1 for the one before.
+        close_requested: It should go away.
+    """
+
+    words_changed = Signal(str)
+    step_requested = Signal(int)
+    close_requested = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("findBar")
+        set_role(self, "panel")
+        self.field = QLineEdit(objectName="findField", maxLength=LONGEST_WORDS, clearButtonEnabled=True)
+        self.field.setPlaceholderText("Find")
+        self.field.setAccessibleName("Find")
+        self.field.setToolTip("Words to find in what is in front (Ctrl+F); upper and lower case are alike")
+        self.field.textChanged.connect(self.words_changed)
+        self.place = Label(objectName="findPlaceLabel")
+        self.place.setAccessibleName("Match")
+        set_role(self.place, "muted")
+        self.previous = _button("previousMatchButton", "chevron-up", "Previous match", "Shift+F3")
+        self.next = _button("nextMatchButton", "chevron-down", "Next match", "F3")
+        self.close_button = _button("closeFindButton", "close", "Close", "Esc")
+        self.previous.clicked.connect(self._step_back)
+        self.next.clicked.connect(self._step_on)
+        self.close_button.clicked.connect(self.close_requested)
+        self._lay_out()
+        self.hide()
+
+    def show_place(self, number: int, count: int) -> None:
+        """The current match, from 1 (0 where there is none), of so many."""
+        if not self.field.text():
+            said = ""
+        elif not count:
+            said = NOTHING
+        else:
+            said = f"{number:,} of {count:,}" if number else f"{count:,} found"
+        self.place.setText(said)
+        self.previous.setEnabled(count > 0)
+        self.next.setEnabled(count > 0)
+
+    def _lay_out(self) -> None:
+        row = QHBoxLayout(self)
+        row.setContentsMargins(SMALL, TINY, TINY, TINY)
+        row.setSpacing(TINY)
+        row.addWidget(self.field, stretch=1)
+        row.addSpacing(TINY)
+        row.addWidget(self.place)
+        row.addSpacing(TINY)
+        for button in (self.previous, self.next, self.close_button):
+            row.addWidget(button)
+
+    @Slot()
+    def _step_on(self) -> None:
+        self.step_requested.emit(1)
+
+    @Slot()
+    def _step_back(self) -> None:
+        self.step_requested.emit(-1)
+
+    def event(self, event: QEvent) -> bool:
+        if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.ShortcutOverride:
+            event.setAccepted(event.key() == Qt.Key.Key_Escape)  # which would stop a reply otherwise
+            return event.isAccepted()
+        return super().event(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        held = event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
+        if event.key() == Qt.Key.Key_Escape:
+            self.close_requested.emit()
+        elif event.key() in ENTER and self.field.hasFocus():
+            self.step_requested.emit(-1 if held == Qt.KeyboardModifier.ShiftModifier else 1)
+        else:
+            super().keyPressEvent(event)
+
+
+def _button(name: str, picture: str, title: str, keys: str) -> QToolButton:
+    button = QToolButton(objectName=name, autoRaise=True, toolTip=f"{title} ({keys})")
+    button.setAccessibleName(title)
+    button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+    give_icon(button, picture)
+    return button

@@ -1,0 +1,69 @@
+"""What marks the words that were found, but for the current match: painted over the text, line by line.
+
+Not as selections: for each of these Qt draws its lines again, which takes a second where a page has a thousand.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from operator import itemgetter
+
+from PySide6.QtCore import QRectF, Qt
+from PySide6.QtGui import QColor, QPainter, QTextBlock, QTextDocument, QTextLine
+
+from app.widgets.theme import colours
+
+Span = tuple[int, int]  # places of a document, from and to
+SHARE = 0.18  # of the colour over the text: more makes muted text hard to read
+LINE_PX = 2
+
+
+def paint_matches(painter: QPainter, document: QTextDocument, spans: Sequence[Span], area: QRectF) -> None:
+    """Mark these places of a document, which are in order, as far as they stand in an area of it."""
+    boxes: list[QRectF] = []
+    block = document.findBlock(spans[0][0]) if spans else document.end()
+    while block.isValid() and block.position() < spans[-1][1]:
+        bounds = document.documentLayout().blockBoundingRect(block)
+        if bounds.intersects(area):
+            boxes.extend(_boxes(block, bounds, spans, area))
+        block = block.next()
+    paint_boxes(painter, boxes)
+
+
+def paint_boxes(painter: QPainter, boxes: Sequence[QRectF]) -> None:
+    """Mark what stands in these parts of lines: a tint over the text, and a line below it."""
+    below = [QRectF(box.left(), box.bottom() - LINE_PX, box.width(), LINE_PX) for box in boxes]
+    tint = QColor(colours().warning)
+    painter.save()
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+    painter.setPen(Qt.PenStyle.NoPen)
+    painter.setBrush(tint)
+    painter.drawRects(below)
+    tint.setAlphaF(SHARE)
+    painter.setBrush(tint)
+    painter.drawRects(boxes)
+    painter.restore()
+
+
+def _boxes(block: QTextBlock, bounds: QRectF, spans: Sequence[Span], area: QRectF) -> Iterator[QRectF]:
+    layout = block.layout()
+    for number in range(layout.lineCount()):
+        line = layout.lineAt(number)
+        top, height = bounds.top() + line.y(), line.height()
+        if top + height < area.top() or top > area.bottom():
+            continue
+        begin, end = line.textStart(), line.textStart() + line.textLength()
+        for first, last in _within(spans, block.position() + begin, block.position() + end):
+            left = _x_of(line, max(first - block.position(), begin))
+            right = _x_of(line, min(last - block.position(), end))
+            yield QRectF(bounds.left() + min(left, right), top, abs(right - left), height)
+
+
+def _within(spans: Sequence[Span], first: int, last: int) -> Sequence[Span]:
+    """Those that reach into the places from `first` to `last`."""
+    start = bisect_right(spans, first, key=itemgetter(1))
+    return spans[start : bisect_left(spans, last, start, key=itemgetter(0))]
+
+
+def _x_of(line: QTextLine, place: int) -> float:
+    at: float = line.cursorToX(place)[0]  # type: ignore[index]
+    return at

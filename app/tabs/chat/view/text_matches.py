@@ -1,0 +1,101 @@
+"""Where some words occur in texts, upper and lower case alike, and which of these matches is the current one."""
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+
+Match = tuple[int, int]  # the number of a text, and the character at which the match begins
+
+
+class TextMatches:
+    """Matches in the order of the texts; they don't overlap. Knows nothing of widgets.
+
+    Attributes:
+        current: The match that the user is at; None where there is none.
+    """
+
+    def __init__(self) -> None:
+        self.words = ""
+        self.current: Match | None = None
+        self._pattern = re.compile("")
+        self._texts: list[str] = []
+        self._starts: list[list[int]] = []
+
+    @property
+    def count(self) -> int:
+        return sum(map(len, self._starts))
+
+    @property
+    def number(self) -> int:
+        """Of the current match, from 1; 0 where there is none."""
+        if self.current is None:
+            return 0
+        text, start = self.current
+        return sum(map(len, self._starts[:text])) + bisect_left(self._starts[text], start) + 1
+
+    def search(self, words: str) -> None:
+        """Look for other words; none occurs where they are empty. There is no current match then."""
+        self.words, self.current = words, None
+        self._pattern = re.compile(re.escape(words), re.IGNORECASE)
+        self._starts = [self._found(text) for text in self._texts]
+
+    def show_texts(self, texts: Sequence[str]) -> None:
+        """Search these from now on: of one that has only grown, no more than what is new."""
+        del self._texts[len(texts) :], self._starts[len(texts) :]
+        for number, text in enumerate(texts):
+            if number == len(self._texts):
+                self._texts.append(text)
+                self._starts.append(self._found(text))
+            elif text is not self._texts[number]:
+                self._replace(number, text)
+        if self.current is not None and not self._is_match(self.current):
+            self.current = None
+
+    def go_to_nearest(self, place: Match) -> None:
+        """Let the first match from a place on be the current one, or the last one where all stand before it."""
+        found = next(self._from(place), None)
+        self.current = self._at(self.count - 1) if found is None and self.count else found
+
+    def step(self, steps: int) -> None:
+        """Go to a match so many behind the current one, or before it; behind the last one comes the first."""
+        if self.count and self.current is not None:
+            self.current = self._at((self.number - 1 + steps) % self.count)
+
+    def between(self, text: int, first: int, last: int) -> Iterator[tuple[int, int]]:
+        """The matches in a text that reach into its characters from `first` to `last`, each from and to."""
+        starts, length = self._starts[text] if text < len(self._starts) else [], len(self.words)
+        for start in starts[bisect_right(starts, first - length) : bisect_left(starts, last)]:
+            yield start, start + length
+
+    def _found(self, text: str, first: int = 0) -> list[int]:
+        return [found.start() for found in self._pattern.finditer(text, first)] if self.words else []
+
+    def _replace(self, number: int, text: str) -> None:
+        before, starts = self._texts[number], self._starts[number]
+        self._texts[number] = text
+        if text.startswith(before):
+            ended = starts[-1] + len(self.words) if starts else 0
+            starts += self._found(text, max(ended, len(before) - len(self.words) + 1))
+        else:
+            self._starts[number] = self._found(text)
+
+    def _is_match(self, match: Match) -> bool:
+        text, start = match
+        starts = self._starts[text] if text < len(self._starts) else []
+        at = bisect_left(starts, start)
+        return at < len(starts) and starts[at] == start
+
+    def _from(self, place: Match) -> Iterator[Match]:
+        for text in range(place[0], len(self._starts)):
+            starts = self._starts[text]
+            first = bisect_left(starts, place[1]) if text == place[0] else 0
+            if first < len(starts):
+                yield text, starts[first]
+
+    def _at(self, number: int) -> Match:
+        """The match of a number, from 0."""
+        for text, starts in enumerate(self._starts):
+            if number < len(starts):
+                return text, starts[number]
+            number -= len(starts)
+        raise IndexError("there is no such match")
