@@ -15,10 +15,13 @@ from PySide6.QtWidgets import (
     QApplication,
     QComboBox,
     QDialog,
+    QDialogButtonBox,
     QGraphicsView,
     QLabel,
+    QLineEdit,
     QMainWindow,
     QMenu,
+    QPushButton,
     QWidget,
 )
 
@@ -29,6 +32,7 @@ from app.tabs.corpus.tab import CorpusTab
 from app.tabs.train.tab import TrainTab
 from tests.app import screens
 
+FIELDS = (QLineEdit, QComboBox, QAbstractSpinBox)
 SEEN_PX = 40  # pixels that must change for a focus to be seen: more than a blinking caret
 SEEN_CHANGE = 40  # of 255, in a colour channel
 
@@ -117,6 +121,14 @@ def test_every_underlined_letter_presses_its_button(screen):
         if letters(button.text()) and button.shortcut().toString() != f"Alt+{letters(button.text())[0]}"
     ]
     assert dead == []
+
+
+def test_enter_in_a_field_of_a_dialog_presses_its_main_button_or_none(screen):
+    fields = [field for kind in FIELDS for field in screen.findChildren(kind) if field.isVisible()]
+    if isinstance(screen, QDialog) and fields:
+        pressed = [one for one in screen.findChildren(QPushButton) if one.isDefault() and one.isVisible()]
+        asked = [one for one in pressed if not isinstance(one.parent(), QDialogButtonBox)]
+        assert [name(one) for one in asked if one.property("role") != "primary"] == []
 
 
 # Where the focus is

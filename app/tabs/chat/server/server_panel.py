@@ -80,6 +80,8 @@ class ServerPanel(QDialog):
         self.kinds = _kind_buttons(self)
         self.example = _example_edit()
         self.copy_example = named_button("Cop&y the call", "copyExampleButton", "copy", "Copy this call")
+        for button in (self.generate, self.copy_address, self.copy_example):
+            button.setAutoDefault(False)  # Enter in a field would press the first of them
         self.banner = Banner("serverBanner")
         self._lay_out()
         self._connect()
@@ -208,6 +210,8 @@ class ServerPanel(QDialog):
         self.switch.setAccessibleName(text.replace("&", ""))
         set_role(self.switch, "primary" if idle else "danger")
         give_icon(self.switch, picture, "on_accent" if idle else "")
+        self.switch.setAutoDefault(idle)  # Enter starts the server, and never ends it from another field
+        self.switch.setDefault(idle)
         self.switch.setEnabled(state != STOPPING and (not idle or self.model.run is not None))
         if stopped_here:
             self.switch.setFocus()  # which it lost while it could not be used
