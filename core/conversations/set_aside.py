@@ -23,9 +23,7 @@ from core.wording import counted, noun_for
 LOCK_SECONDS = 30.0
 # Columns beside the number, by which a table of another shape is known; their names can be damaged.
 CONVERSATION_TABLE, MESSAGE_TABLE = CONVERSATION_COLUMNS.count(",") + 4, MESSAGE_COLUMNS.count(",") + 2
-REPLACEMENT = (
-    ".replacement"  # how the name of the new database ends until the damaged one has made room for it
-)
+REPLACEMENT = ".replacement"  # ends the name of the new database until the damaged one has made room for it
 BESIDE = ("-wal", "-shm")  # what SQLite keeps in files beside the database
 
 Identity = tuple[int, int] | None

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QWidget
 from app.tabs.chat.completion.completion_search import CompletionSearch
 from app.tabs.chat.talk_column import TalkColumn
 from app.tabs.chat.view.conversation_search import ConversationSearch
+from app.tabs.chat.view.page_search import PageSearch
 from app.widgets.controls import application
 
 
@@ -17,7 +18,7 @@ class Finding(QObject):
     def __init__(self, talk: TalkColumn) -> None:
         super().__init__(talk)
         self._talk, self._bar = talk, talk.find_bar
-        self._searches: dict[QWidget, ConversationSearch | CompletionSearch] = {
+        self._searches: dict[QWidget, PageSearch] = {
             talk.view: ConversationSearch(talk.view),
             talk.editor: CompletionSearch(talk.editor),
         }
@@ -65,15 +66,16 @@ class Finding(QObject):
         came_from, self._came_from = self._came_from, None
         if not had_focus:
             return
-        is_there = came_from is not None and shiboken6.isValid(
+        if came_from is not None and not shiboken6.isValid(
             came_from
-        )  # the field of a message may be gone
-        if came_from is not None and is_there and came_from.isVisible() and came_from.isEnabled():
+        ):  # the field of a message, which has gone
+            came_from = None
+        if came_from is not None and came_from.isVisible() and came_from.isEnabled():
             came_from.setFocus()
         else:
             self._talk.focus()
 
-    def _search(self) -> ConversationSearch | CompletionSearch | None:
+    def _search(self) -> PageSearch | None:
         page = self._talk.pages.currentWidget()
         return None if page is None else self._searches.get(page)
 

@@ -39,9 +39,7 @@ class Gestures(QObject):
     ) -> None:
         super().__init__(parent)
         self._tab, self._front, self._models, self._writer = tab, front, models, writer
-        self._metered = (
-            QElapsedTimer()
-        )  # since the figures were shown; they are labels, which move their neighbours
+        self._metered = QElapsedTimer()  # since the figures were shown; labels move their neighbours
         self._before, self._what = "", ""  # the leaf in front before a reply was asked for, and what that was
         writer.grown.connect(self._show_grown)
         writer.ended.connect(self._end_reply)

@@ -2,30 +2,25 @@
 
 import re
 
-from PySide6.QtCore import QEvent, QObject, Signal, Slot
+from PySide6.QtCore import QEvent, QObject, Slot
 from PySide6.QtGui import QTextCursor
 from PySide6.QtWidgets import QTextEdit
 
 from app.tabs.chat.completion.completion_edit import CompletionEdit
 from app.tabs.chat.completion.generated_parts import n_units
+from app.tabs.chat.view.page_search import PageSearch
+from app.tabs.chat.view.text_matches import Match
 from app.widgets.text_look import match_look
 
 _WIDE = re.compile("[\U00010000-\U0010ffff]")
 
 
-class CompletionSearch(QObject):
-    """Marks the current match and scrolls to it; the cursor goes with it. The others are marked by the text itself.
-
-    Signals:
-        changed: There are other matches, or another one is the current one.
-    """
-
-    changed = Signal()
+class CompletionSearch(PageSearch):
+    """Marks the current match and scrolls to it; the cursor goes with it. The others are marked by the text itself."""
 
     def __init__(self, edit: CompletionEdit) -> None:
-        super().__init__(edit)
+        super().__init__(edit.matches, edit)
         self._edit = edit
-        self.matches = edit.matches
         edit.document().contentsChanged.connect(self._follow)
         edit.viewport().installEventFilter(self)
 
@@ -36,21 +31,6 @@ class CompletionSearch(QObject):
         self._mark()
         self.changed.emit()
 
-    def find(self, words: str) -> None:
-        """Mark these words, and go to the first match from the current one on, or from what is in sight on."""
-        start = self.matches.current or (0, self._top())
-        self.mark(words)
-        self.matches.go_to_nearest(start)
-        self._show()
-
-    def step(self, steps: int) -> None:
-        """Go to the next match (1), or the one before (-1)."""
-        if self.matches.current is None:
-            self.matches.go_to_nearest((0, self._top()))
-        else:
-            self.matches.step(steps)
-        self._show()
-
     def eventFilter(self, viewport: QObject, event: QEvent) -> bool:
         if event.type() == QEvent.Type.PaletteChange:
             self._mark()
@@ -59,11 +39,10 @@ class CompletionSearch(QObject):
     def _take_text(self) -> None:
         self.matches.show_texts([_in_units(self._edit.document().toRawText())] if self.matches.words else [])
 
-    def _show(self) -> None:
+    def show_current(self) -> None:
         if self.matches.current is not None:
             self._scroll_to(self.matches.current[1])
         self._mark()
-        self.changed.emit()
 
     def _scroll_to(self, position: int) -> None:
         edit, bar = self._edit, self._edit.verticalScrollBar()
@@ -96,9 +75,8 @@ class CompletionSearch(QObject):
         self._edit.setExtraSelections(made)
         self._edit.viewport().update()
 
-    def _top(self) -> int:
-        """The first character in sight."""
-        return self._edit.cursorForPosition(self._edit.viewport().rect().topLeft()).position()
+    def top(self) -> Match:
+        return 0, self._edit.cursorForPosition(self._edit.viewport().rect().topLeft()).position()
 
 
 def _in_units(text: str) -> str:

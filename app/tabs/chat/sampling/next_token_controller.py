@@ -59,6 +59,7 @@ class NextTokenController(QObject):
         self._timer.timeout.connect(self._start)
         self._ranker = Refresher(queues, "ranking", self._rank, self)
         self._ranker.refreshed.connect(self._show_ranked)
+        self._ranker.failed.connect(self._say_failure)
         panel.shown.connect(self._ask)
         panel.shown.connect(self._rank_newest)
         panel.hidden.connect(self._give_way)
@@ -140,6 +141,10 @@ class NextTokenController(QObject):
     @Slot(object)
     def _fail(self, error: Exception) -> None:
         self._job = None
+        self._say_failure(error)
+
+    @Slot(object)
+    def _say_failure(self, error: Exception) -> None:
         known = f"{error.message} {error.remedy}" if isinstance(error, UserFacingError) else ""
         self._show_nothing(known or "The next token could not be computed.")
 

@@ -1,24 +1,18 @@
 """Finding words in a conversation. The messages' texts are searched, so that none must be laid out for it."""
 
-from PySide6.QtCore import QObject, QPointF, Signal, Slot
+from PySide6.QtCore import QPointF, Slot
 
 from app.tabs.chat.view.conversation_area import ConversationArea
+from app.tabs.chat.view.page_search import PageSearch
 from app.tabs.chat.view.text_matches import Match
 
 
-class ConversationSearch(QObject):
-    """Marks the matches in a view, and scrolls to the current one.
-
-    Signals:
-        changed: There are other matches, or another one is the current one.
-    """
-
-    changed = Signal()
+class ConversationSearch(PageSearch):
+    """Marks the matches in a view, and scrolls to the current one."""
 
     def __init__(self, area: ConversationArea) -> None:
-        super().__init__(area)
+        super().__init__(area.matches, area)
         self._area = area
-        self.matches = area.matches
         area.laid_out.connect(self._follow)
 
     def mark(self, words: str) -> None:
@@ -28,23 +22,7 @@ class ConversationSearch(QObject):
         self._area.viewport().update()
         self.changed.emit()
 
-    def find(self, words: str) -> None:
-        """Mark these words, and go to the first match from the current one on, or from what is in sight on."""
-        start = self.matches.current or self._top()
-        self.mark(words)
-        self.matches.go_to_nearest(start)
-        self._show()
-
-    def step(self, steps: int) -> None:
-        """Go to the next match (1), or the one before (-1)."""
-        if self.matches.current is None:
-            self.matches.go_to_nearest(self._top())
-        else:
-            self.matches.step(steps)
-        self._show()
-
-    def _top(self) -> Match:
-        """The first character in sight."""
+    def top(self) -> Match:
         column = self._area.column
         place = column.place_at(QPointF(0, self._area.verticalScrollBar().value()))
         if place is None:
@@ -55,12 +33,11 @@ class ConversationSearch(QObject):
     def _take_texts(self) -> None:
         self.matches.show_texts([item.text for item in self._area.column.items])
 
-    def _show(self) -> None:
+    def show_current(self) -> None:
         if self.matches.current is not None:
             item, start = self.matches.current
             self._area.show_characters(item, start, start + len(self.matches.words))
         self._area.viewport().update()
-        self.changed.emit()
 
     @Slot()
     def _follow(self) -> None:

@@ -240,3 +240,10 @@ def test_a_failure_is_said_in_the_panel(panel, slot, queues, qtbot, caplog):
     controller.follow("x")
     qtbot.waitUntil(lambda: panel.status.text() == "The next token could not be computed.")
     caplog.clear()
+
+
+def test_scores_that_cannot_be_ranked_are_said_in_the_panel(panel, controller, qtbot, monkeypatch, caplog):
+    monkeypatch.setattr(next_token_controller, "candidates", lambda *_: 1 / 0)
+    controller.follow("x")
+    qtbot.waitUntil(lambda: panel.status.text() == "The next token could not be computed.")
+    caplog.clear()
