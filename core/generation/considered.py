@@ -1,43 +1,50 @@
-"""What a model considered where a token was drawn: its own distribution, before penalty, temperature and filters.
+"""What a model considered where tokens were drawn: its own distribution, before penalty, temperature and filters.
 
 Shapes
-    V  vocabulary
+    N  tokens    V  vocabulary    K  likeliest tokens
 """
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 
-@dataclass(frozen=True, slots=True)
-class Considered:
-    """`rank` counts from 1, `entropy` is in bits; `likeliest` are token ids with their probabilities."""
+class Considered(NamedTuple):
+    """Of a token that was drawn. `likeliest` are the ids of the K likeliest tokens, `shares` their probabilities."""
 
-    rank: int
-    entropy: float
-    likeliest: tuple[tuple[int, float], ...]
+    probability: float
+    rank: int  # from 1
+    entropy: float  # in bits
+    likeliest: list[int]
+    shares: list[float]
 
 
-def consider(logits: Tensor, probs: Tensor, token_id: int, n_likeliest: int) -> Considered:
-    """What there is to say of the place of a token, in as few calls as there can be.
+def probability_of(logits: Tensor, token_id: int) -> float:
+    """The probability of a token where the scores, (V,), were those."""
+    probability: float = logits.softmax(dim=-1)[token_id].item()
+    return probability
+
+
+@torch.inference_mode()
+def consider(logits: Sequence[Tensor], token_ids: Sequence[int], n_likeliest: int) -> list[Considered]:
+    """What there is to say of the places of tokens. Several at once take little longer than one.
 
     Args:
-        logits: (V,).
-        probs: Their softmax, (V,).
+        logits: The scores in each place, N x (V,).
+        token_ids: What was drawn there.
     """
-    values, order = logits.topk(min(n_likeliest, len(logits)))  # 2 x (n_likeliest,)
-    highest, ids = values.tolist(), order.tolist()
-    normaliser = highest[0] - math.log(probs[ids[0]].item())  # log-sum-exp: no other pass over V
-    entropy = max(0.0, normaliser - torch.dot(probs, logits).item()) / math.log(2)
-    likeliest = tuple(
-        (token, math.exp(logit - normaliser)) for token, logit in zip(ids, highest, strict=True)
-    )
-    return Considered(_rank(logits, token_id, ids), entropy, likeliest)
-
-
-def _rank(logits: Tensor, token_id: int, likeliest: list[int]) -> int:
-    if token_id in likeliest:
-        return likeliest.index(token_id) + 1
-    return int((logits > logits[token_id]).sum()) + 1
+    log_probs = torch.stack(list(logits)).log_softmax(dim=-1)  # (N, V)
+    drawn = log_probs.gather(1, torch.tensor(token_ids, device=log_probs.device)[:, None])  # (N, 1)
+    ranks = (log_probs > drawn).sum(dim=1) + 1  # (N,)
+    nats = torch.linalg.vecdot(log_probs.exp(), log_probs)  # (N,), the entropies' negatives
+    values, ids = log_probs.topk(min(n_likeliest, log_probs.shape[1]))  # 2 x (N, K)
+    rows = torch.cat((drawn, values), dim=1).exp().tolist()  # N x (1 + K)
+    return [
+        Considered(probability, rank, max(0.0, -entropy / math.log(2)), likeliest, shares)
+        for (probability, *shares), rank, entropy, likeliest in zip(
+            rows, ranks.tolist(), nats.tolist(), ids.tolist(), strict=True
+        )
+    ]

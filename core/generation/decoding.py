@@ -36,7 +36,6 @@ def decode(
     policy: ContextPolicy = PLAIN_TEXT,
     prefix: PrefixCache | None = None,
     written: Sequence[int] = (),
-    n_likeliest: int = 0,
 ) -> Generator[Decoding, None, None]:
     """Continue a prompt, up to `config.max_new_tokens` tokens; the caller ends it earlier by not asking on.
 
@@ -48,12 +47,11 @@ def decode(
         prefix: What this model read last; the prompt is read from where it differs. Unused where the same seed
             would give another reply with it, as in 8 bits.
         written: Tokens with which the reply begins already: what follows is what would have followed them.
-        n_likeliest: As for `Row`.
 
     Raises:
         ValueError: The prompt is empty.
     """
-    row = Row(prompt, config, policy, n_likeliest)
+    row = Row(prompt, config, policy)
     row.resume(written, model.config.context_length, model.vocab_size)
     if prefix is None or scales_by_call(model):
         prefix = PrefixCache()

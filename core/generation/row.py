@@ -5,14 +5,13 @@ Shapes
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
 
 from core.config.sampling import SamplingConfig
 from core.events import ContextMoved
-from core.generation.considered import Considered, consider
 from core.generation.context import ContextPolicy, PlainText
 from core.generation.sampling import draw, penalise, seen_tokens, skip_draws
 
@@ -21,12 +20,11 @@ PLAIN_TEXT = PlainText()
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """A token as it was drawn. `probability` is the model's own, before temperature and filters."""
+    """A token as it was drawn, and the model's scores in its place: (V,), before penalty, temperature and filters."""
 
     token_id: int
-    probability: float
+    logits: Tensor = field(compare=False)
     context_used: int
-    considered: Considered | None = None  # where it was asked for
 
 
 class Row:
@@ -37,12 +35,8 @@ class Row:
         prompt: Sequence[int],
         config: SamplingConfig,
         policy: ContextPolicy = PLAIN_TEXT,
-        n_likeliest: int = 0,
     ) -> None:
         """Begin with a prompt of at least one token.
-
-        Args:
-            n_likeliest: Of how many of the likeliest tokens each step tells; with 0, of nothing but the one drawn.
 
         Raises:
             ValueError: The prompt is empty.
@@ -53,7 +47,7 @@ class Row:
         self.read: list[int] = []  # what a cache holds of it, where that is not how `ids` begins
         self.config = config
         self.done = False
-        self._policy, self._n_likeliest = policy, n_likeliest
+        self._policy = policy
         self._generator = make_generator(config.seed)
         self._left = config.max_new_tokens
         self._history: list[int] = []  # the prompt as it was first read, and all that was written
@@ -93,9 +87,7 @@ class Row:
         self._append(token)
         self._left -= 1
         self.done = self._left == 0
-        probs = logits.softmax(dim=-1)  # (V,)
-        considered = consider(logits, probs, token, self._n_likeliest) if self._n_likeliest else None
-        return Decoded(token, probs[token].item(), min(len(self.ids), context_length), considered)
+        return Decoded(token, logits, min(len(self.ids), context_length))
 
     def _append(self, token: int) -> None:
         self._history = self._history or list(self.ids)

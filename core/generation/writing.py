@@ -1,5 +1,6 @@
 """From tokens to text as it appears: whole characters, and nothing of a stop text."""
 
+import math
 import time
 from collections import deque
 from collections.abc import Generator, Iterator, Sequence
@@ -17,6 +18,7 @@ from core.events import (
     TokenDetails,
     TokenWritten,
 )
+from core.generation.considered import Considered, consider, probability_of
 from core.generation.context import ContextPolicy, Conversation
 from core.generation.decoding import Decoding, decode, decode_batch, rows_at_once
 from core.generation.prefix import PrefixCache
@@ -26,6 +28,8 @@ from core.tokenizers.streaming import StreamingDecoder
 from core.tokenizers.tokenizer import EOS, Tokenizer
 
 N_ALTERNATIVES = 10
+CONSIDERED_AT_ONCE = 64  # tokens, whose details are computed together
+LONGEST_WAIT_SECONDS = 0.1  # of a token for those that follow it: text that comes ten times a second flows
 
 
 def write(
@@ -52,9 +56,17 @@ def write(
         details: Whether to tell of each token what the model considered in its place.
     """
     yield PromptRead(len(prompt) + len(written), model.config.context_length, unknown)
-    writer = Writer(tokenizer, prompt, config, system=system, written=written, details=details)
-    n_likeliest = N_ALTERNATIVES if details else 0
-    steps = decode(model, prompt, config, stop, writer.policy, prefix, written, n_likeliest)
+    n_likeliest = N_ALTERNATIVES if details else None
+    writer = Writer(
+        tokenizer,
+        prompt,
+        config,
+        system=system,
+        written=written,
+        n_likeliest=n_likeliest,
+        longest_wait=LONGEST_WAIT_SECONDS,
+    )
+    steps = decode(model, prompt, config, stop, writer.policy, prefix, written)
     while not writer.reason and (step := next(steps, None)):
         yield from writer.take(step)
     ended = yield from writer.end(stop)
@@ -117,6 +129,7 @@ class Writer:
 
     With details, a token's event comes once it is certain how much of its text stands before any stop text, and has
     that text. A character's text is that of the token with its last byte; of the tokens of a stop text no event comes.
+    Tokens that follow each other within `longest_wait` come together: their details take little longer than one's.
     Without details, each token has its event at once, with whatever text has become certain.
     """
 
@@ -129,9 +142,15 @@ class Writer:
         *,
         system: Sequence[int] = (),
         written: Sequence[int] = (),
-        details: bool = False,
+        n_likeliest: int | None = None,
+        longest_wait: float = 0.0,
     ) -> None:
-        """Begin after a prompt and what is written of its reply already; the other arguments are as for `write`."""
+        """Begin after a prompt and what is written of its reply already; the other arguments are as for `write`.
+
+        Args:
+            n_likeliest: Of how many of the likeliest tokens the details tell; None for no details.
+            longest_wait: Of a token's event for those of the tokens that follow, in seconds.
+        """
         self.prompt, self.config = prompt, config
         self.policy = context_policy(prompt, tokenizer, system)
         ends = {EOS, tokenizer.user_id, tokenizer.assistant_id}
@@ -142,19 +161,20 @@ class Writer:
         continues_text = prompt[-1] not in ends  # rather than beginning one, as after <|assistant|>
         self._decoder = StreamingDecoder(tokenizer, continues_text)
         self._gate = StopGate(config.stop, "".join(map(self._decoder.push, written)))
-        self._details = details
+        self._n_likeliest, self._longest_wait = n_likeliest, longest_wait
         self._readable = cache(tokenizer.readable)  # ten times a token; the same ones again and again
         self._held: deque[tuple[Decoded, str]] = deque()  # with details, the tokens whose events are to come,
         self._passed = ""  # and the text that has come for them
-        self._last = Decoded(EOS, 1.0, len(prompt))
+        self._last = TokenWritten("", EOS, 1.0, len(prompt), sample)
         self._started, self._first_token_seconds, self._tokens = time.perf_counter(), 0.0, 0
+        self._told = -math.inf  # when events with details came last, on the same clock
 
     def take(self, step: Decoding) -> Iterator[Event]:
         """What to report of one step."""
         if isinstance(step, ContextMoved):
+            yield from self._certain(ended=False)
             yield replace(step, sample=self._sample)
             return
-        self._last = step
         self._tokens += 1
         if self._tokens == 1:
             self._first_token_seconds = time.perf_counter() - self._started
@@ -162,12 +182,17 @@ class Writer:
             self.reason = "eos"
             return
         text = self._decoder.push(step.token_id)
-        if self._details:
-            self._held.append((step, text))
-            self._passed += self._gate.pass_on(text)
-            yield from self._certain(ended=False)
+        passed = self._gate.pass_on(text)
+        if self._n_likeliest is None:
+            probability = probability_of(step.logits, step.token_id)
+            self._last = TokenWritten(passed, step.token_id, probability, step.context_used, self._sample)
+            yield self._last
         else:
-            yield self._written(step, self._gate.pass_on(text))
+            self._held.append((step, text))
+            self._passed += passed
+            waited = time.perf_counter() - self._told
+            if waited >= self._longest_wait or len(self._held) >= CONSIDERED_AT_ONCE:
+                yield from self._certain(ended=False)
         if self._gate.closed:
             self.reason = "stop_string"
 
@@ -175,14 +200,14 @@ class Writer:
         """The rest of the text, and that the reply is whole."""
         last_text = self._decoder.finish()
         rest = self._gate.pass_on(last_text) + self._gate.rest()
-        if self._details:
+        if self._n_likeliest is not None:
             self._passed += rest
             if last_text and self._held:
                 step, text = self._held.pop()
                 self._held.append((step, text + last_text))
             yield from self._certain(ended=True)
         elif rest:
-            yield self._written(self._last, rest)
+            yield replace(self._last, text=rest)
         seconds = time.perf_counter() - self._started
         ended = ReplyEnded(
             reason="stopped" if stop.asked else self.reason or "length",
@@ -198,35 +223,41 @@ class Writer:
 
     def _certain(self, *, ended: bool) -> Iterator[TokenWritten]:
         """The events of the held tokens whose text is certain."""
+        found: list[tuple[Decoded, str]] = []
         while self._held:
             step, text = self._held[0]
             if self._gate.closed:
                 if not self._passed:  # this token and those that follow are a stop text's
-                    return
+                    break
                 text = text[: len(self._passed)]
             elif len(text) > len(self._passed) or (self._may_grow() and not ended):
-                return
+                break
             self._held.popleft()
             self._passed = self._passed[len(text) :]
-            yield self._written(step, text)
+            found.append((step, text))
+        if found:
+            yield from self._with_details(found)
+            self._told = time.perf_counter()
 
     def _may_grow(self) -> bool:
         """Whether the oldest held token is the newest one too, which U+FFFD is for if the reply ends in a character."""
         return len(self._held) == 1 and self._decoder.is_inside_character
 
-    def _written(self, step: Decoded, text: str) -> TokenWritten:
-        details = self._details_of(step, text) if step.considered else None
-        return TokenWritten(text, step.token_id, step.probability, step.context_used, self._sample, details)
+    def _with_details(self, found: Sequence[tuple[Decoded, str]]) -> Iterator[TokenWritten]:
+        logits, ids = zip(*((step.logits, step.token_id) for step, _ in found), strict=True)
+        for (step, text), considered in zip(
+            found, consider(logits, ids, self._n_likeliest or 0), strict=True
+        ):
+            details = self._details_of(step.token_id, text, considered)
+            yield TokenWritten(
+                text, step.token_id, considered.probability, step.context_used, self._sample, details
+            )
 
-    def _details_of(self, step: Decoded, text: str) -> TokenDetails:
-        considered = step.considered
-        assert considered is not None, "asked for by whoever decodes"
-        alternatives = tuple(
-            Alternative(token_id, self._readable(token_id), probability)
-            for token_id, probability in considered.likeliest
-        )
+    def _details_of(self, token_id: int, text: str, considered: Considered) -> TokenDetails:
+        likeliest = considered.likeliest
+        alternatives = tuple(map(Alternative, likeliest, map(self._readable, likeliest), considered.shares))
         return TokenDetails(
-            step.token_id, text, step.probability, considered.rank, considered.entropy, alternatives
+            token_id, text, considered.probability, considered.rank, considered.entropy, alternatives
         )
 
 

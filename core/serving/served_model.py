@@ -137,9 +137,9 @@ class ServedModel:
         """One more reply. What its prompt has too much is left out here, so that nothing large waits in the queue."""
         number = len(work.choices)
         writer = Writer(
-            self.tokenizer, prompt, config, sample=number + 1, system=system, details=n_likeliest is not None
+            self.tokenizer, prompt, config, sample=number + 1, system=system, n_likeliest=n_likeliest
         )
-        row = Row(prompt, config, writer.policy, n_likeliest or 0)
+        row = Row(prompt, config, writer.policy)
         moved = row.make_room(self.model.config.context_length)
         row.read = []
         writer.prompt = ()

@@ -59,7 +59,7 @@ def test_a_reply_has_as_many_tokens_as_were_asked_for():
 def test_the_probability_is_the_models_own_before_temperature_and_filters():
     [step] = run(PROMPT, temperature=5, top_k=2, repetition_penalty=3, max_new_tokens=1, seed=0)
     own = MODEL(torch.tensor([PROMPT]))[0, -1].softmax(-1)
-    assert step.probability == pytest.approx(own[step.token_id].item(), abs=1e-6)
+    assert step.logits.softmax(-1)[step.token_id].item() == pytest.approx(own[step.token_id].item(), abs=1e-6)
 
 
 def test_a_seed_repeats_a_reply_whatever_torch_drew_before():

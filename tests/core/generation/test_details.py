@@ -1,15 +1,17 @@
 """What a reply tells of its tokens, where it is asked to."""
 
 import math
+from itertools import count
 
 import pytest
 import torch
 
 from core.config.sampling import SamplingConfig
 from core.control import StopToken
-from core.events import TokenWritten
+from core.events import ContextMoved, TokenWritten
+from core.generation import writing
 from core.generation.considered import consider
-from core.generation.writing import N_ALTERNATIVES, write
+from core.generation.writing import CONSIDERED_AT_ONCE, N_ALTERNATIVES, write
 from core.tokenizers.bpe import BpeTokenizer
 from core.tokenizers.char import CharTokenizer
 from core.tokenizers.tokenizer import EOS
@@ -39,16 +41,16 @@ def texts(events):
 
 def test_probability_rank_and_entropy_are_those_of_the_distribution():
     probs = torch.tensor([0.125, 0.5, 0.25, 0.125])
-    found = consider(probs.log() + 3, probs, 2, 3)
-    assert found.rank == 2
+    [found] = consider([probs.log() + 3], [2], 3)
+    assert (found.probability, found.rank) == (pytest.approx(0.25), 2)
     assert found.entropy == pytest.approx(1.75, abs=1e-5)
-    assert [token for token, _ in found.likeliest][:2] == [1, 2]
-    assert [share for _, share in found.likeliest] == pytest.approx([0.5, 0.25, 0.125])
+    assert found.likeliest[:2] == [1, 2]
+    assert found.shares == pytest.approx([0.5, 0.25, 0.125])
 
 
 def test_a_certain_token_has_no_entropy():
     logits = torch.tensor([0.0, 200.0, -200.0])
-    assert consider(logits, logits.softmax(-1), 1, 10).entropy == 0
+    assert consider([logits], [1], 10)[0].entropy == 0
 
 
 @pytest.mark.parametrize("size", [2, 300, 50_000])
@@ -56,7 +58,37 @@ def test_entropy_is_that_of_its_definition(size):
     logits = 5 * torch.randn(size, generator=torch.Generator().manual_seed(1)) - 40
     probs = logits.double().softmax(-1)
     expected = -(probs * probs.log()).sum().item() / math.log(2)
-    assert consider(logits, logits.softmax(-1), 0, 10).entropy == pytest.approx(expected, abs=1e-4)
+    assert consider([logits], [0], 10)[0].entropy == pytest.approx(expected, abs=1e-4)
+
+
+def test_several_tokens_are_considered_as_each_by_itself():
+    logits = list(3 * torch.randn(5, 40, generator=torch.Generator().manual_seed(1)))
+    ids = [0, 7, 39, 3, 3]
+    assert consider(logits, ids, 10) == [
+        consider([one], [id_], 10)[0] for one, id_ in zip(logits, ids, strict=True)
+    ]
+
+
+@pytest.mark.parametrize(("seconds", "most"), [(0.0001, CONSIDERED_AT_ONCE), (1.0, 1)])
+def test_tokens_that_follow_each_other_soon_are_considered_together(say, monkeypatch, seconds, most):
+    now, sizes = count(), []
+    monkeypatch.setattr(writing.time, "perf_counter", lambda: seconds * next(now))
+    monkeypatch.setattr(writing, "consider", lambda *a: sizes.append(len(a[1])) or consider(*a))
+    events, _ = say(CHAR, CHAR.encode("abcdefgh" * 10))
+    assert "".join(texts(events)) == "abcdefgh" * 10
+    assert (sizes[0], max(sizes)) == (1, most)  # the first is not kept waiting
+
+
+def test_what_was_written_before_the_context_moved_is_told_before(small_model):
+    model = small_model(vocab_size=BPE.vocab_size)
+    config = SamplingConfig(temperature=0, max_new_tokens=3 * model.config.context_length)
+    written = 1
+    for event in write(model, BPE, [EOS], (), config, StopToken(), details=True):
+        written += isinstance(event, TokenWritten)
+        if isinstance(event, ContextMoved):
+            assert written >= model.config.context_length
+            return
+    raise AssertionError("the context never moved")
 
 
 def test_a_token_is_told_with_its_ten_alternatives(say):
