@@ -222,6 +222,14 @@ class SampleWritten(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class CheckpointBegun(Event):
+    """A large checkpoint is about to be written, which takes seconds; the steps go on as soon as there is a copy of it."""
+
+    step: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class CheckpointSaved(Event):
     """A checkpoint is whole on the disk."""
 

@@ -101,11 +101,21 @@ class CheckpointWriter:
             self._thread = None
 
 
+def takes_long(size: int) -> bool:
+    """Whether so many bytes are more than are written at once without anybody's noticing."""
+    return size >= LEAST_BYTES
+
+
+def tensor_bytes(*named: Mapping[str, Tensor]) -> int:
+    """What all of these tensors take, in memory as in a file."""
+    return sum(tensor.nbytes for tensors in named for tensor in tensors.values())
+
+
 def _copied(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     return {name: tensor.detach().to("cpu", copy=True) for name, tensor in tensors.items()}
 
 
 def _fits_beside(weights: Mapping[str, Tensor], optimizer: Mapping[str, Tensor]) -> bool:
-    size = sum(tensor.nbytes for tensors in (weights, optimizer) for tensor in tensors.values())
+    size = tensor_bytes(weights, optimizer)
     free = available_bytes(torch.device("cpu"))
-    return size >= LEAST_BYTES and (free is None or size <= MOST_SHARE * free)
+    return takes_long(size) and (free is None or size <= MOST_SHARE * free)

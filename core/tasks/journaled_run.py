@@ -10,7 +10,7 @@ from core.config.toml import run_to_toml
 from core.control import StopRequested, StopToken
 from core.diagnosis.doctor import Doctor, divergence
 from core.distributed import ONE_PROCESS, ProcessGroup
-from core.events import CheckpointSaved, Evaluated, Event, Notice, RunEnded, RunPrepared
+from core.events import CheckpointBegun, CheckpointSaved, Evaluated, Event, Notice, RunEnded, RunPrepared
 from core.files import write_whole
 from core.run_errors import RunFinishedError, TrainingDivergedError, raising_memory_errors
 from core.runs.catalog import read_config
@@ -119,7 +119,8 @@ def _journaled(
         for event in events:
             if isinstance(event, RunEnded):
                 _check_kept(folder, event.step)
-            journal.append(event)
+            if not isinstance(event, CheckpointBegun):  # of which CheckpointSaved is the outcome
+                journal.append(event)
             if isinstance(event, Evaluated | CheckpointSaved | RunEnded):
                 journal.sync()  # before a checkpoint too: a power cut must not leave it without its past
             yield event

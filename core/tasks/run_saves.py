@@ -9,10 +9,10 @@ from pathlib import Path
 
 import torch
 
-from core.events import CheckpointSaved, SnapshotSaved
+from core.events import CheckpointBegun, CheckpointSaved, SnapshotSaved
 from core.run_errors import TrainingDivergedError
 from core.runs.checkpoint import save_snapshot
-from core.runs.checkpoint_writer import Written
+from core.runs.checkpoint_writer import Written, takes_long, tensor_bytes
 from core.runs.loading import model_weights
 from core.runs.state import TOKENIZER, CheckpointState
 from core.tasks.session import Session
@@ -21,15 +21,18 @@ from core.training.optimizer import optimizer_tensors
 Saved = Generator[CheckpointSaved, None, None]
 
 
-def save(session: Session, val_loss: float | None) -> Saved:
+def save(
+    session: Session, val_loss: float | None
+) -> Generator[CheckpointBegun | CheckpointSaved, None, None]:
     """Begin to save this step, after the checkpoint before is whole; it is reported at once where it is small."""
     yield from saved_at_last(session)
+    weights = model_weights(session.model)
+    optimizer = optimizer_tensors(session.train_state.optimizer, session.model)
+    size = tensor_bytes(weights, optimizer)
+    if takes_long(size):
+        yield CheckpointBegun(session.progress.step, size)
     session.writer.begin(
-        session.folder,
-        model_weights(session.model),
-        optimizer_tensors(session.train_state.optimizer, session.model),
-        _state(session, val_loss),
-        session.training.keep_checkpoints,
+        session.folder, weights, optimizer, _state(session, val_loss), session.training.keep_checkpoints
     )
     yield from saved_by_now(session)
 

@@ -9,7 +9,6 @@ from contextlib import closing
 
 from core.control import StopToken
 from core.events import (
-    CheckpointSaved,
     Evaluated,
     Event,
     Notice,
@@ -160,7 +159,7 @@ def _look_and_save(session: Session, stop: StopToken) -> Generator[Event, None, 
     return True
 
 
-def _save_unevaluated(session: Session) -> Generator[CheckpointSaved, None, None]:
+def _save_unevaluated(session: Session) -> Generator[Event, None, None]:
     """Save a step that was not evaluated. It is the best there is where no trained step was."""
     if session.best_val_loss is None or session.best_step == 0:
         session.best_val_loss, session.best_step = None, session.progress.step

@@ -6,6 +6,7 @@ from typing import Any
 
 from app.widgets.editors import number_text
 from core.events import (
+    CheckpointBegun,
     CheckpointSaved,
     DatasetBuilt,
     DatasetProgress,
@@ -19,7 +20,7 @@ from core.events import (
     TokenizerBuilt,
 )
 from core.runs.smoothing import Smoother
-from core.wording import percent
+from core.wording import file_size, percent
 
 WARM_UP_STEPS = 10  # left out of the time left: the first steps allocate and measure
 LOSS_SMOOTHING, SPEED_SMOOTHING = 0.6, 0.9
@@ -40,6 +41,7 @@ class Progress:
         self.step = 0
         self.has_checkpoint = False  # of weights that were trained
         self._phase = "Learning the tokenizer…"
+        self._saving: CheckpointBegun | None = None
         self._prepared = 0.0
         self._elapsed_seconds = 0.0
         self._last: StepDone | None = None
@@ -63,10 +65,14 @@ class Progress:
     def _take_other(self, event: Event) -> None:
         if isinstance(event, _TIMED):
             self._elapsed_seconds += event.seconds
-        self.has_checkpoint |= isinstance(event, CheckpointSaved) and event.step > 0
+        if isinstance(event, CheckpointSaved):
+            self._saving = None
+            self.has_checkpoint |= event.step > 0
         match event:
             case Evaluated() | CheckpointSaved() | SnapshotSaved() if self._session_steps >= WARM_UP_STEPS:
                 self._measured_seconds += event.seconds
+            case CheckpointBegun():
+                self._saving = event
             case RunPrepared():
                 self.max_steps, self.step = event.max_steps, event.start_step
                 self._phase = (
@@ -84,7 +90,7 @@ class Progress:
             case DatasetBuilt():
                 self._phase, self._prepared = "Measuring speed…", 0.0
             case RunEnded():
-                self.step = event.step
+                self.step, self._saving = event.step, None
                 self._phase = ENDINGS.get(event.reason, STOPPED)
 
     @property
@@ -92,9 +98,16 @@ class Progress:
         """What is being done, in words."""
         return self._phase
 
+    @property
+    def saving(self) -> str:
+        """Which checkpoint is being written; "" where none is."""
+        if self._saving is None:
+            return ""
+        return f"saving step {self._saving.step:,} ({file_size(self._saving.bytes)})"
+
     def fail(self) -> None:
         """The run ended by a failure, which no event tells."""
-        self._phase, self._prepared = FAILED, 0.0
+        self._phase, self._prepared, self._saving = FAILED, 0.0, None
 
     def text(self, *, live: bool = True) -> str:
         """Two lines of figures, each with its unit; before the first step, what is being done.

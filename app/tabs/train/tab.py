@@ -37,6 +37,10 @@ PREFIXES = {  # to the line that says where the run stands
     RunState.STOPPING: "Stopping…",
     RunState.OVERDUE: "Stopping takes long: the computation under way cannot be cut off",
 }
+SAVING_PREFIXES = {
+    RunState.STOPPING: "Stopping",
+    RunState.OVERDUE: "Stopping takes long",
+}  # what is being saved follows
 
 
 class TrainTab(QWidget):
@@ -353,12 +357,17 @@ class TrainTab(QWidget):
             return self._filter_problem or (NO_TEXT_CHOSEN if self._documents.is_filtered else NO_TEXT)
         return self.form.problem()
 
+    def _prefix(self) -> str:
+        """What the line begins with that says where the run stands."""
+        saving = self._progress.saving if self._progress is not None else ""
+        if saving and self._state in SAVING_PREFIXES:
+            return f"{SAVING_PREFIXES[self._state]}: {saving}"
+        return PREFIXES.get(self._state, "")
+
     def _show_progress(self) -> None:
         if self._progress is not None:
             self.run_column.show_run()
-            self.head.show_progress(
-                self._progress, live=self._state.is_active, prefix=PREFIXES.get(self._state, "")
-            )
+            self.head.show_progress(self._progress, live=self._state.is_active, prefix=self._prefix())
             self.remarks.set_possible(
                 live=self._state.is_active and not self._state.is_stopping,
                 resumable=not self._state.is_active and self._progress.has_checkpoint,

@@ -6,7 +6,7 @@ from collections import namedtuple
 import pytest
 
 from core.control import StopToken
-from core.events import CheckpointSaved, Evaluated, RunEnded, StepDone
+from core.events import CheckpointBegun, CheckpointSaved, Evaluated, RunEnded, StepDone
 from core.runs import checkpoint, checkpoint_writer
 from core.runs.journal import Journal, read_events
 from core.runs.pointers import check_whole, checkpoint_steps
@@ -65,6 +65,23 @@ def test_the_next_step_is_taken_while_a_checkpoint_is_written(filled, tiny, disk
     assert [event.step for event in rest if isinstance(event, CheckpointSaved)] == [0, 2, 4, 6]
     assert isinstance(rest[-1], RunEnded)
     assert checkpoint_steps(filled.run("a")) == (2, 4, 6)
+
+
+def test_who_waits_for_a_checkpoint_knows_of_it_before_it_is_written(filled, tiny, disk):
+    stop = StopToken()
+    stream = train_model(filled, "a", tiny(), stop)
+    begun = next(event for event in stream if isinstance(event, CheckpointBegun))
+    assert (begun.step, begun.bytes > 0) == (0, True)  # it is not allowed to be written yet
+    stop.set()
+    disk.allowed.set()
+    assert [event.step for event in stream if isinstance(event, CheckpointSaved)] == [0]
+    assert "checkpoint_begun" not in filled.run("a").events.read_text("utf-8")
+
+
+def test_a_small_checkpoint_is_not_announced(filled, tiny, monkeypatch):
+    monkeypatch.setattr(checkpoint_writer, "LEAST_BYTES", 1 << 62)
+    events = train_model(filled, "a", tiny(), StopToken())
+    assert not any(isinstance(event, CheckpointBegun) for event in events)
 
 
 def test_losses_and_checkpoints_are_those_of_a_run_that_waits_for_the_disk(filled, tiny, monkeypatch):

@@ -9,7 +9,7 @@ from app.jobs import job as job_module
 from app.jobs.job_queue import JobQueues
 from app.tabs.train.controller import TrainController
 from app.tabs.train.tab import TrainTab
-from core.events import DatasetBuilt, RunEnded
+from core.events import CheckpointBegun, CheckpointSaved, DatasetBuilt, RunEnded
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -72,6 +72,17 @@ def test_a_run_that_does_not_stop_offers_to_close_the_program(tab, qtbot):
     assert tab.head.status.text().startswith("Stopping takes long")
     with qtbot.waitSignal(tab.leave_requested):
         qtbot.mouseClick(tab.buttons.stop_button, LEFT)
+
+
+def test_a_run_that_saves_before_it_ends_says_so(tab, qtbot):
+    tab.show_events([CheckpointBegun(120, 1_500_000_000)])
+    assert tab.head.status.text() == "Measuring speed…"  # its steps go on meanwhile
+    qtbot.mouseClick(tab.buttons.stop_button, LEFT)
+    assert tab.head.status.text() == "Stopping: saving step 120 (1.5 GB) · Measuring speed…"
+    qtbot.waitUntil(tab.buttons.stop_button.isEnabled)
+    assert tab.head.status.text().startswith("Stopping takes long: saving step 120 (1.5 GB)")
+    tab.show_events([CheckpointSaved(120, "", False, 1_500_000_000, 1.0)])
+    assert "saving" not in tab.head.status.text()
 
 
 def test_a_run_that_stops_late_gives_the_buttons_back(tab, qtbot, stuck):
