@@ -21,7 +21,8 @@ POINTS_PER_PIXEL = 0.5
 FEWEST_PLACES = 100
 LOWEST_WITH_TITLE = 150  # pixels
 LABEL_SHARE = 0.25  # of the width, between the labels of two baselines, which may stand close to each other
-MARGIN = 0.03  # of a range, beyond the first and the last point
+MARGIN = 0.03  # of a range, beyond the first and the last point,
+MARKER_PX = 10  # or the marker of one
 SMALLEST_POSITIVE = 1e-300
 
 Range = tuple[float, float]
@@ -76,7 +77,7 @@ class PlotView(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
     def _add_marks(self) -> None:
         self._crosshair = pg.InfiniteLine(angle=90, movable=False)
         self._mark_line = pg.InfiniteLine(angle=90, movable=False)
-        self._marker = pg.ScatterPlotItem(size=10)
+        self._marker = pg.ScatterPlotItem(size=MARKER_PX)
         for line in (self._mark_line, self._crosshair):
             line.hide()
             self._plot.addItem(line, ignoreBounds=True)
@@ -214,7 +215,7 @@ class PlotView(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
 
     def _show_reach(self, first: float, last: float) -> None:
         low, high = self._to_view(first), self._to_view(max(last, first))
-        room = MARGIN * (high - low) or 0.5
+        room = _margin(self._box.width()) * (high - low) or 0.5
         self._box.setXRange(low - room, high + room, padding=0)
 
     def _first(self, x: Numbers) -> float:
@@ -235,7 +236,7 @@ class PlotView(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
         low, high = float(found.min()), float(found.max())
         if self.log_y:
             low, high = np.log10(low), np.log10(high)
-        room = MARGIN * (high - low) or abs(high) * MARGIN or 0.5
+        room = _margin(self._box.height()) * (high - low) or abs(high) * MARGIN or 0.5
         self._box.setYRange(low - room, high + room, padding=0)
 
     def _draw_best(self, best: tuple[float, float] | None) -> None:
@@ -313,3 +314,8 @@ class PlotView(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
 def _place(line: pg.InfiniteLine, where: float | None) -> None:
     line.setVisible(where is not None)
     line.setPos(0 if where is None else where)
+
+
+def _margin(pixels: float) -> float:
+    """The share of a range to leave free at each of its ends, where it has so many pixels."""
+    return max(MARGIN, MARKER_PX / max(pixels, 2 * MARKER_PX))

@@ -23,6 +23,7 @@ from core.runs.smoothing import Smoother
 from core.wording import file_size, percent
 
 WARM_UP_STEPS = 10  # left out of the time left: the first steps allocate and measure
+LONG_STEP_SECONDS, LONG_HOURS = 10, 4 * 24  # from which on larger units are easier to read
 LOSS_SMOOTHING, SPEED_SMOOTHING = 0.6, 0.9
 
 TRAINING, FINISHED, STOPPED, FAILED = "Training", "Finished", "Stopped", "Failed"
@@ -123,7 +124,7 @@ class Progress:
             f"learning rate {number_text(float(f'{self._last.learning_rate:.2g}'))}",
         ]
         speed = [
-            f"{1000 * self._seconds_per_step_shown:,.4g} ms/step",
+            _step_time(self._seconds_per_step_shown),
             f"{self._tokens_per_second_shown:,.0f} tokens/s",
             f"epoch {self._last.epoch:.2f}",
             f"{duration(self._elapsed_seconds)} elapsed",
@@ -190,8 +191,14 @@ def alike_in_a_row(events: Sequence[Event]) -> Iterator[tuple[type[Event], list[
         yield kind, list(alike)
 
 
+def _step_time(seconds: float) -> str:
+    return f"{1000 * seconds:,.4g} ms/step" if seconds < LONG_STEP_SECONDS else f"{seconds:,.1f} s/step"
+
+
 def duration(seconds: float) -> str:
-    """Minutes and seconds as 3:07, with hours from an hour on: 1:03:07."""
+    """Minutes and seconds as 3:07, with hours from an hour on: 1:03:07; from four days on "4 days 3 h"."""
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
+    if hours >= LONG_HOURS:
+        return f"{hours // 24:,} days {hours % 24} h"
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

@@ -110,9 +110,15 @@ def test_the_share_of_the_steps_is_known():
     assert Progress().share() == 0.0
 
 
-@pytest.mark.parametrize(("seconds", "text"), [(0.4, "0:00"), (187, "3:07"), (3787, "1:03:07")])
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(0.4, "0:00"), (187, "3:07"), (3787, "1:03:07"), (100 * 3600, "4 days 4 h")]
+)
 def test_durations_are_written_as_clocks_do(seconds, text):
     assert duration(seconds) == text
+
+
+def test_a_step_that_takes_long_is_in_seconds():
+    assert "398.2 s/step" in after(prepared(), step(1, seconds=398.2)).text()
 
 
 def test_many_steps_at_once_say_what_they_say_one_by_one():
