@@ -3,12 +3,13 @@
 from bisect import bisect_left
 from collections.abc import Sequence
 
-from PySide6.QtCore import Qt, QTimer, Signal, Slot
-from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSizePolicy, QSlider, QWidget
+from PySide6.QtCore import QTimer, Signal, Slot
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSizePolicy, QWidget
 
 from app.widgets.controls import CountBox, named_button
 from app.widgets.icons import give_icon
 from app.widgets.label import Label
+from app.widgets.slider import ClickSlider
 from app.widgets.theme import SMALL, TINY, set_role
 
 DEFAULT_SPEED, HIGHEST_SPEED = 5, 30  # checkpoints a second
@@ -30,7 +31,7 @@ class CheckpointSlider(QWidget):
         self._shown: int | None = None  # the step that was shown last
         self._awaited: int | None = None  # the step that playing asked for and that is not shown yet
         self._skipped = 0
-        self.slider = QSlider(Qt.Orientation.Horizontal, objectName="checkpointSlider")
+        self.slider = ClickSlider("checkpointSlider")
         self.slider.setAccessibleName("Checkpoint")
         self.slider.setToolTip("The checkpoint that is shown in all views")
         self.slider.setPageStep(1)

@@ -1,19 +1,16 @@
-"""A slider that stands in a form."""
+"""Sliders that go where they are clicked."""
 
 from PySide6.QtCore import QPointF, QRect, Qt
 from PySide6.QtGui import QMouseEvent, QWheelEvent
 from PySide6.QtWidgets import QSlider, QStyle, QStyleOptionSlider
 
 
-class FormSlider(QSlider):
-    """A horizontal slider. A click beside its handle moves it there; the mouse wheel scrolls the form."""
+class ClickSlider(QSlider):
+    """A horizontal slider. A click beside its handle moves it there."""
 
     def __init__(self, name: str) -> None:
         super().__init__(Qt.Orientation.Horizontal)
         self.setObjectName(name)
-
-    def wheelEvent(self, event: QWheelEvent) -> None:
-        event.ignore()
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         handle = self._rect_of(QStyle.SubControl.SC_SliderHandle)
@@ -47,3 +44,10 @@ class FormSlider(QSlider):
         option = QStyleOptionSlider()
         self.initStyleOption(option)
         return self.style().subControlRect(QStyle.ComplexControl.CC_Slider, option, part, self)
+
+
+class FormSlider(ClickSlider):
+    """One in a form, which the mouse wheel scrolls."""
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        event.ignore()

@@ -27,6 +27,7 @@ from core.document_events import (
 from core.events import (
     Baseline,
     BaselinesMeasured,
+    CheckpointBegun,
     CheckpointSaved,
     ContextMoved,
     DatasetBuilt,
@@ -108,6 +109,7 @@ EVENTS = [
     StepTimes(0.5, 0.1),
     RemarkMade(4, "spike", "The loss jumped.", "Wait.", ""),
     SnapshotSaved(4, "/w", 5, 0.1),
+    CheckpointBegun(4, 10),
     CheckpointSaved(4, "/w", True, 10, 0.1),
     RunEnded("a", 10, "finished", 2.5, 60.0),
     ReportWritten("a", "/d/a-report.html", 12_000),

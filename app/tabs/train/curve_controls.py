@@ -9,7 +9,6 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QMenu,
     QSizePolicy,
-    QSlider,
     QToolButton,
     QWidget,
 )
@@ -18,6 +17,7 @@ from app.widgets.check_menu import CheckMenuButton
 from app.widgets.controls import toggle_button
 from app.widgets.flow_layout import FlowLayout
 from app.widgets.label import Label
+from app.widgets.slider import ClickSlider
 from app.widgets.theme import SMALL, TINY, set_role
 from core.runs.quantities import LOSS, QUANTITIES, X_AXES
 from core.runs.smoothing import DEFAULT_SMOOTHING
@@ -67,7 +67,7 @@ class CurveControls(QWidget):
             set_role(button, "filter")
 
     def _make_smoothing(self) -> None:
-        self.smoothing = QSlider(Qt.Orientation.Horizontal, objectName="smoothingSlider")
+        self.smoothing = ClickSlider("smoothingSlider")
         self.smoothing.setRange(0, 99)
         self.smoothing.setValue(round(100 * DEFAULT_SMOOTHING))
         self.smoothing.setFixedWidth(56)

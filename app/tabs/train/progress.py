@@ -196,9 +196,9 @@ def _step_time(seconds: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Minutes and seconds as 3:07, with hours from an hour on: 1:03:07; from four days on "4 days 3 h"."""
+    """Minutes and seconds as 3:07, with hours from an hour on: 1:03:07; from four days on "4 d 3 h"."""
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     if hours >= LONG_HOURS:
-        return f"{hours // 24:,} days {hours % 24} h"
+        return f"{hours // 24:,} d {hours % 24} h"
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QEvent, Qt, Slot
+from PySide6.QtCore import QEvent, Slot
 from PySide6.QtGui import QTextCursor
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QSlider, QTextEdit, QToolButton, QVBoxLayout, QWidget
 
@@ -10,6 +10,7 @@ from app.tabs.train.sample_steps import SampleSteps
 from app.widgets.controls import toggle_button
 from app.widgets.elided_box import ElidedBox
 from app.widgets.label import Label
+from app.widgets.slider import ClickSlider
 from app.widgets.text_difference import difference, told
 from app.widgets.text_look import look, marked
 from app.widgets.theme import SMALL, TINY, set_role
@@ -221,7 +222,7 @@ class Samples(QWidget):
 
 
 def _slider(name: str, title: str, tooltip: str) -> QSlider:
-    slider = QSlider(Qt.Orientation.Horizontal, objectName=name)
+    slider = ClickSlider(name)
     slider.setAccessibleName(title)
     slider.setToolTip(tooltip)
     slider.setRange(0, 0)

@@ -3,15 +3,17 @@
     python -m tests.app.tabs.chat.measure_streaming [TOKENS [ROUNDS]] [completion] [starter]
 
 A model of random weights, 4 layers of 128 dimensions or the shape of the preset "starter", writes the same reply by turns
-in a plain loop, as the command line does, and in the Chat tab, which asks for the alternatives of each token too.
+for the command line's screen, whose lines go nowhere, and in the Chat tab, which asks for the alternatives of each token too.
 Printed is also by how much a timer of 10 ms comes late: in a reply of its own, for its events cost tokens too. This is
 a measurement and no test: on a shared machine a limit on it would fail by chance.
 """
 
+import os
 import statistics
 import sys
 import tempfile
 import time
+from contextlib import redirect_stdout
 from pathlib import Path
 
 from tests.app.measuring import Ticks, in_thread, wait_until
@@ -35,6 +37,7 @@ from core.events import ReplyEnded
 from core.generation.writing import write
 from core.model.transformer import Transformer
 from core.runs.folder import Workspace
+from core.terminal import Screen
 from core.tokenizers.char import CharTokenizer
 from core.tokenizers.tokenizer import EOS
 from tests.app.tabs.chat.conftest import FakeModel
@@ -89,7 +92,14 @@ def in_window(tab, controller, streams):
 
 
 def alone(streams):
-    *_, ended = streams.complete(None, "abc", streams.sampling, StopToken(), details=False)
+    with (
+        Path(os.devnull).open("w", encoding="utf-8") as nowhere,
+        redirect_stdout(nowhere),
+        Screen() as screen,
+    ):
+        for event in streams.complete(None, "abc", streams.sampling, StopToken(), details=False):
+            screen.show(event)
+    ended = streams.ended
     assert isinstance(ended, ReplyEnded)
     return ended.seconds / ended.tokens
 
@@ -103,7 +113,7 @@ def main() -> None:
 
 
 def measure(streams, workspace):
-    """Of each round: seconds per token in a plain loop, in the window, and of the window's thread; and late ticks, in ms."""
+    """Of each round: seconds per token on the command line, in the window, and of the window's thread; and late ticks, in ms."""
     queues, tab = JobQueues(), ChatTab()
     workspace.prepare()
     tab.resize(1280, 800)
@@ -131,7 +141,7 @@ def measure(streams, workspace):
 def report(rounds, late_ms) -> None:
     plain, window, thread = (1e6 * statistics.median(column) for column in zip(*rounds, strict=True))
     ratios = [window / plain for plain, window, _ in rounds]
-    print(f"plain loop          {plain:8.0f} µs per token")
+    print(f"command line        {plain:8.0f} µs per token")
     print(f"in the window       {window:8.0f} µs per token")
     print(f"the window's thread {thread:8.0f} µs per token")
     print(

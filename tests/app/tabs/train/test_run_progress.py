@@ -111,7 +111,7 @@ def test_the_share_of_the_steps_is_known():
 
 
 @pytest.mark.parametrize(
-    ("seconds", "text"), [(0.4, "0:00"), (187, "3:07"), (3787, "1:03:07"), (100 * 3600, "4 days 4 h")]
+    ("seconds", "text"), [(0.4, "0:00"), (187, "3:07"), (3787, "1:03:07"), (100 * 3600, "4 d 4 h")]
 )
 def test_durations_are_written_as_clocks_do(seconds, text):
     assert duration(seconds) == text
