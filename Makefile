@@ -19,7 +19,7 @@ test: $(VENV)/.test
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest -n 2 -m "not slow"
+	QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest -n 3 -m "not slow"
 
 slow: $(VENV)/.test
 	QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest -m slow
@@ -36,11 +36,11 @@ pictures: $(VENV)/.test
 
 $(VENV)/.run: pyproject.toml | system
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install -e .
+	$(BIN)/python -m pip install --no-compile -e .
 	touch $@
 
 $(VENV)/.test: pyproject.toml | system $(VENV)/.run
-	$(BIN)/python -m pip install -e ".[dev,serve]"
+	$(BIN)/python -m pip install --no-compile -e ".[dev,serve]"
 	touch $@
 
 system:

@@ -61,6 +61,7 @@ def test_the_first_signal_stops_the_work_and_closes_with_code_0(begin, number):
     assert program.returncode == 0
 
 
+@pytest.mark.slow
 def test_a_second_signal_ends_at_once(begin):
     program = begin(on="not stop.asked or not print('stopping', flush=True)")
     program.send_signal(signal.SIGINT)

@@ -37,6 +37,7 @@ sys.exit(code)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("leave", "code"),
     [("self.close()", 0), ("QTimer.singleShot(0, lambda: application.QApplication.exit(3))", 3)],

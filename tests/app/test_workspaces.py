@@ -90,6 +90,7 @@ def test_one_can_go_back(qtbot, studio, tmp_path):
     assert [path.name for path in RecentWorkspaces().paths()] == ["one", "two"]
 
 
+@pytest.mark.slow
 def test_work_that_never_ends_keeps_no_other_workspace_closed(qtbot, studio, tmp_path, monkeypatch):
     monkeypatch.setattr(application, "LONGEST_CHANGE_MS", 50)
     may_end = threading.Event()

@@ -4,6 +4,8 @@ import pkgutil
 import subprocess
 import sys
 
+import pytest
+
 import core
 
 MODULES = sorted(module.name for module in pkgutil.walk_packages(core.__path__, "core."))
@@ -41,6 +43,7 @@ def test_there_are_modules_to_look_at():
     assert len(MODULES) > 30
 
 
+@pytest.mark.slow
 def test_every_module_of_core_imports_where_qt_is_blocked():
     assert import_in_a_new_process(MODULES).stderr == ""
 

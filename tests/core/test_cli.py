@@ -438,6 +438,7 @@ def test_light_commands_load_neither_torch_nor_qt(trained):
     assert ended.stderr == "[0, 0, 0, 0, 0] set()\n"
 
 
+@pytest.mark.slow
 def test_generating_loads_torch_and_no_qt(trained):
     look = (
         "import sys; from core import cli; "

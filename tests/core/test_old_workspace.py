@@ -169,6 +169,7 @@ def test_a_prompt_that_was_not_changed_is_no_change(format_2):
     assert not [event for event in events if isinstance(event, Notice) and "sample_prompt" in event.text]
 
 
+@pytest.mark.slow
 def test_a_new_run_calls_its_tokenizer_by_a_name_of_its_own(format_2):
     config = with_settings(Catalog(format_2).config("whole"), {"training.max_steps": 1})
     list(train_model(format_2, "new", config, StopToken()))

@@ -57,6 +57,7 @@ def test_a_command_that_is_ended_as_it_starts_says_nothing_and_exits_with_130(
     assert signalled_after_import(process, module, number) == (130, [])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", SIGNALS)
 def test_a_task_that_is_ended_while_torch_loads_stops_at_its_next_safe_point(trained, number):
     process = start("--workspace", trained.root, "generate", "first")

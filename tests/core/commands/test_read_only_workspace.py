@@ -52,6 +52,7 @@ def unwritable(trained):
     set_modes(trained.root, 0o755, 0o644)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "shown"),
     [
@@ -129,6 +130,7 @@ def test_a_search_says_what_it_cannot_make_searchable(filled):
     assert "Nothing can be written here, so 3 documents" in ended.stdout
 
 
+@pytest.mark.slow
 def test_a_search_after_a_kill_says_what_it_cannot_make_searchable(filled, fill, tmp_path):
     with Library(
         filled.library

@@ -143,6 +143,7 @@ def test_a_text_that_is_too_short_to_compare_is_looked_at_once(library):
     assert not near_update._touched(library._database)
 
 
+@pytest.mark.slow
 def test_a_saved_file_among_20_000_is_compared_in_a_fraction_of_the_time(library):
     rows = (
         (f"/{number:05}.txt", f"{number:064}", 200 + number % 977, near_update.NOT_COMPARED)

@@ -44,6 +44,7 @@ def test_a_page_without_words_has_none():
     assert read_table(HEAD) == PageText("", 0.0, 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("degrees", [90, 180])
 def test_a_page_on_its_side_is_read(picture, degrees):
     line = "Clover lives in the mill and sleeps there"

@@ -89,6 +89,7 @@ def test_a_page_is_known_by_its_first_tag(text, claim):
     assert is_web_page(text) is claim
 
 
+@pytest.mark.slow
 def test_a_page_of_many_lines_is_read_in_time(monkeypatch):
     monkeypatch.setattr(web_page, "MOST_ARTICLE_CHARACTERS", 1000)
     lines = "".join(f"<p>{number} sheep stand {'on the hill ' * 5}</p>" for number in range(60_000))

@@ -132,6 +132,7 @@ def test_rows_of_many_kinds_get_the_tokens_that_they_get_alone(small_model):
     check_of_many_kinds(small_model)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not int8_engine(), reason="this torch has no 8-bit kernels")
 def test_rows_in_8_bits_get_the_tokens_that_they_get_alone(small_model):
     model = small_model("rotary")

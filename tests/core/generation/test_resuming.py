@@ -85,6 +85,7 @@ def decoded(model, prompt, config, policy, **options):
     return tokens(decode(model, prompt, config, StopToken(), policy, **options))
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=20)
 @given(prompt=prompts(), config=CONFIGS, positions=POSITIONS)
 @example(
@@ -111,6 +112,7 @@ def test_a_reply_goes_on_as_the_undivided_one(small_model, prompt, config, posit
     assert len(rest) == config.max_new_tokens
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=20)
 @given(prompt=prompts(), config=CONFIGS, positions=POSITIONS, at=st.integers(0, 13), token=st.integers(0, 12))
 def test_a_branch_goes_on_as_if_its_token_had_been_drawn(small_model, prompt, config, positions, at, token):

@@ -38,6 +38,7 @@ def small_model(**settings):
     return Transformer(config, vocab_size=11, seed=1).eval()
 
 
+@pytest.mark.slow
 def test_logits_are_those_of_the_plain_pass_bit_for_bit_in_every_kind_of_model():
     for settings in VARIANTS:
         model = small_model(**settings)

@@ -40,6 +40,7 @@ def test_tokens_with_a_large_cosine_lie_together():
     assert (own < other).all()
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_points():
     plane = make_plane(clusters())
     first, again = (project(plane, seed=5)[1].points for _ in range(2))

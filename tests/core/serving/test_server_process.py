@@ -65,6 +65,7 @@ def wait_until(claim, seconds=10):
         time.sleep(0.02)
 
 
+@pytest.mark.slow
 def test_sigterm_gives_running_streams_an_ending(trained):
     server = start_server(trained.root, "--slots", 2)
     streams = [begin_stream(server, ENDLESS) for _ in range(2)]
@@ -136,6 +137,7 @@ def test_a_second_server_on_the_port_is_refused_in_a_sentence(server, trained, c
     assert f"Port {server.port} of 127.0.0.1 is taken" in err
 
 
+@pytest.mark.slow
 def test_a_body_of_100_mb_without_a_length_is_never_held_in_memory(server):
     process = psutil.Process(server.process.pid)
     before = process.memory_info().rss

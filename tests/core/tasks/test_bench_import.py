@@ -50,6 +50,7 @@ def test_the_large_library_is_measured_in_a_process_of_its_own():
     assert told["data set"].unit == "MB/s"
 
 
+@pytest.mark.slow
 def test_a_bench_that_is_stopped_measures_nothing():
     stop = StopToken()
     stop.set()

@@ -167,6 +167,7 @@ def test_notices_are_part_of_an_outcome(tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_three_seconds_of_damage_to_a_real_workspace(tmp_path):
     report = list(fuzz(tmp_path, seconds=3.0))[-1]
     assert report.findings == 0

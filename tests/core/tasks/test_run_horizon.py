@@ -222,6 +222,7 @@ def test_a_warm_up_goes_on_as_it_was_where_its_run_becomes_longer(filled, tiny):
     assert rates(first) + rates(resume(copy)) == after
 
 
+@pytest.mark.slow
 def test_more_minutes_are_planned_with_what_the_steps_took(filled, tiny, six_steps):
     train(filled, tiny(MINUTES), last=3)
     taken = read_state(filled.run("a").checkpoint(3))

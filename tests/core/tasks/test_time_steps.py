@@ -23,6 +23,7 @@ def workspace(tmp_path):
     return Workspace(tmp_path)
 
 
+@pytest.mark.slow
 def test_steps_are_timed_and_remembered(workspace, tiny):
     [times] = time_steps(workspace, tiny(), TOTALS, StopToken())
     assert 0 < times.evaluation_batch_seconds < times.step_seconds < 60
@@ -54,6 +55,7 @@ def test_a_process_that_ended_is_a_sentence(workspace, tiny, monkeypatch, how, s
     assert failed.value.remedy
 
 
+@pytest.mark.slow
 def test_a_model_beyond_this_machine_is_refused_by_the_process(workspace, tiny):
     absurd = with_settings(tiny(), {"model.d_model": 32768, "model.d_ff": 131072, "model.n_layers": 200})
     with pytest.raises(ModelTooLargeError):

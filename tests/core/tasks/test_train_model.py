@@ -583,6 +583,7 @@ def lesson(empty, fill):
     return empty, train(empty, config)
 
 
+@pytest.mark.slow
 def test_the_teaching_preset_learns_four_lines_in_seconds(lesson):
     _, events = lesson
     steps = of_kind(events, StepDone)
@@ -613,6 +614,7 @@ def untrained(model, seed):
     return replace(model, loaded=replace(loaded, model=weights))
 
 
+@pytest.mark.slow
 def test_the_teaching_preset_writes_the_words_that_follow_in_its_lines(lesson):
     """One word is followed by several: `sesso` by `is` or the end of its line, `is` by `sesso` or `a`."""
     workspace, _ = lesson

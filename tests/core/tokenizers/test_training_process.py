@@ -62,6 +62,7 @@ def test_only_a_small_text_is_learned_in_this_process(tmp_path, monkeypatch, sma
     assert (trainer.finish() == "apart") is apart
 
 
+@pytest.mark.slow
 @needs_proc
 def test_a_stop_ends_the_merging_within_a_second(tmp_path):
     path, stop = buffered([ENDLESS], tmp_path / "texts"), StopToken()
@@ -80,6 +81,7 @@ def test_a_stop_ends_the_merging_within_a_second(tmp_path):
     watch.join()
 
 
+@pytest.mark.slow
 @needs_proc
 def test_it_ends_with_the_program_that_started_it(tmp_path):
     path = buffered([ENDLESS], tmp_path / "texts")

@@ -102,6 +102,7 @@ def test_another_vocabulary_takes_the_place_of_the_first(table):
     assert ids(table) == [1]
 
 
+@pytest.mark.slow
 def test_half_a_million_tokens_sort_and_filter_at_once():
     table = VocabularyTable()
     table.show([VocabularyEntry(n, f"{n * 7919 % 500_000:x}", 4, n % 1000) for n in range(500_000)])
