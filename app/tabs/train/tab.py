@@ -37,10 +37,10 @@ PREFIXES = {  # to the line that says where the run stands
     RunState.STOPPING: "Stopping…",
     RunState.OVERDUE: "Stopping takes long: the computation under way cannot be cut off",
 }
-SAVING_PREFIXES = {
+SAVING_PREFIXES = {  # to what is being saved
     RunState.STOPPING: "Stopping",
     RunState.OVERDUE: "Stopping takes long",
-}  # what is being saved follows
+}
 
 
 class TrainTab(QWidget):
