@@ -96,6 +96,7 @@ def bench_learn(
                 our_process(_make, "OurLearner", content, folder, config, eval_interval)
             ),
         }
+        yield Notice(f"Ours computes in {learners[OURS].ask('plan')}.")
         curves = yield from _in_turns(learners, name, time.monotonic() + 60 * minutes, stop)
         if stop.asked or min(map(len, curves.values())) < 2:
             return None

@@ -21,6 +21,7 @@ from core.control import StopToken
 from core.runs.folder import Workspace
 from core.tasks.bench_learn import Point, Recipe, split_text
 from core.tasks.bench_nanogpt import NanoGPT, nanogpt_batch, nanogpt_optimizer, nanogpt_step
+from core.tasks.choose_compute import described
 from core.tasks.run_setup import lay_out_run
 from core.tasks.session import Session
 from core.tasks.training_session import open_session
@@ -139,6 +140,10 @@ class OurLearner(Learner):
             StopToken(),
             session.group,
         )
+
+    def plan(self) -> str:
+        """How the passes are computed, in words."""
+        return described(self._session.compute)
 
     def _take_step(self) -> None:
         with cpu_threads(self._session.compute.threads):

@@ -42,11 +42,18 @@ class SubjectProcess:
         Raises:
             SubjectEndedError: The process is gone, perhaps for lack of memory.
         """
-        try:
+        with _ending_as_error():
             self._pipe.send((method, arguments))
             return self._pipe.recv()
-        except (EOFError, OSError) as cause:
-            raise SubjectEndedError from cause
+
+    def wait_until_made(self) -> None:
+        """Wait until the subject can be called: one that is made beside another's start measures a slow processor.
+
+        Raises:
+            SubjectEndedError: As for `ask`.
+        """
+        with _ending_as_error():
+            self._pipe.recv()
 
 
 @contextmanager
@@ -68,7 +75,7 @@ def plain_process(make: Callable[..., Any], *arguments: Any) -> Iterator[Subject
     with _without_our_environment():
         process, pipe = _start(make, arguments, is_ours=False)
     with _ending(process):
-        yield SubjectProcess(pipe)
+        yield _made(pipe)
 
 
 @contextmanager
@@ -76,7 +83,7 @@ def our_process(make: Callable[..., Any], *arguments: Any) -> Iterator[SubjectPr
     """A subject that is made, and does its work, in a new process, prepared as that of the program is."""
     process, pipe = _start(make, arguments, is_ours=True)
     with _ending(process):
-        yield SubjectProcess(pipe)
+        yield _made(pipe)
 
 
 @contextmanager
@@ -120,6 +127,20 @@ def _start(
 
 
 @contextmanager
+def _ending_as_error() -> Iterator[None]:
+    try:
+        yield
+    except (EOFError, OSError) as cause:
+        raise SubjectEndedError from cause
+
+
+def _made(pipe: Connection) -> SubjectProcess:
+    process = SubjectProcess(pipe)
+    process.wait_until_made()
+    return process
+
+
+@contextmanager
 def _ending(process: BaseProcess) -> Iterator[None]:
     try:
         yield
@@ -147,6 +168,7 @@ def _serve(pipe: Connection, make: Callable[..., Any], arguments: tuple[Any, ...
         keep_large_blocks()
         share_cores()
     subject = make(*arguments)
+    pipe.send(None)
     while True:
         try:
             method, details = pipe.recv()

@@ -23,7 +23,7 @@ from core.tasks.bench_nanogpt import NanoGPT, nanogpt_batch, nanogpt_optimizer, 
 from core.tasks.bench_peer import make_peer
 from core.tasks.bench_profile import REST, StepProfile
 from core.tasks.bench_shapes import random_batch
-from core.tasks.choose_compute import choices_for
+from core.tasks.choose_compute import choices_for, described
 from core.training.compute import ComputePlan, cpu_threads, make_train_state, measured_plan, steps_on
 from core.training.loop import Batch, Plan, Progress, train
 
@@ -96,9 +96,9 @@ class OurSteps(Steps):
     def precision(self) -> str:
         return self._plan.precision
 
-    def plan(self) -> ComputePlan:
-        """How the passes are computed: what the settings say, or what was measured."""
-        return self._plan
+    def plan(self) -> str:
+        """How the passes are computed, in words: what the settings say, or what was measured."""
+        return described(self._plan)
 
     def _chosen(self, model: Transformer) -> ComputePlan:
         choices = choices_for(RunConfig(model=model.config, training=self.config), model.device)

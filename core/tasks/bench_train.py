@@ -23,7 +23,6 @@ from core.tasks.bench_events import BenchCompared, BenchFact
 from core.tasks.bench_process import SubjectProcess, beside, busy_processes, our_process, peer_process
 from core.tasks.bench_rounds import Rates, Stream, Subject, measured_rows, ratio_of, run_rounds
 from core.tasks.bench_shapes import UNIT, shape_of
-from core.wording import counted
 
 PEER_TRAIN = "transformers GPT-2, float32"
 NANOGPT = {"float32": "nanoGPT, float32", "bfloat16": "nanoGPT, bfloat16"}
@@ -132,10 +131,7 @@ def _facts(
     for precision, peak in peaks.items():
         yield BenchFact("train", shape, f"{PRODUCTS[precision]}, {PRODUCT_SIZE:,}", 1000 * peak, "GFLOP/s")
     for name in OURS:
-        plan = trainers[name].ask("plan")
-        yield Notice(
-            f"{name}: {plan.precision}, attention {plan.attention}, {counted(plan.threads, 'thread')}"
-        )
+        yield Notice(f"{name}: {trainers[name].ask('plan')}")
     for name, process in trainers.items():
         peak = peaks[process.ask("precision")]
         reached = statistics.median(rates[name]) * flops_per_token / 1e12

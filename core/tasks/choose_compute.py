@@ -171,8 +171,12 @@ def _read_measured(text: str, choices: Choices) -> tuple[ComputePlan, float] | N
         return None
 
 
+def described(plan: ComputePlan) -> str:
+    """A plan in words, such as "float32 with PyTorch's attention on 2 threads"."""
+    return f"{plan.precision} with {ATTENTION[plan.attention]} on {counted(plan.threads, 'thread')}"
+
+
 def _explanation(plan: ComputePlan, simplest: ComputePlan, speed_up: float) -> str:
-    how = f"{plan.precision} with {ATTENTION[plan.attention]} on {counted(plan.threads, 'thread')}"
     if plan == simplest:
-        return f"Computing in {how}: nothing else was clearly faster in a short trial."
-    return f"Computing in {how}: {speed_up:.1f} times as fast as {simplest.precision} with {ATTENTION[simplest.attention]} on {counted(simplest.threads, 'thread')} in a short trial."
+        return f"Computing in {described(plan)}: nothing else was clearly faster in a short trial."
+    return f"Computing in {described(plan)}: {speed_up:.1f} times as fast as {described(simplest)} in a short trial."
