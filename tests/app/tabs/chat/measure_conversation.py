@@ -177,10 +177,10 @@ def main() -> None:
     view.resize(1000, 620)
     view.show()
     app.processEvents()
+    gc.disable()  # as the window does, which collects between events
     if sys.argv[1:2] == ["memory"]:
         measure_memory(view, int(sys.argv[2]))
     elif sys.argv[1:2] == ["find"]:
-        gc.disable()  # as the window does, which collects between events
         measure_finding(view, sys.argv[2] if len(sys.argv) > 2 else "")
     else:
         measure_frames(view, sys.argv[2] if len(sys.argv) > 2 else "")
