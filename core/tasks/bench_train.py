@@ -33,6 +33,7 @@ OURS: dict[str, dict[str, Any]] = {  # a row's name, and its training settings
 }
 PRODUCTS = {"float32": "matrix multiply, float32", "bfloat16": "matrix multiply, bfloat16"}
 PRODUCT_SIZE = 2048
+NO_BFLOAT16 = "This processor doesn't multiply in bfloat16, so there are rows for float32 only."
 FILE_TOKENS = 1_000_000
 
 
@@ -52,12 +53,16 @@ def bench_train(shape: str, rounds: int, stop: StopToken, busy: int = 0, profile
     with ExitStack() as stack:
         tokens = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="bench-"))) / "tokens.bin"
         _write_tokens(tokens, vocab_size)
-        trainers = _start_trainers(stack, (model, vocab_size, batch_size, steps), tokens)
+        formats = _formats()
+        if "bfloat16" not in formats:
+            yield Notice(NO_BFLOAT16)
+        trainers = _start_trainers(stack, (model, vocab_size, batch_size, steps), tokens, formats)
         subjects: dict[str, Subject] = dict(trainers)
         if busy:
             flag = stack.enter_context(busy_processes(busy))
             subjects = _with_busy_turns(trainers, busy, flag)
-        for precision, name in PRODUCTS.items():
+        for precision in formats:
+            name = PRODUCTS[precision]
             subjects[name] = stack.enter_context(
                 peer_process(_make, "MatrixProducts", precision, PRODUCT_SIZE)
             )
@@ -73,15 +78,24 @@ def bench_train(shape: str, rounds: int, stop: StopToken, busy: int = 0, profile
         return rows
 
 
+def _formats() -> list[str]:
+    """What this processor multiplies in. Others are emulated, and one step would take longer than all rounds."""
+    from core.training.compute import computes_bfloat16
+
+    return ["float32", "bfloat16"] if computes_bfloat16() else ["float32"]
+
+
 def _start_trainers(
-    stack: ExitStack, shape: tuple[ModelConfig, int, int, int], tokens: Path
+    stack: ExitStack, shape: tuple[ModelConfig, int, int, int], tokens: Path, formats: list[str]
 ) -> dict[str, SubjectProcess]:
     """A process for each row, the peers' first."""
     trainers = {PEER_TRAIN: stack.enter_context(peer_process(_make, "TransformersSteps", *shape))}
-    for precision, name in NANOGPT.items():
-        is_bfloat16 = precision == "bfloat16"
+    for precision in formats:
+        name, is_bfloat16 = NANOGPT[precision], precision == "bfloat16"
         trainers[name] = stack.enter_context(peer_process(_make, "NanoGPTSteps", *shape, tokens, is_bfloat16))
     for name, settings in OURS.items():
+        if settings.get("precision", "float32") not in formats:
+            continue
         trainers[name] = stack.enter_context(our_process(_make, "OurSteps", *shape, tokens, settings))
     return trainers
 
@@ -112,9 +126,9 @@ def _with_busy_turns(trainers: dict[str, SubjectProcess], busy: int, flag: Flag)
 def _compared(shape: str, rates: Rates, trainers: list[str], busy: int) -> Iterator[Event]:
     """Every row beside nanoGPT's, and a step's time beside busy processes."""
     rounds = len(rates[PEER_TRAIN])
-    better = max(NANOGPT.values(), key=lambda name: statistics.median(rates[name]))
+    better = max((name for name in NANOGPT.values() if name in rates), key=lambda name: statistics.median(rates[name]))
     for other in dict.fromkeys((NANOGPT["float32"], better)):
-        for name in OURS:
+        for name in (name for name in OURS if name in rates):
             yield BenchCompared(
                 "train", shape, name, f"to {other}", *ratio_of(rates[name], rates[other]), rounds
             )
@@ -127,10 +141,10 @@ def _facts(
     shape: str, rates: Rates, trainers: dict[str, SubjectProcess], flops_per_token: int
 ) -> Iterator[Event]:
     """The peak in each number format, each row's share of its own format's, and the memory it took."""
-    peaks = {precision: statistics.median(rates[name]) for precision, name in PRODUCTS.items()}
+    peaks = {precision: statistics.median(rates[name]) for precision, name in PRODUCTS.items() if name in rates}
     for precision, peak in peaks.items():
         yield BenchFact("train", shape, f"{PRODUCTS[precision]}, {PRODUCT_SIZE:,}", 1000 * peak, "GFLOP/s")
-    for name in OURS:
+    for name in (name for name in OURS if name in trainers):
         yield Notice(f"{name}: {trainers[name].ask('plan')}")
     for name, process in trainers.items():
         peak = peaks[process.ask("precision")]
@@ -141,6 +155,6 @@ def _facts(
 
 
 def _profiles(shape: str, trainers: dict[str, SubjectProcess]) -> Iterator[Event]:
-    for name in (*NANOGPT.values(), *OURS):
+    for name in (name for name in trainers if name != PEER_TRAIN):
         for part, share in trainers[name].ask("shares").items():
             yield BenchFact("profile", shape, f"{name}: {part}", 100 * share, "% of a step")

@@ -28,6 +28,7 @@ from core.training.compute import (
     ComputePlan,
     StepIn,
     choices_on,
+    computes_bfloat16,
     measured_plan,
     own_threads,
     steps_on,
@@ -36,6 +37,10 @@ from core.wording import counted
 
 BUSY_CORES = 0.5  # that other programs use: then fewer threads can be faster
 GLANCE_SECONDS, LOOK_SECONDS = 0.1, 1.0  # the second one only where the first saw load: a moment's is none
+EMULATED = (
+    "This processor has no instructions for bfloat16, so each step takes many times as long as in float32. "
+    "Set the precision to auto to train faster."
+)
 ATTENTION = {"sdpa": "PyTorch's attention", "block_causal": "written-out attention"}
 
 
@@ -66,6 +71,8 @@ def choose_compute(
         raise BadSettingError(
             "training.precision", "cannot be float16 on a processor: choose auto or bfloat16"
         )
+    if config.training.precision == "bfloat16" and device.type == "cpu" and not computes_bfloat16():
+        yield Notice(EMULATED)
     choices = choices_for(config, device)
     if before is not None:
         choices = _kept(choices, before)

@@ -8,6 +8,7 @@ from core.batches.token_file import TokenFileWriter
 from core.config.model import ModelConfig
 from core.config.presets import preset_run
 from core.control import StopToken
+from core.events import Notice
 from core.model.requirements import model_flops_per_token
 from core.tasks import bench_train as bench_train_file
 from core.tasks.bench_events import BenchCompared, BenchFact, BenchMeasured
@@ -15,7 +16,7 @@ from core.tasks.bench_nanogpt import NanoGPT, nanogpt_batch, nanogpt_optimizer, 
 from core.tasks.bench_process import beside, busy_processes
 from core.tasks.bench_shapes import SHAPES
 from core.tasks.bench_steps import NanoGPTSteps, OurSteps, TransformersSteps
-from core.tasks.bench_train import NANOGPT, PEER_TRAIN, bench_train
+from core.tasks.bench_train import NANOGPT, NO_BFLOAT16, PEER_TRAIN, bench_train
 
 MODEL = ModelConfig.model_validate(
     preset_run("gpt2").model.model_dump()
@@ -128,14 +129,18 @@ def test_busy_processes_work_only_while_the_subject_does():
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)  # seven processes load torch
-def test_all_rows_are_measured_beside_both_peers(monkeypatch):
+@pytest.mark.timeout(300)  # up to seven processes load torch
+@pytest.mark.parametrize("formats", [["float32"], ["float32", "bfloat16"]])
+def test_all_rows_are_measured_beside_both_peers(monkeypatch, formats):
+    monkeypatch.setattr(bench_train_file, "_formats", lambda: formats)
     monkeypatch.setitem(SHAPES, "minute", (MODEL, V, B, 1))
     monkeypatch.setattr(bench_train_file, "PRODUCT_SIZE", 64)
-    monkeypatch.setattr(bench_train_file, "OURS", {"ours": FLOAT32})
+    monkeypatch.setattr(
+        bench_train_file, "OURS", {"ours": FLOAT32, "ours, bfloat16": {"precision": "bfloat16"}}
+    )
     events = list(bench_train("minute", 1, StopToken(), busy=1, profile=True))
     rows = [event for event in events if isinstance(event, BenchMeasured)]
-    names = [PEER_TRAIN, *NANOGPT.values(), "ours"]
+    names = [PEER_TRAIN, *(NANOGPT[name] for name in formats), *["ours", "ours, bfloat16"][: len(formats)]]
     assert [row.subject for row in rows] == names
     assert all(row.lowest_ratio <= row.ratio_to_peer <= row.highest_ratio for row in rows)
     compared = {(event.subject, event.other) for event in events if isinstance(event, BenchCompared)}
@@ -146,3 +151,5 @@ def test_all_rows_are_measured_beside_both_peers(monkeypatch):
         assert facts[f"{name}: memory"].value > 100
         assert facts[f"{name}: share of peak"].value > 0
     assert "ours: optimizer" in facts
+    told = any(isinstance(event, Notice) and event.text == NO_BFLOAT16 for event in events)
+    assert told == ("bfloat16" not in formats)

@@ -534,6 +534,17 @@ def test_settings_leave_less_to_choose(filled, tiny, trials):
     assert len(trials) == 3
 
 
+@pytest.mark.parametrize("precision", ["auto", "float32", "bfloat16"])
+@pytest.mark.parametrize("has_bfloat16", [True, False])
+def test_bfloat16_that_was_asked_of_a_processor_without_it_is_told_to_be_slow(
+    filled, tiny, monkeypatch, precision, has_bfloat16
+):
+    monkeypatch.setattr(choose_compute, "computes_bfloat16", lambda: has_bfloat16)
+    events = train(filled, tiny({"training.precision": precision, "training.max_steps": 1}))
+    warned = [notice for notice in of_kind(events, Notice) if notice.text == choose_compute.EMULATED]
+    assert [notice.is_detail for notice in warned] == [False] * (precision == "bfloat16" and not has_bfloat16)
+
+
 @pytest.mark.parametrize("setting", ["dropout", "memory"])
 def test_written_out_attention_is_not_tried_where_it_cannot_serve(filled, tiny, trials, monkeypatch, setting):
     if setting == "memory":
