@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QLineEdit, QMainWindow, QPlainTextEdit, QTextEdit,
 
 from app.about import AboutDialog
 from app.close_question import BEFORE_ANOTHER, STILL_AT_WORK, STILL_STOPPING, CloseQuestion
+from app.doing_label import DOING, DoingLabel
 from app.errors import present
 from app.first_run import STEPS, FirstRun
 from app.geometry import BoundedTabs, bring_inside
@@ -41,7 +42,6 @@ from app.widgets.theme import colours
 from app.workspace_chooser import WorkspaceChooser
 from core.runs.folder import Workspace
 
-DOING = {"corpus": "Reading files", "training": "Training", "chat": "Writing"}
 TELLING_MS = 8_000
 FIRST_SIZE_PX = QSize(1240, 760)
 
@@ -204,14 +204,12 @@ class MainWindow(QMainWindow):
         self.menus.about_requested.connect(self._show_about)
 
     def _make_status_bar(self) -> None:
-        self._doing = Label()
-        for label in (ServedLabel(self.chat.server), self._doing):
+        for label in (ServedLabel(self.chat.server), DoingLabel(self.queues)):
             self.statusBar().addPermanentWidget(label)
         self.statusBar().setSizeGripEnabled(False)
         place = Label(f"Workspace  {self._workspace.root}")
         place.setToolTip("Where the library, data sets and runs are kept")
         self.statusBar().addWidget(place)
-        self.queues.busy_changed.connect(self._show_doing)
         self.queues.stop_overdue.connect(self._offer_to_leave)
 
     def _restore(self) -> None:
@@ -309,10 +307,6 @@ class MainWindow(QMainWindow):
         """Who leaves the chat at the end of the sample's way has seen all of its steps."""
         if self.sample_steps.at_end:
             self.sample_steps.hide()
-
-    @Slot(str, bool)
-    def _show_doing(self, _queue: str, _busy: bool) -> None:
-        self._doing.setText("   ".join(DOING[queue] for queue in self.queues.active()))
 
     @Slot()
     def _add_files(self) -> None:

@@ -49,11 +49,13 @@ class JobQueues(QObject):
         busy_changed: A queue's name, and whether it now has work. A queue is idle only after everyone who
             listens to its last job was notified of the end.
         idle: No queue has work any more, but for the quiet ones.
+        paused_changed: A queue's name, not one of the quiet ones: its job is now held back, or goes on.
         stop_overdue: A queue's name, not one of the quiet ones: its job was asked to end and does not.
     """
 
     busy_changed = Signal(str, bool)
     idle = Signal()
+    paused_changed = Signal(str)
     stop_overdue = Signal(str)
 
     def __init__(self, parent: QObject | None = None) -> None:
@@ -64,6 +66,7 @@ class JobQueues(QObject):
             queue.busy_changed.connect(self._pass_on)
         for name in QUEUES:
             self._queues[name].stop_overdue.connect(self.stop_overdue)
+            self._queues[name].paused_changed.connect(self.paused_changed)
 
     def start(self, queue: str, open_stream: OpenStream) -> Job:
         """A job on `queue`: started now, or as soon as the work before it has ended."""
@@ -74,6 +77,10 @@ class JobQueues(QObject):
 
     def busy(self, queue: str) -> bool:
         return self._queues[queue].busy
+
+    def paused(self, queue: str) -> bool:
+        """True while the queue's job is held back."""
+        return self._queues[queue].paused
 
     def active(self) -> list[str]:
         """The queues that have work, but for the quiet ones."""
@@ -130,6 +137,7 @@ class _JobQueue(QObject):
     """A queue of jobs of which the first one runs."""
 
     busy_changed = Signal(str, bool)
+    paused_changed = Signal(str)
     stop_overdue = Signal(str)
 
     def __init__(self, name: str, parent: QObject) -> None:
@@ -142,6 +150,10 @@ class _JobQueue(QObject):
         return bool(self._jobs)
 
     @property
+    def paused(self) -> bool:
+        return self.busy and self._jobs[0].paused
+
+    @property
     def overdue(self) -> bool:
         return self.busy and self._jobs[0].overdue
 
@@ -150,6 +162,7 @@ class _JobQueue(QObject):
         # Queued: whoever listens to the job learns of its end before the queue goes on.
         job.ended.connect(self._advance, Qt.ConnectionType.QueuedConnection)
         job.failed.connect(self._advance, Qt.ConnectionType.QueuedConnection)
+        job.paused_changed.connect(self._pass_on_paused)
         job.stop_overdue.connect(self._pass_on_overdue)
         self._jobs.append(job)
         if len(self._jobs) == 1:
@@ -160,6 +173,10 @@ class _JobQueue(QObject):
     def stop(self) -> None:
         for job in self._jobs:
             job.stop()
+
+    @Slot(bool)
+    def _pass_on_paused(self, _paused: bool) -> None:
+        self.paused_changed.emit(self._name)
 
     @Slot()
     def _pass_on_overdue(self) -> None:

@@ -99,7 +99,7 @@ PRESETS: dict[str, Preset] = {
     ),
     "tiny": Preset(
         "Tiny",
-        "Characters, four layers, context 64: a small model for a CPU.",
+        "Characters, four layers, context 128: a small model for a CPU.",
         RunConfig(
             preset="tiny",
             tokenizer=TokenizerConfig(kind="char"),
@@ -108,21 +108,25 @@ PRESETS: dict[str, Preset] = {
                 n_heads=2,
                 d_model=128,
                 d_ff=344,
-                context_length=64,
-                position_base=100.0,  # wavelengths that fit the context
+                context_length=128,
+                position_base=200.0,  # wavelengths that fit the context
                 **FAMILY,
             ),
             training=TrainingConfig(
-                max_steps=1400,
-                batch_size=12,
+                max_steps=1700,
+                batch_size=6,
+                optimizer="muon",
+                learning_rate=8e-3,
+                min_learning_rate=0.0,
                 schedule="linear",
                 warmup_steps=20,
-                warmup_ratio=0.0142,
+                warmup_ratio=0.0117,
+                beta2=0.95,
+                muon_learning_rate=0.014,
                 muon_momentum=0.9,
                 muon_interval=2,  # in so small a step Muon is otherwise a quarter of the time
                 average_decay=0.97,
                 eval_interval=250,
-                **MUON,
             ),
         ),
     ),

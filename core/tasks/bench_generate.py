@@ -13,7 +13,7 @@ from core.events import Event, Notice
 from core.tasks.bench_events import BenchFact, BenchMeasured
 from core.tasks.bench_process import peer_process
 from core.tasks.bench_rounds import Stream, Subject, interleave
-from core.tasks.bench_shapes import UNIT, shape_of
+from core.tasks.bench_shapes import NO_BFLOAT16, UNIT, shape_of
 
 PEER_GENERATE = "transformers GPT-2, cached generate"
 PROMPT_TOKENS, NEW_TOKENS = 32, 200
@@ -48,7 +48,7 @@ def bench_generate(shape: str, rounds: int, stop: StopToken) -> Stream:
                 subjects[f"ours, {weights}, {name}"] = _our_decoding(transformer, config)
             results += yield from interleave("generate", shape, UNIT, subjects, rounds, stop)
     if "bfloat16" not in ours:
-        yield Notice("bfloat16 was left out: this processor has no instructions for it.")
+        yield Notice(NO_BFLOAT16)
     if not stop.asked:
         yield from _equal_tokens(shape, model, vocab_size, ours, greedy)
         yield from _shares(shape, ours, results)

@@ -17,6 +17,7 @@ SHAPES: dict[str, tuple[ModelConfig, int, int, int]] = {  # model, vocabulary, b
 }
 
 UNIT = "tokens/s"
+NO_BFLOAT16 = "bfloat16 was left out: this processor has no instructions for it."
 
 
 def shape_of(shape: str) -> tuple[ModelConfig, int, int, int]:

@@ -22,7 +22,7 @@ from core.model.requirements import model_flops_per_token
 from core.tasks.bench_events import BenchCompared, BenchFact
 from core.tasks.bench_process import SubjectProcess, beside, busy_processes, our_process, peer_process
 from core.tasks.bench_rounds import Rates, Stream, Subject, measured_rows, ratio_of, run_rounds
-from core.tasks.bench_shapes import UNIT, shape_of
+from core.tasks.bench_shapes import NO_BFLOAT16, UNIT, shape_of
 
 PEER_TRAIN = "transformers GPT-2, float32"
 NANOGPT = {"float32": "nanoGPT, float32", "bfloat16": "nanoGPT, bfloat16"}
@@ -33,7 +33,6 @@ OURS: dict[str, dict[str, Any]] = {  # a row's name, and its training settings
 }
 PRODUCTS = {"float32": "matrix multiply, float32", "bfloat16": "matrix multiply, bfloat16"}
 PRODUCT_SIZE = 2048
-NO_BFLOAT16 = "This processor doesn't multiply in bfloat16, so there are rows for float32 only."
 FILE_TOKENS = 1_000_000
 
 
@@ -126,7 +125,9 @@ def _with_busy_turns(trainers: dict[str, SubjectProcess], busy: int, flag: Flag)
 def _compared(shape: str, rates: Rates, trainers: list[str], busy: int) -> Iterator[Event]:
     """Every row beside nanoGPT's, and a step's time beside busy processes."""
     rounds = len(rates[PEER_TRAIN])
-    better = max((name for name in NANOGPT.values() if name in rates), key=lambda name: statistics.median(rates[name]))
+    better = max(
+        (name for name in NANOGPT.values() if name in rates), key=lambda name: statistics.median(rates[name])
+    )
     for other in dict.fromkeys((NANOGPT["float32"], better)):
         for name in (name for name in OURS if name in rates):
             yield BenchCompared(
@@ -141,7 +142,9 @@ def _facts(
     shape: str, rates: Rates, trainers: dict[str, SubjectProcess], flops_per_token: int
 ) -> Iterator[Event]:
     """The peak in each number format, each row's share of its own format's, and the memory it took."""
-    peaks = {precision: statistics.median(rates[name]) for precision, name in PRODUCTS.items() if name in rates}
+    peaks = {
+        precision: statistics.median(rates[name]) for precision, name in PRODUCTS.items() if name in rates
+    }
     for precision, peak in peaks.items():
         yield BenchFact("train", shape, f"{PRODUCTS[precision]}, {PRODUCT_SIZE:,}", 1000 * peak, "GFLOP/s")
     for name in (name for name in OURS if name in trainers):

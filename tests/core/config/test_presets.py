@@ -88,7 +88,7 @@ def test_the_presets_for_own_models_are_of_the_family_that_others_load(name):
 
 @pytest.mark.parametrize(
     ("name", "steps", "warmup"),
-    [("starter", 700, 50), ("tiny", 1400, 20), ("small", 5000, 100), ("medium", 10_000, 100)],
+    [("starter", 700, 50), ("tiny", 1700, 20), ("small", 5000, 100), ("medium", 10_000, 100)],
 )
 def test_the_warm_up_is_a_share_of_the_run_that_comes_to_the_number_measured(name, steps, warmup):
     training = preset_run(name).training

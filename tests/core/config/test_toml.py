@@ -167,11 +167,11 @@ def test_a_setting_like_no_other_points_to_the_list():
         ),
         (
             {"training.min_learning_rate": 0.5},
-            "The setting training.min_learning_rate does not fit: 0.5 must not exceed learning_rate, 0.004.",
+            "The setting training.min_learning_rate does not fit: 0.5 must not exceed learning_rate, 0.008.",
         ),
         (
-            {"training.window_overlap": 64},
-            "The setting training.window_overlap does not fit: 64 must be below model.context_length, 64.",
+            {"training.window_overlap": 128},
+            "The setting training.window_overlap does not fit: 128 must be below model.context_length, 128.",
         ),
     ],
 )

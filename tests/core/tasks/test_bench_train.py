@@ -14,9 +14,9 @@ from core.tasks import bench_train as bench_train_file
 from core.tasks.bench_events import BenchCompared, BenchFact, BenchMeasured
 from core.tasks.bench_nanogpt import NanoGPT, nanogpt_batch, nanogpt_optimizer, nanogpt_step
 from core.tasks.bench_process import beside, busy_processes
-from core.tasks.bench_shapes import SHAPES
+from core.tasks.bench_shapes import NO_BFLOAT16, SHAPES
 from core.tasks.bench_steps import NanoGPTSteps, OurSteps, TransformersSteps
-from core.tasks.bench_train import NANOGPT, NO_BFLOAT16, PEER_TRAIN, bench_train
+from core.tasks.bench_train import NANOGPT, PEER_TRAIN, bench_train
 
 MODEL = ModelConfig.model_validate(
     preset_run("gpt2").model.model_dump()

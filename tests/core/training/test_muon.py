@@ -43,10 +43,10 @@ def random_weights(*shapes):
 def test_singular_values_are_moved_near_one_and_directions_stay(shape):
     [matrix] = random_weights(shape)
     u, _, v = torch.linalg.svd(matrix.detach(), full_matrices=False)
-    made = orthogonalize((u @ torch.linspace(0.1, 1, min(shape)).diag() @ v)[None])[0]
+    made = orthogonalize((u @ torch.linspace(0.02, 1, min(shape)).diag() @ v)[None])[0]
     moved = (u.T @ made @ v.T).diagonal()
     assert torch.allclose(made, u @ torch.diag(moved) @ v, atol=1e-4)
-    assert ((moved > 0.7) & (moved < 1.3)).all()
+    assert ((moved > 0.5) & (moved < 1.5)).all()
 
 
 def test_no_gradient_is_no_direction():
