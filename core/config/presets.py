@@ -124,6 +124,7 @@ PRESETS: dict[str, Preset] = {
                 beta2=0.95,
                 muon_learning_rate=0.014,
                 muon_momentum=0.9,
+                muon_floor=0.005,
                 muon_interval=2,  # in so small a step Muon is otherwise a quarter of the time
                 average_decay=0.97,
                 eval_interval=250,

@@ -33,6 +33,7 @@ MAY_CHANGE = {
     "beta2": FROM_HERE,
     "muon_momentum": FROM_HERE,
     "muon_interval": FROM_HERE,
+    "muon_floor": FROM_HERE,
     "epsilon": FROM_HERE,
     "max_grad_norm": FROM_HERE,
     "eval_interval": FROM_HERE,

@@ -140,6 +140,14 @@ class TrainingConfig(Config):
         ge=1,
         le=100,
     )
+    muon_floor: float = setting(
+        0.01,
+        "Muon floor",
+        "Muon moves singular values of an update near one from this share of the update's norm on: a lower floor reaches more of "
+        "them, less closely.",
+        ge=0.001,
+        le=0.1,
+    )
     epsilon: float = setting(
         1e-8, "Epsilon", "Added to the denominator of the update, for numerical stability.", gt=0, le=1
     )

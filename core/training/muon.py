@@ -6,20 +6,19 @@ Shapes
 
 from collections import defaultdict
 from collections.abc import Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from core.training.interruption import look_for_stop
 
-QUINTICS = (  # a, b, c of each iteration: the least error at the singular values that those before it leave
-    (8.2987, -24.4305, 18.0903),
-    (3.9152, -2.9211, 0.5592),
-    (3.1746, -2.3804, 0.4978),
-)
+ITERATIONS = 3
 LEAST_NORM = 1e-30
+EXCHANGED = 1e-12  # the error of the best quintic is known that well
 
 _Change = tuple[
     list[Tensor], list[Tensor], float
@@ -44,6 +43,7 @@ class Muon(Optimizer):
         matrices: The weights, (projections * M, N) each.
         interval: Steps in which every projection is updated once, by as many times `lr`: in each step another part of
             them. The running means move in every step.
+        floor: From which singular value on directions are moved near one, see `orthogonalize`.
         dtype: In which the iterations are computed: bfloat16 only where the device has instructions for it.
 
     Source:
@@ -57,11 +57,13 @@ class Muon(Optimizer):
         lr: float,
         momentum: float,
         interval: int = 1,
+        floor: float = 0.01,
         dtype: torch.dtype = torch.float32,
     ) -> None:
         super().__init__([matrix.weight for matrix in matrices], {"lr": lr, "momentum": momentum})
         self._projections = {id(matrix.weight): matrix.projections for matrix in matrices}
         self._interval = interval
+        self._floor = floor
         self._dtype = dtype
 
     @torch.no_grad()
@@ -99,7 +101,7 @@ class Muon(Optimizer):
             if not pairs:
                 continue
             updates = orthogonalize(
-                torch.stack([direction for _, direction in pairs]), self._dtype
+                torch.stack([direction for _, direction in pairs]), self._floor, self._dtype
             )  # (P, M, N)
             alpha = -group["lr"] * self._interval * max(1, M / N) ** 0.5
             changes.append(([weight for weight, _ in pairs], list(updates.unbind()), alpha))
@@ -130,28 +132,28 @@ class Muon(Optimizer):
         return means, list(torch._foreach_lerp(grads, means, momentum))
 
 
-def orthogonalize(matrices: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
-    """About U V^T for each matrix U S V^T: singular values above 1/200 of its norm end between 0.5 and 1.5.
+def orthogonalize(matrices: Tensor, floor: float = 0.01, dtype: torch.dtype = torch.float32) -> Tensor:
+    """About U V^T for each matrix U S V^T: singular values above `floor` times its norm end around one.
 
     Args:
         matrices: (P, M, N).
+        floor: 0.01 brings them to between 0.7 and 1.3, 0.005 to between 0.5 and 1.5.
         dtype: In which it is computed.
 
     Returns:
         (P, M, N), float32.
 
     Source:
-        Jordan et al., 2024, "Newton-Schulz iteration": X <- (a + b A + c A^2) X with A = X X^T. Coefficients for each
-        iteration: Amsel et al., "The Polar Express: Optimal Matrix Sign Methods and Their Application to the Muon
-        Algorithm", 2025, section 3, for singular values in [0.005, 1]: a narrower band ends nearer 1, and learns less. What is divided by first is the square root of
-        |X X^T|: no singular value is above it, and it is below |X|, so that three iterations do instead of five.
+        Jordan et al., 2024, "Newton-Schulz iteration": X <- (a + b A + c A^2) X with A = X X^T. What is divided by first
+        is the square root of |X X^T|: no singular value is above it, and it is below |X|, so that three iterations do
+        instead of five.
     """
     is_tall = matrices.shape[1] > matrices.shape[2]
     x = (matrices.mT if is_tall else matrices).to(dtype)  # (P, m, n), m <= n: the smaller products
     gram = x @ x.mT  # (P, m, m)
     norm = torch.linalg.matrix_norm(gram, keepdim=True).clamp(min=LEAST_NORM)  # (P, 1, 1)
     x, gram = x / norm.sqrt(), gram / norm
-    for number, (a, b, c) in enumerate(QUINTICS):
+    for number, (a, b, c) in enumerate(quintics(floor)):
         look_for_stop()
         if number:
             gram = x @ x.mT  # (P, m, m)
@@ -160,6 +162,37 @@ def orthogonalize(matrices: Tensor, dtype: torch.dtype = torch.float32) -> Tenso
         look_for_stop()
         x = torch.baddbmm(x, polynomial, x, beta=a)  # (P, m, n)
     return (x.mT if is_tall else x).float()  # (P, M, N)
+
+
+@cache
+def quintics(floor: float) -> tuple[tuple[float, float, float], ...]:
+    """a, b, c of each iteration a x + b x^3 + c x^5: the least error on what singular values in [floor, 1] have become.
+
+    Source:
+        Amsel et al., "The Polar Express: Optimal Matrix Sign Methods and Their Application to the Muon Algorithm", 2025,
+        section 3: each is the best for the interval that the one before it leaves. Found by Remez' exchange.
+    """
+    low, high, found = floor, 1.0, []
+    for _ in range(ITERATIONS):
+        (a, b, c), error = _best_quintic(low, high)
+        found.append((round(a, 4), round(b, 4), round(c, 4)))
+        low, high = 1 - error, 1 + error
+    return tuple(found)
+
+
+def _best_quintic(low: float, high: float) -> tuple[tuple[float, float, float], float]:
+    """Coefficients with which a x + b x^3 + c x^5 stays nearest to one on [low, high], and how far from it: at four points."""
+    inner = (3 * low + high) / 4, (low + 3 * high) / 4
+    before = np.inf
+    while True:
+        points = np.array([low, *inner, high])
+        equations = np.stack([points, points**3, points**5, [1, -1, 1, -1]], axis=1)
+        a, b, c, error = np.linalg.solve(equations, np.ones(4)).tolist()
+        if abs(error - before) < EXCHANGED:
+            return (a, b, c), error
+        root = (9 * b * b - 20 * a * c) ** 0.5  # of the derivative, in x^2
+        inner = ((-3 * b - root) / (10 * c)) ** 0.5, ((-3 * b + root) / (10 * c)) ** 0.5
+        before = error
 
 
 class OptimizerPair(Optimizer):

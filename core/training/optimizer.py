@@ -29,7 +29,8 @@ def make_optimizer(model: nn.Module, config: TrainingConfig, dtype: torch.dtype 
         return _make_adam(named.items(), config)
     hidden = {name: p for name, p in named.items() if name.startswith("blocks.") and p.dim() == 2}
     matrices = [Matrix(p, 3 if name.endswith("qkv_proj.weight") else 1) for name, p in hidden.items()]
-    muon = Muon(matrices, config.muon_learning_rate, config.muon_momentum, config.muon_interval, dtype)
+    rate, momentum = config.muon_learning_rate, config.muon_momentum
+    muon = Muon(matrices, rate, momentum, config.muon_interval, config.muon_floor, dtype)
     for group in muon.param_groups:
         group["rate_ratio"] = config.muon_learning_rate / config.learning_rate
     return OptimizerPair(

@@ -118,7 +118,7 @@ def test_a_checkpoint_is_chosen_by_its_rank_or_step(workspace, checkpoint, step)
     expected = Transformer(CONFIG.model, CHAR.vocab_size, seed=step).eval()
     ids = torch.tensor([[4, 5, 6]])
     assert model.step == step
-    assert torch.equal(model.loaded.model(ids), expected(ids))
+    assert torch.allclose(model.loaded.model(ids), expected(ids), atol=1e-5)  # its weights may be packed
 
 
 def test_a_run_that_does_not_exist_names_the_nearest(workspace):

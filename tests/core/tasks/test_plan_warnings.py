@@ -95,7 +95,7 @@ def test_fewer_steps_take_the_warmup_along():
 
 
 def test_no_steps_are_proposed_where_too_few_are_left():
-    changes = {"training.batch_size": 16_384, "training.max_steps": 50, "training.warmup_steps": 5}
+    changes = {"training.batch_size": 8192, "training.max_steps": 50, "training.warmup_steps": 5}
     [warning] = plan_warnings(with_settings(preset_run("tiny"), changes), OWN)
     assert warning.message.startswith("The run reads the text ≈ 650 times.")
     assert warning.proposal is None

@@ -419,7 +419,8 @@ def test_auto_stays_with_the_threads_of_a_run_where_there_are_as_many(
     assert (after.threads == threads) == kept
 
 
-def test_auto_stays_with_the_precision_that_the_run_began_in(filled, tiny):
+def test_auto_stays_with_the_precision_that_the_run_began_in(filled, tiny, monkeypatch):
+    monkeypatch.setattr(compute, "computes_bfloat16", lambda: True)
     stopped_at(filled, tiny({"training.precision": "bfloat16"}), 3)
     events = resume(filled, {"training.precision": "auto"})
     assert next(e.precision for e in events if isinstance(e, RunPrepared)) == "bfloat16"

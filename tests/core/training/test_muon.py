@@ -9,7 +9,7 @@ from core.config.model import ModelConfig
 from core.config.training import TrainingConfig
 from core.model.transformer import Transformer
 from core.training import muon as muon_module
-from core.training.muon import Matrix, Muon, orthogonalize
+from core.training.muon import Matrix, Muon, orthogonalize, quintics
 from core.training.optimizer import make_optimizer, optimizer_tensors, restore_optimizer, set_learning_rate
 
 CONFIG = TrainingConfig(optimizer="muon", learning_rate=1e-3, muon_learning_rate=0.02)
@@ -28,7 +28,7 @@ def take_steps(model, optimizer, count, first=0):
         optimizer.zero_grad(set_to_none=True)
 
 
-def as_torch_does(matrices, _):
+def as_torch_does(matrices, _floor, _dtype):
     return torch.stack(
         [_zeropower_via_newtonschulz(m, (3.4445, -4.7750, 2.0315), 5, 1e-7).float() for m in matrices]
     )
@@ -39,14 +39,37 @@ def random_weights(*shapes):
     return [nn.Parameter(torch.empty(shape).normal_(generator=generator)) for shape in shapes]
 
 
+@pytest.mark.parametrize(("floor", "error"), [(0.01, 0.27), (0.005, 0.496)])
 @pytest.mark.parametrize("shape", [(6, 6), (4, 9), (9, 4)])
-def test_singular_values_are_moved_near_one_and_directions_stay(shape):
+def test_singular_values_are_moved_near_one_and_directions_stay(shape, floor, error):
     [matrix] = random_weights(shape)
     u, _, v = torch.linalg.svd(matrix.detach(), full_matrices=False)
-    made = orthogonalize((u @ torch.linspace(0.02, 1, min(shape)).diag() @ v)[None])[0]
+    made = orthogonalize((u @ torch.linspace(2 * floor, 1, min(shape)).diag() @ v)[None], floor)[0]
     moved = (u.T @ made @ v.T).diagonal()
     assert torch.allclose(made, u @ torch.diag(moved) @ v, atol=1e-4)
-    assert ((moved > 0.5) & (moved < 1.5)).all()
+    assert ((moved - 1).abs() < error).all()
+
+
+def test_the_quintics_are_those_with_the_least_error():
+    """Those for 0.01 are what runs were trained with before there was a choice; both were found by linear programming too."""
+    assert quintics(0.01) == (
+        (8.0934, -23.6204, 17.4462),
+        (3.6366, -2.7219, 0.5365),
+        (2.6613, -1.9772, 0.4526),
+    )
+    assert quintics(0.005) == (
+        (8.2987, -24.4305, 18.0903),
+        (3.9152, -2.9211, 0.5592),
+        (3.1746, -2.3804, 0.4978),
+    )
+
+
+@pytest.mark.parametrize("floor", [0.001, 0.003, 0.05, 0.1])
+def test_every_floor_that_can_be_set_has_quintics_that_end_evenly_around_one(floor):
+    values = torch.linspace(floor, 1, 20_001, dtype=torch.float64)
+    for a, b, c in quintics(floor):
+        values = a * values + b * values**3 + c * values**5
+    assert float(values.max() - 1) == pytest.approx(float(1 - values.min()), abs=0.01)
 
 
 def test_no_gradient_is_no_direction():
@@ -124,9 +147,9 @@ def test_one_schedule_scales_both_rates():
     assert rates == pytest.approx({True: 0.01, False: 0.5e-3})
 
 
-@pytest.mark.parametrize("interval", [1, 2])
-def test_a_restored_state_takes_the_same_steps(interval):
-    config = CONFIG.model_copy(update={"muon_interval": interval})
+@pytest.mark.parametrize(("interval", "floor"), [(1, 0.01), (2, 0.005)])
+def test_a_restored_state_takes_the_same_steps(interval, floor):
+    config = CONFIG.model_copy(update={"muon_interval": interval, "muon_floor": floor})
     model, resumed = make_model(), make_model()
     optimizer = make_optimizer(model, config)
     take_steps(model, optimizer, 3)
@@ -150,6 +173,8 @@ def test_a_step_without_gradients_changes_nothing():
 
 def test_bfloat16_is_near_float32():
     [matrix] = random_weights((8, 12))
-    exact, rough = (orthogonalize(matrix.detach()[None], dtype) for dtype in (torch.float32, torch.bfloat16))
+    exact, rough = (
+        orthogonalize(matrix.detach()[None], dtype=dtype) for dtype in (torch.float32, torch.bfloat16)
+    )
     assert rough.dtype == torch.float32
     assert torch.cosine_similarity(exact.flatten(), rough.flatten(), dim=0) > 0.99
