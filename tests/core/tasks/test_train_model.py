@@ -556,6 +556,7 @@ def test_written_out_attention_is_not_tried_where_it_cannot_serve(filled, tiny, 
 
 def test_a_trial_reads_few_tokens_whatever_the_batch_and_the_context(filled, tiny, monkeypatch):
     read = []
+    monkeypatch.setattr(choose_compute, "choices_on", lambda _: Choices(("float32",), ("sdpa",), (2, 1)))
     monkeypatch.setattr(choose_compute, "TRIAL_TOKENS", 20)
     monkeypatch.setattr(
         compute, "accumulate_gradients", lambda _model, batches, *_: read.append(batches[0][0].shape)
