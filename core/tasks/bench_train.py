@@ -55,7 +55,9 @@ def bench_train(shape: str, rounds: int, stop: StopToken, busy: int = 0, profile
         formats = _formats()
         if "bfloat16" not in formats:
             yield Notice(NO_BFLOAT16)
-        trainers = _start_trainers(stack, (model, vocab_size, batch_size, steps), tokens, formats)
+        trainers = _start_trainers(stack, (model, vocab_size, batch_size, steps), tokens, formats, stop)
+        if stop.asked:
+            return []
         subjects: dict[str, Subject] = dict(trainers)
         if busy:
             flag = stack.enter_context(busy_processes(busy))
@@ -85,15 +87,21 @@ def _formats() -> list[str]:
 
 
 def _start_trainers(
-    stack: ExitStack, shape: tuple[ModelConfig, int, int, int], tokens: Path, formats: list[str]
+    stack: ExitStack,
+    shape: tuple[ModelConfig, int, int, int],
+    tokens: Path,
+    formats: list[str],
+    stop: StopToken,
 ) -> dict[str, SubjectProcess]:
-    """A process for each row, the peers' first."""
+    """A process for each row, the peers' first; no further ones once `stop` was set."""
     trainers = {PEER_TRAIN: stack.enter_context(peer_process(_make, "TransformersSteps", *shape))}
     for precision in formats:
+        if stop.asked:
+            return trainers
         name, is_bfloat16 = NANOGPT[precision], precision == "bfloat16"
         trainers[name] = stack.enter_context(peer_process(_make, "NanoGPTSteps", *shape, tokens, is_bfloat16))
     for name, settings in OURS.items():
-        if settings.get("precision", "float32") not in formats:
+        if stop.asked or settings.get("precision", "float32") not in formats:
             continue
         trainers[name] = stack.enter_context(our_process(_make, "OurSteps", *shape, tokens, settings))
     return trainers
