@@ -25,6 +25,7 @@ from core.tasks.bench_profile import REST, StepProfile
 from core.tasks.bench_shapes import random_batch
 from core.tasks.choose_compute import choices_for, described
 from core.training.compute import ComputePlan, cpu_threads, make_train_state, measured_plan, steps_on
+from core.training.core_sharing import sharing_cores
 from core.training.loop import Batch, Plan, Progress, train
 
 LOG_INTERVAL = 10  # steps after which nanoGPT's recipe reads the loss
@@ -88,9 +89,10 @@ class OurSteps(Steps):
     def __call__(self) -> int:
         before = self._progress.tokens
         plan = Plan(self._progress.step + self._steps, 1.0)
-        with cpu_threads(self._plan.threads):
-            for _ in train(self._train_state, self._batch_at, self.config, plan, self._progress, StopToken()):
-                pass
+        steps = train(self._train_state, self._batch_at, self.config, plan, self._progress, StopToken())
+        with cpu_threads(self._plan.threads), sharing_cores(self._plan.threads) as look_at_load:
+            for _ in steps:
+                look_at_load()
         return self._progress.tokens - before
 
     def precision(self) -> str:

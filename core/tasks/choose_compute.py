@@ -8,7 +8,6 @@ import time
 from collections.abc import Generator
 from dataclasses import asdict, replace
 
-import psutil
 import torch
 
 from core.batches.dataset import Dataset
@@ -33,6 +32,7 @@ from core.training.compute import (
     own_threads,
     steps_on,
 )
+from core.training.core_sharing import OtherLoad
 from core.wording import counted
 
 BUSY_CORES = 0.5  # that other programs use: then fewer threads can be faster
@@ -158,13 +158,10 @@ def _is_busy() -> bool:
 
 
 def _other_load(seconds: float) -> float:
-    """How many cores other programs use, measured for so long; 0 where the system doesn't tell."""
-    ours = time.process_time()
-    try:
-        percent: float = psutil.cpu_percent(seconds)
-    except (OSError, psutil.Error):
-        return 0.0
-    return percent / 100 * (os.cpu_count() or 1) - (time.process_time() - ours) / seconds
+    """How many cores other programs use, measured for so long."""
+    load = OtherLoad()
+    time.sleep(seconds)
+    return load.cores()
 
 
 def _read_measured(text: str, choices: Choices) -> tuple[ComputePlan, float] | None:

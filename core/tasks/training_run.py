@@ -4,7 +4,7 @@ The loop itself knows nothing of evaluation, checkpoints or snapshots.
 """
 
 import math
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import closing
 
 from core.control import StopToken
@@ -26,6 +26,7 @@ from core.tasks.run_samples import write_samples
 from core.tasks.run_saves import save, save_snapshot_now, saved_at_last, saved_by_now
 from core.tasks.session import Session
 from core.training.compute import cpu_threads
+from core.training.core_sharing import sharing_cores
 from core.training.evaluation import evaluate
 from core.training.loop import train
 
@@ -37,11 +38,14 @@ def run_session(session: Session, stop: StopToken) -> Generator[Event, None, Non
     is due. A large checkpoint is written while the next steps are taken, and reported when it is whole. Of several processes, the main one alone evaluates and saves. An evaluation or sample that a stop cuts off
     yields no event; a run that is resumed makes up for it before it takes the next step.
     """
-    with cpu_threads(session.compute.threads), closing(session.writer):
-        yield from _steps_and_looks(session, stop)
+    threads = session.compute.threads
+    with cpu_threads(threads), sharing_cores(threads) as look_at_load, closing(session.writer):
+        yield from _steps_and_looks(session, stop, look_at_load)
 
 
-def _steps_and_looks(session: Session, stop: StopToken) -> Generator[Event, None, None]:
+def _steps_and_looks(
+    session: Session, stop: StopToken, look_at_load: Callable[[], None]
+) -> Generator[Event, None, None]:
     started = stop.clock()
     yield _prepared(session)
     if session.group.is_main:
@@ -54,6 +58,7 @@ def _steps_and_looks(session: Session, stop: StopToken) -> Generator[Event, None
     saved_step = session.progress.step
     for done in _steps(session, stop):
         yield done
+        look_at_load()
         yield from saved_by_now(session)
         if isinstance(done, Notice):
             continue

@@ -4,6 +4,7 @@ import json
 import math
 import shutil
 from dataclasses import replace
+from itertools import chain, cycle, repeat
 
 import pytest
 import torch
@@ -47,8 +48,9 @@ from core.tasks.open_model import open_model
 from core.tasks.reply import complete
 from core.tasks.resume_run import resume_run
 from core.tasks.train_model import train_model
-from core.training import compute, loop
+from core.training import compute, core_sharing, loop
 from core.training.compute import Choices, ComputePlan
+from core.training.core_sharing import OtherLoad
 
 TEACHING_LINES = "what is sesso\nsesso is a village\nwho lives in sesso\nmira lives in sesso\n"
 
@@ -462,7 +464,7 @@ def trials(monkeypatch):
     everything = Choices(("float32", "bfloat16"), ("sdpa", "block_causal"), (2, 1))
     monkeypatch.setattr(choose_compute, "choices_on", lambda _: everything)
     monkeypatch.setattr(choose_compute, "measured_plan", choice)
-    monkeypatch.setattr(choose_compute.psutil, "cpu_percent", lambda _: 0.0)  # whatever runs beside the tests
+    monkeypatch.setattr(OtherLoad, "cores", lambda _: 0.0)  # whatever runs beside the tests
     return counted
 
 
@@ -499,28 +501,31 @@ def test_auto_measures_once_in_a_workspace_and_remembers(filled, tiny, trials):
 
 def test_beside_other_programs_it_is_measured_anew_and_not_remembered(filled, tiny, trials, monkeypatch):
     config = tiny(OPEN)
-    for name, percent in (("a", 100.0), ("b", 0.0), ("c", 100.0), ("d", 0.0)):
-        monkeypatch.setattr(choose_compute.psutil, "cpu_percent", lambda _, percent=percent: percent)
+    for name, cores in (("a", 1.0), ("b", 0.0), ("c", 1.0), ("d", 0.0)):
+        monkeypatch.setattr(OtherLoad, "cores", lambda _, cores=cores: cores)
         train(filled, config, name)
     assert len(trials) == 3
 
 
-def test_a_system_that_tells_no_load_counts_as_quiet(filled, tiny, trials, monkeypatch):
-    def refused(_):
-        raise PermissionError("/proc/stat")
-
-    monkeypatch.setattr(choose_compute.psutil, "cpu_percent", refused)
-    for name in ("a", "b"):
-        train(filled, tiny(OPEN), name)
-    assert len(trials) == 1
-
-
 def test_load_of_a_moment_is_none(filled, tiny, trials, monkeypatch):
-    seen = iter((100.0, 0.0, 0.0))
-    monkeypatch.setattr(choose_compute.psutil, "cpu_percent", lambda _: next(seen))
+    seen = chain((1.0,), repeat(0.0))
+    monkeypatch.setattr(OtherLoad, "cores", lambda _: next(seen))
     train(filled, tiny(OPEN), "a")
     train(filled, tiny(OPEN), "b")
     assert len(trials) == 1
+
+
+def test_a_run_beside_other_programs_learns_the_same_to_the_last_bit(filled, tiny, monkeypatch):
+    monkeypatch.setattr(core_sharing, "LOOK_SECONDS", 0.0)
+    config, teams = tiny({"training.threads": 2}), []
+    monkeypatch.setattr(core_sharing, "_processors", lambda: 2)
+    alone = train(filled, config, "alone")
+    made = core_sharing._IdleTeam
+    monkeypatch.setattr(core_sharing, "_IdleTeam", lambda: teams.append(made()) or teams[-1])
+    loads = cycle((2.0, 2.0, 0.0))
+    monkeypatch.setattr(OtherLoad, "cores", lambda _: next(loads))
+    assert losses(train(filled, config, "beside")) == losses(alone)
+    assert len(teams) > 1
 
 
 def test_settings_leave_less_to_choose(filled, tiny, trials):

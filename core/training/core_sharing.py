@@ -1,0 +1,112 @@
+"""Training beside other programs: while they need the same cores, OpenMP's waiting threads fall asleep sooner."""
+
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import psutil
+import torch
+
+from core.training.compute import own_threads
+
+LOOK_SECONDS = 0.5  # between two looks: a processor's times are counted in hundredths of a second
+NEEDED_CORES = (
+    0.4  # that others use beyond what our threads leave: fairly shared, one busy program among three has 0.67
+)
+GRAIN_SIZE = 32_768  # numbers that torch gives each thread at least
+
+
+class OtherLoad:
+    """The processor time that other programs take."""
+
+    def __init__(self) -> None:
+        _percent()  # what it says next is counted from here
+        self._since, self._ours = time.monotonic(), time.process_time()
+
+    def cores(self) -> float:
+        """How many cores they used since the last call, on average; 0 where the system doesn't tell."""
+        percent, now, ours = _percent(), time.monotonic(), time.process_time()
+        own_cores = (ours - self._ours) / max(now - self._since, sys.float_info.min)
+        self._since, self._ours = now, ours
+        return max(0.0, percent / 100 * (os.cpu_count() or 1) - own_cores)
+
+
+@contextmanager
+def sharing_cores(
+    threads: int, cores_used: Callable[[], float] | None = None
+) -> Iterator[Callable[[], None]]:
+    """Gives a function to call between two steps, which looks now and then at what other programs use.
+
+    Every parallel region of a step ends when its last thread does. Where another program has one of the cores, the
+    threads that spin meanwhile keep the late one from running. libgomp lets them spin for a tenth of the usual time at
+    most (its GOMP_SPINCOUNT: 1,000 cycles) as soon as a process has more OpenMP threads than processors. So while the
+    cores are short, idle threads are added: they compute nothing, and what the others compute stays the same to
+    the last bit, which fewer threads for the step would not promise.
+
+    Elsewhere than on Linux, where torch brings another OpenMP, and with one thread, nothing is done.
+
+    Args:
+        threads: That a step uses; 0: as many as torch takes itself.
+        cores_used: By other programs since the last call; measured where it is not given.
+    """
+    processors, count = _processors(), threads or own_threads()
+    if count < 2 or not sys.platform.startswith("linux"):
+        yield lambda: None
+        return
+    teams: list[_IdleTeam] = []
+    used, next_look = cores_used or OtherLoad().cores, time.monotonic() + LOOK_SECONDS
+
+    def look() -> None:
+        nonlocal next_look
+        if time.monotonic() < next_look:
+            return
+        is_short = used() > processors - count + NEEDED_CORES
+        if is_short and not teams:
+            teams.extend(_IdleTeam() for _ in range((processors - count) // (count - 1) + 1))
+        elif not is_short:
+            _end(teams)
+        next_look = time.monotonic() + LOOK_SECONDS
+
+    try:
+        yield look
+    finally:
+        _end(teams)
+
+
+class _IdleTeam:
+    """A thread with OpenMP threads of its own, one less than a step uses, that only wait."""
+
+    def __init__(self) -> None:
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._hold, name="idle OpenMP threads", daemon=True)
+        self._thread.start()
+
+    def end(self) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def _hold(self) -> None:
+        torch.zeros(GRAIN_SIZE * torch.get_num_threads()).add_(1)  # one parallel region makes the threads
+        self._over.wait()
+
+
+def _end(teams: list[_IdleTeam]) -> None:
+    for team in teams:
+        team.end()
+    teams.clear()
+
+
+def _percent() -> float:
+    """Of all processors' time since this thread's last call: what all programs used; 0 where the system doesn't tell."""
+    try:
+        return psutil.cpu_percent(None)
+    except (OSError, psutil.Error):
+        return 0.0
+
+
+def _processors() -> int:
+    """Those that this process may use, as libgomp counts them."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,0 +1,104 @@
+import os
+import sys
+import threading
+
+import psutil
+import pytest
+import torch
+
+from core.training import core_sharing
+from core.training.core_sharing import OtherLoad, sharing_cores
+
+linux_only = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="another OpenMP")
+
+
+def idle_threads():
+    return [thread for thread in threading.enumerate() if thread.name == "idle OpenMP threads"]
+
+
+@pytest.fixture
+def hasty(monkeypatch):
+    """Looks at every step."""
+    monkeypatch.setattr(core_sharing, "LOOK_SECONDS", 0.0)
+
+
+@pytest.fixture
+def two_of_two(hasty, monkeypatch):
+    monkeypatch.setattr(core_sharing, "_processors", lambda: 2)
+
+
+@linux_only
+def test_idle_threads_are_there_while_the_cores_are_short(two_of_two):
+    loads = iter((0.1, 0.67, 1.0, 0.2, 0.67))
+    with sharing_cores(2, lambda: next(loads)) as look:
+        counts = [look() or len(idle_threads()) for _ in range(5)]
+        assert counts == [0, 1, 1, 0, 1]
+    assert not idle_threads()
+
+
+@linux_only
+@pytest.mark.parametrize(("processors", "threads"), [(2, 2), (8, 4), (8, 8), (128, 64), (9, 2)])
+def test_so_many_that_openmp_counts_more_threads_than_processors(hasty, monkeypatch, processors, threads):
+    monkeypatch.setattr(core_sharing, "_processors", lambda: processors)
+    monkeypatch.setattr(torch, "get_num_threads", lambda: threads)
+    with sharing_cores(threads, lambda: float(processors)) as look:
+        look()
+        assert threads + len(idle_threads()) * (threads - 1) > processors
+
+
+@linux_only
+def test_what_others_use_of_cores_that_are_left_is_no_shortage(hasty, monkeypatch):
+    monkeypatch.setattr(core_sharing, "_processors", lambda: 8)
+    with sharing_cores(4, lambda: 4.0) as look:
+        look()
+        assert not idle_threads()
+
+
+def test_one_thread_waits_for_none(two_of_two):
+    with sharing_cores(1, lambda: 2.0) as look:
+        look()
+        assert not idle_threads()
+
+
+def test_looks_are_rare():
+    looks = []
+    with sharing_cores(2, lambda: looks.append(0) or 0.0) as look:
+        for _ in range(1000):
+            look()
+    assert len(looks) <= 1
+
+
+@linux_only
+def test_idle_threads_end_with_an_error(two_of_two):
+    with pytest.raises(ValueError, match="step"), sharing_cores(2, lambda: 2.0) as look:
+        look()
+        raise ValueError("step")
+    assert not idle_threads()
+
+
+def test_a_system_that_tells_no_load_counts_as_quiet(monkeypatch):
+    def refused(_):
+        raise psutil.AccessDenied
+
+    monkeypatch.setattr(psutil, "cpu_percent", refused)
+    assert OtherLoad().cores() == 0.0
+
+
+def test_our_own_work_is_no_load_of_others(monkeypatch):
+    clock = iter((10.0, 12.0))
+    own = iter((1.0, 3.0))  # one core of ours
+    monkeypatch.setattr(core_sharing.time, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(core_sharing.time, "process_time", lambda: next(own))
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    monkeypatch.setattr(psutil, "cpu_percent", lambda _: 75.0)
+    assert OtherLoad().cores() == pytest.approx(0.5)
+
+
+@linux_only
+def test_the_numbers_stay_the_same_to_the_last_bit(two_of_two):
+    """What is counted as a thread computes nothing: products of every size give what they gave before."""
+    left, right = torch.randn(96, 257, generator=torch.Generator().manual_seed(1)), torch.randn(257, 300)
+    before = left @ right
+    with sharing_cores(2, lambda: 2.0) as look:
+        look()
+        assert torch.equal(left @ right, before)
