@@ -5,7 +5,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import psutil
 import torch
@@ -65,7 +65,8 @@ def sharing_cores(
             return
         is_short = used() > processors - count + NEEDED_CORES
         if is_short and not teams:
-            teams.extend(_IdleTeam() for _ in range((processors - count) // (count - 1) + 1))
+            with suppress(RuntimeError):  # a system that has no thread left: the step is slower, and no worse
+                teams.extend(_IdleTeam() for _ in range((processors - count) // (count - 1) + 1))
         elif not is_short:
             _end(teams)
         next_look = time.monotonic() + LOOK_SECONDS

@@ -95,6 +95,20 @@ def test_our_own_work_is_no_load_of_others(monkeypatch):
 
 
 @linux_only
+def test_a_system_that_has_no_thread_left_ends_no_run(two_of_two, monkeypatch):
+    def refused(_):
+        raise RuntimeError("can't start new thread")
+
+    with sharing_cores(2, lambda: 2.0) as look:
+        with monkeypatch.context() as patch:
+            patch.setattr(threading.Thread, "start", refused)
+            look()
+        assert not idle_threads()
+        look()
+        assert idle_threads()
+
+
+@linux_only
 def test_the_numbers_stay_the_same_to_the_last_bit(two_of_two):
     """What is counted as a thread computes nothing: products of every size give what they gave before."""
     left, right = torch.randn(96, 257, generator=torch.Generator().manual_seed(1)), torch.randn(257, 300)
