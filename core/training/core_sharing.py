@@ -13,9 +13,7 @@ import torch
 from core.training.compute import own_threads
 
 LOOK_SECONDS = 0.5  # between two looks: a processor's times are counted in hundredths of a second
-NEEDED_CORES = (
-    0.4  # that others use beyond what our threads leave: fairly shared, one busy program among three has 0.67
-)
+NEEDED_CORES = 0.4  # that others use beyond what we leave: one busy program beside two threads gets 0.67
 GRAIN_SIZE = 32_768  # numbers that torch gives each thread at least
 
 
@@ -41,10 +39,10 @@ def sharing_cores(
     """Gives a function to call between two steps, which looks now and then at what other programs use.
 
     Every parallel region of a step ends when its last thread does. Where another program has one of the cores, the
-    threads that spin meanwhile keep the late one from running. libgomp lets them spin for a tenth of the usual time at
-    most (its GOMP_SPINCOUNT: 1,000 cycles) as soon as a process has more OpenMP threads than processors. So while the
-    cores are short, idle threads are added: they compute nothing, and what the others compute stays the same to
-    the last bit, which fewer threads for the step would not promise.
+    threads that spin meanwhile keep the late one from running. As soon as a process has more OpenMP threads than
+    processors, libgomp lets them spin 1,000 times at most before they sleep (`share_cores` in `core/process.py` says
+    10,000). So while the cores are short, idle threads are added: they compute nothing, and what the others compute
+    stays the same to the last bit, which fewer threads for the step would not promise.
 
     Elsewhere than on Linux, where torch brings another OpenMP, and with one thread, nothing is done.
 
