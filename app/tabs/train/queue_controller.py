@@ -43,12 +43,16 @@ class QueueController(QObject):
         tab.queue.removal_requested.connect(self._dequeue)
         tab.queue.start_requested.connect(self.go_on)
 
-    def show_listed(self, listed: RunsListed, *, idle: bool) -> None:
-        """What waits now; where a run has ended, the next one's turn has come."""
-        self._entries = listed.queued
+    def show_listed(self, listed: RunsListed, training: str) -> None:
+        """What waits now; where a run has ended, the next one's turn has come.
+
+        Args:
+            training: The run that trains, which has left the queue even while it does not stand yet; empty: none does.
+        """
+        self._entries = tuple(entry for entry in listed.queued if entry.name != training)
         self._failures = {name: why for name, why in self._failures.items() if name in self.names()}
         self._tab.queue.show_queue(self._entries, self._failures)
-        if self._goes_on and idle:
+        if self._goes_on and not training:
             self._goes_on = False
             self._begin_next()
 

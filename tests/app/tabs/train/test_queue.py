@@ -1,5 +1,7 @@
 """Runs can be queued while one trains, and the next begins when it ends."""
 
+import time
+
 import pytest
 from PySide6.QtCore import QCoreApplication, QEvent, Qt
 from PySide6.QtGui import QGuiApplication
@@ -134,6 +136,28 @@ def test_queued_runs_begin_by_themselves_also_behind_one_that_fails(tab, workspa
     qtbot.waitUntil(lambda: ended == [("run", "failed"), ("a", "finished"), ("b", "finished")])
     qtbot.waitUntil(lambda: rows(tab) == [])
     assert "It does not fit." in tab.banner.text()  # nobody was there to read it
+
+
+def test_a_run_whose_turn_has_come_leaves_the_queue_before_it_stands(tab, workspace, queues, qtbot):
+    """Its data set may take minutes; meanwhile nothing else would have the queue read again."""
+
+    def prepares(workspace, name, config, stop):
+        del workspace, config
+        yield from ()
+        while not stop.asked:
+            time.sleep(0.01)
+        return RunEnded(name, 0, "stopped", 0.0, 0.0)
+
+    RunQueue(workspace).add("a", RunConfig())
+    controller = TrainController(tab, workspace, queues, tab, train=prepares)
+    controller.begin()
+    qtbot.waitUntil(lambda: rows(tab) == ["a: Starter"])
+    qtbot.mouseClick(tab.queue.start_button, LEFT)
+    qtbot.waitUntil(lambda: rows(tab) == [])
+    assert controller.active
+    assert not workspace.run("a").root.exists()
+    stop(tab, qtbot, controller)
+    qtbot.waitUntil(lambda: rows(tab) == ["a: Starter"])
 
 
 def test_a_run_that_cannot_begin_stays_in_the_queue_and_says_so(tab, workspace, queues, qtbot):
