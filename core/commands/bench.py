@@ -62,7 +62,10 @@ def learn(
         Path,
         typer.Option(help="The folder that the picture is written into.", parser=named_path, metavar="DIR"),
     ] = Path(),
-    preset: Annotated[str, typer.Option(help="Our settings; the tokenizer is one of characters.")] = "tiny",
+    preset: Annotated[str, typer.Option(help="Our settings.")] = "tiny",
+    tokenizer: Annotated[
+        str, typer.Option(help="Ours: bpe or char; without it, that of the preset.", metavar="KIND")
+    ] = "",
     seed: Annotated[int, typer.Option(min=0, help="Of both, ours and the peer's.")] = 1,
     minutes: Annotated[float, typer.Option(min=0, help="The longest that all of it may take.")] = 60,
 ) -> int:
@@ -71,7 +74,8 @@ def learn(
     from core.config.toml import with_settings
     from core.tasks.bench_learn import bench_learn
 
-    config = with_settings(preset_run(preset), {"training.seed": seed})
+    kind = {"tokenizer.kind": tokenizer} if tokenizer else {}
+    config = with_settings(preset_run(preset), {"training.seed": seed, **kind})
     return perform(context, lambda stop: bench_learn(text, out, config, minutes, stop))[1]
 
 

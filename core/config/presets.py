@@ -99,10 +99,10 @@ PRESETS: dict[str, Preset] = {
     ),
     "tiny": Preset(
         "Tiny",
-        "Characters, four layers, context 128: a small model for a CPU.",
+        "BPE, four layers, width 128, context 128: a small model for a CPU.",
         RunConfig(
             preset="tiny",
-            tokenizer=TokenizerConfig(kind="char"),
+            tokenizer=TokenizerConfig(kind="bpe", vocab_size=1024),
             model=ModelConfig(
                 n_layers=4,
                 n_heads=2,
@@ -113,14 +113,14 @@ PRESETS: dict[str, Preset] = {
                 **FAMILY,
             ),
             training=TrainingConfig(
-                max_steps=1700,
+                max_steps=1500,
                 batch_size=6,
                 optimizer="muon",
-                learning_rate=8e-3,
+                learning_rate=5e-3,
                 min_learning_rate=0.0,
                 schedule="linear",
                 warmup_steps=20,
-                warmup_ratio=0.0117,
+                warmup_ratio=0.0133,
                 beta2=0.95,
                 muon_learning_rate=0.014,
                 muon_momentum=0.9,

@@ -1,24 +1,29 @@
 """A model in the form that decoding is fastest with: packed linear layers, no gradients, nothing that only trains.
 
 Shapes
-    T  positions being computed    I  inputs    O  outputs
+    T  positions being computed    I  inputs     P  parts of the inputs
+    N  rows, of all dimensions     O  outputs
 """
 
-import copy
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 import torch
 from torch import Tensor, nn
 
 from core.config.sampling import WeightsFormat
+from core.model.initialisation import SkipInit
 
 Layer = TypeVar("Layer", bound=nn.Module)
+Way = Callable[[nn.Linear], nn.Module]
 
-CLEARLY_FASTER = 1.25  # another layout is taken from here on, so that a machine that is busy chooses alike
-TRIALS = 9
+CLEARLY_FASTER = 1.2  # another layout is taken from here on, so that a machine that is busy chooses alike
+TRIALS = 5
+MOST_BYTES_COPIED = 2**25  # of one shape, to time it
+MOST_PARTS = 8
+FEW_ROWS = 32  # from more on, the product itself is shared out between the threads
 INT8_ENGINES = ("x86", "fbgemm", "qnnpack")  # of torch's, the fastest first
 SMALLEST_SCALE = 1e-12  # of a row that is all zeros
 
@@ -49,7 +54,7 @@ def pack_linears(model: nn.Module, weights: WeightsFormat) -> str:
         _replace(model, nn.Linear, Int8Linear)
         return "int8"
     if weights == "auto" and on_cpu:
-        _replace(model, nn.Linear, _Fastest())
+        _replace(model, nn.Linear, _Fastest(model))
     return "float32"
 
 
@@ -59,13 +64,50 @@ class OneDnnLinear(nn.Module):
     def __init__(self, linear: nn.Linear) -> None:
         super().__init__()
         self.bias = linear.bias
-        self.packed = torch.ops.mkldnn._reorder_linear_weight(linear.weight.detach())  # (O, I)
+        weight = linear.weight.detach().contiguous()  # (O, I)
+        self.packed = torch.ops.mkldnn._reorder_linear_weight(weight)  # (O, I)
 
     def forward(self, x: Tensor) -> Tensor:
         """(..., T, I) to (..., T, O)."""
         return torch.ops.mkldnn._linear_pointwise.default(
             x, self.packed, self.bias, "none", [], ""
         )  # (..., T, O)
+
+
+class SplitLinear(nn.Module):
+    """A linear layer that multiplies parts of its inputs side by side, a thread each, and adds what they come to.
+
+    The product with one row, or a few, is as slow as the weights are read, and the library reads them with one thread;
+    of a batched product each thread takes some. The weights lie by columns, and what shares them does so still.
+    """
+
+    def __init__(self, linear: nn.Linear) -> None:
+        super().__init__()
+        lay_by_columns(linear)
+        self.weight, self.bias = linear.weight, linear.bias
+        P, outputs = count_parts(linear.in_features), linear.out_features
+        self._parts = self.weight.detach().t().view(P, -1, outputs)  # (P, I / P, O)
+        self._start = torch.zeros(P, 1, outputs)  # (P, 1, O): what each part's sums begin with
+        if linear.bias is not None:
+            self._start[0] = linear.bias.detach()
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(..., T, I) to (..., T, O)."""
+        P, inputs, outputs = self._parts.shape
+        parts = x.reshape(-1, P, inputs).transpose(0, 1)  # (P, N, I / P)
+        if parts.shape[1] > FEW_ROWS:
+            return nn.functional.linear(x, self.weight, self.bias)  # (..., T, O)
+        return (
+            torch.baddbmm(self._start, parts, self._parts).sum(0).view(*x.shape[:-1], outputs)
+        )  # (..., T, O)
+
+
+def count_parts(in_features: int) -> int:
+    """How many equal parts of the inputs there are for the threads: a power of two; 1 where none is to be had."""
+    parts = 1
+    while 2 * parts <= min(torch.get_num_threads(), MOST_PARTS) and in_features % (2 * parts) == 0:
+        parts *= 2
+    return parts
 
 
 class Int8Linear(nn.Module):
@@ -98,24 +140,69 @@ class Int8Linear(nn.Module):
 
 
 class _Fastest:
-    """Chooses how a float32 layer's weights lie by timing one position of each shape."""
+    """Chooses how a model's float32 layers lie by timing one position of each shape."""
 
-    def __init__(self) -> None:
-        self._ways: dict[torch.Size, Callable[[nn.Linear], nn.Module]] = {}
+    def __init__(self, model: nn.Module) -> None:
+        layers = [module for module in model.modules() if isinstance(module, nn.Linear)]
+        self._bytes = sum(layer.weight.nbytes for layer in layers)
+        self._ways: dict[torch.Size, Way] = {}
 
     def __call__(self, linear: nn.Linear) -> nn.Module:
         shape = linear.weight.shape
         if shape not in self._ways:
-            self._ways[shape] = _fastest_way(linear)
+            self._ways[shape] = fastest_way(linear, min(self._bytes, MOST_BYTES_COPIED))
         return self._ways[shape](linear)
 
 
-def _fastest_way(linear: nn.Linear) -> Callable[[nn.Linear], nn.Module]:
-    """By columns where nothing else is clearly faster: beyond the caches it gains more than these trials show."""
-    if has_onednn() and is_faster(OneDnnLinear(linear), linear, linear.in_features):
-        return OneDnnLinear
-    by_columns = lay_by_columns(copy.deepcopy(linear))
-    return _as_it_is if is_faster(linear, by_columns, linear.in_features) else lay_by_columns
+def fastest_way(linear: nn.Linear, n_bytes: int) -> Way:
+    """The first of the ways that none other is clearly faster than: the first ones gain more than these trials show.
+
+    Args:
+        n_bytes: How much to read in turn, copies of the layer or the beginning of it: as much as the model has where
+            that is little, so that the caches help as much as when a token passes by.
+    """
+    by_columns = [lay_by_columns(layer) for layer in _copies(linear, n_bytes)]
+    layers: dict[Way, Sequence[nn.Module]] = {}
+    if count_parts(linear.in_features) > 1:
+        layers[SplitLinear] = [SplitLinear(layer) for layer in by_columns]
+    layers[lay_by_columns] = by_columns
+    if SplitLinear not in layers:
+        layers[_as_it_is] = _copies(linear, n_bytes)
+        if has_onednn():
+            layers[OneDnnLinear] = [OneDnnLinear(layer) for layer in by_columns]
+    seconds = _least_seconds(layers, linear.in_features)
+    enough = CLEARLY_FASTER * min(seconds.values())
+    return next(way for way in layers if seconds[way] <= enough)
+
+
+def _copies(linear: nn.Linear, n_bytes: int) -> list[nn.Linear]:
+    """Layers of these weights, or of the first outputs' where all are too many, with so many bytes together."""
+    outputs = max(1, min(linear.out_features, n_bytes // linear.weight[0].nbytes))
+    weight = linear.weight.detach()[:outputs]
+    bias = None if linear.bias is None else linear.bias.detach()[:outputs]
+    copies = []
+    for _ in range(max(1, n_bytes // weight.nbytes)):
+        with SkipInit():
+            layer = nn.Linear(linear.in_features, outputs, bias=bias is not None)
+        layer.weight.data = weight.clone()
+        if bias is not None:
+            layer.bias.data = bias
+        copies.append(layer)
+    return copies
+
+
+@torch.inference_mode()
+def _least_seconds(layers: dict[Way, Sequence[nn.Module]], in_features: int) -> dict[Way, float]:
+    """The least that one position takes in all layers of a way, one after the other; the ways run in turns."""
+    x = torch.ones(1, 1, in_features)  # (1, T, I)
+    taken: dict[Way, list[float]] = {way: [] for way in layers}
+    for _ in range(TRIALS + 1):
+        for way, of_way in layers.items():
+            started = time.perf_counter()
+            for layer in of_way:
+                layer(x)
+            taken[way].append(time.perf_counter() - started)
+    return {way: min(seconds[1:]) for way, seconds in taken.items()}  # the first ones only warm up
 
 
 def lay_by_columns(linear: nn.Linear) -> nn.Linear:
@@ -129,20 +216,6 @@ def lay_by_columns(linear: nn.Linear) -> nn.Linear:
 
 def _as_it_is(linear: nn.Linear) -> nn.Linear:
     return linear
-
-
-@torch.inference_mode()
-def is_faster(layer: nn.Module, other: nn.Module, in_features: int) -> bool:
-    """Whether a layer is clearly faster than another for one position; they run in turns, and their best counts."""
-    x = torch.ones(1, 1, in_features)  # (1, T, I)
-    seconds: tuple[list[float], list[float]] = [], []
-    for _ in range(TRIALS + 1):
-        for each, taken in zip((layer, other), seconds, strict=True):
-            started = time.perf_counter()
-            each(x)
-            taken.append(time.perf_counter() - started)
-    best, best_other = (min(taken[1:]) for taken in seconds)  # the first ones only warm up
-    return best * CLEARLY_FASTER < best_other
 
 
 def scales_by_call(model: nn.Module) -> bool:

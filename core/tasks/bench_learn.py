@@ -1,7 +1,8 @@
 """How fast a text is learned: nanoGPT's published CPU recipe and ours on the same text, in turns.
 
-Both read characters, learn from the first nine tenths and are measured on the whole last tenth, each target once, in
-windows of their own context length. Only training counts as time. Each works in a process of its own, one at a time.
+Both learn from the first nine tenths and are measured on the whole last tenth, each target once, in windows of their
+own context length: in nats per character, because nanoGPT reads characters and ours the tokens of its settings. Only
+training counts as time, a vocabulary's too. Each works in a process of its own, one at a time.
 """
 
 import tempfile
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from core.config.run import RunConfig
+from core.config.toml import with_settings
 from core.control import StopToken
 from core.errors import BadSettingError, CorpusTooSmallError
 from core.events import Event, Notice
@@ -66,7 +68,7 @@ def bench_learn(
 
     Args:
         text: A file, read as UTF-8; without one, the sample corpus's texts.
-        config: Ours; its tokenizer becomes one of characters, whatever it is.
+        config: Ours; a tokenizer of words, which has none for many of the held-out ones, becomes one of characters.
         minutes: The longest that all may take.
         eval_interval: Steps between two measurements of the loss.
 
@@ -83,8 +85,9 @@ def bench_learn(
     needed = 10 * (max(recipe.context_length, config.model.context_length) + 1)
     if len(content) < needed:
         raise CorpusTooSmallError("training", len(content), needed)
+    if config.tokenizer.kind == "word":
+        config = with_settings(config, {"tokenizer.kind": "char"})
     yield Notice(_introduction(text, content, config, recipe))
-    config = config.model_copy(update={"tokenizer": config.tokenizer.model_copy(update={"kind": "char"})})
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="bench-learn-")))
         seed = config.training.seed
@@ -194,9 +197,14 @@ def _introduction(text: Path | None, content: str, config: RunConfig, recipe: Re
         f"{source}: {counted(len(train), 'character')} to train on, {number(len(held_out))} to measure, "
         f"{len(set(content)):,} different ones. nanoGPT's CPU recipe, float32, context {recipe.context_length}, "
         f"{counted(recipe.steps, 'step')} of {counted(recipe.batch_size * recipe.context_length, 'character')}; ours: preset "
-        f"{config.preset}, context {config.model.context_length}, {counted(config.training.max_steps, 'step')}. "
+        f"{config.preset}, {_units(config)}, context {config.model.context_length}, {counted(config.training.max_steps, 'step')}. "
         "Seconds are of training alone; each is measured in windows of its own context."
     )
+
+
+def _units(config: RunConfig) -> str:
+    tokenizer = config.tokenizer
+    return "characters" if tokenizer.kind == "char" else f"BPE of {counted(tokenizer.vocab_size, 'token')}"
 
 
 def _make(kind: str, *arguments: Any) -> Any:
@@ -209,5 +217,5 @@ def _lines(curves: dict[str, list[Point]]) -> dict[str, dict[str, Curve]]:
     """The curves of each of the picture's three parts, by the name of its axis."""
     return {
         axis: {name: [(point[place], point.loss) for point in curve] for name, curve in curves.items()}
-        for place, axis in enumerate(("steps", "characters read", "seconds of training"))
+        for place, axis in enumerate(("steps", "tokens read", "seconds of training"))
     }

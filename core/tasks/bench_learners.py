@@ -14,9 +14,10 @@ import torch.nn.functional as F
 
 from core.batches.dataset import Dataset, token_path
 from core.batches.sampler import IGNORED, Windows, eval_batches
-from core.batches.token_file import TokenFile, TokenFileWriter
+from core.batches.token_file import TokenFile, TokenFileWriter, token_dtype
 from core.config.model import ModelConfig
 from core.config.run import RunConfig
+from core.config.tokenizer import TokenizerConfig
 from core.control import StopToken
 from core.runs.folder import Workspace
 from core.tasks.bench_learn import Point, Recipe, split_text
@@ -26,11 +27,14 @@ from core.tasks.run_setup import lay_out_run
 from core.tasks.session import Session
 from core.tasks.training_session import open_session
 from core.tasks.validation_batches import ValidationBatches
+from core.tokenizers.bpe import BpeTokenizer
 from core.tokenizers.char import CharTokenizer
 from core.tokenizers.files import save_tokenizer
+from core.tokenizers.tokenizer import Tokenizer
 from core.training.compute import cpu_threads
 from core.training.evaluation import evaluate
 from core.training.loop import train
+from core.wording import counted
 
 EVAL_WINDOWS = 64  # in one forward pass of an evaluation
 ALL = 1 << 62
@@ -122,15 +126,21 @@ class NanoGPTLearner(Learner):
 
 
 class OurLearner(Learner):
-    """A run as the program trains it, without its samples and checkpoints."""
+    """A run as the program trains it, without its samples and checkpoints. Learning a vocabulary counts as time too."""
 
     def __init__(self, text: str, folder: Path, config: RunConfig, eval_interval: int) -> None:
-        self._session = _open(text, folder, config)
+        started = time.perf_counter()
+        tokenizer = _learn_tokenizer(text, config.tokenizer)
+        seconds = time.perf_counter() - started
+        session = self._session = _open(text, folder, config, tokenizer)
         windows = config.training.batch_size * config.training.gradient_accumulation_steps
-        super().__init__(self._session.plan.steps, windows * config.model.context_length, eval_interval)
-        session = self._session
+        super().__init__(session.plan.steps, windows * config.model.context_length, eval_interval)
+        self.seconds = seconds
         held_out = Windows(config.model.context_length, 0, EVAL_WINDOWS)
         self._batches = ValidationBatches(session.val_tokens, held_out, ALL, session.byte_lengths)
+        tokens, first = session.val_tokens, tokenizer.decode(session.val_tokens[:1].tolist())
+        # of the targets: nothing comes before the first token, so it is none
+        self._tokens_per_character = (len(tokens) - 1) / (len(split_text(text)[1]) - len(first))
         self._steps = train(
             session.train_state,
             session.batch_at,
@@ -142,8 +152,11 @@ class OurLearner(Learner):
         )
 
     def plan(self) -> str:
-        """How the passes are computed, in words."""
-        return described(self._session.compute)
+        """How the passes are computed, and how long the held-out text is in tokens, in words."""
+        return (
+            f"{described(self._session.compute)}; 1,000 characters are "
+            f"{counted(round(1000 * self._tokens_per_character), 'token')}"
+        )
 
     def _take_step(self) -> None:
         with cpu_threads(self._session.compute.threads):
@@ -157,7 +170,7 @@ class OurLearner(Learner):
             )
         assert evaluated is not None  # nobody stops it
         session.train_state.compute_model.train()
-        return evaluated.loss
+        return evaluated.loss * self._tokens_per_character
 
 
 def nanogpt_learning_rate(step: int, recipe: Recipe) -> float:
@@ -169,12 +182,19 @@ def nanogpt_learning_rate(step: int, recipe: Recipe) -> float:
     return recipe.min_learning_rate + left * (recipe.learning_rate - recipe.min_learning_rate)
 
 
-def _open(text: str, folder: Path, config: RunConfig) -> Session:
+def _learn_tokenizer(text: str, config: TokenizerConfig) -> Tokenizer:
+    """A vocabulary of the text that is trained on; of characters, of the held-out ones too, as the peer's."""
+    if config.kind == "char":
+        return CharTokenizer.train([text])
+    return BpeTokenizer.train([split_text(text)[0]], config.vocab_size)
+
+
+def _open(text: str, folder: Path, config: RunConfig, tokenizer: Tokenizer) -> Session:
     """A run that has not begun, on the text's two parts."""
     workspace = Workspace(folder / "workspace")
     workspace.prepare()
     run = workspace.run(RUN_NAME)
-    dataset = _make_dataset(text, workspace.datasets / "text")
+    dataset = _make_dataset(text, workspace.datasets / "text", tokenizer)
     run.root.mkdir(parents=True)
     lay_out_run(run, dataset)
     opening = open_session(workspace, run, config, dataset, StopToken())
@@ -186,19 +206,20 @@ def _open(text: str, folder: Path, config: RunConfig) -> Session:
             return session
 
 
-def _make_dataset(text: str, folder: Path) -> Dataset:
+def _make_dataset(text: str, folder: Path, tokenizer: Tokenizer) -> Dataset:
     folder.mkdir(parents=True)
-    tokenizer = CharTokenizer.train([text])
-    parts = split_text(text)
-    for split, part in zip(("train", "val"), parts, strict=True):
-        with TokenFileWriter(token_path(folder, split), "uint16") as file:  # type: ignore[arg-type]  # one of the two
+    dtype = token_dtype(tokenizer.vocab_size)
+    counts = []
+    for split, part in zip(("train", "val"), split_text(text), strict=True):
+        with TokenFileWriter(token_path(folder, split), dtype) as file:  # type: ignore[arg-type]  # one of the two
             file.append(tokenizer.encode(part))
+        counts.append(file.count)
     dataset = Dataset(
         folder=folder,
-        train_tokens=len(parts[0]),
-        val_tokens=len(parts[1]),
+        train_tokens=counts[0],
+        val_tokens=counts[1],
         vocab_size=tokenizer.vocab_size,
-        dtype="uint16",
+        dtype=dtype,
         has_conversations=False,
         documents=1,
         characters=len(text),

@@ -20,7 +20,7 @@ def benchmark_line(event: Event) -> str:
             )
         case LearnMeasured():
             return (
-                f"{event.subject:<9}step {event.step:>7,}{event.tokens:>13,} characters"
+                f"{event.subject:<9}step {event.step:>7,}{event.tokens:>13,} tokens"
                 f"{event.seconds:>9.1f} s{event.loss:>9.4f} nats/character"
             )
         case LearnCompared():

@@ -1,5 +1,6 @@
 """Packed weights compute what plain ones do: the same numbers in float32, nearly the same in 8 bits."""
 
+import copy
 import math
 
 import pytest
@@ -11,11 +12,16 @@ from core.control import StopToken
 from core.generation import packed
 from core.generation.decoding import decode
 from core.generation.packed import (
+    FEW_ROWS,
     Int8Linear,
     OneDnnLinear,
+    SplitLinear,
+    count_parts,
+    fastest_way,
     has_onednn,
     has_onednn_bfloat16,
     int8_engine,
+    lay_by_columns,
     pack_linears,
 )
 
@@ -34,13 +40,24 @@ def greedy(model):
 
 
 @pytest.fixture
-def always_pack(monkeypatch):
-    monkeypatch.setattr(packed, "is_faster", lambda *_: True)
+def fastest(monkeypatch):
+    """Lets a test say which way is measured to be the fastest, on a machine with so many threads."""
+
+    def say(way, threads=2):
+        monkeypatch.setattr(torch, "get_num_threads", lambda: threads)
+        monkeypatch.setattr(
+            packed,
+            "_least_seconds",
+            lambda layers, _: {each: 1.0 if each.__name__ == way else 2.0 for each in layers},
+        )
+
+    return say
 
 
 @needs_onednn
 @pytest.mark.parametrize("options", [{}, {"positions": "rotary", "attention_bias": False}])
-def test_packed_float32_has_the_greedy_tokens_of_plain_float32(small_model, always_pack, options):
+def test_packed_float32_has_the_greedy_tokens_of_plain_float32(small_model, fastest, options):
+    fastest("OneDnnLinear", threads=1)
     plain, model = small_model(**options), small_model(**options)
     assert pack_linears(model, "auto") == "float32"
     assert linears(model) == [] != linears(model, OneDnnLinear)
@@ -50,19 +67,16 @@ def test_packed_float32_has_the_greedy_tokens_of_plain_float32(small_model, alwa
     assert greedy(model) == greedy(plain)
 
 
-def test_auto_leaves_layers_plain_that_are_as_fast(small_model, monkeypatch):
-    monkeypatch.setattr(packed, "is_faster", lambda *_: False)
-    plain, model = small_model(), small_model()
-    pack_linears(model, "auto")
-    assert linears(model) == linears(plain)
-
-
 @pytest.mark.parametrize("options", [{}, {"tied_embeddings": False, "attention_bias": True}])
-def test_weights_by_columns_are_the_same_and_shared_as_before(small_model, monkeypatch, options):
-    monkeypatch.setattr(packed, "is_faster", lambda *_: False)
+@pytest.mark.parametrize("way", ["lay_by_columns", "SplitLinear"])
+def test_weights_by_columns_are_the_same_and_shared_as_before(small_model, fastest, options, way):
+    fastest(way)
     plain, model = small_model(**options), small_model(**options)
     assert pack_linears(model, "auto") == "float32"
-    assert all(m.weight.stride(0) == 1 for m in model.modules() if isinstance(m, nn.Linear))
+    kind = nn.Linear if way == "lay_by_columns" else SplitLinear
+    layers = [module for module in model.modules() if isinstance(module, kind)]
+    assert len(layers) == len(linears(plain))
+    assert all(layer.weight.stride(0) == 1 for layer in layers)
     assert (model.head.weight is model.token_embedding.weight) == plain.config.tied_embeddings
     assert all(map(torch.equal, model.state_dict().values(), plain.state_dict().values()))
     ids = torch.arange(8)[None]
@@ -71,17 +85,64 @@ def test_weights_by_columns_are_the_same_and_shared_as_before(small_model, monke
     assert greedy(model) == greedy(plain)
 
 
-def test_weights_stay_by_rows_where_that_is_clearly_faster(small_model, monkeypatch):
-    monkeypatch.setattr(packed, "has_onednn", lambda: False)
-    monkeypatch.setattr(packed, "is_faster", lambda *_: True)
+def test_weights_stay_by_rows_where_that_is_clearly_faster(small_model, fastest):
+    fastest("_as_it_is", threads=1)
     model = small_model()
     pack_linears(model, "auto")
     assert all(m.weight.is_contiguous() for m in model.modules() if isinstance(m, nn.Linear))
 
 
+@pytest.mark.parametrize("threads", [2, 4])
+@pytest.mark.parametrize("has_bias", [True, False])
+@pytest.mark.parametrize("shape", [(1, 1), (3, 1), (2, 5), (1, FEW_ROWS), (1, FEW_ROWS + 1), (4, FEW_ROWS)])
+def test_a_layer_in_parts_computes_what_the_plain_one_does(monkeypatch, threads, has_bias, shape):
+    monkeypatch.setattr(torch, "get_num_threads", lambda: threads)
+    torch.manual_seed(0)
+    plain = nn.Linear(24, 10, bias=has_bias)
+    split = SplitLinear(copy.deepcopy(plain))
+    x = torch.randn(*shape, 24)
+    with torch.inference_mode():
+        assert torch.allclose(split(x), plain(x), atol=1e-5, rtol=1e-5)
+        across = torch.randn(24, *shape).movedim(0, -1)  # which no view cuts into parts
+        assert torch.allclose(split(across), plain(across), atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("threads", "inputs", "parts"),
+    [(1, 384, 1), (2, 384, 2), (3, 384, 2), (64, 384, 8), (8, 6, 2), (8, 7, 1)],
+)
+def test_there_are_as_many_parts_as_threads_if_they_can_be_equal(monkeypatch, threads, inputs, parts):
+    monkeypatch.setattr(torch, "get_num_threads", lambda: threads)
+    assert count_parts(inputs) == parts
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("outputs", [1, 10, 3000])
+def test_ways_are_timed_on_the_layer_s_own_weights_or_the_beginning_of_them(monkeypatch, threads, outputs):
+    monkeypatch.setattr(torch, "get_num_threads", lambda: threads)
+    seen = []
+
+    def watched(layers, in_features):
+        seen.append((layers, in_features))
+        return dict.fromkeys(layers, 1.0)
+
+    monkeypatch.setattr(packed, "_least_seconds", watched)
+    linear = nn.Linear(64, outputs)
+    first = fastest_way(linear, 100_000)
+    [(layers, in_features)] = seen
+    assert in_features == 64
+    assert first is next(iter(layers)) is (SplitLinear if threads == 2 else lay_by_columns)
+    for of_way in layers.values():
+        shown = of_way[0](torch.eye(64))  # (I, O)
+        assert torch.allclose(shown, linear(torch.eye(64))[:, : shown.shape[1]], atol=1e-5)
+        assert 50_000 <= sum(4 * 64 * shown.shape[1] for _ in of_way) <= 100_000
+    assert linear.weight.is_contiguous()  # itself, until it is chosen
+
+
 @pytest.mark.parametrize("has", ["has_onednn", "int8_engine"])
 def test_where_torch_lacks_the_kernels_the_weights_stay_plain(small_model, monkeypatch, has):
     monkeypatch.setattr(packed, has, lambda: "")
+    monkeypatch.setattr(packed, "count_parts", lambda _: 1)
     plain, model = small_model(), small_model()
     assert pack_linears(model, "auto" if has == "has_onednn" else "int8") == "float32"
     assert linears(model) == linears(plain)
@@ -148,7 +209,8 @@ def test_on_a_processor_without_bfloat16_the_weights_stay_float32(small_model, m
     assert (model.dtype, linears(model)) == (torch.float32, linears(plain))
 
 
-def test_the_plain_weights_are_let_go(small_model, always_pack):
+def test_the_plain_weights_are_let_go(small_model, fastest):
+    fastest("OneDnnLinear", threads=1)
     model = small_model(tied_embeddings=False)
     before = sum(parameter.numel() for parameter in model.parameters())
     pack_linears(model, "int8" if int8_engine() else "auto")

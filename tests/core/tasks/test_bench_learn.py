@@ -1,5 +1,7 @@
 """What `bench learn` computes from two curves, and that both learners are given and measured on the same text."""
 
+import math
+import time
 from xml.etree import ElementTree
 
 import pytest
@@ -14,6 +16,7 @@ from core.tasks.bench_events import LearnCompared, LearnMeasured
 from core.tasks.bench_learn import Point, Recipe, bench_learn, compare, loss_at, seconds_to, split_text
 from core.tasks.bench_learners import NanoGPTLearner, OurLearner, nanogpt_learning_rate
 from core.tasks.bench_picture import draw_curves, round_values
+from core.tokenizers.bpe import BpeTokenizer
 
 PEER = [Point(0, 0, 0.0, 4.0), Point(10, 1000, 10.0, 2.0)]
 OURS = [
@@ -27,6 +30,7 @@ RECIPE = Recipe(n_layers=1, n_heads=2, d_model=8, context_length=16, batch_size=
 CONFIG = with_settings(
     preset_run("tiny"),
     {
+        "tokenizer.kind": "char",
         "model.n_layers": 1,
         "model.d_model": 8,
         "model.n_heads": 2,
@@ -80,6 +84,42 @@ def test_both_are_measured_on_the_same_targets(tmp_path, monkeypatch):
     NanoGPTLearner(TEXT, tmp_path, RECIPE, 1, 100).advance(0.0)
     OurLearner(TEXT, tmp_path, CONFIG, 100).advance(0.0)
     assert seen == [len(split_text(TEXT)[1]) - 1] * 2  # all but the first, which nothing comes before
+
+
+def test_a_loss_per_token_becomes_one_per_character(tmp_path):
+    """What a model that knows nothing is told by each token, shared by the characters after the first one."""
+    config = with_settings(
+        CONFIG, {"tokenizer.kind": "bpe", "tokenizer.vocab_size": 300, "model.embedding_std": 1e-6}
+    )
+    [start] = OurLearner(TEXT, tmp_path, config, 100).advance(0.0)
+    train, held_out = split_text(TEXT)
+    tokenizer = BpeTokenizer.train([train], 300)
+    ids = tokenizer.encode(held_out)
+    assert 2 * len(ids) < len(held_out)  # so that the two losses differ
+    nats = math.log(tokenizer.vocab_size) * (len(ids) - 1)
+    characters = len(held_out) - len(tokenizer.decode(ids[:1]))
+    assert start.loss == pytest.approx(nats / characters, rel=1e-3)
+
+
+def test_learning_a_vocabulary_counts_as_time(tmp_path, monkeypatch):
+    def slow(text, config):
+        time.sleep(0.2)
+        return learn_tokenizer(text, config)
+
+    learn_tokenizer = bench_learners._learn_tokenizer
+    monkeypatch.setattr(bench_learners, "_learn_tokenizer", slow)
+    [start] = OurLearner(TEXT, tmp_path, CONFIG, 100).advance(0.0)
+    assert start.seconds >= 0.2
+
+
+def test_a_vocabulary_is_learned_without_the_held_out_text(tmp_path):
+    train, held_out = split_text(TEXT)
+    text = train + "zyzzyva " * (len(held_out) // 8)
+    config = with_settings(CONFIG, {"tokenizer.kind": "bpe", "tokenizer.vocab_size": 400})
+    learner = OurLearner(text, tmp_path, config, 100)
+    assert "zy" not in {
+        learner._session.tokenizer.readable(number) for number in range(learner._session.tokenizer.vocab_size)
+    }
 
 
 @pytest.mark.parametrize("steps", [2, 4])

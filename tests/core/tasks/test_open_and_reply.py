@@ -210,7 +210,7 @@ def weights_of(model):
 
 @pytest.fixture
 def never_packed(monkeypatch):
-    monkeypatch.setattr(packed, "is_faster", lambda *_: False)
+    monkeypatch.setattr(packed, "fastest_way", lambda *_: packed.lay_by_columns)
 
 
 def test_the_weights_are_those_of_the_runs_settings(workspace, never_packed):

@@ -13,7 +13,7 @@ from core.tasks.look_at_machine import Machine
 from core.tasks.plan_card import plan_rows
 from core.tasks.proposals import rounded, rounded_size, rounded_time
 
-TOTALS = CorpusTotals(documents=2, characters=4000, bytes=8000)
+TOTALS = CorpusTotals(documents=2, characters=4000, bytes=6341)
 HALVES = RunConfig(
     corpus=CorpusConfig(validation_share=0.5),  # 1,000 of 2,000 tokens are trained on
     model=ModelConfig(context_length=10),

@@ -32,13 +32,13 @@ def test_without_text_there_is_nothing_to_warn_of():
 
 def test_a_text_shorter_than_a_window_is_said_with_both_numbers():
     [warning] = plan_warnings(preset_run("starter"), SENTENCE)
-    assert warning.message.startswith("The training text has ≈ 5 tokens, and one training sequence needs 129")
+    assert warning.message.startswith("The training text has ≈ 7 tokens, and one training sequence needs 129")
     assert warning.remedy == "Add documents."
     assert warning.proposal is None
 
 
 def test_a_shorter_context_is_proposed_where_the_text_has_two_windows_of_it():
-    [warning] = plan_warnings(preset_run("starter"), CorpusTotals(1, 440, 440))  # 99 tokens to train on
+    [warning] = plan_warnings(preset_run("starter"), CorpusTotals(1, 440, 440))  # 124 tokens to train on
     assert warning.proposal.title == "Set the context to 32 tokens"
     assert warning.proposal.run.model.context_length == 32
 
@@ -46,7 +46,7 @@ def test_a_shorter_context_is_proposed_where_the_text_has_two_windows_of_it():
 def test_a_model_that_is_hopelessly_large_is_said_with_the_numbers_and_a_smaller_preset():
     warning, *_ = plan_warnings(preset_run("gpt2"), OWN)
     assert warning.message == (
-        "≈ 100,000,000 parameters for ≈ 20,000 tokens of training text are ≈ 5,000 for each token: "
+        "≈ 100,000,000 parameters for ≈ 19,000 tokens of training text are ≈ 5,300 for each token: "
         "the model will memorize the text."
     )
     assert warning.proposal.title == "Use the preset Tiny"
@@ -79,10 +79,10 @@ def test_a_text_that_is_read_too_often_is_said_with_fewer_steps():
     run = with_settings(preset_run("tiny"), {"training.max_steps": 50_000})
     [warning] = plan_warnings(run, OWN)
     assert warning.message == (
-        "The run reads the text ≈ 470 times. Beyond 40 epochs the model learns nothing more from it."
+        "The run reads the text ≈ 1,200 times. Beyond 40 epochs the model learns nothing more from it."
     )
-    assert warning.proposal.title == "Take 4,200 steps"
-    assert warning.proposal.run == with_settings(run, {"training.max_steps": 4200})
+    assert warning.proposal.title == "Take 1,600 steps"
+    assert warning.proposal.run == with_settings(run, {"training.max_steps": 1600})
 
 
 def test_fewer_steps_take_the_warmup_along():
@@ -90,14 +90,14 @@ def test_fewer_steps_take_the_warmup_along():
         preset_run("tiny"), {"training.max_steps": 50_000, "training.warmup_steps": 5000, "training.seed": 7}
     )
     proposed = plan_warnings(run, OWN)[0].proposal.run
-    assert (proposed.training.max_steps, proposed.training.warmup_steps) == (4200, 420)
+    assert (proposed.training.max_steps, proposed.training.warmup_steps) == (1600, 160)
     assert proposed.training.seed == 7
 
 
 def test_no_steps_are_proposed_where_too_few_are_left():
     changes = {"training.batch_size": 8192, "training.max_steps": 50, "training.warmup_steps": 5}
     [warning] = plan_warnings(with_settings(preset_run("tiny"), changes), OWN)
-    assert warning.message.startswith("The run reads the text ≈ 650 times.")
+    assert warning.message.startswith("The run reads the text ≈ 1,700 times.")
     assert warning.proposal is None
 
 
@@ -144,7 +144,7 @@ def test_too_many_epochs_are_answered_with_fewer():
 def test_too_many_tokens_are_answered_with_steps():
     changes = {"training.horizon": "tokens", "training.max_tokens": 100_000_000}
     [warning] = plan_warnings(with_settings(preset_run("tiny"), changes), OWN)
-    assert (warning.proposal.title, warning.proposal.run.training.horizon) == ("Take 4,200 steps", "steps")
+    assert (warning.proposal.title, warning.proposal.run.training.horizon) == ("Take 1,600 steps", "steps")
 
 
 def test_a_single_token_is_one():
@@ -190,7 +190,7 @@ def test_a_context_much_longer_than_the_documents_is_said_with_a_shorter_one():
     run = with_settings(preset_run("starter"), {"model.context_length": 256})
     [warning] = plan_warnings(run, notes)
     assert warning.message.startswith(
-        "Half of the text stands in documents of ≈ 100 tokens or fewer, and the context has 256"
+        "Half of the text stands in documents of ≈ 130 tokens or fewer, and the context has 256"
     )
     assert warning.proposal.title == "Set the context to 128 tokens"
     assert plan_warnings(warning.proposal.run, notes) == []
@@ -203,10 +203,10 @@ def test_lines_may_be_short():
 
 
 def test_too_little_text_for_a_validation_split_is_said_with_a_larger_share():
-    text = CorpusTotals(documents=1, characters=4_000, bytes=4_000)
+    text = CorpusTotals(documents=1, characters=2_600, bytes=2_600)
     run = with_settings(
         preset_run("tiny"),
-        {"corpus.validation_share": 0.001, "tokenizer.kind": "bpe", "training.max_steps": 30},
+        {"corpus.validation_share": 0.001, "training.max_steps": 30},
     )
     assert estimate_run(run, text).tokens - estimate_run(run, text).training_tokens == 1
     warning = next(w for w in plan_warnings(run, text) if "held out" in w.message)

@@ -20,12 +20,23 @@ from core.tasks.run_estimate import (
     snapshot_cost,
 )
 
-TOTALS = CorpusTotals(documents=2, characters=4000, bytes=8000)
+TOTALS = CorpusTotals(documents=2, characters=4000, bytes=6341)
 
 
-@pytest.mark.parametrize(("kind", "tokens"), [("bpe", 2000), ("word", 1333), ("char", 4000)])
+@pytest.mark.parametrize(("kind", "tokens"), [("bpe", 2000), ("word", 1056), ("char", 4000)])
 def test_tokens_are_estimated_by_the_kind_of_tokenizer(kind, tokens):
     assert estimate_run(RunConfig(tokenizer=TokenizerConfig(kind=kind)), TOTALS).tokens == tokens
+
+
+@pytest.mark.parametrize(
+    ("vocab_size", "bytes_per_token"),
+    [(300, 1.4), (512, 2.0), (1024, 2.6), (2048, 3.2), (4096, 3.7), (8192, 4.1), (50_257, 4.4)],
+)
+def test_a_larger_bpe_vocabulary_has_longer_tokens(vocab_size, bytes_per_token):
+    """Measured on a megabyte each of English and French handbooks and of Python's library: the middle one."""
+    run = RunConfig(tokenizer=TokenizerConfig(kind="bpe", vocab_size=vocab_size))
+    tokens = estimate_run(run, CorpusTotals(documents=2, characters=10**6, bytes=10**6)).tokens
+    assert 10**6 / tokens == pytest.approx(bytes_per_token, abs=0.25)
 
 
 def test_epochs_are_steps_times_tokens_per_step_by_training_tokens():
@@ -71,7 +82,7 @@ def test_every_horizon_is_estimated_in_steps_and_epochs(changes, steps, epochs):
 
 def test_a_short_text_does_not_fill_a_large_vocabulary():
     run = RunConfig(tokenizer=TokenizerConfig(vocab_size=50_257))
-    assert estimate_run(run, TOTALS).parameters == count_parameters(run.model, 260 + 1800)
+    assert estimate_run(run, TOTALS).parameters == count_parameters(run.model, 260 + 1327)
 
 
 def test_without_text_there_are_no_epochs():

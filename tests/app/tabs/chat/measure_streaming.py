@@ -34,6 +34,7 @@ from core.config.presets import preset_run
 from core.config.sampling import SamplingConfig
 from core.control import StopToken
 from core.events import ReplyEnded
+from core.generation.packed import pack_linears
 from core.generation.writing import write
 from core.model.transformer import Transformer
 from core.runs.folder import Workspace
@@ -60,6 +61,7 @@ class Streams:
         self.model.head.weight.data *= 20  # as sure of a token as trained models: about 1 bit of entropy
         for token in (EOS, TOKENIZER.user_id, TOKENIZER.assistant_id):  # so that no reply ends early
             self.model.head.bias.data[token] = -100
+        pack_linears(self.model, "auto")  # as replies begin
         self.sampling = SamplingConfig(max_new_tokens=tokens, seed=1)
         self.ended = None
 

@@ -33,7 +33,7 @@ def test_a_run_that_suits_the_corpus_has_no_warning(tab):
 
 def test_a_hopeless_size_is_warned_of_and_can_be_started_nevertheless(tab):
     tab.form.show_run(preset_run("gpt2"))
-    assert "≈ 5,000 for each token" in tab.plan.warning.label.text()
+    assert "≈ 5,300 for each token" in tab.plan.warning.label.text()
     assert tab.buttons.start_button.isEnabled()
 
 
@@ -47,9 +47,9 @@ def test_the_proposed_changes_lead_to_a_run_without_a_warning(tab, qtbot):
 
 def test_too_many_steps_for_a_small_corpus_are_warned_of(tab, qtbot):
     tab.form.show_run(with_settings(preset_run("tiny"), {"training.max_steps": 50_000, "training.seed": 7}))
-    assert "reads the text ≈ 470 times" in tab.plan.warning.label.text()
+    assert "reads the text ≈ 1,200 times" in tab.plan.warning.label.text()
     qtbot.mouseClick(tab.plan.warning.proposal_button, LEFT)
-    assert tab.form.value().training.max_steps == 4200
+    assert tab.form.value().training.max_steps == 1600
     assert tab.form.value().training.seed == 7
 
 
@@ -85,7 +85,7 @@ def test_the_rows_follow_the_form(tab):
     assert all(before.values())
     tab.form.show_run(preset_run("medium"))
     changed = [name for name in before if shown(tab, name) != before[name]]
-    assert changed == ["parameters", "ratio", "epochs", "memory", "disk"]
+    assert changed == ["parameters", "corpus", "ratio", "epochs", "memory", "disk"]
 
 
 def test_bars_show_how_much_of_what_there_is_would_be_taken(tab):

@@ -140,7 +140,7 @@ def test_the_facts_follow_the_form(tab):
     before = tab.plan.values["parameters"].text()
     editor(tab, "model.n_layers").show_value(8)
     assert tab.plan.values["parameters"].text() not in ("", before)
-    assert tab.plan.values["corpus"].text() == "≈ 400,000 tokens"
+    assert tab.plan.values["corpus"].text() == "≈ 510,000 tokens"
 
 
 def test_curves_samples_and_figures_follow_the_events(tab):
