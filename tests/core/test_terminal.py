@@ -176,7 +176,7 @@ def test_every_kind_of_event_can_be_shown(capsys):
         "KL divergence of a, step 10, from b, step 20: 0.5 nats/token, 0.7213 bits/token; in reverse 0.25 nats",
         "3.10 x (2.90 to 3.40)",
         "1.50 x (1.25 to 1.75)",
-        "76,800 characters      4.5 s   2.2500 nats/character",
+        "76,800 tokens      4.5 s   2.2500 nats/character",
         "Ours came to that loss after 20.0 s, 0.20 of its time; after 100.0 s it had 1.1250, 0.3750 lower.",
         "Ours did not come to that loss; after 100.0 s it had 1.7500, 0.2500 higher.",
         "3 documents nearly repeat another",
