@@ -29,6 +29,11 @@ class Refresher(QObject):
         self._job: Job | None = None
         self._asked_again = False
 
+    @property
+    def reading(self) -> bool:
+        """True while something is read. Where `refreshed` says so, a newer result follows: this one may be outdated."""
+        return self._job is not None
+
     @Slot()
     def refresh(self) -> None:
         """Read anew, now or as soon as what is being read is there."""

@@ -205,7 +205,7 @@ class TrainController(QObject):
     def _show_runs(self, listed: RunsListed) -> None:
         self._tab.show_runs(listed.runs, self._name)
         self._tab.form.suggest_name(listed.unused_name)
-        self.queue.show_listed(listed, self._name if self.active else "")
+        self.queue.show_listed(listed, self._name if self.active else "", outdated=self._runs.reading)
 
     def _list_runs(self, stop: StopToken) -> Stream:
         """Asked for in the job's thread. The run that trains may not stand yet, and has its name nevertheless."""

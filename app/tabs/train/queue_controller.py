@@ -43,16 +43,17 @@ class QueueController(QObject):
         tab.queue.removal_requested.connect(self._dequeue)
         tab.queue.start_requested.connect(self.go_on)
 
-    def show_listed(self, listed: RunsListed, training: str) -> None:
+    def show_listed(self, listed: RunsListed, training: str, *, outdated: bool) -> None:
         """What waits now; where a run has ended, the next one's turn has come.
 
         Args:
             training: The run that trains, which has left the queue even while it does not stand yet; empty: none does.
+            outdated: A newer list follows. In this one a run may still wait that has ended since.
         """
         self._entries = tuple(entry for entry in listed.queued if entry.name != training)
         self._failures = {name: why for name, why in self._failures.items() if name in self.names()}
         self._tab.queue.show_queue(self._entries, self._failures)
-        if self._goes_on and not training:
+        if self._goes_on and not training and not outdated:
             self._goes_on = False
             self._begin_next()
 

@@ -15,6 +15,7 @@ from core.errors import UserFacingError
 from core.events import RunEnded, RunPrepared, StepDone
 from core.runs.interrupted import is_interrupted
 from core.runs.run_queue import QueuedRun, RunQueue
+from core.tasks.look_at_runs import list_runs
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -136,6 +137,35 @@ def test_queued_runs_begin_by_themselves_also_behind_one_that_fails(tab, workspa
     qtbot.waitUntil(lambda: ended == [("run", "failed"), ("a", "finished"), ("b", "finished")])
     qtbot.waitUntil(lambda: rows(tab) == [])
     assert "It does not fit." in tab.banner.text()  # nobody was there to read it
+
+
+def test_a_run_that_ends_while_the_queue_is_read_is_not_begun_again(
+    tab, workspace, queues, qtbot, monkeypatch
+):
+    """What was read before it stood still has it waiting."""
+
+    def list_slowly(*args):
+        listed = yield from list_runs(*args)
+        time.sleep(0.3)
+        return listed
+
+    monkeypatch.setattr("app.tabs.train.controller.list_runs", list_slowly)
+    for name in ("a", "b"):
+        RunQueue(workspace).add(name, RunConfig())
+    begun, ended = [], []
+
+    def quick_but_seen_late(workspace, name, config, stop):
+        begun.append(name)
+        time.sleep(0.1)  # so that the list is read before the folder stands
+        return (yield from quick(workspace, name, config, stop))
+
+    controller = TrainController(tab, workspace, queues, tab, train=quick_but_seen_late)
+    controller.begin()
+    controller.run_ended.connect(lambda *args: ended.append(args))
+    qtbot.waitUntil(lambda: rows(tab) == ["a: Starter", "b: Starter"])
+    qtbot.mouseClick(tab.queue.start_button, LEFT)
+    qtbot.waitUntil(lambda: ended[-1:] == [("b", "finished")])
+    assert begun == ["a", "b"]
 
 
 def test_a_run_whose_turn_has_come_leaves_the_queue_before_it_stands(tab, workspace, queues, qtbot):
