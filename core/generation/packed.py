@@ -136,7 +136,10 @@ class Int8Linear(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """(..., T, I) to (..., T, O), float32."""
-        return torch.ops.quantized.linear_dynamic.default(x, self.packed, self._seven_bits)  # (..., T, O)
+        # without it, torch asks the packed weights for `__torch_function__`, and most of a small product's time goes
+        # into the exceptions that say that they have none
+        with torch._C.DisableTorchFunctionSubclass():
+            return torch.ops.quantized.linear_dynamic.default(x, self.packed, self._seven_bits)  # (..., T, O)
 
 
 class _Fastest:
