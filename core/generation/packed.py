@@ -27,6 +27,8 @@ FEW_ROWS = 32  # from more on, the product itself is shared out between the thre
 INT8_ENGINES = ("x86", "fbgemm", "qnnpack")  # of torch's, the fastest first
 SMALLEST_SCALE = 1e-12  # of a row that is all zeros
 
+_CHOSEN: dict[tuple[torch.Size, int, int], Way] = {}  # by shape, bytes and threads: see `fastest_way`
+
 
 def pack_linears(model: nn.Module, weights: WeightsFormat) -> str:
     """Replace every `nn.Linear` of a model on the processor by a packed one, and let its plain weights go.
@@ -54,7 +56,9 @@ def pack_linears(model: nn.Module, weights: WeightsFormat) -> str:
         _replace(model, nn.Linear, Int8Linear)
         return "int8"
     if weights == "auto" and on_cpu:
-        _replace(model, nn.Linear, _Fastest(model))
+        layers = [module for module in model.modules() if isinstance(module, nn.Linear)]
+        n_bytes = min(sum(layer.weight.nbytes for layer in layers), MOST_BYTES_COPIED)
+        _replace(model, nn.Linear, lambda linear: fastest_way(linear, n_bytes)(linear))
     return "float32"
 
 
@@ -142,28 +146,23 @@ class Int8Linear(nn.Module):
             return torch.ops.quantized.linear_dynamic.default(x, self.packed, self._seven_bits)  # (..., T, O)
 
 
-class _Fastest:
-    """Chooses how a model's float32 layers lie by timing one position of each shape."""
-
-    def __init__(self, model: nn.Module) -> None:
-        layers = [module for module in model.modules() if isinstance(module, nn.Linear)]
-        self._bytes = sum(layer.weight.nbytes for layer in layers)
-        self._ways: dict[torch.Size, Way] = {}
-
-    def __call__(self, linear: nn.Linear) -> nn.Module:
-        shape = linear.weight.shape
-        if shape not in self._ways:
-            self._ways[shape] = fastest_way(linear, min(self._bytes, MOST_BYTES_COPIED))
-        return self._ways[shape](linear)
-
-
 def fastest_way(linear: nn.Linear, n_bytes: int) -> Way:
-    """The first of the ways that none other is clearly faster than: the first ones gain more than these trials show.
+    """How a float32 layer of this shape lies best, by timing one position of it.
+
+    The first of the ways that none other is clearly faster than: the first ones gain more than these trials show.
+    Each rounds otherwise, so a process keeps to what it chose: a model that is opened again computes the same numbers.
 
     Args:
         n_bytes: How much to read in turn, copies of the layer or the beginning of it: as much as the model has where
             that is little, so that the caches help as much as when a token passes by.
     """
+    choice = (linear.weight.shape, n_bytes, torch.get_num_threads())
+    if choice not in _CHOSEN:
+        _CHOSEN[choice] = _timed_way(linear, n_bytes)
+    return _CHOSEN[choice]
+
+
+def _timed_way(linear: nn.Linear, n_bytes: int) -> Way:
     by_columns = [lay_by_columns(layer) for layer in _copies(linear, n_bytes)]
     layers: dict[Way, Sequence[nn.Module]] = {}
     if count_parts(linear.in_features) > 1:

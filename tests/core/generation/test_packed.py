@@ -45,6 +45,7 @@ def fastest(monkeypatch):
 
     def say(way, threads=2):
         monkeypatch.setattr(torch, "get_num_threads", lambda: threads)
+        monkeypatch.setattr(packed, "_CHOSEN", {})
         monkeypatch.setattr(
             packed,
             "_least_seconds",
@@ -127,6 +128,7 @@ def test_ways_are_timed_on_the_layer_s_own_weights_or_the_beginning_of_them(monk
         return dict.fromkeys(layers, 1.0)
 
     monkeypatch.setattr(packed, "_least_seconds", watched)
+    monkeypatch.setattr(packed, "_CHOSEN", {})
     linear = nn.Linear(64, outputs)
     first = fastest_way(linear, 100_000)
     [(layers, in_features)] = seen
@@ -137,6 +139,13 @@ def test_ways_are_timed_on_the_layer_s_own_weights_or_the_beginning_of_them(monk
         assert torch.allclose(shown, linear(torch.eye(64))[:, : shown.shape[1]], atol=1e-5)
         assert 50_000 <= sum(4 * 64 * shown.shape[1] for _ in of_way) <= 100_000
     assert linear.weight.is_contiguous()  # itself, until it is chosen
+
+
+def test_a_shape_is_timed_once_so_that_a_model_opened_again_computes_the_same(fastest, monkeypatch):
+    fastest("SplitLinear")
+    assert fastest_way(nn.Linear(64, 10), 2560) is SplitLinear
+    monkeypatch.setattr(packed, "_least_seconds", lambda *_: pytest.fail("timed again"))
+    assert fastest_way(nn.Linear(64, 10), 2560) is SplitLinear
 
 
 @pytest.mark.parametrize("has", ["has_onednn", "int8_engine"])
