@@ -81,8 +81,8 @@ class EmbeddingPlane:
         kinds: Of each token, as a position in `KINDS`, (V,).
         counts: How often each occurs in the training text, (V,); None where that is not known.
         why_no_counts: A sentence; empty where they are known.
-        pca: All tokens in the plane of the two directions in which they differ most.
-        explained: The shares of the variance that its two axes hold, from 0 to 1.
+        pca: All tokens in the plane of the two directions in which those that occur differ most.
+        explained: The shares of their variance that its two axes hold, from 0 to 1.
     """
 
     run: str
@@ -147,24 +147,32 @@ class EmbeddingPlane:
 
 
 def pca_plane(
-    vectors: Floats, stop: StopToken, rows_at_once: int = ROWS_AT_ONCE
+    vectors: Floats,
+    stop: StopToken,
+    learned: NDArray[np.bool_] | None = None,
+    rows_at_once: int = ROWS_AT_ONCE,
 ) -> tuple[Floats, tuple[float, float]]:
-    """The points of all vectors, (V, C), in the plane in which they differ most, and the variance shares of its axes.
+    """The points of all vectors, (V, 2), in the plane in which they differ most, and the variance shares of its axes.
 
     By the covariance matrix, (C, C), so that memory does not grow with the vocabulary. Each axis points to where its
     largest weight is positive: the same matrix gives the same picture on every machine.
 
+    Args:
+        learned: Which vectors determine the plane and its shares, (V,): all by default.
+
     Raises:
         StopRequested: `stop` was set.
     """
-    mean = vectors.mean(axis=0, dtype=np.float64)  # (C,)
+    if learned is None:
+        learned = np.ones(len(vectors), dtype=np.bool_)  # (V,)
+    mean = vectors[learned].mean(axis=0, dtype=np.float64)  # (C,)
     covariance = np.zeros((vectors.shape[1], vectors.shape[1]))  # (C, C)
-    for chunk in _chunks(vectors, rows_at_once, stop):
-        centred = (chunk - mean).astype(np.float32)
+    for start, chunk in _chunks(vectors, rows_at_once, stop):
+        centred = (chunk[learned[start : start + rows_at_once]] - mean).astype(np.float32)
         covariance += centred.T @ centred  # (C, C)
     variances, directions = np.linalg.eigh(covariance)  # ascending: (C,), (C, C)
     axes = _with_signs(directions[:, ::-1][:, :2])  # (C, 2)
-    chunks = [(chunk - mean) @ axes for chunk in _chunks(vectors, rows_at_once, stop)]
+    chunks = [(chunk - mean) @ axes for _, chunk in _chunks(vectors, rows_at_once, stop)]
     points = np.zeros((len(vectors), 2), dtype=np.float32)  # (V, 2)
     points[:, : axes.shape[1]] = np.concatenate(chunks)
     total = max(float(variances.sum()), np.finfo(float).tiny)
@@ -178,10 +186,10 @@ def turned_like(points: Floats, earlier: Floats) -> Floats:
     return points * np.where(products < 0, -1, 1).astype(np.float32)
 
 
-def _chunks(vectors: Floats, rows_at_once: int, stop: StopToken) -> Iterator[Floats]:
+def _chunks(vectors: Floats, rows_at_once: int, stop: StopToken) -> Iterator[tuple[int, Floats]]:
     for start in range(0, len(vectors), rows_at_once):
         stop.raise_if_asked()
-        yield vectors[start : start + rows_at_once]
+        yield start, vectors[start : start + rows_at_once]
 
 
 def _with_signs(axes: NDArray[np.float64]) -> NDArray[np.float64]:

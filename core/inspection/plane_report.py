@@ -29,11 +29,11 @@ MOST_SIGNS = 18  # of a name
 
 HELP = (
     "Each point is a token of the vocabulary: its row of the embedding matrix E (V x d_model), seen in a plane. "
-    "PCA turns the space so that the two directions with the largest variance lie in the plane, and t-SNE instead "
-    "keeps tokens together whose cosine e_i · e_j / (|e_i| |e_j|) is large. "
+    "PCA turns the space so that the two directions in which the tokens of the training text vary most lie in the "
+    "plane, and t-SNE instead keeps tokens together whose cosine e_i · e_j / (|e_i| |e_j|) is large. "
     "A click lists the nearest neighbours by cosine with their distance |e_i - e_j| in all dimensions, and draws "
     "lines to them. "
-    "Tokens that training used alike have moved together, those that it rarely met stay near where chance put them."
+    "Tokens that training used alike have moved together; those that it never met lie in a heap of their own."
 )
 
 

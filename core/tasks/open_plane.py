@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from core.batches.dataset import read_dataset
 from core.control import StopToken
@@ -38,7 +39,7 @@ from core.tasks.examine_tokenizer import count_tokens
 from core.tasks.inspect_views import VIEWS, ViewKind
 from core.tasks.open_model import OpenModel
 from core.tasks.run_checkpoints import RunCheckpoints, open_step
-from core.wording import counted, percent
+from core.wording import counted, noun_for, percent
 
 __all__ = [
     "METHOD_TITLES",
@@ -65,6 +66,7 @@ if TYPE_CHECKING:
 
 
 NAME = "plane"  # of the view
+FEWEST_OCCURRING = 3  # tokens that determine a plane
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,15 +122,17 @@ def plane_of(
     tokenizer = loaded.tokenizer
     if earlier is not None and (earlier.run != name or len(earlier.texts) != tokenizer.vocab_size):
         earlier = None
-    yield PlaneAdvanced("Computing the plane of the token embeddings …")
-    vectors = _embeddings(loaded)
-    points, explained = pca_plane(vectors, stop)
     if earlier is None:
         yield PlaneAdvanced("Counting how often each token occurs in the training text …")
         counts, why_no_counts = _counts(loaded, workspace, stop)
     else:
-        points = turned_like(points, earlier.pca.points)
         counts, why_no_counts = earlier.counts, earlier.why_no_counts
+    yield PlaneAdvanced("Computing the plane of the token embeddings …")
+    vectors = _embeddings(loaded)
+    learned = _learned(counts, len(vectors))
+    points, explained = pca_plane(vectors, stop, learned)
+    if earlier is not None:
+        points = turned_like(points, earlier.pca.points)
     vocabulary = np.arange(tokenizer.vocab_size)
     texts = earlier.texts if earlier else tuple(token_text(tokenizer, int(i)) for i in vocabulary)
     return EmbeddingPlane(
@@ -140,7 +144,7 @@ def plane_of(
         kinds=earlier.kinds if earlier else token_kinds(tokenizer),
         counts=counts,
         why_no_counts=why_no_counts,
-        pca=Projection("pca", vocabulary, points, _note(len(vocabulary), vectors.shape[1], explained)),
+        pca=Projection("pca", vocabulary, points, _note(learned, vectors.shape[1], explained)),
         explained=explained,
     )
 
@@ -165,11 +169,21 @@ def _counts(loaded: "LoadedModel", workspace: Workspace, stop: StopToken) -> tup
     return counts, ""
 
 
-def _note(tokens: int, width: int, explained: tuple[float, float]) -> str:
+def _learned(counts: Ints | None, tokens: int) -> NDArray[np.bool_]:
+    """The tokens that occur, (V,), or all of them: the others, which training only pushed away, may be half of a vocabulary."""
+    if counts is None or np.count_nonzero(counts) < FEWEST_OCCURRING:
+        return np.ones(tokens, dtype=np.bool_)
+    return counts > 0
+
+
+def _note(learned: NDArray[np.bool_], width: int, explained: tuple[float, float]) -> str:
     shares = " and ".join(percent(share, 1) for share in explained)
+    tokens, others = int(learned.sum()), int((~learned).sum())
+    which = " that occur in the training text" if others else ""
+    rest = f" {counted(others, 'other')} never {noun_for(others, 'occurs', 'occur')}." if others else ""
     return (
-        f"PCA of {counted(tokens, 'token')}: of the variance in {counted(width, 'dimension')}, this plane holds "
-        f"{percent(min(1.0, sum(explained)), 1)} ({shares})."
+        f"PCA of {counted(tokens, 'token')}{which}: of the variance in {counted(width, 'dimension')}, this plane holds "
+        f"{percent(min(1.0, sum(explained)), 1)} ({shares}).{rest}"
     )
 
 

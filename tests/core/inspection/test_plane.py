@@ -35,6 +35,17 @@ def test_points_and_variance_are_those_of_the_singular_values(rows, width):
     assert np.allclose(explained, singular[:2] ** 2 / (singular**2).sum(), atol=1e-5)
 
 
+def test_what_was_not_learned_has_no_say_in_the_plane():
+    vectors = random_vectors(60, 9)
+    learned = np.arange(60) % 3 > 0
+    apart = np.where(learned[:, None], vectors, vectors + 50)
+    points, explained = pca_plane(apart, StopToken(), learned, rows_at_once=7)
+    alone, shares = pca_plane(vectors[learned], StopToken())
+    assert np.allclose(points[learned], alone, atol=1e-3)
+    assert explained == pytest.approx(shares, abs=1e-5)
+    assert points.shape == (60, 2)
+
+
 def test_no_distance_in_the_plane_is_longer_than_in_the_full_space():
     vectors = random_vectors(40, 9)
     points, _ = pca_plane(vectors, StopToken())

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from core.control import StopRequested, StopToken
+from core.inspection.plane import pca_plane
 from core.inspection.token_kinds import LETTER, SPECIAL, WHITE_SPACE
 from core.run_errors import OutOfMemoryError
 from core.tasks.open_model import open_model
@@ -45,11 +46,21 @@ def test_tokens_have_texts_kinds_and_counts(trained, model):
     assert "variance in 16 dimensions" in plane.pca.note
 
 
+def test_tokens_that_occur_make_the_plane_and_the_others_are_counted(trained, model):
+    plane = result(open_plane(model, trained, StopToken()))
+    occurring, others = np.count_nonzero(plane.counts), np.count_nonzero(plane.counts == 0)
+    assert np.array_equal(plane.pca.points, pca_plane(plane.vectors, StopToken(), plane.counts > 0)[0])
+    assert plane.pca.note.startswith(f"PCA of {occurring} tokens that occur in the training text: of ")
+    assert plane.pca.note.endswith(f"). {others} others never occur.")
+
+
 def test_without_the_data_set_occurrences_are_not_known(trained, model):
     shutil.rmtree(trained.datasets)
     plane = result(open_plane(model, trained, StopToken()))
     assert plane.counts is None
     assert "gone or damaged" in plane.why_no_counts
+    assert plane.pca.note.startswith(f"PCA of {len(plane.texts)} tokens: of ")
+    assert np.array_equal(plane.pca.points, pca_plane(plane.vectors, StopToken())[0])
 
 
 def test_another_checkpoint_of_the_run_is_not_counted_again(trained, model):
