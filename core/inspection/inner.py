@@ -1,6 +1,6 @@
 """What only the arithmetic needs of a pass: hidden units, the first row of each matrix, scales, shifts and biases.
 
-Not whole matrices: those of the starter model are three times as large as all else that is kept of a phrase.
+Not whole matrices: already those of a small model are larger than all else that is kept of a phrase.
 
 Shapes
     T  positions    C  model width    F  feed-forward width    R  rows kept: one, or all where they are tiny

@@ -347,11 +347,11 @@ def test_a_feed_forward_width_of_another_proportion_keeps_it():
 
 
 def test_both_widths_can_be_chosen():
-    run = with_settings(preset_run("starter"), {"model.d_model": 512, "model.d_ff": 700})
-    assert (run.model.d_model, run.model.d_ff) == (512, 700)
+    run = with_settings(preset_run("starter"), {"model.d_model": 384, "model.d_ff": 700})
+    assert (run.model.d_model, run.model.d_ff) == (384, 700)
 
 
 def test_a_width_in_a_file_takes_the_feed_forward_width_along_and_a_whole_file_is_taken_as_it_is(read):
     assert read('preset = "gpt2"\n[model]\nd_model = 384\n').model.d_ff == 1536
-    odd = with_settings(preset_run("starter"), {"model.d_model": 512, "model.d_ff": 700})
+    odd = with_settings(preset_run("starter"), {"model.d_model": 384, "model.d_ff": 700})
     assert read(run_to_toml(odd)) == odd

@@ -49,8 +49,8 @@ def test_a_model_that_is_hopelessly_large_is_said_with_the_numbers_and_a_smaller
         "≈ 100,000,000 parameters for ≈ 19,000 tokens of training text are ≈ 5,300 for each token: "
         "the model will memorize the text."
     )
-    assert warning.proposal.title == "Use the preset Tiny"
-    assert warning.proposal.run == PRESETS["tiny"].run
+    assert warning.proposal.title == "Use the preset Starter"
+    assert warning.proposal.run == PRESETS["starter"].run
 
 
 def test_no_other_model_is_proposed_for_a_fine_tune():

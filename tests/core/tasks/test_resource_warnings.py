@@ -33,11 +33,11 @@ def test_what_is_not_known_of_a_machine_warns_of_nothing():
 
 
 def test_too_little_memory_is_said_with_both_numbers_and_fewer_sequences_at_once():
-    warning = the_only(STARTER, SAMPLE, Machine(memory_bytes=450_000_000))
-    assert warning.message == "Training needs ≈ 520 MB of memory, and 450 MB are free."
-    assert warning.proposal.title == "Compute 8 sequences at once"
-    assert warning.proposal.run == with_settings(STARTER, {"training.micro_batch_size": 8})
-    assert plan_warnings(warning.proposal.run, SAMPLE, Machine(memory_bytes=450_000_000)) == []
+    warning = the_only(STARTER, SAMPLE, Machine(memory_bytes=300_000_000))
+    assert warning.message == "Training needs ≈ 330 MB of memory, and 300 MB are free."
+    assert warning.proposal.title == "Compute 4 sequences at once"
+    assert warning.proposal.run == with_settings(STARTER, {"training.micro_batch_size": 4})
+    assert plan_warnings(warning.proposal.run, SAMPLE, Machine(memory_bytes=300_000_000)) == []
 
 
 def test_where_not_even_one_sequence_fits_a_smaller_model_is_proposed():
@@ -53,17 +53,17 @@ def test_where_no_preset_fits_there_is_no_button():
 
 
 def test_of_a_gpu_all_its_memory_counts():
-    machine = Machine(400_000_000, 0, StepTimes(0.01, 0.01, "cuda", 400_000_000))
-    assert the_only(STARTER, SAMPLE, machine).message.endswith("and the GPU has 400 MB.")
+    machine = Machine(300_000_000, 0, StepTimes(0.01, 0.01, "cuda", 300_000_000))
+    assert the_only(STARTER, SAMPLE, machine).message.endswith("and the GPU has 300 MB.")
 
 
 # Disk
 
 
 def test_too_little_disk_is_said_with_both_numbers_and_fewer_checkpoints():
-    machine = Machine(disk_bytes=200_000_000)
+    machine = Machine(disk_bytes=120_000_000)
     warning = the_only(STARTER, SAMPLE, machine)
-    assert warning.message == "The run's checkpoints take ≈ 220 MB, and 200 MB are free on this disk."
+    assert warning.message == "The run's checkpoints take ≈ 140 MB, and 120 MB are free on this disk."
     assert warning.proposal.title == "Keep 2 checkpoints"
     assert plan_warnings(warning.proposal.run, SAMPLE, machine) == []
 
@@ -71,7 +71,7 @@ def test_too_little_disk_is_said_with_both_numbers_and_fewer_checkpoints():
 def test_snapshots_are_given_up_where_fewer_checkpoints_are_not_enough():
     run = with_settings(STARTER, {"training.snapshot_interval": 1})
     warning = the_only(run, SAMPLE, Machine(disk_bytes=1_000_000_000))
-    assert warning.message.startswith("The run's checkpoints and snapshots take ≈ 11 GB")
+    assert warning.message.startswith("The run's checkpoints and snapshots take ≈ 5.3 GB")
     assert warning.proposal.title == "Keep no snapshots"
 
 

@@ -39,9 +39,9 @@ def test_a_hopeless_size_is_warned_of_and_can_be_started_nevertheless(tab):
 
 def test_the_proposed_changes_lead_to_a_run_without_a_warning(tab, qtbot):
     tab.form.show_run(preset_run("gpt2"))
-    assert tab.plan.warning.proposal_button.text() == "Use the preset Tiny"
+    assert tab.plan.warning.proposal_button.text() == "Use the preset Starter"
     qtbot.mouseClick(tab.plan.warning.proposal_button, LEFT)
-    assert tab.form.value() == preset_run("tiny")
+    assert tab.form.value() == preset_run("starter")
     assert not tab.plan.warning.isVisible()
 
 
@@ -92,7 +92,7 @@ def test_bars_show_how_much_of_what_there_is_would_be_taken(tab):
     tab.show_totals(SAMPLE)
     tab.form.show_run(preset_run("starter"))
     assert tab.plan.bars["memory"].share == 0
-    tab.plan.show_machine(Machine(1_041_580_544, 10**12))
+    tab.plan.show_machine(Machine(666_795_520, 10**12))
     assert tab.plan.bars["memory"].share == pytest.approx(0.5, abs=0.01)
     assert "50 %" in tab.plan.bars["memory"].accessibleDescription()
     assert tab.plan.bars["disk"].share < 0.01
@@ -106,14 +106,14 @@ def test_the_time_is_measured_then_shown_or_said_to_be_unknown_with_the_reason(t
     assert shown(tab, "time") == "not known"
     assert tab.plan.values["time"].toolTip() == "A step takes too long."
     tab.plan.show_machine(Machine(times=StepTimes(0.5, 0.0)))
-    assert shown(tab, "time") == "≈ 5.8 minutes"
+    assert shown(tab, "time") == "≈ 5 minutes"
 
 
 def test_a_time_is_kept_for_more_steps_and_dropped_for_another_step(tab):
     tab.plan.show_machine(Machine(10**9, 10**9, StepTimes(0.5, 0.0)))
-    tab.form.show_run(with_settings(preset_run("starter"), {"training.max_steps": 1400}))
-    assert shown(tab, "time") == "≈ 12 minutes"
-    tab.form.show_run(with_settings(preset_run("starter"), {"training.batch_size": 8}))
+    tab.form.show_run(with_settings(preset_run("starter"), {"training.max_steps": 1200}))
+    assert shown(tab, "time") == "≈ 10 minutes"
+    tab.form.show_run(with_settings(preset_run("starter"), {"training.batch_size": 16}))
     assert shown(tab, "time") == "not known yet"
 
 
@@ -167,8 +167,8 @@ def test_a_single_warning_needs_no_button_to_the_next(tab):
 
 def test_too_little_memory_is_mended_by_its_button(tab, qtbot):
     tab.show_totals(SAMPLE)
-    tab.plan.show_machine(Machine(450_000_000, 10**12))
-    assert tab.plan.warning.proposal_button.text() == "Compute 8 sequences at once"
+    tab.plan.show_machine(Machine(300_000_000, 10**12))
+    assert tab.plan.warning.proposal_button.text() == "Compute 4 sequences at once"
     qtbot.mouseClick(tab.plan.warning.proposal_button, LEFT)
-    assert tab.form.value().training.micro_batch_size == 8
+    assert tab.form.value().training.micro_batch_size == 4
     assert not tab.plan.warning.isVisible()

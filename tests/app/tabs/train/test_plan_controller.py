@@ -90,45 +90,45 @@ def test_what_is_free_is_shown_at_once(tab, controller, qtbot):
 def test_steps_are_timed_when_the_settings_have_settled(tab, controller, timing, qtbot):
     qtbot.waitUntil(lambda: time_shown(tab) == "measuring…")
     timing.allowed.set()
-    qtbot.waitUntil(lambda: time_shown(tab) == "≈ 5.8 minutes")
-    assert timing.timed == [16]
+    qtbot.waitUntil(lambda: time_shown(tab) == "≈ 5 minutes")
+    assert timing.timed == [8]
     assert not controller.measuring
 
 
 def test_times_that_are_known_need_no_timing(tab, controller, timing, qtbot):
-    timing.known[8] = StepTimes(1.0, 0.0)
-    change_batch(tab, 8)
-    qtbot.waitUntil(lambda: time_shown(tab) == "≈ 12 minutes")
+    timing.known[4] = StepTimes(1.0, 0.0)
+    change_batch(tab, 4)
+    qtbot.waitUntil(lambda: time_shown(tab) == "≈ 10 minutes")
     qtbot.wait(60)
-    assert 8 not in timing.timed
+    assert 4 not in timing.timed
 
 
 def test_a_change_of_the_step_ends_the_timing_and_begins_another(tab, controller, timing, qtbot):
-    qtbot.waitUntil(lambda: timing.timed == [16])
-    change_batch(tab, 8)
+    qtbot.waitUntil(lambda: timing.timed == [8])
+    change_batch(tab, 4)
     assert time_shown(tab) == "not known yet"
-    qtbot.waitUntil(lambda: timing.timed == [16, 8])
-    assert timing.ended == [16]
+    qtbot.waitUntil(lambda: timing.timed == [8, 4])
+    assert timing.ended == [8]
     timing.allowed.set()
-    qtbot.waitUntil(lambda: time_shown(tab) == "≈ 5.8 minutes")
+    qtbot.waitUntil(lambda: time_shown(tab) == "≈ 5 minutes")
 
 
 def test_settings_that_come_back_are_timed_again(tab, controller, timing, qtbot):
-    qtbot.waitUntil(lambda: timing.timed == [16])
+    qtbot.waitUntil(lambda: timing.timed == [8])
+    change_batch(tab, 4)
     change_batch(tab, 8)
-    change_batch(tab, 16)
-    qtbot.waitUntil(lambda: timing.timed == [16, 16])
+    qtbot.waitUntil(lambda: timing.timed == [8, 8])
     timing.allowed.set()
-    qtbot.waitUntil(lambda: time_shown(tab) == "≈ 5.8 minutes")
+    qtbot.waitUntil(lambda: time_shown(tab) == "≈ 5 minutes")
 
 
 def test_a_change_of_the_number_of_steps_lets_the_timing_go_on(tab, controller, timing, qtbot):
-    qtbot.waitUntil(lambda: timing.timed == [16])
-    tab.form.show_run(with_settings(preset_run("starter"), {"training.max_steps": 1400}))
+    qtbot.waitUntil(lambda: timing.timed == [8])
+    tab.form.show_run(with_settings(preset_run("starter"), {"training.max_steps": 1200}))
     assert time_shown(tab) == "measuring…"
     timing.allowed.set()
-    qtbot.waitUntil(lambda: time_shown(tab) == "≈ 12 minutes")
-    assert timing.timed == [16]
+    qtbot.waitUntil(lambda: time_shown(tab) == "≈ 10 minutes")
+    assert timing.timed == [8]
 
 
 def test_a_run_that_begins_ends_the_timing(tab, controller, timing, qtbot):
@@ -136,9 +136,9 @@ def test_a_run_that_begins_ends_the_timing(tab, controller, timing, qtbot):
     tab.show_started("run")
     qtbot.waitUntil(lambda: not controller.measuring)
     qtbot.wait(60)
-    assert timing.timed == timing.ended == [16]
+    assert timing.timed == timing.ended == [8]
     tab.show_ended()
-    qtbot.waitUntil(lambda: timing.timed == [16, 16])
+    qtbot.waitUntil(lambda: timing.timed == [8, 8])
 
 
 def test_nothing_is_timed_while_other_work_goes_on(tab, queues, controller, timing, qtbot):
@@ -150,11 +150,11 @@ def test_nothing_is_timed_while_other_work_goes_on(tab, queues, controller, timi
             yield None
 
     job = queues.start("corpus", busy)
-    tab.form.show_run(with_settings(preset_run("starter"), {"training.batch_size": 4}))
+    tab.form.show_run(with_settings(preset_run("starter"), {"training.batch_size": 2}))
     qtbot.wait(80)
-    assert 4 not in timing.timed
+    assert 2 not in timing.timed
     job.stop()
-    qtbot.waitUntil(lambda: 4 in timing.timed)
+    qtbot.waitUntil(lambda: 2 in timing.timed)
 
 
 def test_nothing_is_timed_for_a_tab_that_nobody_sees(tab, queues, timing, tmp_path, qtbot):
@@ -165,7 +165,7 @@ def test_nothing_is_timed_for_a_tab_that_nobody_sees(tab, queues, timing, tmp_pa
     assert timing.timed == []
     tab.show()
     controller.activate()
-    qtbot.waitUntil(lambda: timing.timed == [16])
+    qtbot.waitUntil(lambda: timing.timed == [8])
 
 
 @pytest.mark.parametrize(
@@ -182,7 +182,7 @@ def test_a_failure_is_said_once_and_not_tried_again(tab, controller, timing, qtb
     assert tab.plan.values["time"].toolTip().startswith(said)
     controller.activate()
     qtbot.wait(60)
-    assert timing.timed == [16]
+    assert timing.timed == [8]
     assert time_shown(tab) == "not known"
 
 
@@ -204,4 +204,4 @@ def test_a_stop_at_the_end_leaves_nothing_running(tab, queues, controller, timin
     qtbot.waitUntil(lambda: controller.measuring)
     controller.stop()
     qtbot.waitUntil(queues.at_rest)
-    assert timing.ended == [16]
+    assert timing.ended == [8]

@@ -112,7 +112,7 @@ def test_what_has_the_value_of_its_size_says_so(form):
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "auto"), [("model.n_layers", 9, 4), ("training.learning_rate", 1e-2, 2e-3)]
+    ("name", "value", "auto"), [("model.n_layers", 9, 4), ("training.learning_rate", 1e-2, 2e-2)]
 )
 def test_a_changed_value_says_so_and_one_click_or_key_goes_back(form, name, value, auto):
     for go_back in (
@@ -135,11 +135,13 @@ def test_the_tab_key_leads_from_a_changed_value_to_the_way_back(form):
     assert form.focusWidget() is mark(form, "model.n_layers")
 
 
-@pytest.mark.parametrize(("width", "heads"), [(128, 2), (384, 6), (320, 5), (250, 5), (64, 1)])
-def test_a_changed_width_takes_valid_heads_along(form, width, heads):
+@pytest.mark.parametrize(
+    ("width", "heads", "d_ff"), [(128, 2, 341), (384, 6, 1024), (320, 5, 853), (250, 5, 667), (64, 1, 171)]
+)
+def test_a_changed_width_takes_valid_heads_along(form, width, heads, d_ff):
     editor(form, "model.d_model").show_value(width)
     assert form.problem() == ""
-    assert (form.value().model.n_heads, form.value().model.d_ff) == (heads, 4 * width)
+    assert (form.value().model.n_heads, form.value().model.d_ff) == (heads, d_ff)
     assert mark(form, "model.n_heads").toolTip() == "Auto: goes with the width"
     assert mark(form, "model.d_model").isEnabled()
 

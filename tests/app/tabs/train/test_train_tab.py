@@ -56,11 +56,11 @@ def test_a_preset_changes_the_whole_form(tab, key):
 
 
 def test_a_value_that_cannot_be_disables_start_with_the_reason(tab):
-    editor(tab, "model.n_heads").show_value(3)
+    editor(tab, "model.n_heads").show_value(5)
     assert not tab.buttons.start_button.isEnabled()
-    assert tab.buttons.start_button.toolTip() == "Width does not fit: 256 must be a multiple of Heads, 3."
+    assert tab.buttons.start_button.toolTip() == "Width does not fit: 192 must be a multiple of Heads, 5."
 
-    editor(tab, "model.d_model").lineEdit().setText("258")
+    editor(tab, "model.d_model").lineEdit().setText("200")
     assert tab.buttons.start_button.isEnabled()
 
 
@@ -121,9 +121,9 @@ def test_the_tokenizer_of_the_form_is_asked_for_whatever_the_name(tab, qtbot):
 
 def test_there_is_no_tokenizer_to_look_at_without_text_or_with_a_wrong_value(tab):
     assert tab.form.tokenizer_button.isEnabled()
-    editor(tab, "model.n_heads").show_value(3)
+    editor(tab, "model.n_heads").show_value(5)
     assert not tab.form.tokenizer_button.isEnabled()
-    editor(tab, "model.n_heads").show_value(4)
+    editor(tab, "model.n_heads").show_value(3)
     tab.show_totals(CorpusTotals(0, 0, 0))
     assert not tab.form.tokenizer_button.isEnabled()
 
