@@ -216,7 +216,7 @@ class CompileFailedError(UserFacingError):
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
         self.message = f"The model could not be compiled: {reason}"
-        self.remedy = "Set training.compile to false, or install a C++ compiler such as g++."
+        self.remedy = "Set training.compile to off, or install a C++ compiler such as g++."
 
 
 class TensorBoardMissingError(UserFacingError):

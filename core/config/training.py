@@ -263,8 +263,11 @@ class TrainingConfig(Config):
         "auto: a GPU if there is one, else the CPU.",
         titles=("auto", "CPU", "CUDA", "MPS"),
     )
-    compile: bool = setting(
-        False, "torch.compile", "Compiles the model first: slower to start, often faster afterwards."
+    compile: Literal["off", "blocks", "model"] = setting(
+        "off",
+        "torch.compile",
+        "Compiles first: slower to start, often faster afterwards. blocks: one after the other, which begins sooner and "
+        "needs less memory where the vocabulary is large; model: all as one.",
     )
     tensorboard: bool = setting(
         False,
@@ -282,6 +285,11 @@ class TrainingConfig(Config):
     @classmethod
     def _is_a_list(cls, prompts: Any) -> Any:
         return (prompts,) if isinstance(prompts, str) else prompts  # --set training.sample_prompts=text
+
+    @field_validator("compile", mode="before")
+    @classmethod
+    def _was_a_switch(cls, compile: Any) -> Any:
+        return ("model" if compile else "off") if isinstance(compile, bool) else compile  # until 0.1
 
     @field_validator("sample_prompts")
     @classmethod

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from functools import partial
 
 import torch
+from torch import nn
 
 from core.batches.dataset import Dataset
 from core.batches.loss_mask import make_loss_masks
@@ -17,6 +18,7 @@ from core.control import StopToken
 from core.distributed import ONE_PROCESS, ProcessGroup
 from core.errors import BadSettingError
 from core.events import Event, Notice
+from core.model.block import Block
 from core.model.transformer import Transformer
 from core.run_errors import (
     CompileFailedError,
@@ -100,9 +102,10 @@ def open_session(
     if session is None:
         return None
     session.micro_batch_size = rows if rows < training.batch_size else 0
-    if training.compile:
+    compiles = training.compile != "off"
+    if compiles:
         yield Notice("Compiling the model, which can take minutes; a stop takes effect after that.")
-    if training.compile or not _computes_as_before(session, before, state):
+    if compiles or not _computes_as_before(session, before, state):
         yield from _try_first_batch(session, stop)
     if session.plan.steps == UNPLANNED:
         plan = yield from plan_for_minutes(session, stop)
@@ -205,16 +208,23 @@ def _loss_of_first_batch(session: Session, stop: StopToken) -> float:
     """By a pass forwards and backwards over as many rows as are computed at once."""
     state = session.train_state
     model = state.compute_model.train()
-    if session.training.compile and not is_compiled(model):
-        model.compile()
+    for part in _to_compile(model, session.training):
+        part.compile()
     batch = in_parts([session.batch_at(session.progress.windows)], session.micro_batch_size)[:1]
     devices = [session.device] if session.device.type == "cuda" else []
     try:
-        with torch.random.fork_rng(devices), raising_compile_errors(session.training.compile):
+        with torch.random.fork_rng(devices), raising_compile_errors(session.training.compile != "off"):
             within = session.group.stop_within_step(stop)
             return accumulate_gradients(model, batch, state.precision, within).item()
     finally:
         state.free_gradients()
+
+
+def _to_compile(model: nn.Module, training: TrainingConfig) -> list[nn.Module]:
+    """What is compiled by itself, and is not yet. Blocks are alike, so that one's code serves all."""
+    blocks: list[nn.Module] = [module for module in model.modules() if isinstance(module, Block)]
+    parts = {"off": [], "blocks": blocks, "model": [model]}[training.compile]
+    return [part for part in parts if not is_compiled(part)]
 
 
 @contextmanager

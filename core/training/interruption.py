@@ -37,8 +37,8 @@ def interruptible(model: nn.Module, stop: StopToken) -> Iterator[None]:
     """Inside, the model's passes end as soon as `stop` is set, and wait while it is held.
 
     Each linear layer checks, on the way forward and on the way back, and what takes long between two of them does by
-    `look_for_stop`; a check takes microseconds. A compiled model does not check, for its passes
-    run no hooks.
+    `look_for_stop`; a check takes microseconds. What is compiled does not check, for a hook would be
+    compiled with it.
 
     Raises:
         StopRequested: `stop` was set. Gradients can be there in part.
@@ -52,8 +52,7 @@ def interruptible(model: nn.Module, stop: StopToken) -> Iterator[None]:
         if output.requires_grad:
             output.register_hook(check)
 
-    layers = [] if is_compiled(model) else [m for m in model.modules() if isinstance(m, nn.Linear)]
-    handles = [layer.register_forward_hook(check_and_hook) for layer in layers]
+    handles = [layer.register_forward_hook(check_and_hook) for layer in _linears(model)]
     try:
         with stoppable(stop):
             yield
@@ -62,6 +61,16 @@ def interruptible(model: nn.Module, stop: StopToken) -> Iterator[None]:
             handle.remove()
 
 
-def is_compiled(model: nn.Module) -> bool:
-    """True once `model.compile()` was called."""
-    return model._compiled_call_impl is not None
+def _linears(module: nn.Module) -> Iterator[nn.Linear]:
+    """The linear layers that are not part of anything compiled."""
+    if is_compiled(module):
+        return
+    if isinstance(module, nn.Linear):
+        yield module
+    for child in module.children():
+        yield from _linears(child)
+
+
+def is_compiled(module: nn.Module) -> bool:
+    """True once `module.compile()` was called."""
+    return module._compiled_call_impl is not None

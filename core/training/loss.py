@@ -3,7 +3,7 @@
 Shapes
     B  sequences in the batch    C  model width
     T  positions                 V  vocabulary
-    N  positions of one chunk
+    N  positions of one chunk    W  the vocabulary, padded
 """
 
 from collections.abc import Iterator
@@ -17,6 +17,8 @@ from core.batches.sampler import IGNORED
 from core.model.requirements import LOGITS_AT_ONCE
 from core.model.transformer import Transformer
 from core.training.interruption import is_compiled, look_for_stop
+
+PADDED_TO = {"cuda": 64}  # rows of the head, on such devices: tensor cores read whole tiles
 
 
 def token_losses(model: nn.Module, x: Tensor, y: Tensor) -> Tensor:
@@ -48,9 +50,7 @@ def summed_loss(model: nn.Module, x: Tensor, y: Tensor) -> Tensor:
     assert isinstance(model, Transformer)
     hidden = model.hidden(x).flatten(0, 1)  # (B * T, C)
     rows = max(1, LOGITS_AT_ONCE // model.vocab_size)
-    loss: Tensor = _LinearCrossEntropy.apply(
-        hidden, model.head.weight, model.head.bias, model.head, y.flatten(), rows
-    )
+    loss: Tensor = _LinearCrossEntropy.apply(hidden, model.head.weight, model.head.bias, y.flatten(), rows)
     return loss
 
 
@@ -88,31 +88,37 @@ class _LinearCrossEntropy(torch.autograd.Function):
         hidden: Tensor,
         weight: Tensor,
         bias: Tensor | None,
-        head: nn.Module,
         labels: Tensor,
         rows: int,
     ) -> Tensor:
+        ctx.dtype, V, device = weight.dtype, len(weight), hidden.device.type
+        padding = -V % PADDED_TO.get(device, 1)
+        if torch.is_autocast_enabled(device):
+            weight = weight.to(torch.get_autocast_dtype(device))  # once, not for each chunk
+        wide = F.pad(weight, (0, 0, 0, padding)) if padding else weight  # (W, C)
+        wide_bias = bias if bias is None else F.pad(bias, (0, padding))  # (W,)
         loss = hidden.new_zeros((), dtype=torch.float32)
         grad_hidden, grad_weight = torch.empty_like(hidden), torch.zeros_like(weight, dtype=torch.float32)
         grad_bias = None if bias is None else torch.zeros_like(bias, dtype=torch.float32)
         for x, y, grad_x in zip(
             hidden.split(rows), labels.split(rows), grad_hidden.split(rows), strict=True
         ):  # (N, C), (N,), (N, C)
-            scores = head(x)  # (N, V), in the head's number format; here a stop can end the pass
-            logits = scores.float()  # (N, V)
+            look_for_stop()
+            scores = F.linear(x, wide, wide_bias)  # (N, W), in the head's number format
+            logits = scores.float()  # (N, W)
+            logits[:, V:] = -torch.inf  # of no weight, and without a gradient
             counts, label = (y != IGNORED).float()[:, None], y.clamp(min=0)[:, None]  # 2 x (N, 1)
             log_total = logits.logsumexp(dim=-1, keepdim=True)  # (N, 1)
             loss += ((log_total - logits.gather(1, label)) * counts).sum()
-            grad = logits.sub_(log_total).exp_()  # (N, V): the probabilities, so far
+            grad = logits.sub_(log_total).exp_()  # (N, W): the probabilities, so far
             grad.scatter_add_(1, label, -torch.ones_like(log_total)).mul_(counts)
-            grad_bias = None if grad_bias is None else grad_bias.add_(grad.sum(0))
-            grad = grad.to(scores.dtype)  # (N, V)
+            grad_bias = None if grad_bias is None else grad_bias.add_(grad.sum(0)[:V])
+            grad = grad.to(scores.dtype)  # (N, W)
             look_for_stop()
-            grad_x.copy_(grad @ weight)  # (N, C)
+            grad_x.copy_(grad @ wide)  # (N, C)
             look_for_stop()
-            grad_weight += grad.t() @ x  # (V, C)
+            grad_weight += (grad.t() @ x)[:V]  # (V, C)
         ctx.grads = grad_hidden, grad_weight, grad_bias
-        ctx.dtype = weight.dtype
         return loss
 
     @staticmethod
@@ -120,7 +126,7 @@ class _LinearCrossEntropy(torch.autograd.Function):
         (scale,) = grads
         grad_hidden, grad_weight, grad_bias = (None if g is None else g.mul_(scale) for g in ctx.grads)
         assert grad_weight is not None
-        return grad_hidden, grad_weight.to(ctx.dtype), grad_bias, None, None, None
+        return grad_hidden, grad_weight.to(ctx.dtype), grad_bias, None, None
 
 
 def counted_tokens(y: Tensor) -> int:

@@ -1,6 +1,8 @@
 """The command line: what each command prints, on which stream, and with which exit code."""
 
+import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -117,6 +119,24 @@ def test_two_unnamed_trainings_at_once_both_train(filled, run_file):
     ]
     assert [(process.communicate()[1], process.returncode) for process in both] == [("", 0), ("", 0)]
     assert Catalog(filled).names() == ["run", "run-2"]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("g++") is None, reason="needs a compiler")
+def test_what_is_compiled_learns_the_same(filled, run_file, records, tmp_path):
+    command = ["train", run_file, "--set", "training.max_steps=3", "--workspace", filled.root]
+    code, printed = records(*command, "--name", "plain")
+    compiled = main(
+        *("main.py", "--json", *command, "--name", "compiled", "--set", "training.compile=blocks"),
+        TORCHINDUCTOR_CACHE_DIR=str(tmp_path / "compiled"),
+        TMPDIR=str(tmp_path),
+    )
+    assert (code, compiled.returncode) == (0, 0), compiled.stderr
+    first, *rest = [step["loss"] for step in of_kind(printed, "step_done")]
+    lines = map(json.loads, compiled.stdout.splitlines())
+    same_first, *same_rest = [step["loss"] for step in of_kind(lines, "step_done")]
+    assert same_first == pytest.approx(first, rel=1e-5)
+    assert same_rest == pytest.approx(rest, rel=1e-3)  # AdamW's first steps magnify roundings
 
 
 def test_a_name_that_was_chosen_is_not_numbered(trained, run_file, command):

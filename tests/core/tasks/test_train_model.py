@@ -9,6 +9,7 @@ from itertools import chain, cycle, repeat
 import pytest
 import torch
 from filelock import FileLock
+from torch import nn
 from torch._dynamo.exc import TorchDynamoException
 
 from core.config.presets import preset_run
@@ -375,13 +376,14 @@ def no_compiler(monkeypatch):
 
         model._compiled_call_impl = fail
 
-    monkeypatch.setattr(Transformer, "compile", compile)
+    monkeypatch.setattr(nn.Module, "compile", compile)
 
 
 @pytest.mark.usefixtures("no_compiler")
-def test_a_model_that_cannot_be_compiled_is_reported_and_leaves_no_run(filled, tiny):
+@pytest.mark.parametrize("how", ["model", "blocks", True])  # true is what files of version 0.1 have
+def test_a_model_that_cannot_be_compiled_is_reported_and_leaves_no_run(filled, tiny, how):
     with pytest.raises(CompileFailedError) as refused:
-        train(filled, tiny({"training.compile": True}))
+        train(filled, tiny({"training.compile": how}))
     assert refused.value.message == "The model could not be compiled: No working C++ compiler found"
     assert "training.compile" in refused.value.remedy
     assert Catalog(filled).names() == []
@@ -395,10 +397,10 @@ def test_a_run_from_a_machine_with_a_compiler_goes_on_without_one(filled, tiny):
         if isinstance(event, StepDone):
             stop.set()
     run_toml = filled.run("a").config
-    run_toml.write_text(run_toml.read_text().replace("compile = false", "compile = true"))
+    run_toml.write_text(run_toml.read_text().replace('compile = "off"', "compile = true"))
     with pytest.raises(CompileFailedError):
         list(resume_run(filled, "a", {}, StopToken()))
-    events = list(resume_run(filled, "a", {"training.compile": False}, StopToken()))
+    events = list(resume_run(filled, "a", {"training.compile": "off"}, StopToken()))
     assert events[-1].reason == "finished"
 
 

@@ -207,6 +207,15 @@ def test_a_model_is_left_without_hooks():
     assert not any(module._forward_hooks for module in model.modules())
 
 
+def test_compiled_blocks_get_no_hooks_and_the_head_does(monkeypatch):
+    model = make_learner().model
+    for block in model.blocks:
+        monkeypatch.setattr(block, "_compiled_call_impl", block.forward)
+    with interruptible(model, StopToken()):
+        hooked = [name for name, module in model.named_modules() if module._forward_hooks]
+    assert hooked == ["head"]
+
+
 def test_a_compiled_model_gets_no_hooks(monkeypatch):
     model = make_learner().model
     monkeypatch.setattr(model, "_compiled_call_impl", model.forward)

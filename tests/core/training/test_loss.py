@@ -72,3 +72,23 @@ def test_a_head_computed_in_chunks_gives_the_same_losses_and_gradients(monkeypat
         found.append([total, token_losses(model, x, y), *(p.grad for p in model.parameters())])
     for mine, other in zip(*found, strict=True):
         torch.testing.assert_close(mine, other, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("head_bias", [False, True])
+@pytest.mark.parametrize("dtype", [None, torch.bfloat16])
+def test_a_vocabulary_that_is_padded_for_tensor_cores_changes_no_number(monkeypatch, dtype, head_bias):
+    shape = {"n_layers": 1, "n_heads": 1, "d_model": 8, "d_ff": 8, "context_length": 5}
+    config = ModelConfig(**shape, head_bias=head_bias)
+    ids = torch.arange(12).view(2, 6) % 7
+    monkeypatch.setattr(loss, "LOGITS_AT_ONCE", 21)
+    found = []
+    for multiple in (1, 64):
+        monkeypatch.setitem(loss.PADDED_TO, "cpu", multiple)
+        model = Transformer(config, 7, seed=1)
+        with torch.autocast("cpu", dtype, enabled=dtype is not None):
+            total = summed_loss(model, ids[:, :-1], ids[:, 1:])
+        total.backward()
+        assert all(p.grad.dtype == torch.float32 for p in model.parameters())
+        found.append([total, *(p.grad for p in model.parameters())])
+    for plain, padded in zip(*found, strict=True):
+        torch.testing.assert_close(plain, padded, rtol=1e-5, atol=1e-6)
