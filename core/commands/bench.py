@@ -12,7 +12,7 @@ app = typer.Typer(help="Benchmark this machine against a reference, in interleav
 fuzz_app = typer.Typer()
 
 Rounds = Annotated[int, typer.Option(min=1, help="Interleaved rounds; medians are reported.")]
-Shape = Annotated[str, typer.Option(help="The model size: S, M or L.")]
+Shape = Annotated[str, typer.Option(help="The model size: S, M, L or gpt2.")]
 
 
 @app.command(name="train")
@@ -26,11 +26,12 @@ def train(
     profile: Annotated[
         bool, typer.Option("--profile", help="Also show which part of a step takes how much of its time.")
     ] = False,
+    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
 ) -> int:
     """Training speed, against a plain float32 loop with transformers and against nanoGPT's recipe."""
     from core.tasks.bench_train import bench_train
 
-    return perform(context, lambda stop: bench_train(shape, rounds, stop, busy, profile))[1]
+    return perform(context, lambda stop: bench_train(shape, rounds, stop, busy, profile, device))[1]
 
 
 @app.command(name="generate")

@@ -17,8 +17,10 @@ import numpy as np
 from core.batches.token_file import TokenFileWriter
 from core.config.model import ModelConfig
 from core.control import StopToken
+from core.errors import BadSettingError
 from core.events import Event, Notice
 from core.model.requirements import model_flops_per_token
+from core.run_errors import DeviceMissingError
 from core.tasks.bench_events import BenchCompared, BenchFact
 from core.tasks.bench_process import SubjectProcess, beside, busy_processes, our_process, peer_process
 from core.tasks.bench_rounds import Rates, Stream, Subject, measured_rows, ratio_of, run_rounds
@@ -32,30 +34,42 @@ OURS: dict[str, dict[str, Any]] = {  # a row's name, and its training settings
     "ours, bfloat16": {"precision": "bfloat16"},
 }
 PRODUCTS = {"float32": "matrix multiply, float32", "bfloat16": "matrix multiply, bfloat16"}
-PRODUCT_SIZE = 2048
+PRODUCT_SIZE = {"cpu": 2048, "cuda": 8192}
 FILE_TOKENS = 1_000_000
 
 
-def bench_train(shape: str, rounds: int, stop: StopToken, busy: int = 0, profile: bool = False) -> Stream:
+def bench_train(
+    shape: str,
+    rounds: int,
+    stop: StopToken,
+    busy: int = 0,
+    profile: bool = False,
+    device: str = "auto",
+) -> Stream:
     """Time training steps: ours with each of their settings, and the peers'.
 
     Args:
         busy: Beside how many busy processes each subject is timed once more in every round; 0 for not at all.
         profile: Also say which part of a step takes how much of its time.
 
+        device: Where everybody computes: "cpu", "cuda", or the better one of what there is. A GPU's times are not
+            profiled.
+
     Raises:
-        BadSettingError: There is no such shape.
+        BadSettingError: There is no such shape, or no device of that name.
+        DeviceMissingError: This machine has no such device.
         MissingPeerError: transformers is not installed.
         SubjectEndedError: One of the processes ran out of memory.
     """
     model, vocab_size, batch_size, steps = shape_of(shape)
+    on = _device(device)
     with ExitStack() as stack:
         tokens = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="bench-"))) / "tokens.bin"
         _write_tokens(tokens, vocab_size)
-        formats = _formats()
+        formats = _formats(on)
         if "bfloat16" not in formats:
             yield Notice(NO_BFLOAT16)
-        trainers = _start_trainers(stack, (model, vocab_size, batch_size, steps), tokens, formats, stop)
+        trainers = _start_trainers(stack, (model, vocab_size, batch_size, steps), tokens, formats, on, stop)
         if stop.asked:
             return []
         subjects: dict[str, Subject] = dict(trainers)
@@ -65,7 +79,7 @@ def bench_train(shape: str, rounds: int, stop: StopToken, busy: int = 0, profile
         for precision in formats:
             name = PRODUCTS[precision]
             subjects[name] = stack.enter_context(
-                peer_process(_make, "MatrixProducts", precision, PRODUCT_SIZE)
+                peer_process(_make, "MatrixProducts", precision, PRODUCT_SIZE[on], on)
             )
         rates = run_rounds(subjects, rounds, stop)
         if rates is None:
@@ -73,17 +87,38 @@ def bench_train(shape: str, rounds: int, stop: StopToken, busy: int = 0, profile
         rows = measured_rows("train", shape, UNIT, {name: rates[name] for name in trainers})
         yield from rows
         yield from _compared(shape, rates, list(trainers), busy)
-        yield from _facts(shape, rates, trainers, model_flops_per_token(model, vocab_size))
-        if profile:
+        yield from _facts(shape, rates, trainers, model_flops_per_token(model, vocab_size), on)
+        if profile and on == "cpu":
             yield from _profiles(shape, trainers)
         return rows
 
 
-def _formats() -> list[str]:
-    """What this processor multiplies in. Others are emulated, and one step would take longer than all rounds."""
-    from core.training.compute import computes_bfloat16
+def _device(name: str) -> str:
+    """Which of `PRODUCT_SIZE`'s it is.
 
-    return ["float32", "bfloat16"] if computes_bfloat16() else ["float32"]
+    Raises:
+        BadSettingError: There is none of that name.
+        DeviceMissingError: This machine has none.
+    """
+    from core.training.precision import choose_device
+
+    if name not in ("auto", *PRODUCT_SIZE):
+        raise BadSettingError("--device", f"cannot be {name!r}: it is one of auto, {', '.join(PRODUCT_SIZE)}")
+    found = choose_device("cuda" if name == "auto" else name)
+    if found is None and name != "auto":
+        raise DeviceMissingError(name)
+    return found.type if found else "cpu"
+
+
+def _formats(device: str) -> list[str]:
+    """What this device multiplies in. Others are emulated, and one step would take longer than all rounds."""
+    import torch
+
+    from core.training.compute import computes_bfloat16
+    from core.training.precision import gpu_format
+
+    on_gpu = gpu_format(torch.device(device)) == "bfloat16"
+    return ["float32", "bfloat16"] if on_gpu or (device == "cpu" and computes_bfloat16()) else ["float32"]
 
 
 def _start_trainers(
@@ -91,19 +126,24 @@ def _start_trainers(
     shape: tuple[ModelConfig, int, int, int],
     tokens: Path,
     formats: list[str],
+    device: str,
     stop: StopToken,
 ) -> dict[str, SubjectProcess]:
     """A process for each row, the peers' first; no further ones once `stop` was set."""
-    trainers = {PEER_TRAIN: stack.enter_context(peer_process(_make, "TransformersSteps", *shape))}
+    trainers = {PEER_TRAIN: stack.enter_context(peer_process(_make, "TransformersSteps", *shape, device))}
     for precision in formats:
         if stop.asked:
             return trainers
         name, is_bfloat16 = NANOGPT[precision], precision == "bfloat16"
-        trainers[name] = stack.enter_context(peer_process(_make, "NanoGPTSteps", *shape, tokens, is_bfloat16))
+        trainers[name] = stack.enter_context(
+            peer_process(_make, "NanoGPTSteps", *shape, tokens, is_bfloat16, device)
+        )
     for name, settings in OURS.items():
         if stop.asked or settings.get("precision", "float32") not in formats:
             continue
-        trainers[name] = stack.enter_context(our_process(_make, "OurSteps", *shape, tokens, settings))
+        trainers[name] = stack.enter_context(
+            our_process(_make, "OurSteps", *shape, tokens, settings | {"device": device})
+        )
     return trainers
 
 
@@ -147,22 +187,26 @@ def _compared(shape: str, rates: Rates, trainers: list[str], busy: int) -> Itera
 
 
 def _facts(
-    shape: str, rates: Rates, trainers: dict[str, SubjectProcess], flops_per_token: int
+    shape: str, rates: Rates, trainers: dict[str, SubjectProcess], flops_per_token: int, device: str
 ) -> Iterator[Event]:
     """The peak in each number format, each row's share of its own format's, and the memory it took."""
     peaks = {
         precision: statistics.median(rates[name]) for precision, name in PRODUCTS.items() if name in rates
     }
     for precision, peak in peaks.items():
-        yield BenchFact("train", shape, f"{PRODUCTS[precision]}, {PRODUCT_SIZE:,}", 1000 * peak, "GFLOP/s")
+        yield BenchFact(
+            "train", shape, f"{PRODUCTS[precision]}, {PRODUCT_SIZE[device]:,}", 1000 * peak, "GFLOP/s"
+        )
     for name in (name for name in OURS if name in trainers):
         yield Notice(f"{name}: {trainers[name].ask('plan')}")
     for name, process in trainers.items():
-        peak = peaks[process.ask("precision")]
         reached = statistics.median(rates[name]) * flops_per_token / 1e12
-        yield BenchFact("train", shape, f"{name}: share of peak", 100 * reached / peak, "%")
+        if most := peaks.get(process.ask("precision")):
+            yield BenchFact("train", shape, f"{name}: share of peak", 100 * reached / most, "%")
     for name, process in trainers.items():
         yield BenchFact("train", shape, f"{name}: memory", process.peak_mib(), "MiB at most")
+        if device == "cuda":
+            yield BenchFact("train", shape, f"{name}: GPU memory", process.ask("device_mib"), "MiB at most")
 
 
 def _profiles(shape: str, trainers: dict[str, SubjectProcess]) -> Iterator[Event]:

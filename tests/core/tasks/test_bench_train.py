@@ -8,15 +8,17 @@ from core.batches.token_file import TokenFileWriter
 from core.config.model import ModelConfig
 from core.config.presets import preset_run
 from core.control import StopToken
+from core.errors import BadSettingError
 from core.events import Notice
 from core.model.requirements import model_flops_per_token
+from core.run_errors import DeviceMissingError
 from core.tasks import bench_train as bench_train_file
 from core.tasks.bench_events import BenchCompared, BenchFact, BenchMeasured
 from core.tasks.bench_nanogpt import NanoGPT, nanogpt_batch, nanogpt_optimizer, nanogpt_step
 from core.tasks.bench_process import beside, busy_processes
-from core.tasks.bench_shapes import NO_BFLOAT16, SHAPES
+from core.tasks.bench_shapes import NO_BFLOAT16, SHAPES, shape_of
 from core.tasks.bench_steps import NanoGPTSteps, OurSteps, TransformersSteps
-from core.tasks.bench_train import NANOGPT, PEER_TRAIN, bench_train
+from core.tasks.bench_train import NANOGPT, PEER_TRAIN, PRODUCTS, bench_train
 
 MODEL = ModelConfig.model_validate(
     preset_run("gpt2").model.model_dump()
@@ -132,13 +134,13 @@ def test_busy_processes_work_only_while_the_subject_does():
 @pytest.mark.timeout(300)  # up to seven processes load torch
 @pytest.mark.parametrize("formats", [["float32"], ["float32", "bfloat16"]])
 def test_all_rows_are_measured_beside_both_peers(monkeypatch, formats):
-    monkeypatch.setattr(bench_train_file, "_formats", lambda: formats)
+    monkeypatch.setattr(bench_train_file, "_formats", lambda _: formats)
     monkeypatch.setitem(SHAPES, "minute", (MODEL, V, B, 1))
-    monkeypatch.setattr(bench_train_file, "PRODUCT_SIZE", 64)
+    monkeypatch.setattr(bench_train_file, "PRODUCT_SIZE", {"cpu": 64})
     monkeypatch.setattr(
         bench_train_file, "OURS", {"ours": FLOAT32, "ours, bfloat16": {"precision": "bfloat16"}}
     )
-    events = list(bench_train("minute", 1, StopToken(), busy=1, profile=True))
+    events = list(bench_train("minute", 1, StopToken(), busy=1, profile=True, device="cpu"))
     rows = [event for event in events if isinstance(event, BenchMeasured)]
     names = [PEER_TRAIN, *(NANOGPT[name] for name in formats), *["ours", "ours, bfloat16"][: len(formats)]]
     assert [row.subject for row in rows] == names
@@ -153,3 +155,38 @@ def test_all_rows_are_measured_beside_both_peers(monkeypatch, formats):
     assert "ours: optimizer" in facts
     told = any(isinstance(event, Notice) and event.text == NO_BFLOAT16 for event in events)
     assert told == ("bfloat16" not in formats)
+
+
+@pytest.mark.parametrize(
+    ("device", "error"),
+    [
+        ("tpu", BadSettingError),
+        pytest.param(
+            *("cuda", DeviceMissingError),
+            marks=pytest.mark.skipif(torch.cuda.is_available(), reason="there is one"),
+        ),
+    ],
+)
+def test_a_device_that_is_not_there_is_said_before_anything_starts(device, error):
+    with pytest.raises(error) as refused:
+        list(bench_train("S", 1, StopToken(), device=device))
+    assert device in refused.value.message
+
+
+def test_gpt2_is_timed_at_its_whole_context():
+    model, vocab_size, _, _ = shape_of("gpt2")
+    assert (model.context_length, vocab_size) == (1024, 50_257)
+
+
+def test_a_number_format_without_a_measured_peak_has_no_share_of_it():
+    class Trainer:
+        def ask(self, method):
+            return {"precision": "float16", "plan": "in float16", "device_mib": 7.0}[method]
+
+        def peak_mib(self):
+            return 5.0
+
+    rates = {"ours": [3.0], PRODUCTS["float32"]: [1.0]}
+    facts = bench_train_file._facts("gpt2", rates, {"ours": Trainer()}, 6, "cuda")
+    found = {fact.subject: fact.value for fact in facts if isinstance(fact, BenchFact)}
+    assert found == {"matrix multiply, float32, 8,192": 1000.0, "ours: memory": 5.0, "ours: GPU memory": 7.0}
