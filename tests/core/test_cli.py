@@ -324,7 +324,7 @@ def test_characters_that_the_vocabulary_lacks_are_named(trained, records):
         (["train", "--set", "max_steps=3"], 2, "Did you mean 'training.max_steps'?"),
         (["train", "--set", "training.max_steps"], 2, "has no value"),
         (["train", "--set", "training.max_steps=0"], 2, "training.max_steps cannot be 0"),
-        (["train", "--set", "model.n_heads=3"], 2, "must be a multiple"),
+        (["train", "--set", "model.n_heads=5"], 2, "must be a multiple"),
         (["train", "--preset", "tinny"], 2, "Did you mean 'tiny'?"),
         (["train", "nowhere.toml"], 2, "nowhere.toml could not be read"),
         (["train", "--name", "a b"], 2, "cannot be a run's name"),
