@@ -110,8 +110,15 @@ def _reply_line(event: Event) -> str:
                 if event.dropped_turns
                 else ""
             )
+            system = (
+                "; the system message is dropped too, being longer than half of the context"
+                if event.system_dropped
+                else ""
+            )
             which = f"{event.sample}: " if event.sample else ""
-            return f"[{which}context full: {counted(event.dropped, 'older token')} dropped{turns}{cut}]"
+            return (
+                f"[{which}context full: {counted(event.dropped, 'older token')} dropped{turns}{system}{cut}]"
+            )
         case ReplyEnded():
             text = f"[{event.sample}] {event.text}" if event.sample else ""
             return (

@@ -79,7 +79,10 @@ class Row:
         kept = self._policy.shorten(self.ids, context_length, reserved)
         dropped = len(self.ids) - len(kept.ids)
         self.read, self.ids = self.read or self.ids, kept.ids
-        return ContextMoved(len(kept.ids), dropped, kept.question_cut, kept.dropped_turns)
+        return ContextMoved(
+            *(len(kept.ids), dropped, kept.question_cut, kept.dropped_turns),
+            system_dropped=kept.system_dropped,
+        )
 
     def draw(self, logits: Tensor, context_length: int) -> Decoded:
         """Choose the next token from its scores, (V,)."""

@@ -195,5 +195,10 @@ def _dropped(moved: ContextMoved) -> str:
         if moved.dropped_turns
         else ""
     )
+    system = (
+        " The system message was dropped: it is longer than half of the context."
+        if moved.system_dropped
+        else ""
+    )
     cut = " The question itself is longer than that: only its end was read." if moved.question_cut else ""
-    return f"The context is too short for all of the prompt: {what} dropped{turns}.{cut}"
+    return f"The context is too short for all of the prompt: {what} dropped{turns}.{system}{cut}"

@@ -97,17 +97,18 @@ class _LinearCrossEntropy(torch.autograd.Function):
             weight = weight.to(torch.get_autocast_dtype(device))  # once, not for each chunk
         wide = F.pad(weight, (0, 0, 0, padding)) if padding else weight  # (W, C)
         wide_bias = bias if bias is None else F.pad(bias, (0, padding))  # (W,)
-        loss = hidden.new_zeros((), dtype=torch.float32)
-        grad_hidden, grad_weight = torch.empty_like(hidden), torch.zeros_like(weight, dtype=torch.float32)
-        grad_bias = None if bias is None else torch.zeros_like(bias, dtype=torch.float32)
+        exact = torch.promote_types(hidden.dtype, torch.float32)
+        loss = hidden.new_zeros((), dtype=exact)
+        grad_hidden, grad_weight = torch.empty_like(hidden), torch.zeros_like(weight, dtype=exact)
+        grad_bias = None if bias is None else torch.zeros_like(bias, dtype=exact)
         for x, y, grad_x in zip(
             hidden.split(rows), labels.split(rows), grad_hidden.split(rows), strict=True
         ):  # (N, C), (N,), (N, C)
             look_for_stop()
             scores = F.linear(x, wide, wide_bias)  # (N, W), in the head's number format
-            logits = scores.float()  # (N, W)
+            logits = scores.to(exact)  # (N, W)
             logits[:, V:] = -torch.inf  # of no weight, and without a gradient
-            counts, label = (y != IGNORED).float()[:, None], y.clamp(min=0)[:, None]  # 2 x (N, 1)
+            counts, label = (y != IGNORED).to(exact)[:, None], y.clamp(min=0)[:, None]  # 2 x (N, 1)
             log_total = logits.logsumexp(dim=-1, keepdim=True)  # (N, 1)
             loss += ((log_total - logits.gather(1, label)) * counts).sum()
             grad = logits.sub_(log_total).exp_()  # (N, W): the probabilities, so far

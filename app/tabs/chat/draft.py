@@ -118,6 +118,8 @@ def moved_note(moved: ContextMoved) -> str:
         turns = counted(moved.dropped_turns, "question with its answer", "questions with their answers")
         gone += f" (including {turns})"
     note = f"The context was full: {kept} kept, {gone} {are} forgotten."
+    if moved.system_dropped:
+        note += " So is the system message: it is longer than half of the context."
     return f"{note} The question is too long: only its end was read." if moved.question_cut else note
 
 

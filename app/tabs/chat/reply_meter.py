@@ -67,6 +67,8 @@ class ReplyMeter:
 
 def dropped(moved: ContextMoved) -> str:
     """What went out of a full context, in few words."""
+    if moved.system_dropped:
+        return "system message dropped"
     if moved.dropped_turns:
         return f"{counted(moved.dropped_turns, 'question')} dropped"
     return f"{counted(moved.dropped, 'token')} dropped"

@@ -10,6 +10,7 @@ from core.config.presets import preset_run
 from core.config.sampling import SamplingConfig
 from core.config.toml import run_to_toml, with_settings
 from core.control import StopToken
+from core.event_lines import event_line
 from core.events import ContextMoved, ModelOpened, Notice, PromptRead, ReplyEnded, TokenDetails, TokenWritten
 from core.generation import decoding, packed, row
 from core.generation.prefix import PrefixCache
@@ -508,6 +509,13 @@ def test_a_system_message_stays_when_the_context_is_full(model):
         if isinstance(event, ContextMoved)
     ]
     assert (moved.dropped_turns, moved.system_dropped) == (1, False)
+
+
+def test_a_system_message_too_long_to_talk_beside_goes_and_that_is_said(model):
+    events, _ = run(reply(model, [("system", "h" * 12), ("user", "ab")], SAMPLING, StopToken()))
+    [moved, *_] = [event for event in events if isinstance(event, ContextMoved)]
+    assert moved.system_dropped
+    assert "the system message is dropped too, being longer than half of the context" in event_line(moved)
 
 
 def test_what_the_vocabulary_lacks_is_named_of_a_system_message_once(model):

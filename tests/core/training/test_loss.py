@@ -74,6 +74,16 @@ def test_a_head_computed_in_chunks_gives_the_same_losses_and_gradients(monkeypat
         torch.testing.assert_close(mine, other, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize("multiple", [1, 64])
+def test_the_gradient_of_the_chunked_head_is_that_of_its_differences(monkeypatch, multiple):
+    monkeypatch.setitem(loss.PADDED_TO, "cpu", multiple)
+    generator = torch.Generator().manual_seed(1)
+    shapes = (5, 4), (7, 4), (7,)  # (N, C), (V, C), (V,)
+    inputs = [torch.randn(shape, generator=generator).double().requires_grad_() for shape in shapes]
+    labels = torch.tensor([0, 6, IGNORED, 3, 3])
+    assert torch.autograd.gradcheck(lambda *given: loss._LinearCrossEntropy.apply(*given, labels, 2), inputs)
+
+
 @pytest.mark.parametrize("head_bias", [False, True])
 @pytest.mark.parametrize("dtype", [None, torch.bfloat16])
 def test_a_vocabulary_that_is_padded_for_tensor_cores_changes_no_number(monkeypatch, dtype, head_bias):

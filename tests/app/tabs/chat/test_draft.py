@@ -60,6 +60,11 @@ def test_a_question_that_was_cut_is_reported():
     assert "only its end was read" in message(moved).notes[0]
 
 
+def test_a_system_message_that_went_is_reported():
+    (note,) = message(ContextMoved(kept=64, dropped=40, system_dropped=True)).notes
+    assert note.endswith("forgotten. So is the system message: it is longer than half of the context.")
+
+
 def test_a_context_that_moves_again_is_reported_once():
     moved = ContextMoved(kept=64, dropped=64)
     assert len(message(moved, moved).notes) == 1

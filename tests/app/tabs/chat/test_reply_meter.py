@@ -29,6 +29,7 @@ def test_the_meter_counts_speed_and_context_during_a_reply():
     [
         (ContextMoved(64, 32, dropped_turns=2), "2 questions dropped"),
         (ContextMoved(64, 1064), "1,064 tokens dropped"),
+        (ContextMoved(64, 40, dropped_turns=2, system_dropped=True), "system message dropped"),
     ],
 )
 def test_what_a_full_context_dropped_is_said(moved, said):
