@@ -189,13 +189,11 @@ def _compared(shape: str, rates: Rates, trainers: list[str], busy: int) -> Itera
 def _facts(
     shape: str, rates: Rates, trainers: dict[str, SubjectProcess], flops_per_token: int, device: str
 ) -> Iterator[Event]:
-    """The peak in each number format, each row's share of its own format's, and the memory it took."""
-    peaks = {
-        precision: statistics.median(rates[name]) for precision, name in PRODUCTS.items() if name in rates
-    }
+    """The highest rate in each number format, each row's share of its own format's, and the memory it took."""
+    peaks = {precision: max(rates[name]) for precision, name in PRODUCTS.items() if name in rates}
     for precision, peak in peaks.items():
         yield BenchFact(
-            "train", shape, f"{PRODUCTS[precision]}, {PRODUCT_SIZE[device]:,}", 1000 * peak, "GFLOP/s"
+            "train", shape, f"{PRODUCTS[precision]}, {PRODUCT_SIZE[device]:,}", 1000 * peak, "GFLOP/s at most"
         )
     for name in (name for name in OURS if name in trainers):
         yield Notice(f"{name}: {trainers[name].ask('plan')}")

@@ -1,4 +1,4 @@
-"""Batches for a GPU: the next one is made while the step before it runs, and copied without waiting."""
+"""Batches for a GPU: the next step's are made while the one before it runs, and copied without waiting."""
 
 from collections.abc import Callable
 
@@ -14,21 +14,22 @@ class PrefetchedBatches:
 
     Args:
         stride: How many windows later the batch is that is likely to be asked for next.
+        count: How many batches a step asks for.
     """
 
-    def __init__(self, make: MakeBatch, device: torch.device, stride: int) -> None:
-        self._make, self._device, self._stride = make, device, stride
+    def __init__(self, make: MakeBatch, device: torch.device, stride: int, count: int = 1) -> None:
+        self._make, self._device, self._stride, self._count = make, device, stride, count
         self._likely_next = 0
-        self._ahead: tuple[int, Batch] | None = None
+        self._ahead: dict[int, Batch] = {}
 
     def __call__(self, seen: int) -> Batch:
-        ahead, self._ahead = self._ahead, None
         self._likely_next = seen + self._stride
-        return ahead[1] if ahead and ahead[0] == seen else self._made(seen)
+        return self._ahead.pop(seen, None) or self._made(seen)
 
     def make_next(self) -> None:
-        """Make the batch that is likely to be asked for next: now, while the device computes."""
-        self._ahead = self._likely_next, self._made(self._likely_next)
+        """Make the batches that are likely to be asked for next: now, while the device computes."""
+        likely = (self._likely_next + number * self._stride for number in range(self._count))
+        self._ahead = {seen: self._made(seen) for seen in likely}
 
     def _made(self, seen: int) -> Batch:
         """On its way to the device; from memory that the system never moves, a GPU copies while it computes."""

@@ -147,7 +147,7 @@ def _median_seconds(session: "Session", passes: int, stop: StopToken) -> float |
         Progress(),
         stop,
         group,
-        session.prepare_next_batch,
+        session.prepare_next_batches,
         session.micro_batch_size,
     )
     seconds: list[float] = []

@@ -100,7 +100,7 @@ class Session:
         x, y = self._batch_in_memory(seen)
         return x.to(self.device), y.to(self.device)
 
-    def prepare_next_batch(self) -> None:
+    def prepare_next_batches(self) -> None:
         """While a GPU takes a step, the processor has nothing else to do."""
         if self._prefetched is not None:
             self._prefetched.make_next()
@@ -109,7 +109,10 @@ class Session:
     def _prefetched(self) -> PrefetchedBatches | None:
         if self.device.type != "cuda":
             return None
-        return PrefetchedBatches(self._batch_in_memory, self.device, self.training.batch_size)
+        training = self.training
+        return PrefetchedBatches(
+            self._batch_in_memory, self.device, training.batch_size, training.gradient_accumulation_steps
+        )
 
     def _batch_in_memory(self, seen: int) -> Batch:
         return batch_at(

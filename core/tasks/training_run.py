@@ -93,7 +93,7 @@ def _steps(session: Session, stop: StopToken) -> Generator[StepDone | Notice, No
                 session.progress,
                 stop,
                 session.group,
-                session.prepare_next_batch,
+                session.prepare_next_batches,
                 session.micro_batch_size,
             )
             return

@@ -44,7 +44,7 @@ def count_targets(batches: Iterable[Batch], byte_lengths: Tensor) -> Iterator[Ev
     for x, y in batches:
         lengths = (byte_lengths[y.clamp(min=0)] * (y >= 0)).flatten()  # (B * T,)
         text = lengths.nonzero().flatten()  # (N,)
-        yield EvalBatch(x, y, counted_tokens(y), text, int(lengths.sum()))
+        yield EvalBatch(x, y, int(counted_tokens(y)), text, int(lengths.sum()))
 
 
 @torch.inference_mode()

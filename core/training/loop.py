@@ -117,7 +117,9 @@ def train(
         parts = in_parts(batches, micro_batch_size)
         try:
             with raising_memory_errors():
-                loss, grad_norm = finite_gradients(train_state, parts, config, step, stop, group, meanwhile)
+                loss, grad_norm, tokens = finite_gradients(
+                    train_state, parts, config, step, stop, group, meanwhile
+                )
             with stoppable(group.stop_within_step(stop)):
                 train_state.precision.scaler.step(optimizer)
         except StopRequested:
@@ -133,7 +135,6 @@ def train(
         if train_state.low_precision is not None:
             train_state.low_precision.refresh()
         seconds = stop.clock() - started
-        tokens = group.all_reduce(sum(counted_tokens(y) for _, y in batches))
         progress.step, progress.tokens = step + 1, progress.tokens + tokens
         progress.windows += passes * config.batch_size
         progress.seconds, progress.train_loss = progress.seconds + seconds, loss
@@ -159,8 +160,8 @@ def finite_gradients(
     stop: StopToken,
     group: ProcessGroup = ONE_PROCESS,
     meanwhile: Callable[[], None] = lambda: None,
-) -> tuple[float, float]:
-    """Leave clipped gradients in the model; give the loss and the gradient's norm before clipping.
+) -> tuple[float, float, int]:
+    """Leave clipped gradients in the model; give the loss, the gradient's norm before clipping and the tokens that count.
 
     A float16 gradient that overflows is computed again with half the loss scale, the same batch and the same
     dropout, so that every step of a run is a real one.
@@ -182,11 +183,14 @@ def finite_gradients(
         precision.scaler.unscale_(optimizer)
         norm = get_total_norm([p.grad for p in parameters if p.grad is not None])
         meanwhile()
-        loss, grad_norm = torch.stack((group.all_reduce(summed), norm)).tolist()  # one wait for the device
+        count = _counted_tokens(batches, group).float()  # exact below 2^24
+        loss, grad_norm, tokens = torch.stack(
+            (group.all_reduce(summed), norm, count)
+        ).tolist()  # one wait for the device
         if math.isfinite(loss) and math.isfinite(grad_norm):
             if 0 < config.max_grad_norm < grad_norm:
                 clip_grads_with_norm_(parameters, config.max_grad_norm, norm)
-            return loss, grad_norm
+            return loss, grad_norm, int(tokens)
         optimizer.zero_grad(set_to_none=True)
         if not math.isfinite(loss) or precision.scaler.get_scale() <= LEAST_SCALE:
             raise TrainingDivergedError(step + 1)
@@ -208,7 +212,7 @@ def accumulate_gradients(
     Raises:
         StopRequested: `stop` was set; gradients can be there in part.
     """
-    total = max(1, group.all_reduce(sum(counted_tokens(y) for _, y in batches)))
+    total = _counted_tokens(batches, group).clamp(min=1)
     loss = torch.zeros((), device=batches[0][0].device)
     with interruptible(model, stop):
         for x, y in batches:
@@ -218,6 +222,11 @@ def accumulate_gradients(
             precision.scaler.scale(part).backward()
             loss += part.detach()
     return loss
+
+
+def _counted_tokens(batches: Sequence[Batch], group: ProcessGroup) -> Tensor:
+    """Those of all processes, a scalar."""
+    return group.all_reduce(torch.stack([counted_tokens(y) for _, y in batches]).sum())
 
 
 def in_parts(batches: Sequence[Batch], rows: int) -> Sequence[Batch]:

@@ -114,12 +114,11 @@ class Muon(Optimizer):
         return int(self.state[weights[0]].get("step", 0)) % self._interval
 
     def _count(self, weights: list[Tensor]) -> None:
-        if self._interval == 1 or not weights:
+        if self._interval == 1:
             return
         for weight in weights:
-            if "step" not in self.state[weight]:
-                self.state[weight]["step"] = torch.zeros((), device=weight.device)
-        torch._foreach_add_([self.state[weight]["step"] for weight in weights], 1)
+            # in memory, so that to read it waits for a GPU once at most, where a checkpoint was put there
+            self.state[weight]["step"] = self.state[weight].get("step", torch.zeros(())).cpu() + 1
 
     def _directions(self, weights: list[Tensor], momentum: float) -> tuple[list[Tensor], list[Tensor]]:
         """The running means after this step, and the gradients moved towards them (Nesterov's momentum)."""

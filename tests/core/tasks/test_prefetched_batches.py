@@ -35,6 +35,16 @@ def test_the_next_one_is_made_before_it_is_asked_for():
     assert batches(5)[0].item() == 5
 
 
+def test_all_that_a_step_accumulates_is_made_ahead():
+    made = []
+    batches = PrefetchedBatches(lambda seen: made.append(seen) or make(seen), CPU, 4, 3)
+    [batches(seen) for seen in (0, 4, 8)]
+    batches.make_next()
+    assert made == [0, 4, 8, 12, 16, 20]
+    assert [batches(seen)[0].item() for seen in (12, 16, 20)] == [12, 16, 20]
+    assert len(made) == 6
+
+
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 def test_on_a_gpu_they_come_from_pinned_memory():
     x, y = PrefetchedBatches(make, torch.device("cuda"), 4)(0)

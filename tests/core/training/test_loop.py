@@ -8,6 +8,7 @@ from typing import ClassVar
 import pytest
 import torch
 from torch import nn
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from core.config.model import ModelConfig
 from core.config.training import TrainingConfig
@@ -119,7 +120,7 @@ def test_a_long_gradient_is_clipped_as_in_the_worked_example(examples, loss_that
 
     loss_that_is(set_gradient)
     config = TrainingConfig(max_grad_norm=example["max_norm"])
-    _, norm = finite_gradients(make_learner(model, config), [], config, 0, StopToken())
+    _, norm, _ = finite_gradients(make_learner(model, config), [make_batch(1)], config, 0, StopToken())
     assert norm == pytest.approx(example["norm"], abs=1e-6)
     assert model[0].grad.tolist() == pytest.approx(example["expected"], abs=2e-6)
 
@@ -133,7 +134,7 @@ def test_without_clipping_the_gradient_keeps_its_length(loss_that_is):
 
     loss_that_is(set_gradient)
     config = TrainingConfig(max_grad_norm=0)
-    _, norm = finite_gradients(make_learner(model, config), [], config, 0, StopToken())
+    _, norm, _ = finite_gradients(make_learner(model, config), [make_batch(1)], config, 0, StopToken())
     assert model[0].grad.tolist() == [100.0] * 3
     assert norm == pytest.approx(math.sqrt(3) * 100)
 
@@ -172,6 +173,39 @@ def test_accumulation_reads_other_batches_in_every_pass_of_every_step():
     config = TrainingConfig(batch_size=4, gradient_accumulation_steps=3)
     take(make_learner(make_model(), config), config, 2, batch_at=batch_at)
     assert asked == [0, 4, 8, 12, 16, 20]
+
+
+class WaitsForTheDevice(TorchDispatchMode):
+    """Keeps the operations whose result depends on what a tensor holds: each of them waits for a GPU."""
+
+    def __init__(self):
+        super().__init__()
+        self.seen = []
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        if torch.Tag.data_dependent_output in func.tags or torch.Tag.dynamic_output_shape in func.tags:
+            self.seen.append(func)
+        return func(*args, **(kwargs or {}))
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{}, {"optimizer": "muon"}, {"gradient_accumulation_steps": 3}, {"average_decay": 0.9}],
+    ids=str,
+)
+def test_a_step_waits_for_the_device_once_where_it_reads_loss_norm_and_tokens_together(settings):
+    config = TrainingConfig(max_grad_norm=0.01, **settings)
+    learner, batches = make_learner(make_model(), config), [make_batch(n, padding=(2, 1)) for n in range(9)]
+    with WaitsForTheDevice() as waits:
+        take(learner, config, 2, batch_at=lambda seen: batches[seen % 9])
+    assert waits.seen == []  # what is read at once, as a list, is no such operation
+
+
+def test_what_waits_for_the_device_is_seen():
+    with WaitsForTheDevice() as waits:
+        int(torch.ones(3).sum())
+        torch.ones(3).nonzero()
+    assert len(waits.seen) == 2
 
 
 def test_the_loss_falls_on_a_batch_seen_again_and_again():
