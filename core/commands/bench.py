@@ -13,6 +13,7 @@ fuzz_app = typer.Typer()
 
 Rounds = Annotated[int, typer.Option(min=1, help="Interleaved rounds; medians are reported.")]
 Shape = Annotated[str, typer.Option(help="The model size: S, M, L or gpt2.")]
+Device = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
 
 
 @app.command(name="train")
@@ -26,7 +27,7 @@ def train(
     profile: Annotated[
         bool, typer.Option("--profile", help="Also show which part of a step takes how much of its time.")
     ] = False,
-    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
+    device: Device = "auto",
 ) -> int:
     """Training speed, against a plain float32 loop with transformers and against nanoGPT's recipe."""
     from core.tasks.bench_train import bench_train
@@ -35,11 +36,11 @@ def train(
 
 
 @app.command(name="generate")
-def generate(context: typer.Context, shape: Shape = "M", rounds: Rounds = 5) -> int:
+def generate(context: typer.Context, shape: Shape = "M", rounds: Rounds = 5, device: Device = "auto") -> int:
     """Decoding speed with a KV cache, against transformers' generate on the same weights."""
     from core.tasks.bench_generate import bench_generate
 
-    return perform(context, lambda stop: bench_generate(shape, rounds, stop))[1]
+    return perform(context, lambda stop: bench_generate(shape, rounds, stop, device))[1]
 
 
 @app.command(name="serve")

@@ -13,7 +13,7 @@ from core.events import Event, Notice
 from core.tasks.bench_events import BenchFact, BenchMeasured
 from core.tasks.bench_process import peer_process
 from core.tasks.bench_rounds import Stream, Subject, interleave
-from core.tasks.bench_shapes import NO_BFLOAT16, UNIT, shape_of
+from core.tasks.bench_shapes import NO_BFLOAT16, UNIT, bench_device, shape_of
 
 PEER_GENERATE = "transformers GPT-2, cached generate"
 PROMPT_TOKENS, NEW_TOKENS = 32, 200
@@ -23,26 +23,28 @@ SUMMED_BYTES = 2**28  # far more than any cache holds
 TRIALS = 5
 
 
-def bench_generate(shape: str, rounds: int, stop: StopToken) -> Stream:
+def bench_generate(shape: str, rounds: int, stop: StopToken, device: str = "auto") -> Stream:
     """Time cached decoding of 200 tokens after a prompt of 32, ours and `transformers`', on the same weights.
 
-    Ours in every number format that this machine computes with; "auto" is what a reply begins with. After the
+    Ours in every number format that the device computes with; "auto" is what a reply begins with. After the
     rounds come the greedy tokens that each has in common with the peer, and the share that each reaches of the
     speed at which its weights could be read from memory.
 
     Raises:
-        BadSettingError: There is no such shape.
+        BadSettingError: There is no such shape or kind of device.
+        DeviceMissingError: This machine has no such device.
         MissingPeerError: transformers is not installed.
     """
     model, vocab_size, _, _ = shape_of(shape)
+    on = bench_device(device)
     room = max(model.context_length, PROMPT_TOKENS + NEW_TOKENS)  # the peer cannot move a full context on
     model = model.model_copy(update={"context_length": room})
     greedy = SamplingConfig(temperature=0, max_new_tokens=NEW_TOKENS)
     sampled = SamplingConfig(max_new_tokens=NEW_TOKENS, seed=1)
-    ours = {} if stop.asked else _our_models(model, vocab_size)
+    ours = {} if stop.asked else _our_models(model, vocab_size, on)
     results: list[BenchMeasured] = []
     for name, config in (("greedy", greedy), ("sampled", sampled)):
-        with peer_process(PeerDecoding, model, vocab_size, config) as peer:
+        with peer_process(PeerDecoding, model, vocab_size, config, on) as peer:
             subjects: dict[str, Subject] = {f"{PEER_GENERATE}, {name}": peer}
             for weights, transformer in ours.items():
                 subjects[f"ours, {weights}, {name}"] = _our_decoding(transformer, config)
@@ -50,21 +52,25 @@ def bench_generate(shape: str, rounds: int, stop: StopToken) -> Stream:
     if "bfloat16" not in ours:
         yield Notice(NO_BFLOAT16)
     if not stop.asked:
-        yield from _equal_tokens(shape, model, vocab_size, ours, greedy)
-        yield from _shares(shape, ours, results)
+        yield from _equal_tokens(shape, model, vocab_size, ours, greedy, on)
+        yield from _shares(shape, ours, results, on)
     return results
 
 
-def _our_models(model: ModelConfig, vocab_size: int) -> dict[WeightsFormat, Any]:
-    """The same weights in each number format that this machine computes with."""
+def _our_models(model: ModelConfig, vocab_size: int, device: str) -> dict[WeightsFormat, Any]:
+    """The same weights in each number format that the device computes with. On a GPU "auto" is plain float32."""
+    import torch
+
     from core.generation.packed import has_bfloat16, pack_linears
     from core.model.transformer import Transformer
+    from core.training.precision import gpu_format
 
-    formats: list[WeightsFormat] = ["float32", "auto", "int8"]
-    formats += ["bfloat16"] if has_bfloat16() else []
+    formats: list[WeightsFormat] = ["float32", "auto", "int8"] if device == "cpu" else ["auto"]
+    has_format = has_bfloat16() if device == "cpu" else gpu_format(torch.device(device)) == "bfloat16"
+    formats += ["bfloat16"] if has_format else []
     models: dict[WeightsFormat, Any] = {}
     for weights in formats:
-        transformer = Transformer(model, vocab_size, SEED).eval()
+        transformer = Transformer(model, vocab_size, SEED).eval().to(device)
         if pack_linears(transformer, weights) == weights or weights == "auto":
             models[weights] = transformer
     return models
@@ -83,10 +89,15 @@ def _our_tokens(model: Any, config: SamplingConfig) -> list[int]:
 
 
 def _equal_tokens(
-    shape: str, model: ModelConfig, vocab_size: int, ours: dict[WeightsFormat, Any], greedy: SamplingConfig
+    shape: str,
+    model: ModelConfig,
+    vocab_size: int,
+    ours: dict[WeightsFormat, Any],
+    greedy: SamplingConfig,
+    device: str,
 ) -> Generator[Event, None, None]:
     """How many greedy tokens each has in common with the peer, up to the first that differs."""
-    with peer_process(PeerDecoding, model, vocab_size, greedy) as peer:
+    with peer_process(PeerDecoding, model, vocab_size, greedy, device) as peer:
         expected: list[int] = peer.ask("tokens")
     for weights, transformer in ours.items():
         same = _common(_our_tokens(transformer, greedy), expected)
@@ -98,11 +109,11 @@ def _common(first: Sequence[int], second: Sequence[int]) -> int:
 
 
 def _shares(
-    shape: str, ours: dict[WeightsFormat, Any], results: Sequence[BenchMeasured]
+    shape: str, ours: dict[WeightsFormat, Any], results: Sequence[BenchMeasured], device: str
 ) -> Generator[Event, None, None]:
     """The speed of greedy decoding, of that at which memory gives all weights once per token."""
     rates = {row.subject: row.rate for row in results}
-    bandwidth = read_bandwidth()
+    bandwidth = read_bandwidth(device)
     yield BenchFact("generate", shape, "memory, read", bandwidth / 1e9, "GB/s")
     for weights, transformer in ours.items():
         limit = bandwidth / (
@@ -124,16 +135,16 @@ def _weights_read(model: ModelConfig, vocab_size: int) -> int:
     return sum(layer.weight.numel() for layer in plain.modules() if isinstance(layer, nn.Linear))
 
 
-def read_bandwidth() -> float:
+def read_bandwidth(device: str = "cpu") -> float:
     """Bytes per second of a matrix-vector product that no cache holds, the best of a few."""
     import torch
 
-    matrix = torch.ones(2**12, SUMMED_BYTES // 4 // 2**12)
-    vector = torch.ones(matrix.shape[1])
+    matrix = torch.ones(2**12, SUMMED_BYTES // 4 // 2**12, device=device)
+    vector = torch.ones(matrix.shape[1], device=device)
     seconds = []
     for _ in range(TRIALS):
         started = time.perf_counter()
-        torch.mv(matrix, vector)
+        torch.mv(matrix, vector)[0].item()  # waits for a GPU
         seconds.append(time.perf_counter() - started)
     return SUMMED_BYTES / min(seconds)
 
@@ -141,12 +152,13 @@ def read_bandwidth() -> float:
 class PeerDecoding:
     """`transformers`' own loop. Its weights are ours, for they come from the same seed."""
 
-    def __init__(self, model: ModelConfig, vocab_size: int, config: SamplingConfig) -> None:
+    def __init__(self, model: ModelConfig, vocab_size: int, config: SamplingConfig, device: str) -> None:
         from core.model.transformer import Transformer
         from core.tasks.bench_peer import copy_weights, make_peer
 
         self._peer = make_peer(model, vocab_size)
         copy_weights(Transformer(model, vocab_size, SEED), self._peer)
+        self._peer.to(device)
         self._options: dict[str, Any] = {
             "min_new_tokens": config.max_new_tokens,
             "max_new_tokens": config.max_new_tokens,
@@ -163,7 +175,7 @@ class PeerDecoding:
         """What it writes."""
         import torch
 
-        prompt = torch.arange(PROMPT_TOKENS)[None]  # (1, T)
+        prompt = torch.arange(PROMPT_TOKENS, device=self._peer.device)[None]  # (1, T)
         with torch.inference_mode():
             written = self._peer.generate(prompt, attention_mask=torch.ones_like(prompt), **self._options)
         tokens: list[int] = written[0, PROMPT_TOKENS:].tolist()

@@ -5,6 +5,7 @@ from typing import Any
 from core.config.model import ModelConfig
 from core.config.presets import PRESETS
 from core.errors import BadSettingError
+from core.run_errors import DeviceMissingError
 
 GPT2 = PRESETS["gpt2"].run.model
 S = {"n_layers": 4, "n_heads": 4, "d_model": 128, "d_ff": 512, "context_length": 64}
@@ -18,6 +19,7 @@ SHAPES: dict[str, tuple[ModelConfig, int, int, int]] = {  # model, vocabulary, b
     "gpt2": (GPT2, 50_257, GPT2_BATCH, 1),  # for GPUs: context 1,024
 }
 
+DEVICES = ("cpu", "cuda")
 UNIT = "tokens/s"
 NO_BFLOAT16 = "bfloat16 was left out: this processor has no instructions for it."
 
@@ -31,6 +33,23 @@ def shape_of(shape: str) -> tuple[ModelConfig, int, int, int]:
     if shape not in SHAPES:
         raise BadSettingError("--shape", f"cannot be {shape!r}: it is one of {', '.join(SHAPES)}")
     return SHAPES[shape]
+
+
+def bench_device(name: str) -> str:
+    """The kind of device to measure on: "cpu" or "cuda"; for "auto" a GPU where there is one.
+
+    Raises:
+        BadSettingError: There is none of that name.
+        DeviceMissingError: This machine has none.
+    """
+    from core.training.precision import choose_device
+
+    if name not in ("auto", *DEVICES):
+        raise BadSettingError("--device", f"cannot be {name!r}: it is one of auto, {', '.join(DEVICES)}")
+    found = choose_device("cuda" if name == "auto" else name)
+    if found is None and name != "auto":
+        raise DeviceMissingError(name)
+    return found.type if found else "cpu"
 
 
 def random_batch(model: ModelConfig, vocab_size: int, batch_size: int) -> Any:

@@ -17,14 +17,12 @@ import numpy as np
 from core.batches.token_file import TokenFileWriter
 from core.config.model import ModelConfig
 from core.control import StopToken
-from core.errors import BadSettingError
 from core.events import Event, Notice
 from core.model.requirements import model_flops_per_token
-from core.run_errors import DeviceMissingError
 from core.tasks.bench_events import BenchCompared, BenchFact
 from core.tasks.bench_process import SubjectProcess, beside, busy_processes, our_process, peer_process
 from core.tasks.bench_rounds import Rates, Stream, Subject, measured_rows, ratio_of, run_rounds
-from core.tasks.bench_shapes import NO_BFLOAT16, UNIT, shape_of
+from core.tasks.bench_shapes import NO_BFLOAT16, UNIT, bench_device, shape_of
 
 PEER_TRAIN = "transformers GPT-2, float32"
 NANOGPT = {"float32": "nanoGPT, float32", "bfloat16": "nanoGPT, bfloat16"}
@@ -62,7 +60,7 @@ def bench_train(
         SubjectEndedError: One of the processes ran out of memory.
     """
     model, vocab_size, batch_size, steps = shape_of(shape)
-    on = _device(device)
+    on = bench_device(device)
     with ExitStack() as stack:
         tokens = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="bench-"))) / "tokens.bin"
         _write_tokens(tokens, vocab_size)
@@ -91,23 +89,6 @@ def bench_train(
         if profile and on == "cpu":
             yield from _profiles(shape, trainers)
         return rows
-
-
-def _device(name: str) -> str:
-    """Which of `PRODUCT_SIZE`'s it is.
-
-    Raises:
-        BadSettingError: There is none of that name.
-        DeviceMissingError: This machine has none.
-    """
-    from core.training.precision import choose_device
-
-    if name not in ("auto", *PRODUCT_SIZE):
-        raise BadSettingError("--device", f"cannot be {name!r}: it is one of auto, {', '.join(PRODUCT_SIZE)}")
-    found = choose_device("cuda" if name == "auto" else name)
-    if found is None and name != "auto":
-        raise DeviceMissingError(name)
-    return found.type if found else "cpu"
 
 
 def _formats(device: str) -> list[str]:

@@ -39,6 +39,11 @@ def greedy(model):
     return [getattr(step, "token_id", step) for step in decode(model, [4, 9, 2], config, StopToken())]
 
 
+def loss_of(model, ids):
+    """The mean over all tokens but the first of each row, in nats; ids are (B, T)."""
+    return nn.functional.cross_entropy(model(ids)[:, :-1].flatten(0, 1), ids[:, 1:].flatten())
+
+
 @pytest.fixture
 def fastest(monkeypatch):
     """Lets a test say which way is measured to be the fastest, on a machine with so many threads."""
@@ -184,13 +189,32 @@ def test_in_8_bits_perplexity_stays_within_one_percent(small_model):
     assert pack_linears(model, "int8") == "int8"
     config = SamplingConfig(top_k=0, top_p=1, temperature=1, max_new_tokens=31, seed=1)
     texts = [[4, *(s.token_id for s in decode(plain, [4], config, StopToken()))] for _ in range(4)]
-    ids = torch.tensor(texts)  # (B, T)
     with torch.inference_mode():
-        losses = [
-            nn.functional.cross_entropy(m(ids)[:, :-1].flatten(0, 1), ids[:, 1:].flatten()).item()
-            for m in (plain, model)
-        ]
-    assert abs(math.exp(losses[1] - losses[0]) - 1) < 0.01
+        before, after = (loss_of(m, torch.tensor(texts)).item() for m in (plain, model))
+    assert abs(math.exp(after - before) - 1) < 0.01
+
+
+@needs_int8
+def test_in_8_bits_a_model_that_has_learned_knows_a_text_as_well(small_model):
+    """Training makes some weights of a matrix much larger than others, which random ones are not."""
+    kind = {"context_length": 32, "d_model": 32, "d_ff": 64}
+    plain = small_model(**kind, initial_std=0.1, embedding_std=0.1)
+    random = torch.Generator().manual_seed(1)
+    words = [torch.randint(15, (5,), generator=random) for _ in range(8)]
+    text = torch.cat([words[i] for i in torch.randint(8, (4000,), generator=random).tolist()])
+    learned, held_out = text.view(-1, 32)[:-60], text.view(-1, 32)[-60:]  # (N, 32), (60, 32)
+    optimizer = torch.optim.AdamW(plain.train().parameters(), lr=1e-2)
+    for batch in learned.split(8)[:70]:
+        loss_of(plain, batch).backward()
+        optimizer.step()
+        optimizer.zero_grad()
+    model = small_model(**kind)
+    model.load_state_dict(plain.eval().state_dict())
+    pack_linears(model, "int8")
+    with torch.inference_mode():
+        before, after = (loss_of(m, held_out).item() for m in (plain, model))
+    assert before < 1
+    assert abs(math.exp(after - before) - 1) < 0.01
 
 
 @needs_int8

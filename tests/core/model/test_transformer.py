@@ -5,8 +5,9 @@ import pytest
 import torch
 
 from core.config.model import ModelConfig
-from core.config.presets import PRESETS
+from core.config.presets import FAMILY, PRESETS
 from core.model.transformer import Transformer
+from core.training.compute import set_attention
 
 CONTEXT, VOCABULARY = 9, 13
 KINDS = list(product(["sinusoidal", "learned", "rotary", "none"], ["pre", "post", "none"]))
@@ -23,6 +24,17 @@ def make_model(vocab_size=VOCABULARY, **options):
 @torch.inference_mode()
 def test_changing_a_token_changes_no_logit_before_it_and_some_from_it_on(positions, norm):
     model, changed = make_model(positions=positions, norm=norm), IDS.clone()
+    changed[0, 4] = 7
+    moved = (model(IDS) - model(changed)).abs().amax(dim=(0, 2))  # (T,)
+    assert torch.equal(moved[:4], torch.zeros(4))
+    assert (moved[4:] > 1e-3).all()
+
+
+@pytest.mark.parametrize("implementation", ["sdpa", "block_causal"])
+def test_a_model_of_the_family_sees_nothing_that_comes_later(monkeypatch, implementation):
+    monkeypatch.setattr("core.model.block_causal.SHORTEST_BLOCK", 3)
+    model, changed = make_model(**FAMILY).train(), IDS.clone()  # as it learns
+    set_attention(model, implementation)
     changed[0, 4] = 7
     moved = (model(IDS) - model(changed)).abs().amax(dim=(0, 2))  # (T,)
     assert torch.equal(moved[:4], torch.zeros(4))

@@ -4,6 +4,7 @@ from core.config.model import ModelConfig
 from core.config.presets import preset_run
 from core.control import StopToken
 from core.errors import BadSettingError
+from core.run_errors import DeviceMissingError
 from core.tasks import bench_generate as generating
 from core.tasks.bench_events import BenchFact, BenchMeasured
 from core.tasks.bench_generate import PEER_GENERATE, bench_generate, read_bandwidth
@@ -46,6 +47,15 @@ def test_a_bench_that_is_stopped_reports_nothing(task):
 def test_an_unknown_shape_is_reported_with_those_there_are(task):
     with pytest.raises(BadSettingError, match="--shape cannot be 'XL': it is one of S, M, L"):
         list(task("XL", 1, StopToken()))
+
+
+@pytest.mark.parametrize("task", [bench_train, bench_generate])
+def test_a_device_that_is_not_there_is_reported(task, monkeypatch):
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    with pytest.raises(DeviceMissingError):
+        list(task("minute", 1, StopToken(), device="cuda"))
+    with pytest.raises(BadSettingError, match="--device cannot be 'tpu': it is one of auto, cpu, cuda"):
+        list(task("minute", 1, StopToken(), device="tpu"))
 
 
 def test_the_weights_of_a_token_are_those_of_its_matrices():

@@ -45,7 +45,7 @@ from core.system_errors import DiskFullError, WorkspaceGoneError
 from core.tasks import run_samples, training_run
 from core.tasks.resume_run import resume_run
 from core.tasks.train_model import train_model
-from core.training import compute
+from core.training import compute, loss
 from core.training.schedule import learning_rate_at
 from tests.core.runs.altered import alter_state, make_first_format
 
@@ -139,6 +139,24 @@ def test_a_run_of_the_presets_family_stopped_and_resumed_equals_one_that_was_not
     changes |= {f"training.{name}": value for name, value in MUON.items()}
     changes |= {"training.muon_interval": 2, "training.average_decay": 0.9}
     config = tiny(changes | {"training.precision": precision})
+    list(train_model(other, "a", config, StopToken()))
+    stopped_at(filled, config, 3)
+    resume(filled)
+    assert told(filled) == told(other)
+    assert weights(filled) == weights(other)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"training.attention": "block_causal", "model.dropout": 0.0}, {"training.threads": 2}, {}],
+    ids=["written-out attention", "two threads", "the head in chunks"],
+)
+def test_a_run_stopped_and_resumed_equals_one_that_was_not_whatever_computes_it(
+    filled, other, tiny, monkeypatch, changes
+):
+    if not changes:
+        monkeypatch.setattr(loss, "LOGITS_AT_ONCE", 700)
+    config = tiny(changes)
     list(train_model(other, "a", config, StopToken()))
     stopped_at(filled, config, 3)
     resume(filled)

@@ -48,6 +48,14 @@ def test_bfloat16_is_chosen_where_it_is_clearly_faster(trial):
     assert (plan.precision, speed_up) == ("bfloat16", pytest.approx(2))
 
 
+@pytest.mark.parametrize(("has_bfloat16", "precision"), [(True, "bfloat16"), (False, "float16")])
+def test_on_a_gpu_there_is_nothing_to_measure(monkeypatch, has_bfloat16, precision):
+    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda **_: has_bfloat16)
+    choices = choices_on(torch.device("cuda"))
+    assert not choices.is_open
+    assert choices.simplest == ComputePlan(precision, "sdpa", 0)
+
+
 def test_a_small_gain_is_not_worth_the_exactness(trial):
     (plan, speed_up), _ = trial(FORMATS, by_format(1.1, 1.0))
     assert (plan.precision, speed_up) == ("float32", pytest.approx(1))

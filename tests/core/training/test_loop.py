@@ -11,13 +11,16 @@ from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from core.config.model import ModelConfig
+from core.config.presets import FAMILY
 from core.config.training import TrainingConfig
 from core.control import StopToken
 from core.distributed import ProcessGroup
 from core.events import StepDone
+from core.model.requirements import LOGITS_AT_ONCE
 from core.model.transformer import Transformer
 from core.run_errors import TrainingDivergedError
 from core.training import loop
+from core.training.compute import set_attention
 from core.training.loop import Plan, Progress, TrainState, accumulate_gradients, finite_gradients, train
 from core.training.optimizer import make_optimizer
 from core.training.precision import Precision
@@ -27,8 +30,8 @@ FLOAT32 = Precision("float32", CPU)
 V, T = 11, 6
 
 
-def make_model(dropout=0.0):
-    config = ModelConfig(n_layers=2, n_heads=2, d_model=8, d_ff=16, context_length=T, dropout=dropout)
+def make_model(dropout=0.0, **kind):
+    config = ModelConfig(n_layers=2, n_heads=2, d_model=8, d_ff=16, context_length=T, dropout=dropout, **kind)
     return Transformer(config, V, seed=3)
 
 
@@ -58,8 +61,8 @@ def gradients(model, batches, precision=FLOAT32):
     return loss, found
 
 
-def assert_same_gradients(batches, others, tolerance=1e-6):
-    model = make_model()
+def assert_same_gradients(batches, others, tolerance=1e-6, model=None):
+    model = model or make_model()
     (loss, found), (other_loss, other_found) = gradients(model, batches), gradients(model, others)
     assert loss == pytest.approx(other_loss, rel=1e-6)
     for mine, other in zip(found, other_found, strict=True):
@@ -91,6 +94,17 @@ def test_accumulating_twice_equals_one_double_batch():
 def test_accumulating_equals_one_double_batch_where_padding_is_spread_unevenly():
     first, second = make_batch(1, padding=(5, 4)), make_batch(2)
     assert_same_gradients([first, second], [together(first, second)])
+
+
+@pytest.mark.parametrize("implementation", ["sdpa", "block_causal"])
+@pytest.mark.parametrize("at_once", [LOGITS_AT_ONCE, 2 * V])
+def test_accumulating_equals_one_double_batch_in_the_presets_family(monkeypatch, implementation, at_once):
+    monkeypatch.setattr("core.training.loss.LOGITS_AT_ONCE", at_once)
+    monkeypatch.setattr("core.model.block_causal.SHORTEST_BLOCK", 3)
+    model = make_model(**FAMILY)
+    set_attention(model, implementation)
+    first, second = make_batch(1, padding=(5, 4)), make_batch(2)
+    assert_same_gradients([first, second], [together(first, second)], model=model)
 
 
 def test_a_batch_of_padding_alone_changes_nothing():
