@@ -29,7 +29,7 @@ class PrefetchedBatches:
     def make_next(self) -> None:
         """Make the batches that are likely to be asked for next: now, while the device computes."""
         likely = (self._likely_next + number * self._stride for number in range(self._count))
-        self._ahead = {seen: self._made(seen) for seen in likely}
+        self._ahead = {seen: self._ahead.get(seen) or self._made(seen) for seen in likely}
 
     def _made(self, seen: int) -> Batch:
         """On its way to the device; from memory that the system never moves, a GPU copies while it computes."""
