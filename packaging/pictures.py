@@ -6,6 +6,7 @@ Without a display the window is drawn offscreen. In a new workspace this trains 
 minutes; in one that has the run already, it takes seconds.
 """
 
+import argparse
 import json
 import os
 import sys
@@ -42,7 +43,9 @@ SETTLE_MS = 300  # for the last frame's timer, layouts and fonts
 
 def main() -> None:
     """Take the tour and leave the pictures in `packaging/pictures`."""
-    root = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(tempfile.mkdtemp()) / "SheepOp Studio"
+    parser = argparse.ArgumentParser(description="Make the README's pictures.")
+    parser.add_argument("workspace", nargs="?", type=Path, help="by default a new one, in a temporary folder")
+    root = parser.parse_args().workspace or Path(tempfile.mkdtemp()) / "SheepOp Studio"
     workspace = Workspace(root)
     workspace.prepare()
     FOLDER.mkdir(exist_ok=True)
