@@ -230,9 +230,9 @@ class TensorBoardMissingError(UserFacingError):
 
 
 class DeviceMissingError(UserFacingError):
-    """A device that this machine, or this build of torch, lacks."""
+    """A device that this machine, or this build of torch, lacks. `setting` is where it was asked for."""
 
-    def __init__(self, device: str) -> None:
+    def __init__(self, device: str, setting: str = "training.device") -> None:
         super().__init__(device)
         self.message = f"The device {device!r} is not available here."
-        self.remedy = "Set training.device to auto or cpu."
+        self.remedy = f"Set {setting} to auto or cpu."

@@ -48,7 +48,7 @@ def bench_device(name: str) -> str:
         raise BadSettingError("--device", f"cannot be {name!r}: it is one of auto, {', '.join(DEVICES)}")
     found = choose_device("cuda" if name == "auto" else name)
     if found is None and name != "auto":
-        raise DeviceMissingError(name)
+        raise DeviceMissingError(name, "--device")
     return found.type if found else "cpu"
 
 

@@ -52,8 +52,9 @@ def test_an_unknown_shape_is_reported_with_those_there_are(task):
 @pytest.mark.parametrize("task", [bench_train, bench_generate])
 def test_a_device_that_is_not_there_is_reported(task, monkeypatch):
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
-    with pytest.raises(DeviceMissingError):
+    with pytest.raises(DeviceMissingError) as missing:
         list(task("minute", 1, StopToken(), device="cuda"))
+    assert missing.value.remedy == "Set --device to auto or cpu."
     with pytest.raises(BadSettingError, match="--device cannot be 'tpu': it is one of auto, cpu, cuda"):
         list(task("minute", 1, StopToken(), device="tpu"))
 
