@@ -80,7 +80,10 @@ class Row:
         dropped = len(self.ids) - len(kept.ids)
         self.read, self.ids = self.read or self.ids, kept.ids
         return ContextMoved(
-            *(len(kept.ids), dropped, kept.question_cut, kept.dropped_turns),
+            kept=len(kept.ids),
+            dropped=dropped,
+            question_cut=kept.question_cut,
+            dropped_turns=kept.dropped_turns,
             system_dropped=kept.system_dropped,
         )
 

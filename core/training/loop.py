@@ -184,9 +184,8 @@ def finite_gradients(
         norm = get_total_norm([p.grad for p in parameters if p.grad is not None])
         meanwhile()
         count = _counted_tokens(batches, group).float()  # exact below 2^24
-        loss, grad_norm, tokens = torch.stack(
-            (group.all_reduce(summed), norm, count)
-        ).tolist()  # one wait for the device
+        results = torch.stack((group.all_reduce(summed), norm, count))  # (3,)
+        loss, grad_norm, tokens = results.tolist()  # one wait for the device
         if math.isfinite(loss) and math.isfinite(grad_norm):
             if 0 < config.max_grad_norm < grad_norm:
                 clip_grads_with_norm_(parameters, config.max_grad_norm, norm)
