@@ -1,6 +1,21 @@
-"""What all tests share: how long one of Hypothesis' examples takes on a busy machine decides nothing."""
+"""What all tests share: a busy machine decides nothing, and torch computes with one thread."""
 
+import os
+import sys
+
+import pytest
 from hypothesis import settings
+
+os.environ["OMP_NUM_THREADS"] = "1"  # before torch loads, here and in processes that a test starts
 
 settings.register_profile("steady", deadline=None)
 settings.load_profile("steady")
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    """The workers of the tests have the cores to themselves only together: more threads would wait for each other."""
+    yield
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.get_num_threads() != 1:
+        torch.set_num_threads(1)

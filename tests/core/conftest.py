@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -22,10 +21,6 @@ from core.corpus.library import Library
 from core.documents.document import Document
 from core.runs.folder import Workspace
 from core.tasks.train_model import train_model
-
-os.environ.setdefault(
-    "OMP_NUM_THREADS", "1"
-)  # before torch loads: on so little, threads only wait for each other
 
 TEXTS = {
     "hill.txt": "the grey cat sleeps on the warm hill and dreams of milk. " * 12,
