@@ -9,6 +9,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
+# Compiled modules are kept even where a container says otherwise: tests start hundreds of processes.
+export PYTHONDONTWRITEBYTECODE =
+PYTEST := QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest --dist loadfile
+
 .PHONY: run test slow bench package pictures system
 
 run: $(VENV)/.run
@@ -19,10 +23,10 @@ test: $(VENV)/.test
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest -n 3 -m "not slow"
+	$(PYTEST) -n 2 -m "not slow"
 
 slow: $(VENV)/.test
-	QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest -m slow
+	$(PYTEST) -n 2 -m slow
 
 bench: $(VENV)/.test
 	$(BIN)/python main.py bench train

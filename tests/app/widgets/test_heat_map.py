@@ -95,6 +95,11 @@ def test_a_click_selects_the_cell(heat_map, qtbot):
     assert heat_map.marked == (2, 1)
 
 
+def test_only_the_left_button_selects(heat_map, qtbot):
+    qtbot.mouseClick(heat_map.view.viewport(), Qt.MouseButton.MiddleButton, pos=place_of(heat_map, 2, 1))
+    assert heat_map.marked == (None, None)
+
+
 def test_the_mouse_tells_the_exact_value(heat_map, qtbot, monkeypatch):
     told = []
     monkeypatch.setattr(QToolTip, "showText", lambda _place, text, _widget: told.append(text))

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.config.corpus import CleaningConfig
+from core.corpus import difference
 from core.corpus.clean import clean
 from core.corpus.difference import Span, differences
 
@@ -47,6 +48,16 @@ def test_only_what_changed_is_marked(before, after, lost, gained):
     marked, added = differences(before, after)
     assert [before[begin:end] for begin, end in marked] == lost
     assert [after[begin:end] for begin, end in added] == gained
+
+
+def test_equal_lines_are_not_compared_letter_by_letter(monkeypatch):
+    compared, compare = [], difference._compare
+    monkeypatch.setattr(
+        difference, "_compare", lambda old, new: (compared.append(old + new), compare(old, new))[1]
+    )
+    around = "first\n" + "same\n" * 20, "same\n" * 20 + "last\n"
+    assert differences("old\n".join(around), "new\n".join(around))[0]
+    assert compared == ["old\nnew\n"]
 
 
 def test_what_cleaning_changed_in_a_long_text_is_found():

@@ -237,6 +237,7 @@ def test_more_minutes_are_planned_with_what_the_steps_took(filled, tiny, six_ste
     [
         ({"training.horizon": "epochs", "training.max_epochs": 0.02}, "training.max_epochs="),
         ({"training.horizon": "tokens", "training.max_tokens": 100}, "training.max_tokens=2"),
+        ({"training.max_epochs": 50.0}, "training.max_steps=12"),
         (MINUTES, "training.max_minutes=0.2"),
     ],
 )
@@ -245,6 +246,7 @@ def test_a_finished_run_names_the_limit_that_would_let_it_go_on(filled, tiny, si
     with pytest.raises(RunFinishedError) as refused:
         resume(filled)
     assert f"--set {remedy}" in refused.value.remedy
+    assert refused.value.remedy.count("--set") == 1
 
 
 def test_a_horizon_that_lies_behind_the_run_is_refused(stopped):

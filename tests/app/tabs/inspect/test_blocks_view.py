@@ -7,12 +7,18 @@ from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QWheelEvent
 from PySide6.QtWidgets import QApplication
 
+from app.tabs.inspect.block_items import pixel_font
 from app.tabs.inspect.blocks_view import BlocksView
 from core.config.presets import PRESETS
 from core.tasks.inspect_views import BLOCK_LEVELS, VIEWS, Selection
 from tests.app.tabs.inspect.made import made
 
 LEFT = Qt.MouseButton.LeftButton
+
+
+@pytest.mark.parametrize(("size", "pixels"), [(3, 12), (0.6, 2), (0.01, 1)])
+def test_letters_have_their_size_in_quarters_of_a_pixel_and_are_never_nothing(size, pixels):
+    assert pixel_font(size).pixelSize() == pixels
 
 
 @pytest.fixture
