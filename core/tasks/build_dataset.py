@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-from filelock import FileLock, Timeout
 
 from core.batches.dataset import (
     DESCRIPTION_FILE,
@@ -32,12 +31,12 @@ from core.run_errors import DamagedRunError
 from core.runs.folder import Workspace
 from core.tasks.build_tokenizer import Meter, TrainedTokenizer, build_tokenizer, copy_tokenizer
 from core.tasks.fill_index import fill_index
-from core.tasks.unused_datasets import remove_unused, take_back
+from core.tasks.locks import acquire, building_lock
+from core.tasks.unused_datasets import DATA_SET_WAITS, remove_unused, take_back
 from core.tokenizers.encoding import BATCH_CHARACTERS, Encoded, encode_passages
 from core.tokenizers.files import load_tokenizer
 from core.tokenizers.tokenizer import UNK, Tokenizer
 
-LOCK_POLL_SECONDS = 0.2
 BUILDING = ".building-"  # a folder's name begins so until it is whole
 
 Stream = Generator[Event, None, Dataset | None]
@@ -88,9 +87,11 @@ def build_dataset(
             "There are few documents, or very unequal ones, so the end of each is held out for validation.",
             is_detail=True,
         )
-    lock = FileLock(workspace.datasets / ".building.lock", thread_local=False)
+    lock = building_lock(workspace)
     with raising_disk_errors(workspace.datasets):
-        if not (yield from _acquire(lock, stop)):
+        try:
+            yield from acquire(lock, DATA_SET_WAITS, stop)
+        except StopRequested:
             return None
     try:
         _remove_leftovers(workspace.datasets)
@@ -100,21 +101,6 @@ def build_dataset(
         return dataset
     finally:
         lock.release()
-
-
-def _acquire(lock: FileLock, stop: StopToken) -> Generator[Event, None, bool]:
-    """Wait until no other process builds a data set here; False where `stop` was set before."""
-    waiting = False
-    while not stop.asked:
-        try:
-            lock.acquire(timeout=LOCK_POLL_SECONDS)
-        except Timeout:
-            if not waiting:
-                yield Notice("Another run is building its data set in this workspace; this one waits for it.")
-            waiting = True
-            continue
-        return True
-    return False
 
 
 def _remove_leftovers(datasets: Path) -> None:

@@ -24,7 +24,7 @@ from core.tasks.build_dataset import dataset_name
 from core.tasks.journaled_run import Stream, train_run
 from core.tasks.run_setup import build_run_dataset, hold_run, lay_out_run
 from core.tasks.tensorboard_files import check_tensorboard
-from core.tasks.unused_datasets import take_back
+from core.tasks.unused_datasets import restore
 
 CHANGEABLE = (
     "training.",
@@ -105,14 +105,14 @@ def _dataset_of(
     last = pointed_step(folder, "last")
     if last is None:  # killed before its first checkpoint: it begins again
         dataset = yield from build_run_dataset(
-            workspace, config, stop, _base_tokenizer(workspace, folder, config)
+            workspace, config, stop, _base_tokenizer(workspace, folder, config, stop)
         )
         if dataset is not None:
             lay_out_run(folder, dataset)
         return dataset
     state = read_state(folder.checkpoint(last))
     place = workspace.datasets / state.dataset
-    take_back(place)
+    yield from restore(workspace, state.dataset, stop)
     try:
         return read_dataset(place, stop)
     except DamagedDatasetError as damage:
@@ -123,12 +123,13 @@ def _dataset_of(
         return (yield from build_run_dataset(workspace, trained_with, stop, tokenizer))
 
 
-def _base_tokenizer(workspace: Workspace, folder: RunFolder, config: RunConfig) -> bytes:
+def _base_tokenizer(workspace: Workspace, folder: RunFolder, config: RunConfig, stop: StopToken) -> bytes:
     """The content of the base model's tokenizer file; nothing where the run has no base.
 
     Raises:
         LostBaseError: The base is gone, and the run has no weights of its own yet.
         DamagedCheckpointError, DamagedRunError: It is there, but damaged.
+        StopRequested: `stop` was set before that was known.
     """
     if not config.base_model:
         return b""
@@ -136,7 +137,7 @@ def _base_tokenizer(workspace: Workspace, folder: RunFolder, config: RunConfig) 
         base = find_base(workspace, config.base_model)
     except (UnknownRunError, NoCheckpointError) as cause:
         raise LostBaseError(folder.name, config.base_model) from cause
-    check_base(base)
+    check_base(base, stop)
     return base.run.tokenizer.read_bytes()
 
 

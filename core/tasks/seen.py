@@ -18,7 +18,7 @@ from core.runs.state import read_state
 from core.tasks.seen_events import SeenFound, SeenLocated, SeenPassage, SeenPlace
 from core.tasks.seen_index import open_or_build
 from core.tasks.seen_places import UNKNOWN, PlaceFinder
-from core.tasks.unused_datasets import take_back
+from core.tasks.unused_datasets import restore
 from core.verbatim.index import VerbatimIndex
 from core.verbatim.passages import Found
 from core.verbatim.words import LEAST_WORDS
@@ -53,7 +53,7 @@ def look_up(
         StopRequested: `stop` was set while the index was built.
     """
     run = Catalog(workspace).folder(name)
-    config, dataset = _trained_with(workspace, run, stop)
+    config, dataset = yield from _trained_with(workspace, run, stop)
     index = yield from open_or_build(workspace, dataset, config, stop)
     started = time.perf_counter()
     found = index.find(text)
@@ -78,14 +78,16 @@ def look_up(
     return answer
 
 
-def _trained_with(workspace: Workspace, run: RunFolder, stop: StopToken) -> tuple[RunConfig, Dataset]:
+def _trained_with(
+    workspace: Workspace, run: RunFolder, stop: StopToken
+) -> Generator[Event, None, tuple[RunConfig, Dataset]]:
     last = pointed_step(run, "last")
     if last is None:
         raise NoCheckpointError(run.name, "last", "")
     state = read_state(run.checkpoint(last))
     config = checked(RunConfig, state.settings) if state.settings else Catalog(workspace).config(run.name)
     folder = workspace.datasets / state.dataset
-    take_back(folder)
+    yield from restore(workspace, state.dataset, stop)
     if not folder.exists():
         raise NoTrainingTextError(run.name)
     return config, read_dataset(folder, stop)

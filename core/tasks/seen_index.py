@@ -4,7 +4,7 @@ import time
 from collections.abc import Generator
 
 import numpy as np
-from filelock import FileLock, Timeout
+from filelock import FileLock
 
 from core.batches.dataset import Dataset
 from core.batches.origins import Origins, Pairs, read_origins
@@ -12,16 +12,17 @@ from core.config.run import RunConfig
 from core.control import StopToken
 from core.corpus.library import Library
 from core.errors import UserFacingError
-from core.events import Event, Notice
+from core.events import Event
 from core.files import raising_disk_errors
 from core.runs.folder import Workspace
+from core.tasks.locks import acquire
 from core.tasks.seen_events import SeenProgress
 from core.tokenizers.encoding import encode_passages
 from core.tokenizers.files import load_tokenizer
 from core.tokenizers.tokenizer import Tokenizer
 from core.verbatim.index import DamagedIndexError, VerbatimIndex, build_index
 
-LOCK_POLL_SECONDS = 0.2
+INDEX_WAITS = "Another program is building the index of this data set; this one waits for it."
 EVENT_SECONDS = 0.1  # between two reports of progress
 
 
@@ -43,7 +44,7 @@ def open_or_build(
         pass
     lock = FileLock(dataset.folder / ".seen.lock", thread_local=False)
     with raising_disk_errors(dataset.folder):
-        yield from _acquire(lock, stop)
+        yield from acquire(lock, INDEX_WAITS, stop)
     try:
         try:
             return VerbatimIndex(dataset, stop)  # of whoever had the lock
@@ -52,20 +53,6 @@ def open_or_build(
         return VerbatimIndex(dataset, stop)
     finally:
         lock.release()
-
-
-def _acquire(lock: FileLock, stop: StopToken) -> Generator[Event]:
-    waiting = False
-    while True:
-        stop.raise_if_asked()
-        try:
-            lock.acquire(timeout=LOCK_POLL_SECONDS)
-        except Timeout:
-            if not waiting:
-                yield Notice("Another program is building the index of this data set; this one waits for it.")
-            waiting = True
-        else:
-            return
 
 
 def _build(workspace: Workspace, dataset: Dataset, config: RunConfig, stop: StopToken) -> Generator[Event]:

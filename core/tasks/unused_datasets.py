@@ -1,24 +1,29 @@
 """Data sets that no run needs: moved aside for a day, in which each comes back when it is needed, then deleted.
 
-Everything here is for the holder of the lock on building. A kill at any moment leaves each data set under its name or
-under its removed one; what is being deleted has neither.
+`remove_unused` and `take_back` are for the holder of the lock on building. A kill at any moment leaves each data set under its
+name or under its removed one; what is being deleted has neither.
 """
 
 import json
 import os
 import shutil
 import time
+from collections.abc import Generator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from core.batches.dataset import DESCRIPTION_FILE
+from core.control import StopToken
+from core.events import Event
 from core.files import rename
 from core.runs.folder import Workspace
+from core.tasks.locks import acquire, building_lock
 from core.wording import file_size, listed, noun_for
 
 DAY_SECONDS = 86_400.0
+DATA_SET_WAITS = "Another run is building its data set in this workspace; this one waits for it."
 REMOVED = ".removed-"  # a folder's name begins so while it can come back
 DELETING = ".old-"  # and so from when it cannot
 OWN_DIGEST = "sha256"  # of a description: it is of all fields, and a run's copy may have others
@@ -61,9 +66,29 @@ def remove_unused(workspace: Workspace, now: float | None = None) -> Removal | N
     return Removal(tuple(removed), sum(_size(workspace.datasets / f"{REMOVED}{name}") for name in removed))
 
 
+def restore(workspace: Workspace, name: str, stop: StopToken) -> Generator[Event]:
+    """Take a data set back that was moved aside, once no other process builds or removes any.
+
+    Where nothing may be written it stays where it is.
+
+    Raises:
+        StopRequested: `stop` was set before.
+    """
+    folder = workspace.datasets / name
+    if not _removed(folder).exists():
+        return
+    lock = building_lock(workspace)
+    with suppress(OSError):
+        yield from acquire(lock, DATA_SET_WAITS, stop)
+        try:
+            take_back(folder)
+        finally:
+            lock.release()
+
+
 def take_back(folder: Path) -> None:
     """Give a data set that was moved aside its name again, if it is one and no other has the name."""
-    removed = folder.with_name(f"{REMOVED}{folder.name}")
+    removed = _removed(folder)
     if removed.exists() and not folder.exists():
         with suppress(OSError):  # then it is built again
             rename(removed, folder)
@@ -82,6 +107,10 @@ def unused_datasets(workspace: Workspace, now: float) -> list[str]:
             return []
         used |= names
     return sorted(folder.name for folder in idle if folder.name not in used)
+
+
+def _removed(folder: Path) -> Path:
+    return folder.with_name(f"{REMOVED}{folder.name}")
 
 
 def _datasets(workspace: Workspace) -> list[Path]:
@@ -145,7 +174,7 @@ def _seconds_since(path: Path, now: float) -> float:
 
 
 def _move_aside(folder: Path) -> bool:
-    removed = folder.with_name(f"{REMOVED}{folder.name}")
+    removed = _removed(folder)
     try:
         if removed.exists():
             _delete(removed)

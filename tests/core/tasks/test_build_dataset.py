@@ -21,6 +21,7 @@ from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
 from core.system_errors import DiskFullError
 from core.tasks import build_dataset as task
+from core.tasks import locks
 from core.tasks.build_dataset import build_dataset
 from core.tokenizers.files import load_tokenizer
 from core.tokenizers.tokenizer import EOS, UNK
@@ -325,7 +326,7 @@ def test_waiting_for_another_build_ends_when_asked(workspace):
 
 
 def test_waiting_for_another_build_is_said_once_and_ends_with_it(workspace, monkeypatch):
-    monkeypatch.setattr(task, "LOCK_POLL_SECONDS", 0.001)
+    monkeypatch.setattr(locks, "POLL_SECONDS", 0.001)
     workspace.prepare()
     other = FileLock(workspace.datasets / ".building.lock")
     other.acquire()
@@ -336,7 +337,7 @@ def test_waiting_for_another_build_is_said_once_and_ends_with_it(workspace, monk
 
 
 def test_a_stop_while_waiting_is_noticed_after_the_notice(workspace, monkeypatch):
-    monkeypatch.setattr(task, "LOCK_POLL_SECONDS", 0.001)
+    monkeypatch.setattr(locks, "POLL_SECONDS", 0.001)
     workspace.prepare()
     stop = StopToken()
     with FileLock(workspace.datasets / ".building.lock"):

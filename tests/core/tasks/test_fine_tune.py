@@ -7,7 +7,7 @@ import pytest
 from safetensors.numpy import load_file
 
 from core.config.toml import read_run, run_to_toml, with_settings
-from core.control import StopToken
+from core.control import StopRequested, StopToken
 from core.errors import BadSettingError, EmptyCorpusError
 from core.events import DatasetBuilt, Evaluated, Notice, RunEnded, RunPrepared, StepDone
 from core.run_errors import (
@@ -22,7 +22,8 @@ from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
 from core.runs.run_queue import RunQueue
 from core.runs.state import read_state
-from core.tasks.base_model import find_base, fine_tune_config, fixed_settings, with_base
+from core.tasks import resume_run as resume_run_file
+from core.tasks.base_model import check_base, find_base, fine_tune_config, fixed_settings, with_base
 from core.tasks.resume_run import resume_run
 from core.tasks.train_model import train_model
 
@@ -276,6 +277,22 @@ def test_killed_before_its_first_checkpoint_it_begins_again_from_the_base(traine
     expected = losses(list(train_model(whole, "second", config, StopToken())))
     killed_at_its_beginning(trained)
     assert losses(resume(trained)) == expected
+
+
+def test_a_resume_can_be_stopped_while_its_base_is_compared(trained, monkeypatch):
+    killed_at_its_beginning(trained)
+    stop, stopped = StopToken(), []
+
+    def check(base, given=None):
+        stop.set()
+        with pytest.raises(StopRequested):
+            check_base(base, given)
+        stopped.append(True)
+        raise StopRequested
+
+    monkeypatch.setattr(resume_run_file, "check_base", check)
+    list(resume_run(trained, "second", {}, stop))
+    assert stopped == [True]
 
 
 def test_killed_before_its_first_checkpoint_without_its_base_it_says_so(trained):

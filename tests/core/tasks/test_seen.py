@@ -22,7 +22,7 @@ from core.errors import DamagedDatasetError
 from core.run_errors import NoCheckpointError, UnknownRunError
 from core.runs.folder import Workspace
 from core.system_errors import DiskFullError
-from core.tasks import seen_index
+from core.tasks import locks, seen_index
 from core.tasks.seen import NoTrainingTextError, look_up
 from core.tasks.seen_events import SeenFound, SeenLocated, SeenProgress
 from core.tasks.seen_places import CHANGED, GONE, UNKNOWN
@@ -208,7 +208,7 @@ def test_a_disk_that_fills_meanwhile_leaves_nothing(trained, monkeypatch):
 
 
 def test_who_comes_second_waits_and_builds_nothing(trained, monkeypatch):
-    monkeypatch.setattr(seen_index, "LOCK_POLL_SECONDS", 0.01)
+    monkeypatch.setattr(locks, "POLL_SECONDS", 0.01)
     copy = Workspace(shutil.copytree(trained.root, trained.root.with_name("copy")))
     looked_up(copy)
     lock = FileLock(dataset_of(trained) / ".seen.lock", thread_local=False)

@@ -8,15 +8,19 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 from core.config.tokenizer import TokenizerConfig
-from core.control import StopToken
+from core.control import StopRequested, StopToken
 from core.corpus.library import Library
 from core.events import DatasetBuilt, Notice
 from core.runs.folder import Workspace
+from core.tasks import locks
 from core.tasks import unused_datasets as task
 from core.tasks.build_dataset import build_dataset
-from core.tasks.unused_datasets import DAY_SECONDS, remove_unused, unused_datasets
+from core.tasks.resume_run import resume_run
+from core.tasks.seen import look_up
+from core.tasks.unused_datasets import DAY_SECONDS, remove_unused, restore, unused_datasets
 
 OLD = "0123456789abcdef"
 NOW = time.time()
@@ -197,3 +201,49 @@ def test_the_data_sets_of_version_0_1_that_its_runs_name_stay(tmp_path):
     version_0_1 = Path(__file__).parents[2] / "workspaces" / "0.1"
     workspace = Workspace(shutil.copytree(version_0_1, tmp_path / "workspace"))
     assert unused_datasets(workspace, NOW + 1000 * DAY_SECONDS) == []
+
+
+def test_whoever_needs_one_waits_for_the_lock(workspace, dataset, monkeypatch):
+    monkeypatch.setattr(locks, "POLL_SECONDS", 0.001)
+    remove_unused(workspace, NOW)
+    assert not dataset.exists()
+    other = FileLock(workspace.datasets / ".building.lock")
+    with other:
+        stream = restore(workspace, OLD, StopToken())
+        assert "waits for it" in next(stream).text
+        assert not dataset.exists()
+    assert list(stream) == []
+    assert dataset.exists()
+
+
+def test_a_stop_while_it_is_waited_for_leaves_it_aside(workspace, dataset, monkeypatch):
+    monkeypatch.setattr(locks, "POLL_SECONDS", 0.001)
+    remove_unused(workspace, NOW)
+    stop = StopToken()
+    with FileLock(workspace.datasets / ".building.lock"):
+        stream = restore(workspace, OLD, stop)
+        next(stream)
+        stop.set()
+        with pytest.raises(StopRequested):
+            next(stream)
+    assert not dataset.exists()
+
+
+@pytest.mark.parametrize(
+    "needs_it",
+    [
+        lambda workspace, stop: resume_run(workspace, "first", {"training.max_steps": 8}, stop),
+        lambda workspace, stop: look_up(workspace, "first", "the cat", stop),
+    ],
+)
+def test_a_run_that_needs_one_that_was_moved_aside_waits_for_the_lock(trained, monkeypatch, needs_it):
+    monkeypatch.setattr(locks, "POLL_SECONDS", 0.001)
+    [folder] = [path for path in trained.datasets.iterdir() if path.is_dir()]
+    folder.rename(folder.with_name(f"{task.REMOVED}{folder.name}"))
+    stop = StopToken()
+    with FileLock(trained.datasets / ".building.lock"):
+        assert (
+            "waits for it"
+            in next(event for event in needs_it(trained, stop) if isinstance(event, Notice)).text
+        )
+        assert not folder.exists()
