@@ -11,7 +11,7 @@ class FuzzFailedError(UserFacingError):
     def __init__(self, path: Path, reason: str) -> None:
         super().__init__(path, reason)
         self.message = f"A promise was broken for {path.name}: {reason}."
-        self.remedy = "Run it again with the same --seed to see it again, and report it."
+        self.remedy = f"Report it, with {path}. The same --seed makes it again."
 
 
 class MissingPeerError(UserFacingError):

@@ -55,11 +55,11 @@ def fuzz_import(
     while time.monotonic() - started < seconds and not stop.asked:
         with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
             files = _write_batch(Path(folder) / "files", seeds, rng, total.files)
-            for event in _import(files, Workspace(Path(folder) / "workspace"), stop):
+            for event in _import(files, Workspace(Path(folder) / "workspace"), kept, stop):
                 states[event.state] += 1
                 reasons[event.reason] += 1
                 if event.reason.startswith(BROKEN):
-                    broken.append(_keep(event, kept))
+                    broken.append(str(_keep(event.path, kept)))
         total = FuzzChecked(
             files=total.files + len(files),
             seconds=time.monotonic() - started,
@@ -82,11 +82,11 @@ def _write_batch(folder: Path, seeds: list[tuple[str, bytes]], rng: random.Rando
     return paths
 
 
-def _import(files: list[Path], workspace: Workspace, stop: StopToken) -> list[FileImported]:
+def _import(files: list[Path], workspace: Workspace, kept: Path, stop: StopToken) -> list[FileImported]:
     """How each file ended; checked.
 
     Raises:
-        FuzzFailedError: One did not as it should.
+        FuzzFailedError: One did not as it should; it is in the folder `kept`.
     """
     ended = [
         event for event in import_files(files, LIMITS, workspace, stop) if isinstance(event, FileImported)
@@ -96,20 +96,21 @@ def _import(files: list[Path], workspace: Workspace, stop: StopToken) -> list[Fi
     counts = Counter(event.path for event in ended)
     for path in map(str, files):
         if counts[path] != 1:
-            raise FuzzFailedError(Path(path), f"it came to {counts[path]} ends")
+            raise FuzzFailedError(_keep(path, kept), f"it came to {counts[path]} ends")
     longest = LIMITS.file_seconds + PAGES * LIMITS.page_seconds + SLACK_SECONDS
     for event in ended:
         if event.state not in STATES or event.seconds > longest:
-            raise FuzzFailedError(Path(event.path), f"it ended as {event.state} after {event.seconds:.0f} s")
+            sentence = f"it ended as {event.state} after {event.seconds:.0f} s"
+            raise FuzzFailedError(_keep(event.path, kept), sentence)
     return ended
 
 
-def _keep(event: FileImported, kept: Path) -> str:
+def _keep(path: str, kept: Path) -> Path:
     kept.mkdir(parents=True, exist_ok=True)
-    source = Path(event.path)
+    source = Path(path)
     if not source.is_file():  # inside an archive: the archive is what can be tried again
         source = next(parent for parent in source.parents if parent.is_file())
-    return str(shutil.copy(source, kept / source.name))
+    return Path(shutil.copy(source, kept / source.name))
 
 
 # The ways to damage a file

@@ -89,3 +89,21 @@ def test_a_file_that_does_not_end_as_it_should_ends_the_fuzzing(ends, tmp_path, 
     ends(end_file)
     with pytest.raises(FuzzFailedError, match=told):
         fuzz(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "end_file",
+    [
+        lambda _: iter(()),
+        lambda path: iter([imported(path, state="reading")]),
+        lambda path: iter([imported(path, seconds=10_000.0)]),
+    ],
+)
+def test_the_file_of_a_broken_promise_is_kept(ends, tmp_path, end_file):
+    ends(end_file)
+    with pytest.raises(FuzzFailedError) as failed:
+        fuzz(tmp_path)
+    kept = failed.value.args[0]
+    assert kept.parent == tmp_path / "kept"
+    assert kept.is_file()
+    assert str(kept) in failed.value.remedy
