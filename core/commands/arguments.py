@@ -119,9 +119,3 @@ Assignments = Annotated[
         "--set", metavar="NAME=VALUE", help="A setting, such as training.max_steps=200; repeat for more."
     ),
 ]
-
-
-def run_and_checkpoint(against: str, name: str) -> tuple[str, str]:
-    """`other` is the best checkpoint of that run, `other@500` its step 500, and `@500` that of the run itself."""
-    run, at, checkpoint = against.partition("@")
-    return run or name, checkpoint if at else "best"

@@ -4,7 +4,6 @@ from typing import Any
 
 import typer
 
-from core.commands.arguments import run_and_checkpoint
 from core.commands.place import perform
 from core.config.sampling import SamplingConfig
 from core.config.toml import checked
@@ -45,10 +44,9 @@ def generate_several(
     workspace.look()
     if against is not None and checkpoint == ALL:
         raise typer.BadParameter("choose one checkpoint to compare with --against", param_hint="--checkpoint")
-    sides = [Side(name, checkpoint)]
+    catalog, sides = Catalog(workspace), [Side(name, checkpoint)]
     if against is not None:
-        sides.append(Side(*run_and_checkpoint(against, name)))
-    catalog = Catalog(workspace)
+        sides.append(Side(*catalog.run_and_checkpoint(against, name)))
     for side in sides if checkpoint != ALL else ():
         find_checkpoint(catalog.folder(side.name), side.checkpoint)  # or say that there is none, first of all
     sampling = checked(SamplingConfig, catalog.config(name).sampling.model_dump() | changes)

@@ -6,8 +6,9 @@ from typing import Annotated
 
 import typer
 
-from core.commands.arguments import named, named_path, run_and_checkpoint
+from core.commands.arguments import named, named_path
 from core.commands.place import perform
+from core.runs.catalog import Catalog
 from core.tasks.score_text import score_text
 
 STANDARD_INPUT = Path("-")
@@ -38,7 +39,7 @@ def score(
     """Measure how well a run's model predicts a text: loss, perplexity, bits per byte, and KL divergence from another."""
     workspace = context.obj.workspace
     source = sys.stdin.buffer if text == STANDARD_INPUT else text
-    other = None if against is None else run_and_checkpoint(against, name)
+    other = None if against is None else Catalog(workspace).run_and_checkpoint(against, name)
     return perform(
         context, lambda stop: score_text(workspace, name, checkpoint, source, stop, other), writes=False
     )[1]

@@ -64,9 +64,8 @@ class Catalog:
 
     def runs(self) -> list[RunSummary]:
         """All runs, the last changed first; one whose files are damaged is shown as far as it can be read."""
-        return sorted(
-            (self.summary(name) for name in self.names()), key=lambda run: run.changed, reverse=True
-        )
+        folders = (RunFolder(self._workspace.runs / name) for name in self.names())
+        return sorted(map(_summary, folders), key=lambda run: run.changed, reverse=True)
 
     def folder(self, name: str) -> RunFolder:
         """The folder of a run that exists.
@@ -74,11 +73,26 @@ class Catalog:
         Raises:
             UnknownRunError: It does not; the nearest name is given.
         """
-        names = self.names()
-        if name not in names:
-            nearest = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+        if not self._has(name):
+            nearest = difflib.get_close_matches(name, self.names(), n=1, cutoff=0.5)
             raise UnknownRunError(name, nearest[0] if nearest else "")
-        return RunFolder(self._workspace.runs / name)  # a copy made by hand can have any name
+        return RunFolder(self._workspace.runs / name)
+
+    def _has(self, name: str) -> bool:
+        """By its name as it is spelled; a copy made by hand can have any."""
+        stands = any(path.name == name for path in self._workspace.runs.glob("*"))
+        return stands and is_run(RunFolder(self._workspace.runs / name))
+
+    def run_and_checkpoint(self, reference: str, own: str = "") -> tuple[str, str]:
+        """What NAME, NAME@STEP, NAME@best, NAME@last or NAME@ stands for: the best checkpoint where none is named.
+
+        Args:
+            own: The run of which @STEP, without a name, is a checkpoint.
+        """
+        name, at, which = reference.rpartition("@")
+        if not at or self._has(reference):
+            return reference, "best"
+        return name or own, which or "best"
 
     def config(self, name: str) -> RunConfig:
         """The settings of a run.
@@ -94,26 +108,7 @@ class Catalog:
 
     def summary(self, name: str) -> RunSummary:
         """The run in a line."""
-        folder = self.folder(name)
-        last, best = pointed_step(folder, "last"), pointed_step(folder, "best")
-        config, state = _config_or_none(folder), state_or_none(folder, last)
-        return RunSummary(
-            name=name,
-            preset=config.preset if config else "",
-            step=state.step if state else 0,
-            max_steps=_planned_steps(config, state),
-            train_loss=state.train_loss if state else None,
-            val_loss=state.best_val_loss if state else None,
-            parameters=state.parameters if state else 0,
-            bytes=_size(folder.root),
-            changed=_changed(folder),
-            checkpoints=checkpoint_steps(folder),
-            best_step=best,
-            last_step=last,
-            has_conversations=_conversations_or_none(folder, state),
-            snapshots=snapshot_steps(folder),
-            kept=kept_names(folder),
-        )
+        return _summary(self.folder(name))
 
     def unused_name(self, stem: str = "run", also_taken: Sequence[str] = ()) -> str:
         """`stem` itself if no run has it, else with the lowest number from 2 that is free.
@@ -188,6 +183,28 @@ def has_conversations(run: RunFolder, state: CheckpointState) -> bool:
     if not isinstance(kept, bool):
         raise DamagedRunError(run.name, f"its {run.dataset.name} is damaged")
     return kept
+
+
+def _summary(folder: RunFolder) -> RunSummary:
+    last, best = pointed_step(folder, "last"), pointed_step(folder, "best")
+    config, state = _config_or_none(folder), state_or_none(folder, last)
+    return RunSummary(
+        name=folder.name,
+        preset=config.preset if config else "",
+        step=state.step if state else 0,
+        max_steps=_planned_steps(config, state),
+        train_loss=state.train_loss if state else None,
+        val_loss=state.best_val_loss if state else None,
+        parameters=state.parameters if state else 0,
+        bytes=_size(folder.root),
+        changed=_changed(folder),
+        checkpoints=checkpoint_steps(folder),
+        best_step=best,
+        last_step=last,
+        has_conversations=_conversations_or_none(folder, state),
+        snapshots=snapshot_steps(folder),
+        kept=kept_names(folder),
+    )
 
 
 def _planned_steps(config: RunConfig | None, state: CheckpointState | None) -> int:

@@ -144,6 +144,8 @@ class RunHistory:
         """What was measured so far, for another thread to read."""
         copied = copy(self)
         copied.steps, copied.evaluations = self.steps.copy(), self.evaluations.copy()
+        copied.samples, copied.remarks = self.samples[:], self.remarks[:]
+        copied.checkpoints, copied.snapshots = self.checkpoints[:], self.snapshots[:]
         return copied
 
     @property

@@ -42,11 +42,9 @@ def find_base(workspace: Workspace, reference: str) -> BaseModel:
         DamagedCheckpointError: It does not say what it is.
     """
     catalog = Catalog(workspace)
-    name, at, which = reference.rpartition("@")
-    if not at or reference in catalog.names():
-        name, which = reference, "best"
+    name, which = catalog.run_and_checkpoint(reference)
     run = catalog.folder(name)
-    return BaseModel(run, read_state(find_checkpoint(run, which or "best")).step)
+    return BaseModel(run, read_state(find_checkpoint(run, which)).step)
 
 
 def check_base(base: BaseModel, stop: StopToken | None = None) -> None:

@@ -9,6 +9,7 @@ from filelock import FileLock
 
 from core.events import RunEnded, RunPrepared
 from core.run_errors import DamagedRunError, UnknownRunError
+from core.runs import catalog as catalog_file
 from core.runs.catalog import Catalog, has_conversations
 from core.runs.state import read_state
 
@@ -137,3 +138,36 @@ def test_whether_a_run_saw_conversations_is_not_guessed_from_a_damaged_file(trai
         run.dataset.write_text(text)
         with pytest.raises(DamagedRunError, match=r"dataset\.json"):
             has_conversations(run, old)
+
+
+def test_listing_looks_at_each_run_once(catalog, copy, monkeypatch):
+    looked_at, is_run = [], catalog_file.is_run
+    monkeypatch.setattr(catalog_file, "is_run", lambda run: (looked_at.append(run.name), is_run(run))[1])
+    for number in range(5):
+        copy(f"copy-{number}")
+    assert len(catalog.runs()) == 6
+    assert len(looked_at) == 6
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "first/checkpoints", "FIRST"])
+def test_only_a_name_as_it_is_spelled_is_a_run(catalog, name):
+    with pytest.raises(UnknownRunError):
+        catalog.folder(name)
+
+
+@pytest.mark.parametrize(
+    ("reference", "meant"),
+    [
+        ("first", ("first", "best")),
+        ("first@", ("first", "best")),
+        ("first@4", ("first", "4")),
+        ("first@last", ("first", "last")),
+        ("@4", ("own", "4")),
+        ("a@2", ("a@2", "best")),
+        ("a@2@4", ("a@2", "4")),
+        ("b@c@4", ("b@c", "4")),
+    ],
+)
+def test_a_run_and_its_checkpoint_are_named_in_one_way(catalog, copy, reference, meant):
+    copy("a@2")
+    assert catalog.run_and_checkpoint(reference, own="own") == meant

@@ -2,7 +2,15 @@
 
 import numpy as np
 
-from core.events import Evaluated, RemarkMade, RunPrepared, SampleWritten, StepDone
+from core.events import (
+    CheckpointSaved,
+    Evaluated,
+    RemarkMade,
+    RunPrepared,
+    SampleWritten,
+    SnapshotSaved,
+    StepDone,
+)
 from core.runs.history import RunHistory
 
 
@@ -75,3 +83,16 @@ def test_time_and_tokens_and_epochs_are_read_off_the_steps():
     assert history.seconds_at(at).tolist() == [0.0, 1.0, 1.5]
     assert history.tokens_at(at).tolist() == [0.0, 20.0, 30.0]
     assert history.epochs_at(at).tolist() == [0.0, 0.5, 0.75]
+
+
+def test_a_copy_stays_as_it_was_whatever_comes():
+    history = RunHistory()
+    first = [step(1), evaluated(1, 2.0), SampleWritten(1, "a", "b"), RemarkMade(1, "spike", "m", "r")]
+    first += [CheckpointSaved(1, "p", True, 9, 0.1), SnapshotSaved(1, "p", 9, 0.1)]
+    history.extend(first)
+    copied = history.copy()
+    history.extend([prepared(0), *first, *first])
+    assert len(copied.steps) == len(copied.evaluations) == 1
+    assert [
+        len(events) for events in (copied.samples, copied.remarks, copied.checkpoints, copied.snapshots)
+    ] == [1] * 4
