@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -89,7 +90,8 @@ def run(arguments: Sequence[str], open_window: Callable[[Workspace], int]) -> in
     """
     try:
         refuse_typed_password(arguments)
-        app(hoisted(arguments), obj=open_window)
+        command = typer.main.get_command(app)
+        command(hoisted(arguments, command), obj=open_window)
     except UserFacingError as error:
         return _flushed(_report(error))
     except OSError as error:  # which nothing below could explain better
@@ -123,9 +125,14 @@ def _close_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def hoisted(arguments: Sequence[str]) -> list[str]:
-    """The same arguments with --workspace and --json in front, so that they can stand anywhere."""
-    front, rest = [], []
+def hoisted(arguments: Sequence[str], command: Any) -> list[str]:
+    """The same arguments with --workspace and --json in front, so that they can stand anywhere but as another's value.
+
+    Args:
+        command: The group of all commands, as click has it.
+    """
+    front: list[str] = []
+    rest: list[str] = []
     waiting = iter(arguments)
     for argument in waiting:
         if argument == "--json" or argument.startswith("--workspace="):
@@ -137,9 +144,18 @@ def hoisted(arguments: Sequence[str]) -> list[str]:
             front += [argument, value]
         elif argument == "--":
             rest += [argument, *waiting]
+        elif _has_value(argument, command):
+            rest += [argument, *islice(waiting, 1)]
         else:
             rest.append(argument)
+            command = getattr(command, "commands", {}).get(argument, command)
     return front + rest
+
+
+def _has_value(argument: str, command: Any) -> bool:
+    """True for an option of this command that the next argument belongs to."""
+    options = (one for one in command.params if one.param_type_name == "option")
+    return any(argument in one.opts and not one.is_flag for one in options)
 
 
 def end(code: int, **options: object) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import typer
 
+from core.control import StopRequested
 from core.runs.folder import Workspace
 from core.signals import INTERRUPTED
 from core.terminal import OpenStream, Result, follow, print_record, print_table
@@ -27,13 +28,19 @@ def perform(
 
     Args:
         writes: False for a task that only reads: it also works in a workspace that must not be written.
+
+    Raises:
+        typer.Exit: It was stopped in the middle of something of which a part is of no use.
     """
     here: Place = context.obj
     if writes:
         here.workspace.prepare()
     else:
         here.workspace.look()
-    result, stopped = follow(open_stream, here.as_json)
+    try:
+        result, stopped = follow(open_stream, here.as_json)
+    except StopRequested:
+        raise typer.Exit(INTERRUPTED) from None
     return result, INTERRUPTED if stopped else 0
 
 

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import typer
 
 from core import cli, terminal
 from core.commands import documents, training
@@ -408,11 +409,20 @@ def test_a_defect_of_ours_is_not_hidden(tmp_path, monkeypatch, command):
         (["runs", "--workspace=w"], ["--workspace=w", "runs"]),
         (["runs", "--workspace"], ["--workspace"]),
         (["import", "--", "--json"], ["import", "--", "--json"]),
+        (["generate", "a", "--prompt", "--json"], ["generate", "a", "--prompt", "--json"]),
+        (
+            ["generate", "--prompt", "--workspace", "a", "--json"],
+            ["--json", "generate", "--prompt", "--workspace", "a"],
+        ),
+        (["generate", "a", "--greedy", "--json"], ["--json", "generate", "a", "--greedy"]),
+        (["generate", "a", "--prompt"], ["generate", "a", "--prompt"]),
+        (["serve", "--queue", "--json"], ["serve", "--queue", "--json"]),
+        (["train", "--queue", "--json"], ["--json", "train", "--queue"]),
         ([], []),
     ],
 )
-def test_workspace_and_json_are_moved_to_the_front(arguments, expected):
-    assert cli.hoisted(arguments) == expected
+def test_workspace_and_json_are_moved_to_the_front_where_they_are_no_value(arguments, expected):
+    assert cli.hoisted(arguments, typer.main.get_command(cli.app)) == expected
 
 
 def test_the_workspace_can_come_from_the_environment(trained, command, monkeypatch):
