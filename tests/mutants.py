@@ -4,12 +4,14 @@
     python tests/mutants.py --again before.jsonl --out after.jsonl  the same places, in today's tree
 
 A mutant is a copy of the program with one expression or statement of `core` or `app` changed. A place keeps its name while
-other lines change, so the same seed draws the same places before and after a change of the tests. Each mutant meets the
-tests of its room, those of its own file first, and the first failure ends it.
+other lines change, so the same seed draws the same places before and after a change of the tests. First, all tests are run
+once with a note at each place of who comes by; then each mutant meets those tests of its room that do, the one that killed
+it before and those of its own file first, and the first failure ends it. Slow tests are left out.
 """
 
 import argparse
 import ast
+import contextlib
 import copy
 import hashlib
 import json
@@ -31,6 +33,17 @@ ROOT = Path(__file__).resolve().parents[1]
 PROGRAM = ("app", "core")
 COPIED = (*PROGRAM, "main.py", "packaging", "pyproject.toml", "README.md", "resources", "tests")
 TOO_LONG_SECONDS = 1800  # for all tests of a room; each has a limit of its own
+NOTE = """
+import os
+noted = set()
+
+def note(number):
+    test = os.environ.get("PYTEST_CURRENT_TEST", "")
+    if (number, test) not in noted:
+        noted.add((number, test))
+        with open(f"{os.environ['NOTED']}/{os.getpid()}", "a") as file:
+            file.write(f"{number} {test}\\n")
+"""
 
 COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.LtE,
@@ -82,7 +95,17 @@ class Mutant:
         return "/".join(folders[: 3 if folders[:2] == ("app", "tabs") else 2])
 
     def mutated(self, source: bytes) -> bytes:
-        return source[: self.start] + self.new.encode() + source[self.end :]
+        return self._with(source, self.new)
+
+    def noted(self, source: bytes, number: int) -> bytes:
+        """As it was, with a note of who comes by."""
+        note = f"__import__('noting').note({number})"
+        return self._with(
+            source, f"{note}; {self.old}" if self.new == "pass" else f"({note} or ({self.old}))"
+        )
+
+    def _with(self, source: bytes, text: str) -> bytes:
+        return source[: self.start] + text.encode() + source[self.end :]
 
 
 def mutants_of(path: str) -> Iterator[Mutant]:
@@ -172,48 +195,103 @@ def drawn(seed: int, count: int) -> list[Mutant]:
     return every[:count]
 
 
-def tests_of(mutant: Mutant, first: str) -> list[str]:
-    """What pytest is given: the test that killed it before, the tests named after its file, those of its room."""
+@dataclass(frozen=True)
+class Reached:
+    """Which tests come by a place, and whether others may see what it does: a module or a shared fixture came by too."""
+
+    tests: list[str]
+    by_all: bool
+
+
+class Place:
+    """A copy of the program that can be changed."""
+
+    def __init__(self, folder: Path, python: str) -> None:
+        self.root, self._python = folder / "program", python
+        for name in COPIED:
+            source = ROOT / name
+            if source.is_dir():
+                shutil.copytree(source, self.root / name, ignore=shutil.ignore_patterns("__pycache__"))
+            else:
+                self.root.mkdir(parents=True, exist_ok=True)
+                shutil.copy(source, self.root / name)
+        self._environment = os.environ | {"QT_QPA_PLATFORM": "offscreen", "TMPDIR": str(folder)}
+        self._environment |= {"PYTHONDONTWRITEBYTECODE": "", "NOTED": str(folder / "noted")}
+        self._environment |= {"PYTHONPATH": str(folder / "noting")}
+
+    def pytest(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        asked = [*(self._python, "-m", "pytest", "-m", "not slow", "-q", "-p", "no:cacheprovider")]
+        asked += ["--no-header", "--tb=no", "-rfE", *arguments]
+        return subprocess.run(
+            asked,
+            cwd=self.root,
+            env=self._environment,
+            capture_output=True,
+            text=True,
+            timeout=TOO_LONG_SECONDS,
+            check=False,
+        )
+
+    def who_comes_by(self, mutants: list[Mutant]) -> dict[str, Reached]:
+        """Run all tests once, with a note at each place."""
+        noting, noted = self.root.parent / "noting", self.root.parent / "noted"
+        noting.mkdir()
+        noted.mkdir()
+        (noting / "noting.py").write_text(NOTE)
+        for number, mutant in sorted(enumerate(mutants), key=lambda pair: -pair[1].start):
+            file = self.root / mutant.path
+            changed = mutant.noted(file.read_bytes(), number)
+            with contextlib.suppress(SyntaxError):  # it stands around another one
+                ast.parse(changed)
+                file.write_bytes(changed)
+        self.pytest("-n", str(os.cpu_count()), "--dist", "loadfile")
+        found: dict[int, set[str]] = defaultdict(set)
+        for line in (line for file in noted.iterdir() for line in file.read_text().splitlines()):
+            number, _, test = line.partition(" ")
+            found[int(number)].add(test)
+        return {
+            mutants[number].name: Reached(
+                sorted({test.rpartition(" (")[0] for test in tests} - {""}),
+                by_all=any(not test.endswith((" (call)", " (teardown)")) for test in tests),
+            )
+            for number, tests in found.items()
+        }
+
+    def meet(self, mutant: Mutant, killer: str, reached: Reached) -> str:
+        """Run the tests of a mutant. Gives the test that failed, or nothing."""
+        file, of_room = self.root / mutant.path, tests_of(mutant)
+        rooms = tuple(path if path.endswith(".py") else f"{path}/" for path in of_room)
+        rounds = [
+            [killer] if killer else [],
+            [test for test in reached.tests if test.startswith(rooms)],
+            of_room if reached.by_all else [],
+        ]
+        whole = file.read_bytes()
+        file.write_bytes(mutant.mutated(whole))
+        try:
+            for chosen in filter(None, rounds):
+                ran = self.pytest("-x", "-p", "no:randomly", *chosen)
+                if (
+                    ran.returncode == 4 and chosen is not of_room
+                ):  # a test's name that no command line can say
+                    ran = self.pytest("-x", "-p", "no:randomly", *of_room)
+                if ran.returncode not in (0, 5):  # 5: no test
+                    lines = (line for line in ran.stdout.splitlines() if line.startswith(("FAILED", "ERROR")))
+                    return next(lines, f"pytest exit {ran.returncode}")
+        except subprocess.TimeoutExpired:
+            return "all its tests took too long"
+        finally:
+            file.write_bytes(whole)
+        return ""
+
+
+def tests_of(mutant: Mutant) -> list[str]:
+    """What pytest is given: the tests named after its file, and those of its room."""
     room = ROOT / "tests" / mutant.room
     own = sorted(room.rglob(f"test_{Path(mutant.path).stem}*.py"))
     has_rooms_below = mutant.room in (*PROGRAM, "app/tabs")
     rest = sorted(room.glob("test_*.py")) if has_rooms_below else [room]
-    return [*([first] if first else []), *(str(path.relative_to(ROOT)) for path in (*own, *rest))]
-
-
-def meet(mutant: Mutant, place: Path, python: str, first: str, slow: bool) -> str:
-    """Run its tests in the copy of the program at `place`. Gives the test that failed, or nothing."""
-    file = place / mutant.path
-    whole = file.read_bytes()
-    file.write_bytes(mutant.mutated(whole))
-    asked = [*(python, "-m", "pytest", "-x", "-q", "-p", "no:randomly", "-p", "no:cacheprovider")]
-    asked += ["--no-header", "--tb=no", "-rfE"]
-    environment = {
-        **os.environ,
-        "QT_QPA_PLATFORM": "offscreen",
-        "TMPDIR": str(place.parent),
-        "PYTHONDONTWRITEBYTECODE": "",
-    }
-    try:
-        for chosen in ("not slow", "slow")[: 2 if slow else 1]:
-            command = [*asked, "-m", chosen, *tests_of(mutant, first)]
-            ran = subprocess.run(
-                command,
-                cwd=place,
-                env=environment,
-                capture_output=True,
-                text=True,
-                timeout=TOO_LONG_SECONDS,
-                check=False,
-            )
-            if ran.returncode not in (0, 5):  # 5: no test was chosen
-                lines = (line for line in ran.stdout.splitlines() if line.startswith(("FAILED", "ERROR")))
-                return next(lines, f"pytest exit {ran.returncode}")
-    except subprocess.TimeoutExpired:
-        return "all its tests took too long"
-    finally:
-        file.write_bytes(whole)
-    return ""
+    return [str(path.relative_to(ROOT)) for path in (*own, *rest)]
 
 
 def main() -> None:
@@ -221,41 +299,37 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=100)
     parser.add_argument("--again", type=Path, help="the places of an earlier result, as far as they stand")
-    parser.add_argument("--out", type=Path, default=Path("mutants.jsonl"), help="one line per mutant")
+    parser.add_argument(
+        "--out", type=Path, default=Path("mutants.jsonl"), help="one line per mutant; goes on where it ended"
+    )
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--python", default=sys.executable)
-    parser.add_argument(
-        "--slow", action="store_true", help="whom the quick tests let live meets the slow ones too"
-    )
     parser.add_argument("--list", action="store_true", help="print the places, and run nothing")
     given = parser.parse_args()
-    earlier = (
-        {row["name"]: row for row in map(json.loads, given.again.read_text().splitlines())}
-        if given.again
-        else {}
-    )
-    chosen = drawn(given.seed, given.count)
-    if earlier:
-        chosen = [mutant for mutant in drawn(given.seed, sys.maxsize) if mutant.name in earlier]
-    done = (
-        {json.loads(line)["name"] for line in given.out.read_text().splitlines()}
-        if given.out.exists()
-        else set()
-    )
+    earlier = {row["name"]: row for row in _rows(given.again)}
+    done = {row["name"] for row in _rows(given.out)}
+    chosen = drawn(given.seed, sys.maxsize if earlier else given.count)
+    chosen = [mutant for mutant in chosen if not earlier or mutant.name in earlier]
     if given.list:
         for mutant in chosen:
             print(f"{mutant.path}:{mutant.line}  {mutant.kind}:  {mutant.old}  ->  {mutant.new}")
         return
     with tempfile.TemporaryDirectory() as folder:
-        places: SimpleQueue[Path] = SimpleQueue()
+        reached = Place(Path(folder) / "noted", given.python).who_comes_by(chosen)
+        places: SimpleQueue[Place] = SimpleQueue()
         for number in range(given.jobs):
-            places.put(_copied(Path(folder) / str(number) / "program"))
+            places.put(Place(Path(folder) / str(number), given.python))
 
         def run(mutant: Mutant) -> None:
             place, started = places.get(), time.perf_counter()
-            killer = earlier.get(mutant.name, {}).get("killed_by", "")
-            first = killer.split(" ")[1].split("::")[0] if killer.startswith(("FAILED ", "ERROR ")) else ""
-            by = meet(mutant, place, given.python, first if (ROOT / first).is_file() else "", given.slow)
+            killer = (
+                earlier.get(mutant.name, {})
+                .get("killed_by", "")
+                .removeprefix("FAILED ")
+                .removeprefix("ERROR ")
+            )
+            killer = killer.split(" - ")[0] if (ROOT / killer.split("::")[0]).is_file() else ""
+            by = place.meet(mutant, killer, reached.get(mutant.name, Reached([], by_all=True)))
             places.put(place)
             row = {**mutant.__dict__, "room": mutant.room, "killed_by": by}
             row["seconds"] = round(time.perf_counter() - started, 1)
@@ -265,19 +339,11 @@ def main() -> None:
 
         with ThreadPoolExecutor(given.jobs) as pool:
             list(pool.map(run, (mutant for mutant in chosen if mutant.name not in done)))
-    report([json.loads(line) for line in given.out.read_text().splitlines()])
+    report(_rows(given.out))
 
 
-def _copied(place: Path) -> Path:
-    """A copy of the program that a mutant may stand in."""
-    for name in COPIED:
-        source = ROOT / name
-        if source.is_dir():
-            shutil.copytree(source, place / name, ignore=shutil.ignore_patterns("__pycache__"))
-        else:
-            place.mkdir(parents=True, exist_ok=True)
-            shutil.copy(source, place / name)
-    return place
+def _rows(path: Path | None) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()] if path and path.exists() else []
 
 
 def report(rows: list[dict[str, Any]]) -> None:
