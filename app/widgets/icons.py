@@ -1,7 +1,10 @@
 """Icons drawn as SVG outlines, tinted to the palette, and drawn again when the palette changes.
 
 Each size is drawn for the ratio of every screen, because Qt scales a picture whose size does not fit, and that blurs.
+What is drawn is kept until the theme changes: delegates ask for icons while they paint.
 """
+
+from functools import cache
 
 from PySide6.QtCore import QByteArray, QRectF, Qt
 from PySide6.QtGui import QAction, QColor, QIcon, QPainter, QPalette, QPixmap
@@ -38,22 +41,12 @@ def icon(name: str, colour: QColor | str | None = None) -> QIcon:
     palette = QApplication.palette()
     normal = QColor(colour) if colour is not None else palette.color(QPalette.ColorRole.ButtonText)
     disabled = palette.color(QPalette.ColorGroup.Disabled, QPalette.ColorRole.ButtonText)
-    drawing = resource(f"icons/{name}.svg").read_text(encoding="utf-8")
-    made = QIcon()
-    for ink, modes in (
-        (normal, (QIcon.Mode.Normal, QIcon.Mode.Selected)),  # else Qt washes out those in selected rows
-        (disabled, (QIcon.Mode.Disabled,)),
-    ):
-        renderer = QSvgRenderer(QByteArray(drawing.replace("currentColor", ink.name()).encode()))
-        for size in _device_sizes():
-            pixmap = _draw(renderer, size)
-            for mode in modes:
-                made.addPixmap(pixmap, mode)
-    return made
+    return _drawn(name, normal.name(), disabled.name(), _device_sizes())
 
 
 def refresh_icons(app: QApplication) -> None:
     """Tint every icon that `give_icon` has placed to the palette that `app` wears now."""
+    _drawn.cache_clear()
     for top in app.topLevelWidgets():
         targets: list[QAbstractButton | QAction] = [
             *top.findChildren(QAbstractButton),
@@ -65,10 +58,27 @@ def refresh_icons(app: QApplication) -> None:
                 target.setIcon(icon(name, _named_colour(target.property(_COLOUR))))
 
 
-def _device_sizes() -> list[int]:
+@cache  # its pictures are plain memory, which may outlive the application
+def _drawn(name: str, normal: str, disabled: str, sizes: tuple[int, ...]) -> QIcon:
+    """The drawing in two colours, each as #rrggbb, and in these sizes, in pixels of a screen."""
+    drawing = resource(f"icons/{name}.svg").read_text(encoding="utf-8")
+    made = QIcon()
+    for ink, modes in (
+        (normal, (QIcon.Mode.Normal, QIcon.Mode.Selected)),  # else Qt washes out those in selected rows
+        (disabled, (QIcon.Mode.Disabled,)),
+    ):
+        renderer = QSvgRenderer(QByteArray(drawing.replace("currentColor", ink).encode()))
+        for size in sizes:
+            pixmap = _draw(renderer, size)
+            for mode in modes:
+                made.addPixmap(pixmap, mode)
+    return made
+
+
+def _device_sizes() -> tuple[int, ...]:
     """`SIZES_PX` in the pixels of each screen there is."""
     ratios = {screen.devicePixelRatio() for screen in QApplication.screens()}
-    return sorted({round(size * ratio) for size in SIZES_PX for ratio in ratios})
+    return tuple(sorted({round(size * ratio) for size in SIZES_PX for ratio in ratios}))
 
 
 def _named_colour(name: str) -> QColor | None:

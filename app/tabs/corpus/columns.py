@@ -162,11 +162,10 @@ READABLE_NOTE = "The content does not match the file"
 
 
 class Cells:
-    """The looks of all cells. Icons and colours are made once for each theme."""
+    """The looks of all cells. Colours are made once for each theme."""
 
     def __init__(self) -> None:
         self._hits: Mapping[int, SearchHit] = {}
-        self._icons: dict[tuple[str, str], QIcon] = {}
         self._muted: dict[str, QColor] = {}
 
     def show_hits(self, hits: Mapping[int, SearchHit]) -> None:
@@ -202,10 +201,7 @@ class Cells:
 
     def _state_icon(self, row: DocumentRow) -> QIcon:
         state = NEAR if is_near_duplicate(row) else row.state
-        colour = getattr(colours(), STATES[state].colour)
-        if (state, colour) not in self._icons:
-            self._icons[state, colour] = icon(STATES[state].picture, colour)
-        return self._icons[state, colour]
+        return icon(STATES[state].picture, getattr(colours(), STATES[state].colour))
 
     def _muted_colour(self) -> QColor:
         name = colours().muted

@@ -1,10 +1,17 @@
-"""An icon is drawn for the screen's own pixels, whatever the screen's scale."""
+"""An icon is drawn for the screen's own pixels, whatever the screen's scale, and drawn once for a theme."""
 
 import os
 import subprocess
 import sys
 
 import pytest
+from PySide6.QtCore import QSize
+from PySide6.QtGui import QPalette
+from PySide6.QtWidgets import QPushButton, QWidget
+
+from app.widgets import icons
+from app.widgets.icons import give_icon, icon, refresh_icons
+from app.widgets.theme import DARK
 
 PROBE = """
 import sys
@@ -27,3 +34,41 @@ def test_no_icon_is_scaled_to_the_screen(ratio):
         [sys.executable, "-c", PROBE, ratio], env=environment, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
+
+
+@pytest.fixture
+def read(qapp, monkeypatch):
+    """The drawings that are read from the disk."""
+    names, resource = [], icons.resource
+    monkeypatch.setattr(icons, "resource", lambda name: names.append(name) or resource(name))
+    refresh_icons(qapp)
+    names.clear()
+    return names
+
+
+def test_an_icon_is_read_and_drawn_once_for_all_who_show_it(theme, qtbot, read):
+    icon("add", "#123456")
+    buttons = [QPushButton(), QPushButton()]
+    for button in buttons:
+        qtbot.addWidget(button)
+        give_icon(button, "add")
+    icon("add", "#123456")
+    assert read == ["icons/add.svg"] * 2  # in two colours
+
+
+def test_an_icon_of_one_colour_is_not_shown_in_another(theme):
+    one, other = (icon("add", colour).pixmap(QSize(16, 16)).toImage() for colour in ("#ff0000", "#0000ff"))
+    assert one != other
+
+
+def test_a_change_of_theme_draws_placed_icons_anew(theme, qtbot):
+    window = QWidget()
+    qtbot.addWidget(window)
+    button = QPushButton(window)
+    give_icon(button, "add")
+    theme.choose("dark")
+    in_dark = icon("add", DARK.text).pixmap(QSize(16, 16)).toImage()
+    assert button.palette().color(QPalette.ColorRole.ButtonText).name() == DARK.text
+    assert button.icon().pixmap(QSize(16, 16)).toImage() == in_dark
+    theme.choose("light")
+    assert button.icon().pixmap(QSize(16, 16)).toImage() != in_dark
