@@ -5,6 +5,7 @@ setting's title: "must be at least 1". The mouse wheel scrolls the form that an 
 """
 
 import math
+import re
 from collections.abc import Callable
 from decimal import Decimal
 from typing import TypeAlias
@@ -28,6 +29,7 @@ from core.config.setting import Setting
 
 FEWEST_CHARACTERS = 6  # of a choice that are always seen
 ESCAPES = {"\\n": "\n", "\\t": "\t"}
+IN_THOUSANDS = re.compile(r"-?[1-9]\d{0,2}([, ])\d{3}(?:\1\d{3})*")  # which "0,95" and "1,5" are not
 
 
 Editor: TypeAlias = "NumberEdit | SwitchEdit | ChoiceEdit | TextEdit | LinesEdit"
@@ -225,8 +227,9 @@ def number_text(value: float | None) -> str:
 
 
 def _parse_whole(text: str) -> int:
+    grouped = IN_THOUSANDS.fullmatch(text)
     try:
-        return int(text.replace(",", "").replace(" ", ""))
+        return int(text.replace(grouped[1], "") if grouped else text)
     except ValueError:
         raise ValueError("must be a whole number") from None
 

@@ -95,6 +95,12 @@ def test_a_typed_value_changes_the_form(training, qtbot):
     assert training.value().max_steps == 1200
 
 
+@pytest.mark.parametrize("text", ["1200000", "1,200,000", "1 200 000"])
+def test_groups_of_thousands_are_read_as_one_number(training, text):
+    editor(training, "max_steps").lineEdit().setText(text)
+    assert training.value().max_steps == 1_200_000
+
+
 def test_an_empty_seed_shows_that_it_is_random(sampling):
     assert editor(sampling, "seed").lineEdit().text() == ""
     assert editor(sampling, "seed").lineEdit().placeholderText() == "random"
@@ -113,8 +119,14 @@ def test_an_empty_seed_is_no_seed(sampling, qtbot):
         ("max_steps", "0", "Steps must be at least 1."),
         ("max_steps", "many", "Steps must be a whole number."),
         ("max_steps", "", "Steps must be a whole number."),
+        ("max_steps", "0,95", "Steps must be a whole number."),
+        ("max_steps", "1,5", "Steps must be a whole number."),
+        ("max_steps", "0,950", "Steps must be a whole number."),
+        ("max_steps", "1,0000", "Steps must be a whole number."),
+        ("max_steps", "1,000 000", "Steps must be a whole number."),
         ("batch_size", "65537", "Batch size must be at most 65,536."),
         ("learning_rate", "0", "Learning rate must be above 0."),
+        ("learning_rate", "0,95", "Learning rate must be a number, such as 0.95 or 1e-3."),
         ("learning_rate", "nan", "Learning rate must be a number, such as 0.95 or 1e-3."),
         ("beta1", "1", "Beta 1 must be below 1."),
     ],
