@@ -29,9 +29,9 @@ class _Worker(QObject):
 
     done = Signal(object, object)  # result, error
 
-    def __init__(self, open_stream: OpenStream, stop: StopToken, inbox: deque[Any]) -> None:
+    def __init__(self, stream: Stream, stop: StopToken, inbox: deque[Any]) -> None:
         super().__init__()
-        self._open_stream = open_stream
+        self._stream = stream
         self._stop = stop
         self._inbox = inbox
 
@@ -39,7 +39,7 @@ class _Worker(QObject):
     def run(self) -> None:
         result, error = None, None
         try:
-            result = self._pull(self._open_stream(self._stop))
+            result = self._pull(self._stream)
         except StopRequested:
             pass  # in the middle of what is of no use in parts: it ends without a result
         except Exception as caught:  # the thread's outermost frame: nothing above it could listen
@@ -63,6 +63,9 @@ class _Worker(QObject):
 class Job(QObject):
     """One piece of core work, watched from the GUI thread.
 
+    `start` opens the stream in the thread that calls it, where the state of controllers may be read; what the
+    stream itself does, it does in a thread of its own.
+
     Signals:
         arrived: Events since the last batch, oldest first; at most one batch per frame. Where the window works long
             for a batch, the next one comes later, up to `LONGEST_FRAME_SECONDS` after it.
@@ -82,13 +85,11 @@ class Job(QObject):
 
     def __init__(self, open_stream: OpenStream, parent: QObject | None = None) -> None:
         super().__init__(parent)
+        self._open_stream = open_stream
         self._stop = StopToken()
         self._inbox: deque[Any] = deque()  # append and popleft are atomic: no lock
         self._thread = QThread()
-        self._worker = _Worker(open_stream, self._stop, self._inbox)
-        self._worker.moveToThread(self._thread)
-        self._thread.started.connect(self._worker.run)
-        self._worker.done.connect(self._finish)  # queued: sender and receiver differ in thread
+        self._worker: _Worker | None = None  # from the start on
         self._frame = QTimer(self, interval=FRAME_MS)
         self._frame.timeout.connect(self._deliver_in_time)
         self._delivered = -math.inf  # when the last batch went, by the clock,
@@ -109,6 +110,10 @@ class Job(QObject):
 
     def start(self) -> None:
         Job.running.add(self)
+        self._worker = _Worker(self._opened(), self._stop, self._inbox)
+        self._worker.moveToThread(self._thread)
+        self._thread.started.connect(self._worker.run)
+        self._worker.done.connect(self._finish)  # queued: sender and receiver differ in thread
         self._frame.start()
         self._thread.start()
         self._watch_stop()
@@ -143,6 +148,13 @@ class Job(QObject):
         """Block until the thread is gone. Only for closing the window."""
         self._thread.quit()
         return self._thread.wait(timeout_ms)
+
+    def _opened(self) -> Stream:
+        """The stream; where it does not open, one that fails in its place: nobody may listen yet."""
+        try:
+            return self._open_stream(self._stop)
+        except Exception as caught:  # of whatever kind: `failed` tells
+            return _failing(caught)
 
     def _watch_stop(self) -> None:
         """Measure how long the stream takes to end, from when it runs and was asked to."""
@@ -180,3 +192,8 @@ class Job(QObject):
             self.ended.emit(result)
         else:
             self.failed.emit(error)
+
+
+def _failing(error: Exception) -> Stream:
+    yield from ()
+    raise error

@@ -186,7 +186,6 @@ class TrainController(QObject):
         self.refresh_totals()
 
     def _count(self, stop: StopToken) -> Stream:
-        """Asked for in the job's thread, whenever the totals are read."""
         return count_corpus(self._workspace, self._documents, stop)
 
     @Slot(object)
@@ -208,7 +207,7 @@ class TrainController(QObject):
         self.queue.show_listed(listed, self._name if self.active else "", outdated=self._runs.reading)
 
     def _list_runs(self, stop: StopToken) -> Stream:
-        """Asked for in the job's thread. The run that trains may not stand yet, and has its name nevertheless."""
+        """The run that trains may not stand yet, and has its name nevertheless."""
         return list_runs(self._workspace, stop, (self._name,) if self.active else ())
 
     @Slot(object)

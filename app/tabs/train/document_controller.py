@@ -21,7 +21,7 @@ class DocumentController(QObject):
     ) -> None:
         super().__init__(parent)
         self._dialog, self._workspace = dialog, workspace
-        self._asked = self._answered = CorpusConfig()
+        self._asked = CorpusConfig()
         self._overview = Refresher(queues, "documents", self._look, self)
         self._overview.refreshed.connect(self._show)
         self._overview.failed.connect(self._fail)
@@ -33,16 +33,14 @@ class DocumentController(QObject):
         self._overview.refresh()
 
     def _look(self, stop: StopToken) -> Stream:
-        """Asked for in the job's thread."""
-        self._answered = self._asked
-        return look_at_filter(self._workspace, self._answered, stop)
+        return look_at_filter(self._workspace, self._asked, stop)
 
     @Slot(object)
     def _show(self, overview: FilterOverview) -> None:
-        if self._answered == self._asked:
+        if not self._overview.reading:  # else another filter is asked for by now
             self._dialog.show_overview(overview)
 
     @Slot(object)
     def _fail(self, error: Exception) -> None:
-        if self._answered == self._asked:
+        if not self._overview.reading:  # else another filter is asked for by now
             self._dialog.show_problem(" ".join(sentences(error)))

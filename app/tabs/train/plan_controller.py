@@ -127,11 +127,10 @@ class PlanController(QObject):
         self._job = None
         return self._run is not None and timed_settings(self._run) == self._timed
 
-    def _look_at_machine(self, stop: StopToken) -> Generator[Event, None, tuple[str, Machine]]:
-        """Asked for in the job's thread; with the settings that it is for."""
+    def _look_at_machine(self, stop: StopToken) -> Stream:
+        """With the settings that it is for."""
         run = self._run or RunConfig()
-        machine = yield from self._look(self._workspace, run, stop)
-        return timed_settings(run), machine
+        return _with_settings(run, self._look(self._workspace, run, stop))
 
     @Slot(object)
     def _show_machine(self, seen: tuple[str, Machine]) -> None:
@@ -149,3 +148,7 @@ class PlanController(QObject):
     def _show_failure(self, error: Exception) -> None:
         sentence = f"{error.message} {error.remedy}" if isinstance(error, UserFacingError) else DEFECT
         self._card.show_failure(sentence)
+
+
+def _with_settings(run: RunConfig, look: Stream) -> Generator[Event, None, tuple[str, Machine]]:
+    return timed_settings(run), (yield from look)

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from app.jobs.job import LONGEST_FRAME_SECONDS, Job
+from core.control import StopRequested
 from core.errors import UserFacingError
 
 
@@ -69,6 +70,45 @@ def test_the_stream_runs_beside_the_window(qtbot):
     with qtbot.waitSignal(job.ended):
         job.start()
     assert seen != [threading.main_thread()]
+
+
+def test_the_stream_is_opened_where_the_job_is_started(qtbot):
+    opened, pulled = [], []
+
+    def tells_its_threads(stop):
+        opened.append(threading.current_thread())
+        return pulls()
+
+    def pulls():
+        pulled.append(threading.current_thread())
+        yield 1
+
+    job = Job(tells_its_threads)
+    with qtbot.waitSignal(job.ended):
+        job.start()
+        assert opened == [threading.main_thread()]
+    assert pulled != [threading.main_thread()]
+
+
+def test_a_failure_to_open_waits_for_whoever_listens_after_the_start(qtbot):
+    def never_opens(stop):
+        raise OSError("closed")
+
+    job = Job(never_opens)
+    job.start()
+    with qtbot.waitSignal(job.failed) as failed:
+        pass
+    assert isinstance(failed.args[0], OSError)
+
+
+def test_opening_that_is_stopped_ends_without_a_result(qtbot):
+    def stopped(stop):
+        raise StopRequested
+
+    job = Job(stopped)
+    with qtbot.waitSignal(job.ended) as ended:
+        job.start()
+    assert ended.args == [None]
 
 
 def test_a_job_that_was_stopped_ends_through_ended(qtbot):

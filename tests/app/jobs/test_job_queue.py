@@ -76,6 +76,25 @@ def test_a_failed_job_lets_the_next_one_start(qtbot, queues):
         pass
 
 
+def test_one_that_waits_is_opened_as_things_stand_at_its_turn(qtbot, queues):
+    chosen = ["earlier"]
+    seen = []
+
+    def open_stream(stop):
+        return tells(chosen[0], threading.current_thread())
+
+    def tells(words, thread):
+        yield words, thread
+
+    first = queues.start("corpus", endless)
+    second = queues.start("corpus", open_stream)
+    second.arrived.connect(seen.extend)
+    chosen[0] = "later"
+    with qtbot.waitSignals([first.ended, second.ended], order="strict"):
+        first.stop()
+    assert seen == [("later", threading.main_thread())]
+
+
 def test_stopping_a_queue_ends_those_that_wait_as_well(qtbot, queues):
     first, second = queues.start("corpus", endless), queues.start("corpus", endless)
     with qtbot.waitSignals([first.ended, second.ended]):

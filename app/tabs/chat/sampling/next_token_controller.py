@@ -160,11 +160,9 @@ class NextTokenController(QObject):
         if self._found is not None and not self._is_ranked and self._panel.isVisible():
             self._ranker.refresh()
 
-    def _rank(self, _stop: StopToken) -> Generator[Event, None, Ranked | None]:
-        """For a job's thread: what is newest when it begins."""
-        found, sampling = self._found, self._sampling
-        yield from ()
-        return Ranked(found, sampling, candidates(found, sampling, COUNT)) if found is not None else None
+    def _rank(self, _stop: StopToken) -> Stream:
+        """Of what is newest when it begins."""
+        return _ranked(self._found, self._sampling)
 
     @Slot(object)
     def _show_ranked(self, ranked: Ranked | None) -> None:
@@ -174,6 +172,11 @@ class NextTokenController(QObject):
         self._panel.show_candidates(ranked.candidates)
         if not self._is_current:
             self._panel.show_outdated()
+
+
+def _ranked(found: NextToken | None, sampling: SamplingConfig) -> Generator[Event, None, Ranked | None]:
+    yield from ()
+    return Ranked(found, sampling, candidates(found, sampling, COUNT)) if found is not None else None
 
 
 def _reads_otherwise(one: SamplingConfig, other: SamplingConfig) -> bool:

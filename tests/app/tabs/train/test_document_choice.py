@@ -78,6 +78,17 @@ def test_a_filter_is_counted_while_it_is_chosen_and_taken_over(qtbot, tab, dialo
     qtbot.waitUntil(lambda: tab.form.documents.totals_label.text().startswith("1 document ·"))
 
 
+def test_a_filter_that_was_left_meanwhile_is_not_shown(qtbot, queues, dialog, monkeypatch):
+    shown = []
+    monkeypatch.setattr(
+        dialog, "show_overview", lambda overview: shown.append(overview.corpus.totals.documents)
+    )
+    dialog.overview_requested.emit(CorpusConfig(kinds=("markdown",)))
+    dialog.overview_requested.emit(CorpusConfig(tags=("water",)))
+    qtbot.waitUntil(lambda: not queues.busy("documents"))
+    assert shown == [1]
+
+
 def test_nothing_changes_where_the_dialog_is_cancelled(qtbot, tab, dialog):
     tick(dialog, "tags", "water")
     qtbot.keyClick(dialog, Qt.Key.Key_Escape)
