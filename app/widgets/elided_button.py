@@ -2,16 +2,17 @@
 
 from typing import Any
 
-from PySide6.QtCore import QSize, Qt
-from PySide6.QtGui import QResizeEvent
+from PySide6.QtCore import QEvent, QSize
+from PySide6.QtGui import QHelpEvent, QResizeEvent
 from PySide6.QtWidgets import QPushButton, QWidget
 
+from app.widgets.cut_text import shortened, tells_whole
 from app.widgets.label import without_mnemonic
 from app.widgets.theme import MEDIUM, SMALL, set_role
 
 
 class ElidedButton(QPushButton):
-    """As narrow as its place wants it."""
+    """As narrow as its place wants it; the tool tip shows the whole text."""
 
     def __init__(self, parent: QWidget | None = None, **properties: Any) -> None:
         super().__init__(parent, **properties)
@@ -33,8 +34,14 @@ class ElidedButton(QPushButton):
         super().resizeEvent(event)
         self._elide()
 
+    def event(self, event: QEvent) -> bool:
+        if isinstance(event, QHelpEvent) and tells_whole(self, event, self._whole, self._room()):
+            return True
+        return super().event(event)
+
     def _elide(self) -> None:
+        self.setText(without_mnemonic(shortened(self, self._whole, self._room())))
+
+    def _room(self) -> int:
         icon = 0 if self.icon().isNull() else self.iconSize().width() + SMALL
-        room = self.width() - icon - 2 * MEDIUM - 2
-        shown = self.fontMetrics().elidedText(self._whole, Qt.TextElideMode.ElideRight, room)
-        self.setText(without_mnemonic(shown))
+        return self.width() - icon - 2 * MEDIUM - 2

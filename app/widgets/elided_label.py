@@ -1,8 +1,9 @@
 """A line of words that ends in "…" where there is no room for all of it; the tool tip shows the whole."""
 
-from PySide6.QtCore import QSize, Qt
-from PySide6.QtGui import QPainter, QPaintEvent
+from PySide6.QtCore import QEvent, QSize
+from PySide6.QtGui import QHelpEvent, QPainter, QPaintEvent
 
+from app.widgets.cut_text import shortened, tells_whole
 from app.widgets.label import Label
 
 
@@ -12,9 +13,14 @@ class ElidedLabel(Label):
     def minimumSizeHint(self) -> QSize:
         return QSize(0, super().minimumSizeHint().height())
 
+    def event(self, event: QEvent) -> bool:
+        if isinstance(event, QHelpEvent) and tells_whole(self, event, self.text(), self.width()):
+            return True
+        return super().event(event)
+
     def paintEvent(self, _event: QPaintEvent) -> None:
         painter = QPainter(self)
-        text = self.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, self.width())
+        text = shortened(self, self.text(), self.width())
         painter.setPen(self.palette().color(self.foregroundRole()))
         painter.drawText(self.rect(), self.alignment(), text)
         painter.end()

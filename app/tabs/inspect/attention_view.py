@@ -24,6 +24,7 @@ from app.tabs.inspect.attention_lines import AttentionLines
 from app.tabs.inspect.view import InspectView
 from app.widgets.colour_map import number
 from app.widgets.controls import scrolled, toggle_button
+from app.widgets.elided_label import ElidedLabel
 from app.widgets.heat_map import HeatMap
 from app.widgets.label import Label
 from app.widgets.theme import SMALL, set_role
@@ -73,8 +74,7 @@ class AttentionView(InspectView):
         self.about = Label(objectName="attentionHeadLabel", wordWrap=True)
         self.about.setMinimumHeight(2 * self.fontMetrics().lineSpacing())
         self.about.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        self.cell = Label(objectName="attentionCellLabel")
-        self.cell.setMinimumWidth(1)
+        self.cell = ElidedLabel(objectName="attentionCellLabel")
         set_role(self.cell, "muted")
         self._make_controls()
         self._lay_out()

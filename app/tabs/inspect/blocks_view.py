@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QToolButton, QVBoxLayou
 
 from app.tabs.inspect.block_diagram import BlockDiagram, sentence
 from app.tabs.inspect.view import InspectView
+from app.widgets.elided_label import ElidedLabel
 from app.widgets.label import Label, without_mnemonic
 from app.widgets.theme import SMALL, TINY, set_role
 from core.tasks.inspect_views import (
@@ -53,8 +54,7 @@ class BlocksView(InspectView):
             _zoom_button("Fit", "fitButton", "Show all of it (0)"),
             _zoom_button("+", "zoomInButton", "Larger (+, or the mouse wheel)"),
         )
-        self.formula = Label(objectName="blockFormulaLabel")
-        self.formula.setMinimumWidth(1)
+        self.formula = ElidedLabel(objectName="blockFormulaLabel")
         self.note = Label(objectName="blockNoteLabel", wordWrap=True)
         self.note.setFixedHeight(
             NOTE_LINES * self.fontMetrics().lineSpacing() + TINY
@@ -94,7 +94,6 @@ class BlocksView(InspectView):
         diagram = block_diagram(subject, self._level, layer)
         self.diagram.show_diagram(diagram)
         self.formula.setText(f"{diagram.title}.   {diagram.formula}")
-        self.formula.setToolTip(diagram.formula)
         self._notes = " ".join(diagram.notes)
         self._show_pointed(None)
 

@@ -12,8 +12,8 @@ from app.tabs.inspect.view_pane import MakeView, ViewPane
 from app.widgets.banner import Banner, BannerStack
 from app.widgets.checkpoint_choice import CheckpointChoice
 from app.widgets.checkpoint_slider import CheckpointSlider
+from app.widgets.elided_label import ElidedLabel
 from app.widgets.empty_state import Card, EmptyState, card_button
-from app.widgets.label import Label
 from app.widgets.theme import HUGE, LARGE, MEDIUM, SMALL, set_role
 from app.widgets.token_text import first_of
 from core.runs.catalog import RunSummary
@@ -61,12 +61,10 @@ class InspectTab(QWidget):
         self.slider, self.beside_slider = CheckpointSlider(), CheckpointSlider()
         self.compare_button = QPushButton("Comp&are", objectName="compareButton", checkable=True)
         self.compare_button.setToolTip("Show another checkpoint of the same run beside this one")
-        self.status = Label(objectName="inspectStatusLabel")
-        self.status.setMinimumWidth(1)
+        self.status = ElidedLabel(objectName="inspectStatusLabel")
         set_role(self.status, "muted")
-        self.changes_label = Label(objectName="changesLabel")
+        self.changes_label = ElidedLabel(objectName="changesLabel")  # gives way before the selection does
         set_role(self.changes_label, "warning")
-        self.changes_label.setMinimumWidth(1)  # gives way before the selection does
         self.reset_button = QPushButton("Switch all o&n", objectName="resetChangesButton")
         self.reset_button.setToolTip("Undo everything that is switched off")
         self._make_pages()

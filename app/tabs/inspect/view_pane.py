@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 
 from app.tabs.inspect.view import InspectView
 from app.widgets.controls import named_button
+from app.widgets.elided_label import ElidedLabel
 from app.widgets.label import Label
 from app.widgets.theme import MEDIUM, SMALL, set_role
 from core.tasks.inspect_views import VIEWS, Inspected, Selection
@@ -48,8 +49,7 @@ class ViewPane(QFrame):
         self._selection = Selection()
         self.title = Label()
         set_role(self.title, "subtitle")
-        self.caption = Label()
-        self.caption.setMinimumWidth(1)
+        self.caption = ElidedLabel()
         set_role(self.caption, "muted")
         self.help_button = _text_button("?", "viewHelpButton", "What this view shows")
         self.help_button.setAccessibleName("What this view shows")

@@ -14,6 +14,7 @@ from app.tabs.inspect.position_chips import PositionChips
 from app.tabs.inspect.switch_grid import SwitchGrid
 from app.tabs.inspect.view import InspectView
 from app.widgets.controls import named_button, scrolled
+from app.widgets.elided_label import ElidedLabel
 from app.widgets.label import Label
 from app.widgets.theme import LARGE, SMALL, TINY, colours, set_role
 from app.widgets.token_text import visible
@@ -65,8 +66,7 @@ class WhatIfView(InspectView):
         self.bars, self.chart = EffectBars(), DivergenceChart()
         self.reset_button = named_button("Rese&t", "resetButton", "undo", "Switch everything on again")
         self.off_label = Label(objectName="offLabel", wordWrap=True)
-        self.position_label = Label(objectName="positionLabel")
-        self.position_label.setMinimumWidth(1)
+        self.position_label = ElidedLabel(objectName="positionLabel")
         set_role(self.position_label, "subtitle")
         self.effect_label = Label(objectName="effectLabel")
         self._swatches = (Label("■"), Label("■"))

@@ -6,6 +6,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QGridLayout, QStackedLayout, QVBoxLayout, QWidget
 
 from app.tabs.train.plan_warning import PlanWarningFrame
+from app.widgets.elided_label import ElidedLabel
 from app.widgets.label import Label
 from app.widgets.theme import MEDIUM, SMALL, TINY, set_role
 from app.widgets.usage_bar import UsageBar
@@ -47,7 +48,7 @@ class PlanCard(QWidget):
         self._warns = True
         self._machine = Machine()
         self._measuring, self._failure = False, ""
-        self.values = {name: Label(objectName=f"{name}Fact") for name in ROWS}
+        self.values = {name: ElidedLabel(objectName=f"{name}Fact") for name in ROWS}
         self.bars = {name: UsageBar(ROWS[name]) for name in WITH_BAR}
         self.problem = Label(objectName="planProblem", wordWrap=True)
         set_role(self.problem, "error")
@@ -105,7 +106,6 @@ class PlanCard(QWidget):
             set_role(caption, "muted")
             value = self.values[name]
             value.setAccessibleName(title)
-            value.setMinimumWidth(1)  # a long folder's name gives way
             grid.addWidget(caption, place, 0)
             grid.addWidget(value, place, 1, 1, 1 if name in self.bars else 2)
             if name in self.bars:

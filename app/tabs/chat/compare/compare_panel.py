@@ -12,6 +12,7 @@ from app.tabs.chat.prompt_edit import PromptEdit
 from app.widgets.banner import Banner
 from app.widgets.checkpoint_choice import choice_box
 from app.widgets.controls import named_button, toggle_button
+from app.widgets.elided_label import ElidedLabel
 from app.widgets.label import Label
 from app.widgets.theme import MEDIUM, SMALL, set_role
 from core.config.sampling import SamplingConfig
@@ -128,8 +129,7 @@ class ComparePanel(QWidget):
         for button in (self.two_button, self.steps_button):
             self._group.addButton(button)
         self.two_button.setChecked(True)
-        self.mode = Label(objectName="compareMode")
-        self.mode.setMinimumWidth(1)
+        self.mode = ElidedLabel(objectName="compareMode")
         set_role(self.mode, "muted")
         self.mode_box = choice_box(
             "compareModeBox", "Mode", "Whether the models answer the prompt or continue it"
@@ -249,7 +249,6 @@ class ComparePanel(QWidget):
         else:
             why = ""
         self.mode.setText(how + why)
-        self.mode.setToolTip(how + why)
         self._show_what_is_possible()
 
     @Slot()

@@ -1,0 +1,104 @@
+"""Whatever is cut for want of room shows its whole text as a tool tip."""
+
+import pytest
+from PySide6.QtCore import QEvent, QPoint
+from PySide6.QtGui import QHelpEvent
+from PySide6.QtWidgets import QApplication, QToolTip
+
+from app.tabs.inspect.view_pane import ViewPane
+from app.tabs.train.plan_card import PlanCard
+from app.widgets.elided_box import ElidedBox
+from app.widgets.elided_button import ElidedButton
+from app.widgets.elided_label import ElidedLabel
+from core.config.run import RunConfig
+from core.corpus.library import CorpusTotals
+
+TEXT = "a-run-with-a-long-name: step 159 of 700"
+
+
+def label():
+    return ElidedLabel(TEXT)
+
+
+def box():
+    made = ElidedBox("runBox")
+    made.addItem(TEXT)
+    return made
+
+
+def button():
+    made = ElidedButton()
+    made.show_text(TEXT)
+    return made
+
+
+every_kind = pytest.mark.parametrize("make", [label, box, button])
+
+
+@pytest.fixture
+def tip_of(qtbot, monkeypatch):
+    """What the tool tip says of a widget, made this wide; "" where none is shown."""
+
+    def ask(widget, width=0):
+        told = [""]
+        monkeypatch.setattr(QToolTip, "showText", lambda _place, text, *_more: told.append(text))
+        qtbot.addWidget(widget)
+        widget.resize(width or widget.width(), 32)
+        widget.grab()
+        QApplication.sendEvent(widget, QHelpEvent(QEvent.Type.ToolTip, QPoint(2, 2), QPoint(2, 2)))
+        return told[-1]
+
+    return ask
+
+
+@every_kind
+def test_a_text_that_is_cut_is_told_whole(tip_of, make):
+    assert tip_of(make(), 90) == TEXT
+
+
+@every_kind
+def test_a_text_that_fits_is_not_told_again(tip_of, make):
+    assert tip_of(make(), 900) == ""
+
+
+@every_kind
+def test_what_the_tool_tip_says_anyway_stands_below_the_whole(tip_of, make):
+    widget = make()
+    widget.setToolTip("The run whose curves are shown")
+    assert tip_of(widget, 90) == f"{TEXT}\n\nThe run whose curves are shown"
+
+
+def test_a_tool_tip_that_holds_the_whole_is_shown_as_it_is(tip_of):
+    widget = label()
+    widget.setToolTip(f"{TEXT}, best loss 1.8")
+    assert tip_of(widget, 90) == f"{TEXT}, best loss 1.8"
+
+
+def test_the_invitation_of_an_empty_box_is_told_whole(tip_of):
+    empty = ElidedBox("runBox")
+    empty.setPlaceholderText("Choose one of the runs to talk with")
+    assert tip_of(empty, 90) == "Choose one of the runs to talk with"
+
+
+def test_a_fact_of_the_plan_that_has_no_room_is_told_whole(qtbot, tip_of):
+    card = PlanCard()
+    qtbot.addWidget(card)
+    card.resize(260, 300)
+    card.show()
+    card.show_run(RunConfig(), CorpusTotals(8, 1_600_000, 1_610_000))
+    text = "≈ 340 k tokens in a-folder-with-a-long-name"
+    card.values["corpus"].setText(text)
+    card.values["corpus"].setToolTip("8 documents")
+    assert tip_of(card.values["corpus"]) == f"{text}\n\n8 documents"
+
+
+def test_where_a_title_has_no_room_it_is_told_whole(tip_of):
+    pane = ViewPane({})
+    pane.show_caption("a-run-with-a-long-name, step 500, one of two")
+    assert tip_of(pane.caption, 60) == "a-run-with-a-long-name, step 500, one of two"
+
+
+def test_a_tool_tip_that_is_part_of_the_whole_is_not_repeated(tip_of):
+    widget = label()
+    widget.setToolTip("step 159 of 700")
+    assert tip_of(widget, 90) == TEXT
