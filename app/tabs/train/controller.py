@@ -186,19 +186,22 @@ class TrainController(QObject):
         self.refresh_totals()
 
     def _count(self, stop: StopToken) -> Stream:
-        return count_corpus(self._workspace, self._documents, stop)
+        return _of_filter(self._documents, count_corpus(self._workspace, self._documents, stop))
 
     @Slot(object)
-    def _show_totals(self, totals: CorpusTotals) -> None:
-        self._tab.show_totals(totals)
+    def _show_totals(self, counted: tuple[CorpusConfig, CorpusTotals]) -> None:
+        documents, totals = counted
+        if documents == self._documents:  # else others were chosen meanwhile, and are counted next
+            self._tab.show_totals(totals)
 
     @Slot(object)
     def _report_totals(self, error: Exception) -> None:
         """A filter that cannot be answered is told where it is chosen, the library's own failures in the tab."""
-        if isinstance(error, UsageError):
-            self._tab.show_filter_problem(f"{error.message} {error.remedy}")
-        else:
+        if not isinstance(error, UsageError):
+            self._tab.show_count_failed()
             self._report(error)
+        elif not self._totals.reading:  # else others were chosen meanwhile, and are counted next
+            self._tab.show_filter_problem(f"{error.message} {error.remedy}")
 
     @Slot(object)
     def _show_runs(self, listed: RunsListed) -> None:
@@ -309,6 +312,12 @@ class TrainController(QObject):
         if job is self._history:
             self._history = None
         job.deleteLater()
+
+
+def _of_filter(
+    documents: CorpusConfig, count: Generator[Event, None, CorpusTotals]
+) -> Generator[Event, None, tuple[CorpusConfig, CorpusTotals]]:
+    return documents, (yield from count)
 
 
 def _read(catalog: Catalog, name: str, stop: StopToken) -> Generator[Event, None, None]:

@@ -53,6 +53,7 @@ class DocumentChoice(QWidget):
         if chosen != self._config:
             self._config = chosen
             self.totals_label.setText(COUNTING)
+            self.totals_label.setToolTip("")
             self._show()
 
     def take(self, config: CorpusConfig) -> None:

@@ -28,6 +28,7 @@ ROWS = {  # what `plan_rows` gives, by name, with the titles
 }
 WITH_BAR = ("memory", "disk")
 MEASURING = "measuring…"
+COUNTING, COUNTING_HELP = "counting…", "The chosen documents are being counted."
 MARGINS = (MEDIUM, SMALL, MEDIUM, SMALL)
 LINE_PX = 2  # between rows that are read as one block
 
@@ -45,7 +46,7 @@ class PlanCard(QWidget):
         super().__init__(parent)
         self._run: RunConfig | None = None
         self._totals = CorpusTotals(0, 0, 0)
-        self._warns = True
+        self._counting, self._warns = False, True
         self._machine = Machine()
         self._measuring, self._failure = False, ""
         self.values = {name: ElidedLabel(objectName=f"{name}Fact") for name in ROWS}
@@ -68,12 +69,18 @@ class PlanCard(QWidget):
         self._pages.setCurrentWidget(self.problem)
         self.warning.show_warnings([])
 
-    def show_run(self, run: RunConfig, totals: CorpusTotals, *, warns: bool = True) -> None:
-        """Say what a run comes to on a corpus of this size; with `warns`, also what may go wrong."""
+    def show_run(
+        self, run: RunConfig, totals: CorpusTotals, *, counting: bool = False, warns: bool = True
+    ) -> None:
+        """Say what a run comes to on a corpus of this size, unless that is being counted.
+
+        With `warns`, also what may go wrong.
+        """
         if self._run is None or timed_settings(run) != timed_settings(self._run):
             self._machine = replace(self._machine, times=None)
             self._measuring, self._failure = False, ""
-        self._run, self._totals, self._warns = run, totals, warns
+        self._run, self._totals, self._counting = run, totals, counting
+        self._warns = warns and not counting
         self._pages.setCurrentWidget(self._facts)
         self._show()
 
@@ -129,7 +136,7 @@ class PlanCard(QWidget):
         if self._run is None:
             return
         for row in plan_rows(self._run, self._totals, self._machine):
-            self._show_row(self._with_state(row) if row.name == "time" else row)
+            self._show_row(self._with_state(row))
         self.warning.show_warnings(
             plan_warnings(self._run, self._totals, self._machine) if self._warns else []
         )
@@ -142,8 +149,10 @@ class PlanCard(QWidget):
             self.bars[row.name].setToolTip(row.detail)
 
     def _with_state(self, row: PlanRow) -> PlanRow:
-        """The time, or what becomes of it."""
-        if self._machine.times is not None:
+        """The row, or what becomes of it."""
+        if self._counting:
+            return replace(row, value=COUNTING, detail=COUNTING_HELP, share=None)
+        if row.name != "time" or self._machine.times is not None:
             return row
         if self._failure:
             return replace(row, value="not known", detail=self._failure)

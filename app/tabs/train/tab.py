@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QSplitter, QVBoxLayout, QWidget
 from app.tabs.train.changes_note import ChangesNote
 from app.tabs.train.curves import Curves
 from app.tabs.train.form_column import EmptyCorpus, FormColumn
-from app.tabs.train.plan_card import PlanCard
+from app.tabs.train.plan_card import COUNTING_HELP, PlanCard
 from app.tabs.train.progress import Progress, alike_in_a_row
 from app.tabs.train.queue_panel import QueuePanel
 from app.tabs.train.remark_banner import RemarkBanner
@@ -32,6 +32,8 @@ from core.runs.catalog import RunSummary
 FORM_WIDTH_PX = 380
 NO_TEXT = "There is no text to train on yet: add documents in the Corpus tab."
 NO_TEXT_CHOSEN = "None of the included documents with text passes the filter. Choose other documents."
+NOT_COUNTED = "The chosen documents could not be counted."
+NO_TOTALS = CorpusTotals(documents=0, characters=0, bytes=0)
 PREFIXES = {  # to the line that says where the run stands
     RunState.PAUSED: "Paused",
     RunState.STOPPING: "Stopping…",
@@ -91,8 +93,9 @@ class TrainTab(QWidget):
         super().__init__(parent)
         self.setObjectName("trainTab")
         self.setAccessibleName("Train")
-        self._totals = CorpusTotals(documents=0, characters=0, bytes=0)
+        self._totals = NO_TOTALS
         self._documents = CorpusConfig()  # the filter that `_totals` are of
+        self._counting = False  # what passes it
         self._filter_problem = ""  # why its documents cannot be counted
         self._state = RunState.IDLE
         self._own_run: RunConfig | None = None  # what the user had in the form before a run from elsewhere
@@ -140,15 +143,20 @@ class TrainTab(QWidget):
 
     def show_totals(self, totals: CorpusTotals) -> None:
         """The text that a run would be trained on."""
-        self._totals, self._filter_problem = totals, ""
+        self._totals, self._filter_problem, self._counting = totals, "", False
         self.form.documents.show_totals(totals)
         self._show_what_is_possible()
 
     def show_filter_problem(self, sentence: str) -> None:
         """Why nobody can say which text a run would be trained on."""
-        self._totals, self._filter_problem = CorpusTotals(documents=0, characters=0, bytes=0), sentence
+        self._totals, self._filter_problem, self._counting = NO_TOTALS, sentence, False
         self.form.documents.show_problem(sentence)
         self._show_what_is_possible()
+
+    def show_count_failed(self) -> None:
+        """The text could not be counted. What was known of these documents stays."""
+        if self._counting:
+            self.show_filter_problem(NOT_COUNTED)
 
     def show_runs(self, runs: Sequence[RunSummary], chosen: str = "") -> None:
         """The runs there are; `chosen` is the one whose curves are shown, if any."""
@@ -318,7 +326,7 @@ class TrainTab(QWidget):
         self.form.tokenizer_button.setEnabled(learns and not self.form.value_problem())
         self.changes_note.show_changes(self.start_mode.explanations())
         self.chooser.set_idle(not self._state.is_active)
-        is_empty = not self._totals.characters and not self._documents.is_filtered
+        is_empty = not (self._totals.characters or self._counting or self._documents.is_filtered)
         self.empty_corpus.setVisible(is_empty and not self.start_mode.resumes)
         if had_focus:
             self._keep_focus()
@@ -326,7 +334,7 @@ class TrainTab(QWidget):
             self.plan.show_problem(problem)
         else:
             warns = not self._state.is_active and not self.start_mode.resumes
-            self.plan.show_run(self.form.value(), self._totals, warns=warns)
+            self.plan.show_run(self.form.value(), self._totals, counting=self._counting, warns=warns)
         self.plan_changed.emit()
 
     def _keep_focus(self) -> None:
@@ -342,7 +350,8 @@ class TrainTab(QWidget):
     def _follow_documents(self) -> None:
         """Let those be counted that the form takes."""
         if (chosen := self.form.documents.value()) != self._documents:
-            self._documents = chosen
+            self._documents, self._totals, self._filter_problem = chosen, NO_TOTALS, ""
+            self._counting = True
             self.documents_chosen.emit(chosen)
 
     def _obstacle(self) -> str:
@@ -353,6 +362,8 @@ class TrainTab(QWidget):
             only_new = "A run is training; only a new run can wait in the queue."
             problem = self.form.value_problem() or self.start_mode.obstacle()
             return only_new if self._state.is_active else problem
+        if self._counting:
+            return COUNTING_HELP
         if not self._totals.characters:
             return self._filter_problem or (NO_TEXT_CHOSEN if self._documents.is_filtered else NO_TEXT)
         return self.form.problem()

@@ -3,6 +3,7 @@
 import pytest
 from PySide6.QtCore import QCoreApplication, QEvent, Qt
 
+from app.tabs.train import controller
 from app.tabs.train.controller import TrainController
 from app.tabs.train.document_words import filter_words, short_totals
 from app.tabs.train.tab import TrainTab
@@ -11,6 +12,7 @@ from core.config.presets import preset_run
 from core.corpus.duplicates import Digested, digest_text
 from core.corpus.library import CorpusTotals, Library
 from core.documents.document import Document
+from core.system_errors import WorkspaceError
 
 
 def keep(library, name, kind="text"):
@@ -28,8 +30,8 @@ def tab(qtbot, queues, workspace, training):
     tab = TrainTab()
     tab.resize(1200, 700)
     tab.show()
-    controller = TrainController(tab, workspace, queues, tab, train=training.train, resume=training.resume)
-    controller.begin()
+    made = TrainController(tab, workspace, queues, tab, train=training.train, resume=training.resume)
+    made.begin()
     qtbot.waitUntil(lambda: "4 documents" in tab.form.documents.totals_label.text())
     yield tab
     queues.close_down()
@@ -87,6 +89,60 @@ def test_a_filter_that_was_left_meanwhile_is_not_shown(qtbot, queues, dialog, mo
     dialog.overview_requested.emit(CorpusConfig(tags=("water",)))
     qtbot.waitUntil(lambda: not queues.busy("documents"))
     assert shown == [1]
+
+
+def test_until_they_are_counted_nothing_is_claimed_of_the_chosen_documents(qtbot, tab):
+    assert tab.plan.values["corpus"].text().startswith("≈")
+    tab.form.documents.take(CorpusConfig(kinds=("markdown",)))
+    assert not tab.buttons.start_button.isEnabled()
+    assert tab.buttons.start_button.toolTip() == "The chosen documents are being counted."
+    assert {value.text() for value in tab.plan.values.values()} == {"counting…"}
+    assert not tab.plan.warning.isVisible()
+    assert tab.planned_run() is None
+    assert tab.form.documents.totals_label.text() == "Counting…"
+    assert tab.form.documents.totals_label.toolTip() == ""
+    qtbot.waitUntil(tab.buttons.start_button.isEnabled)
+    assert tab.form.documents.totals_label.text().startswith("2 documents")
+    assert tab.plan.values["corpus"].toolTip().startswith("2 documents")
+
+
+def test_a_library_that_holds_text_is_not_called_empty_while_it_is_counted(qtbot, tab):
+    tab.form.documents.take(CorpusConfig(search="unicorn"))
+    qtbot.waitUntil(lambda: "None of the included" in tab.buttons.start_button.toolTip())
+    tab.form.documents.take(CorpusConfig())
+    assert not tab.empty_corpus.isVisible()
+
+
+def test_the_count_of_documents_that_were_left_meanwhile_is_not_shown(qtbot, tab, monkeypatch):
+    shown, show_totals = [], tab.show_totals
+    monkeypatch.setattr(
+        tab, "show_totals", lambda totals: shown.append(totals.documents) or show_totals(totals)
+    )
+    tab.form.documents.take(CorpusConfig(kinds=("markdown",)))
+    tab.form.documents.take(CorpusConfig(tags=("water",)))
+    qtbot.waitUntil(tab.buttons.start_button.isEnabled)
+    assert shown == [1]
+
+
+def test_a_problem_of_documents_that_were_left_meanwhile_is_not_shown(qtbot, tab, monkeypatch):
+    shown = []
+    monkeypatch.setattr(tab, "show_filter_problem", shown.append)
+    tab.form.documents.take(CorpusConfig(tags=("gone",)))
+    tab.form.documents.take(CorpusConfig(tags=("water",)))
+    qtbot.waitUntil(tab.buttons.start_button.isEnabled)
+    assert shown == []
+
+
+def test_documents_that_cannot_be_counted_say_so(qtbot, tab, monkeypatch):
+    def broken(workspace, config, stop):
+        yield from ()
+        raise WorkspaceError(workspace.root, "it is away")
+
+    monkeypatch.setattr(controller, "count_corpus", broken)
+    tab.form.documents.take(CorpusConfig(tags=("water",)))
+    qtbot.waitUntil(tab.banner.isVisible)
+    assert tab.buttons.start_button.toolTip() == "The chosen documents could not be counted."
+    assert not tab.buttons.start_button.isEnabled()
 
 
 def test_nothing_changes_where_the_dialog_is_cancelled(qtbot, tab, dialog):
