@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import Signal, Slot
-from PySide6.QtWidgets import QHBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QWidget
 
 from app.widgets.elided_box import ElidedBox
 from app.widgets.label import Label
@@ -92,15 +92,8 @@ class CheckpointChoice(QWidget):
 
     def _fill_checkpoints(self) -> None:
         self.checkpoint_box.clear()
-        run = self.run
-        if run is None:
-            return
-        self.checkpoint_box.addItem(f"best: step {run.best_step:,}", "best")
-        self.checkpoint_box.addItem(f"last: step {run.last_step:,}", "last")
-        for name in run.kept:
-            self.checkpoint_box.addItem(f"kept: {name}", name)
-        for step in reversed(run.checkpoints):
-            self.checkpoint_box.addItem(f"step {step:,}", str(step))
+        if self.run is not None:
+            add_checkpoints(self.checkpoint_box, self.run, self.run.checkpoints)
 
     def _chosen_name(self) -> str:
         return self.run.name if self.run else ""
@@ -113,6 +106,16 @@ class CheckpointChoice(QWidget):
     @Slot()
     def _open_chosen(self) -> None:
         self.open_requested.emit(self._chosen_name(), self.checkpoint_box.currentData())
+
+
+def add_checkpoints(box: QComboBox, run: RunSummary, steps: Sequence[int]) -> None:
+    """Offer the best and the last one of a run, those that are kept under a name, and those of `steps`, the newest first."""
+    box.addItem(f"best: step {run.best_step:,}", "best")
+    box.addItem(f"last: step {run.last_step:,}", "last")
+    for name in run.kept:
+        box.addItem(f"kept: {name}", name)
+    for step in reversed(steps):
+        box.addItem(f"step {step:,}", str(step))
 
 
 def choice_box(name: str, title: str, tooltip: str) -> ElidedBox:

@@ -21,7 +21,7 @@ class RunConfig(Config):
     base_model: str = setting(
         "",
         "Base model",
-        "The checkpoint that the weights began as, as NAME@STEP; empty: random weights. A fine-tuned run has its tokenizer and model settings.",
+        "The checkpoint that the weights began as, as NAME@STEP, or as NAME@LABEL where it is kept under a name; empty: random weights. A fine-tuned run has its tokenizer and model settings.",
     )
     corpus: CorpusConfig = CorpusConfig()
     cleaning: CleaningConfig = CleaningConfig()

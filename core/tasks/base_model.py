@@ -12,7 +12,7 @@ from core.errors import BadSettingError
 from core.run_errors import DamagedRunError
 from core.runs.catalog import Catalog, read_config
 from core.runs.folder import RunFolder, Workspace
-from core.runs.pointers import find_checkpoint
+from core.runs.pointers import find_checkpoint, kept_names
 from core.runs.state import TOKENIZER, WEIGHTS, check_file, read_state
 from core.tokenizers.files import load_tokenizer
 
@@ -24,18 +24,21 @@ MAY_DIFFER = {"model": ("dropout",)}  # which no weight depends on
 
 @dataclass(frozen=True, slots=True)
 class BaseModel:
-    """A checkpoint, or snapshot, of a run."""
+    """A checkpoint, or snapshot, of a run. `which` is its step, or the name that it is kept under."""
 
     run: RunFolder
     step: int
+    which: str
 
     @property
     def name(self) -> str:
-        return f"{self.run.name}@{self.step}"
+        return f"{self.run.name}@{self.which}"
 
 
 def find_base(workspace: Workspace, reference: str) -> BaseModel:
-    """The checkpoint that NAME, NAME@STEP, NAME@best or NAME@last stands for; NAME alone for its best.
+    """The checkpoint that NAME, NAME@STEP, NAME@best, NAME@last or NAME@LABEL stands for; NAME alone for its best.
+
+    LABEL is the name of a kept one: the run's own checkpoint of that step may be another by now.
 
     Raises:
         UnknownRunError, NoCheckpointError: There is none.
@@ -44,7 +47,8 @@ def find_base(workspace: Workspace, reference: str) -> BaseModel:
     catalog = Catalog(workspace)
     name, which = catalog.run_and_checkpoint(reference)
     run = catalog.folder(name)
-    return BaseModel(run, read_state(find_checkpoint(run, which)).step)
+    step = read_state(find_checkpoint(run, which)).step
+    return BaseModel(run, step, which if which in kept_names(run) else str(step))
 
 
 def check_base(base: BaseModel, stop: StopToken | None = None) -> None:
@@ -54,7 +58,7 @@ def check_base(base: BaseModel, stop: StopToken | None = None) -> None:
         DamagedCheckpointError, DamagedRunError: They are not.
         StopRequested: `stop` was set before that was known.
     """
-    checkpoint = find_checkpoint(base.run, str(base.step))
+    checkpoint = find_checkpoint(base.run, base.which)
     state = read_state(checkpoint)
     check_file(checkpoint, WEIGHTS, state, stop)
     load_tokenizer(base.run.tokenizer)

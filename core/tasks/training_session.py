@@ -150,7 +150,7 @@ def _begun(
     model = Transformer(config.model, tokenizer.vocab_size, config.training.seed).to(device)
     if config.base_model:
         base = find_base(workspace, config.base_model)
-        load_base_weights(model, base.run, str(base.step), stop)
+        load_base_weights(model, base.run, base.which, stop)
     compute = yield from choose_compute(model, config, dataset, workspace, stop)
     if compute is None:
         return None

@@ -93,6 +93,7 @@ class TrainController(QObject):
         tab.run_chosen.connect(self._show_history)
         tab.documents_chosen.connect(self._count_documents)
         self.queue.changed.connect(self._runs.refresh)
+        self.keep.changed.connect(self._runs.refresh)
         self.keep.changed.connect(self._tell_of_checkpoints)
         self.queue.next_ready.connect(self.start)
         self.interrupted.resume_requested.connect(self.resume)

@@ -6,7 +6,7 @@ from enum import Enum
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QComboBox, QFormLayout, QHBoxLayout, QVBoxLayout, QWidget
 
-from app.widgets.checkpoint_choice import choice_box
+from app.widgets.checkpoint_choice import add_checkpoints, choice_box
 from app.widgets.controls import named_button
 from app.widgets.label import Label
 from app.widgets.run_list import RunList
@@ -42,7 +42,7 @@ class StartFrom(QWidget):
     Signals:
         new_chosen: A new model.
         run_chosen: The name of a run that should go on.
-        base_chosen: A checkpoint whose weights should be the first ones, as NAME@best or NAME@STEP.
+        base_chosen: A checkpoint whose weights should be the first ones, as NAME@best, NAME@STEP or NAME@LABEL.
         longer_requested: The finished run that is chosen should take twice as many steps.
     """
 
@@ -70,7 +70,7 @@ class StartFrom(QWidget):
 
     @property
     def base(self) -> str:
-        """The checkpoint whose weights should be the first ones, as NAME@best or NAME@STEP; "" without one."""
+        """The checkpoint whose weights should be the first ones, as for `find_base`; "" without one."""
         if self.origin is not Origin.FINE_TUNE or self.run is None:
             return ""
         return f"{self.run.name}@{self.checkpoint_box.currentData()}"
@@ -179,13 +179,8 @@ class StartFrom(QWidget):
 
     def _fill_checkpoints(self) -> None:
         self.checkpoint_box.clear()
-        run = self.run
-        if run is None:
-            return
-        self.checkpoint_box.addItem(f"best: step {run.best_step:,}", "best")
-        self.checkpoint_box.addItem(f"last: step {run.last_step:,}", "last")
-        for step in reversed(run.saved_steps):
-            self.checkpoint_box.addItem(f"step {step:,}", str(step))
+        if self.run is not None:
+            add_checkpoints(self.checkpoint_box, self.run, self.run.saved_steps)
 
     @Slot()
     def _take_origin(self) -> None:

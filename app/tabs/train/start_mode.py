@@ -74,9 +74,10 @@ class StartMode(QObject):
         self._run = None
         self._form.set_fixed(dict.fromkeys([*fixed_settings(), "preset"], OF_BASE))
         self._form.show_run(run)
-        name, _, step = run.base_model.rpartition("@")
+        name, _, which = run.base_model.rpartition("@")
+        place = f" at step {int(which):,}" if which.isdecimal() else f", kept as “{which}”"
         self._start_from.show_note(
-            f"The weights begin as those of {name} at step {int(step):,}. Learning rate {run.training.learning_rate:g}: "
+            f"The weights begin as those of {name}{place}. Learning rate {run.training.learning_rate:g}: "
             "a tenth of what they were trained with."
         )
 

@@ -59,7 +59,7 @@ class TrainTab(QWidget):
         resume_requested: The name of an earlier run that should go on as it is.
         resume_changed_requested: The name of an earlier run that should go on, and the settings to change, by dotted name.
         settings_requested: The name of an earlier run that may go on; its settings are wanted, for `start_mode`.
-        base_requested: A checkpoint to fine-tune, as NAME@STEP; the settings that such a run begins with are wanted.
+        base_requested: A checkpoint to fine-tune, as for `find_base`; the settings that such a run begins with are wanted.
         run_chosen: The name of an earlier run whose curves should be shown.
         corpus_requested: The way to where documents are added.
         tokenizer_requested: The `RunConfig` whose tokenizer should be looked at.

@@ -20,6 +20,7 @@ from core.run_errors import (
 )
 from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
+from core.runs.kept import keep_checkpoint
 from core.runs.run_queue import RunQueue
 from core.runs.state import read_state
 from core.tasks import resume_run as resume_run_file
@@ -193,6 +194,16 @@ def test_a_snapshot_can_be_the_base(filled, tiny):
     list(train_model(filled, "first", tiny(changes), StopToken()))
     fine_tune(filled, "first@5")
     assert Catalog(filled).config("second").base_model == "first@5"
+
+
+def test_a_kept_checkpoint_is_the_base_whatever_becomes_of_the_runs_own(trained):
+    run = trained.run("first")
+    keep_checkpoint(run, "4", "good", StopToken())
+    of_the_run = losses(fine_tune(trained, "first@4"))
+    shutil.rmtree(run.checkpoint(4))
+    run.checkpoint(4).mkdir()  # the run went back, and was killed when it came by again
+    assert losses(fine_tune(trained, "first@good", name="third")) == of_the_run
+    assert Catalog(trained).config("third").base_model == "first@good"
 
 
 def test_a_fine_tune_can_be_the_base_of_another(trained):

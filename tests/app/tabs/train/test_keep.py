@@ -86,6 +86,16 @@ def test_a_checkpoint_that_is_damaged_is_refused_in_the_dialog(tab, workspace, q
     assert controller.keep is not None
 
 
+def test_one_that_is_kept_now_can_be_started_from(tab, workspace, queues, qtbot):
+    controller = TrainController(tab, workspace, queues, tab)
+    controller.refresh()
+    qtbot.waitUntil(lambda: tab.start_from.run is not None)
+    (workspace.run("first").kept / "good" / "step-000002").mkdir(parents=True)
+    controller.keep.changed.emit()
+    qtbot.waitUntil(lambda: tab.start_from.run.kept == ("good",))
+    assert tab.start_from.checkpoint_box.findData("good") >= 0
+
+
 def test_the_button_comes_with_the_first_checkpoint_of_a_step(tab):
     tab.clear_run("first")
     assert not tab.head.keep_button.isVisible()

@@ -217,6 +217,21 @@ def test_start_asks_for_a_run_with_its_base(stopped, qtbot):
     assert run.model == LEARNED.model
 
 
+def test_a_kept_checkpoint_can_be_fine_tuned_and_is_named_as_kept(tab, qtbot):
+    tab.show_runs([replace(STOPPED, kept=("good",))])
+    choose(tab, Origin.FINE_TUNE)
+    box = tab.start_from.checkpoint_box
+    assert [box.itemText(row) for row in range(3)] == ["best: step 20", "last: step 40", "kept: good"]
+    with qtbot.waitSignal(tab.base_requested) as asked:
+        box.setCurrentIndex(2)
+        box.activated.emit(2)
+    assert asked.args == ["first@good"]
+    assert tab.start_from.note.text().startswith("The weights begin as those of first, kept as “good”. ")
+    with qtbot.waitSignal(tab.start_requested) as started:
+        start(tab, qtbot)
+    assert started.args[1].base_model == "first@good"
+
+
 def test_back_at_a_new_model_everything_is_free_and_as_it_was(stopped):
     editor(stopped, "training.max_steps").show_value(12)
     before, free = stopped.form.value(), can_change(stopped)
