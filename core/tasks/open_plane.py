@@ -188,7 +188,7 @@ def _note(learned: NDArray[np.bool_], width: int, explained: tuple[float, float]
 
 
 def plane_kind(plane: EmbeddingPlane, projection: Projection | None = None) -> ViewKind:
-    """The view of one plane, as tables and pictures are made of it; the phrase's tokens are marked.
+    """The view of one plane, as tables and pictures are made of it; the tokens of a phrase of the same run are marked.
 
     Args:
         projection: By default the PCA of all tokens.
@@ -199,6 +199,7 @@ def plane_kind(plane: EmbeddingPlane, projection: Projection | None = None) -> V
         return plane_table(plane, shown)
 
     def draw(inspected: Inspected, _selection: Selection) -> "Figure":
-        return draw_plane(plane, shown, inspected.phrase.ids)
+        marked = inspected.phrase.ids if inspected.run == plane.run else ()
+        return draw_plane(plane, shown, marked)
 
     return replace(VIEWS[NAME], table=table, draw=draw)

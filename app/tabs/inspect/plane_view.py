@@ -84,6 +84,11 @@ class PlaneView(InspectView):
         """The view with what is shown now, as tables and pictures are made of it."""
         return self.kind if self._plane is None else plane_kind(self._plane, self._projection)
 
+    def shown_checkpoint(self, inspected: Inspected) -> tuple[str, int]:
+        """Those of the plane, which stays until that of another checkpoint is computed."""
+        plane = self._plane
+        return super().shown_checkpoint(inspected) if plane is None else (plane.run, plane.step)
+
     def show_plane(self, plane: EmbeddingPlane) -> None:
         """Show the embeddings of a checkpoint, by PCA. What was picked, and the zoom, stay within one run."""
         before, self._plane = self._plane, plane

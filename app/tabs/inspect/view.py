@@ -26,6 +26,10 @@ class InspectView(QWidget):
         """What is copied and saved: the table and the picture of what the view shows now."""
         return self.kind
 
+    def shown_checkpoint(self, inspected: Inspected) -> tuple[str, int]:
+        """The run and the step that the numbers of `shown_kind` are of."""
+        return inspected.run, inspected.step
+
     def show_inspected(self, inspected: Inspected, selection: Selection) -> None:
         """Show a phrase's numbers. Called for each key stroke while the view is in front, so it changes what is there
         instead of building widgets anew.

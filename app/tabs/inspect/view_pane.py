@@ -139,14 +139,16 @@ class ViewPane(QFrame):
             QGuiApplication.clipboard().setText(table.as_text())
 
     def _ask_where(self, suffix: str, _checked: bool = False) -> None:
+        """What is saved is what is shown now: another checkpoint may be shown before the dialog is answered."""
         assert self._inspected is not None, "the button is off until there is something to save"
-        name = f"{self._inspected.run}-{self._inspected.step}-{self._name}.{suffix}"
+        view, inspected, selection = self._views[self._name], self._inspected, self._selection
+        kind, (run, step) = view.shown_kind(), view.shown_checkpoint(inspected)
+        name = f"{run}-{step}-{self._name}.{suffix}"
         path, _ = QFileDialog.getSaveFileName(
             self, f"Save the view as {suffix.upper()}", name, f"{suffix.upper()} (*.{suffix})"
         )
         if path:
-            kind = self._views[self._name].shown_kind()
-            self.save_requested.emit(kind, self._inspected, self._selection, path)
+            self.save_requested.emit(kind, inspected, selection, path)
 
 
 def _text_button(text: str, name: str, tooltip: str) -> QPushButton:

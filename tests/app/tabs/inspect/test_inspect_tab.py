@@ -258,6 +258,25 @@ def test_what_is_saved_beside_is_that_checkpoint(qtbot, trained, monkeypatch):
     assert asked.args[1].step == 100
 
 
+def test_what_is_saved_is_what_its_name_says_though_the_checkpoint_moved_meanwhile(
+    qtbot, trained, monkeypatch
+):
+    offered = []
+
+    def answer_late(_parent, _title, name, *_):
+        offered.append(name)
+        trained.tab.slider.slider.setValue(0)
+        qtbot.waitUntil(lambda: shown(trained)[0].step == 100)
+        trained.tab.show_view("more")
+        return f"/nowhere/{name}", ""
+
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", answer_late)
+    with qtbot.waitSignal(trained.tab.save_requested) as asked:
+        qtbot.mouseClick(trained.tab.pane.save_buttons["csv"], Qt.MouseButton.LeftButton)
+    kind, inspected, _selection, _path = asked.args
+    assert offered == [f"{inspected.run}-{inspected.step}-{kind.name}.csv"]
+
+
 def test_captures_that_fit_nowhere_are_computed_once_and_shown(qtbot, trained, models):
     trained.captures = Captures(CaptureCache(most_bytes=1))
     trained.tab.compare_button.setChecked(True)

@@ -4,9 +4,11 @@ import threading
 
 import numpy as np
 import pytest
+from PySide6.QtWidgets import QFileDialog
 
 from app.tabs.inspect.plane_controller import PlaneController, PlaneTasks
 from app.tabs.inspect.plane_view import PlaneView
+from app.tabs.inspect.view_pane import ViewPane
 from core.control import StopRequested
 from core.errors import UserFacingError
 from core.inspection.plane import Projection
@@ -154,3 +156,27 @@ def test_another_layout_of_the_same_plane_can_be_asked_for_after_a_cancel(qtbot,
     view.tools.method.setCurrentIndex(1)
     planes.may_end.set()
     qtbot.waitUntil(lambda: view.note.text().startswith("Laid out."))
+
+
+def test_a_plane_is_saved_under_its_own_checkpoint_while_the_next_is_computed(
+    qtbot, view, planes, monkeypatch
+):
+    pane = ViewPane({"plane": lambda: view})
+    qtbot.addWidget(pane)
+    pane.show_view("plane")
+    pane.show_inspected(made(), Selection())
+    qtbot.waitUntil(lambda: view.plane is not None)
+    planes.may_end.clear()
+    pane.show_inspected(made(step=200), Selection())
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda _parent, _title, name, *_: (name, ""))
+    with qtbot.waitSignal(pane.save_requested) as asked:
+        pane.save_buttons["csv"].click()
+    kind, *shown, path = asked.args
+    assert kind.table(*shown).title.startswith("Embedding plane of meadow, step 500,")
+    assert path == "meadow-500-plane.csv"
+
+
+def test_a_phrase_of_another_run_marks_nothing_in_a_saved_plane(qtbot, view):
+    shown(qtbot, view)
+    legend = view.shown_kind().draw(made(run="barn"), Selection()).axes[0].get_legend()
+    assert "In the phrase" not in [text.get_text() for text in legend.get_texts()]
