@@ -28,6 +28,7 @@ BACKGROUND_QUEUES = (
     "plan",
     "model",
     "inspect",
+    "suggestion",
     "plane",
     "report",
     "curves",

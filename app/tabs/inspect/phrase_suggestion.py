@@ -10,7 +10,7 @@ from app.jobs.job_queue import JobQueues
 from core.runs.folder import Workspace
 from core.tasks.suggest_phrase import Suggestion, suggest_phrase
 
-QUEUE = "preview"  # of what is quickly read
+QUEUE = "suggestion"
 
 
 class PhraseSuggestion(QObject):

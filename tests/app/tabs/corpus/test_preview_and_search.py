@@ -10,12 +10,14 @@ from app.tabs.corpus.columns import NOTE
 from app.tabs.corpus.controller import CorpusController
 from app.tabs.corpus.marked_text import MarkedText
 from app.tabs.corpus.preview import AS_READ, BOTH, CLEANED
+from app.tabs.inspect.phrase_suggestion import PhraseSuggestion
 from core.config.corpus import CleaningConfig
 from core.corpus.duplicates import digest_text
 from core.corpus.library import Library
 from core.corpus.reading import Digested
 from core.documents.document import Document, PageConfidence
 from core.tasks.look_at_library import LONGEST_PREVIEW, Passage
+from core.tasks.suggest_phrase import Suggestion
 from tests.app.tabs.corpus.conftest import a_row
 
 TEXTS = {
@@ -92,6 +94,25 @@ def test_source_code_is_shown_with_letters_of_one_width(card, open_document):
     prose = card.cleaned.font().family()
     open_document("sheep.py")
     assert card.cleaned.font().family() != prose
+
+
+def test_a_preview_leaves_the_suggestion_of_a_phrase_for_inspect_alone(
+    qtbot, open_document, workspace, queues
+):
+    may_end = threading.Event()
+
+    def suggest(_workspace, _name, stop):
+        while not may_end.wait(0.01):
+            yield "looking"
+            if stop.asked:
+                return None
+        return Suggestion("the barn", marked=False)
+
+    suggestion = PhraseSuggestion(workspace, queues, task=suggest)
+    suggestion.ask("first")
+    open_document("olive.txt")
+    with qtbot.waitSignal(suggestion.found):
+        may_end.set()
 
 
 def test_a_switch_of_the_cleaning_is_seen_at_once_and_remembered(
