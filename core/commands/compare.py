@@ -19,7 +19,7 @@ from core.tasks.compare_replies import (
     compare_replies,
     replies_at_checkpoints,
 )
-from core.tasks.run_checkpoints import run_checkpoints
+from core.tasks.run_checkpoints import RunCheckpoints
 from core.terminal import Stream
 
 ALL = "all"  # of a run's checkpoints
@@ -58,7 +58,7 @@ def generate_several(
     def stream(stop: StopToken) -> Stream[object]:
         yield Notice(f"Seed {asked.sampling.seed}.")
         if against is None:
-            return (yield from replies_at_checkpoints(run_checkpoints(workspace, name), asked, stop))
+            return (yield from replies_at_checkpoints(RunCheckpoints(workspace, name), asked, stop))
         return (yield from compare_replies(ComparedModels(workspace), sides, asked, stop))
 
     return perform(context, stream, writes=False)[1]

@@ -127,7 +127,7 @@ def reply_at_step(
         The whole; None where `stop` was set before that.
 
     Raises:
-        NoCheckpointError, DamagedCheckpointError, WrongShapeError and others: As for `open_model`.
+        UnknownRunError, NoCheckpointError, DamagedCheckpointError, WrongShapeError and others: As for `open_model`.
     """
     with raising_memory_errors():
         try:
@@ -160,7 +160,7 @@ def replies_at_checkpoints(
     """What every checkpoint of a run writes, the oldest first; one that has gone or is damaged is left out with a notice.
 
     Raises:
-        NoCheckpointError: The run has none.
+        UnknownRunError, NoCheckpointError: There is no such run, or it has none.
     """
     steps, replied = saved_steps(checkpoints.run), []
     if not steps:

@@ -16,7 +16,7 @@ from core.tasks.inspect_phrase import InspectRequest, PassAdvanced, inspect_with
 from core.tasks.open_model import open_model
 from core.tasks.open_plane import open_plane, plane_kind
 from core.tasks.patch_phrases import PatchRequest, patch_phrases
-from core.tasks.run_checkpoints import run_checkpoints
+from core.tasks.run_checkpoints import RunCheckpoints
 
 Shown = tuple[ViewKind, Inspected]
 
@@ -72,7 +72,7 @@ def _history(
 ) -> Generator[Event, None, tuple[Measured, ...]]:
     """What is measured at every checkpoint of the run, told in numbers alone."""
     phrase = replace(request.phrase, what=NEEDED)
-    inspected = Returning(inspect_checkpoints(run_checkpoints(workspace, name), phrase, stop))
+    inspected = Returning(inspect_checkpoints(RunCheckpoints(workspace, name), phrase, stop))
     for event in inspected:
         yield PassAdvanced(event.done, event.total) if isinstance(event, CheckpointInspected) else event
     return inspected.result

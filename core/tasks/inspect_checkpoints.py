@@ -36,7 +36,7 @@ def inspect_step(
         The phrase with its numbers; None where `stop` was set before they were whole.
 
     Raises:
-        NoCheckpointError, DamagedCheckpointError, WrongShapeError and others: As for `open_model`.
+        UnknownRunError, NoCheckpointError, DamagedCheckpointError, WrongShapeError and others: As for `open_model`.
         EmptyPhraseError: The phrase has no token.
     """
     with raising_memory_errors():
@@ -62,6 +62,7 @@ def inspect_checkpoints(
         What was measured, in the order in which it was.
 
     Raises:
+        UnknownRunError: There is no such run, or no more.
         NoCheckpointError: There is none at all.
         DamagedRunError: No checkpoint of the run can be opened.
         EmptyPhraseError: The phrase has no token.

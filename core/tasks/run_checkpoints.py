@@ -18,39 +18,43 @@ SKIPPED = (NoCheckpointError, DamagedCheckpointError, WrongShapeError)  # of one
 class RunCheckpoints:
     """A run whose checkpoints are opened one after the other into one model, float32: a closed box.
 
-    Only one task may use it at a time. `name` is the run's; the model comes with the first checkpoint.
+    Nothing is read before a task uses it, and only one may at a time. `name` is the run's; the model comes with the
+    first checkpoint.
     """
 
-    run: RunFolder
-    loaded: "LoadedModel | None" = field(default=None, repr=False)
+    workspace: Workspace
+    name: str
+    loaded: "LoadedModel | None" = field(init=False, default=None, repr=False)
 
     @property
-    def name(self) -> str:
-        return self.run.name
+    def run(self) -> RunFolder:
+        """Its folder.
 
-
-def run_checkpoints(workspace: Workspace, name: str) -> RunCheckpoints:
-    """The checkpoints of a run; nothing is read yet.
-
-    Raises:
-        UnknownRunError: There is no such run.
-    """
-    return RunCheckpoints(Catalog(workspace).folder(name))
+        Raises:
+            UnknownRunError: There is no such run, or no more.
+        """
+        return Catalog(self.workspace).folder(self.name)
 
 
 def open_step(checkpoints: RunCheckpoints, step: int, stop: StopToken) -> "LoadedModel":
     """One checkpoint in memory; the one that was there before is there no more.
 
     Raises:
+        UnknownRunError: There is no such run, or no more.
         StopRequested: `stop` was set.
         NoCheckpointError, DamagedCheckpointError, WrongShapeError and others: As for `open_model`.
     """
+    loaded = checkpoints.loaded
+    if loaded is not None and loaded.state.step == step:
+        return loaded
+    run = checkpoints.run
     from core.runs.loading import load_model, load_next  # here, because they import torch
     from core.tasks.open_model import move_to_device
 
-    if checkpoints.loaded is None:
-        checkpoints.loaded = load_model(checkpoints.run, str(step), stop)
-        move_to_device(checkpoints.loaded.model, checkpoints.loaded.config.training.device)
-    elif checkpoints.loaded.state.step != step:
-        checkpoints.loaded = load_next(checkpoints.loaded, checkpoints.run, str(step), stop)
-    return checkpoints.loaded
+    if loaded is None:
+        loaded = load_model(run, str(step), stop)
+        move_to_device(loaded.model, loaded.config.training.device)
+    else:
+        loaded = load_next(loaded, run, str(step), stop)
+    checkpoints.loaded = loaded
+    return loaded

@@ -7,7 +7,7 @@ from app.jobs.job import Stream
 from core.runs.folder import Workspace
 from core.tasks.inspect_checkpoints import inspect_step
 from core.tasks.inspect_phrase import inspect_phrase
-from core.tasks.run_checkpoints import RunCheckpoints, run_checkpoints
+from core.tasks.run_checkpoints import RunCheckpoints
 from core.tasks.suggest_phrase import suggest_phrase
 
 
@@ -17,5 +17,5 @@ class InspectTasks:
 
     inspect: Callable[..., Stream] = inspect_phrase
     inspect_step: Callable[..., Stream] = inspect_step
-    checkpoints: Callable[[Workspace, str], RunCheckpoints] = run_checkpoints
+    checkpoints: Callable[[Workspace, str], RunCheckpoints] = RunCheckpoints
     suggest: Callable[..., Stream] = suggest_phrase

@@ -30,7 +30,7 @@ from core.tasks.compare_replies import (
 )
 from core.tasks.open_model import open_model
 from core.tasks.reply import complete
-from core.tasks.run_checkpoints import run_checkpoints
+from core.tasks.run_checkpoints import RunCheckpoints
 
 SAMPLING = SamplingConfig(seed=7, max_new_tokens=6)
 PROMPT = ComparedPrompt("the ", answers=False, sampling=SAMPLING)
@@ -168,7 +168,7 @@ def test_a_seed_is_drawn_once_where_there_is_none():
 
 
 def test_every_checkpoint_writes_what_it_writes_alone(trained):
-    events = list(replies_at_checkpoints(run_checkpoints(trained, "first"), PROMPT, StopToken()))
+    events = list(replies_at_checkpoints(RunCheckpoints(trained, "first"), PROMPT, StopToken()))
     assert [event.step for event in events] == [2, 4, 6]
     for event in events:
         assert event.text == alone(trained, str(event.step))[-1].text
@@ -177,7 +177,7 @@ def test_every_checkpoint_writes_what_it_writes_alone(trained):
 
 def test_a_damaged_checkpoint_is_left_out_with_a_notice(trained):
     (trained.run("first").checkpoint(4) / "model.safetensors").write_bytes(b"cut short")
-    first, second, third = replies_at_checkpoints(run_checkpoints(trained, "first"), PROMPT, StopToken())
+    first, second, third = replies_at_checkpoints(RunCheckpoints(trained, "first"), PROMPT, StopToken())
     assert (first.step, third.step) == (2, 6)
     assert isinstance(second, Notice)
     assert second.text.startswith("Step 4 is left out.")
@@ -186,12 +186,12 @@ def test_a_damaged_checkpoint_is_left_out_with_a_notice(trained):
 def test_a_run_without_checkpoints_is_refused(trained):
     shutil.rmtree(trained.run("first").checkpoints)
     with pytest.raises(UserFacingError, match="no checkpoint 'all'"):
-        list(replies_at_checkpoints(run_checkpoints(trained, "first"), PROMPT, StopToken()))
+        list(replies_at_checkpoints(RunCheckpoints(trained, "first"), PROMPT, StopToken()))
 
 
 def test_a_stop_at_a_step_leaves_nothing_half_done(trained):
     stop = StopToken()
-    stream = Returning(reply_at_step(run_checkpoints(trained, "first"), 2, PROMPT, stop))
+    stream = Returning(reply_at_step(RunCheckpoints(trained, "first"), 2, PROMPT, stop))
     events = []
     for event in stream:
         events.append(event)

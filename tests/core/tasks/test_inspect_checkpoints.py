@@ -17,14 +17,14 @@ from core.runs.loading import load_model, model_weights
 from core.runs.pointers import saved_steps
 from core.tasks.inspect_checkpoints import CheckpointInspected, inspect_checkpoints, inspect_step
 from core.tasks.inspect_phrase import EmptyPhraseError, InspectRequest
-from core.tasks.run_checkpoints import run_checkpoints
+from core.tasks.run_checkpoints import RunCheckpoints
 
 PHRASE = InspectRequest("the cat")
 
 
 @pytest.fixture
 def checkpoints(trained):
-    return run_checkpoints(trained, "first")
+    return RunCheckpoints(trained, "first")
 
 
 def look(checkpoints, request=PHRASE, **more):
@@ -127,4 +127,11 @@ def test_one_step_that_is_not_there_is_told(checkpoints):
 
 def test_an_unknown_run_is_told(trained):
     with pytest.raises(UserFacingError, match="no run named"):
-        run_checkpoints(trained, "second")
+        look(RunCheckpoints(trained, "second"))
+
+
+def test_a_run_that_was_deleted_meanwhile_is_told_with_its_next_checkpoint(checkpoints):
+    list(inspect_step(checkpoints, 2, PHRASE, StopToken()))
+    shutil.rmtree(checkpoints.run.root)
+    with pytest.raises(UserFacingError, match="no run named 'first'"):
+        list(inspect_step(checkpoints, 4, PHRASE, StopToken()))

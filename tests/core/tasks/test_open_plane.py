@@ -9,7 +9,7 @@ from core.inspection.token_kinds import LETTER, SPECIAL, WHITE_SPACE
 from core.run_errors import OutOfMemoryError
 from core.tasks.open_model import open_model
 from core.tasks.open_plane import open_plane, open_plane_at
-from core.tasks.run_checkpoints import run_checkpoints
+from core.tasks.run_checkpoints import RunCheckpoints
 
 
 def result(stream):
@@ -66,7 +66,7 @@ def test_without_the_data_set_occurrences_are_not_known(trained, model):
 def test_another_checkpoint_of_the_run_is_not_counted_again(trained, model):
     last = result(open_plane(model, trained, StopToken()))
     shutil.rmtree(trained.datasets)
-    checkpoints = run_checkpoints(trained, "first")
+    checkpoints = RunCheckpoints(trained, "first")
     before = result(open_plane_at(checkpoints, 2, trained, StopToken(), last))
     assert (before.step, before.counts is last.counts, before.texts is last.texts) == (2, True, True)
     assert ((before.pca.points * last.pca.points).sum(axis=0) >= 0).all()
@@ -88,7 +88,7 @@ def test_too_little_memory_is_told(trained, model, monkeypatch, of_a_checkpoint)
         raise RuntimeError("DefaultCPUAllocator: can't allocate memory")
 
     monkeypatch.setattr("core.tasks.open_plane.pca_plane", full)
-    checkpoints = run_checkpoints(trained, "first")
+    checkpoints = RunCheckpoints(trained, "first")
     stream = (
         open_plane_at(checkpoints, 2, trained, StopToken())
         if of_a_checkpoint

@@ -13,13 +13,13 @@ from app.jobs.job_queue import JobQueues
 from app.jobs.refresher import Refresher
 from app.model_slot import ModelSlot
 from app.tabs.chat.compare.compare_panel import ComparePanel
-from core.errors import UserFacingError
 from core.events import Event, Notice
+from core.run_errors import UnknownRunError
 from core.runs.folder import Workspace
 from core.tasks.compare_events import CheckpointReplied, SideWritten
 from core.tasks.compare_replies import ComparedModels, ComparedPrompt, compare_replies, reply_at_step
 from core.tasks.look_at_runs import RunsListed, list_runs
-from core.tasks.run_checkpoints import RunCheckpoints, run_checkpoints
+from core.tasks.run_checkpoints import RunCheckpoints
 
 QUEUE = "compare"
 
@@ -30,7 +30,7 @@ class CompareTasks:
 
     compare: Callable[..., Stream] = compare_replies
     at_step: Callable[..., Stream] = reply_at_step
-    checkpoints: Callable[[Workspace, str], RunCheckpoints] = run_checkpoints
+    checkpoints: Callable[[Workspace, str], RunCheckpoints] = RunCheckpoints
     runs: Callable[..., Stream] = list_runs
 
 
@@ -153,12 +153,8 @@ class CompareController(QObject):
         run = self.panel.steps.run
         assert run is not None, "nothing is asked for without a run"
         self._prompt, self._replies, self._left_out = prompt, {}, {}
-        try:
-            if self._checkpoints is None or self._checkpoints.name != run.name:
-                self._checkpoints = self._tasks.checkpoints(self._workspace, run.name)
-        except UserFacingError as error:  # a run that was deleted meanwhile
-            self._fail(error)
-            return
+        if self._checkpoints is None or self._checkpoints.name != run.name:
+            self._checkpoints = self._tasks.checkpoints(self._workspace, run.name)
         self._compute_next()
 
     def _wanted(self) -> int | None:
@@ -201,6 +197,10 @@ class CompareController(QObject):
     @Slot(object)
     def _leave_out(self, error: Exception) -> None:
         """One checkpoint cannot be read: it may be damaged, or removed by a training that goes on."""
+        if isinstance(error, UnknownRunError):  # nor can the others: the run was deleted
+            self._prompt = None
+            self._fail(error)
+            return
         self._left_out[self._step] = " ".join(sentences(error))
         self.panel.steps.show_replies(self._replies, self._left_out)
         self._job = None

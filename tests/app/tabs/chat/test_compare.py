@@ -14,6 +14,7 @@ from app.tabs.chat.compare.compare_panel import ComparePanel
 from app.tabs.chat.compare.compared_text import parting
 from core.config.sampling import SamplingConfig
 from core.errors import UserFacingError
+from core.run_errors import UnknownRunError
 from core.runs.catalog import RunSummary
 from core.runs.folder import Workspace
 from core.tasks.compare_events import (
@@ -44,6 +45,7 @@ class FakeTasks:
         self.runs, self.asked = [FIRST, BASE], []
         self.replies = [["A goat ", "ate"], ["A goat ", "slept"]]
         self.fails, self.gone, self.waits = False, (), False
+        self.run_is_gone = False
         self._allowed = threading.Semaphore(0)
 
     def allow(self, count):
@@ -71,6 +73,8 @@ class FakeTasks:
 
     def at_step(self, checkpoints, step, prompt, stop):
         self.asked.append(step)
+        if self.run_is_gone:
+            raise UnknownRunError("first", "")
         if step in self.gone:
             raise GoneError
         yield SideWritten(0, f"at {step}")
@@ -299,6 +303,14 @@ def test_a_checkpoint_that_cannot_be_read_is_left_out_with_its_reason(controller
     assert steps.figures.text() == "The checkpoint is gone. Choose another one."
     qtbot.keyClick(steps.text, Qt.Key.Key_Left)
     assert steps.text.reply == "at 30"
+
+
+def test_a_run_that_was_deleted_is_told_once_for_all_its_checkpoints(controller, tasks, qtbot):
+    tasks.run_is_gone = True
+    at_steps(controller, qtbot)
+    compare(controller, qtbot)
+    assert tasks.asked == [40]
+    assert controller.panel.banner.text().startswith("There is no run named 'first'.")
 
 
 def test_stopping_keeps_what_was_written(controller, tasks, qtbot):

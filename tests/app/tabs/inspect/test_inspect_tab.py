@@ -1,5 +1,6 @@
 """A phrase is computed with each key stroke, the newest wins, and all views follow one selection."""
 
+import logging
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +12,7 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 
 from app.tabs.inspect.capture_cache import CaptureCache
 from app.tabs.inspect.captures import Captures
+from app.tabs.inspect.inspect_tasks import InspectTasks
 from app.tabs.inspect.makers import MAKERS
 from app.tabs.inspect.tab import InspectTab
 from core.runs.catalog import RunSummary
@@ -207,6 +209,15 @@ def test_the_slider_shows_another_checkpoint_and_leaves_the_open_model(qtbot, tr
     qtbot.waitUntil(lambda: shown(trained)[0].step == 100)
     assert models.asked == [("meadow", "best")]
     assert trained.slot.model.step == 500
+
+
+def test_a_run_that_was_deleted_is_told_in_a_sentence_and_logged_as_no_defect(qtbot, trained, caplog):
+    real = InspectTasks()  # of a workspace in which no such run stands
+    trained._tasks = replace(trained._tasks, checkpoints=real.checkpoints, inspect_step=real.inspect_step)
+    trained.tab.slider.slider.setValue(0)
+    qtbot.waitUntil(trained.tab.banner.isVisible)
+    assert trained.tab.banner.text().startswith("There is no run named 'meadow'. Choose another one")
+    assert [record for record in caplog.records if record.levelno > logging.INFO] == []
 
 
 def test_a_checkpoint_that_was_shown_before_is_not_computed_again(qtbot, trained, models):
