@@ -26,8 +26,12 @@ from core.runs.catalog import RunSummary
 from core.tasks.open_model import OpenModel
 from core.wording import counted
 
-LIST_FITS_PX = 1150  # in a narrower tab, the list is there only where it was asked for
+WIDE_PX = (
+    1150  # in a narrower tab, the list is there only where it was asked for, and a comparison stands alone
+)
 NO_PROMPT = "Type a prompt first."
+PANEL_TOOLTIP = "Show or hide the panel at the right"
+NO_PANEL_ROOM = "Beside a comparison there is room for the panel in a wider window"
 
 
 class ChatTab(QWidget):
@@ -54,7 +58,8 @@ class ChatTab(QWidget):
         self._model: OpenModel | None = None
         self._opening = self._replying = False
         self._shown: Sequence[ShownMessage] = ()
-        self._list_is_wanted = True
+        self._comparing = False
+        self._list_is_wanted, self._list_was_called = True, False  # called: in a narrow tab
         self._make_widgets()
         self._make_buttons()
         self._lay_out()
@@ -68,7 +73,7 @@ class ChatTab(QWidget):
 
     def first_focus(self) -> QWidget:
         pages = self.talk.pages
-        if self.compare.isVisibleTo(self):
+        if self._comparing:
             return self.compare.first_focus()
         return pages.train_button if self._page() is pages.no_runs else self.talk.writing_place()
 
@@ -139,9 +144,8 @@ class ChatTab(QWidget):
 
     def show_compare(self, shown: bool) -> None:
         """Show other models in the place of the conversation, which is not listed then, or the conversation again."""
-        self.compare.setVisible(shown)
-        self.talk.setHidden(shown)
-        self._place_sides()
+        self._comparing = shown
+        self._show_parts()
         self._show_what_is_possible()
         self.first_focus().setFocus()
 
@@ -186,9 +190,7 @@ class ChatTab(QWidget):
         self.inspect_button = named_button(
             "Inspect", "inspectReplyButton", "inspect", "See how the model came to its last reply (Ctrl+I)"
         )
-        self.panel_button = named_button(
-            "&Panel", "chatPanelButton", "settings", "Show or hide the panel at the right"
-        )
+        self.panel_button = named_button("&Panel", "chatPanelButton", "settings", PANEL_TOOLTIP)
         self.panel_button.setCheckable(True)
         self.panel_button.setChecked(True)
         self.more_button = named_button("&More", "chatMoreButton", "fields", "More about this conversation")
@@ -219,8 +221,8 @@ class ChatTab(QWidget):
         middle.addWidget(self.list)
         middle.addWidget(self.talk, stretch=1)
         middle.addWidget(self.compare, stretch=1)
-        self.compare.hide()
         middle.addWidget(self.panel)
+        self._show_parts()
         layout = QVBoxLayout(self)
         layout.setContentsMargins(HUGE, LARGE, HUGE, LARGE)
         layout.setSpacing(MEDIUM)
@@ -240,7 +242,7 @@ class ChatTab(QWidget):
         self.sampling.changed.connect(self._show_what_is_possible)
         self.new_button.clicked.connect(self.keys["new"].trigger)
         self.inspect_button.clicked.connect(self.keys["inspect"].trigger)
-        self.panel_button.toggled.connect(self.panel.setVisible)
+        self.panel_button.toggled.connect(self._show_parts)
         self.keys["sampling"].triggered.connect(self._go_to_sampling)
         self.keys["list"].triggered.connect(self._toggle_list)
         self.keys["search"].triggered.connect(self._search)
@@ -264,29 +266,45 @@ class ChatTab(QWidget):
     @Slot()
     def _toggle_list(self) -> None:
         had_focus = self.list.isAncestorOf(self.focusWidget() or self)
-        self._list_is_wanted = not self.list.isVisible()
-        self.list.setVisible(self._list_is_wanted)
+        self._list_is_wanted = self._list_was_called = not self.list.isVisible()
+        self._show_parts()
         if had_focus:
             self.talk.focus()
 
     @Slot()
     def _search(self) -> None:
-        self.list.show()
+        self._list_is_wanted = self._list_was_called = True
+        self._show_parts()
         self.list.focus_search()
 
     # What is shown of itself
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        fitted, fits = event.oldSize().width() >= LIST_FITS_PX, self.width() >= LIST_FITS_PX
-        if fits != fitted or not event.oldSize().isValid():
-            self._place_sides()
+        was_wide, is_wide = event.oldSize().width() >= WIDE_PX, self.width() >= WIDE_PX
+        if is_wide != was_wide or not event.oldSize().isValid():
+            self._list_was_called = False
+            self._show_parts()
 
-    def _place_sides(self) -> None:
-        """Leave what is in the middle enough room."""
-        fits, comparing = self.width() >= LIST_FITS_PX, self.compare.isVisibleTo(self)
-        self.list.setVisible(fits and self._list_is_wanted and not comparing)
-        self.panel.setVisible(self.panel_button.isChecked() and (fits or not comparing))
+    @Slot()
+    def _show_parts(self) -> None:
+        """Show what is in front, and beside it what is wanted and leaves it enough room."""
+        wide, comparing = self.width() >= WIDE_PX, self._comparing
+        has_list = self._list_is_wanted and (wide or self._list_was_called) and not comparing
+        has_panel_room = wide or not comparing
+        shown = {
+            self.talk: not comparing,
+            self.compare: comparing,
+            self.list: has_list,
+            self.panel: has_panel_room and self.panel_button.isChecked(),
+        }
+        for part in sorted(shown, key=lambda part: shown[part]):  # what goes comes first: both side by side
+            part.setVisible(shown[part])  # would widen the window
+        self.panel_button.setEnabled(has_panel_room)
+        self.panel_button.setToolTip(PANEL_TOOLTIP if has_panel_room else NO_PANEL_ROOM)
+        self.keys["sampling"].setEnabled(has_panel_room)
+        for name in ("list", "search"):
+            self.keys[name].setEnabled(not comparing)
 
     def _facts(self) -> str:
         """What is known of the model, in the place where a reply's figures will stand."""
@@ -315,11 +333,11 @@ class ChatTab(QWidget):
 
     def _enable_actions(self) -> None:
         said = [one for one in self._shown if one.message.role != "system"]
-        idle = not self._replying and not self.compare.isVisibleTo(self)
+        idle = not self._replying and not self._comparing
         ready = self._model is not None and idle and not self.sampling.problem()
         last = said[-1] if said else None
         replied = last is not None and last.message.role in ("assistant", "text")
-        can_find = self.finding.is_possible and not self.compare.isVisibleTo(self)
+        can_find = self.finding.is_possible and not self._comparing
         possible = {
             "stop": self._replying,
             "regenerate": ready and bool(said),
