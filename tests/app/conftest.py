@@ -8,10 +8,12 @@ os.environ["QT_QPA_PLATFORM"] = (
 )
 
 from contextlib import contextmanager
+from functools import partialmethod
 
 import pytest
 import shiboken6
 from PySide6.QtCore import QCoreApplication, QEvent
+from pytestqt.qtbot import QtBot
 
 from app import settings
 from app.jobs.job import Job
@@ -19,10 +21,25 @@ from app.jobs.job_queue import JobQueues
 from app.tabs.train import plan_controller
 from app.widgets.theme import Theme
 
+LONGEST_WAIT_MS = 60_000  # says that something never comes; on a busy machine much comes late
+
+
+class PatientBot(QtBot):
+    """Waits long by default."""
+
+    waitSignal = partialmethod(QtBot.waitSignal, timeout=LONGEST_WAIT_MS)
+    waitSignals = partialmethod(QtBot.waitSignals, timeout=LONGEST_WAIT_MS)
+    waitUntil = partialmethod(QtBot.waitUntil, timeout=LONGEST_WAIT_MS)
+
 
 def pytest_configure(config):
     # The one warning that is the platform's, not ours: offscreen has no window manager to tell sizes to.
     config.addinivalue_line("qt_log_ignore", "This plugin does not support propagateSizeHints")
+
+
+@pytest.fixture
+def qtbot(qapp, request):
+    return PatientBot(request)
 
 
 @pytest.fixture(autouse=True)
@@ -58,7 +75,7 @@ def no_thread_left_behind():
     left = list(Job.running)
     for job in left:
         job.stop()
-        job.wait(5000)
+        job.wait(LONGEST_WAIT_MS)
     Job.running.clear()
     assert not left, "the test ended while a job was running"
 
