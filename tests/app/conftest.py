@@ -20,8 +20,7 @@ from app.jobs.job import Job
 from app.jobs.job_queue import JobQueues
 from app.tabs.train import plan_controller
 from app.widgets.theme import Theme
-
-LONGEST_WAIT_MS = 60_000  # says that something never comes; on a busy machine much comes late
+from tests.app.waiting import LONGEST_WAIT_MS
 
 
 class PatientBot(QtBot):

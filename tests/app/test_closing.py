@@ -80,7 +80,7 @@ def stuck(window):
 
     def hangs(stop):
         yield 0
-        may_end.wait(20)
+        may_end.wait(60)
 
     window.queues.start("training", hangs)
     window.stop_and_close()
@@ -96,7 +96,7 @@ def stuck_in_open_window(window, monkeypatch):
 
     def hangs(stop):
         yield 0
-        may_end.wait(20)
+        may_end.wait(60)
 
     window.queues.start("training", hangs).stop()
     yield may_end
@@ -117,7 +117,7 @@ def test_a_run_that_is_stopped_for_closing_says_so(qtbot, workspace):
 
     def hangs(workspace, name, config, stop):
         yield 0
-        may_end.wait(20)
+        may_end.wait(60)
         return RunEnded(name, 0, "stopped", None, 0.0)
 
     window.train._train_model = hangs
@@ -136,7 +136,7 @@ def test_closing_offers_to_close_now_where_a_step_does_not_end(qtbot, workspace,
 
     def hangs(stop):
         yield 0
-        may_end.wait(20)
+        may_end.wait(60)
 
     window.queues.start("training", hangs)
     window.stop_and_close()

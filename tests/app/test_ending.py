@@ -56,7 +56,7 @@ def begin(tmp_path):
 def test_the_first_signal_stops_the_work_and_closes_with_code_0(begin, number):
     program = begin(on="not stop.asked")
     program.send_signal(number)
-    said, _ = program.communicate(timeout=20)
+    said, _ = program.communicate(timeout=60)
     assert said == "saved\n"
     assert program.returncode == 0
 
@@ -67,7 +67,7 @@ def test_a_second_signal_ends_at_once(begin):
     program.send_signal(signal.SIGINT)
     assert program.stdout.readline() == "stopping\n"
     program.send_signal(signal.SIGINT)
-    program.communicate(timeout=20)
+    program.communicate(timeout=60)
     assert program.returncode == -signal.SIGINT
 
 

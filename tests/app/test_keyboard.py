@@ -31,6 +31,7 @@ from app.tabs.corpus.row_actions import RowActions
 from app.tabs.corpus.tab import CorpusTab
 from app.tabs.train.tab import TrainTab
 from tests.app import screens
+from tests.app.waiting import LONGEST_WAIT_MS
 
 FIELDS = (QLineEdit, QComboBox, QAbstractSpinBox)
 SEEN_PX = 40  # pixels that must change for a focus to be seen: more than a blinking caret
@@ -42,7 +43,7 @@ def screen(request, theme):
     """One of the screens after the other, each as the active window, for all tests of this file."""
     top = request.param()
     top.activateWindow()
-    assert QTest.qWaitForWindowActive(top)
+    assert QTest.qWaitForWindowActive(top, LONGEST_WAIT_MS)
     yield top
     screens.close(top)
 

@@ -230,7 +230,7 @@ def test_a_tick_walks_over_no_runs(qtbot, window, workspace, monkeypatch):
         library.record("/docs/a.txt", Digested(document, digest_text("baa")), 3)
     window.corpus.library.refresh()
     qtbot.waitUntil(lambda: not window.train_tab.empty_corpus.isVisibleTo(window.train_tab))
-    qtbot.waitUntil(window.queues.at_rest, timeout=15_000)
+    qtbot.waitUntil(window.queues.at_rest)
     walks = []
     monkeypatch.setattr(Catalog, "runs", walks.append)
     window.corpus.library.include([1], False)

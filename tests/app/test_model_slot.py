@@ -25,7 +25,7 @@ class FakeModels:
     def open(self, workspace, name, checkpoint, stop):
         self.asked.append((name, checkpoint))
         yield Notice(f"{name} is on its way")
-        self.may_open.wait(10)
+        self.may_open.wait(60)
         if self.fails:
             raise LostError
         return f"model of {name}"

@@ -49,7 +49,7 @@ def test_one_click_leads_from_an_empty_workspace_to_a_question_for_the_trained_m
     way = [window.first_run.training_begun, window.first_run.model_ready]
     with qtbot.waitSignals(way, order="strict", timeout=100_000):
         qtbot.mouseClick(window.corpus_tab.first_start.sample_button, Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(window.chat_tab.talk.send_button.isEnabled, timeout=20_000)
+    qtbot.waitUntil(window.chat_tab.talk.send_button.isEnabled)
 
     # the files are on the disk, and in the library
     files = [path for path in (workspace.root / "sample").rglob("*") if path.is_file()]

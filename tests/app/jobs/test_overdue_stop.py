@@ -22,7 +22,7 @@ def stuck(may_end, qtbot):
 
     def hangs(stop):
         yield 0
-        may_end.wait(20)
+        may_end.wait(60)
 
     job = Job(hangs)
     yield job

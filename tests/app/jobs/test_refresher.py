@@ -10,7 +10,7 @@ def test_a_hundred_asks_while_it_reads_are_one_more_reading(qtbot, queues):
 
     def read(stop):
         readings.append(len(readings))
-        may_end.wait(5)
+        may_end.wait(60)
         yield from ()
         return len(readings)
 

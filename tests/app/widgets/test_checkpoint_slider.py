@@ -70,7 +70,9 @@ def test_playing_waits_for_what_is_not_shown_yet(slider, qtbot):
     slider.speed_box.setValue(30)
     press(qtbot, slider.play_button)
     qtbot.waitUntil(lambda: slider.asked == [250])
-    qtbot.wait(150)
+    for _ in range(3):
+        with qtbot.waitSignal(slider._timer.timeout):
+            pass
     assert slider.asked == [250]
     slider.show_step(250)
     qtbot.waitUntil(lambda: slider.asked == [250, 400])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from PySide6.QtCore import QPointF, Qt
-from PySide6.QtWidgets import QToolTip
+from PySide6.QtWidgets import QApplication, QToolTip
 
 from app.widgets.colour_map import Scale, colour_table, coloured, reduced, scale_of
 from app.widgets.heat_map import HeatMap
@@ -19,7 +19,7 @@ def heat_map(qtbot):
     made.resize(420, 320)
     made.show()
     made.set_values(WEIGHTS, "weight", TOKENS, TOKENS, lowest=0.0, highest=1.0)
-    qtbot.wait(1)
+    QApplication.processEvents()  # it is laid out, then drawn
     return made
 
 

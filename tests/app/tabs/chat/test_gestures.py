@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QPushButton
 from app.tabs.chat import gestures as gestures_module
 from core.tasks.seen_events import SeenFound, SeenPassage
 from tests.app.tabs.chat.gestures import choose, let_write, press, say, shown, versions
+from tests.app.waiting import come_behind
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -314,7 +315,7 @@ def test_passages_of_a_text_are_underlined_in_it_and_again_when_it_is_shown_anew
     assert tab.editor.extraSelections() == []
 
 
-def test_the_version_that_is_looked_at_is_looked_up_in_the_documents(tab, talked, models, qtbot):
+def test_the_version_that_is_looked_at_is_looked_up_in_the_documents(tab, talked, models, queues, qtbot):
     seen = []
     talked.panels.seen._look_up = lambda _, run, text, __: iter(seen.append((run, text)) or ())
     let_write(models, "There.")
@@ -331,5 +332,5 @@ def test_the_version_that_is_looked_at_is_looked_up_in_the_documents(tab, talked
     qtbot.waitUntil(lambda: seen[2:] == [("first", "There.")])
     tab.panel.show_page(tab.sampling)
     tab.view.version_requested.emit(first, -1)
-    qtbot.wait(20)
+    come_behind(qtbot, queues, "seen")
     assert len(seen) == 3

@@ -17,9 +17,11 @@ from core.config.sampling import SamplingConfig
 from core.runs.folder import Workspace
 from core.tasks.next_token import NextToken, candidates
 from core.tokenizers.char import CharTokenizer
+from tests.app.waiting import come_behind
 
 CHAR = CharTokenizer.train(["abcdefghijklmnopqrstuvwxyz"])
 OPEN = SamplingConfig(temperature=1, top_k=0, top_p=1)
+DELAY_MS = 10  # in these tests
 
 
 def found(best="a"):
@@ -121,7 +123,8 @@ def slot(queues, tmp_path, qtbot):
 
 
 @pytest.fixture
-def controller(panel, slot, queues, task):
+def controller(panel, slot, queues, task, monkeypatch):
+    monkeypatch.setattr(next_token_controller, "DELAY_MS", DELAY_MS)
     return NextTokenController(panel, slot, queues, "Chat", panel, next_token=task)
 
 
@@ -143,13 +146,13 @@ def test_the_newest_text_is_looked_at_once_it_rests(panel, controller, task, qtb
 def test_nothing_is_computed_while_it_is_hidden(panel, controller, task, queues, qtbot):
     panel.hide()
     controller.follow("x")
-    qtbot.wait(300)
+    come_behind(qtbot, queues, "next token", DELAY_MS)
     assert task.asked == []
     panel.show()
     qtbot.waitUntil(lambda: likeliest(panel) == "x")
     panel.hide()
     panel.show()
-    qtbot.wait(300)
+    come_behind(qtbot, queues, "next token", DELAY_MS)
     assert len(task.asked) == 1
 
 
@@ -204,7 +207,7 @@ def test_of_settings_that_follow_each_other_quickly_the_newest_are_shown(
     qtbot.waitUntil(lambda: not queues.busy("ranking"))  # what was asked for meanwhile is done once more
     panel.hide()
     controller.show_sampling(SamplingConfig(temperature=0))
-    qtbot.wait(50)
+    come_behind(qtbot, queues, "ranking")
     assert ranked[-1] == 29
     panel.show()
     qtbot.waitUntil(lambda: "ruled out by greedy 31" in panel.status.text())
@@ -223,11 +226,11 @@ def test_the_window_computes_nothing_with_torch(panel, controller, qtbot, monkey
     assert threading.main_thread() not in threads
 
 
-def test_the_text_is_read_again_only_where_the_settings_change_that(panel, controller, task, qtbot):
+def test_the_text_is_read_again_only_where_the_settings_change_that(panel, controller, task, queues, qtbot):
     controller.follow("x")
     qtbot.waitUntil(lambda: likeliest(panel) == "x")
     controller.show_sampling(SamplingConfig(temperature=0.1, repetition_window=5))
-    qtbot.wait(300)
+    come_behind(qtbot, queues, "next token", DELAY_MS)
     assert len(task.asked) == 1
     controller.show_sampling(SamplingConfig(end_prompt=True))
     qtbot.waitUntil(lambda: len(task.asked) == 2)

@@ -1,7 +1,5 @@
 """The prompt grows with its text, and takes whatever is pasted."""
 
-import time
-
 import pytest
 from PySide6.QtCore import QMimeData
 from PySide6.QtWidgets import QVBoxLayout, QWidget
@@ -37,13 +35,13 @@ def test_a_low_page_leaves_it_a_few_lines(prompt):
     assert lines(prompt, 1000) >= FEWEST_LINES * prompt.fontMetrics().lineSpacing()
 
 
-def test_ten_thousand_lines_are_pasted_at_once(prompt, qtbot):
+def test_ten_thousand_lines_are_pasted_in_one_change(prompt):
     pasted = QMimeData()
     pasted.setText("A goat lives in the high meadow.\n" * 10_000)
-    began = time.perf_counter()
+    changes = []
+    prompt.textChanged.connect(lambda: changes.append(prompt.document().blockCount()))
     prompt.insertFromMimeData(pasted)
-    assert time.perf_counter() - began < 2  # seconds; far less on an idle machine
-    assert prompt.document().blockCount() == 10_001
+    assert changes == [10_001]
     assert prompt.height() <= 500
 
 

@@ -335,7 +335,7 @@ def test_the_offer_to_go_on_comes_while_a_watched_file_is_read(qtbot, tab, begin
 
     def read(paths, config, workspace, stop, again=False):
         yield ImportStarted(1, 10)
-        may_end.wait(5)
+        may_end.wait(60)
         return finished(0)
 
     controller = begin(read)

@@ -6,6 +6,8 @@ from PySide6.QtGui import QFocusEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu, QToolButton
 
+from tests.app.waiting import LONGEST_WAIT_MS
+
 NOTHING, CTRL = Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.ControlModifier
 ALT = Qt.KeyboardModifier.AltModifier
 
@@ -14,7 +16,7 @@ ALT = Qt.KeyboardModifier.AltModifier
 def rows(three, qtbot):
     """The tab with three documents, in the active window, the focus in the table."""
     three.activateWindow()
-    assert QTest.qWaitForWindowActive(three)
+    assert QTest.qWaitForWindowActive(three, LONGEST_WAIT_MS)
     three.documents.view.setFocus()
     return three
 

@@ -257,7 +257,7 @@ def test_a_text_that_comes_late_is_not_shown_under_another_name(qtbot, reading, 
     gate, real = threading.Event(), preview_controller.preview_document
 
     def late(*arguments):
-        gate.wait(5)
+        gate.wait(60)
         return (yield from real(*arguments))
 
     monkeypatch.setattr(preview_controller, "preview_document", late)

@@ -19,6 +19,7 @@ from core.runs.catalog import RunSummary
 from core.tasks.inspect_views import VIEWS, Changes, What
 from core.tasks.look_at_runs import RunsListed
 from core.tasks.suggest_phrase import Suggestion
+from tests.app.waiting import come_behind
 
 
 def opened(qtbot, controller, name="meadow", checkpoint="best"):
@@ -182,7 +183,7 @@ def test_a_suggestion_that_comes_late_takes_nothing_away(qtbot, controller, mode
     controller.tab.phrase.line.setText("mine")
     opened(qtbot, controller)
     qtbot.waitUntil(lambda: shown_text(controller) == "mine")
-    qtbot.wait(50)
+    come_behind(qtbot, controller._queues, "suggestion")
     assert controller.tab.phrase.text == "mine"
 
 
@@ -295,7 +296,7 @@ def test_captures_that_fit_nowhere_are_computed_once_and_shown(qtbot, trained, m
     computed(qtbot, trained, "fedcba")
     beside = trained.tab.beside_pane.view("ids").shown
     qtbot.waitUntil(lambda: bool(beside) and beside[-1][0].phrase.pieces[0].text == "f")
-    qtbot.wait(50)
+    qtbot.waitUntil(trained._queues.at_rest)
     assert sorted(step for text, step in models.passes if text == "fedcba") == [100, 500]
 
 

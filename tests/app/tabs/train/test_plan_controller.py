@@ -15,6 +15,7 @@ from core.corpus.library import CorpusTotals
 from core.errors import BadSettingError
 from core.events import StepTimes
 from core.tasks.look_at_machine import Machine
+from tests.app.waiting import come_behind
 
 SAMPLE = CorpusTotals(8, 1_600_000, 1_610_000)
 FREE = Machine(8 * 10**9, 10**12)
@@ -74,6 +75,12 @@ def controller(tab, queues, timing, tmp_path):
     return controller
 
 
+def come_to_rest(qtbot, queues, controller):
+    """Return when all is done that the controller begins by itself."""
+    qtbot.waitUntil(lambda: not controller._settled.isActive())
+    come_behind(qtbot, queues, "plan")
+
+
 def time_shown(tab):
     return tab.plan.values["time"].text()
 
@@ -95,11 +102,11 @@ def test_steps_are_timed_when_the_settings_have_settled(tab, controller, timing,
     assert not controller.measuring
 
 
-def test_times_that_are_known_need_no_timing(tab, controller, timing, qtbot):
+def test_times_that_are_known_need_no_timing(tab, controller, queues, timing, qtbot):
     timing.known[4] = StepTimes(1.0, 0.0)
     change_batch(tab, 4)
     qtbot.waitUntil(lambda: time_shown(tab) == "≈ 10 minutes")
-    qtbot.wait(60)
+    come_to_rest(qtbot, queues, controller)
     assert 4 not in timing.timed
 
 
@@ -131,11 +138,11 @@ def test_a_change_of_the_number_of_steps_lets_the_timing_go_on(tab, controller, 
     assert timing.timed == [8]
 
 
-def test_a_run_that_begins_ends_the_timing(tab, controller, timing, qtbot):
+def test_a_run_that_begins_ends_the_timing(tab, controller, queues, timing, qtbot):
     qtbot.waitUntil(lambda: controller.measuring)
     tab.show_started("run")
     qtbot.waitUntil(lambda: not controller.measuring)
-    qtbot.wait(60)
+    come_to_rest(qtbot, queues, controller)
     assert timing.timed == timing.ended == [8]
     tab.show_ended()
     qtbot.waitUntil(lambda: timing.timed == [8, 8])
@@ -151,7 +158,7 @@ def test_nothing_is_timed_while_other_work_goes_on(tab, queues, controller, timi
 
     job = queues.start("corpus", busy)
     tab.form.show_run(with_settings(preset_run("starter"), {"training.batch_size": 2}))
-    qtbot.wait(80)
+    come_to_rest(qtbot, queues, controller)
     assert 2 not in timing.timed
     job.stop()
     qtbot.waitUntil(lambda: 2 in timing.timed)
@@ -161,7 +168,7 @@ def test_nothing_is_timed_for_a_tab_that_nobody_sees(tab, queues, timing, tmp_pa
     tab.hide()
     controller = PlanController(tab, tmp_path, queues, tab, look=timing.look, time=timing.time)
     tab.show_totals(SAMPLE)
-    qtbot.wait(80)
+    come_to_rest(qtbot, queues, controller)
     assert timing.timed == []
     tab.show()
     controller.activate()
@@ -175,28 +182,28 @@ def test_nothing_is_timed_for_a_tab_that_nobody_sees(tab, queues, timing, tmp_pa
         (ValueError("a defect"), "Something went wrong inside the program"),
     ],
 )
-def test_a_failure_is_said_once_and_not_tried_again(tab, controller, timing, qtbot, error, said):
+def test_a_failure_is_said_once_and_not_tried_again(tab, controller, queues, timing, qtbot, error, said):
     timing.error = error
     timing.allowed.set()
     qtbot.waitUntil(lambda: time_shown(tab) == "not known")
     assert tab.plan.values["time"].toolTip().startswith(said)
     controller.activate()
-    qtbot.wait(60)
+    come_to_rest(qtbot, queues, controller)
     assert timing.timed == [8]
     assert time_shown(tab) == "not known"
 
 
-def test_without_text_or_with_a_wrong_value_nothing_is_timed(tab, controller, timing, qtbot):
+def test_without_text_or_with_a_wrong_value_nothing_is_timed(tab, controller, queues, timing, qtbot):
     tab.show_totals(CorpusTotals(0, 0, 0))
     assert tab.planned_run() is None
     qtbot.waitUntil(lambda: not controller.measuring)
     before = len(timing.timed)
     controller.activate()
-    qtbot.wait(60)
+    come_to_rest(qtbot, queues, controller)
     tab.show_totals(SAMPLE)
     tab.findChild(QWidget, "training.window_overlap").show_value(128)
     assert tab.planned_run() is None
-    qtbot.wait(60)
+    come_to_rest(qtbot, queues, controller)
     assert len(timing.timed) == before
 
 

@@ -1,5 +1,6 @@
 """Runs can be queued while one trains, and the next begins when it ends."""
 
+import threading
 import time
 
 import pytest
@@ -85,7 +86,7 @@ def test_start_becomes_add_to_queue_while_a_run_trains(tab, controller, training
 
 
 def test_a_double_click_on_start_queues_nothing(tab, controller, training, workspace, qtbot):
-    QGuiApplication.styleHints().setMouseDoubleClickInterval(400)
+    QGuiApplication.styleHints().setMouseDoubleClickInterval(60_000)
     qtbot.mouseClick(tab.buttons.start_button, LEFT)
     qtbot.mouseClick(tab.buttons.start_button, LEFT)
     qtbot.waitUntil(lambda: tab.form.name() == "run-2")
@@ -142,26 +143,31 @@ def test_queued_runs_begin_by_themselves_also_behind_one_that_fails(tab, workspa
 def test_a_run_that_ends_while_the_queue_is_read_is_not_begun_again(
     tab, workspace, queues, qtbot, monkeypatch
 ):
-    """What was read before it stood still has it waiting."""
+    """What was read before it stood still has it waiting, and is told after its end."""
+    is_read, has_ended = threading.Event(), threading.Event()
 
-    def list_slowly(*args):
+    def list_late(*args):
+        has_begun = controller.active
         listed = yield from list_runs(*args)
-        time.sleep(0.3)
+        if has_begun:
+            is_read.set()
+            has_ended.wait(60)
         return listed
 
-    monkeypatch.setattr("app.tabs.train.controller.list_runs", list_slowly)
+    monkeypatch.setattr("app.tabs.train.controller.list_runs", list_late)
     for name in ("a", "b"):
         RunQueue(workspace).add(name, RunConfig())
     begun, ended = [], []
 
-    def quick_but_seen_late(workspace, name, config, stop):
+    def stands_late(workspace, name, config, stop):
         begun.append(name)
-        time.sleep(0.1)  # so that the list is read before the folder stands
+        is_read.wait(60)
         return (yield from quick(workspace, name, config, stop))
 
-    controller = TrainController(tab, workspace, queues, tab, train=quick_but_seen_late)
+    controller = TrainController(tab, workspace, queues, tab, train=stands_late)
     controller.begin()
     controller.run_ended.connect(lambda *args: ended.append(args))
+    controller.run_ended.connect(lambda *_: has_ended.set())
     qtbot.waitUntil(lambda: rows(tab) == ["a: Starter", "b: Starter"])
     qtbot.mouseClick(tab.queue.start_button, LEFT)
     qtbot.waitUntil(lambda: ended[-1:] == [("b", "finished")])

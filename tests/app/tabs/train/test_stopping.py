@@ -22,7 +22,7 @@ class StuckTraining:
 
     def train(self, workspace, name, config, stop):
         yield DatasetBuilt("x", 1, 9, 1, 300, 3.5, False, "blocks", False, 1.0)
-        self.may_end.wait(20)
+        self.may_end.wait(60)
         ended = RunEnded(name, 0, "stopped", None, 0.0)
         yield ended
         return ended
