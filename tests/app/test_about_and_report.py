@@ -42,6 +42,13 @@ def test_about_shows_version_licence_parts_and_workspace(dialog, tmp_path):
         assert part in text
 
 
+def test_the_places_to_open_stand_in_the_dialog(dialog):
+    row = dialog.folder_button.geometry()
+    assert dialog.rect().contains(row)
+    assert row.left() < dialog.log_button.geometry().left()
+    assert row.top() == dialog.log_button.geometry().top() > 0
+
+
 def test_the_versions_are_those_of_the_parts_that_matter_most():
     told = about.versions()
     for part in (

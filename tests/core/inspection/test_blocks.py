@@ -11,10 +11,12 @@ from core.config.model import ModelConfig, count_parameters
 from core.config.presets import PRESETS
 from core.config.run import RunConfig
 from core.config.toml import with_settings
+from core.inspection.block_inside import block_formula
 from core.inspection.block_levels import Subject
 from core.inspection.blocks import LEVELS, block_diagram
 from core.inspection.blocks_picture import drawn
-from core.inspection.costs import count_text, flops_text
+from core.inspection.costs import Cost, count_text, flops_text
+from core.inspection.diagram import Box
 from core.inspection.figures import rendered
 from core.model.transformer import Transformer
 
@@ -43,6 +45,35 @@ def all_subjects():
     yield from (Subject(preset.run, VOCABULARY) for preset in PRESETS.values())
     for n_layers in (1, 3, 5, 200):
         yield a_subject(n_layers=n_layers)
+
+
+@pytest.mark.parametrize(
+    ("cost", "texts"),
+    [
+        (Cost(), ("Q", "line")),
+        (Cost(parameters=1200), ("Q", "line", "1,200 parameters")),
+        (Cost(1200, 300), ("Q", "line", "1,200 parameters", "300 FLOP per token")),
+    ],
+)
+def test_a_box_says_what_it_costs_where_it_costs_anything(cost, texts):
+    assert Box("a", "A", "linear", 0, 0, symbol="Q", lines=("line",), cost=cost).texts == texts
+
+
+@pytest.mark.parametrize(
+    ("norm", "feed_forward", "formula"),
+    [
+        ("pre", True, "G_block(X) = X + G_attn(LN(X)) + G_ffn(LN(X + G_attn(LN(X))))"),
+        ("pre", False, "G_block(X) = X + G_attn(LN(X))"),
+        ("post", True, "G_block(X) = LN(X₁ + G_ffn(X₁)),  X₁ = LN(X + G_attn(X))"),
+        ("post", False, "G_block(X) = LN(X + G_attn(X))"),
+        ("none", True, "G_block(X) = X₁ + G_ffn(X₁),  X₁ = X + G_attn(X)"),
+        ("none", False, "G_block(X) = X + G_attn(X)"),
+    ],
+)
+def test_the_formula_of_a_block_is_the_documents(norm, feed_forward, formula):
+    config = a_subject(norm=norm, feed_forward=feed_forward, norm_type="layer_norm").model
+    assert block_formula(config) == formula
+    assert block_formula(config.model_copy(update={"norm_type": "rms_norm"})) == formula.replace("LN", "RMS")
 
 
 def test_the_boxes_of_the_whole_model_have_all_its_parameters():

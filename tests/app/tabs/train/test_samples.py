@@ -104,6 +104,8 @@ def test_all_prompts_are_shown_or_one(samples):
     samples.prompt_box.activated.emit(2)
     samples.add_all([wrote(1, "dog"), wrote(1, "hay", "Who, then?\n")])
     assert shown(samples) == "Who, then? → hay"
+    samples.add_all([wrote(2, "cow"), wrote(2, "oats", "Who, then?\n"), wrote(2, "a pig", "And?")])
+    assert samples.prompt_box.currentText() == "Who, then?⏎"
 
 
 def test_one_prompt_needs_no_choice(samples):
