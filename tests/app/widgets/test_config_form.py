@@ -101,6 +101,15 @@ def test_groups_of_thousands_are_read_as_one_number(training, text):
     assert training.value().max_steps == 1_200_000
 
 
+def test_a_fixed_setting_says_why_and_a_free_one_what_it_does(sampling):
+    [temperature] = [setting for setting in describe(SamplingConfig) if setting.name == "temperature"]
+    field, box = sampling.fields.field("temperature"), editor(sampling, "temperature")
+    field.set_fixed("The run has it.")
+    assert (box.toolTip(), box.isEnabled()) == (f"The run has it.\n\n{temperature.help}", False)
+    field.set_fixed("")
+    assert (box.toolTip(), box.isEnabled()) == (temperature.help, True)
+
+
 def test_an_empty_seed_shows_that_it_is_random(sampling):
     assert editor(sampling, "seed").lineEdit().text() == ""
     assert editor(sampling, "seed").lineEdit().placeholderText() == "random"

@@ -192,6 +192,9 @@ def test_times_stand_on_the_axis_as_a_clock_shows_them(plot):
     spacing, _ = axis.tickSpacing(0, 3 * 3600, 500)[0]
     assert spacing == 1800
     assert axis.tickStrings([0, 1800, 5400], 1, spacing) == ["0 s", "30:00", "1:30:00"]
+    plot.extend("validation", [0, 1800], [5.0, 4.0])
+    plot.show_crosshair(1800)
+    assert plot.readout() == "30:00 · validation 4"
 
 
 def test_a_plot_is_filled_when_it_is_drawn_and_not_while_it_is_hidden(plot, qtbot):

@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -22,7 +23,7 @@ from core.events import (
     SampleWritten,
     StepDone,
 )
-from core.reporting.facts import duration, short_number
+from core.reporting.facts import data_facts, duration, short_number
 from core.reporting.page import report_page
 from core.reporting.run_record import read_record
 from core.reporting.tables import evaluation_rows, prompt_samples
@@ -192,6 +193,15 @@ def test_settings_that_differ_from_the_preset_are_marked_and_none_is_left_out(tr
 
 def test_documents_are_counted_by_kind(trained):
     assert "Documents 3 Text: 3 Text" in words_of(page_of(trained))
+
+
+@pytest.mark.parametrize(
+    ("split_by", "said"), [("documents", "whole documents"), ("blocks", "blocks of text")]
+)
+def test_how_validation_text_was_kept_apart_is_said(trained, split_by, said):
+    record = read_record(trained, "first")
+    facts = data_facts(replace(record, dataset=replace(record.dataset, split_by=split_by)))
+    assert any(f"kept apart by {said};" in fact.note for fact in facts)
 
 
 def test_baselines_stand_beside_the_figures(trained):

@@ -41,6 +41,12 @@ def test_no_token_takes_no_room(chips):
     assert chips.chips == []
 
 
+def test_other_tokens_take_the_place_of_the_first(chips):
+    chips.show_pieces(PIECES[1:])
+    assert len(chips.chips) == 2
+    assert chips.accessibleDescription() == "ß, id 1; ␣sheep, id 4711"
+
+
 def test_the_tokens_are_reported_to_those_who_do_not_see_them(chips):
     assert chips.accessibleDescription() == "The, id 7; ß, id 1; ␣sheep, id 4711"
 
