@@ -10,6 +10,8 @@ from multiprocessing import resource_tracker
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
+from core.packaged import give_back_library_path
+
 M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_THRESHOLD = -1, -2, -3  # from glibc's malloc.h
 MIB = 1 << 20
 SPINS_BEFORE_SLEEP = "10000"  # some microseconds: a quiet machine's step takes as long as before
@@ -17,6 +19,7 @@ SPINS_BEFORE_SLEEP = "10000"  # some microseconds: a quiet machine's step takes 
 
 def prepare_process() -> None:
     """Make child processes work in a frozen application, let it speak, and let the allocator keep its memory."""
+    give_back_library_path()  # in a worker, too, which does not come back from the next line
     multiprocessing.freeze_support()
     configure_streams()
     keep_large_blocks()
