@@ -1,12 +1,14 @@
 """The pages of help: read offline, in the program's own colours, with links from one to the other."""
 
-from PySide6.QtCore import QEvent, QSize, QUrl, Slot
+from PySide6.QtCore import QByteArray, QEvent, QSize, QUrl, Slot
+from PySide6.QtGui import QTextDocument
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QPushButton, QTextBrowser, QVBoxLayout, QWidget
 
 from app.geometry import bounded
 from app.settings import APPLICATION
 from app.widgets.controls import named_button
 from app.widgets.theme import LARGE, MEDIUM, SMALL, colours, set_role
+from core.packaged import FROM_SOURCE, program
 from core.resources import resource
 
 CONTENTS = "index"
@@ -100,6 +102,13 @@ class HelpPages(QTextBrowser):
         self.setAccessibleName("Help")
         self.document().setDocumentMargin(LARGE)
         self._use_theme()
+
+    def loadResource(self, kind: int, name: QUrl | str) -> object:
+        """The pages name commands as they are typed from the source."""
+        loaded = super().loadResource(kind, name)
+        if kind != QTextDocument.ResourceType.HtmlResource or not isinstance(loaded, QByteArray):
+            return loaded
+        return loaded.replace(FROM_SOURCE.encode(), program().encode())
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar
 
+from core.packaged import command
 from core.wording import counted, listed, printable
 
 LONGEST_SHOWN = 100  # characters of a wrong name
@@ -43,7 +44,7 @@ class UnknownSettingError(UsageError):
         super().__init__(name, nearest)
         self.message = f"There is no setting named {name!r}."
         self.remedy = (
-            f"Did you mean {nearest!r}?" if nearest else "See `python main.py settings` for all of them."
+            f"Did you mean {nearest!r}?" if nearest else f"See `{command('settings')}` for all of them."
         )
 
 
@@ -182,7 +183,7 @@ class EmptyCorpusError(UserFacingError):
             self.remedy = "Include such documents, or choose another filter, or none, to take all documents."
             return
         self.message = "There is no text to train on yet."
-        self.remedy = "Add documents in the Corpus tab (or `python main.py import PATH`), or add the sample corpus (`python main.py sample`)."
+        self.remedy = f"Add documents in the Corpus tab (or `{command('import PATH')}`), or add the sample corpus (`{command('sample')}`)."
 
 
 class CorpusTooSmallError(UserFacingError):
@@ -201,7 +202,7 @@ class UnknownDocumentError(UsageError):
     def __init__(self, document_id: int) -> None:
         super().__init__(document_id)
         self.message = f"There is no document number {document_id}."
-        self.remedy = "List them with `python main.py documents`."
+        self.remedy = f"List them with `{command('documents')}`."
 
 
 class BadTagError(UsageError):
@@ -219,7 +220,7 @@ class UnknownTagError(UsageError):
     def __init__(self, name: str) -> None:
         super().__init__(name)
         self.message = f"No document has the tag {name!r}."
-        self.remedy = "List the tags with `python main.py tags`, or choose others in the Corpus tab."
+        self.remedy = f"List the tags with `{command('tags')}`, or choose others in the Corpus tab."
 
 
 class UnknownKindError(UsageError):
@@ -246,7 +247,7 @@ class NothingInterruptedError(UserFacingError):
     def __init__(self) -> None:
         super().__init__()
         self.message = "No import was interrupted: there is nothing to continue."
-        self.remedy = "Import files with `python main.py import PATH`."
+        self.remedy = f"Import files with `{command('import PATH')}`."
 
 
 class OnlyOwnFilesError(UserFacingError):
@@ -262,7 +263,7 @@ class SampleMissingError(UserFacingError):
     def __init__(self) -> None:
         super().__init__()
         self.message = "This workspace has no sample corpus, so there are no held-out questions to ask."
-        self.remedy = "Add it with `python main.py sample`, and train a run on it."
+        self.remedy = f"Add it with `{command('sample')}`, and train a run on it."
 
 
 class DamagedDatasetError(UserFacingError):
@@ -315,7 +316,7 @@ class UnknownConversationError(UsageError):
         super().__init__(conversation_id)
         self.message = f"There is no conversation {printable(conversation_id[:LONGEST_SHOWN])!r}."
         self.remedy = (
-            "List them with `python main.py conversations list`; --deleted lists those that can be restored."
+            f"List them with `{command('conversations list')}`; --deleted lists those that can be restored."
         )
 
 
@@ -325,7 +326,7 @@ class AmbiguousConversationError(UsageError):
     def __init__(self, prefix: str, found: int) -> None:
         super().__init__(prefix, found)
         self.message = f"{counted(found, 'conversation')} have an id that begins with {prefix!r}."
-        self.remedy = "Give more of its letters, as `python main.py conversations list` shows them."
+        self.remedy = f"Give more of its letters, as `{command('conversations list')}` shows them."
 
 
 class BadConversationFileError(UserFacingError):
@@ -335,7 +336,7 @@ class BadConversationFileError(UserFacingError):
         super().__init__(path, reason, remedy)
         self.message = f"{path.name} cannot be imported: {reason}. No conversation was added."
         self.remedy = remedy or (
-            "Choose a JSON file that was exported from the Chat tab (or `python main.py conversations export`)."
+            f"Choose a JSON file that was exported from the Chat tab (or `{command('conversations export')}`)."
         )
 
 
@@ -369,4 +370,4 @@ class NoDisplayError(UsageError):
     def __init__(self) -> None:
         super().__init__()
         self.message = "There is no display to open a window on."
-        self.remedy = "Start it from a desktop session, or use the command line: `python main.py --help`."
+        self.remedy = f"Start it from a desktop session, or use the command line: `{command('--help')}`."

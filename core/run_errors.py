@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from core.errors import UsageError, UserFacingError
+from core.packaged import command, is_packaged
 from core.wording import counted
 
 
@@ -17,7 +18,7 @@ class UnknownRunError(UserFacingError):
         self.remedy = (
             f"Did you mean {nearest!r}?"
             if nearest
-            else "Choose another one; `python main.py runs` lists them."
+            else f"Choose another one; `{command('runs')}` lists them."
         )
 
 
@@ -216,7 +217,11 @@ class CompileFailedError(UserFacingError):
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
         self.message = f"The model could not be compiled: {reason}"
-        self.remedy = "Set training.compile to off, or install a C++ compiler such as g++."
+        self.remedy = (
+            "Set training.compile to off: the packaged program cannot compile a model."
+            if is_packaged()
+            else "Set training.compile to off, or install a C++ compiler such as g++."
+        )
 
 
 class TensorBoardMissingError(UserFacingError):

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from core.errors import UserFacingError
+from core.packaged import is_packaged
 
 
 class FuzzFailedError(UserFacingError):
@@ -20,7 +21,11 @@ class MissingPeerError(UserFacingError):
     def __init__(self, package: str) -> None:
         super().__init__(package)
         self.message = f"The benchmark compares with {package}, which is not installed."
-        self.remedy = "Install the development tools: pip install -e '.[dev]'."
+        self.remedy = (
+            "Run the benchmark from the source: the packaged program cannot take the package up."
+            if is_packaged()
+            else "Install the development tools: pip install -e '.[dev]'."
+        )
 
 
 class SubjectEndedError(UserFacingError):

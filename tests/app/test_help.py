@@ -1,6 +1,7 @@
 """Help is there without a network, one page per tab, each link leads somewhere, and the dark theme reaches it."""
 
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,12 @@ def test_a_page_is_shown_as_text(window):
     window.show_page("corpus")
     assert window.isVisible()
     assert window.pages.toPlainText().startswith("Corpus\n")
+
+
+def test_a_frozen_programs_help_names_its_own_command(window, monkeypatch):
+    monkeypatch.setattr(sys, "_MEIPASS", "", raising=False)
+    window.show_page("workspace")
+    assert "sheepop-studio --help lists the commands" in window.pages.toPlainText()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
