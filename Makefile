@@ -2,7 +2,7 @@
 # test     the whole gate: format, lint, types, import contracts, tests
 # slow     the tests that take minutes; .ci/run runs them too
 # bench    this machine against a named peer
-# package  a folder with the program in it that needs no Python (PyInstaller)
+# package  a folder with the program in it that needs no Python (PyInstaller), and a smoke run of what stands there
 # pictures the README's screenshots
 
 PYTHON ?= python3
@@ -33,7 +33,9 @@ bench: $(VENV)/.test
 	$(BIN)/python main.py bench generate
 
 package: $(VENV)/.test
+	@sh packaging/system-packages.sh binutils libpython3-dev
 	$(BIN)/pyinstaller --noconfirm packaging/sheepop-studio.spec
+	$(BIN)/python packaging/smoke.py
 
 pictures: $(VENV)/.test
 	$(BIN)/python packaging/pictures.py

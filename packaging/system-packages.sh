@@ -1,11 +1,11 @@
 #!/bin/sh
-# Install what Qt and OCR need from Debian's or Ubuntu's packages, or say which line would.
+# Install what Qt and OCR need from Debian's or Ubuntu's packages, and what else is named, or say which line would.
 set -eu
 
 wanted="tesseract-ocr tesseract-ocr-eng python3-venv
     libegl1 libgl1 libglib2.0-0 libdbus-1-3 libfontconfig1 libxkbcommon0 libxkbcommon-x11-0 libxcb-cursor0
     libxcb-icccm4 libxcb-image0 libxcb-keysyms1 libxcb-randr0 libxcb-render-util0 libxcb-shape0
-    libxcb-xinerama0 libxcb-xkb1 fonts-dejavu-core"
+    libxcb-xinerama0 libxcb-xkb1 fonts-dejavu-core $*"
 
 command -v apt-get >/dev/null 2>&1 || {
     command -v tesseract >/dev/null 2>&1 || echo "Tesseract is not installed: scanned pages cannot be read." >&2
