@@ -28,6 +28,15 @@ class MissingPeerError(UserFacingError):
         )
 
 
+class SourcesMissingError(UserFacingError):
+    """The files that a benchmark takes for its text are not there."""
+
+    message = (
+        "The benchmark reads the source files of Python, which are not there: a packaged program has none."
+    )
+    remedy = "Run it from the source."
+
+
 class SubjectEndedError(UserFacingError):
     """A process whose speed was measured is gone."""
 

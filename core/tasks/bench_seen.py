@@ -17,6 +17,7 @@ from core.batches.dataset import Dataset
 from core.batches.token_file import TokenFileWriter, token_dtype
 from core.control import StopToken
 from core.one_call import call_in_process
+from core.tasks.bench_errors import SourcesMissingError
 from core.tasks.bench_events import BenchFact
 from core.tasks.bench_process import peak_rss_mib
 from core.tasks.bench_rounds import Stream
@@ -138,10 +139,16 @@ def _reply(dataset: Dataset, rng: random.Random) -> str:
 
 
 def _texts(least_bytes: int) -> Iterator[str]:
-    """Texts of so many bytes, or a little more, always the same ones."""
+    """Texts of so many bytes, or a little more, always the same ones.
+
+    Raises:
+        SourcesMissingError: There are none to begin with.
+    """
     paths = sysconfig.get_paths()
     roots = [Path(paths["stdlib"]), Path(paths["purelib"])]
     files = sorted(path for root in roots for path in root.rglob("*") if path.suffix in ENDINGS)
+    if not files:
+        raise SourcesMissingError
     rng = random.Random(1)
     rng.shuffle(files)
     size, again = 0, False

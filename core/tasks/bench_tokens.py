@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from core.control import StopToken
+from core.tasks.bench_errors import SourcesMissingError
 from core.tasks.bench_events import BenchMeasured
 from core.tasks.bench_rounds import Stream, Subject, interleave
 from core.tokenizers.bpe import BpeTokenizer
@@ -48,7 +49,11 @@ def bench_tokens(rounds: int, stop: StopToken) -> Stream:
 
 
 def _texts(least: int) -> list[str]:
-    """The standard library's sources, of code and prose about even parts, again from the start where they end."""
+    """The standard library's sources, of code and prose about even parts, again from the start where they end.
+
+    Raises:
+        SourcesMissingError: They are not there.
+    """
     paths = sorted(Path(sysconfig.get_paths()["stdlib"]).glob("*.py"))
     texts: list[str] = []
     size = 0
@@ -57,7 +62,7 @@ def _texts(least: int) -> list[str]:
         size += len(texts[-1])
         if size >= least:
             return texts
-    return texts
+    raise SourcesMissingError
 
 
 def _first(texts: Sequence[str], characters: int) -> list[str]:
