@@ -44,16 +44,19 @@ def bench_generate(shape: str, rounds: int, stop: StopToken, device: str = "auto
     ours = {} if stop.asked else _our_models(model, vocab_size, on)
     results: list[BenchMeasured] = []
     for name, config in (("greedy", greedy), ("sampled", sampled)):
+        if stop.asked:
+            return results
         with peer_process(PeerDecoding, model, vocab_size, config, on) as peer:
             subjects: dict[str, Subject] = {f"{PEER_GENERATE}, {name}": peer}
             for weights, transformer in ours.items():
                 subjects[f"ours, {weights}, {name}"] = _our_decoding(transformer, config)
             results += yield from interleave("generate", shape, UNIT, subjects, rounds, stop)
+    if stop.asked:
+        return results
     if "bfloat16" not in ours:
         yield Notice(NO_BFLOAT16)
-    if not stop.asked:
-        yield from _equal_tokens(shape, model, vocab_size, ours, greedy, on)
-        yield from _shares(shape, ours, results, on)
+    yield from _equal_tokens(shape, model, vocab_size, ours, greedy, on)
+    yield from _shares(shape, ours, results, on)
     return results
 
 

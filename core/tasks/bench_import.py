@@ -50,6 +50,8 @@ def bench_import(part: str, rounds: int, stop: StopToken) -> Stream:
         raise BadSettingError("--part", f"cannot be {part!r}: it is all or one of {', '.join(PARTS)}")
     results: list[BenchMeasured] = []
     for name in PARTS if part == "all" else (part,):
+        if stop.asked:
+            break
         with tempfile.TemporaryDirectory(prefix="bench-") as folder:
             results += yield from _bench(name, Path(folder), rounds, stop)
     return results

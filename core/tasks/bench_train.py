@@ -61,6 +61,8 @@ def bench_train(
     """
     model, vocab_size, batch_size, steps = shape_of(shape)
     on = bench_device(device)
+    if stop.asked:
+        return []
     with ExitStack() as stack:
         tokens = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="bench-"))) / "tokens.bin"
         _write_tokens(tokens, vocab_size)

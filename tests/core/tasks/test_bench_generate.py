@@ -1,3 +1,5 @@
+from contextlib import nullcontext
+
 import pytest
 
 from core.config.model import ModelConfig
@@ -6,6 +8,7 @@ from core.control import StopToken
 from core.errors import BadSettingError
 from core.run_errors import DeviceMissingError
 from core.tasks import bench_generate as generating
+from core.tasks import bench_train as training
 from core.tasks.bench_events import BenchFact, BenchMeasured
 from core.tasks.bench_generate import PEER_GENERATE, bench_generate, read_bandwidth
 from core.tasks.bench_shapes import SHAPES
@@ -36,11 +39,24 @@ def test_decoding_is_timed_in_each_format_beside_the_peer():
     assert facts["ours, auto: of the memory's limit"].value > 0
 
 
-@pytest.mark.parametrize("task", [bench_train, bench_generate])
-def test_a_bench_that_is_stopped_reports_nothing(task):
+@pytest.mark.parametrize(("module", "task"), [(training, bench_train), (generating, bench_generate)])
+def test_a_bench_that_is_stopped_starts_no_peer_and_reports_nothing(module, task, monkeypatch):
+    monkeypatch.setattr(module, "peer_process", lambda *_: pytest.fail("a peer was started"))
     stop = StopToken()
     stop.set()
-    assert not any(isinstance(event, BenchMeasured) for event in task("minute", 1, stop))
+    assert list(task("minute", 1, stop)) == []
+
+
+def test_a_bench_that_is_stopped_beside_its_first_peer_starts_no_second_one(monkeypatch):
+    stop, started = StopToken(), []
+
+    def peer(*_):
+        started.append(stop.set())
+        return nullcontext(lambda: pytest.fail("a peer was timed"))
+
+    monkeypatch.setattr(generating, "peer_process", peer)
+    assert list(bench_generate("minute", 1, stop)) == []
+    assert len(started) == 1
 
 
 @pytest.mark.parametrize("task", [bench_train, bench_generate])

@@ -39,6 +39,8 @@ CONFIG = with_settings(
         "training.batch_size": 2,
         "training.max_steps": 4,
         "training.precision": "float32",
+        "training.attention": "sdpa",
+        "training.threads": 1,
     },
 )
 
