@@ -83,7 +83,7 @@ def serve(connection: Connection, config: ImportConfig, readers: bytes, scratch:
 
     reader, recognizer = pickle.loads(readers)
     _limit_memory(config.memory_mib * MEBIBYTE)
-    worker = _Worker(config, reader, recognizer or recognize_page)
+    worker = Worker(config, reader, recognizer or recognize_page)
     os.dup2(os.open(os.devnull, os.O_WRONLY), STDERR)  # libraries in C print every flaw of every file there
     try:
         connection.send(READY)
@@ -139,7 +139,9 @@ def _address_space() -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class _Worker:
+class Worker:
+    """What answers a process's requests, one after the other."""
+
     config: ImportConfig
     reader: Reader
     recognizer: Recognizer

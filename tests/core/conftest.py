@@ -18,9 +18,12 @@ from core.config.training import TrainingConfig
 from core.control import StopToken
 from core.corpus.duplicates import Digested, digest_text
 from core.corpus.library import Library
+from core.documents import reader_process
 from core.documents.document import Document
 from core.runs.folder import Workspace
+from core.tasks import import_files
 from core.tasks.train_model import train_model
+from tests.core.tasks.in_process import InProcess
 
 TEXTS = {
     "hill.txt": "the grey cat sleeps on the warm hill and dreams of milk. " * 12,
@@ -54,6 +57,21 @@ def tiny() -> Callable[..., RunConfig]:
         return with_settings(TINY, changes or {})
 
     return make
+
+
+@pytest.fixture
+def worker_processes() -> None:
+    """For a test of what only processes do: an import reads its files in them, as the program does."""
+
+
+@pytest.fixture(autouse=True)
+def readers_in_process(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Any other import reads its files in this process, which takes a blink."""
+    if "worker_processes" in request.fixturenames:
+        return
+    monkeypatch.setenv("OMP_THREAD_LIMIT", "1")  # Tesseract's, as in a worker
+    monkeypatch.setattr(reader_process, "_limit_seconds", lambda _: None)  # pytest-timeout has that clock
+    monkeypatch.setattr(import_files, "ReaderPool", InProcess)
 
 
 @pytest.fixture

@@ -1,19 +1,29 @@
 """Readers that need no process: an import that takes a blink."""
 
+import warnings
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
 from core.config.corpus import ImportConfig
-from core.corpus.duplicates import Digested
-from core.corpus.reading import read_and_digest
 from core.documents.document import Source
 from core.documents.isolation import Answer
-from core.errors import UserFacingError
+from core.documents.reader_process import Request, Worker
+from core.documents.reading import recognize_page
 
 
 class InProcess:
-    """A pool that reads one file at a time, when it is asked what has ended."""
+    """A pool that answers one request at a time, the oldest first, when it is asked what has ended.
 
-    def __init__(self, config: ImportConfig, workers: int, reader: object) -> None:
-        self._config = config
-        self._asked: list[Source] = []
+    What it answers is what a worker would: only limits of time and memory, and crashes, need a process.
+    """
+
+    def __init__(
+        self, config: ImportConfig, workers: int, reader: Callable[[Source, ImportConfig], Any]
+    ) -> None:
+        self._most_requests = 2 * workers
+        self._worker = Worker(config, reader, recognize_page)
+        self._asked: deque[Request] = deque()
 
     def __class_getitem__(cls, result: type) -> type["InProcess"]:
         return cls
@@ -26,17 +36,19 @@ class InProcess:
 
     @property
     def has_room(self) -> bool:
-        return not self._asked
+        return len(self._asked) < self._most_requests
 
     def read(self, source: Source, known: frozenset[str] = frozenset(), fields: tuple[str, ...] = ()) -> None:
-        self._asked.append(source)
+        self._asked.append(Request(source, known=known, fields=fields))
 
-    def ended(self, wait_seconds: float) -> list[Answer[Digested]]:
-        source = self._asked.pop()
-        try:
-            return [Answer(source, 0, read_and_digest(source, self._config), 0.0)]
-        except UserFacingError as error:
-            return [Answer(source, 0, error, 0.0)]
+    def recognize(self, source: Source, page: int) -> None:
+        self._asked.append(Request(source, page))
+
+    def ended(self, wait_seconds: float) -> list[Answer[Any]]:
+        request = self._asked.popleft()
+        with warnings.catch_warnings(action="ignore"):  # a worker ignores them, too
+            reply = self._worker.reply(request)
+        return [Answer(request.source, request.page, reply.outcome, reply.seconds)]
 
     def close(self) -> None:
         self._asked.clear()

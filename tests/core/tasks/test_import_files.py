@@ -58,7 +58,7 @@ def run(workspace):
 
 
 @pytest.fixture
-def hostile(monkeypatch) -> None:
+def hostile(monkeypatch, worker_processes) -> None:
     """Workers do what a file says: see `hostile_reader`."""
     monkeypatch.syspath_prepend(HOSTILE_READERS)
     monkeypatch.syspath_prepend(Path(__file__).parent)
@@ -84,7 +84,7 @@ def readers_left() -> list:
     return [child for child in isolation.multiprocessing.active_children() if child.name == "reader"]
 
 
-def test_a_folder_comes_out_as_documents(run, folder, workspace):
+def test_a_folder_comes_out_as_documents(run, folder, workspace, worker_processes):
     write(folder, a="sheep", b="goats")
     (folder / "deeper").mkdir()
     (folder / "deeper" / "run.py").write_text("print('cows')\n")
@@ -241,7 +241,7 @@ def test_a_file_that_was_moved_before_the_import_is_counted_once(run, folder, wo
     assert (events[-1].done, events[-1].duplicates) == (1, 0)
 
 
-def test_scans_are_read_in_the_workers(run, folder):
+def test_scans_are_read_in_the_workers(run, folder, worker_processes):
     draw(folder / "scan.png", "Clover sleeps")
     draw(folder / "scan.pdf", "Bramble wakes")
     ended = {event.kind: event for event in run(folder) if isinstance(event, FileImported)}
@@ -298,7 +298,7 @@ def test_a_damaged_library_is_told_and_left_as_it_is(run, folder, workspace):
     assert workspace.library.read_bytes() == b"damaged" * 1000
 
 
-def test_a_full_disk_ends_the_import_and_no_process_stays(run, folder, monkeypatch):
+def test_a_full_disk_ends_the_import_and_no_process_stays(run, folder, monkeypatch, worker_processes):
     write(folder, a="sheep", b="goats")
     full: Callable[..., object] = refuse_as_full
     monkeypatch.setattr(Library, "record", full)

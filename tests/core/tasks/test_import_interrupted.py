@@ -18,14 +18,8 @@ from core.runs.folder import Workspace
 from core.system_errors import WorkspaceError, WorkspaceGoneError
 from core.tasks import import_files as task
 from core.tasks.import_files import continue_import, import_files, interrupted_import
-from tests.core.tasks.in_process import InProcess
 
 LINES = [f"Line {number} tells of the meadow and of who lives there." for number in range(40)]
-
-
-@pytest.fixture(autouse=True)
-def in_process(monkeypatch):
-    monkeypatch.setattr(task, "ReaderPool", InProcess)
 
 
 @pytest.fixture
