@@ -3,11 +3,13 @@
 import hashlib
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
+import typer.main
 
 from core import cli
 from core.config.model import ModelConfig
@@ -20,10 +22,13 @@ from core.corpus.duplicates import Digested, digest_text
 from core.corpus.library import Library
 from core.documents import reader_process
 from core.documents.document import Document
+from core.process import share_cores
 from core.runs.folder import Workspace
 from core.tasks import import_files
 from core.tasks.train_model import train_model
 from tests.core.tasks.in_process import InProcess
+
+share_cores()  # before torch loads: threads that wait do it asleep, as in the program
 
 TEXTS = {
     "hill.txt": "the grey cat sleeps on the warm hill and dreams of milk. " * 12,
@@ -57,6 +62,22 @@ def tiny() -> Callable[..., RunConfig]:
         return with_settings(TINY, changes or {})
 
     return make
+
+
+@pytest.fixture(scope="session", autouse=True)
+def nothing_waits_for_the_disk() -> Iterator[None]:
+    """No power fails while these tests run, so nothing is synced: that took half of a small run's time."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda _: None)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def commands_are_built_once() -> Iterator[None]:
+    """A process runs one command, these tests hundreds: typer reads all their signatures once."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(typer.main, "get_command", cache(typer.main.get_command))
+        yield
 
 
 @pytest.fixture

@@ -109,13 +109,6 @@ def other(filled):
     return Workspace(shutil.copytree(filled.root, filled.root.with_name("other")))
 
 
-@pytest.fixture
-def stopped(filled, tiny):
-    """A workspace whose run "a" was stopped after 3 of 6 steps."""
-    stopped_at(filled, tiny(), 3)
-    return filled
-
-
 # As if it had not stopped
 
 
