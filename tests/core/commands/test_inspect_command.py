@@ -109,7 +109,8 @@ def test_what_is_off_must_be_there(trained, command, off, said):
 
 
 def test_the_teaching_model_has_every_view(filled, records):
-    config = with_settings(preset_run("teaching"), {"training.max_steps": 2, "training.device": "cpu"})
+    few = {"training.max_steps": 2, "training.sample_tokens": 0, "training.threads": 1}
+    config = with_settings(preset_run("teaching"), few | {"training.device": "cpu"})
     list(train_model(filled, "small", config, StopToken()))
     for view in VIEWS:
         more = ("--source", "the dog") if view == "patching" else ()

@@ -1,39 +1,69 @@
 """Commands that only read work where nothing may be written, and make nothing where there is nothing."""
 
+import ctypes
 import os
 import shutil
-import subprocess
-import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
 from core.corpus.library import Library
 from core.runs.folder import Workspace
 
-ROOT = Path(__file__).parents[3]
-# Permissions do not bind root while it has these two capabilities; without them, they do.
-BOUND_BY_PERMISSIONS = """
-import ctypes, os, sys
-libc = ctypes.CDLL(None, use_errno=True)
-if os.geteuid() == 0:
-    for capability in (1, 2):  # CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
-        assert libc.prctl(24, capability, 0, 0, 0) == 0, os.strerror(ctypes.get_errno())  # PR_CAPBSET_DROP
-os.execv(sys.executable, [sys.executable, "main.py", *sys.argv[1:]])
-"""
-
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows has other permissions")
 
 
-def bound(workspace, *arguments):
-    """main.py as a user runs it whom permissions bind."""
-    return subprocess.run(
-        [sys.executable, "-c", BOUND_BY_PERMISSIONS, "--workspace", str(workspace), *arguments],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+class Ended(NamedTuple):
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+class CapabilityHeader(ctypes.Structure):
+    """Of Linux's capget and capset: of this thread, and in the version that has two words of 32 bits each."""
+
+    _fields_ = (("version", ctypes.c_uint32), ("thread", ctypes.c_int))
+
+
+class Capabilities(ctypes.Structure):
+    _fields_ = tuple((name, ctypes.c_uint32) for name in ("effective", "permitted", "inheritable"))
+
+
+CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH = 1, 2
+ABOVE_PERMISSIONS = 1 << CAP_DAC_OVERRIDE | 1 << CAP_DAC_READ_SEARCH
+
+
+@contextmanager
+def bound_by_permissions() -> Iterator[None]:
+    """Permissions do not bind root while it has two capabilities; meanwhile it has not."""
+    if os.geteuid():
+        yield
+        return
+    libc = ctypes.CDLL(None, use_errno=True)
+    header, both = CapabilityHeader(0x20080522, 0), (Capabilities * 2)()
+    assert libc.capget(ctypes.byref(header), both) == 0, os.strerror(ctypes.get_errno())
+    before = both[0].effective
+    try:
+        both[0].effective = before & ~ABOVE_PERMISSIONS
+        assert libc.capset(ctypes.byref(header), both) == 0, os.strerror(ctypes.get_errno())
+        yield
+    finally:
+        both[0].effective = before
+        assert libc.capset(ctypes.byref(header), both) == 0, os.strerror(ctypes.get_errno())
+
+
+@pytest.fixture
+def bound(command: Callable[..., tuple[int, str, str]]) -> Callable[..., Ended]:
+    """Runs a command on a workspace as a user whom permissions bind."""
+
+    def run(workspace: Path, *arguments: str) -> Ended:
+        with bound_by_permissions():
+            return Ended(*command("--workspace", workspace, *arguments))
+
+    return run
 
 
 def set_modes(root, of_folders, of_files):
@@ -52,7 +82,6 @@ def unwritable(trained):
     set_modes(trained.root, 0o755, 0o644)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "shown"),
     [
@@ -64,23 +93,21 @@ def unwritable(trained):
         (["generate", "first", "--prompt", "the ", "--max-new-tokens", "2"], "[first, step"),
     ],
 )
-def test_a_command_that_only_reads_works_where_nothing_may_be_written(unwritable, arguments, shown):
+def test_a_command_that_only_reads_works_where_nothing_may_be_written(unwritable, bound, arguments, shown):
     ended = bound(unwritable.root, *arguments)
     assert (ended.returncode, ended.stderr) == (0, "")
     assert shown in ended.stdout
 
 
-@pytest.mark.slow
-def test_the_files_of_another_user_can_be_read_in_a_folder_of_one_s_own(trained):
+def test_the_files_of_another_user_can_be_read_in_a_folder_of_one_s_own(trained, bound):
     set_modes(trained.root, 0o755, 0o444)
     ended = bound(trained.root, "documents")
     assert (ended.returncode, ended.stderr) == (0, "")
     assert "hill.txt" in ended.stdout
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("arguments", [["import", "."], ["exclude", "1"], ["train"], ["tokenizer"]])
-def test_a_command_that_writes_says_that_it_may_not(unwritable, arguments):
+def test_a_command_that_writes_says_that_it_may_not(unwritable, bound, arguments):
     ended = bound(unwritable.root, *arguments)
     assert ended.returncode == 1
     assert "cannot be used: permission denied" in ended.stderr
@@ -88,11 +115,10 @@ def test_a_command_that_writes_says_that_it_may_not(unwritable, arguments):
     assert "Traceback" not in ended.stderr
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments", [["runs"], ["documents"], ["search", "heron"], ["generate", "first"], ["conversations"]]
 )
-def test_a_workspace_that_must_not_even_be_read_says_so(trained, arguments):
+def test_a_workspace_that_must_not_even_be_read_says_so(trained, bound, arguments):
     trained.root.chmod(0o000)
     try:
         ended = bound(trained.root, *arguments)
@@ -122,7 +148,7 @@ def test_a_command_that_only_reads_makes_no_workspace(tmp_path, command, argumen
     assert (ended, list(tmp_path.iterdir())) == (code, [])
 
 
-def test_a_search_says_what_it_cannot_make_searchable(filled):
+def test_a_search_says_what_it_cannot_make_searchable(filled, bound):
     set_modes(filled.root, 0o555, 0o444)
     ended = bound(filled.root, "search", "heron")
     set_modes(filled.root, 0o755, 0o644)
@@ -130,8 +156,7 @@ def test_a_search_says_what_it_cannot_make_searchable(filled):
     assert "Nothing can be written here, so 3 documents" in ended.stdout
 
 
-@pytest.mark.slow
-def test_a_search_after_a_kill_says_what_it_cannot_make_searchable(filled, fill, tmp_path):
+def test_a_search_after_a_kill_says_what_it_cannot_make_searchable(filled, fill, bound, tmp_path):
     with Library(
         filled.library
     ):  # a kill leaves the journal and its index, which the last to close takes away
@@ -149,7 +174,7 @@ def test_a_search_after_a_kill_says_what_it_cannot_make_searchable(filled, fill,
     assert "pond.txt" in listed.stdout
 
 
-def test_a_journal_that_cannot_be_read_without_writing_is_reported(filled):
+def test_a_journal_that_cannot_be_read_without_writing_is_reported(filled, bound):
     shutil.copy(filled.library, filled.root / "library.sqlite-wal")  # more than nothing
     set_modes(filled.root, 0o555, 0o444)
     ended = bound(filled.root, "documents")
@@ -158,7 +183,7 @@ def test_a_journal_that_cannot_be_read_without_writing_is_reported(filled):
     assert "cannot be used: permission denied" in ended.stderr
 
 
-def test_a_library_that_was_never_filled_is_read_as_empty(trained):
+def test_a_library_that_was_never_filled_is_read_as_empty(trained, bound):
     trained.library.write_bytes(b"")
     set_modes(trained.root, 0o555, 0o444)
     ended = bound(trained.root, "documents")

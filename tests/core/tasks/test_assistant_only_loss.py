@@ -1,22 +1,26 @@
 """A run on conversations whose loss counts the replies only."""
 
 import hashlib
+import shutil
 
 import pytest
 import torch
 
+from core.config.toml import with_settings
 from core.control import StopToken
 from core.corpus.duplicates import Digested, digest_text
 from core.corpus.library import Library
 from core.documents.document import Document
 from core.errors import BadSettingError
 from core.events import Evaluated, Notice, StepDone
+from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
 from core.runs.loading import load_model
 from core.tasks.base_model import fine_tune_config
 from core.tasks.resume_run import resume_run
 from core.tasks.train_model import train_model
 from core.training.loss import token_losses
+from tests.core.conftest import TINY
 
 TALK = "".join(
     f"<|user|>What grazes on meadow {n}?<|assistant|>Sheep {n}.<|user|>And by night?<|assistant|>None.<eos>\n"
@@ -25,15 +29,34 @@ TALK = "".join(
 ON = {"training.assistant_only_loss": True, "corpus.validation_share": 0.2, "training.eval_batches": 1000}
 
 
-@pytest.fixture
-def talk(tmp_path):
-    """A workspace with 24 conversations of two questions each."""
-    workspace = Workspace(tmp_path / "talk")
+@pytest.fixture(scope="module")
+def talk_template(tmp_path_factory):
+    workspace = Workspace(tmp_path_factory.mktemp("talk"))
     workspace.prepare()
     with Library(workspace.library) as library:
         document = Document("talk.jsonl", "conversation", hashlib.sha256(TALK.encode()).hexdigest(), TALK)
         library.record("/documents/talk.jsonl", Digested(document, digest_text(TALK)), len(TALK))
-    return workspace
+    return workspace.root
+
+
+@pytest.fixture
+def talk(tmp_path, talk_template):
+    """A workspace with 24 conversations of two questions each."""
+    return Workspace(shutil.copytree(talk_template, tmp_path / "talk"))
+
+
+@pytest.fixture(scope="module")
+def begun_template(tmp_path_factory, talk_template):
+    workspace = Workspace(shutil.copytree(talk_template, tmp_path_factory.mktemp("begun") / "workspace"))
+    train(workspace, with_settings(TINY, ON), "whole")
+    train(workspace, with_settings(TINY, ON), "a", until=3)
+    return workspace.root
+
+
+@pytest.fixture
+def begun(tmp_path, begun_template):
+    """The same with the run "whole" of six steps, and "a", which is the same and was stopped after three."""
+    return Workspace(shutil.copytree(begun_template, tmp_path / "begun"))
 
 
 def train(workspace, config, name="a", until=None):
@@ -103,28 +126,24 @@ def test_switched_off_no_mask_is_made(talk, tiny):
     assert masks(talk) == {}
 
 
-def test_a_run_stopped_and_resumed_equals_one_that_was_not(talk, tiny):
-    whole = losses(train(talk, tiny(ON), "whole"))
-    begun = losses(train(talk, tiny(ON), "a", until=3))
-    resumed = losses(resume_run(talk, "a", {}, StopToken()))
-    assert begun + resumed == whole
+def test_a_run_stopped_and_resumed_equals_one_that_was_not(begun):
+    list(resume_run(begun, "a", {}, StopToken()))
+    assert losses(Catalog(begun).events("a")) == losses(Catalog(begun).events("whole"))
 
 
 @pytest.mark.parametrize("damage", ["removed", "altered"])
-def test_a_mask_that_was_lost_is_made_again_where_the_run_goes_on(talk, tiny, damage):
-    whole = losses(train(talk, tiny(ON), "whole"))
-    begun = losses(train(talk, tiny(ON), "a", until=3))
-    before = masks(talk)
-    for path in dataset_folder(talk).glob("*.mask"):
+def test_a_mask_that_was_lost_is_made_again_where_the_run_goes_on(begun, damage):
+    before = masks(begun)
+    for path in dataset_folder(begun).glob("*.mask"):
         path.unlink() if damage == "removed" else path.write_bytes(bytes(len(before[path.name])))
-    assert begun + losses(resume_run(talk, "a", {}, StopToken())) == whole
-    assert masks(talk) == before
+    list(resume_run(begun, "a", {}, StopToken()))
+    assert losses(Catalog(begun).events("a")) == losses(Catalog(begun).events("whole"))
+    assert masks(begun) == before
 
 
-def test_it_cannot_change_while_a_run_goes_on(talk, tiny):
-    train(talk, tiny(ON), until=3)
+def test_it_cannot_change_while_a_run_goes_on(begun):
     with pytest.raises(BadSettingError, match="a fine-tune can change it"):
-        list(resume_run(talk, "a", {"training.assistant_only_loss": False}, StopToken()))
+        list(resume_run(begun, "a", {"training.assistant_only_loss": False}, StopToken()))
 
 
 def test_a_fine_tune_counts_replies_of_a_base_that_counted_all(talk, tiny):

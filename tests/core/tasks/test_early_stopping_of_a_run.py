@@ -4,12 +4,14 @@ import shutil
 
 import pytest
 
+from core.config.toml import with_settings
 from core.control import StopToken
 from core.events import Evaluated, RunEnded, RunPrepared, StepDone
 from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
 from core.tasks.resume_run import resume_run
 from core.tasks.train_model import train_model
+from tests.core.conftest import TINY
 from tests.core.tasks.test_resume_run import closed_after, resume, stopped_at, told
 
 SETTINGS = {
@@ -24,12 +26,17 @@ def config(tiny):
     return tiny(SETTINGS)
 
 
+@pytest.fixture(scope="module")
+def early_template(tmp_path_factory, filled_template):
+    workspace = Workspace(shutil.copytree(filled_template, tmp_path_factory.mktemp("early") / "workspace"))
+    list(train_model(workspace, "a", with_settings(TINY, SETTINGS), StopToken()))
+    return workspace.root
+
+
 @pytest.fixture
-def early(tmp_path, filled, config):
+def early(tmp_path, early_template):
     """A workspace whose run "a" was ended at step 4 of 20."""
-    workspace = Workspace(shutil.copytree(filled.root, tmp_path / "early"))
-    list(train_model(workspace, "a", config, StopToken()))
-    return workspace
+    return Workspace(shutil.copytree(early_template, tmp_path / "early"))
 
 
 def test_it_ends_after_the_evaluation_in_question_with_its_checkpoint(early):

@@ -11,6 +11,7 @@ from core.control import StopToken
 from core.corpus.library import Library
 from core.document_events import FileWritten, ImportFinished
 from core.runs.folder import Workspace
+from core.sample.files import sample_files
 from core.system_errors import DiskFullError, WorkspaceError
 from core.tasks import make_sample as task
 from core.tasks.make_sample import make_sample
@@ -31,8 +32,19 @@ def workspace(tmp_path):
     return Workspace(tmp_path / "workspace")
 
 
+@pytest.fixture(scope="module")
+def files():
+    return list(sample_files())
+
+
 @pytest.fixture
-def imported(monkeypatch):
+def drawn_once(monkeypatch, files):
+    """The same files, and none is drawn again."""
+    monkeypatch.setattr("core.sample.files.sample_files", lambda: iter(files))
+
+
+@pytest.fixture
+def imported(monkeypatch, drawn_once):
     """The paths that the import was asked for, in place of the import."""
     asked = []
 

@@ -67,9 +67,9 @@ def save(folder, step, best_step):
     save_checkpoint(folder, weights, {"step": torch.zeros(1)}, state, keep=3)
 
 
-@pytest.fixture
-def workspace(tmp_path):
-    workspace = Workspace(tmp_path)
+@pytest.fixture(scope="module")
+def template(tmp_path_factory):
+    workspace = Workspace(tmp_path_factory.mktemp("template"))
     workspace.prepare()
     folder = workspace.run("first")
     folder.checkpoints.mkdir(parents=True)
@@ -78,7 +78,13 @@ def workspace(tmp_path):
     save_tokenizer(CHAR, folder.tokenizer)
     save(folder, 5, best_step=5)
     save(folder, 10, best_step=5)
-    return workspace
+    return workspace.root
+
+
+@pytest.fixture
+def workspace(tmp_path, template):
+    """A workspace with the run "first": checkpoints 5, which is the best, and 10."""
+    return Workspace(shutil.copytree(template, tmp_path / "workspace"))
 
 
 def run(stream):

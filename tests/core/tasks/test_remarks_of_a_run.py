@@ -7,6 +7,7 @@ import shutil
 import pytest
 
 from core.config.doctor import SPIKE
+from core.config.toml import with_settings
 from core.control import StopToken
 from core.diagnosis import doctor
 from core.diagnosis.findings import Finding
@@ -17,30 +18,38 @@ from core.runs.folder import Workspace
 from core.tasks import training_run
 from core.tasks.review_run import review_run
 from core.tasks.train_model import train_model
+from tests.core.conftest import TINY
 from tests.core.tasks.test_resume_run import closed_after, resume
 
 SHORT = {"training.max_steps": 40, "training.eval_interval": 20, "training.sample_tokens": 0}
 
 
-@pytest.fixture(autouse=True)
-def nervous_doctor(monkeypatch):
+@pytest.fixture(scope="module", autouse=True)
+def nervous_doctor():
     """Has a word for each block of ten steps: the training loss of the last hundred steps."""
 
     def nervous(course, config):
         return Finding(SPIKE, f"{course.recent!r}", "Rest.", "stop", "recent", math.inf)
 
-    monkeypatch.setattr(doctor, "AFTER_A_BLOCK", (nervous,))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(doctor, "AFTER_A_BLOCK", (nervous,))
+        yield
 
 
 def remarks_in(events):
     return [event for event in events if isinstance(event, RemarkMade)]
 
 
+@pytest.fixture(scope="module")
+def watched_template(tmp_path_factory, filled_template, nervous_doctor):
+    workspace = Workspace(shutil.copytree(filled_template, tmp_path_factory.mktemp("watched") / "workspace"))
+    list(train_model(workspace, "a", with_settings(TINY, SHORT), StopToken()))
+    return workspace.root
+
+
 @pytest.fixture
-def watched(tmp_path, filled, tiny):
-    workspace = Workspace(shutil.copytree(filled.root, tmp_path / "watched"))
-    list(train_model(workspace, "a", tiny(SHORT), StopToken()))
-    return workspace
+def watched(tmp_path, watched_template):
+    return Workspace(shutil.copytree(watched_template, tmp_path / "watched"))
 
 
 def test_remarks_stand_in_the_journal_behind_their_step(watched):

@@ -113,15 +113,16 @@ def other(filled):
 
 
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
-@pytest.mark.parametrize("step", [1, 2, 5])
-def test_a_run_stopped_and_resumed_equals_one_that_was_not(filled, other, tiny, precision, step):
+def test_a_run_stopped_and_resumed_equals_one_that_was_not(filled, other, tiny, precision):
     config = tiny({"training.precision": precision, "training.gradient_accumulation_steps": 2})
-    list(train_model(other, "a", config, StopToken()))
-    stopped_at(filled, config, step)
-    events = resume(filled)
-    assert [e.start_step for e in events if isinstance(e, RunPrepared)] == [step]
-    assert told(filled) == told(other)
-    assert weights(filled) == weights(other)
+    list(train_model(other, "whole", config, StopToken()))
+    for step in (1, 2, 5):
+        name = f"stopped-at-{step}"
+        stopped_at(filled, config, step, name)
+        events = resume(filled, name=name)
+        assert [e.start_step for e in events if isinstance(e, RunPrepared)] == [step]
+        assert told(filled, name) == told(other, "whole")
+        assert weights(filled, name) == weights(other, "whole")
 
 
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
@@ -536,7 +537,7 @@ def rates(events):
 
 def test_a_longer_run_goes_on_at_the_learning_rate_that_it_has(stopped):
     before = rates(Catalog(stopped).events("a"))
-    after = rates(resume(stopped, {"training.max_steps": 60}))
+    after = rates(resume(stopped, {"training.max_steps": 60, "training.eval_interval": 60}))
     expected = learning_rate_at(3, Catalog(stopped).config("a").training, STEPS)
     assert before[-1] > after[0] == pytest.approx(expected)
     assert all(one > other for one, other in pairwise(after))

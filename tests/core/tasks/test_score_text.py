@@ -217,22 +217,22 @@ def test_a_missing_file_is_reported_before_a_model_is_opened(trained, tmp_path):
 
 def test_progress_is_reported_in_bytes(trained, tmp_path, monkeypatch):
     monkeypatch.setattr(module, "PROGRESS_SECONDS", 0.0)
-    monkeypatch.setattr(text_scorer, "TOKENS_AT_ONCE", 512)
+    monkeypatch.setattr(text_scorer, "TOKENS_AT_ONCE", 64)
     path = tmp_path / "a.txt"
-    path.write_text(TEXT * 100)
+    path.write_text(TEXT * 10)
     progress = of_kind(score(trained, path), ScoreProgress)
     done = [event.bytes_done for event in progress]
     assert len(done) > 5
     assert done == sorted(done)
     assert {event.bytes_total for event in progress} == {path.stat().st_size}
-    assert of_kind(score(trained, TEXT * 100), ScoreProgress)[0].bytes_total == 0
+    assert of_kind(score(trained, TEXT * 10), ScoreProgress)[0].bytes_total == 0
 
 
 def test_a_stop_leaves_the_score_of_what_was_read(trained, monkeypatch):
     monkeypatch.setattr(module, "PROGRESS_SECONDS", 0.0)
     monkeypatch.setattr(text_scorer, "TOKENS_AT_ONCE", 64)
     stop, events = StopToken(), []
-    for event in score_text(trained, "first", "best", io.BytesIO(TEXT.encode() * 100), stop, ("first", "2")):
+    for event in score_text(trained, "first", "best", io.BytesIO(TEXT.encode() * 10), stop, ("first", "2")):
         events.append(event)
         if len(of_kind(events, ScoreProgress)) == 3:
             stop.set()

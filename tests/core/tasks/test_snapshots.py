@@ -150,9 +150,22 @@ class KilledError(BaseException):
     """The process ends here."""
 
 
-@pytest.mark.parametrize("step", [0, 2, 3])
 @pytest.mark.parametrize("at", ["write_tensors", "write_whole", "sync", "move_folder_into_place"])
-def test_a_kill_inside_a_snapshot_s_save_leaves_whole_ones(filled, tiny, whole, monkeypatch, step, at):
+def test_kills_inside_the_saves_of_snapshots_leave_whole_ones(filled, tiny, whole, monkeypatch, at):
+    run = filled.run("a")
+    for step in (0, 2, 3):
+        with monkeypatch.context() as patch:
+            _kill_in_the_save(patch, at, step)
+            with pytest.raises(KilledError):
+                resume(filled) if step else train(filled, tiny(EVERY_STEP))
+        assert (run.snapshots / f".draft-step-{step:06d}").is_dir()
+        assert weights(filled) == {at: kept for at, kept in weights(whole).items() if at < step}
+    resume(filled)
+    assert sorted(path.name for path in run.snapshots.iterdir()) == [f"step-{n:06d}" for n in range(7)]
+    assert weights(filled) == weights(whole)
+
+
+def _kill_in_the_save(patch, at, step):
     real = getattr(checkpoint, at)
 
     def killed(path, *arguments):
@@ -160,19 +173,10 @@ def test_a_kill_inside_a_snapshot_s_save_leaves_whole_ones(filled, tiny, whole, 
             return real(path, *arguments)
         if at == "write_tensors":
             path.write_bytes(b"half")
+        patch.setattr(checkpoint.shutil, "rmtree", lambda *_, **__: None)  # nobody clears up
         raise KilledError
 
-    with monkeypatch.context() as patch:
-        patch.setattr(checkpoint, at, killed)
-        patch.setattr(checkpoint.shutil, "rmtree", lambda *_, **__: None)  # nobody clears up
-        with pytest.raises(KilledError):
-            train(filled, tiny(EVERY_STEP))
-    run = filled.run("a")
-    assert (run.snapshots / f".draft-step-{step:06d}").is_dir()
-    assert weights(filled) == {at: kept for at, kept in weights(whole).items() if at < step}
-    resume(filled)
-    assert sorted(path.name for path in run.snapshots.iterdir()) == [f"step-{n:06d}" for n in range(7)]
-    assert weights(filled) == weights(whole)
+    patch.setattr(checkpoint, at, killed)
 
 
 def test_a_run_that_steps_back_over_a_damaged_checkpoint_takes_its_snapshots_again(filled, whole):

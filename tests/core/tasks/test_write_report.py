@@ -20,6 +20,13 @@ def test_the_file_holds_the_page_and_is_told(trained, tmp_path):
     assert path.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
 
 
+@pytest.fixture
+def plain_page(monkeypatch):
+    """A page that is not drawn, for what is said of any file."""
+    monkeypatch.setattr("core.reporting.page.report_page", lambda *_: "<!DOCTYPE html>")
+
+
+@pytest.mark.usefixtures("plain_page")
 def test_without_a_name_it_lies_in_the_current_folder(trained, command, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     code, out, _ = command("--workspace", trained.root, "report", "first")
@@ -28,6 +35,7 @@ def test_without_a_name_it_lies_in_the_current_folder(trained, command, tmp_path
     assert "first-report.html" in out
 
 
+@pytest.mark.usefixtures("plain_page")
 def test_json_tells_where_it_is(trained, records, tmp_path):
     code, [*_, told] = records("--workspace", trained.root, "report", "first", "--out", tmp_path / "b.html")
     assert (code, told["event"], told["path"]) == (0, "report_written", str(tmp_path / "b.html"))
@@ -40,6 +48,7 @@ def test_a_run_that_is_not_there_leaves_no_file(trained, command, tmp_path):
     assert not (tmp_path / "c.html").exists()
 
 
+@pytest.mark.usefixtures("plain_page")
 def test_a_file_that_cannot_be_written_is_reported_by_its_path(trained, command, tmp_path):
     path = tmp_path / "missing" / "d.html"
     code, _, err = command("--workspace", trained.root, "report", "first", "--out", path)
