@@ -125,7 +125,9 @@ def test_two_unnamed_trainings_at_once_both_train(filled, run_file):
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("g++") is None, reason="needs a compiler")
 def test_what_is_compiled_learns_the_same(filled, run_file, records, tmp_path):
-    command = ["train", run_file, "--set", "training.max_steps=3", "--workspace", filled.root]
+    few = ["training.max_steps=3", "training.eval_interval=3", "training.sample_tokens=0"]
+    settings = [argument for setting in few for argument in ("--set", setting)]
+    command = ["train", run_file, *settings, "--workspace", filled.root]
     code, printed = records(*command, "--name", "plain")
     compiled = main(
         *("main.py", "--json", *command, "--name", "compiled", "--set", "training.compile=blocks"),

@@ -160,24 +160,30 @@ def test_a_folder_in_a_file_s_place_or_a_file_in_a_folder_s_is_no_traceback(
         assert not code or err.startswith("error: ")
 
 
-@pytest.mark.slow
-def test_output_onto_a_full_disk_is_reported(trained):
-    full = Path("/dev/full")
-    if not full.exists():
+@pytest.fixture
+def full():
+    """A file on a disk without room."""
+    device = Path("/dev/full")
+    if not device.exists():
         pytest.skip("this system has no device that is always full")
-    for arguments in (["settings"], ["runs"], ["runs", "--json"], ["text", "1"]):
-        with full.open("w") as output:
-            ended = subprocess.run(
-                [sys.executable, "main.py", "--workspace", trained.root, *arguments],
-                cwd=ROOT,
-                stdout=output,
-                stderr=subprocess.PIPE,
-                text=True,
-                check=False,
-            )
-        assert ended.returncode == 1
-        assert ended.stderr.startswith("error: The disk is full: the output could not be written.\nFree some")
-        assert "--resume" not in ended.stderr
+    with device.open("w") as output:
+        yield output
+
+
+@pytest.mark.parametrize("arguments", [["settings"], ["runs"], ["runs", "--json"], ["text", "1"]])
+def test_output_onto_a_full_disk_is_reported(trained, full, command, monkeypatch, arguments):
+    monkeypatch.setattr(sys, "stdout", full)
+    code, _, said = command("--workspace", trained.root, *arguments)
+    assert code == 1
+    assert said.startswith("error: The disk is full: the output could not be written.\nFree some")
+    assert "--resume" not in said
+
+
+def test_a_process_whose_output_is_full_says_so_once(tmp_path, full):
+    command = [sys.executable, "main.py", "--workspace", tmp_path, "settings"]
+    ended = subprocess.run(command, cwd=ROOT, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert (ended.returncode, len(ended.stderr.splitlines())) == (1, 2)
+    assert ended.stderr.startswith("error: The disk is full")
 
 
 def test_what_a_command_printed_before_it_failed_is_flushed_without_a_word_of_a_closed_pipe(trained):

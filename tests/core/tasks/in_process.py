@@ -1,8 +1,9 @@
-"""Readers that need no process: an import that takes a blink."""
+"""Readers, and subjects of benchmarks, that need no process: imports and comparisons that take a blink."""
 
 import warnings
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from core.config.corpus import ImportConfig
@@ -10,6 +11,7 @@ from core.documents.document import Source
 from core.documents.isolation import Answer
 from core.documents.reader_process import Request, Worker
 from core.documents.reading import recognize_page
+from core.tasks.bench_process import peak_rss_mib
 
 
 class InProcess:
@@ -52,3 +54,26 @@ class InProcess:
 
     def close(self) -> None:
         self._asked.clear()
+
+
+class SubjectInProcess:
+    """A benchmark's subject that is asked as its process would be."""
+
+    def __init__(self, subject: Any) -> None:
+        self._subject = subject
+
+    def __call__(self) -> float:
+        amount: float = self.ask("__call__")
+        return amount
+
+    def peak_mib(self) -> float:
+        return peak_rss_mib()
+
+    def ask(self, method: str, *arguments: Any) -> Any:
+        return getattr(self._subject, method)(*arguments)
+
+
+@contextmanager
+def subject_in_process(make: Callable[..., Any], *arguments: Any) -> Iterator[SubjectInProcess]:
+    """In place of `plain_process` and its like."""
+    yield SubjectInProcess(make(*arguments))

@@ -13,6 +13,7 @@ from core.tasks.bench_events import BenchFact, BenchMeasured
 from core.tasks.bench_generate import PEER_GENERATE, bench_generate, read_bandwidth
 from core.tasks.bench_shapes import SHAPES
 from core.tasks.bench_train import bench_train
+from tests.core.tasks.in_process import subject_in_process
 
 SIZES = {"n_layers": 1, "n_heads": 2, "d_model": 8, "d_ff": 12, "context_length": 40}
 
@@ -26,8 +27,9 @@ def minute_shape(monkeypatch):
     monkeypatch.setattr(generating, "SUMMED_BYTES", 2**16)
 
 
-@pytest.mark.slow
-def test_decoding_is_timed_in_each_format_beside_the_peer():
+@pytest.mark.slow  # transformers
+def test_decoding_is_timed_in_each_format_beside_the_peer(monkeypatch):
+    monkeypatch.setattr(generating, "peer_process", subject_in_process)
     events = list(bench_generate("minute", 1, StopToken()))
     subjects = [event.subject for event in events if isinstance(event, BenchMeasured)]
     for way in ("greedy", "sampled"):

@@ -2,6 +2,7 @@ import pytest
 
 from core.control import StopToken
 from core.errors import BadSettingError
+from core.tasks import bench_files
 from core.tasks import bench_import as task
 from core.tasks.bench_events import BenchFact, BenchMeasured
 from core.tasks.bench_files import Prose, write_texts
@@ -20,6 +21,7 @@ def few_files(monkeypatch):
         "LARGE_BYTES": 2_000,
     }.items():
         monkeypatch.setattr(task, name, value)
+    monkeypatch.setattr(bench_files, "LINES_ON_SCAN", 2)
 
 
 @pytest.mark.slow

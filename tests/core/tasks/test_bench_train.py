@@ -19,6 +19,7 @@ from core.tasks.bench_process import beside, busy_processes
 from core.tasks.bench_shapes import NO_BFLOAT16, SHAPES, shape_of
 from core.tasks.bench_steps import NanoGPTSteps, OurSteps, TransformersSteps
 from core.tasks.bench_train import NANOGPT, PEER_TRAIN, PRODUCTS, bench_train
+from tests.core.tasks.in_process import subject_in_process
 
 MODEL = ModelConfig.model_validate(
     preset_run("gpt2").model.model_dump()
@@ -130,10 +131,16 @@ def test_busy_processes_work_only_while_the_subject_does():
         assert not flag.is_set()
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(300)  # up to seven processes load torch
-@pytest.mark.parametrize("formats", [["float32"], ["float32", "bfloat16"]])
-def test_all_rows_are_measured_beside_both_peers(monkeypatch, formats):
+@pytest.mark.parametrize(
+    ("formats", "are_processes"),
+    [
+        pytest.param(["float32"], True, marks=pytest.mark.slow),  # six processes, of which four load torch
+        (["float32", "bfloat16"], False),
+    ],
+)
+def test_all_rows_are_measured_beside_both_peers(monkeypatch, formats, are_processes):
+    for process in () if are_processes else ("peer_process", "our_process"):
+        monkeypatch.setattr(bench_train_file, process, subject_in_process)
     monkeypatch.setattr(bench_train_file, "_formats", lambda _: formats)
     monkeypatch.setitem(SHAPES, "minute", (MODEL, V, B, 1))
     monkeypatch.setattr(bench_train_file, "PRODUCT_SIZE", {"cpu": 64})

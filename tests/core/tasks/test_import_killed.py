@@ -105,7 +105,9 @@ def check_nothing_is_half_there(workspace: Path) -> None:
             assert len(library.text(row.id)) == row.characters, row
 
 
-def kill_again_and_again(tmp_path: Path, files: int, kills: int) -> None:
+@pytest.mark.slow
+def test_an_import_that_is_killed_again_and_again_goes_on_to_the_same_documents(tmp_path):
+    files, kills = 400, 6
     folder, killed, whole = tmp_path / "files", tmp_path / "killed", tmp_path / "whole"
     make_files(folder, files)
     rng = random.Random(2)
@@ -121,14 +123,3 @@ def kill_again_and_again(tmp_path: Path, files: int, kills: int) -> None:
     run_to_the_end(command(whole, folder))
     assert contents(killed) == contents(whole)
     assert interrupted_import(Workspace(killed)) is None
-
-
-@pytest.mark.slow
-def test_a_killed_import_goes_on_to_the_same_documents(tmp_path):
-    kill_again_and_again(tmp_path, files=150, kills=2)
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(900)
-def test_twenty_kills_during_an_import_of_2_000_files_lose_nothing(tmp_path):
-    kill_again_and_again(tmp_path, files=2000, kills=20)

@@ -27,6 +27,7 @@ from core.training.compute import choices_on
 from core.training.evaluation import evaluate
 
 MICRO = "training.micro_batch_size"
+FEW = {"training.max_steps": 2}
 
 
 def train(workspace, config, name="a"):
@@ -96,10 +97,10 @@ def free_memory(monkeypatch):
 
 
 def test_a_batch_that_does_not_fit_is_computed_in_parts_that_do(filled, tiny, free_memory):
-    expected = train(filled, tiny({MICRO: 2}), "in-parts")
-    vocab_size = read_state(filled.run("in-parts").checkpoint(6)).vocab_size
+    expected = train(filled, tiny({**FEW, MICRO: 2}), "in-parts")
+    vocab_size = read_state(filled.run("in-parts").checkpoint(2)).vocab_size
     free_memory(bytes_to_train(tiny().model, vocab_size, 3, autocast=False))
-    events = train(filled, tiny())
+    events = train(filled, tiny(FEW))
     assert numbers(events) == numbers(expected)
     (text,) = rows_noted(events)
     assert "each batch is computed 2 sequences at a time, with the same gradient" in text
@@ -123,10 +124,10 @@ def test_parts_that_were_chosen_and_do_not_fit_are_made_smaller_too(filled, tiny
 
 
 def test_parts_as_large_as_the_batch_change_no_number(filled, tiny):
-    whole = train(filled, tiny(), "whole")
+    whole = train(filled, tiny(FEW), "whole")
     for rows in (4, 100):
-        assert numbers(train(filled, tiny({MICRO: rows}), f"by-{rows}")) == numbers(whole)
-        assert read_state(filled.run(f"by-{rows}").checkpoint(6)).micro_batch_size == 0
+        assert numbers(train(filled, tiny({**FEW, MICRO: rows}), f"by-{rows}")) == numbers(whole)
+        assert read_state(filled.run(f"by-{rows}").checkpoint(2)).micro_batch_size == 0
 
 
 def test_parts_change_no_loss_by_more_than_rounding(filled, tiny):
@@ -166,9 +167,9 @@ def test_a_step_for_which_the_memory_was_too_small_is_taken_again_in_halves(fill
 
 def test_rows_are_halved_until_a_pass_fits(filled, tiny, memory_for):
     memory_for(1)
-    events = train(filled, tiny())
+    events = train(filled, tiny(FEW))
     assert len(rows_noted(events)) == 2
-    assert numbers(events) == numbers(train(filled, tiny({MICRO: 1}), "one-by-one"))
+    assert numbers(events) == numbers(train(filled, tiny({**FEW, MICRO: 1}), "one-by-one"))
 
 
 def test_a_run_goes_on_with_the_rows_that_it_has_come_to(filled, tiny, memory_for):
@@ -207,9 +208,9 @@ def test_an_evaluation_for_which_the_memory_was_too_small_is_made_in_halves(fill
         return plain(self, ids, *others)
 
     monkeypatch.setattr(training_session.Transformer, "hidden", hidden)
-    events = train(filled, tiny())
+    events = train(filled, tiny(FEW))
     assert len(rows_noted(events)) == 1
-    assert numbers(events) == numbers(train(filled, tiny({MICRO: 2}), "in-halves"))
+    assert numbers(events) == numbers(train(filled, tiny({**FEW, MICRO: 2}), "in-halves"))
 
 
 def test_memory_that_is_full_in_an_optimizer_ends_the_run_with_its_last_checkpoint(filled, tiny, monkeypatch):
@@ -276,9 +277,9 @@ def tried(monkeypatch):
 
 def test_a_new_run_costs_one_pass_before_it_begins(filled, tiny, monkeypatch):
     rows = tried(monkeypatch)
-    train(filled, tiny({"training.gradient_accumulation_steps": 3}))
+    train(filled, tiny({**FEW, "training.gradient_accumulation_steps": 3}))
     assert rows == [[4]]
-    train(filled, tiny({MICRO: 2}), "in-parts")
+    train(filled, tiny({**FEW, MICRO: 2}), "in-parts")
     assert rows == [[4], [2]]
 
 
@@ -286,11 +287,10 @@ def test_a_new_run_costs_one_pass_before_it_begins(filled, tiny, monkeypatch):
     ("changes", "passes"), [({}, 0), ({"training.learning_rate": 1e-4}, 0), ({"training.batch_size": 8}, 1)]
 )
 def test_a_run_that_goes_on_tries_a_pass_where_another_batch_may_not_fit(
-    filled, tiny, monkeypatch, changes, passes
+    stopped, monkeypatch, changes, passes
 ):
-    stopped_after(filled, tiny(), 3)
     rows = tried(monkeypatch)
-    resume(filled, changes)
+    resume(stopped, changes)
     assert len(rows) == passes
 
 

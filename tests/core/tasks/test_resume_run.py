@@ -420,14 +420,11 @@ def test_a_change_that_is_refused_leaves_no_trace(stopped):
 
 
 @pytest.mark.parametrize(("threads", "kept"), [(1, True), (0, True), (5000, False)])
-def test_auto_stays_with_the_threads_of_a_run_where_there_are_as_many(
-    filled, tiny, monkeypatch, threads, kept
-):
+def test_auto_stays_with_the_threads_of_a_run_where_there_are_as_many(stopped, monkeypatch, threads, kept):
     monkeypatch.setattr(compute, "own_threads", lambda: 2)
-    stopped_at(filled, tiny({"training.attention": "sdpa"}), 3)
-    alter_state(filled.run("a").checkpoint(3), threads=threads)
-    resume(filled, {"training.threads": 0})
-    after = state_module.read_state(filled.run("a").checkpoint(6))
+    alter_state(stopped.run("a").checkpoint(3), threads=threads)
+    resume(stopped, {"training.threads": 0})
+    after = state_module.read_state(stopped.run("a").checkpoint(6))
     assert (after.threads == threads) == kept
 
 

@@ -592,7 +592,7 @@ def test_a_trial_changes_no_weight_and_no_random_number(filled, tiny):
     measured = train(filled, tiny(OPEN), "a")
     state = read_state(filled.run("a").checkpoint(of_kind(measured, RunEnded)[0].step))
     chosen = {f"training.{name}": getattr(state, name) for name in ("precision", "attention", "threads")}
-    assert losses(measured) == losses(train(filled, tiny(chosen), "b"))
+    assert losses(measured) == losses(train(filled, tiny(OPEN | chosen), "b"))
 
 
 # The teaching transformer
