@@ -90,7 +90,6 @@ def readers_in_process(request: pytest.FixtureRequest, monkeypatch: pytest.Monke
     """Any other import reads its files in this process, which takes a blink."""
     if "worker_processes" in request.fixturenames:
         return
-    monkeypatch.setenv("OMP_THREAD_LIMIT", "1")  # Tesseract's, as in a worker
     monkeypatch.setattr(reader_process, "_limit_seconds", lambda _: None)  # pytest-timeout has that clock
     monkeypatch.setattr(import_files, "ReaderPool", InProcess)
 

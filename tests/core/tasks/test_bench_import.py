@@ -21,7 +21,8 @@ def few_files(monkeypatch):
         "LARGE_BYTES": 2_000,
     }.items():
         monkeypatch.setattr(task, name, value)
-    monkeypatch.setattr(bench_files, "LINES_ON_SCAN", 2)
+    for name, value in {"LINES_ON_SCAN": 2, "WORDS": 300, "PARAGRAPHS": 40}.items():
+        monkeypatch.setattr(bench_files, name, value)
 
 
 @pytest.mark.slow

@@ -7,8 +7,8 @@ from core.tasks.bench_events import BenchMeasured
 
 @pytest.fixture(autouse=True)
 def little_text(monkeypatch):
-    monkeypatch.setattr(bench, "TEXT_MEGABYTES", 0.2)
-    monkeypatch.setattr(bench, "LEARNED_FROM_MEGABYTES", 0.1)
+    monkeypatch.setattr(bench, "TEXT_MEGABYTES", 0.05)
+    monkeypatch.setattr(bench, "LEARNED_FROM_MEGABYTES", 0.05)
     monkeypatch.setattr(bench, "VOCAB_SIZE", 400)
 
 

@@ -72,11 +72,6 @@ def whole(tmp_path_factory, filled_template):
     return workspace
 
 
-@pytest.fixture(params=["float32", "float16"])
-def dtype(request):
-    return request.param
-
-
 def test_a_snapshot_holds_the_average_as_the_checkpoint_of_its_step_does(filled):
     changes = {"training.snapshot_dtype": "float32", "training.average_decay": 0.9}
     train(filled, with_settings(TINY, EVERY_STEP | changes))
@@ -87,16 +82,17 @@ def test_a_snapshot_holds_the_average_as_the_checkpoint_of_its_step_does(filled)
 
 
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
-def test_a_run_with_snapshots_has_the_numbers_of_one_without(filled, tiny, precision, dtype):
+def test_a_run_with_snapshots_has_the_numbers_of_one_without(filled, tiny, precision):
     config = {"training.precision": precision}
-    kept = {"training.snapshot_interval": 1, "training.snapshot_dtype": dtype}
     train(filled, tiny(config), "without")
-    train(filled, tiny(config | kept), "with")
-    assert numbers(filled, "with") == numbers(filled, "without")
-    for file in ("model.safetensors", "optimizer.safetensors"):
-        one, other = (filled.run(name).checkpoint(6) / file for name in ("with", "without"))
-        assert one.read_bytes() == other.read_bytes()
     assert not filled.run("without").snapshots.exists()
+    for dtype in ("float32", "float16"):
+        kept = {"training.snapshot_interval": 1, "training.snapshot_dtype": dtype}
+        train(filled, tiny(config | kept), dtype)
+        assert numbers(filled, dtype) == numbers(filled, "without")
+        for file in ("model.safetensors", "optimizer.safetensors"):
+            one, other = (filled.run(name).checkpoint(6) / file for name in (dtype, "without"))
+            assert one.read_bytes() == other.read_bytes()
 
 
 def test_steps_at_the_interval_are_kept_from_the_untrained_model_on(filled, tiny):
