@@ -91,7 +91,7 @@ class CurvePlot(QFrame):
             self._swatches[name] = Label("━"), Label(name)
             for label in self._swatches[name]:
                 self._header.insertWidget(self._header.indexOf(self._readout), label)
-        self._colour()
+            self._colour_swatch(curve)
 
     def remove_curve(self, name: str) -> None:
         """Take a curve and its points away."""
@@ -376,8 +376,11 @@ class CurvePlot(QFrame):
         self.view.colour()
         for curve in self._curves.values():
             curve.colour()
-            if curve.name in self._swatches:
-                self._swatches[curve.name][0].setStyleSheet(f"color: {curve.look.rgb()}")
+            self._colour_swatch(curve)
+
+    def _colour_swatch(self, curve: Curve) -> None:
+        if curve.name in self._swatches:
+            self._swatches[curve.name][0].setStyleSheet(f"color: {curve.look.rgb()}")
 
 
 def link(plots: Sequence[CurvePlot]) -> None:

@@ -48,8 +48,8 @@ class PlotView(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
     moved = Signal()
 
     def __init__(self, title: str, unit: str, x_label: str) -> None:
-        super().__init__(axisItems={"left": NumberAxis("left"), "bottom": StepAxis("bottom")})
-        self.setMenuEnabled(False)
+        axes = {"left": NumberAxis("left"), "bottom": StepAxis("bottom")}
+        super().__init__(axisItems=axes, enableMenu=False)
         self.setAccessibleName(f"{title} plot")
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setMinimumHeight(72)
@@ -180,7 +180,7 @@ class PlotView(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
             self._plot.addItem(line, ignoreBounds=True)
             self._lines.append((line, height))
         self._place_lines()
-        self.colour()
+        self._colour_lines()
 
     def _place_lines(self) -> None:
         for line, height in self._lines:
@@ -270,6 +270,10 @@ class PlotView(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
         self._crosshair.setPen(pg.mkPen(theme.muted, style=Qt.PenStyle.DashLine))
         self._marker.setPen(pg.mkPen(theme.surface, width=2))
         self._marker.setBrush(theme.plot_validation)
+        self._colour_lines()
+
+    def _colour_lines(self) -> None:
+        theme, font = colours(), small_font(self.font())
         for line, _ in self._lines:
             line.setPen(pg.mkPen(theme.muted, width=1, style=Qt.PenStyle.DashLine))
             line.label.setColor(theme.muted)
