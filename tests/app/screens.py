@@ -75,7 +75,7 @@ LEARNED = preset_run("starter")  # the settings of both
 
 
 def corpus_empty():
-    return shown(CorpusTab())
+    return shown(CorpusTab)
 
 
 def corpus():
@@ -115,7 +115,7 @@ def corpus_told():
 
 
 def train_empty():
-    return shown(TrainTab())
+    return shown(TrainTab)
 
 
 def train():

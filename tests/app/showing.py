@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+from PySide6.QtWidgets import QApplication
+
 from core.runs.catalog import RunSummary
 
 SIZE_PX = (1280, 712)  # what a window of 1280 x 800 leaves for a tab
@@ -9,7 +11,15 @@ RUN = RunSummary("first", "starter", 40, 100, 2.5, 2.5, 3_000_000, 10, 0.0, (20,
 FINISHED = replace(RUN, step=700, max_steps=700, checkpoints=(600, 700), best_step=600, last_step=700)
 
 
-def shown(tab):
+def shown(make):
+    """The tab that `make` gives: as in the program, the style sheet is put on once it is made.
+
+    Under a style sheet each widget is polished again at every step of the making, which takes four times as long.
+    """
+    style_sheet = QApplication.instance().styleSheet()
+    QApplication.instance().setStyleSheet("")
+    tab = make()
+    QApplication.instance().setStyleSheet(style_sheet)
     tab.resize(*SIZE_PX)
     tab.show()
     return tab

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import QEvent, Slot
-from PySide6.QtGui import QTextCursor
+from PySide6.QtGui import QShowEvent, QTextCursor
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QSlider, QTextEdit, QToolButton, QVBoxLayout, QWidget
 
 from app.tabs.train.sample_steps import SampleSteps
@@ -72,6 +72,12 @@ class Samples(QWidget):
             slider.blockSignals(False)
         self.compare_button.setChecked(False)
         self._show()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        self.prompt_box.ensurePolished()  # by the style sheet, which comes after the first window was made
+        height = self.prompt_box.sizeHint().height()
+        self.title.setMinimumHeight(height)  # or the text moves when the box comes
+        super().showEvent(event)
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
@@ -204,10 +210,6 @@ class Samples(QWidget):
         row.addWidget(self.compare_button)
         row.addWidget(self.base_slider, stretch=2)
         row.addWidget(self.base_label)
-        self.prompt_box.ensurePolished()  # before its height is known
-        self.title.setMinimumHeight(
-            self.prompt_box.sizeHint().height()
-        )  # or the text moves when the box comes
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(TINY)

@@ -22,7 +22,7 @@ SUMMARIES = [
 
 
 def chat_empty():
-    return shown(ChatTab())
+    return shown(ChatTab)
 
 
 def chat():

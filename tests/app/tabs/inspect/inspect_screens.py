@@ -1,5 +1,7 @@
 """The Inspect tab in its states."""
 
+from functools import partial
+
 from app.tabs.inspect.makers import MAKERS
 from app.tabs.inspect.tab import InspectTab
 from core.tasks.inspect_views import Selection
@@ -9,7 +11,7 @@ from tests.app.tabs.inspect.small_phrase import small_phrase
 
 
 def _inspecting(view):
-    tab = shown(InspectTab(MAKERS))
+    tab = shown(partial(InspectTab, MAKERS))
     tab.show_runs([RUN])
     tab.show_opened(has_model=True)
     tab.show_view(view)
@@ -71,4 +73,4 @@ def inspect_patching():
 
 
 def inspect_empty():
-    return shown(InspectTab(MAKERS))
+    return shown(partial(InspectTab, MAKERS))
