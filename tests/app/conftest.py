@@ -2,6 +2,7 @@
 
 import gc
 import os
+import threading
 
 os.environ["QT_QPA_PLATFORM"] = (
     "offscreen"  # before Qt loads: a screen would make the tests depend on a desktop
@@ -18,8 +19,10 @@ from pytestqt.qtbot import QtBot
 from app import settings
 from app.jobs.job import Job
 from app.jobs.job_queue import JobQueues
-from app.tabs.train import plan_controller
+from app.main_window import MainWindow
+from app.tabs.train import curves, plan_controller
 from app.widgets.theme import Theme
+from core.runs.folder import Workspace
 from tests.app.waiting import LONGEST_WAIT_MS
 
 
@@ -42,9 +45,12 @@ def qtbot(qapp, request):
 
 
 @pytest.fixture(autouse=True)
-def garbage_goes_between_tests():
+def garbage_goes_between_tests(monkeypatch):
     """As in the program (app/jobs/garbage.py): not in the middle of a call of Qt's, which then waits for ever."""
     gc.disable()
+    monkeypatch.setattr(
+        gc, "unfreeze", lambda: None
+    )  # whoever ends as the program does leaves the modules apart
     yield
     QCoreApplication.sendPostedEvents(
         None, QEvent.Type.DeferredDelete
@@ -68,6 +74,12 @@ def no_steps_are_timed(monkeypatch):
     monkeypatch.setattr(plan_controller, "SETTLE_MS", 10**8)
 
 
+@pytest.fixture
+def one_chart(monkeypatch):
+    """Below the loss stand no other charts, of which each takes as long to make as half of the form."""
+    monkeypatch.setattr(curves, "DEFAULT_CHARTS", ())
+
+
 @pytest.fixture(autouse=True)
 def no_thread_left_behind():
     yield
@@ -88,6 +100,23 @@ def queues(qtbot):
     qtbot.waitUntil(queues.at_rest)
 
 
+@pytest.fixture
+def workspace(tmp_path):
+    """An empty one."""
+    workspace = Workspace(tmp_path / "workspace")
+    workspace.prepare()
+    return workspace
+
+
+@pytest.fixture
+def window(qtbot, workspace, one_chart):
+    """The program's window on the workspace."""
+    window = MainWindow(workspace)
+    window.show()
+    yield window
+    leave(qtbot, window)
+
+
 @pytest.fixture(scope="module")
 def theme(qapp):
     """The program's style and style sheet, removed behind the last test of a file."""
@@ -95,6 +124,37 @@ def theme(qapp):
         made = Theme(qapp, "light")
         made.put_on_style_sheet()
         yield made
+
+
+def leave(qtbot, window):
+    """Close a window for good, once the last job has told it of its end."""
+    window.queues.close_down()
+    qtbot.waitUntil(window.queues.at_rest)
+    window.close()
+    window.deleteLater()
+    QCoreApplication.sendPostedEvents(window, QEvent.Type.DeferredDelete)
+
+
+def action(window, words):
+    """The entry of a window's menus with these words."""
+    menus = [entry.menu() for entry in window.menuBar().actions()]
+    return next(entry for menu in menus for entry in menu.actions() if words in entry.text().replace("&", ""))
+
+
+def button(window, text):
+    """The button of a window's question with this text."""
+    return next(b for b in window.question.buttons() if text in b.text())
+
+
+RESTING = threading.Event()  # that nobody sets
+
+
+def endless(stop):
+    """Work that goes on until it is stopped, and leaves the processor to others."""
+    while not stop.asked:
+        yield 0
+        RESTING.wait(0.01)
+    return "stopped"
 
 
 @contextmanager

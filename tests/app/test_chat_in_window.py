@@ -4,27 +4,15 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel
 
-from app.main_window import MainWindow
 from core.conversations.message import Conversation, Message
 from core.conversations.store import ConversationStore
-from core.runs.folder import Workspace
-from tests.app.test_main_window import action, leave
+from tests.app.conftest import action
 
 
 @pytest.fixture
-def workspace(tmp_path):
-    workspace = Workspace(tmp_path / "workspace")
-    workspace.prepare()
-    return workspace
-
-
-@pytest.fixture
-def window(qtbot, workspace):
-    window = MainWindow(workspace)
-    window.show()
+def window(qtbot, window):
     qtbot.waitUntil(window.queues.at_rest)
-    yield window
-    leave(qtbot, window)
+    return window
 
 
 def conversation():

@@ -9,23 +9,7 @@ from app.jobs import job as job_module
 from app.main_window import MainWindow
 from core.config.run import RunConfig
 from core.events import RunEnded
-from core.runs.folder import Workspace
-from tests.app.test_main_window import button, endless, leave
-
-
-@pytest.fixture
-def workspace(tmp_path):
-    workspace = Workspace(tmp_path / "workspace")
-    workspace.prepare()
-    return workspace
-
-
-@pytest.fixture
-def window(qtbot, workspace):
-    window = MainWindow(workspace)
-    window.show()
-    yield window
-    leave(qtbot, window)
+from tests.app.conftest import button, endless, leave
 
 
 def test_quiet_work_does_not_keep_the_window_from_closing(window):
@@ -69,7 +53,7 @@ def test_stop_and_close_waits_for_the_step_and_then_closes(qtbot, window):
     window.close()
     qtbot.mouseClick(button(window, "Stop"), Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: not window.isVisible())
-    assert ended == [None]
+    assert ended == ["stopped"]
     assert window.queues.active() == []
 
 
@@ -193,7 +177,7 @@ def test_asked_from_outside_it_stops_and_closes_without_a_question(qtbot, window
     window.stop_and_close()
     assert window.question is None
     qtbot.waitUntil(lambda: not window.isVisible())
-    assert ended == [None]
+    assert ended == ["stopped"]
 
 
 def test_asked_from_outside_the_standing_question_goes_away(qtbot, window):

@@ -3,11 +3,7 @@
 import pytest
 
 from app.doing_label import DoingLabel
-
-
-def endless(stop):
-    while not stop.asked:
-        yield 0
+from tests.app.conftest import endless
 
 
 @pytest.fixture

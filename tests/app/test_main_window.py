@@ -6,7 +6,6 @@ import threading
 from types import SimpleNamespace
 
 import pytest
-from PySide6.QtCore import QCoreApplication, QEvent
 from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QComboBox, QFileDialog
 
@@ -24,45 +23,7 @@ from core.errors import NoDisplayError
 from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
 from core.system_errors import WorkspaceError
-
-
-@pytest.fixture
-def workspace(tmp_path):
-    workspace = Workspace(tmp_path / "workspace")
-    workspace.prepare()
-    return workspace
-
-
-@pytest.fixture
-def window(qtbot, workspace):
-    window = MainWindow(workspace)
-    window.show()
-    yield window
-    leave(qtbot, window)
-
-
-def leave(qtbot, window):
-    """Close a window for good, once the last job has told it of its end."""
-    window.queues.close_down()
-    qtbot.waitUntil(window.queues.at_rest)
-    window.close()
-    window.deleteLater()
-    QCoreApplication.sendPostedEvents(window, QEvent.Type.DeferredDelete)
-
-
-def endless(stop):
-    while not stop.asked:
-        yield 0
-
-
-def action(window, words):
-    menus = [entry.menu() for entry in window.menuBar().actions()]
-    return next(entry for menu in menus for entry in menu.actions() if words in entry.text().replace("&", ""))
-
-
-def button(window, text):
-    return next(b for b in window.question.buttons() if text in b.text())
-
+from tests.app.conftest import action, leave
 
 # Standing
 

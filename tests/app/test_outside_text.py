@@ -21,15 +21,13 @@ from app.widgets.theme import apply_theme
 from core.conversations.message import Message
 from core.events import Notice, SampleWritten
 from core.runs.catalog import RunSummary
-from core.runs.folder import Workspace
 from core.system_errors import WorkspaceError
 from core.tasks.inspect_views import Selection
 from core.tasks.reading_choices import TextField
 from core.tokenizers.word import WordTokenizer
-from tests.app.conftest import plain_looks_afterwards
+from tests.app.conftest import leave, plain_looks_afterwards
 from tests.app.tabs.corpus.conftest import a_row
 from tests.app.tabs.inspect.made import made
-from tests.app.test_main_window import leave
 
 pytestmark = pytest.mark.qt_log_ignore("This plugin does not support")  # what only a real screen can
 HOSTILE = '<img src="{address}"><b>&lt;baa'
@@ -47,9 +45,7 @@ def hostile(tmp_path):
 
 
 @pytest.fixture
-def window(qtbot, tmp_path, qapp):
-    workspace = Workspace(tmp_path / "workspace")
-    workspace.prepare()
+def window(qtbot, workspace, qapp, one_chart):
     window = MainWindow(workspace)
     with plain_looks_afterwards(qapp):
         apply_theme(qapp)

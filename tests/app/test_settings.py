@@ -12,17 +12,9 @@ from app.main_window import MainWindow
 from app.report import LOG_NAME
 from app.settings import WindowSettings
 from core.config.corpus import CleaningConfig, ImportConfig
-from core.runs.folder import Workspace
-from tests.app.test_main_window import leave
+from tests.app.conftest import leave
 
 HUGE = "9" * 4000
-
-
-@pytest.fixture
-def workspace(tmp_path):
-    workspace = Workspace(tmp_path / "workspace")
-    workspace.prepare()
-    return workspace
 
 
 @pytest.fixture
@@ -65,7 +57,7 @@ def everywhere(value):
     ],
     ids=lambda text: str(text[:40]),
 )
-def test_whatever_window_ini_holds_the_window_opens_as_at_a_first_start(qtbot, written, text):
+def test_whatever_window_ini_holds_the_window_opens_as_at_a_first_start(qtbot, written, one_chart, text):
     window = MainWindow(written(text))
     window.show()
     found = (

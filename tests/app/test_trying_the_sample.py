@@ -4,14 +4,11 @@ import pytest
 from PySide6.QtCore import Qt
 
 from app import first_run
-from app.main_window import MainWindow
 from core.config.presets import preset_run
 from core.config.toml import with_settings
 from core.corpus.library import Library
 from core.runs.catalog import Catalog
-from core.runs.folder import Workspace
 from core.sample.meadow import held_out_questions
-from tests.app.test_main_window import leave
 
 STEPS = 4
 SMALL = {
@@ -30,19 +27,14 @@ SMALL = {
 }
 
 
-@pytest.fixture
-def window(qtbot, tmp_path, monkeypatch):
-    workspace = Workspace(tmp_path / "workspace")
-    workspace.prepare()
+@pytest.fixture(autouse=True)
+def a_small_run(monkeypatch):
     monkeypatch.setattr(first_run, "preset_run", lambda name: with_settings(preset_run(name), SMALL))
-    window = MainWindow(workspace)
-    window.show()
-    yield window
-    leave(qtbot, window)
 
 
-def test_one_click_leads_from_an_empty_workspace_to_a_question_for_the_trained_model(qtbot, window, tmp_path):
-    workspace = Workspace(tmp_path / "workspace")
+def test_one_click_leads_from_an_empty_workspace_to_a_question_for_the_trained_model(
+    qtbot, window, workspace
+):
     imported, ended = [], []
     window.corpus.sample_imported.connect(imported.append)
     window.train.run_ended.connect(lambda name, reason: ended.append((name, reason)))

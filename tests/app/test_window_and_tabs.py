@@ -16,23 +16,7 @@ from app.shortcuts_dialog import ShortcutsDialog
 from app.widgets.label import Label
 from core.document_events import FileReading
 from core.resources import resource
-from core.runs.folder import Workspace
-from tests.app.test_main_window import action, leave
-
-
-@pytest.fixture
-def workspace(tmp_path):
-    workspace = Workspace(tmp_path / "workspace")
-    workspace.prepare()
-    return workspace
-
-
-@pytest.fixture
-def window(qtbot, workspace):
-    window = MainWindow(workspace)
-    window.show()
-    yield window
-    leave(qtbot, window)
+from tests.app.conftest import action, leave
 
 
 def test_f1_opens_the_page_of_the_tab_in_front(qtbot, window):

@@ -16,8 +16,7 @@ from app.main_window import MainWindow
 from app.recent_workspaces import MOST, RecentWorkspaces
 from app.workspace_chooser import WorkspaceChooser
 from core.runs.folder import Workspace
-from tests.app.conftest import plain_looks_afterwards
-from tests.app.test_main_window import action, button, endless, leave
+from tests.app.conftest import action, button, endless, leave, plain_looks_afterwards
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -29,7 +28,7 @@ def made(path):
 
 
 @pytest.fixture
-def studio(qtbot, qapp, monkeypatch, tmp_path):
+def studio(qtbot, qapp, monkeypatch, tmp_path, one_chart):
     """The program on the workspace "one"."""
     monkeypatch.setattr(application, "qInstallMessageHandler", lambda _handler: None)  # pytest-qt has its own
     monkeypatch.setattr(sys, "excepthook", sys.excepthook)
@@ -116,7 +115,7 @@ def test_running_work_is_asked_about_first(qtbot, studio, tmp_path):
     assert "the other workspace opens" in first.question.informativeText()
     qtbot.mouseClick(button(first, "Stop and open"), LEFT)
     qtbot.waitUntil(lambda: studio.window is not first)
-    assert ended == [None]
+    assert ended == ["stopped"]
 
 
 @pytest.mark.slow

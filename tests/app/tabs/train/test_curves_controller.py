@@ -16,7 +16,7 @@ FOUND = BaselinesMeasured("0123456789abcdef", (Baseline("unigram", "unigram", 4.
 
 
 @pytest.fixture
-def tab(qtbot):
+def tab(qtbot, one_chart):
     made = TrainTab()
     qtbot.addWidget(made)
     made.show()

@@ -22,7 +22,7 @@ def keep(library, name, kind="text"):
 
 
 @pytest.fixture
-def tab(qtbot, queues, workspace, training):
+def tab(qtbot, one_chart, queues, workspace, training):
     with Library(workspace.library) as library:
         for name, kind in (("hill.txt", "text"), ("river.md", "markdown"), ("notes.md", "markdown")):
             keep(library, name, kind)

@@ -57,7 +57,7 @@ def test_kept_ones_are_listed_and_can_go(dialog, qtbot):
 
 
 @pytest.fixture
-def tab(qtbot, queues, workspace):
+def tab(qtbot, one_chart, queues, workspace):
     tab = TrainTab()
     tab.resize(1280, 800)
     tab.show()

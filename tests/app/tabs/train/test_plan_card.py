@@ -16,7 +16,7 @@ LEFT = Qt.MouseButton.LeftButton
 
 
 @pytest.fixture
-def tab(qtbot):
+def tab(qtbot, one_chart):
     tab = TrainTab()
     qtbot.addWidget(tab)
     tab.resize(1280, 800)

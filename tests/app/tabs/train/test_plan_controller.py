@@ -55,7 +55,7 @@ def timing(monkeypatch):
 
 
 @pytest.fixture
-def tab(qtbot, queues):
+def tab(qtbot, one_chart, queues):
     tab = TrainTab()
     tab.resize(1280, 800)
     tab.show()

@@ -28,7 +28,7 @@ class NoRoomError(UserFacingError):
 
 
 @pytest.fixture
-def tab(qtbot, queues):
+def tab(qtbot, one_chart, queues):
     QGuiApplication.styleHints().setMouseDoubleClickInterval(0)
     tab = TrainTab()
     tab.resize(1280, 800)

@@ -43,7 +43,7 @@ def opened(monkeypatch):
 
 
 @pytest.fixture
-def tab(qtbot, workspace, fake, opened):
+def tab(qtbot, one_chart, workspace, fake, opened):
     queues = JobQueues()
     tab = TrainTab()
     tab.queues = queues

@@ -18,7 +18,7 @@ BUILT = DatasetBuilt("x", 1, 9, 1, 300, 3.5, False, "blocks", False, 1.0)
 
 
 @pytest.fixture
-def tab(qtbot):
+def tab(qtbot, one_chart):
     tab = TrainTab()
     qtbot.addWidget(tab)
     tab.resize(1280, 800)

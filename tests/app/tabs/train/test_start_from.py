@@ -22,7 +22,7 @@ LEARNED = with_settings(preset_run("starter"), {"model.n_layers": 3, "training.l
 
 
 @pytest.fixture
-def tab(qtbot):
+def tab(qtbot, one_chart):
     tab = TrainTab()
     qtbot.addWidget(tab)
     tab.resize(1280, 800)

@@ -36,7 +36,7 @@ def stuck():
 
 
 @pytest.fixture
-def tab(qtbot, workspace, stuck, monkeypatch):
+def tab(qtbot, one_chart, workspace, stuck, monkeypatch):
     """A tab whose run measures its speed."""
     monkeypatch.setattr(job_module, "STOP_TIMEOUT_MS", 20)
     queues, tab = JobQueues(), TrainTab()

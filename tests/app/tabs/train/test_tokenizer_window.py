@@ -48,7 +48,7 @@ class FakeExamination:
 
 
 @pytest.fixture
-def tab(qtbot):
+def tab(qtbot, one_chart):
     tab = TrainTab()
     qtbot.addWidget(tab)
     tab.resize(1280, 800)

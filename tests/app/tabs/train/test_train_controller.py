@@ -19,7 +19,7 @@ LEFT = Qt.MouseButton.LeftButton
 
 
 @pytest.fixture
-def tab(qtbot, queues):
+def tab(qtbot, one_chart, queues):
     """Lives until the last job has told it of its end, which `qtbot.addWidget` would not wait for."""
     tab = TrainTab()
     tab.resize(1280, 800)
