@@ -6,6 +6,7 @@ form needs to draw them; the limits are pydantic's own, so a value is checked in
 
 import re
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Literal, get_args, get_origin
 
 from annotated_types import Ge, Gt, Le, Lt
@@ -35,9 +36,9 @@ class Config(BaseModel):
     @classmethod
     def _is_of_its_type(cls, value: Any, info: ValidationInfo) -> Any:
         """Refuse what pydantic would convert: true to 1, "5" to 5. And text that no file could hold."""
-        annotation, _ = _without_none(cls.model_fields[info.field_name or ""].annotation)
-        if annotation in (int, float) and _is_no_number(value):
-            raise PydanticKnownError("int_type" if annotation is int else "float_type")
+        number = _numbers(cls).get(info.field_name or "")
+        if number and _is_no_number(value):
+            raise PydanticKnownError("int_type" if number is int else "float_type")
         for text in value if isinstance(value, list | tuple) else [value]:
             if isinstance(text, str) and not is_unicode(text):
                 raise PydanticCustomError("string_unicode", "Input should be text in UTF-8")
@@ -111,6 +112,13 @@ class Setting:
 def describe(model: type[Config]) -> list[Setting]:
     """The settings of a config model, in the order they are declared."""
     return [_describe_field(name, field) for name, field in model.model_fields.items()]
+
+
+@cache  # every change in a form has all settings checked
+def _numbers(model: type[Config]) -> dict[str, type[int] | type[float]]:
+    """The type of those fields that are numbers, or nothing."""
+    types = {name: _without_none(field.annotation)[0] for name, field in model.model_fields.items()}
+    return {name: kind for name, kind in types.items() if kind in (int, float)}
 
 
 def _is_no_number(value: Any) -> bool:
