@@ -39,25 +39,32 @@ def pytest_configure(config):
     config.addinivalue_line("qt_log_ignore", "This plugin does not support propagateSizeHints")
 
 
-@pytest.fixture
-def qtbot(qapp, request):
-    return PatientBot(request)
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol():
+    """Garbage goes between two tests, when the first has let go of its fixtures.
 
-
-@pytest.fixture(autouse=True)
-def garbage_goes_between_tests(monkeypatch):
-    """As in the program (app/jobs/garbage.py): not in the middle of a call of Qt's, which then waits for ever."""
+    As in the program (app/jobs/garbage.py): not in the middle of a call of Qt's, which then waits for ever.
+    """
     gc.disable()
-    monkeypatch.setattr(
-        gc, "unfreeze", lambda: None
-    )  # whoever ends as the program does leaves the modules apart
-    yield
+    result = yield
     QCoreApplication.sendPostedEvents(
         None, QEvent.Type.DeferredDelete
     )  # it waits for an event loop otherwise
     gc.collect()
     gc.freeze()  # what is left is the modules': the next test's collection need not look at it
     gc.enable()
+    return result
+
+
+@pytest.fixture
+def qtbot(qapp, request):
+    return PatientBot(request)
+
+
+@pytest.fixture(autouse=True)
+def modules_stay_apart(monkeypatch):
+    """Whoever ends as the program does gives nothing back to the collections between tests."""
+    monkeypatch.setattr(gc, "unfreeze", lambda: None)
 
 
 @pytest.fixture(autouse=True)
