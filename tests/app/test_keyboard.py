@@ -89,14 +89,15 @@ def letters(text):
     return [found.upper() for found in re.findall(r"(?<!&)&([^&\s])", text)]
 
 
-@pytest.fixture
-def menu_bar(qtbot, tmp_path):
+@pytest.fixture(scope="module")
+def menu_bar(theme, tmp_path_factory):
+    """The window's, for all screens."""
     window = QMainWindow()
-    qtbot.addWidget(window)
     remove = RowActions(window).remove
     titles = {page.title: page.icon_name for page in (CorpusTab, TrainTab, ChatTab)}
-    Menus(window, tmp_path, titles, "system", QUndoGroup(window), remove)
-    return window.menuBar()
+    Menus(window, tmp_path_factory.mktemp("workspace"), titles, "system", QUndoGroup(window), remove)
+    yield window.menuBar()
+    screens.close(window)
 
 
 def test_no_letter_of_alt_is_claimed_twice(screen, menu_bar):

@@ -161,10 +161,23 @@ def test_messages_cover_no_button(show, screen):
 # Room
 
 
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("screen", screens.each(screens.TABS))
-def test_nothing_is_cut_off(show, screen, size):
-    tab = show(screen, size)
+@pytest.fixture(scope="module", params=SIZES)
+def size(request):
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def tab(request, theme, size):
+    """One of the tabs in one of the sizes, for all that look at it as it stands."""
+    tab = request.param()
+    tab.resize(*size)
+    settle()
+    yield tab
+    screens.close(tab)
+
+
+@pytest.mark.parametrize("tab", screens.each(screens.TABS), indirect=True)
+def test_nothing_is_cut_off(tab):
     kinds = QAbstractButton | QLabel | QLineEdit | QAbstractSpinBox | QComboBox
     parts = [part for part in tab.findChildren(QWidget) if isinstance(part, kinds) and part.isVisibleTo(tab)]
     cut = [
@@ -180,10 +193,8 @@ def test_nothing_is_cut_off(show, screen, size):
 TRAIN = [screen for screen in screens.TABS if screen.__name__.startswith("train")]
 
 
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("screen", screens.each(TRAIN))
-def test_the_train_tab_fits_a_small_window_and_its_form_fits_its_area(show, screen, size):
-    tab = show(screen, size)
+@pytest.mark.parametrize("tab", screens.each(TRAIN), indirect=True)
+def test_the_train_tab_fits_a_small_window_and_its_form_fits_its_area(tab, size):
     assert tab.size().toTuple() == size
     area = next(area for area in tab.findChildren(QScrollArea) if area.isAncestorOf(tab.form))
     assert area.widget().width() <= area.viewport().width()
@@ -227,15 +238,14 @@ def is_whole(tab, widget):
     return whole
 
 
-@pytest.mark.parametrize("size", SIZES)
-def test_all_columns_have_room_in_a_small_window(show, size):
-    tab = show(screens.corpus, size)
+@pytest.mark.parametrize("tab", [screens.corpus], indirect=True)
+def test_all_columns_have_room_in_a_small_window(tab):
     assert tab.documents.view.horizontalScrollBar().maximum() == 0
 
 
-@pytest.mark.parametrize("size", SIZES)
-def test_a_note_can_be_read_in_a_small_window(show, size):
-    view = show(screens.corpus, size).documents.view
+@pytest.mark.parametrize("tab", [screens.corpus], indirect=True)
+def test_a_note_can_be_read_in_a_small_window(tab):
+    view = tab.documents.view
     assert view.columnWidth(NOTE) >= view.fontMetrics().horizontalAdvance("It is a binary file.")
     assert view.columnWidth(SIZE_COLUMN) >= view.sizeHintForIndex(view.model().index(0, SIZE_COLUMN)).width()
 

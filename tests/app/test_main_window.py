@@ -33,11 +33,10 @@ def test_the_window_has_three_tabs_under_their_names(window):
     assert names == ["corpusTab", "trainTab", "chatTab"]
 
 
-@pytest.mark.parametrize("place", [0, 1, 2])
-def test_each_tab_has_a_key(qtbot, window, place):
-    window.tabs.setCurrentIndex((place + 1) % 3)
-    qtbot.keySequence(window, QKeySequence(f"Ctrl+{place + 1}"))
-    assert window.tabs.currentIndex() == place
+def test_each_tab_has_a_key(qtbot, window):
+    for place in (1, 2, 0):
+        qtbot.keySequence(window, QKeySequence(f"Ctrl+{place + 1}"))
+        assert window.tabs.currentIndex() == place
 
 
 def test_it_opens_as_it_was_left(qtbot, window, workspace):

@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import pytest
 from PySide6.QtCore import QRect, Qt
 from PySide6.QtGui import QGuiApplication, QKeySequence
 from PySide6.QtWidgets import QMainWindow
@@ -71,11 +70,10 @@ def test_all_tabs_are_handled_by_the_same_names(window):
         assert tab.isAncestorOf(tab.first_focus())
 
 
-@pytest.mark.parametrize("place", [1, 2, 0])
-def test_the_keyboard_is_in_the_tab_that_was_gone_to(qtbot, window, place):
-    window.menus.tab_requested.emit(place)
-    page = window.tabs.widget(place)
-    assert page.isAncestorOf(window.focusWidget())
+def test_the_keyboard_is_in_the_tab_that_was_gone_to(window):
+    for place in (1, 2, 0):
+        window.menus.tab_requested.emit(place)
+        assert window.tabs.widget(place).isAncestorOf(window.focusWidget())
 
 
 def test_the_arrow_keys_walk_on_through_the_row_of_tabs(qtbot, window):

@@ -7,7 +7,17 @@ from core.config.corpus import ImportConfig
 from core.control import StopToken
 from core.corpus.library import Library
 from core.document_events import ImportFinished
+from core.documents import reader_process
+from core.tasks import import_files as importing
 from core.tasks.import_files import import_files
+from tests.core.tasks.in_process import InProcess
+
+
+@pytest.fixture(autouse=True)
+def readers_in_process(monkeypatch):
+    """Files are read in this process, whose clock is left to pytest-timeout."""
+    monkeypatch.setattr(reader_process, "_limit_seconds", lambda _: None)
+    monkeypatch.setattr(importing, "ReaderPool", InProcess)
 
 
 @pytest.mark.parametrize(
