@@ -1,7 +1,7 @@
-"""Talks in the Chat tab until it is killed, and prints each message that it knows to be kept: WORKSPACE as argument."""
+"""Talks in the Chat tab until it is killed, and sends each message that it knows to be kept."""
 
 import itertools
-import sys
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 from PySide6.QtCore import QTimer
@@ -14,8 +14,8 @@ from app.tabs.chat.tab import ChatTab
 from core.runs.folder import Workspace
 
 
-def main() -> None:
-    app, workspace = QApplication([]), Workspace(Path(sys.argv[1]))
+def talk(root: Path, kept: Connection) -> None:
+    app, workspace = QApplication([]), Workspace(root)
     queues, tab = JobQueues(), ChatTab()
     slot = ModelSlot(workspace, queues, tab)
     controller = ChatController(tab, slot, workspace, queues, tab)
@@ -28,7 +28,7 @@ def main() -> None:
         for message in controller.front.conversation.messages.values():
             if message.id not in told:
                 told.add(message.id)
-                print(message.id, flush=True)
+                kept.send(message.id)
         tab.prompt.setPlainText(f"abc {next(numbers)}")
         controller.gestures.send()
 
@@ -36,7 +36,3 @@ def main() -> None:
     timer.timeout.connect(go_on)
     timer.start()
     app.exec()
-
-
-if __name__ == "__main__":
-    main()
