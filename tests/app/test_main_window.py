@@ -221,3 +221,12 @@ def test_a_reply_is_looked_at_where_the_user_pointed(qtbot, window):
     assert window.tabs.currentWidget() is window.inspect_tab
     assert window.inspect_tab.phrase.text == "<eos><|user|>hi"
     assert window.inspect_tab.phrase.marked
+
+
+def test_what_opens_another_workspace_and_what_quits_stand_apart(window):
+    [menu] = [entry.menu() for entry in window.menuBar().actions() if entry.text() == "&File"]
+    entries = [entry.text().replace("&", "") for entry in menu.actions()]
+    assert [number for number, text in enumerate(entries) if not text] == [
+        entries.index("Open workspace…") - 1,
+        entries.index("Quit") - 1,
+    ]

@@ -16,7 +16,7 @@ from core.inspection.block_levels import Subject
 from core.inspection.blocks import LEVELS, block_diagram
 from core.inspection.blocks_picture import drawn
 from core.inspection.costs import Cost, count_text, flops_text
-from core.inspection.diagram import Box
+from core.inspection.diagram import OPERATIONS, Box
 from core.inspection.figures import rendered
 from core.model.transformer import Transformer
 
@@ -213,3 +213,10 @@ def test_boxes_come_in_the_order_in_which_they_are_computed():
     ]
     order += ["norm_2", "gate", "activation", "product", "down", "sum_2"]
     assert [keys.index(key) for key in order] == sorted(keys.index(key) for key in order)
+
+
+def test_the_legend_has_the_operations_that_stand_in_boxes_and_no_others():
+    diagram = block_diagram(a_subject(), "model")
+    in_boxes = {box.kind for box in diagram.boxes if box.shape in ("box", "small")}
+    assert set(diagram.operations) == in_boxes
+    assert diagram.operations == [kind for kind in OPERATIONS if kind in in_boxes]

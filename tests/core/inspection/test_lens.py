@@ -5,7 +5,7 @@ import pytest
 
 from core.inspection.captured import What
 from core.inspection.figures import rendered
-from core.inspection.lens import draw_lens, lens_candidates, lens_grid, lens_rows, lens_table
+from core.inspection.lens import _shortened, draw_lens, lens_candidates, lens_grid, lens_rows, lens_table
 from core.inspection.selection import Selection
 from tests.core.inspection.small_inspected import small_inspected
 
@@ -83,3 +83,8 @@ def test_a_cell_that_was_not_computed_is_empty_and_marked_as_nothing(monkeypatch
     assert lens_candidates(inspected, 0, 0) == ()
     assert inspected.text(-1) == ""
     assert "<svg" in rendered(draw_lens(inspected, Selection(1)), ".svg").decode()
+
+
+@pytest.mark.parametrize(("word", "shown"), [("nine char", "nine␣char"), ("ten charac", "ten␣char…")])
+def test_a_word_is_cut_where_a_cell_ends(word, shown):
+    assert _shortened(word) == shown

@@ -56,6 +56,13 @@ def test_the_sampler_begins_as_the_model_was_made(tab, opened):
     assert tab.sampling.value() == SamplingConfig(temperature=0.5)
 
 
+def test_a_reset_gives_the_settings_of_the_run_back(tab, opened, qtbot):
+    tab.findChild(QWidget, "sampling.temperature").show_value(0.0)
+    qtbot.waitUntil(lambda: tab.sampling.value().temperature == 0.0)
+    tab.sampling.reset_requested.emit()
+    assert tab.sampling.value() == SamplingConfig(temperature=0.5)
+
+
 @pytest.mark.parametrize(("has_conversations", "kind"), [(True, "chat"), (False, "completion")])
 def test_the_mode_begins_as_the_model_was_trained(tab, controller, models, qtbot, has_conversations, kind):
     models.has_conversations = has_conversations

@@ -3,7 +3,9 @@
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from app.tabs.chat.view.document_style import DocumentStyle
 from app.tabs.chat.view.message_segments import MOST, grown, markdown_segments, plain_segments
+from app.tabs.chat.view.segment_document import segment_document
 from app.tabs.chat.view.source_map import SourceMap, qt_length, shown
 from app.tabs.chat.view.token_spans import TokenSpans
 from tests.app.tabs.chat.messages import long_text, token
@@ -75,3 +77,10 @@ def test_prose_is_cut_between_paragraphs():
     text = long_text(5000)
     parts = [text[one.first : one.last] for one in markdown_segments(text)]
     assert "\n\n".join(parts) == text
+
+
+def test_the_items_of_a_list_are_counted_on(qapp):
+    text = "3. one\n4. two\n5. three"
+    [segment] = markdown_segments(text)
+    made = segment_document(text, segment, DocumentStyle(qapp.font()), TokenSpans())
+    assert made.toPlainText().split("\n") == ["3. one", "4. two", "5. three"]

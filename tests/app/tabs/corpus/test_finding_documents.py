@@ -1,7 +1,7 @@
 """Counts, chips, bars and boxes above the table: what a user sees there, and what a click shows."""
 
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QPoint, QRectF, Qt
 from PySide6.QtWidgets import QApplication, QMenu
 
 from app.tabs.corpus.columns import NEAR
@@ -214,3 +214,21 @@ def test_assistive_tools_read_the_shares(chart):
 def test_what_is_left_out_is_no_part_of_the_bars(tab):
     tab.table.show_rows([a_row(1, "a", included=False), a_row(2, "b", kind="code")])
     assert [(bar.kind, bar.share) for bar in bars_of(tab.table.summary)] == [("code", 1.0), ("text", 0.0)]
+
+
+def test_a_bar_lies_below_its_words_inside_its_cell(chart):
+    drawn = []
+
+    class Noting:
+        def drawRoundedRect(self, place, *_):
+            drawn.append(QRectF(place))
+
+        def __getattr__(self, _):
+            return lambda *_: None
+
+    chart._paint(Noting(), 1, chart.bars()[1])
+    cell = chart.cell(1)
+    groove, bar = drawn
+    assert cell.center().y() < groove.top() < groove.bottom() <= cell.bottom() + 1
+    assert bar.width() < groove.width() <= cell.width()
+    assert bar.top() == groove.top()

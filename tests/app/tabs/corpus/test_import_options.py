@@ -142,3 +142,12 @@ def test_the_choice_is_remembered_but_for_the_password(qtbot, tab, workspace, qu
 @pytest.mark.parametrize("stored", ["", "{", '{"ocr": "sometimes"}', '{"gone": 1}'])
 def test_a_choice_that_is_none_any_more_gives_the_defaults(stored):
     assert read_config(stored) == ImportConfig()
+
+
+def test_the_defaults_come_back_with_one_button(qtbot, dialog):
+    dialog.ocr_box.setCurrentText("off")
+    qtbot.mouseClick(
+        dialog.buttons.button(QDialogButtonBox.StandardButton.RestoreDefaults), Qt.MouseButton.LeftButton
+    )
+    assert dialog.ocr_box.currentText() == "auto"
+    assert dialog.isVisible()

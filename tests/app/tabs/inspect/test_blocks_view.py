@@ -7,6 +7,7 @@ from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QWheelEvent
 from PySide6.QtWidgets import QApplication
 
+from app.tabs.inspect.block_items import _head as arrow_head
 from app.tabs.inspect.block_items import pixel_font
 from app.tabs.inspect.blocks_view import BlocksView
 from core.config.presets import PRESETS
@@ -184,3 +185,10 @@ def test_whatever_is_pointed_at_has_room_in_the_note(view):
 def test_it_is_reached_by_its_name():
     assert BlocksView.kind is VIEWS["blocks"]
     assert BlocksView.kind.help.count(". ") == 3
+
+
+def test_an_arrow_s_head_lies_evenly_about_its_line():
+    points = arrow_head(QPointF(0, 0), QPointF(100, 0)).toList()
+    assert points[0] == QPointF(100, 0)
+    assert points[1].x() == points[2].x() < 100
+    assert points[1].y() == -points[2].y() != 0

@@ -324,3 +324,12 @@ def test_what_the_form_had_before_is_no_change_of_the_run_that_goes_on(tab, told
         tab.start_mode.show_resume("first", preset_run("starter"))
     tab.start_mode.show_resume("second", preset_run("tiny"))
     assert told == [] and tab.start_mode.resumes
+
+
+def test_a_chosen_run_stays_chosen_when_others_come(tab):
+    other = replace(STOPPED, name="second")
+    tab.show_runs([STOPPED, other])
+    choose(tab, Origin.RESUME)
+    tab.start_from.run_box.setCurrentIndex(1)
+    tab.show_runs([replace(STOPPED, name="third"), STOPPED, other])
+    assert tab.start_from.run.name == "second"
