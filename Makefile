@@ -13,20 +13,25 @@ BIN := $(VENV)/bin
 export PYTHONDONTWRITEBYTECODE =
 PYTEST := QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest --dist loadfile
 
-.PHONY: run test slow bench package pictures system
+.PHONY: run test static unit slow bench package pictures system
 
 run: $(VENV)/.run
 	$(BIN)/python main.py
 
 test: $(VENV)/.test
+	@$(MAKE) --no-print-directory -j 2 static unit
+
+static:
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(PYTEST) -n 2 -m "not slow"
+	$(BIN)/mypy
+
+unit:
+	$(PYTEST) -n 3 -m "not slow"
 
 slow: $(VENV)/.test
-	$(PYTEST) -n 2 -m slow
+	$(PYTEST) -n 3 -m slow
 
 bench: $(VENV)/.test
 	$(BIN)/python main.py bench train

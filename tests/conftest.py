@@ -1,4 +1,4 @@
-"""What all tests share: a busy machine decides nothing, and torch computes with one thread."""
+"""What all tests share: neither a busy machine nor a lot drawn decides anything, and torch computes with one thread."""
 
 import os
 import sys
@@ -8,7 +8,8 @@ from hypothesis import settings
 
 os.environ["OMP_NUM_THREADS"] = "1"  # before torch loads, here and in processes that a test starts
 
-settings.register_profile("steady", deadline=None)
+settings.register_profile("steady", deadline=None, derandomize=True)
+settings.register_profile("searching", deadline=None)  # with --hypothesis-profile: other examples each time
 settings.load_profile("steady")
 
 

@@ -62,7 +62,7 @@ def test_one_click_leads_from_an_empty_workspace_to_a_question_for_the_trained_m
 
     qtbot.keyClick(window.chat_tab.prompt, Qt.Key.Key_Return)
     qtbot.waitUntil(lambda: window.chat.active)
-    qtbot.waitUntil(lambda: not window.chat.active, timeout=30_000)
+    qtbot.waitUntil(lambda: not window.chat.active)
     assert window.chat.session.places()[0].message.content == question
     assert window.chat.session.leaf.role == "assistant"
     assert not window.chat_tab.banner.isVisible()

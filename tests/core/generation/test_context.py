@@ -1,7 +1,5 @@
 """A full context keeps whole turns of a conversation, and the question in hand."""
 
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -130,8 +128,7 @@ def test_the_turns_that_went_are_counted():
     assert [CONVERSATION.shorten(ids, 16, reserved).dropped_turns for reserved in (3, 4)] == [1, 2]
 
 
-def test_very_many_turns_take_no_longer_than_as_many_tokens():
-    ids = turns(*[1] * 40_000)
-    started = time.perf_counter()
+def test_very_many_turns_do_not_take_for_ever():
+    """Work for each pair of turns would."""
+    ids = turns(*[1] * 400_000)
     assert len(CONVERSATION.shorten(ids, 100, 20).ids) == 77
-    assert time.perf_counter() - started < 1

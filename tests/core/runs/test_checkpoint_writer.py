@@ -38,7 +38,7 @@ def held(monkeypatch):
     allowed = threading.Event()
 
     def slow(path, tensors):
-        assert allowed.wait(10)
+        assert allowed.wait(60)
         return write_tensors(path, tensors)
 
     monkeypatch.setattr("core.runs.checkpoint.write_tensors", slow)

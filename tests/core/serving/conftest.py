@@ -51,7 +51,7 @@ class Running:
     def end(self) -> tuple[int, str]:
         """Ask it to end; its exit code, and what it said of failures."""
         self.process.terminate()
-        _, err = self.process.communicate(timeout=30)
+        _, err = self.process.communicate(timeout=60)
         return self.process.returncode, err
 
 

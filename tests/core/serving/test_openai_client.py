@@ -14,7 +14,7 @@ KNOWN = {"max_tokens": 12, "seed": 5}
 
 @pytest.fixture(scope="module")
 def client(server):
-    with openai.OpenAI(base_url=server.url, api_key="none", max_retries=0, timeout=20) as client:
+    with openai.OpenAI(base_url=server.url, api_key="none", max_retries=0, timeout=60) as client:
         yield client
 
 

@@ -27,7 +27,7 @@ def narrow(tmp_path_factory, trained_template):
 
 
 def connect(server):
-    return http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)
+    return http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
 
 
 def post(server, body, path=PATH):
@@ -58,7 +58,7 @@ def metric(server, name):
     return next(float(line.split()[1]) for line in lines if line.startswith(f"{name} "))
 
 
-def wait_until(claim, seconds=10):
+def wait_until(claim, seconds=60):
     end = time.monotonic() + seconds
     while not claim():
         assert time.monotonic() < end

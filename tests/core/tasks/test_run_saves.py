@@ -32,7 +32,7 @@ class Disk:
         self.is_full = False
 
     def write(self, path, tensors):
-        assert self.allowed.wait(20)
+        assert self.allowed.wait(60)
         if self.is_full:
             raise OSError(28, "No space left on device")
         return write_tensors(path, tensors)

