@@ -166,3 +166,16 @@ def test_a_hit_far_into_a_long_text_is_shown(library, add):
     list(library.index_texts())
     (hit,) = library.search("sheep")
     assert hit.snippet.endswith("grass sheep")
+
+
+@pytest.mark.parametrize(
+    ("query", "problem"),
+    [
+        ("sheep", ""),
+        ("羊", ""),
+        ('"', "it names no word"),
+        ("a " * (search_index.MOST_TERMS + 1), f"it has more than {search_index.MOST_TERMS} words"),
+    ],
+)
+def test_only_what_cannot_be_answered_has_a_problem(query, problem):
+    assert search_index.search_problem(query) == problem

@@ -28,7 +28,6 @@ class MessageEdit(QFrame):
         self.setObjectName("messageEdit")
         self.text = _Field(text)
         self.text.moveCursor(QTextCursor.MoveOperation.End)
-        self.text.setObjectName("messageEditField")
         self.text.setAccessibleName("Text of the message")
         self.text.setToolTip("The text of the message. Ctrl+Enter saves, Esc cancels")
         self.text.save_requested.connect(self._save)
