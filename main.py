@@ -2,7 +2,7 @@
 
 import sys
 
-from core.signals import exit_on_signals, ignore_signals, unwind_on_signals
+from core.system.signals import exit_on_signals, ignore_signals, unwind_on_signals
 
 READER = "--multiprocessing-fork"  # the first argument of a worker process of a frozen application
 
@@ -11,7 +11,7 @@ if __name__ == "__main__" and sys.argv[1:2] != [READER]:  # before anything that
 
 from typing import TYPE_CHECKING  # noqa: E402  # only now
 
-from core.process import prepare_process  # noqa: E402
+from core.system.process import prepare_process  # noqa: E402
 
 if TYPE_CHECKING:
     from core.runs.folder import Workspace
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def main() -> int:
     """Run the program and give its exit code: 0 done, 1 a failure reported in a sentence, 2 wrong usage."""
     prepare_process()
-    from core import cli  # after the allocator is set, for torch comes with some commands
+    from core.commands import cli
 
     try:
         unwind_on_signals()

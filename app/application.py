@@ -31,7 +31,7 @@ from app.settings import APPLICATION, WindowSettings
 from app.widgets.icons import icon
 from app.widgets.label import MessageBox
 from app.widgets.theme import Theme
-from core.errors import NoDisplayError, UserFacingError
+from core.errors.base import NoDisplayError, UserFacingError
 from core.runs.folder import Workspace
 
 log = logging.getLogger(__name__)

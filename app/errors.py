@@ -1,8 +1,8 @@
 """Where a failure meets the window: what is foreseen or the system refuses becomes a sentence, the rest is ours."""
 
 from app.widgets.banner import Banner
-from core.errors import UserFacingError
-from core.system_errors import system_error
+from core.errors.base import UserFacingError
+from core.errors.system import system_error
 
 DEFECT = "Something went wrong inside the program."
 DEFECT_REMEDY = "Choose Help > Report a problem, which shows the details to pass on."

@@ -8,7 +8,7 @@ from app.tabs.train.controller import TrainController
 from core.config.corpus import CorpusConfig
 from core.config.presets import DEFAULT_PRESET, preset_run
 from core.config.run import RunConfig
-from core.document_events import ImportFinished
+from core.events.documents import ImportFinished
 from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
 from core.sample.meadow import held_out_questions

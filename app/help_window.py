@@ -8,8 +8,8 @@ from app.geometry import bounded
 from app.settings import APPLICATION
 from app.widgets.controls import named_button
 from app.widgets.theme import LARGE, MEDIUM, SMALL, colours, set_role
-from core.packaged import FROM_SOURCE, program
-from core.resources import resource
+from core.system.packaged import FROM_SOURCE, program
+from core.system.resources import resource
 
 CONTENTS = "index"
 FIRST_SIZE_PX = QSize(760, 640)

@@ -7,10 +7,10 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from app.jobs.job import Job, Stream
 from app.jobs.job_queue import JobQueues
-from core.errors import UserFacingError
-from core.events import Event, Notice
+from core.errors.base import UserFacingError
+from core.events.base import Event, Notice
 from core.runs.folder import Workspace
-from core.tasks.open_model import OpenModel, open_model
+from core.tasks.models.open_model import OpenModel, open_model
 
 QUEUE = "model"
 

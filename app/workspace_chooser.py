@@ -8,9 +8,9 @@ from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
 from app.recent_workspaces import RecentWorkspaces
 from app.settings import APPLICATION
 from app.widgets.label import MessageBox, spelled_out
-from core.errors import UserFacingError
+from core.errors.base import UserFacingError
+from core.errors.system import system_error
 from core.runs.folder import Workspace
-from core.system_errors import system_error
 
 ANOTHER = "Choose another folder."
 

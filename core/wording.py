@@ -1,9 +1,14 @@
-"""Numbers and tokens in sentences: counts with their nouns, sizes, shares, lists, in one form on screen and terminal."""
+"""Numbers, names and tokens as people read them: counts with their nouns, sizes, shares, lists, and the order of names."""
 
+import re
 from collections.abc import Sequence
+from typing import TypeAlias
 
 KILO = 1000
 RUNNING_TEXT = "\n\t\u00a0\u2009\u202f\u3000\u200c\u200d"  # what texts of many languages have and nobody sees, all harmless
+_DIGITS = re.compile(r"([0-9]+)")
+
+NaturalKey: TypeAlias = tuple[tuple[str | tuple[int, str], ...], str]
 SIGNS = str.maketrans({" ": "␣", "\n": "⏎", "\t": "→", "\r": "␍"})
 
 
@@ -82,3 +87,18 @@ def sentence(text: str) -> str:
     """A reason such as "it is damaged" as a sentence of its own: "It is damaged."."""
     ending = "" if text.endswith((".", "!", "?")) else "."
     return f"{text[:1].upper()}{text[1:]}{ending}"
+
+
+def natural_key(name: str) -> NaturalKey:
+    """What to sort names by: "chapter 2" comes before "chapter 10", and that before "Chapter 11".
+
+    Names that differ in case or in leading zeros alone have a fixed order too.
+    """
+    parts = _DIGITS.split(name.casefold())  # text and digits take turns, so that like meets like
+    return tuple(_number(part) if place % 2 else part for place, part in enumerate(parts)), name
+
+
+def _number(digits: str) -> tuple[int, str]:
+    """Compares as the number does. `int` would refuse more than 4,300 digits, and names may come from anywhere."""
+    significant = digits.lstrip("0")
+    return len(significant), significant

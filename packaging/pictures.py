@@ -22,7 +22,7 @@ os.environ.setdefault("QT_QPA_PLATFORM", f"offscreen:configfile={screens.name}")
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from core.process import prepare_process  # noqa: E402  # the allocator is configured before torch is loaded
+from core.system.process import prepare_process  # noqa: E402  # the allocator is configured before torch is loaded
 
 prepare_process()
 

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, TypeAlias
 from PySide6.QtCore import QObject, QThread, QTimer, Signal, Slot
 
 from core.control import StopRequested, StopToken
-from core.errors import UserFacingError
+from core.errors.base import UserFacingError
 
 log = logging.getLogger(__name__)
 

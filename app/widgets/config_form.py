@@ -17,7 +17,7 @@ from app.widgets.label import Label
 from app.widgets.section import Section
 from app.widgets.theme import MEDIUM, SMALL, TINY, set_role
 from core.config.setting import Config, Setting, describe
-from core.errors import BadSettingError
+from core.errors.base import BadSettingError
 
 ConfigType = TypeVar("ConfigType", bound=Config)
 

@@ -11,7 +11,7 @@ from PySide6.QtGui import QAction, QColor, QIcon, QPainter, QPalette, QPixmap
 from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtWidgets import QAbstractButton, QApplication
 
-from core.resources import resource
+from core.system.resources import resource
 
 SIZES_PX = (16, 20, 24, 40, 64)  # that the program shows, in device-independent pixels
 

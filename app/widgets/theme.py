@@ -19,7 +19,7 @@ from PySide6.QtGui import QColor, QFont, QFontDatabase, QPalette
 from PySide6.QtWidgets import QApplication, QWidget
 
 from app.widgets.icons import refresh_icons
-from core.resources import resource
+from core.system.resources import resource
 
 TINY, SMALL, MEDIUM, LARGE, HUGE = (
     4,

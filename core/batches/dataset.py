@@ -10,9 +10,9 @@ from typing import Any, Literal, Self, get_origin
 
 from core.batches.token_file import TokenFile, token_dtype
 from core.batches.verification import verify_files
-from core.checksums import hash_record
 from core.control import StopToken
-from core.errors import DamagedDatasetError
+from core.disk.checksums import hash_record
+from core.errors.base import DamagedDatasetError
 
 VERSION = 1  # of the folder's files; an older data set is built again
 DESCRIPTION_FILE, TOKENIZER_FILE = "dataset.json", "tokenizer.json"

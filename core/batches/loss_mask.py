@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from core.batches.dataset import Dataset, Split, token_path
 from core.batches.token_file import TokenFile
 from core.control import StopToken
-from core.files import writing_whole
+from core.disk.files import writing_whole
 
 HEADER = (
     b"sheepop loss mask 1\n"  # followed by a SHA-256, then by the bits, the first token's bit the highest

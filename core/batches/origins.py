@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.batches.dataset import Split, token_path
-from core.files import write_whole
+from core.disk.files import write_whole
 
 HEADER = b"sheepop documents 1\n"  # followed by a SHA-256, then by pairs of numbers
 PAIRS_AT = len(HEADER) + hashlib.sha256().digest_size

@@ -18,9 +18,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from core.batches.distributed import ONE_PROCESS, ProcessGroup
 from core.batches.loss_mask import LossMask
 from core.batches.token_file import TokenFile
-from core.distributed import ONE_PROCESS, ProcessGroup
 
 PADDING = 0
 IGNORED = -100

@@ -9,7 +9,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from core.files import writing_whole
+from core.disk.files import writing_whole
 
 
 def token_dtype(vocab_size: int) -> str:

@@ -7,10 +7,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from core.checksums import hash_file
 from core.control import StopToken
-from core.errors import UserFacingError
-from core.files import write_whole
+from core.disk.checksums import hash_file
+from core.disk.files import write_whole
+from core.errors.base import UserFacingError
 
 REMEMBERED_FILE = "verified.json"
 CLOCK_SECONDS = 2.0  # a younger file can change again without a new time: FAT's clock is so coarse

@@ -10,10 +10,10 @@ from core.config.presets import DEFAULT_PRESET, PRESETS, preset_run
 from core.config.run import RunConfig
 from core.config.setting import is_unicode
 from core.config.toml import read_run, with_settings
-from core.errors import UnknownDocumentError
+from core.errors.base import UnknownDocumentError
+from core.errors.system import absolute_path
+from core.runs.base_model import fine_tune_config
 from core.runs.folder import Workspace
-from core.system_errors import absolute_path
-from core.tasks.base_model import fine_tune_config
 
 LARGEST_ID = 2**63 - 1  # that SQLite can hold
 

@@ -30,7 +30,7 @@ def train(
     device: Device = "auto",
 ) -> int:
     """Training speed, against a plain float32 loop with transformers and against nanoGPT's recipe."""
-    from core.tasks.bench_train import bench_train
+    from core.bench.train import bench_train
 
     return perform(context, lambda stop: bench_train(shape, rounds, stop, busy, profile, device))[1]
 
@@ -38,7 +38,7 @@ def train(
 @app.command(name="generate")
 def generate(context: typer.Context, shape: Shape = "M", rounds: Rounds = 5, device: Device = "auto") -> int:
     """Decoding speed with a KV cache, against transformers' generate on the same weights."""
-    from core.tasks.bench_generate import bench_generate
+    from core.bench.generate import bench_generate
 
     return perform(context, lambda stop: bench_generate(shape, rounds, stop, device))[1]
 
@@ -46,7 +46,7 @@ def generate(context: typer.Context, shape: Shape = "M", rounds: Rounds = 5, dev
 @app.command(name="serve")
 def serve(context: typer.Context, shape: Shape = "M", rounds: Rounds = 5) -> int:
     """Tokens per second of 2, 4 and 8 clients that are served at once, against one."""
-    from core.tasks.bench_serve import bench_serve
+    from core.bench.serve import bench_serve
 
     return perform(context, lambda stop: bench_serve(shape, rounds, stop))[1]
 
@@ -72,9 +72,9 @@ def learn(
     minutes: Annotated[float, typer.Option(min=0, help="The longest that all of it may take.")] = 60,
 ) -> int:
     """Loss against time on one text: ours and nanoGPT's published recipe for a CPU, in turns."""
+    from core.bench.learn import bench_learn
     from core.config.presets import preset_run
     from core.config.toml import with_settings
-    from core.tasks.bench_learn import bench_learn
 
     kind = {"tokenizer.kind": tokenizer} if tokenizer else {}
     config = with_settings(preset_run(preset), {"training.seed": seed, **kind})
@@ -87,7 +87,7 @@ def seen(
     megabytes: Annotated[int, typer.Option(min=1, max=10_000, help="Of text.")] = 100,
 ) -> int:
     """The index over a training text: seconds, memory and size, and how fast replies are looked up."""
-    from core.tasks.bench_seen import bench_seen
+    from core.bench.seen import bench_seen
 
     return perform(context, lambda stop: bench_seen(megabytes, stop))[1]
 
@@ -99,7 +99,7 @@ def import_command(
     rounds: Rounds = 3,
 ) -> int:
     """Speed of reading files and of tokenizing, on generated files, against plain programs."""
-    from core.tasks.bench_import import bench_import
+    from core.bench.importing import bench_import
 
     return perform(context, lambda stop: bench_import(part, rounds, stop))[1]
 
@@ -115,7 +115,7 @@ def fuzz_import_command(
     ] = Path("fuzz"),
 ) -> int:
     """Fuzz the import: damaged files must each end in a state, within their limits."""
-    from core.tasks.fuzz_import import fuzz_import
+    from core.bench.fuzz_import import fuzz_import
 
     return perform(context, lambda stop: fuzz_import(seconds, seed, kept, stop))[1]
 
@@ -134,6 +134,6 @@ def fuzz_workspace_command(
     ] = Path("fuzz"),
 ) -> int:
     """Fuzz a workspace: with one file damaged, each command must give the same result or a clear error."""
-    from core.tasks.fuzz_workspace import fuzz_workspace
+    from core.bench.fuzz_workspace import fuzz_workspace
 
     return perform(context, lambda stop: fuzz_workspace(seconds, seed, first, kept, stop))[1]

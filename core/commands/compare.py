@@ -8,19 +8,19 @@ from core.commands.place import perform
 from core.config.sampling import SamplingConfig
 from core.config.toml import checked
 from core.control import StopToken
-from core.events import Notice
+from core.events.base import Notice
 from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
 from core.runs.pointers import find_checkpoint
-from core.tasks.compare_replies import (
+from core.tasks.chat.compare_replies import (
     ComparedModels,
     ComparedPrompt,
     Side,
     compare_replies,
     replies_at_checkpoints,
 )
-from core.tasks.run_checkpoints import RunCheckpoints
-from core.terminal import Stream
+from core.tasks.models.run_checkpoints import RunCheckpoints
+from core.terminal.screen import Stream
 
 ALL = "all"  # of a run's checkpoints
 

@@ -11,7 +11,7 @@ from core.commands.arguments import named_path, unicode_text
 from core.commands.place import perform, print_rows
 from core.conversations.exchange import export_markdown
 from core.conversations.store import KEPT_DAYS, Summary
-from core.tasks.conversations import (
+from core.tasks.chat.conversations import (
     delete_conversations,
     export_conversation,
     find_conversation,

@@ -17,16 +17,16 @@ from core.config.tag import tag_key
 from core.config.toml import checked, parse_assignments, secret_names
 from core.corpus.clean import clean
 from core.corpus.library import DocumentRow, Library
-from core.document_events import ImportFinished
-from core.document_state import NOT_READ, DocumentState
 from core.documents.folders import is_there
-from core.errors import MissingPathError, PasswordOnCommandLineError
+from core.errors.base import MissingPathError, PasswordOnCommandLineError
+from core.events.document_state import NOT_READ, DocumentState
+from core.events.documents import ImportFinished
 from core.runs.folder import Workspace
-from core.tasks.import_files import continue_import, import_files
-from core.tasks.look_at_library import search_library
-from core.tasks.make_sample import make_sample
-from core.tasks.watch_and_import import watch_and_import
-from core.terminal import print_failure
+from core.tasks.corpus.import_files import continue_import, import_files
+from core.tasks.corpus.look_at_library import search_library
+from core.tasks.corpus.make_sample import make_sample
+from core.tasks.corpus.watch_and_import import watch_and_import
+from core.terminal.screen import print_failure
 from core.wording import counted
 
 app = typer.Typer()

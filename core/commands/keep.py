@@ -10,7 +10,7 @@ from core.commands.place import perform, print_rows
 from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
 from core.runs.pointers import kept_steps
-from core.tasks.keep_checkpoint import keep, let_go
+from core.tasks.models.keep_checkpoint import keep, let_go
 
 app = typer.Typer()
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import typer
 
 from core.documents.folders import is_there
-from core.errors import PasswordOnCommandLineError, PasswordUnaskedError
+from core.errors.base import PasswordOnCommandLineError, PasswordUnaskedError
 
 OPTION, VARIABLE = "--password", "SHEEPOP_PASSWORD"
 

@@ -8,8 +8,8 @@ import typer
 
 from core.control import StopRequested
 from core.runs.folder import Workspace
-from core.signals import INTERRUPTED
-from core.terminal import OpenStream, Result, follow, print_record, print_table
+from core.system.signals import INTERRUPTED
+from core.terminal.screen import OpenStream, Result, follow, print_record, print_table
 
 
 @dataclass(frozen=True, slots=True)

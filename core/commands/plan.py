@@ -14,7 +14,7 @@ from core.commands.arguments import (
 )
 from core.commands.place import perform, print_rows
 from core.config.toml import parse_assignments, with_settings
-from core.tasks.plan_run import plan_run
+from core.tasks.training.plan_run import plan_run
 
 app = typer.Typer()
 

@@ -9,7 +9,7 @@ from core.commands.place import perform, print_rows
 from core.config.run import RunConfig
 from core.runs.folder import Workspace
 from core.runs.run_queue import QueuedRun, RunQueue
-from core.tasks.train_queue import train_queue
+from core.tasks.training.train_queue import train_queue
 
 app = typer.Typer()
 

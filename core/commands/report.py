@@ -7,8 +7,8 @@ import typer
 
 from core.commands.arguments import named, named_path
 from core.commands.place import perform
-from core.system_errors import absolute_path
-from core.tasks.write_report import report_name, write_report
+from core.errors.system import absolute_path
+from core.tasks.models.write_report import report_name, write_report
 
 app = typer.Typer()
 

@@ -9,10 +9,10 @@ import typer
 
 from core.commands.arguments import named, named_path
 from core.commands.place import perform, print_rows
+from core.errors.system import absolute_path
 from core.runs.samplers import KEPT, Sampler
-from core.system_errors import absolute_path
-from core.tasks.samplers import import_sampler, list_samplers
-from core.terminal import print_record
+from core.tasks.chat.samplers import import_sampler, list_samplers
+from core.terminal.screen import print_record
 
 app = typer.Typer(help="List, show and import the named sampling settings that `generate --sampler` takes.")
 

@@ -9,7 +9,7 @@ import typer
 from core.commands.arguments import named, named_path
 from core.commands.place import perform
 from core.runs.catalog import Catalog
-from core.tasks.score_text import score_text
+from core.tasks.models.score_text import score_text
 
 STANDARD_INPUT = Path("-")
 

@@ -7,7 +7,7 @@ import typer
 
 from core.commands.arguments import unicode_text
 from core.commands.place import perform
-from core.tasks.seen import look_up
+from core.tasks.seen.look_up import look_up
 
 STANDARD_INPUT = "-"
 

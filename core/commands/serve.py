@@ -14,8 +14,8 @@ from core.config.server import ServerConfig
 from core.config.setting import describe
 from core.config.toml import checked
 from core.control import StopToken
-from core.events import Event, Notice
-from core.tasks.serve import serve
+from core.events.base import Event, Notice
+from core.tasks.chat.serve import serve
 
 VARIABLE = "SHEEPOP_TOKEN"
 

@@ -11,7 +11,7 @@ from core.commands.arguments import named, named_path, unicode_text, with_absolu
 from core.commands.place import perform, print_rows
 from core.config.presets import DEFAULT_PRESET, preset_run
 from core.config.toml import parse_assignments, read_run, with_settings
-from core.tasks.examine_tokenizer import VocabularyEntry, examine_tokenizer
+from core.tasks.models.examine_tokenizer import VocabularyEntry, examine_tokenizer
 
 app = typer.Typer()
 

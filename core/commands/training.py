@@ -18,14 +18,14 @@ from core.commands.queue import enqueue
 from core.config.run import RunConfig
 from core.config.toml import parse_assignments, with_settings
 from core.control import StopToken
-from core.events import RunEnded
-from core.run_errors import QueuedAlreadyError, RunBusyError, RunExistsError
+from core.errors.runs import QueuedAlreadyError, RunBusyError, RunExistsError
+from core.events.runs import RunEnded
 from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
 from core.runs.run_queue import RunQueue
-from core.tasks.resume_run import resume_run
-from core.tasks.train_model import train_model
-from core.terminal import Stream
+from core.tasks.training.resume_run import resume_run
+from core.tasks.training.train_model import train_model
+from core.terminal.screen import Stream
 
 app = typer.Typer()
 

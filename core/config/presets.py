@@ -16,7 +16,7 @@ from core.config.run import RunConfig
 from core.config.sampling import SamplingConfig
 from core.config.tokenizer import TokenizerConfig
 from core.config.training import TrainingConfig
-from core.errors import UnknownPresetError
+from core.errors.base import UnknownPresetError
 
 DEFAULT_PRESET = "starter"
 

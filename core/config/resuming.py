@@ -5,7 +5,7 @@ from typing import Any
 from core.config.renamed import LATER
 from core.config.run import RunConfig
 from core.config.training import TrainingConfig
-from core.errors import BadSettingError
+from core.errors.base import BadSettingError
 
 SCHEDULE = "The learning rate continues from its current value, and the schedule from there to the run's end."
 ORDER = "The run continues at the same place in the text."

@@ -16,7 +16,7 @@ from core.config.presets import DEFAULT_PRESET, preset_run
 from core.config.renamed import with_later_settings, with_new_name, with_new_settings
 from core.config.run import RunConfig
 from core.config.setting import Config, TypedText, describe
-from core.errors import BadConfigFileError, BadSettingError, UnknownSettingError
+from core.errors.base import BadConfigFileError, BadSettingError, UnknownSettingError
 
 NESTED = "its brackets are nested too deep"
 CHOSEN_OTHERWISE = {"preset": "--preset NAME", "base_model": "--from NAME[@STEP]"}  # in no group

@@ -17,9 +17,9 @@ from core.conversations.finding import UNTITLED
 from core.conversations.message import Conversation, Message, Role
 from core.conversations.packed_tokens import PackedTokens
 from core.conversations.rows import LARGEST_STEP, LATEST, encodable, opening_of, read_sampling
-from core.errors import BadConversationFileError
-from core.events import Alternative, TokenDetails
-from core.system_errors import system_error
+from core.errors.base import BadConversationFileError
+from core.errors.system import system_error
+from core.events.replies import Alternative, TokenDetails
 from core.wording import file_size
 
 FORMAT, VERSION = "sheepop-conversations", 1

@@ -15,7 +15,7 @@ from core.corpus.search import (
     snippet_of,
     substrings,
 )
-from core.database import Database
+from core.disk.database import Database
 
 UNTITLED = "New conversation"
 MOST_EXCERPTS = 50  # beyond so many nobody looks, and they are what takes time

@@ -11,7 +11,7 @@ from typing import Literal
 from uuid import uuid4
 
 from core.config.sampling import SamplingConfig
-from core.events import TokenDetails
+from core.events.replies import TokenDetails
 
 Role = Literal["system", "user", "assistant", "text"]
 Kind = Literal["chat", "completion"]

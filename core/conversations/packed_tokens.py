@@ -14,7 +14,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from core.events import Alternative, TokenDetails
+from core.events.replies import Alternative, TokenDetails
 
 FORMAT = 1
 HEAD = struct.Struct("<BIII")  # format, tokens, alternatives, bytes of the texts

@@ -17,7 +17,7 @@ from core.conversations.rows import (
     read_message,
 )
 from core.conversations.store import ConversationStore
-from core.files import DRAFT, raising_disk_errors, rename
+from core.disk.files import DRAFT, raising_disk_errors, rename
 from core.wording import counted, noun_for
 
 LOCK_SECONDS = 30.0

@@ -25,14 +25,14 @@ from core.conversations.rows import (
 )
 from core.conversations.schema import MIGRATIONS, SCHEMA, SCHEMA_VERSION
 from core.conversations.trees import with_new_ids
-from core.database import Database, Failures
-from core.errors import (
+from core.disk.database import Database, Failures
+from core.errors.base import (
     AmbiguousConversationError,
     DamagedConversationsError,
     UnknownConversationError,
     UnusableConversationsError,
 )
-from core.system_errors import WorkspaceError
+from core.errors.system import WorkspaceError
 
 __all__ = ["KEPT_DAYS", "ConversationStore", "Summary"]
 

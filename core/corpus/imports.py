@@ -8,9 +8,9 @@ from typing import NamedTuple
 from pydantic import ValidationError
 
 from core.config.corpus import ImportConfig
-from core.database import Database
-from core.document_events import QueuedFile
-from core.system_errors import WorkspaceGoneError
+from core.disk.database import Database
+from core.errors.system import WorkspaceGoneError
+from core.events.documents import QueuedFile
 
 STEP = 500  # files that are fetched at once
 

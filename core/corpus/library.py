@@ -33,10 +33,10 @@ from core.corpus.schema import FAILURES, MIGRATIONS, SCHEMA, SCHEMA_VERSION
 from core.corpus.search_index import SearchHit
 from core.corpus.split import Split
 from core.corpus.tags import TagCount
-from core.database import Database
-from core.document_events import QueuedFile
-from core.document_state import DocumentState
+from core.disk.database import Database
 from core.documents.document import PageConfidence
+from core.events.document_state import DocumentState
+from core.events.documents import QueuedFile
 
 __all__ = [
     "CorpusOverview",

@@ -20,7 +20,7 @@ from core.control import StopToken
 from core.corpus.near_duplicates import SIGNATURE_BYTES, SIGNATURE_VALUES, similar_to
 from core.corpus.near_flags import count_flagged, find_near_duplicates, keep_flags
 from core.corpus.texts import HAS_TEXT, NOT_COMPARED
-from core.database import Database
+from core.disk.database import Database
 
 FEW = 50  # texts; to compare all takes no longer than to compare so many with all
 

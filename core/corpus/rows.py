@@ -8,10 +8,10 @@ from typing import Any
 
 from core.config.tag import tag_key
 from core.corpus.texts import HAS_TEXT, OUTDATED
-from core.database import Database
-from core.document_state import DocumentState
+from core.disk.database import Database
 from core.documents.document import PageConfidence
-from core.errors import UnknownDocumentError
+from core.errors.base import UnknownDocumentError
+from core.events.document_state import DocumentState
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,8 +20,8 @@ from core.corpus.search import (
     terms_in,
 )
 from core.corpus.texts import HAS_TEXT
-from core.database import Database
-from core.errors import UnknownDocumentError
+from core.disk.database import Database
+from core.errors.base import UnknownDocumentError
 
 STEP_BYTES = 8 * 1024 * 1024
 STEP_DOCUMENTS = 500

@@ -6,8 +6,8 @@ from json import dumps
 
 from core.config.tag import tag_key, tag_name
 from core.corpus.rows import refuse_unknown
-from core.database import Database
-from core.errors import BadTagError, UnknownTagError
+from core.disk.database import Database
+from core.errors.base import BadTagError, UnknownTagError
 
 KEYS = "key IN (SELECT value FROM json_each(?))"
 

@@ -7,9 +7,9 @@ index forgets a text only when it is given the old one.
 from collections.abc import Sequence
 from json import dumps
 
-from core.database import Database
-from core.document_state import WITH_TEXT, DocumentState, states_in_sql
+from core.disk.database import Database
 from core.documents.document import NO_OCR
+from core.events.document_state import WITH_TEXT, DocumentState, states_in_sql
 
 OUTDATED = -1  # as `modified_ns`: the file could not be read since, and what stands here is its earlier text
 NOT_COMPARED = -1  # as `near`: the text came since documents were compared for near duplicates the last time

@@ -5,7 +5,7 @@ from array import array
 from statistics import median
 from typing import NamedTuple
 
-from core.events import Evaluated, RunPrepared
+from core.events.runs import Evaluated, RunPrepared
 
 BLOCK = 10  # steps
 RECENT = 10  # blocks: what counts as now

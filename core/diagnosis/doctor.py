@@ -17,8 +17,9 @@ from core.diagnosis.findings import (
     rate_too_small,
     spike,
 )
-from core.events import Evaluated, Event, RemarkMade, RunPrepared, StepDone
-from core.run_errors import TrainingDivergedError
+from core.errors.runs import TrainingDivergedError
+from core.events.base import Event
+from core.events.runs import Evaluated, RemarkMade, RunPrepared, StepDone
 from core.runs.history import RunHistory
 
 SLOW_INTERVAL = 10 * BLOCK  # steps between two looks at what shows over hundreds of them

@@ -13,7 +13,7 @@ from core.config.corpus import ImportConfig
 from core.documents.document import Content, Member, Source
 from core.documents.last_opened import LastOpened
 from core.documents.zip_file import DAMAGE, refuse_bomb, unpack
-from core.errors import UnreadableDocumentError
+from core.errors.base import UnreadableDocumentError
 from core.wording import counted
 
 MAC_FOLDER = "__MACOSX"

@@ -6,7 +6,7 @@ from core.config.corpus import ImportConfig
 from core.documents.file_sample import FileSample
 from core.documents.kinds import KINDS, Kind, kind_named, kind_of_name
 from core.documents.unsupported import refuse_binary, refuse_old_office
-from core.errors import UnreadableDocumentError
+from core.errors.base import UnreadableDocumentError
 
 
 def kind_of_content(path: Path, name: str, config: ImportConfig) -> Kind:

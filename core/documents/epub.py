@@ -14,7 +14,7 @@ from core.documents.document import Content
 from core.documents.markup import children, parse_xml
 from core.documents.web_page import decode_page, visible_text
 from core.documents.zip_file import package, part
-from core.errors import UnreadableDocumentError, UnsupportedDocumentError
+from core.errors.base import UnreadableDocumentError, UnsupportedDocumentError
 from core.wording import counted, noun_for, number
 
 CONTAINER = "META-INF/container.xml"

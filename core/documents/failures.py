@@ -6,7 +6,7 @@ from pathlib import Path
 
 from core.documents.document import Source
 from core.documents.folders import ledger_path
-from core.errors import UnreadableDocumentError
+from core.errors.base import UnreadableDocumentError
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from zipfile import is_zipfile
 from core.config.corpus import ImportConfig
 from core.documents.plain_text import decode_text
 from core.documents.zip_file import package, part
-from core.errors import UnreadableDocumentError
+from core.errors.base import UnreadableDocumentError
 
 HEAD_BYTES = 8192
 ZIP = (b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08")

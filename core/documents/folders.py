@@ -11,11 +11,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.document_state import DocumentState
 from core.documents.document import Source
 from core.documents.left_out import Identity, LeftOut
-from core.natural_order import natural_key
-from core.system_errors import absolute_path
+from core.errors.system import absolute_path
+from core.events.document_state import DocumentState
+from core.wording import natural_key
 
 NOT_THERE = "File not found."
 

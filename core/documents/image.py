@@ -12,7 +12,7 @@ from core.config.corpus import ImportConfig
 from core.documents.document import PAGE_BREAK, Content, PageText, name_numbers
 from core.documents.last_opened import LastOpened
 from core.documents.ocr import MOST_PIXELS_ASIDE, PageNotReadError, open_recognizer
-from core.errors import UnreadableDocumentError, UnsupportedDocumentError
+from core.errors.base import UnreadableDocumentError, UnsupportedDocumentError
 from core.wording import counted
 
 MEGAPIXEL = 1_000_000

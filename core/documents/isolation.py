@@ -29,8 +29,8 @@ from core.documents.document import PageText, Source
 from core.documents.folders import ledger_path
 from core.documents.ocr import PageNotReadError
 from core.documents.reader_process import KnownBytes, Recognizer, Reply, Request, serve
-from core.errors import UserFacingError
-from core.process import start_ignoring_interrupts
+from core.errors.base import UserFacingError
+from core.system.process import start_ignoring_interrupts
 from core.wording import counted
 
 GRACE_SECONDS = 5.0  # for a reader that keeps its own time to end by itself

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from lxml import etree
 
-from core.errors import UnreadableDocumentError
+from core.errors.base import UnreadableDocumentError
 
 MOST_SPACES = 1000  # of one element: a file can ask for a thousand million
 _ATTRIBUTE_OF_SPACES = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}c"

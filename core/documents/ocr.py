@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from core.documents.document import PageText
-from core.errors import OcrUnavailableError
+from core.errors.base import OcrUnavailableError
 
 if TYPE_CHECKING:
     from PIL import Image

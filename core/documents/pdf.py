@@ -19,7 +19,7 @@ from core.documents.last_opened import LastOpened
 from core.documents.ocr import PageNotReadError, open_recognizer
 from core.documents.pdf_page import FAR_MORE, draws_far_more, is_garbled, is_scan, picture, text_layer
 from core.documents.pdf_repair import ENCRYPTION, read_with_pypdf, with_new_table
-from core.errors import EncryptedDocumentError, UnreadableDocumentError
+from core.errors.base import EncryptedDocumentError, UnreadableDocumentError
 from core.wording import counted
 
 

@@ -14,7 +14,7 @@ from pypdf import PasswordType, PdfReader
 from pypdf.errors import DependencyError, PyPdfError
 
 from core.documents.document import PAGE_BREAK
-from core.errors import EncryptedDocumentError, UnreadableDocumentError
+from core.errors.base import EncryptedDocumentError, UnreadableDocumentError
 
 ENCRYPTION = b"/Encrypt"  # stands, itself never encrypted, in every PDF that is
 HEADER = b"%PDF-"

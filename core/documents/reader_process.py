@@ -16,12 +16,12 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from core.checksums import hash_file
 from core.config.corpus import ImportConfig
+from core.disk.checksums import hash_file
 from core.documents.document import PageText, Source
 from core.documents.folders import ledger_path
 from core.documents.ocr import PageNotReadError
-from core.errors import UnreadableDocumentError, UserFacingError
+from core.errors.base import UnreadableDocumentError, UserFacingError
 
 READY = "ready"
 OUT_OF_MEMORY = "it needs more memory than its reader may have"

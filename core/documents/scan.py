@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from core.documents.document import PAGE_BREAK, Document, PageConfidence, PageText, name_numbers
-from core.errors import OcrUnavailableError, UnreadableDocumentError
+from core.errors.base import OcrUnavailableError, UnreadableDocumentError
 from core.wording import noun_for, percent
 
 LOW_CONFIDENCE_PERCENT = 60.0

@@ -4,7 +4,7 @@ import re
 
 from core.documents.file_sample import FileSample
 from core.documents.source_code import names_interpreter
-from core.errors import UnsupportedDocumentError
+from core.errors.base import UnsupportedDocumentError
 
 PDF = b"%PDF-"
 PDF_HEAD_BYTES = 1024  # a PDF may begin with so much of something else, or have lost its first line

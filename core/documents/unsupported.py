@@ -4,7 +4,7 @@ import mmap
 from pathlib import Path
 
 from core.documents.plain_text import is_binary
-from core.errors import SealedDocumentError, UnsupportedDocumentError
+from core.errors.base import SealedDocumentError, UnsupportedDocumentError
 
 OLD_OFFICE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 ENCRYPTED_PACKAGE = "EncryptedPackage".encode("utf-16-le")  # a stream in the directory of a locked .docx

@@ -12,7 +12,7 @@ from core.config.corpus import ImportConfig
 from core.documents.document import Content
 from core.documents.markup import Format, Rule, children, flowing_text, parse_xml
 from core.documents.zip_file import package, part
-from core.errors import UnreadableDocumentError
+from core.errors.base import UnreadableDocumentError
 
 WORD = Format(
     {

@@ -10,7 +10,7 @@ from pathlib import Path
 from zipfile import ZipFile, ZipInfo
 
 from core.config.corpus import ImportConfig
-from core.errors import EncryptedDocumentError, UnreadableDocumentError, UnsupportedDocumentError
+from core.errors.base import EncryptedDocumentError, UnreadableDocumentError, UnsupportedDocumentError
 from core.wording import counted
 
 MEBIBYTE = 1024 * 1024

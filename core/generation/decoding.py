@@ -11,7 +11,7 @@ from torch import Tensor
 
 from core.config.sampling import SamplingConfig
 from core.control import StopToken
-from core.events import ContextMoved
+from core.events.replies import ContextMoved
 from core.generation.context import ContextPolicy
 from core.generation.packed import scales_by_call
 from core.generation.prefix import PrefixCache, common_prefix

@@ -12,7 +12,8 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor
 
-from core.events import ContextMoved
+from core.errors.runs import OutOfMemoryError, raising_memory_errors
+from core.events.replies import ContextMoved
 from core.generation.decoding import Decoding, next_logits, rows_in_memory
 from core.generation.packed import scales_by_call
 from core.generation.prefix import common_prefix
@@ -20,7 +21,6 @@ from core.generation.row import Row
 from core.generation.step import Step
 from core.model.slot_cache import SlotCache
 from core.model.transformer import Transformer
-from core.run_errors import OutOfMemoryError, raising_memory_errors
 
 PROMPT_TOKENS = 64  # read in one step, so that those who are written already wait no longer for a long prompt
 

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from core.config.sampling import SamplingConfig
-from core.events import ContextMoved
+from core.events.replies import ContextMoved
 from core.generation.context import ContextPolicy, PlainText
 from core.generation.sampling import draw, penalise, seen_tokens, skip_draws
 

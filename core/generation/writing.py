@@ -9,15 +9,8 @@ from functools import cache
 
 from core.config.sampling import SamplingConfig
 from core.control import StopToken
-from core.events import (
-    Alternative,
-    ContextMoved,
-    Event,
-    PromptRead,
-    ReplyEnded,
-    TokenDetails,
-    TokenWritten,
-)
+from core.events.base import Event
+from core.events.replies import Alternative, ContextMoved, PromptRead, ReplyEnded, TokenDetails, TokenWritten
 from core.generation.considered import Considered, consider, probability_of
 from core.generation.context import ContextPolicy, Conversation
 from core.generation.decoding import Decoding, decode, decode_batch, rows_at_once

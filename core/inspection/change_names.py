@@ -2,7 +2,7 @@
 
 import re
 
-from core.errors import UsageError
+from core.errors.base import UsageError
 from core.inspection.changes import Changes, Head, SubLayer
 
 _PLACE = re.compile(

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from core.errors import UserFacingError
+from core.errors.base import UserFacingError
 from core.inspection.inspected import Inspected
 from core.inspection.placement import place_labels
 from core.inspection.plane import METHOD_TITLES, EmbeddingPlane, Projection

@@ -7,8 +7,8 @@ import psutil
 import torch
 
 from core.config.model import ModelConfig, count_parameters
+from core.errors.runs import ModelTooLargeError
 from core.model.requirements import FLOAT_BYTES, bytes_to_train
-from core.run_errors import ModelTooLargeError
 
 MEMINFO = Path("/proc/meminfo")
 

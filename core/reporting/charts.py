@@ -8,7 +8,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from core.events import Baseline
+from core.events.runs import Baseline
 from core.inspection.figures import escaped
 from core.runs.history import RunHistory
 from core.runs.outline import outline

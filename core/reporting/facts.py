@@ -11,7 +11,7 @@ from core.config.corpus import CorpusConfig
 from core.config.model import ModelConfig
 from core.config.presets import PRESETS
 from core.documents.kinds import kind_named
-from core.events import MachineNoted
+from core.events.runs import MachineNoted
 from core.reporting.run_record import RunRecord
 from core.wording import counted, file_size, listed, number, percent
 

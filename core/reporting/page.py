@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from core.config.doctor import DoctorConfig
 from core.diagnosis.doctor import remarks_of
-from core.events import Baseline
+from core.events.runs import Baseline
 from core.reporting.charts import draw_curves
 from core.reporting.facts import (
     data_facts,
@@ -34,7 +34,7 @@ from core.reporting.tables import (
     prompt_samples,
     setting_tables,
 )
-from core.resources import resource
+from core.system.resources import resource
 from core.wording import printable
 
 TEMPLATE = "report.html"

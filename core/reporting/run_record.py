@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 from core.batches.dataset import Dataset
 from core.config.run import RunConfig
-from core.errors import UserFacingError
-from core.events import Event, MachineNoted
+from core.errors.base import UserFacingError
+from core.events.base import Event
+from core.events.runs import MachineNoted
 from core.runs.catalog import Catalog, RunSummary, is_held, read_config
 from core.runs.folder import RunFolder, Workspace
 from core.runs.history import RunHistory

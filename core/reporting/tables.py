@@ -10,7 +10,7 @@ from core.config.presets import PRESETS
 from core.config.run import RunConfig
 from core.config.setting import Config, describe
 from core.config.toml import secret_names, setting_groups
-from core.events import SampleWritten
+from core.events.runs import SampleWritten
 from core.reporting.facts import NOT_RECORDED, NOTHING
 from core.reporting.run_record import RunRecord
 from core.runs.pointers import kept_steps

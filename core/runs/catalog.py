@@ -12,14 +12,14 @@ from filelock import FileLock, Timeout
 
 from core.config.run import RunConfig
 from core.config.toml import checked, read_run
-from core.errors import UsageError, UserFacingError
-from core.events import Event
-from core.natural_order import natural_key
-from core.run_errors import DamagedRunError, UnknownRunError
+from core.errors.base import UsageError, UserFacingError
+from core.errors.runs import DamagedRunError, UnknownRunError
+from core.events.base import Event
 from core.runs.folder import RunFolder, Workspace
 from core.runs.journal import read_events
 from core.runs.pointers import checkpoint_steps, kept_names, pointed_step, snapshot_steps, state_or_none
 from core.runs.state import CheckpointState
+from core.wording import natural_key
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.files import DRAFT, raising_disk_errors
-from core.run_errors import BadRunNameError
+from core.disk.files import DRAFT, raising_disk_errors
+from core.errors.runs import BadRunNameError
 
 TOKENIZER_FILE, OLD_TOKENIZER_FILE = "tokenizer.sheepop.json", "tokenizer.json"
 

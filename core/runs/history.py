@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.events import (
+from core.events.base import Event
+from core.events.runs import (
     CheckpointSaved,
     DatasetBuilt,
     Evaluated,
-    Event,
     RemarkMade,
     RunEnded,
     RunPrepared,

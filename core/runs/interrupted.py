@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from core.config.doctor import NOT_FINITE
-from core.events import RemarkMade, RunEnded
+from core.events.runs import RemarkMade, RunEnded
 from core.runs.catalog import is_held
 from core.runs.folder import RunFolder
 from core.runs.journal import BLOCK, Journal, cut_torn_line, parse_line

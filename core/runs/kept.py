@@ -10,8 +10,8 @@ import shutil
 from pathlib import Path
 
 from core.control import StopToken
-from core.files import move_folder_into_place, raising_disk_errors, sync
-from core.run_errors import BadCheckpointNameError, KeptAlreadyError, NoCheckpointError
+from core.disk.files import move_folder_into_place, raising_disk_errors, sync
+from core.errors.runs import BadCheckpointNameError, KeptAlreadyError, NoCheckpointError
 from core.runs.folder import RunFolder
 from core.runs.pointers import POINTERS, find_checkpoint, kept_names
 from core.runs.state import OPTIMIZER, WEIGHTS, check_file, read_state

@@ -9,14 +9,14 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor
 
-from core.checksums import hash_file
 from core.config.model import ModelConfig
 from core.config.run import RunConfig
 from core.control import StopToken
+from core.disk.checksums import hash_file
+from core.errors.runs import DamagedCheckpointError, DamagedRunError, NoCheckpointError, WrongShapeError
 from core.model.initialisation import SkipInit
 from core.model.memory import check_memory_to_open
 from core.model.transformer import Transformer
-from core.run_errors import DamagedCheckpointError, DamagedRunError, NoCheckpointError, WrongShapeError
 from core.runs.catalog import read_config
 from core.runs.folder import RunFolder
 from core.runs.old_names import with_new_tensors

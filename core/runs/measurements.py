@@ -2,8 +2,8 @@
 
 import json
 
-from core.errors import UserFacingError
-from core.files import write_whole
+from core.disk.files import write_whole
+from core.errors.base import UserFacingError
 from core.runs.folder import Workspace
 
 

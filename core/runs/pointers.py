@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from core.control import StopToken
-from core.files import write_whole
-from core.natural_order import natural_key
-from core.run_errors import DamagedCheckpointError, NoCheckpointError
+from core.disk.files import write_whole
+from core.errors.runs import DamagedCheckpointError, NoCheckpointError
 from core.runs.folder import RunFolder, checkpoint_name
 from core.runs.state import OPTIMIZER, WEIGHTS, CheckpointState, check_file, read_state
+from core.wording import natural_key
 
 POINTERS = ("best", "last")
 MOST_LISTED = 20  # steps, in a sentence

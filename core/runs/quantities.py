@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from core.events import Baseline
+from core.events.runs import Baseline
 from core.metrics import perplexity
 from core.runs.history import Column, ColumnView, RunHistory
 from core.runs.smoothing import DEFAULT_SMOOTHING

@@ -6,12 +6,12 @@ from contextlib import suppress
 
 from filelock import FileLock, Timeout
 
-from core.checksums import hash_file
 from core.config.run import RunConfig
 from core.control import StopToken
-from core.events import CheckpointSaved
-from core.files import clear_drafts_in, write_whole
-from core.run_errors import DamagedCheckpointError
+from core.disk.checksums import hash_file
+from core.disk.files import clear_drafts_in, write_whole
+from core.errors.runs import DamagedCheckpointError
+from core.events.runs import CheckpointSaved
 from core.runs.catalog import is_run
 from core.runs.folder import OLD_TOKENIZER_FILE, TOKENIZER_FILE, RunFolder, Workspace
 from core.runs.pointers import (

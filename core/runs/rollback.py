@@ -11,8 +11,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from core.control import StopToken
-from core.files import raising_disk_errors
-from core.run_errors import NoCheckpointError
+from core.disk.files import raising_disk_errors
+from core.errors.runs import NoCheckpointError
 from core.runs.folder import RunFolder, checkpoint_name
 from core.runs.journal import copy_after
 from core.runs.pointers import (

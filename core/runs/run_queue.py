@@ -10,12 +10,12 @@ from pathlib import Path
 
 from core.config.run import RunConfig
 from core.config.toml import read_run, run_to_toml
-from core.errors import UsageError
-from core.files import raising_disk_errors, write_whole
-from core.natural_order import natural_key
-from core.run_errors import QueuedAlreadyError, RunExistsError, UnknownQueuedRunError
+from core.disk.files import raising_disk_errors, write_whole
+from core.errors.base import UsageError
+from core.errors.runs import QueuedAlreadyError, RunExistsError, UnknownQueuedRunError
 from core.runs.catalog import is_run
 from core.runs.folder import RunFolder, Workspace
+from core.wording import natural_key
 
 _ENTRY = re.compile(r"([0-9]{6,18})-(.+)\.toml")
 

@@ -10,10 +10,10 @@ from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict
 
-from core.checksums import hash_file, hash_record
 from core.config.renamed import with_new_settings
 from core.control import StopToken
-from core.run_errors import DamagedCheckpointError
+from core.disk.checksums import hash_file, hash_record
+from core.errors.runs import DamagedCheckpointError
 from core.runs.folder import checkpoint_name
 
 WEIGHTS = "model.safetensors"

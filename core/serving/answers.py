@@ -7,7 +7,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
-from core.events import Event, ReplyEnded, TokenWritten
+from core.events.base import Event
+from core.events.replies import ReplyEnded, TokenWritten
 from core.serving.served_model import ServedModel
 from core.serving.work import Work
 from core.tokenizers.tokenizer import Tokenizer

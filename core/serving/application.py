@@ -15,6 +15,7 @@ from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from core.config.server import ServerConfig
+from core.events.serving import RequestRefused
 from core.serving.answers import Answer, ChatAnswer, CompletionAnswer
 from core.serving.api_error import ApiError, LostError, defect, http_error, new_request_id
 from core.serving.body import MIB, BodyReader, parsed_object
@@ -25,7 +26,6 @@ from core.serving.metrics import CONTENT_TYPE, Metrics
 from core.serving.responses import AnswerResponse
 from core.serving.served_model import ServedModel
 from core.serving.work import Work
-from core.serving_events import RequestRefused
 
 CLIENT_LEFT = 499  # what web servers call it
 SMALL_BODY = 65_536  # bytes; to read more of them takes longer than a token

@@ -5,12 +5,12 @@ Belongs to the thread that talks to clients, all but `post`.
 
 from collections.abc import AsyncIterator, Sequence
 
-from core.events import Event
+from core.events.base import Event
+from core.events.serving import RequestEnded
 from core.serving.api_error import ApiError, LostError
 from core.serving.metrics import Metrics
 from core.serving.scheduler import Inbox
 from core.serving.work import Work, WorkFailed, WorkStarted
-from core.serving_events import RequestEnded
 
 RETRY_SECONDS = "1"
 

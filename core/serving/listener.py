@@ -4,7 +4,7 @@ import errno
 import socket
 
 from core.config.server import ServerConfig
-from core.serving_errors import CannotListenError, NetworkNotAllowedError, PortTakenError, TokenMissingError
+from core.errors.serving import CannotListenError, NetworkNotAllowedError, PortTakenError, TokenMissingError
 
 BACKLOG = 128  # connections that wait to be taken
 

@@ -9,12 +9,13 @@ from itertools import count
 from queue import Empty, SimpleQueue
 
 from core.control import StopToken
-from core.events import ContextMoved, Event
+from core.errors.runs import OutOfMemoryError, raising_memory_errors
+from core.events.base import Event
+from core.events.replies import ContextMoved
+from core.events.serving import RequestEnded, RequestProgress, RequestStarted
 from core.generation.decoding import Decoding
 from core.generation.engine import Engine, Outcome, RowFailed
-from core.run_errors import OutOfMemoryError, raising_memory_errors
 from core.serving.work import Choice, Work, WorkFailed, WorkStarted
-from core.serving_events import RequestEnded, RequestProgress, RequestStarted
 
 IDLE_SECONDS = 0.1  # how long a stop can go unseen where there is nothing to do
 PROGRESS_SECONDS = 0.25  # between two reports of one request

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.config.sampling import SamplingConfig
-from core.events import ContextMoved
+from core.events.replies import ContextMoved
 from core.generation.dialogue import completion_prompt, dialogue_prompt, system_ids
 from core.generation.row import Row
 from core.generation.writing import Writer

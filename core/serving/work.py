@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from core.events import Event
+from core.events.base import Event
 from core.generation.row import Row
 from core.generation.writing import Writer
 

@@ -5,8 +5,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from core.files import write_whole
-from core.run_errors import DamagedRunError
+from core.disk.files import write_whole
+from core.errors.runs import DamagedRunError
 from core.tokenizers.bpe import BYTE_OF_LETTER, BpeTokenizer
 from core.tokenizers.char import CharTokenizer
 from core.tokenizers.tokenizer import ROLES, SPECIALS, Tokenizer

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from core.control import StopToken
-from core.errors import LearningEndedError
-from core.one_call import CallEndedError, call_in_process
+from core.errors.base import LearningEndedError
+from core.system.one_call import CallEndedError, call_in_process
 from core.tokenizers.bpe import BpeTokenizer
 from core.tokenizers.text_buffer import read_texts
 

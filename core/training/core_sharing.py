@@ -40,7 +40,7 @@ def sharing_cores(
 
     Every parallel region of a step ends when its last thread does. Where another program has one of the cores, the
     threads that spin meanwhile keep the late one from running. As soon as a process has more OpenMP threads than
-    processors, libgomp lets them spin 1,000 times at most before they sleep (`share_cores` in `core/process.py` says
+    processors, libgomp lets them spin 1,000 times at most before they sleep (`share_cores` in `core/system/process.py` says
     10,000). So while the cores are short, idle threads are added: they compute nothing, and what the others compute
     stays the same to the last bit, which fewer threads for the step would not promise.
 

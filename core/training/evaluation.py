@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from core.control import StopRequested, StopToken
-from core.events import Evaluated
+from core.events.runs import Evaluated
 from core.metrics import bits_per_byte, perplexity
 from core.training.interruption import interruptible
 from core.training.loop import Batch, in_parts

@@ -14,12 +14,12 @@ from torch import Tensor, nn
 from torch.nn.utils import clip_grads_with_norm_, get_total_norm
 from torch.optim import Optimizer
 
+from core.batches.distributed import ONE_PROCESS, ProcessGroup
 from core.config.training import TrainingConfig
 from core.control import StopRequested, StopToken
-from core.distributed import ONE_PROCESS, ProcessGroup
-from core.events import StepDone
+from core.errors.runs import OutOfMemoryError, TrainingDivergedError, raising_memory_errors
+from core.events.runs import StepDone
 from core.model.memory import used_bytes
-from core.run_errors import OutOfMemoryError, TrainingDivergedError, raising_memory_errors
 from core.training.averaging import update_average
 from core.training.interruption import interruptible, stoppable
 from core.training.loss import counted_tokens, summed_loss

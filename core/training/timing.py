@@ -15,7 +15,7 @@ from core.config.model import ModelConfig, count_parameters
 from core.config.run import RunConfig
 from core.config.training import TrainingConfig
 from core.control import StopToken
-from core.events import StepTimes
+from core.events.runs import StepTimes
 from core.model.memory import available_bytes, check_memory
 from core.model.requirements import bytes_to_train, model_flops_per_token
 from core.model.transformer import Transformer

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-from core.process import prepare_process
+from core.system.process import prepare_process
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 prepare_process()  # as the program does

@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt
 from app.jobs import job as job_module
 from app.main_window import MainWindow
 from core.config.run import RunConfig
-from core.events import RunEnded
+from core.events.runs import RunEnded
 from tests.app.conftest import button, endless, leave
 
 

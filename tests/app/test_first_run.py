@@ -8,7 +8,7 @@ from PySide6.QtCore import QObject, Signal
 from app.first_run import STEPS, FirstRun
 from core.config.corpus import CleaningConfig, CorpusConfig
 from core.config.presets import DEFAULT_PRESET, preset_run
-from core.document_events import ImportFinished
+from core.events.documents import ImportFinished
 from core.runs.folder import Workspace
 from core.sample.meadow import held_out_questions
 

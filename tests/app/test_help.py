@@ -17,7 +17,7 @@ from core.config.sampling import SamplingConfig
 from core.config.setting import describe
 from core.config.tokenizer import TokenizerConfig
 from core.config.training import TrainingConfig
-from core.resources import resource
+from core.system.resources import resource
 from tests.app.conftest import plain_looks_afterwards
 
 PAGES = sorted(resource("help").glob("*.html"))

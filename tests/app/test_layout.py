@@ -23,7 +23,7 @@ from app.widgets.banner import Banner, BannerStack
 from app.widgets.elided_label import ElidedLabel
 from app.widgets.plot import CurvePlot
 from core.runs.run_queue import QueuedRun
-from core.tasks.inspect_views import Selection
+from core.tasks.inspection.inspect_views import Selection
 from tests.app import screens
 from tests.app.tabs.corpus.conftest import a_row
 from tests.app.tabs.inspect.made import made

@@ -17,12 +17,12 @@ from core.config.corpus import CleaningConfig
 from core.corpus.duplicates import digest_text
 from core.corpus.library import Library
 from core.corpus.reading import Digested
-from core.document_events import FileReading
 from core.documents.document import Document
-from core.errors import NoDisplayError
+from core.errors.base import NoDisplayError
+from core.errors.system import WorkspaceError
+from core.events.documents import FileReading
 from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
-from core.system_errors import WorkspaceError
 from tests.app.conftest import action, leave
 
 # Standing

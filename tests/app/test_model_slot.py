@@ -6,8 +6,8 @@ import pytest
 
 from app.jobs.job_queue import JobQueues
 from app.model_slot import ModelInUseError, ModelSlot
-from core.errors import UserFacingError
-from core.events import Notice
+from core.errors.base import UserFacingError
+from core.events.base import Notice
 from core.runs.folder import Workspace
 
 

@@ -19,11 +19,12 @@ from app.tabs.inspect.makers import MAKERS
 from app.widgets.heat_map import HeatMap
 from app.widgets.theme import apply_theme
 from core.conversations.message import Message
-from core.events import Notice, SampleWritten
+from core.errors.system import WorkspaceError
+from core.events.base import Notice
+from core.events.runs import SampleWritten
 from core.runs.catalog import RunSummary
-from core.system_errors import WorkspaceError
-from core.tasks.inspect_views import Selection
-from core.tasks.reading_choices import TextField
+from core.tasks.corpus.reading_choices import TextField
+from core.tasks.inspection.inspect_views import Selection
 from core.tokenizers.word import WordTokenizer
 from tests.app.conftest import leave, plain_looks_afterwards
 from tests.app.tabs.corpus.conftest import a_row

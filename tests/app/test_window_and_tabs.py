@@ -13,8 +13,8 @@ from app.report_dialog import ReportDialog
 from app.settings import WindowSettings
 from app.shortcuts_dialog import ShortcutsDialog
 from app.widgets.label import Label
-from core.document_events import FileReading
-from core.resources import resource
+from core.events.documents import FileReading
+from core.system.resources import resource
 from tests.app.conftest import action, leave
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import typer.main
 
-from core import cli
+from core.commands import cli
 from core.config.model import ModelConfig
 from core.config.run import RunConfig
 from core.config.tokenizer import TokenizerConfig
@@ -23,11 +23,12 @@ from core.corpus.duplicates import Digested, digest_text
 from core.corpus.library import Library
 from core.documents import reader_process
 from core.documents.document import Document
-from core.process import share_cores
+from core.events.runs import StepDone
 from core.runs.folder import Workspace
-from core.tasks import import_files
-from core.tasks.train_model import train_model
-from tests.core.tasks.in_process import InProcess
+from core.system.process import share_cores
+from core.tasks.corpus import import_files
+from core.tasks.training.train_model import train_model
+from tests.core.bench.in_process import InProcess
 
 share_cores()  # before torch loads: threads that wait do it asleep, as in the program
 
@@ -125,6 +126,22 @@ def trained_template(tmp_path_factory: pytest.TempPathFactory, filled_template: 
     workspace = Workspace(shutil.copytree(filled_template, tmp_path_factory.mktemp("trained") / "workspace"))
     list(train_model(workspace, "first", TINY, StopToken()))
     return workspace.root
+
+
+@pytest.fixture(scope="session")
+def stopped_template(tmp_path_factory: pytest.TempPathFactory, filled_template: Path) -> Path:
+    workspace = Workspace(shutil.copytree(filled_template, tmp_path_factory.mktemp("stopped") / "workspace"))
+    stop = StopToken()
+    for event in train_model(workspace, "a", TINY, stop):
+        if isinstance(event, StepDone) and event.step == 3:
+            stop.set()
+    return workspace.root
+
+
+@pytest.fixture
+def stopped(tmp_path: Path, stopped_template: Path) -> Workspace:
+    """A workspace whose run "a" was stopped after 3 of 6 steps."""
+    return Workspace(shutil.copytree(stopped_template, tmp_path / "stopped"))
 
 
 @pytest.fixture(scope="session")

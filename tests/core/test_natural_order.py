@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.natural_order import natural_key
+from core.wording import natural_key
 
 
 def test_numbers_in_names_count_as_numbers():

@@ -16,12 +16,13 @@ from core.config.renamed import LATER, with_new_settings
 from core.config.toml import setting_groups, with_settings
 from core.control import StopToken
 from core.corpus.library import Library
-from core.events import CheckpointSaved, DatasetBuilt, Notice, SampleWritten, StepDone
+from core.events.base import Notice
+from core.events.runs import CheckpointSaved, DatasetBuilt, SampleWritten, StepDone
+from core.runs.base_model import fine_tune_config
 from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
-from core.tasks.base_model import fine_tune_config
-from core.tasks.resume_run import resume_run
-from core.tasks.train_model import train_model
+from core.tasks.training.resume_run import resume_run
+from core.tasks.training.train_model import train_model
 
 WORKSPACES = Path(__file__).parents[1] / "workspaces"
 

@@ -11,13 +11,13 @@ import pytest
 
 from core.control import StopToken
 from core.corpus.library import Library
-from core.events import Evaluated, SampleWritten, StepDone
+from core.events.runs import Evaluated, SampleWritten, StepDone
 from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
 from core.runs.journal import read_events
 from core.runs.loading import load_model
 from core.runs.run_queue import RunQueue
-from core.tasks.resume_run import resume_run
+from core.tasks.training.resume_run import resume_run
 
 KEPT = Path(__file__).parents[1] / "workspaces" / "0.1-library-3"
 

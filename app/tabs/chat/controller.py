@@ -25,8 +25,8 @@ from app.tabs.chat.system_dialog import SystemDialog
 from app.tabs.chat.tab import ChatTab
 from core.conversations.message import Conversation, Kind
 from core.runs.folder import Workspace
-from core.tasks.conversations import keep_conversation
-from core.tasks.reply import complete, reply
+from core.tasks.chat.conversations import keep_conversation
+from core.tasks.chat.reply import complete, reply
 
 
 class ChatController(QObject):

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field, replace
 from core.config.sampling import SamplingConfig
 from core.conversations.message import Message, Role, new_id
 from core.conversations.packed_tokens import GrowingTokens, PackedTokens, ids_of, texts_of, with_token
-from core.events import ContextMoved, Event, Notice, PromptRead, ReplyEnded, TokenDetails, TokenWritten
+from core.events.base import Event, Notice
+from core.events.replies import ContextMoved, PromptRead, ReplyEnded, TokenDetails, TokenWritten
 from core.wording import counted, noun_for
 
 Span = tuple[int, int]

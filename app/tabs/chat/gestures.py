@@ -14,8 +14,9 @@ from app.tabs.chat.reply_writer import ReplyWriter
 from app.tabs.chat.session import ChatSession
 from app.tabs.chat.tab import ChatTab
 from app.tabs.chat.view.shown_message import ShownMessage
-from core.events import Event, TokenWritten
-from core.tasks.reply import text_of
+from core.events.base import Event
+from core.events.replies import TokenWritten
+from core.tasks.chat.reply import text_of
 
 METER_MS = 300  # between two figures of a reply that is being written
 

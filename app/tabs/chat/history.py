@@ -13,7 +13,7 @@ from app.tabs.chat.kept.list_controller import ListController
 from app.tabs.chat.tab import ChatTab
 from core.conversations.message import Conversation
 from core.runs.folder import Workspace
-from core.tasks.conversations import load_conversation
+from core.tasks.chat.conversations import load_conversation
 
 QUEUE = "conversations"
 

@@ -10,7 +10,7 @@ from app.jobs.job import Job, Stream
 from app.jobs.job_queue import JobQueues
 from core.control import StopToken
 from core.conversations.message import Conversation
-from core.events import Event, Notice
+from core.events.base import Event, Notice
 
 QUEUE = "conversations"
 State = tuple[object, ...]  # what of a conversation tells whether there is something new in it

@@ -11,7 +11,7 @@ from app.model_slot import ModelInUseError, ModelSlot
 from app.tabs.chat.tab import ChatTab
 from core.runs.catalog import RunSummary
 from core.runs.folder import Workspace
-from core.tasks.look_at_runs import RunsListed, list_runs
+from core.tasks.models.look_at_runs import RunsListed, list_runs
 
 
 class ModelOpening(QObject):

@@ -1,6 +1,7 @@
 """How soon and how fast a reply comes and how much of the context is used, during the reply and after it."""
 
-from core.events import ContextMoved, Event, PromptRead, ReplyEnded, TokenWritten
+from core.events.base import Event
+from core.events.replies import ContextMoved, PromptRead, ReplyEnded, TokenWritten
 from core.wording import counted, number
 
 ENDINGS = {

@@ -12,8 +12,8 @@ from app.model_slot import ModelLease
 from app.tabs.chat.draft import Draft
 from app.tabs.chat.reply_meter import ReplyMeter
 from app.tabs.chat.session import ChatSession
-from core.events import Event
-from core.tasks.open_model import OpenModel
+from core.events.base import Event
+from core.tasks.models.open_model import OpenModel
 
 QUEUE = "chat"
 

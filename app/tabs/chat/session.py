@@ -11,8 +11,8 @@ from app.tabs.chat.draft import Draft, Span, clipped
 from app.tabs.chat.view.shown_message import ShownMessage
 from core.conversations.message import EDITED, Conversation, Message, new_id
 from core.conversations.packed_tokens import first_of, texts_of, with_token
-from core.events import TokenDetails
-from core.tasks.reply import whole_tokens
+from core.events.replies import TokenDetails
+from core.tasks.chat.reply import whole_tokens
 
 EOS = "<eos>"
 MARKS = {

@@ -23,7 +23,7 @@ from app.widgets.controls import named_button
 from app.widgets.theme import HUGE, LARGE, MEDIUM, SMALL
 from core.conversations.message import Kind
 from core.runs.catalog import RunSummary
-from core.tasks.open_model import OpenModel
+from core.tasks.models.open_model import OpenModel
 from core.wording import counted
 
 WIDE_PX = (

@@ -11,10 +11,9 @@ from app.widgets.icons import icon
 from app.widgets.theme import colours
 from core.config.tag import tag_key
 from core.corpus.library import DocumentRow, SearchHit
-from core.document_state import UNFINISHED, WITH_TEXT, DocumentState
-from core.natural_order import natural_key
-from core.tasks.reading_choices import kind_named
-from core.wording import file_size, number, percent
+from core.events.document_state import UNFINISHED, WITH_TEXT, DocumentState
+from core.tasks.corpus.reading_choices import kind_named
+from core.wording import file_size, natural_key, number, percent
 
 # Qt's own names. A painted page asks some thousand times, and to look one up in its enum takes longer than to compare.
 DisplayRole, DecorationRole = Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.DecorationRole

@@ -23,15 +23,15 @@ from app.tabs.corpus.tab import CorpusTab
 from app.tabs.corpus.watch_controller import WatchController
 from core.config.corpus import CleaningConfig, ImportConfig
 from core.corpus.library import Interrupted
-from core.document_events import FilesQueued, ImportFinished
-from core.errors import UserFacingError
-from core.events import Event, Notice
+from core.errors.base import UserFacingError
+from core.events.base import Event, Notice
+from core.events.documents import FilesQueued, ImportFinished
 from core.runs.folder import Workspace
-from core.tasks.change_library import forget_interrupted
-from core.tasks.import_files import continue_import, import_files
-from core.tasks.look_at_library import find_interrupted
-from core.tasks.make_sample import make_sample
-from core.tasks.reading_choices import list_languages
+from core.tasks.corpus.change_library import forget_interrupted
+from core.tasks.corpus.import_files import continue_import, import_files
+from core.tasks.corpus.look_at_library import find_interrupted
+from core.tasks.corpus.make_sample import make_sample
+from core.tasks.corpus.reading_choices import list_languages
 from core.wording import counted
 
 QUEUE = "corpus"

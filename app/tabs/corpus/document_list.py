@@ -22,8 +22,8 @@ from app.tabs.corpus.preview import PreviewCard
 from app.tabs.corpus.row_actions import ActionRow, RowActions
 from app.widgets.theme import MEDIUM, SMALL
 from core.corpus.library import SearchHit
-from core.document_events import FileImported
-from core.document_state import WITH_TEXT
+from core.events.document_state import WITH_TEXT
+from core.events.documents import FileImported
 
 
 class DocumentList(QSplitter):

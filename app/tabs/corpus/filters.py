@@ -23,7 +23,7 @@ from app.widgets.flow_layout import FlowLayout
 from app.widgets.icons import icon
 from app.widgets.label import Label
 from app.widgets.theme import HUGE, SMALL, TINY, colours, set_role
-from core.document_state import UNFINISHED
+from core.events.document_state import UNFINISHED
 from core.wording import counted, listed, noun_for
 
 ALL = ""

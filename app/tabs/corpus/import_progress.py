@@ -11,7 +11,9 @@ from app.widgets.controls import named_button
 from app.widgets.elided_label import ElidedLabel
 from app.widgets.icons import give_icon
 from app.widgets.theme import SMALL, TINY
-from core.document_events import (
+from core.events.base import Notice
+from core.events.document_state import WITH_TEXT
+from core.events.documents import (
     ArchiveOpened,
     FileImported,
     FileRestated,
@@ -21,8 +23,6 @@ from core.document_events import (
     NearDuplicatesFound,
     TextIndexed,
 )
-from core.document_state import WITH_TEXT
-from core.events import Notice
 from core.wording import counted, file_size, number
 
 STEPS = 400  # of the bar: each new value paints it at once, so there are no more of them than can be seen

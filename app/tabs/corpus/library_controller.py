@@ -12,9 +12,9 @@ from app.jobs.job import Job, OpenStream
 from app.jobs.job_queue import JobQueues
 from app.tabs.corpus.tab import CorpusTab
 from core.corpus.library import DocumentRow, Missing
-from core.errors import UnknownDocumentError
+from core.errors.base import UnknownDocumentError
 from core.runs.folder import Workspace
-from core.tasks.change_library import (
+from core.tasks.corpus.change_library import (
     change_tags,
     find_near_duplicates,
     mark_missing,
@@ -23,7 +23,7 @@ from core.tasks.change_library import (
     restore_documents,
     set_included,
 )
-from core.tasks.look_at_library import ROWS_AT_ONCE, DocumentsListed, list_documents
+from core.tasks.corpus.look_at_library import ROWS_AT_ONCE, DocumentsListed, list_documents
 from core.wording import counted, noun_for
 
 UNDONE_WITHIN_SECONDS = 24 * 60 * 60.0  # another window of the workspace may still be open

@@ -12,7 +12,7 @@ from app.widgets.icons import give_icon
 from app.widgets.label import Label
 from app.widgets.text_look import match_look
 from app.widgets.theme import TINY, colours, set_role
-from core.tasks.look_at_library import Passage
+from core.tasks.corpus.look_at_library import Passage
 
 BASIC_PLANE = "\uffff"  # Qt counts a character behind it as two
 Span = tuple[int, int]

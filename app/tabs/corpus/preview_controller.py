@@ -15,7 +15,12 @@ from app.tabs.corpus.tab import CorpusTab
 from core.config.corpus import CleaningConfig
 from core.corpus.library import DocumentRow, SearchHit
 from core.runs.folder import Workspace
-from core.tasks.look_at_library import DocumentPreview, preview_document, preview_passage, search_library
+from core.tasks.corpus.look_at_library import (
+    DocumentPreview,
+    preview_document,
+    preview_passage,
+    search_library,
+)
 
 PREVIEW_QUEUE, SEARCH_QUEUE = "preview", "search"
 PREVIEW_DEBOUNCE_MS = 60  # a cursor that is held down passes many documents

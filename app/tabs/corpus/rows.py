@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from app.tabs.corpus.columns import NEAR, STATES, has_text, is_near_duplicate, kind_title
 from core.config.tag import SEPARATOR
 from core.corpus.library import DocumentRow
-from core.document_events import FileImported, FileReading, FileRestated, FilesQueued, PageRecognizing
-from core.document_state import WITH_TEXT, DocumentState
+from core.events.document_state import WITH_TEXT, DocumentState
+from core.events.documents import FileImported, FileReading, FileRestated, FilesQueued, PageRecognizing
 
 UNTAGGED = SEPARATOR  # no tag's name: files without a tag
 

@@ -18,7 +18,7 @@ from app.widgets.drop_area import DropArea
 from app.widgets.theme import HUGE, LARGE, SMALL
 from core.config.corpus import ImportConfig
 from core.corpus.library import DocumentRow
-from core.tasks.reading_choices import TextField
+from core.tasks.corpus.reading_choices import TextField
 
 
 class CorpusTab(DropArea):

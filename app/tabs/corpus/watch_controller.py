@@ -12,10 +12,10 @@ from app.jobs.job_queue import JobQueues
 from app.settings import WindowSettings
 from app.tabs.corpus.tab import CorpusTab
 from app.widgets.label import spelled_out
-from core.document_events import FilesChanged, FilesMissing
-from core.events import Notice
+from core.events.base import Notice
+from core.events.documents import FilesChanged, FilesMissing
 from core.runs.folder import Workspace
-from core.tasks.watch_folder import files_there, watch_folder
+from core.tasks.corpus.watch_folder import files_there, watch_folder
 
 QUEUE = "watch"
 

@@ -7,7 +7,7 @@ from app.tabs.inspect.arithmetic_html import anchor, page
 from app.tabs.inspect.view import InspectView
 from app.widgets.label import Label
 from app.widgets.theme import SMALL, TINY, colours, mono_font, set_role
-from core.tasks.inspect_views import (
+from core.tasks.inspection.inspect_views import (
     CASES,
     VARIANTS,
     VIEWS,

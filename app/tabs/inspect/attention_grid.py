@@ -17,7 +17,7 @@ from PySide6.QtWidgets import QToolTip, QWidget
 
 from app.widgets.colour_map import Scale, coloured, image
 from app.widgets.theme import TINY, colours
-from core.tasks.inspect_views import Head, HeadSummary
+from core.tasks.inspection.inspect_views import Head, HeadSummary
 from core.wording import counted
 
 LEAST_PX, MOST_PX = 18, 144  # the edge of a picture

@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QApplication, QFrame, QGraphicsScene, QGraphicsVie
 
 from app.tabs.inspect.block_items import LEGEND_HEIGHT, ArrowItem, BoxItem, LegendItem
 from app.widgets.theme import colours
-from core.tasks.inspect_views import VIEWS, Box, Diagram, count_text, flops_text
+from core.tasks.inspection.inspect_views import VIEWS, Box, Diagram, count_text, flops_text
 from core.wording import counted
 
 STEP, LEAST, MOST = 1.25, 0.2, 12.0  # of the zoom

@@ -7,7 +7,7 @@ from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPainterPath, 
 from PySide6.QtWidgets import QGraphicsItem, QGraphicsSceneHoverEvent, QStyleOptionGraphicsItem, QWidget
 
 from app.widgets.theme import DARK, Colours, colours
-from core.tasks.inspect_views import BLOCK_COLOURS, OPERATIONS, Arrow, BlockColour, Box, Diagram
+from core.tasks.inspection.inspect_views import BLOCK_COLOURS, OPERATIONS, Arrow, BlockColour, Box, Diagram
 
 TITLE_PX, SYMBOL_PX, TEXT_PX, LABEL_PX, SIGN_PX = 12.5, 10.5, 10.5, 10.0, 17.0
 LINE_PX = 13.0

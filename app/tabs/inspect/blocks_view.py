@@ -11,7 +11,7 @@ from app.tabs.inspect.view import InspectView
 from app.widgets.elided_label import ElidedLabel
 from app.widgets.label import Label, without_mnemonic
 from app.widgets.theme import SMALL, TINY, set_role
-from core.tasks.inspect_views import (
+from core.tasks.inspection.inspect_views import (
     BLOCK_LEVELS,
     VARIANTS,
     VIEWS,

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from app.tabs.inspect.capture_cache import CaptureCache, CaptureKey
-from core.tasks.inspect_views import KINDS, NO_CHANGES, Inspected, Measured, PatchMap, What
+from core.tasks.inspection.inspect_views import KINDS, NO_CHANGES, Inspected, Measured, PatchMap, What
 
 Parts = tuple[Inspected, Inspected | None, tuple[Measured, ...], PatchMap | None]
 

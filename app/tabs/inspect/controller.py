@@ -17,11 +17,11 @@ from app.tabs.inspect.comparison import Comparison
 from app.tabs.inspect.inspect_tasks import InspectTasks
 from app.tabs.inspect.phrase_suggestion import PhraseSuggestion
 from app.tabs.inspect.tab import InspectTab
-from core.events import Event
+from core.events.base import Event
 from core.runs.catalog import RunSummary
 from core.runs.folder import Workspace
-from core.tasks.inspect_phrase import EmptyPhraseError, InspectRequest, PassAdvanced
-from core.tasks.inspect_views import (
+from core.tasks.inspection.inspect_phrase import EmptyPhraseError, InspectRequest, PassAdvanced
+from core.tasks.inspection.inspect_views import (
     NO_CHANGES,
     VIEWS,
     Changes,
@@ -30,9 +30,9 @@ from core.tasks.inspect_views import (
     PatchMap,
     Selection,
 )
-from core.tasks.look_at_runs import RunsListed, list_runs
-from core.tasks.run_checkpoints import RunCheckpoints
-from core.tasks.suggest_phrase import Suggestion
+from core.tasks.inspection.suggest_phrase import Suggestion
+from core.tasks.models.look_at_runs import RunsListed, list_runs
+from core.tasks.models.run_checkpoints import RunCheckpoints
 
 QUEUE = "inspect"
 EXACT = ("float32", "auto")  # formats of a model's weights that compute in float32

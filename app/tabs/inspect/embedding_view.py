@@ -14,7 +14,7 @@ from app.widgets.heat_map import HeatMap
 from app.widgets.label import Label
 from app.widgets.theme import SMALL, set_role
 from app.widgets.token_text import visible
-from core.tasks.inspect_views import (
+from core.tasks.inspection.inspect_views import (
     VIEWS,
     Inspected,
     Selection,

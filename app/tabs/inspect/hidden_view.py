@@ -14,7 +14,7 @@ from app.widgets.label import Label
 from app.widgets.step_lines import StepLines
 from app.widgets.theme import SMALL, set_role
 from app.widgets.token_text import quoted, visible
-from core.tasks.inspect_views import (
+from core.tasks.inspection.inspect_views import (
     VIEWS,
     HiddenStates,
     Inspected,

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 from app.jobs.job import Stream
 from core.runs.folder import Workspace
-from core.tasks.inspect_checkpoints import inspect_step
-from core.tasks.inspect_phrase import inspect_phrase
-from core.tasks.run_checkpoints import RunCheckpoints
-from core.tasks.suggest_phrase import suggest_phrase
+from core.tasks.inspection.inspect_checkpoints import inspect_step
+from core.tasks.inspection.inspect_phrase import inspect_phrase
+from core.tasks.inspection.suggest_phrase import suggest_phrase
+from core.tasks.models.run_checkpoints import RunCheckpoints
 
 
 @dataclass(frozen=True, slots=True)

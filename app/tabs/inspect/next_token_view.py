@@ -15,7 +15,7 @@ from app.widgets.label import Label
 from app.widgets.theme import SMALL, set_role
 from app.widgets.token_text import probability, visible
 from core.config.sampling import SamplingConfig
-from core.tasks.inspect_views import (
+from core.tasks.inspection.inspect_views import (
     VIEWS,
     Filtered,
     Inspected,

@@ -11,9 +11,9 @@ from app.tabs.inspect.controller import QUEUE, InspectController
 from app.tabs.inspect.patching_view import PatchingView
 from app.tabs.inspect.view import InspectView
 from app.tabs.inspect.view_work import ViewWork
-from core.events import Event
-from core.tasks.inspect_views import PatchMap, PatchPart
-from core.tasks.patch_phrases import PatchAdvanced, PatchRequest, patch_step
+from core.events.base import Event
+from core.tasks.inspection.inspect_views import PatchMap, PatchPart
+from core.tasks.inspection.patch_phrases import PatchAdvanced, PatchRequest, patch_step
 
 
 class PatchingController(QObject):

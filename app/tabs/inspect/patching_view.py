@@ -18,7 +18,14 @@ from app.widgets.heat_map import HeatMap
 from app.widgets.label import Label
 from app.widgets.theme import SMALL, set_role
 from app.widgets.token_text import visible
-from core.tasks.inspect_views import PATCH_TITLES, PATCHING, Inspected, PatchMap, Selection, SubLayer
+from core.tasks.inspection.inspect_views import (
+    PATCH_TITLES,
+    PATCHING,
+    Inspected,
+    PatchMap,
+    Selection,
+    SubLayer,
+)
 from core.wording import counted
 
 MOST_CHARACTERS = 30_000  # are laid out and counted within a frame; a context holds far fewer

@@ -8,7 +8,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 from app.jobs.job import Job, Stream
 from app.jobs.job_queue import JobQueues
 from core.runs.folder import Workspace
-from core.tasks.suggest_phrase import Suggestion, suggest_phrase
+from core.tasks.inspection.suggest_phrase import Suggestion, suggest_phrase
 
 QUEUE = "suggestion"
 

@@ -10,11 +10,17 @@ from app.jobs.job import Job, Stream
 from app.jobs.job_queue import JobQueues
 from app.tabs.inspect.controller import QUEUE, InspectController
 from app.tabs.inspect.plane_view import PlaneView
-from core.errors import UserFacingError
-from core.events import Event
+from core.errors.base import UserFacingError
+from core.events.base import Event
 from core.runs.folder import Workspace
-from core.tasks.open_plane import EmbeddingPlane, PlaneAdvanced, Projection, open_plane, open_plane_at
-from core.tasks.project_embeddings import ProjectionAdvanced, project_embeddings
+from core.tasks.inspection.open_plane import (
+    EmbeddingPlane,
+    PlaneAdvanced,
+    Projection,
+    open_plane,
+    open_plane_at,
+)
+from core.tasks.inspection.project_embeddings import ProjectionAdvanced, project_embeddings
 
 LAYOUT_QUEUE = "plane"
 

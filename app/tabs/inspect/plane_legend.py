@@ -8,7 +8,7 @@ from app.tabs.inspect.plane_looks import KIND_SHAPES, SHAPES, draw_shape, freque
 from app.widgets.flow_layout import FlowLayout
 from app.widgets.label import Label
 from app.widgets.theme import SMALL, TINY, set_role
-from core.tasks.open_plane import TOKEN_KINDS, EmbeddingPlane
+from core.tasks.inspection.open_plane import TOKEN_KINDS, EmbeddingPlane
 from core.wording import counted, number
 
 SWATCH_PX, SHAPE_PX = 14, 9

@@ -12,7 +12,13 @@ from app.widgets.elided_label import ElidedLabel
 from app.widgets.label import Label
 from app.widgets.theme import SMALL, TINY, colours, mono_font, set_role
 from app.widgets.token_text import visible
-from core.tasks.open_plane import EmbeddingPlane, Neighbours, Projection, TokenDistance, neighbours_table
+from core.tasks.inspection.open_plane import (
+    EmbeddingPlane,
+    Neighbours,
+    Projection,
+    TokenDistance,
+    neighbours_table,
+)
 
 NEIGHBOURS = 20
 ROW_HEIGHT_PX = 24

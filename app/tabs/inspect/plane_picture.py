@@ -30,7 +30,7 @@ from app.tabs.inspect.plane_names import HALO_PX, haloed
 from app.tabs.inspect.plane_points import Doubles, Numbers, PointPainter, Viewport, visible_rows
 from app.widgets.theme import colours, mono_font
 from app.widgets.token_text import shortened
-from core.tasks.open_plane import EmbeddingPlane, PlacedLabel, Projection, place_labels
+from core.tasks.inspection.open_plane import EmbeddingPlane, PlacedLabel, Projection, place_labels
 
 MARGIN_PX = 32.0  # around all points when they are fitted
 SMALLEST_POINT_PX, LARGEST_POINT_PX = 4, 7

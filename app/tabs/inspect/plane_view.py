@@ -17,9 +17,9 @@ from app.widgets.controls import named_button
 from app.widgets.label import Label
 from app.widgets.theme import MEDIUM, SMALL, TINY, set_role
 from app.widgets.token_text import invisible, visible
-from core.tasks.inspect_views import VIEWS, Inspected, Selection, ViewKind
-from core.tasks.open_plane import METHOD_TITLES, EmbeddingPlane, Method, Projection, plane_kind
-from core.tasks.project_embeddings import ProjectionAdvanced, tokens_to_project
+from core.tasks.inspection.inspect_views import VIEWS, Inspected, Selection, ViewKind
+from core.tasks.inspection.open_plane import METHOD_TITLES, EmbeddingPlane, Method, Projection, plane_kind
+from core.tasks.inspection.project_embeddings import ProjectionAdvanced, tokens_to_project
 from core.wording import counted
 
 NO_PLANE = "Opening the embeddings …"

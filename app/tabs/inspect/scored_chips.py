@@ -9,7 +9,7 @@ from app.widgets.chips import ChipColours, Chips, ChipText
 from app.widgets.shade import shaded
 from app.widgets.theme import colours
 from app.widgets.token_text import probability, visible
-from core.tasks.inspect_views import Inspected, TokenScores, token_facts
+from core.tasks.inspection.inspect_views import Inspected, TokenScores, token_facts
 
 SURPRISE_COLOUR, PROBABILITY_COLOUR = "plot_validation", "accent"  # fields of `Colours`
 

@@ -9,7 +9,7 @@ from app.widgets.elided_label import ElidedLabel
 from app.widgets.label import Label
 from app.widgets.theme import SMALL, set_role
 from app.widgets.token_text import visible
-from core.tasks.inspect_views import Inspected, Selection
+from core.tasks.inspection.inspect_views import Inspected, Selection
 
 SPIN_FRAME_PX = 36  # around a spin box's text: margin, caret and arrows
 PARTS = {"attention": "after attention", "feed_forward": "after feed-forward"}

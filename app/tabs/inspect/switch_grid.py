@@ -18,7 +18,7 @@ from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from app.widgets.theme import SMALL, TINY, colours
 from core.config.model import ModelConfig
-from core.tasks.inspect_views import NO_CHANGES, Changes, Head, Selection, SubLayer, sub_layers
+from core.tasks.inspection.inspect_views import NO_CHANGES, Changes, Head, Selection, SubLayer, sub_layers
 from core.wording import noun_for
 
 Part = Head | SubLayer

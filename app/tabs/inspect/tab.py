@@ -17,7 +17,7 @@ from app.widgets.empty_state import Card, EmptyState, card_button
 from app.widgets.theme import HUGE, LARGE, MEDIUM, SMALL, set_role
 from app.widgets.token_text import first_of
 from core.runs.catalog import RunSummary
-from core.tasks.inspect_views import VIEWS, Inspected, Selection
+from core.tasks.inspection.inspect_views import VIEWS, Inspected, Selection
 from core.wording import counted
 
 

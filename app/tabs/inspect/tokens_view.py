@@ -14,7 +14,7 @@ from app.widgets.label import Label
 from app.widgets.shade import ShadeLegend
 from app.widgets.theme import LARGE, MEDIUM, SMALL, TINY, set_role
 from app.widgets.token_text import first_of, probability, visible
-from core.tasks.inspect_views import (
+from core.tasks.inspection.inspect_views import (
     VIEWS,
     Inspected,
     Selection,

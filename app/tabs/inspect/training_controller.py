@@ -11,9 +11,9 @@ from app.tabs.inspect.controller import QUEUE, InspectController
 from app.tabs.inspect.training_view import TrainingView
 from app.tabs.inspect.view import InspectView
 from app.tabs.inspect.view_work import ViewWork
-from core.events import Event, Notice
-from core.tasks.inspect_checkpoints import CheckpointInspected, inspect_checkpoints
-from core.tasks.inspect_views import Measured
+from core.events.base import Event, Notice
+from core.tasks.inspection.inspect_checkpoints import CheckpointInspected, inspect_checkpoints
+from core.tasks.inspection.inspect_views import Measured
 
 
 class TrainingController(QObject):

@@ -8,7 +8,7 @@ from app.widgets.controls import named_button
 from app.widgets.label import Label
 from app.widgets.plot import CurvePlot, link
 from app.widgets.theme import SMALL, set_role
-from core.tasks.inspect_views import QUANTITIES, TRAINING, Inspected, Selection, series
+from core.tasks.inspection.inspect_views import QUANTITIES, TRAINING, Inspected, Selection, series
 from core.wording import counted
 
 SHORT = {

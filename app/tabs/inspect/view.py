@@ -5,7 +5,7 @@ from typing import ClassVar
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
 
-from core.tasks.inspect_views import Inspected, Selection, ViewKind
+from core.tasks.inspection.inspect_views import Inspected, Selection, ViewKind
 
 
 class InspectView(QWidget):

@@ -10,7 +10,7 @@ from app.jobs.job_queue import JobQueues
 from app.tabs.inspect.controller import QUEUE, InspectController
 from app.tabs.inspect.view import InspectView
 from core.runs.folder import Workspace
-from core.tasks.inspect_views import Inspected, Selection, ViewKind, saving_view
+from core.tasks.inspection.inspect_views import Inspected, Selection, ViewKind, saving_view
 
 if TYPE_CHECKING:
     from app.tabs.inspect.patching_controller import PatchingController

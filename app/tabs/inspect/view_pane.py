@@ -20,7 +20,7 @@ from app.widgets.controls import named_button
 from app.widgets.elided_label import ElidedLabel
 from app.widgets.label import Label
 from app.widgets.theme import MEDIUM, SMALL, set_role
-from core.tasks.inspect_views import VIEWS, Inspected, Selection
+from core.tasks.inspection.inspect_views import VIEWS, Inspected, Selection
 
 MakeView = Callable[[], InspectView]
 FORMATS = {"csv": "CSV", "png": "PNG", "svg": "SVG"}

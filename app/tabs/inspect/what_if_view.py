@@ -18,7 +18,7 @@ from app.widgets.elided_label import ElidedLabel
 from app.widgets.label import Label
 from app.widgets.theme import LARGE, SMALL, TINY, colours, set_role
 from app.widgets.token_text import visible
-from core.tasks.inspect_views import (
+from core.tasks.inspection.inspect_views import (
     NO_CHANGES,
     WHAT_IF,
     Changes,

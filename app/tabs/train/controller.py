@@ -26,16 +26,17 @@ from core.config.run import RunConfig
 from core.config.toml import with_settings
 from core.control import StopToken
 from core.corpus.library import CorpusTotals
-from core.errors import UsageError, UserFacingError
-from core.events import CheckpointSaved, Event, RunEnded
-from core.run_errors import QueuedAlreadyError
+from core.errors.base import UsageError, UserFacingError
+from core.errors.runs import QueuedAlreadyError
+from core.events.base import Event
+from core.events.runs import CheckpointSaved, RunEnded
 from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
-from core.tasks.look_at_library import count_corpus
-from core.tasks.look_at_runs import RunsListed, list_runs
-from core.tasks.resume_run import resume_run
-from core.tasks.review_run import review_run
-from core.tasks.train_model import train_model
+from core.tasks.corpus.look_at_library import count_corpus
+from core.tasks.models.look_at_runs import RunsListed, list_runs
+from core.tasks.models.review_run import review_run
+from core.tasks.training.resume_run import resume_run
+from core.tasks.training.train_model import train_model
 
 
 class TrainController(QObject):

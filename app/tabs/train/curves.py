@@ -11,7 +11,8 @@ from app.tabs.train.run_legend import RunLegend
 from app.tabs.train.run_points import RunPoints
 from app.widgets.plot import CurvePlot, figure
 from app.widgets.theme import SMALL, TINY
-from core.events import Baseline, Event
+from core.events.base import Event
+from core.events.runs import Baseline
 from core.runs.history import RunHistory
 from core.runs.quantities import LOSS, QUANTITIES, X_AXES, Axis, ChartChoice, Quantity, baseline_height
 

@@ -10,11 +10,12 @@ from app.errors import present
 from app.jobs.job import Job
 from app.jobs.job_queue import JobQueues
 from app.tabs.train.tab import TrainTab
-from core.events import BaselinesMeasured, Event
+from core.datasets.measure_baselines import measure_run_baselines
+from core.events.base import Event
+from core.events.runs import BaselinesMeasured
 from core.runs.folder import Workspace
 from core.runs.history import RunHistory
-from core.tasks.export_curves import export_curves, read_history
-from core.tasks.measure_baselines import measure_run_baselines
+from core.tasks.models.export_curves import export_curves, read_history
 
 
 class CurvesController(QObject):

@@ -10,7 +10,7 @@ from app.tabs.train.document_dialog import DocumentDialog
 from core.config.corpus import CorpusConfig
 from core.control import StopToken
 from core.runs.folder import Workspace
-from core.tasks.look_at_library import FilterOverview, look_at_filter
+from core.tasks.corpus.look_at_library import FilterOverview, look_at_filter
 
 
 class DocumentController(QObject):

@@ -4,7 +4,7 @@ from pathlib import PurePath
 
 from core.config.corpus import CorpusConfig
 from core.corpus.library import CorpusTotals
-from core.tasks.reading_choices import kind_named
+from core.tasks.corpus.reading_choices import kind_named
 from core.wording import counted, number
 
 MILLION = 1_000_000

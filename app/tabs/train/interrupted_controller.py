@@ -10,7 +10,7 @@ from app.jobs.job_queue import JobQueues
 from app.tabs.train.tab import TrainTab
 from core.runs.catalog import RunSummary
 from core.runs.folder import Workspace
-from core.tasks.look_at_runs import find_interrupted_runs, leave_interrupted
+from core.tasks.models.look_at_runs import find_interrupted_runs, leave_interrupted
 from core.wording import counted
 
 

@@ -9,11 +9,11 @@ from app.jobs.job import OpenStream
 from app.jobs.job_queue import JobQueues
 from app.tabs.train.keep_dialog import KeepDialog
 from app.tabs.train.tab import TrainTab
-from core.errors import UserFacingError
+from core.errors.base import UserFacingError
 from core.runs.catalog import RunSummary
 from core.runs.folder import Workspace
-from core.tasks.keep_checkpoint import keep, let_go
-from core.tasks.look_at_runs import summarize_run
+from core.tasks.models.keep_checkpoint import keep, let_go
+from core.tasks.models.look_at_runs import summarize_run
 
 
 class KeepController(QObject):

@@ -5,10 +5,10 @@ from PySide6.QtCore import QObject, Slot
 from app.errors import present
 from app.tabs.train.start_from import Origin
 from app.tabs.train.tab import TrainTab
-from core.errors import UserFacingError
+from core.errors.base import UserFacingError
+from core.runs.base_model import fine_tune_config
 from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
-from core.tasks.base_model import fine_tune_config
 
 
 class OriginController(QObject):

@@ -12,10 +12,10 @@ from app.widgets.theme import MEDIUM, SMALL, TINY, set_role
 from app.widgets.usage_bar import UsageBar
 from core.config.run import RunConfig
 from core.corpus.library import CorpusTotals
-from core.tasks.look_at_machine import Machine
-from core.tasks.plan_card import NOT_KNOWN, PlanRow, plan_rows
-from core.tasks.plan_warnings import plan_warnings
-from core.tasks.step_times import timed_settings
+from core.planning.machine import Machine
+from core.planning.plan_card import NOT_KNOWN, PlanRow, plan_rows
+from core.planning.plan_warnings import plan_warnings
+from core.planning.step_times import timed_settings
 
 ROWS = {  # what `plan_rows` gives, by name, with the titles
     "parameters": "Parameters",

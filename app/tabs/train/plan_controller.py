@@ -11,12 +11,14 @@ from app.jobs.job_queue import JobQueues
 from app.jobs.refresher import Refresher
 from core.config.run import RunConfig
 from core.control import StopToken
-from core.errors import UserFacingError
-from core.events import Event, StepTimes
+from core.errors.base import UserFacingError
+from core.events.base import Event
+from core.events.runs import StepTimes
+from core.planning.machine import Machine
+from core.planning.step_times import timed_settings
 from core.runs.folder import Workspace
-from core.tasks.look_at_machine import Machine, look_at_machine, on_machine
-from core.tasks.step_times import timed_settings
-from core.tasks.time_steps import time_steps
+from core.tasks.training.look_at_machine import look_at_machine
+from core.tasks.training.time_steps import time_steps
 
 if TYPE_CHECKING:
     from app.tabs.train.tab import TrainTab
@@ -114,7 +116,7 @@ class PlanController(QObject):
         if self._forget_job():
             self._card.show_measuring(False)
             if times is not None:
-                self._card.show_machine(on_machine(self._card.machine, times))
+                self._card.show_machine(self._card.machine.with_times(times))
 
     @Slot(object)
     def _fail(self, error: Exception) -> None:
@@ -137,7 +139,7 @@ class PlanController(QObject):
         self._seen, machine = seen
         if self._run is not None and timed_settings(self._run) == self._seen:
             times = machine.times or self._card.machine.times  # which are not kept in a read-only workspace
-            self._card.show_machine(on_machine(machine, times))
+            self._card.show_machine(machine.with_times(times))
 
     @Slot(object)
     def _fail_to_look(self, error: Exception) -> None:

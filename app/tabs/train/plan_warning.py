@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QVBoxLayout, QWi
 from app.widgets.icons import give_icon
 from app.widgets.label import Label, without_mnemonic
 from app.widgets.theme import SMALL, set_role
-from core.tasks.proposals import PlanWarning, Proposal
+from core.planning.proposals import PlanWarning, Proposal
 
 
 class PlanWarningFrame(QFrame):

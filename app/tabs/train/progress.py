@@ -5,13 +5,13 @@ from itertools import groupby
 from typing import Any
 
 from app.widgets.editors import number_text
-from core.events import (
+from core.events.base import Event
+from core.events.runs import (
     CheckpointBegun,
     CheckpointSaved,
     DatasetBuilt,
     DatasetProgress,
     Evaluated,
-    Event,
     LearningProgress,
     RunEnded,
     RunPrepared,

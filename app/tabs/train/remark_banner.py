@@ -11,7 +11,8 @@ from app.widgets.label import Label
 from app.widgets.picture import Picture
 from app.widgets.theme import MEDIUM, SMALL, TINY, set_role
 from core.config.remark_actions import BACK_TO_BEST, HELP, STOP, TITLES
-from core.events import Event, RemarkMade, RunPrepared
+from core.events.base import Event
+from core.events.runs import RemarkMade, RunPrepared
 
 PICTURE_PX = 20
 

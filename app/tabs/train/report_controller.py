@@ -13,7 +13,7 @@ from app.jobs.job import Stream
 from app.jobs.job_queue import JobQueues
 from app.tabs.train.tab import TrainTab
 from core.runs.folder import Workspace
-from core.tasks.write_report import SUFFIX, report_name, write_report
+from core.tasks.models.write_report import SUFFIX, report_name, write_report
 
 QUEUE = "report"
 

@@ -24,7 +24,7 @@ from core.config.run import RunConfig
 from core.config.setting import Config
 from core.config.tokenizer import TokenizerConfig
 from core.config.training import TrainingConfig
-from core.run_errors import BadRunNameError
+from core.errors.runs import BadRunNameError
 from core.runs.folder import Workspace
 
 GROUPS: dict[str, tuple[str, type[Config]]] = {

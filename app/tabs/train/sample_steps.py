@@ -3,7 +3,7 @@
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 
-from core.events import SampleWritten
+from core.events.runs import SampleWritten
 
 
 class SampleSteps:

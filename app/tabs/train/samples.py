@@ -14,7 +14,7 @@ from app.widgets.slider import ClickSlider
 from app.widgets.text_difference import difference, told
 from app.widgets.text_look import look, marked
 from app.widgets.theme import SMALL, TINY, set_role
-from core.events import SampleWritten
+from core.events.runs import SampleWritten
 from core.wording import printable
 
 ALL_PROMPTS = "All prompts"

@@ -8,7 +8,7 @@ from app.widgets.controls import scrolled
 from app.widgets.label import Label
 from app.widgets.theme import HUGE, SMALL, set_role
 from app.widgets.token_text import visible
-from core.tasks.examine_tokenizer import TokenizerCard
+from core.tasks.models.examine_tokenizer import TokenizerCard
 from core.wording import counted
 
 SENTENCE = "The quick brown fox jumps over the lazy dog."

@@ -10,8 +10,8 @@ from core.config.resuming import ends_alike, explain_changes, reasons_against, t
 from core.config.run import RunConfig
 from core.config.setting import describe
 from core.config.training import TrainingConfig
+from core.runs.base_model import fixed_settings
 from core.runs.catalog import RunSummary
-from core.tasks.base_model import fixed_settings
 from core.wording import counted
 
 OF_BASE = "This is the base model's: a fine-tune keeps it."

@@ -26,7 +26,8 @@ from app.widgets.theme import HUGE, LARGE, MEDIUM, SMALL
 from core.config.corpus import CleaningConfig, CorpusConfig
 from core.config.run import RunConfig
 from core.corpus.library import CorpusTotals
-from core.events import Event, Notice, SampleWritten
+from core.events.base import Event, Notice
+from core.events.runs import SampleWritten
 from core.runs.catalog import RunSummary
 
 FORM_WIDTH_PX = 380

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QWidget
 from app.widgets.chips import ChipColours, Chips, ChipText
 from app.widgets.theme import colours
 from app.widgets.token_text import visible
-from core.tasks.examine_tokenizer import TokenPiece
+from core.tasks.models.examine_tokenizer import TokenPiece
 
 
 class TokenChips(Chips):

@@ -11,7 +11,7 @@ from app.jobs.job_queue import JobQueues
 from app.tabs.train.tab import TrainTab
 from core.config.run import RunConfig
 from core.runs.folder import Workspace
-from core.tasks.examine_tokenizer import TokenizerCard, examine_tokenizer
+from core.tasks.models.examine_tokenizer import TokenizerCard, examine_tokenizer
 
 
 class TokenizerController(QObject):

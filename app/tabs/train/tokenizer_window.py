@@ -21,8 +21,9 @@ from app.widgets.controls import named_button
 from app.widgets.label import Label
 from app.widgets.theme import HUGE, LARGE, MEDIUM, SMALL, set_role
 from app.widgets.token_text import KINDS, UNKNOWN
-from core.events import DatasetBuilt, Event, Notice
-from core.tasks.examine_tokenizer import TokenizerCard, TokenizerFacts
+from core.events.base import Event, Notice
+from core.events.runs import DatasetBuilt
+from core.tasks.models.examine_tokenizer import TokenizerCard, TokenizerFacts
 from core.wording import noun_for, number, percent
 
 FIRST_SIZE_PX = (820, 680)

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import (
 from app.tabs.train.vocabulary_table import ID, TOKEN, VocabularyTable
 from app.widgets.label import Label
 from app.widgets.theme import MEDIUM, SMALL, set_role
-from core.tasks.examine_tokenizer import TokenizerCard
+from core.tasks.models.examine_tokenizer import TokenizerCard
 from core.wording import counted, number
 
 ROW_HEIGHT_PX = 28

@@ -15,7 +15,7 @@ from PySide6.QtGui import QColor
 
 from app.widgets.theme import colours, mono_font
 from app.widgets.token_text import invisible, visible
-from core.tasks.examine_tokenizer import VocabularyEntry
+from core.tasks.models.examine_tokenizer import VocabularyEntry
 
 ROOT = QModelIndex()
 Index: TypeAlias = QModelIndex | QPersistentModelIndex

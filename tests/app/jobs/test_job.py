@@ -8,7 +8,7 @@ import pytest
 
 from app.jobs.job import LONGEST_FRAME_SECONDS, Job
 from core.control import StopRequested
-from core.errors import UserFacingError
+from core.errors.base import UserFacingError
 
 
 def counted(stop):

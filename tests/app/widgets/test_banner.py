@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton, QToolButton, QVBox
 
 from app.errors import DEFECT, present
 from app.widgets.banner import Banner
-from core.errors import EmptyCorpusError
+from core.errors.base import EmptyCorpusError
 
 
 @pytest.fixture

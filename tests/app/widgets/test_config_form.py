@@ -14,7 +14,7 @@ from core.config.sampling import SamplingConfig
 from core.config.setting import describe
 from core.config.tokenizer import TokenizerConfig
 from core.config.training import TrainingConfig
-from core.errors import BadSettingError
+from core.errors.base import BadSettingError
 
 
 def open_form(qtbot, model, group="group"):

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QComboBox, QPushButton, QWidget
 
 from app.widgets.icons import give_icon, icon
 from app.widgets.theme import DARK, LIGHT, Theme, colours
-from core.resources import resource
+from core.system.resources import resource
 from tests.app.conftest import plain_looks_afterwards
 
 

@@ -8,7 +8,7 @@ import pytest
 from core.batches.dataset import Dataset, read_dataset, token_path
 from core.batches.token_file import TokenFileWriter
 from core.control import StopRequested, StopToken
-from core.errors import DamagedDatasetError
+from core.errors.base import DamagedDatasetError
 
 
 @pytest.fixture

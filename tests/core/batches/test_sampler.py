@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.batches import sampler
+from core.batches.distributed import ONE_PROCESS, ProcessGroup
 from core.batches.sampler import IGNORED, PADDING, Windows, chunk, eval_batches, windows_per_epoch
-from core.distributed import ONE_PROCESS, ProcessGroup
 
 EXAMPLES = json.loads((Path(__file__).parents[2] / "worked_examples.json").read_text())
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from core.batches.token_file import TokenFile, TokenFileWriter, token_dtype
-from core.system_errors import DiskFullError
+from core.errors.system import DiskFullError
 
 
 def written(path, arrays, dtype="uint16"):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from core import cli
+from core.commands import cli
 from core.config.toml import run_to_toml
 
 ROOT = Path(__file__).parents[3]
@@ -189,8 +189,8 @@ def test_a_process_whose_output_is_full_says_so_once(tmp_path, full):
 def test_what_a_command_printed_before_it_failed_is_flushed_without_a_word_of_a_closed_pipe(trained):
     script = (
         "import sys\n"
-        "from core import cli\n"
-        "from core.errors import NothingInterruptedError\n"
+        "from core.commands import cli\n"
+        "from core.errors.base import NothingInterruptedError\n"
         "def fail(_):\n"
         "    print('something')\n"
         "    raise NothingInterruptedError\n"

@@ -8,7 +8,7 @@ from core.config.corpus import ImportConfig
 from core.control import StopToken
 from core.corpus.library import Library
 from core.runs.folder import Workspace
-from core.tasks.import_files import import_files
+from core.tasks.corpus.import_files import import_files
 
 LINES = [f"Line {number} tells of the meadow, and of who lives there." for number in range(40)]
 

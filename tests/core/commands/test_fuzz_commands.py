@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from core.tasks import fuzz_workspace as task
-from core.tasks.bench_errors import FuzzFailedError
-from core.tasks.bench_events import WorkspaceFuzzChecked
+from core.bench import fuzz_workspace as task
+from core.errors.bench import FuzzFailedError
+from core.events.bench import WorkspaceFuzzChecked
 
 
 @pytest.fixture

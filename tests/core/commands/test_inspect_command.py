@@ -12,7 +12,7 @@ from core.config.toml import with_settings
 from core.control import StopToken
 from core.inspection.view_kinds import VIEWS
 from core.inspection.view_variants import VARIANTS
-from core.tasks.train_model import train_model
+from core.tasks.training.train_model import train_model
 
 TEXT = ("--text", "the cat")
 

@@ -11,7 +11,7 @@ import pytest
 
 from core.commands import documents
 from core.commands.password import VARIABLE, refuse_typed_password, take_password
-from core.errors import PasswordOnCommandLineError, PasswordUnaskedError
+from core.errors.base import PasswordOnCommandLineError, PasswordUnaskedError
 
 ROOT = Path(__file__).parents[3]
 

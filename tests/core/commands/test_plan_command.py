@@ -2,8 +2,8 @@
 
 import pytest
 
-from core.events import StepTimes
-from core.tasks import time_steps as time_steps_file
+from core.events.runs import StepTimes
+from core.tasks.training import time_steps as time_steps_file
 
 TINY = ("--preset", "tiny", "--set", "training.max_steps=100_000")
 

@@ -8,7 +8,7 @@ import pytest
 from core.config.toml import with_settings
 from core.control import StopToken
 from core.runs.folder import Workspace
-from core.tasks.train_model import train_model
+from core.tasks.training.train_model import train_model
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from core.commands import serve as command_module
-from core.events import Notice
+from core.events.base import Notice
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@ import pytest
 from core.config.model import count_parameters
 from core.config.presets import DEFAULT_PRESET, PRESETS, preset_run
 from core.config.run import RunConfig
-from core.errors import UnknownPresetError
+from core.errors.base import UnknownPresetError
 from core.export.naming import has_qwen3_twin
 from core.training.schedule import warmup_steps
 

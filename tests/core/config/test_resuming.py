@@ -13,7 +13,7 @@ from core.config.resuming import (
 from core.config.run import RunConfig
 from core.config.toml import with_settings
 from core.config.training import TrainingConfig
-from core.errors import BadSettingError
+from core.errors.base import BadSettingError
 
 RUN = RunConfig()
 BEFORE = RUN.model_dump(mode="json")

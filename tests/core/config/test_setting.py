@@ -6,7 +6,7 @@ from core.config.model import ModelConfig
 from core.config.sampling import SamplingConfig
 from core.config.setting import describe
 from core.config.toml import checked, setting_groups
-from core.errors import BadSettingError
+from core.errors.base import BadSettingError
 
 GROUPS = {"import": ImportConfig} | setting_groups()
 SETTINGS = [

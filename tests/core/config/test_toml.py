@@ -15,7 +15,7 @@ from core.config.toml import (
     setting_names,
     with_settings,
 )
-from core.errors import (
+from core.errors.base import (
     BadConfigFileError,
     BadSettingError,
     UnknownPresetError,

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from core.config.sampling import SamplingConfig
 from core.conversations.message import Conversation, Message
-from core.events import Alternative, TokenDetails
+from core.events.replies import Alternative, TokenDetails
 
 single = st.floats(0, 1, width=32)
 alternatives = st.builds(Alternative, st.integers(0, 50_000), st.text(max_size=3), single)

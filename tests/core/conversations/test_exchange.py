@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from core.conversations import exchange
 from core.conversations.exchange import export_json, export_markdown, read_export
 from core.conversations.message import Conversation, Message
-from core.errors import BadConversationFileError
+from core.errors.base import BadConversationFileError
 from tests.core.conversations.random_trees import conversations
 
 

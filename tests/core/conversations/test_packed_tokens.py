@@ -12,7 +12,7 @@ from core.conversations.packed_tokens import (
     texts_of,
     with_token,
 )
-from core.events import Alternative, TokenDetails
+from core.events.replies import Alternative, TokenDetails
 
 SHARES = st.sampled_from([0.0, 0.25, 0.5, 1.0])  # that float32 has
 TEXTS = st.sampled_from(["", "a", " goat", "\n", "🐑"])

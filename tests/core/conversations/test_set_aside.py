@@ -6,22 +6,22 @@ from pathlib import Path
 
 import pytest
 
-from core import files
+from core.bench.damage import damage_file
 from core.control import StopToken
 from core.conversations.message import Message
 from core.conversations.set_aside import file_identity, set_aside
 from core.conversations.store import ConversationStore
-from core.errors import UserFacingError
-from core.events import Notice
+from core.disk import files
+from core.errors.base import UserFacingError
+from core.errors.system import DiskFullError
+from core.events.base import Notice
 from core.runs.folder import Workspace
-from core.system_errors import DiskFullError
-from core.tasks.conversations import (
+from core.tasks.chat.conversations import (
     delete_conversations,
     keep_conversation,
     list_conversations,
     load_conversation,
 )
-from core.tasks.workspace_damage import damage_file
 
 
 def drained(stream):

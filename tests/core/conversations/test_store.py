@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from core.config.sampling import SamplingConfig
 from core.conversations.message import Conversation, Message
 from core.conversations.store import ConversationStore
-from core.errors import (
+from core.errors.base import (
     AmbiguousConversationError,
     UnknownConversationError,
     UnusableConversationsError,
 )
-from core.system_errors import DiskFullError, ReadOnlyWorkspaceError
+from core.errors.system import DiskFullError, ReadOnlyWorkspaceError
 from tests.core.conversations.random_trees import conversations
 
 
@@ -209,7 +209,7 @@ def test_where_nothing_can_be_written_conversations_can_be_read(tmp_path, talk, 
     def refusing(*_):
         raise ReadOnlyWorkspaceError(path, "read-only file system")
 
-    monkeypatch.setattr("core.database.Database._prepare", refusing)
+    monkeypatch.setattr("core.disk.database.Database._prepare", refusing)
     with pytest.raises(ReadOnlyWorkspaceError):
         ConversationStore(path)
     with ConversationStore(path, for_reading=True) as store:

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from core import database
 from core.corpus.library import Library
-from core.errors import DamagedLibraryError, UserFacingError
-from core.system_errors import DiskFullError, WorkspaceError, WorkspaceGoneError
+from core.disk import database
+from core.errors.base import DamagedLibraryError, UserFacingError
+from core.errors.system import DiskFullError, WorkspaceError, WorkspaceGoneError
 
 
 def test_a_damaged_library_is_told_and_left_as_it_is(tmp_path):
@@ -115,7 +115,7 @@ WORKER = """
 import sys
 from pathlib import Path
 from core.corpus.duplicates import Digested, digest_text
-from core import database
+from core.disk import database
 from core.corpus.library import Library
 from core.documents.document import Document
 library = Library(Path(sys.argv[1]))

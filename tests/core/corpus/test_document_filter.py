@@ -9,7 +9,7 @@ from core.config.corpus import CleaningConfig, CorpusConfig
 from core.config.tag import tag_key
 from core.corpus.library import Library
 from core.corpus.passages import _select
-from core.errors import BadSearchError, UnknownKindError, UnknownTagError
+from core.errors.base import BadSearchError, UnknownKindError, UnknownTagError
 from tests.core.corpus.test_library import texts
 
 ALL, CLEANING = CorpusConfig(), CleaningConfig()

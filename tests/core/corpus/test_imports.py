@@ -2,8 +2,8 @@ import pytest
 
 from core.config.corpus import ImportConfig
 from core.corpus.library import Library
-from core.document_events import QueuedFile
-from core.system_errors import WorkspaceGoneError
+from core.errors.system import WorkspaceGoneError
+from core.events.documents import QueuedFile
 
 FILES = [QueuedFile(f"/{n:04}.txt", "text", n) for n in range(1200)]
 

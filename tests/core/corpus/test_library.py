@@ -2,9 +2,9 @@ import pytest
 
 from core.config.corpus import CleaningConfig, CorpusConfig, ImportConfig
 from core.corpus.library import CorpusTotals, Library
-from core.document_events import QueuedFile
 from core.documents.document import PageConfidence
-from core.errors import UnknownDocumentError
+from core.errors.base import UnknownDocumentError
+from core.events.documents import QueuedFile
 
 CONFIG = CorpusConfig()
 CLEANING = CleaningConfig()

@@ -1,8 +1,8 @@
 import pytest
 
 from core.corpus.library import Library
-from core.document_events import QueuedFile
-from core.errors import UnknownDocumentError
+from core.errors.base import UnknownDocumentError
+from core.events.documents import QueuedFile
 
 
 def states(library: Library) -> dict[str, str]:

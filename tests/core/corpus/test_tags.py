@@ -7,8 +7,8 @@ import pytest
 
 from core.config.tag import tag_name
 from core.corpus.library import Library, TagCount
-from core.document_state import DocumentState
-from core.errors import BadTagError, DamagedLibraryError, UnknownDocumentError, UnknownTagError
+from core.errors.base import BadTagError, DamagedLibraryError, UnknownDocumentError, UnknownTagError
+from core.events.document_state import DocumentState
 
 WORKSPACES = Path(__file__).parents[2] / "workspaces"
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from core.config.doctor import DoctorConfig
 from core.diagnosis.doctor import Doctor
-from core.events import Evaluated, RunPrepared, StepDone
+from core.events.runs import Evaluated, RunPrepared, StepDone
 
 VOCAB_SIZE = 100  # guessing costs 4.6 nats
 

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from core.events import Event
+from core.events.base import Event
 from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
 from core.runs.history import RunHistory

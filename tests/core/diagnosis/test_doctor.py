@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from core.config.doctor import DoctorConfig
 from core.diagnosis.doctor import Doctor, divergence, remarks_of
-from core.run_errors import TrainingDivergedError
+from core.errors.runs import TrainingDivergedError
 from core.runs.history import RunHistory
 from tests.core.diagnosis.curves import falling, remarks, run_of
 

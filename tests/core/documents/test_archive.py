@@ -12,7 +12,7 @@ from core.config.corpus import ImportConfig
 from core.documents.archive import local_path
 from core.documents.document import Member, Source
 from core.documents.reading import read_source
-from core.errors import EncryptedDocumentError, UnreadableDocumentError, UnsupportedDocumentError
+from core.errors.base import EncryptedDocumentError, UnreadableDocumentError, UnsupportedDocumentError
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 from core.config.corpus import ImportConfig
 from core.documents.document import Source
 from core.documents.reading import read_source
-from core.errors import UserFacingError
+from core.errors.base import UserFacingError
 
 PROSE = "Sheep graze on the hills all summer long, and nobody counts them. "
 

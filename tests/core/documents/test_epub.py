@@ -1,6 +1,6 @@
 import pytest
 
-from core.errors import UnreadableDocumentError, UnsupportedDocumentError
+from core.errors.base import UnreadableDocumentError, UnsupportedDocumentError
 
 ENCRYPTION = "<encryption><EncryptedData><CipherData><CipherReference URI='{}'/></CipherData></EncryptedData></encryption>"
 

@@ -8,7 +8,7 @@ from core.documents import image
 from core.documents.document import PageText
 from core.documents.image import read_image, recognize_frame, upright_page
 from core.documents.ocr import PageNotReadError
-from core.errors import UnreadableDocumentError, UnsupportedDocumentError
+from core.errors.base import UnreadableDocumentError, UnsupportedDocumentError
 
 ORIENTATION = 0x0112
 QUARTER_TURN = 6  # the camera was held upright: turn by a quarter to look at it

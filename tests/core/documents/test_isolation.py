@@ -12,7 +12,7 @@ from core.documents import isolation
 from core.documents.document import Document, PageText, Source
 from core.documents.isolation import ReaderPool
 from core.documents.reader_process import KnownBytes
-from core.errors import UnreadableDocumentError
+from core.errors.base import UnreadableDocumentError
 
 HELLO_SHA256 = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"
 

@@ -15,7 +15,7 @@ from core.documents.ocr import (
     open_recognizer,
     read_table,
 )
-from core.errors import OcrUnavailableError
+from core.errors.base import OcrUnavailableError
 
 HEAD = "level\tpage_num\tblock_num\tpar_num\tline_num\tword_num\tleft\ttop\twidth\theight\tconf\ttext\n"
 

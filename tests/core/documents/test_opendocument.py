@@ -1,6 +1,6 @@
 import pytest
 
-from core.errors import SealedDocumentError, UnreadableDocumentError, UnsupportedDocumentError
+from core.errors.base import SealedDocumentError, UnreadableDocumentError, UnsupportedDocumentError
 
 TEXT = "application/vnd.oasis.opendocument.text"
 

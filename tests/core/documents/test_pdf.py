@@ -18,7 +18,7 @@ from core.documents.pdf import recognize_pdf_page
 from core.documents.pdf_page import clean_layer, is_garbled
 from core.documents.pdf_repair import with_new_table
 from core.documents.reading import read_source
-from core.errors import EncryptedDocumentError, UnreadableDocumentError
+from core.errors.base import EncryptedDocumentError, UnreadableDocumentError
 
 A4 = (595, 842)  # points
 ALEF, BET, GIMEL = "\u05d0", "\u05d1", "\u05d2"

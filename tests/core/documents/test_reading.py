@@ -10,7 +10,7 @@ from core.config.corpus import ImportConfig
 from core.documents.document import Member, PageText, Source, name_numbers
 from core.documents.ocr import PageNotReadError
 from core.documents.reading import read_source, recognize_page
-from core.errors import (
+from core.errors.base import (
     EncryptedDocumentError,
     SealedDocumentError,
     UnreadableDocumentError,
@@ -196,7 +196,7 @@ from pathlib import Path
 from core.config.corpus import ImportConfig
 from core.documents.document import Source
 from core.documents.reading import read_source
-from core.errors import UnreadableDocumentError
+from core.errors.base import UnreadableDocumentError
 
 def read(name):
     try:

@@ -5,7 +5,7 @@ import pytest
 from core.config.corpus import ImportConfig
 from core.documents.document import Source
 from core.documents.text_fields import TextField, list_text_fields
-from core.errors import UnreadableDocumentError
+from core.errors.base import UnreadableDocumentError
 
 PROSE = "Sheep graze on the hills all summer long, and nobody counts them."
 

@@ -1,7 +1,7 @@
 import pytest
 from docx.oxml import parse_xml
 
-from core.errors import UnreadableDocumentError
+from core.errors.base import UnreadableDocumentError
 
 NAMESPACE = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
 BOMB = (

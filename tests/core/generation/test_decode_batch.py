@@ -5,7 +5,7 @@ import torch
 
 from core.config.sampling import SamplingConfig
 from core.control import StopToken
-from core.events import ContextMoved
+from core.events.replies import ContextMoved
 from core.generation.decoding import CACHE_BYTES, MOST_ROWS, decode, decode_batch, rows_at_once
 from core.generation.row import Decoded, Row
 

@@ -6,7 +6,7 @@ import torch
 from core.config.model import ModelConfig
 from core.config.sampling import SamplingConfig
 from core.control import StopToken
-from core.events import ContextMoved
+from core.events.replies import ContextMoved
 from core.generation.decoding import decode
 from core.generation.row import Decoded, make_generator
 from core.model.transformer import Transformer

@@ -8,7 +8,7 @@ import torch
 
 from core.config.sampling import SamplingConfig
 from core.control import StopToken
-from core.events import ContextMoved, TokenWritten
+from core.events.replies import ContextMoved, TokenWritten
 from core.generation import writing
 from core.generation.considered import consider
 from core.generation.writing import CONSIDERED_AT_ONCE, N_ALTERNATIVES, write

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from core.config.sampling import SamplingConfig
 from core.control import StopToken
-from core.events import ContextMoved
+from core.events.replies import ContextMoved
 from core.generation import engine as engine_module
 from core.generation.context import Conversation
 from core.generation.decoding import CACHE_BYTES, decode

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from core.config.sampling import SamplingConfig
 from core.control import StopToken
-from core.events import ContextMoved, ReplyEnded, TokenWritten
+from core.events.replies import ContextMoved, ReplyEnded, TokenWritten
 from core.generation.context import Conversation
 from core.generation.decoding import decode, decode_batch
 from core.generation.prefix import PrefixCache

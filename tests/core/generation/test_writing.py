@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from core.config.model import ModelConfig
 from core.config.sampling import SamplingConfig
 from core.control import StopToken
-from core.events import ContextMoved, PromptRead, ReplyEnded, TokenWritten
+from core.events.replies import ContextMoved, PromptRead, ReplyEnded, TokenWritten
 from core.generation.row import PLAIN_TEXT
 from core.generation.writing import StopGate, context_policy, write
 from core.model.transformer import Transformer

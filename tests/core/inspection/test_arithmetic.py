@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 import torch
 
+from core.capture.capture import capture
 from core.config.model import ModelConfig
 from core.config.presets import PRESETS
 from core.config.run import RunConfig
 from core.generation.packed import OneDnnLinear, has_onednn
 from core.inspection.arithmetic import arithmetic, arithmetic_table, draw_arithmetic
 from core.inspection.arithmetic_feed_forward import activated
-from core.inspection.capture import capture
 from core.inspection.captured import What
 from core.inspection.changes import NO_CHANGES, Changes, Head, SubLayer
 from core.inspection.figures import rendered

@@ -8,6 +8,8 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+from core.bench.peer import copy_weights, make_peer
+from core.capture.capture import capture
 from core.config.model import ModelConfig
 from core.config.presets import PRESETS
 from core.config.run import RunConfig
@@ -21,7 +23,6 @@ from core.inspection.attention import (
     summaries,
     summary,
 )
-from core.inspection.capture import capture
 from core.inspection.captured import What
 from core.inspection.changes import Changes, Head, SubLayer
 from core.inspection.figures import rendered
@@ -29,7 +30,6 @@ from core.inspection.inspected import Inspected
 from core.inspection.phrase import phrase_of_text
 from core.inspection.selection import Selection
 from core.model.transformer import Transformer
-from core.tasks.bench_peer import copy_weights, make_peer
 from core.tokenizers.char import CharTokenizer
 
 SMALL = {"n_layers": 3, "n_heads": 4, "d_model": 48, "d_ff": 160, "context_length": 24}

@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from core.capture.capture import capture
 from core.config.model import ModelConfig
 from core.config.run import RunConfig
-from core.inspection.capture import capture
 from core.inspection.captured import What
 from core.inspection.changes import Changes, SubLayer, sub_layers
 from core.inspection.figures import rendered

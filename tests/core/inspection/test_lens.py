@@ -74,7 +74,7 @@ def test_a_long_phrase_is_drawn_without_words():
 
 
 def test_a_cell_that_was_not_computed_is_empty_and_marked_as_nothing(monkeypatch):
-    monkeypatch.setattr("core.inspection.capture.QUICK_FLOP", 1)
+    monkeypatch.setattr("core.capture.capture.QUICK_FLOP", 1)
     inspected = small_inspected(what=What(lens="newest"))
     grid = lens_grid(inspected.capture)
     assert (grid.ids[:, 0] == -1).all()

@@ -3,7 +3,7 @@ import pytest
 
 from core.control import StopRequested, StopToken
 from core.inspection.tsne import perplexity_for
-from core.tasks.project_embeddings import ProjectionAdvanced, project_embeddings, tokens_to_project
+from core.tasks.inspection.project_embeddings import ProjectionAdvanced, project_embeddings, tokens_to_project
 from tests.core.inspection.planes import make_plane
 
 

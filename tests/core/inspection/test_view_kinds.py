@@ -5,7 +5,7 @@ import re
 import pytest
 
 from core.inspection.selection import Selection
-from core.tasks.inspect_views import KINDS, save_view
+from core.tasks.inspection.inspect_views import KINDS, save_view
 from tests.core.inspection.small_inspected import small_inspected
 
 SHAPES = [

@@ -5,11 +5,11 @@ import torch
 
 from core.config.model import ModelConfig, count_parameters
 from core.config.presets import PRESETS, preset_run
+from core.errors.runs import ModelTooLargeError
 from core.model import memory
 from core.model.memory import available_bytes, check_memory_to_open, check_memory_to_train
 from core.model.requirements import bytes_to_train
 from core.model.transformer import Transformer
-from core.run_errors import ModelTooLargeError
 from core.training.loss import summed_loss
 
 CPU = torch.device("cpu")

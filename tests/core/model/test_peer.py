@@ -4,13 +4,13 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+from core.bench.peer import copy_weights, make_peer
 from core.config.model import ModelConfig, count_parameters
 from core.config.presets import PRESETS
 from core.config.training import TrainingConfig
 from core.export.naming import gpt2_name, has_gpt2_twin, has_qwen3_twin
 from core.model.kv_cache import KVCache
 from core.model.transformer import Transformer
-from core.tasks.bench_peer import copy_weights, make_peer
 from core.training.loss import summed_loss
 from core.training.optimizer import make_optimizer
 

@@ -5,9 +5,9 @@ import pytest
 from core.config.model import ModelConfig
 from core.config.training import TrainingConfig
 from core.control import StopToken
-from core.events import CheckpointSaved, RunPrepared
+from core.events.runs import CheckpointSaved, RunPrepared
 from core.model.requirements import LOGITS_AT_ONCE, bytes_to_train, checkpoint_bytes
-from core.tasks.train_model import train_model
+from core.tasks.training.train_model import train_model
 
 MODEL = ModelConfig(n_layers=2, n_heads=2, d_model=8, d_ff=16)
 ROOMY = {"model.n_layers": 2, "model.d_model": 96, "model.d_ff": 384, "training.max_steps": 2}

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from core.events import Baseline, Evaluated, StepDone
+from core.events.runs import Baseline, Evaluated, StepDone
 from core.inspection.figures import rendered
 from core.reporting.charts import draw_curves
 from core.runs.history import RunHistory

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from core.control import StopRequested, StopToken
-from core.events import Evaluated, StepDone
+from core.events.runs import Evaluated, StepDone
 from core.reporting.curve_table import curve_table
 from core.runs.history import RunHistory
 from core.runs.quantities import ChartChoice
 from core.runs.smoothing import Smoother
-from core.tasks.export_curves import CurveFormatError, export_curves
+from core.tasks.models.export_curves import CurveFormatError, export_curves
 
 LOSSES = [3.1, 2.7, float("nan"), 2.9000000000000004]
 

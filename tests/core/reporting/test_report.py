@@ -12,7 +12,8 @@ from filelock import FileLock
 from lxml import html
 
 from core.control import StopToken
-from core.events import (
+from core.errors.runs import UnknownRunError
+from core.events.runs import (
     Baseline,
     CheckpointSaved,
     Evaluated,
@@ -27,10 +28,9 @@ from core.reporting.facts import data_facts, duration, short_number
 from core.reporting.page import report_page
 from core.reporting.run_record import read_record
 from core.reporting.tables import evaluation_rows, prompt_samples
-from core.run_errors import UnknownRunError
 from core.runs.folder import Workspace
 from core.runs.kept import keep_checkpoint
-from core.tasks.resume_run import resume_run
+from core.tasks.training.resume_run import resume_run
 
 WORKSPACES = Path(__file__).parents[2] / "workspaces"
 HOSTILE = '</style><script>alert("1")</script><img src=x onerror=alert(1)> & \x00\x1b[31m \u202etxt'

@@ -7,8 +7,8 @@ import time
 import pytest
 from filelock import FileLock
 
-from core.events import RunEnded, RunPrepared
-from core.run_errors import DamagedRunError, UnknownRunError
+from core.errors.runs import DamagedRunError, UnknownRunError
+from core.events.runs import RunEnded, RunPrepared
 from core.runs import catalog as catalog_file
 from core.runs.catalog import Catalog, has_conversations
 from core.runs.state import read_state

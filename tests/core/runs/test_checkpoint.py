@@ -8,13 +8,13 @@ import shutil
 import pytest
 import torch
 
-from core import files
+from core.disk import files
+from core.errors.system import DiskFullError, WorkspaceError, WorkspaceGoneError
 from core.runs import checkpoint, tensor_file
 from core.runs.checkpoint import save_checkpoint
 from core.runs.folder import RunFolder
 from core.runs.pointers import checkpoint_steps, pointed_step
 from core.runs.state import CheckpointState, read_state
-from core.system_errors import DiskFullError, WorkspaceError, WorkspaceGoneError
 
 
 @pytest.fixture

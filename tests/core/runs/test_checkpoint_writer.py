@@ -6,13 +6,13 @@ import pytest
 import torch
 
 from core.control import StopToken
+from core.errors.system import DiskFullError
 from core.runs import checkpoint_writer
 from core.runs.checkpoint_writer import CheckpointWriter
 from core.runs.loading import load_model
 from core.runs.pointers import check_whole, checkpoint_steps
 from core.runs.state import read_state
 from core.runs.tensor_file import write_tensors
-from core.system_errors import DiskFullError
 
 
 @pytest.fixture

@@ -5,10 +5,10 @@ from fnmatch import fnmatch
 import pytest
 from filelock import FileLock
 
-from core.files import writing_whole
-from core.run_errors import BadRunNameError
+from core.disk.files import writing_whole
+from core.errors.runs import BadRunNameError
+from core.errors.system import WorkspaceError
 from core.runs.folder import Workspace
-from core.system_errors import WorkspaceError
 
 
 @pytest.mark.parametrize("name", ["a", "first", "Run-2", "console", "2026.11.21_b", "x" * 64])

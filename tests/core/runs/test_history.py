@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from core.events import (
+from core.events.runs import (
     CheckpointSaved,
     Evaluated,
     RemarkMade,

@@ -5,9 +5,10 @@ import json
 
 import pytest
 
-from core.events import CheckpointSaved, Evaluated, Notice, RunEnded, RunPrepared, SampleWritten, StepDone
+from core.errors.system import DiskFullError, WorkspaceGoneError
+from core.events.base import Notice
+from core.events.runs import CheckpointSaved, Evaluated, RunEnded, RunPrepared, SampleWritten, StepDone
 from core.runs.journal import Journal, has_ended, read_events, rewind
-from core.system_errors import DiskFullError, WorkspaceGoneError
 
 PREPARED = RunPrepared("a", "tiny", 10, 30, 0, 4, 2.0, 32, "cpu", "float32", 42)
 

@@ -5,20 +5,20 @@ import shutil
 import pytest
 
 from core.control import StopToken
-from core.files import write_whole
-from core.run_errors import (
+from core.disk.files import write_whole
+from core.errors.runs import (
     BadCheckpointNameError,
     DamagedCheckpointError,
     KeptAlreadyError,
     NoCheckpointError,
 )
+from core.errors.system import DiskFullError
 from core.runs import kept
 from core.runs.catalog import Catalog
 from core.runs.kept import drop_kept, keep_checkpoint
 from core.runs.loading import load_model
 from core.runs.pointers import checkpoint_steps, find_checkpoint, kept_steps
-from core.system_errors import DiskFullError
-from core.tasks.resume_run import resume_run
+from core.tasks.training.resume_run import resume_run
 
 
 @pytest.fixture

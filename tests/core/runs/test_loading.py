@@ -6,11 +6,11 @@ import shutil
 import pytest
 import torch
 
-from core.checksums import hash_file
 from core.control import StopRequested, StopToken
+from core.disk.checksums import hash_file
+from core.errors.runs import DamagedCheckpointError, DamagedRunError, NoCheckpointError, WrongShapeError
 from core.model.initialisation import SkipInit
 from core.model.transformer import Transformer
-from core.run_errors import DamagedCheckpointError, DamagedRunError, NoCheckpointError, WrongShapeError
 from core.runs import loading
 from core.runs.checkpoint import save_checkpoint
 from core.runs.loading import load_model, model_weights, read_optimizer, restore_weights

@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.run_errors import NoCheckpointError
+from core.errors.runs import NoCheckpointError
 from core.runs.pointers import (
     best_step_of,
     checkpoint_steps,

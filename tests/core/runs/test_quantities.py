@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from core.events import StepDone
+from core.events.runs import StepDone
 from core.runs.history import RunHistory
 from core.runs.quantities import x_values
 

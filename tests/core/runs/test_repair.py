@@ -7,8 +7,8 @@ import pytest
 from filelock import FileLock
 
 from core.control import StopRequested, StopToken
-from core.events import CheckpointSaved
-from core.run_errors import DamagedCheckpointError
+from core.errors.runs import DamagedCheckpointError
+from core.events.runs import CheckpointSaved
 from core.runs.catalog import Catalog
 from core.runs.pointers import checkpoint_steps, point, pointed_step
 from core.runs.repair import adopt_first_format, missing_saves, remove_stubs, repair_checkpoints

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from core.control import StopToken
-from core.run_errors import DamagedCheckpointError, NoCheckpointError
+from core.errors.runs import DamagedCheckpointError, NoCheckpointError
 from core.runs import rollback
 from core.runs.pointers import checkpoint_steps, pointed_step
 from core.runs.repair import drop_set_aside, repair_checkpoints

@@ -2,8 +2,8 @@
 
 import pytest
 
-from core.files import write_whole
-from core.run_errors import BadRunNameError, QueuedAlreadyError, RunExistsError, UnknownQueuedRunError
+from core.disk.files import write_whole
+from core.errors.runs import BadRunNameError, QueuedAlreadyError, RunExistsError, UnknownQueuedRunError
 from core.runs.catalog import Catalog
 from core.runs.run_queue import RunQueue
 

@@ -8,9 +8,10 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from core import files
 from core.control import StopToken
-from core.run_errors import DamagedCheckpointError, NoCheckpointError
+from core.disk import files
+from core.errors.runs import DamagedCheckpointError, NoCheckpointError
+from core.errors.system import DiskFullError, WorkspaceGoneError
 from core.runs import checkpoint, tensor_file
 from core.runs.catalog import Catalog
 from core.runs.checkpoint import drop_snapshots_after, save_snapshot
@@ -18,7 +19,6 @@ from core.runs.loading import load_model, model_weights
 from core.runs.pointers import checkpoint_steps, saved_steps, snapshot_steps
 from core.runs.repair import repair_checkpoints
 from core.runs.state import read_state
-from core.system_errors import DiskFullError, WorkspaceGoneError
 
 FLOAT16_LOGITS = 2e-3  # the most that rounded weights change a logit of this small model
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from core.checksums import hash_file
+from core.disk.checksums import hash_file
 from core.runs import tensor_file
 from core.runs.tensor_file import TYPES, write_tensors
 

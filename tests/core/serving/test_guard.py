@@ -6,9 +6,9 @@ import pytest
 
 from core.config.server import ServerConfig
 from core.config.toml import checked
-from core.errors import BadSettingError
+from core.errors.base import BadSettingError
+from core.errors.serving import CannotListenError, NetworkNotAllowedError, PortTakenError, TokenMissingError
 from core.serving.listener import base_url, listen
-from core.serving_errors import CannotListenError, NetworkNotAllowedError, PortTakenError, TokenMissingError
 
 PAGE = "http://localhost:3000"
 PREFLIGHT = {

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from core.config.server import ServerConfig
-from core.events import TokenWritten
+from core.events.replies import TokenWritten
 from core.serving import body, http_thread, responses
 from core.serving.http_thread import HttpThread
 from core.serving.listener import listen

@@ -1,7 +1,7 @@
 """What the server counts, and what it tells whoever follows it."""
 
+from core.events.serving import RequestEnded, RequestRefused, RequestStarted
 from core.serving.metrics import Histogram
-from core.serving_events import RequestEnded, RequestRefused, RequestStarted
 
 BODY = {"prompt": "the", "max_tokens": 3, "seed": 5}
 

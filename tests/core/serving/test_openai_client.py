@@ -6,7 +6,7 @@ import math
 import openai
 import pytest
 
-from core import cli
+from core.commands import cli
 
 HELLO = [{"role": "user", "content": "the cat"}]
 KNOWN = {"max_tokens": 12, "seed": 5}

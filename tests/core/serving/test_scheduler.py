@@ -7,11 +7,11 @@ import pytest
 
 from core.config.server import ServerConfig
 from core.control import StopToken
-from core.events import TokenWritten
+from core.events.replies import TokenWritten
+from core.events.serving import RequestEnded, RequestProgress, RequestStarted
 from core.serving.answers import CompletionAnswer
 from core.serving.fields import ChatFields, CompletionFields
 from core.serving.work import WorkFailed
-from core.serving_events import RequestEnded, RequestProgress, RequestStarted
 
 
 def work(app, **fields):

@@ -3,7 +3,7 @@ import json
 
 import pytest
 
-from core.run_errors import DamagedRunError
+from core.errors.runs import DamagedRunError
 from core.tokenizers.bpe import BpeTokenizer
 from core.tokenizers.char import CharTokenizer
 from core.tokenizers.files import load_tokenizer, save_tokenizer

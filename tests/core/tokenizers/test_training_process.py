@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from core.control import StopToken
-from core.errors import LearningEndedError
+from core.errors.base import LearningEndedError
 from core.tokenizers import trainers, training_process
 from core.tokenizers.bpe import BpeTokenizer
 from core.tokenizers.text_buffer import TextBuffer

@@ -10,15 +10,15 @@ import torch
 from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from core.batches.distributed import ProcessGroup
 from core.config.model import ModelConfig
 from core.config.presets import FAMILY
 from core.config.training import TrainingConfig
 from core.control import StopToken
-from core.distributed import ProcessGroup
-from core.events import StepDone
+from core.errors.runs import TrainingDivergedError
+from core.events.runs import StepDone
 from core.model.requirements import LOGITS_AT_ONCE
 from core.model.transformer import Transformer
-from core.run_errors import TrainingDivergedError
 from core.training import loop
 from core.training.compute import set_attention
 from core.training.loop import Plan, Progress, TrainState, accumulate_gradients, finite_gradients, train

@@ -9,7 +9,7 @@ from core.config.model import ModelConfig, count_parameters
 from core.config.run import RunConfig
 from core.config.training import TrainingConfig
 from core.control import StopRequested, StopToken
-from core.run_errors import ModelTooLargeError
+from core.errors.runs import ModelTooLargeError
 from core.training import timing
 from core.training.compute import ComputePlan
 from core.training.timing import Part, time_steps

@@ -11,9 +11,9 @@ from app.widgets.checkpoint_choice import CheckpointChoice
 from app.widgets.controls import application, named_button
 from app.widgets.label import Label
 from app.widgets.theme import SMALL, TINY, set_role
+from core.events.comparison import SideEnded, SideOpened, SideScored
 from core.runs.catalog import RunSummary
-from core.tasks.compare_events import SideEnded, SideOpened, SideScored
-from core.tasks.compare_replies import Side
+from core.tasks.chat.compare_replies import Side
 from core.wording import counted, number
 
 FIGURES_TIP = (

@@ -13,13 +13,13 @@ from app.jobs.job_queue import JobQueues
 from app.jobs.refresher import Refresher
 from app.model_slot import ModelSlot
 from app.tabs.chat.compare.compare_panel import ComparePanel
-from core.events import Event, Notice
-from core.run_errors import UnknownRunError
+from core.errors.runs import UnknownRunError
+from core.events.base import Event, Notice
+from core.events.comparison import CheckpointReplied, SideWritten
 from core.runs.folder import Workspace
-from core.tasks.compare_events import CheckpointReplied, SideWritten
-from core.tasks.compare_replies import ComparedModels, ComparedPrompt, compare_replies, reply_at_step
-from core.tasks.look_at_runs import RunsListed, list_runs
-from core.tasks.run_checkpoints import RunCheckpoints
+from core.tasks.chat.compare_replies import ComparedModels, ComparedPrompt, compare_replies, reply_at_step
+from core.tasks.models.look_at_runs import RunsListed, list_runs
+from core.tasks.models.run_checkpoints import RunCheckpoints
 
 QUEUE = "compare"
 

@@ -17,7 +17,7 @@ from app.widgets.label import Label
 from app.widgets.theme import MEDIUM, SMALL, set_role
 from core.config.sampling import SamplingConfig
 from core.runs.catalog import RunSummary
-from core.tasks.compare_replies import ComparedPrompt, Side
+from core.tasks.chat.compare_replies import ComparedPrompt, Side
 
 AUTOMATIC, CHAT, COMPLETION = "automatic", "chat", "completion"
 

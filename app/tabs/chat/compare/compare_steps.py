@@ -12,9 +12,9 @@ from app.widgets.controls import toggle_button
 from app.widgets.label import Label
 from app.widgets.text_difference import Piece, difference, told
 from app.widgets.theme import SMALL, set_role
+from core.events.comparison import CheckpointReplied
 from core.runs.catalog import RunSummary
-from core.tasks.compare_events import CheckpointReplied
-from core.tasks.compare_replies import ComparedPrompt
+from core.tasks.chat.compare_replies import ComparedPrompt
 from core.wording import counted, number
 
 

@@ -11,10 +11,10 @@ from app.widgets.controls import named_button
 from app.widgets.label import Label
 from app.widgets.theme import SMALL, TINY, set_role
 from app.widgets.token_text import quoted
-from core.events import Event
+from core.events.base import Event
+from core.events.comparison import SideEnded, SideMoved, SideOpened, SideRead, SideScored, SideWritten
 from core.runs.catalog import RunSummary
-from core.tasks.compare_events import SideEnded, SideMoved, SideOpened, SideRead, SideScored, SideWritten
-from core.tasks.compare_replies import ComparedPrompt, Side
+from core.tasks.chat.compare_replies import ComparedPrompt, Side
 from core.wording import counted, printable
 
 LONGEST_PIECE = 20  # characters of what stands where the replies part

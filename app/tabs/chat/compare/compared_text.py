@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QTextEdit, QWidget
 from app.widgets.text_difference import Piece, common_length
 from app.widgets.text_look import look, marked
 from app.widgets.theme import colours
-from core.tasks.compare_replies import ComparedPrompt
+from core.tasks.chat.compare_replies import ComparedPrompt
 
 
 class ComparedText(QTextEdit):

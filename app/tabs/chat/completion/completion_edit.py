@@ -22,7 +22,8 @@ from app.tabs.chat.view.text_matches import TextMatches
 from app.widgets.theme import LARGE, SMALL
 from core.conversations.message import Message
 from core.conversations.packed_tokens import ids_of, texts_of, with_token
-from core.events import Event, ReplyEnded, TokenDetails, TokenWritten
+from core.events.base import Event
+from core.events.replies import ReplyEnded, TokenDetails, TokenWritten
 from core.wording import counted
 
 ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter)

@@ -14,7 +14,7 @@ from app.tabs.chat.view.match_marks import paint_boxes
 from app.tabs.chat.view.text_matches import TextMatches
 from app.widgets.shade import shaded
 from app.widgets.theme import SMALL, colours
-from core.events import TokenDetails
+from core.events.replies import TokenDetails
 
 BAR_PX = 3
 STRONGEST = 0.6  # of the shade's colour, on which text is still read well

@@ -12,7 +12,7 @@ from PySide6.QtGui import QTextCharFormat, QTextCursor, QTextDocument, QTextForm
 from app.tabs.chat.completion.generated_parts import Part, Parts, WrittenTokens, after_edit, n_units, without
 from app.widgets.text_difference import common_length
 from core.conversations.packed_tokens import texts_of
-from core.events import TokenDetails, TokenWritten
+from core.events.replies import TokenDetails, TokenWritten
 
 # Each takes one position in the document and would be read back as another character.
 _LINE_BREAKS = str.maketrans(

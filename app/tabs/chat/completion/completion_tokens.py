@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QPlainTextEdit
 
 from app.tabs.chat.completion.generated_parts import Parts, part_at
 from app.tabs.chat.view.token_popup import TokenPopup
-from core.events import TokenDetails
+from core.events.replies import TokenDetails
 
 Found = tuple[
     int, TokenDetails, int, int

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 
 from core.conversations.packed_tokens import GrowingTokens, texts_of
-from core.events import TokenDetails
+from core.events.replies import TokenDetails
 
 
 def n_units(text: str) -> int:

@@ -10,10 +10,10 @@ from app.errors import sentences
 from app.jobs.job import Job, Stream
 from app.jobs.job_queue import JobQueues
 from app.tabs.chat.documents.seen_panel import SeenPanel
-from core.events import Event
+from core.events.base import Event
+from core.events.seen import SeenFound, SeenLocated, SeenProgress
 from core.runs.folder import Workspace
-from core.tasks.seen import look_up
-from core.tasks.seen_events import SeenFound, SeenLocated, SeenProgress
+from core.tasks.seen.look_up import look_up
 
 QUEUE = "seen"
 

@@ -9,8 +9,8 @@ from PySide6.QtGui import QKeyEvent, QMouseEvent
 from PySide6.QtWidgets import QAbstractItemView, QListView, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
 from app.widgets.theme import set_role
-from core.tasks.seen_events import SeenFound, SeenPassage, SeenPlace
-from core.tasks.seen_lines import excerpt, place_words, places_words
+from core.events.seen import SeenFound, SeenPassage, SeenPlace
+from core.terminal.seen_lines import excerpt, place_words, places_words
 from core.wording import counted
 
 ROOT = QModelIndex()

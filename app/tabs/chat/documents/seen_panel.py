@@ -10,8 +10,8 @@ from app.tabs.chat.documents.seen_list import PassageList, PassageView
 from app.widgets.controls import named_button
 from app.widgets.label import Label
 from app.widgets.theme import SMALL, TINY, set_role
-from core.tasks.seen_events import SeenFound, SeenPlace, SeenProgress
-from core.tasks.seen_lines import base_note, summary
+from core.events.seen import SeenFound, SeenPlace, SeenProgress
+from core.terminal.seen_lines import base_note, summary
 from core.wording import file_size, percent
 
 INVITATION = "When the model has replied, this page shows which passages of the reply stand word for word in its training text."

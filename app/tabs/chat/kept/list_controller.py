@@ -15,9 +15,9 @@ from app.tabs.chat.kept.conversation_list import ConversationList
 from app.widgets.banner import Banner
 from core.control import StopToken
 from core.conversations.store import Summary
-from core.events import Event, Notice
+from core.events.base import Event, Notice
 from core.runs.folder import Workspace
-from core.tasks.conversations import (
+from core.tasks.chat.conversations import (
     delete_conversations,
     export_conversation,
     import_conversations,

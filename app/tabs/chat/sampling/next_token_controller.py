@@ -13,10 +13,10 @@ from app.model_slot import ModelSlot
 from app.tabs.chat.sampling.next_token_panel import NOTHING, NextTokenPanel
 from core.config.sampling import SamplingConfig
 from core.control import StopToken
-from core.errors import UserFacingError
-from core.events import Event
-from core.tasks.next_token import Candidates, NextToken, candidates, next_token
-from core.tasks.reply import Messages
+from core.errors.base import UserFacingError
+from core.events.base import Event
+from core.tasks.chat.next_token import Candidates, NextToken, candidates, next_token
+from core.tasks.chat.reply import Messages
 
 COUNT = 20  # of the tokens that are shown
 DELAY_MS = 250  # after the last change of the text

@@ -17,7 +17,7 @@ from PySide6.QtWidgets import QListView, QStyledItemDelegate, QStyleOptionViewIt
 
 from app.widgets.theme import SMALL, TINY, colours, mono_font, small_font
 from app.widgets.token_text import probability, visible
-from core.tasks.next_token import Candidate, Candidates
+from core.tasks.chat.next_token import Candidate, Candidates
 
 Index: TypeAlias = QModelIndex | QPersistentModelIndex
 

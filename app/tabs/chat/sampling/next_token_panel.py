@@ -8,7 +8,7 @@ from app.tabs.chat.sampling.next_token_list import CANDIDATE_ROLE, CandidateList
 from app.widgets.label import Label
 from app.widgets.theme import SMALL, set_role
 from app.widgets.token_text import probability, visible
-from core.tasks.next_token import Candidates
+from core.tasks.chat.next_token import Candidates
 from core.wording import listed, number
 
 LEGEND = "Bar: after the filters. Thin bar: before them."

@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
 from app.widgets.label import Label
 from app.widgets.theme import SMALL, TINY, set_role
 from core.config.sampling import SamplingConfig
-from core.errors import UserFacingError
+from core.errors.base import UserFacingError
 from core.runs.samplers import BUILT_IN, LONGEST_NAME, Sampler, Samplers
 
 FILES = "Sampling settings (*.toml)"

@@ -10,7 +10,7 @@ from app.jobs.job_queue import JobQueues
 from app.tabs.chat.sampling.sampling_panel import SamplingPanel
 from core.runs.folder import Workspace
 from core.runs.samplers import Samplers
-from core.tasks.samplers import (
+from core.tasks.chat.samplers import (
     Stream,
     delete_sampler,
     export_sampler,

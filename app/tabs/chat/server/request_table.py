@@ -9,8 +9,8 @@ from PySide6.QtGui import QColor
 
 from app.widgets.label import spelled_out
 from app.widgets.theme import colours
-from core.events import Event
-from core.serving_events import RequestEnded, RequestProgress, RequestRefused, RequestStarted
+from core.events.base import Event
+from core.events.serving import RequestEnded, RequestProgress, RequestRefused, RequestStarted
 from core.wording import counted, number
 
 Index: TypeAlias = QModelIndex | QPersistentModelIndex

@@ -13,13 +13,13 @@ from app.jobs.refresher import Refresher
 from app.model_slot import ModelSlot
 from app.tabs.chat.server.server_panel import ServerPanel
 from core.config.server import ServerConfig
-from core.events import Event, Notice
+from core.errors.serving import PortTakenError
+from core.events.base import Event, Notice
+from core.events.serving import ServerStarted
 from core.runs.folder import Workspace
-from core.serving_errors import PortTakenError
-from core.serving_events import ServerStarted
-from core.tasks.free_port import next_free_port
-from core.tasks.look_at_runs import RunsListed, list_runs
-from core.tasks.serve import serve
+from core.tasks.chat.free_port import next_free_port
+from core.tasks.chat.serve import serve
+from core.tasks.models.look_at_runs import RunsListed, list_runs
 
 QUEUE = "serve"
 

@@ -27,8 +27,8 @@ from app.widgets.icons import give_icon
 from app.widgets.label import Label
 from app.widgets.theme import LARGE, MEDIUM, SMALL, mono_font, set_role
 from core.config.server import ServerConfig
+from core.events.serving import ServerStarted
 from core.runs.catalog import RunSummary
-from core.serving_events import ServerStarted
 from core.wording import counted, number
 
 SIZE_PX = (760, 640)

@@ -17,7 +17,7 @@ from PySide6.QtWidgets import QListView, QStyle, QStyledItemDelegate, QStyleOpti
 
 from app.widgets.theme import SMALL, TINY, colours
 from app.widgets.token_text import probability_in_brief, shortened
-from core.events import Alternative
+from core.events.replies import Alternative
 
 Index = QModelIndex | QPersistentModelIndex
 ROOT = QModelIndex()

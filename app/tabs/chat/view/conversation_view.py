@@ -28,7 +28,7 @@ from app.tabs.chat.view.shown_message import ShownMessage
 from app.tabs.chat.view.token_reader import BEGIN_KEY, TokenReader
 from app.widgets.controls import application
 from app.widgets.theme import SMALL, TINY
-from core.events import TokenWritten
+from core.events.replies import TokenWritten
 
 __all__ = ["ConversationView", "ShownMessage"]
 

@@ -11,7 +11,7 @@ from PySide6.QtGui import QBrush, QColor, QFont, QFontMetricsF, QTextBlockFormat
 
 from app.widgets.shade import shaded
 from app.widgets.theme import Colours, colours, mono_font
-from core.events import TokenDetails
+from core.events.replies import TokenDetails
 
 Shading = Literal["none", "probability", "entropy"]
 SHADE_COLOURS = {"probability": "warning", "entropy": "notice"}  # fields of `Colours`

@@ -8,7 +8,7 @@ from app.tabs.chat.view.alternative_list import WIDTH_PX, AlternativeList
 from app.widgets.label import Label
 from app.widgets.theme import SMALL, TINY, set_role
 from app.widgets.token_text import probability_in_brief, quoted
-from core.events import TokenDetails
+from core.events.replies import TokenDetails
 
 GAP_PX = 4  # between the token and the frame
 

@@ -6,7 +6,7 @@ from PySide6.QtGui import QKeyEvent
 from app.tabs.chat.view.conversation_area import ConversationArea
 from app.tabs.chat.view.token_popup import TokenPopup, facts
 from app.widgets.token_text import quoted
-from core.events import TokenDetails
+from core.events.replies import TokenDetails
 
 BEGIN_KEY = Qt.Key.Key_T
 

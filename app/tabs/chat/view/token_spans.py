@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 
 from core.conversations.packed_tokens import GrowingTokens, texts_of
-from core.events import TokenDetails
+from core.events.replies import TokenDetails
 
 
 class TokenSpans:

@@ -5,12 +5,7 @@ from app.tabs.chat.tab import ChatTab
 from app.tabs.chat.view.shown_message import ShownMessage
 from core.conversations.message import Message
 from core.conversations.store import Summary
-from core.events import (
-    ContextMoved,
-    PromptRead,
-    ReplyEnded,
-    TokenWritten,
-)
+from core.events.replies import ContextMoved, PromptRead, ReplyEnded, TokenWritten
 from tests.app.showing import FINISHED, RUN, shown
 from tests.app.tabs.chat.conftest import FakeModel
 

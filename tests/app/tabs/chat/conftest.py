@@ -13,8 +13,8 @@ from app.tabs.chat.tab import ChatTab
 from core.config.run import RunConfig
 from core.config.sampling import SamplingConfig
 from core.config.toml import run_to_toml
-from core.errors import UserFacingError
-from core.events import Alternative, ModelOpened, PromptRead, ReplyEnded, TokenDetails, TokenWritten
+from core.errors.base import UserFacingError
+from core.events.replies import Alternative, ModelOpened, PromptRead, ReplyEnded, TokenDetails, TokenWritten
 from core.runs.folder import Workspace
 
 

@@ -28,7 +28,7 @@ from app.tabs.chat.view.shown_message import ShownMessage
 from app.widgets.theme import apply_theme
 from core.conversations.message import Message
 from core.conversations.packed_tokens import PackedTokens
-from core.events import TokenWritten
+from core.events.replies import TokenWritten
 from tests.app.tabs.chat.messages import assistant, long_text, token, user
 
 CHARACTERS = 400_000

@@ -33,12 +33,12 @@ from core.config.model import ModelConfig
 from core.config.presets import preset_run
 from core.config.sampling import SamplingConfig
 from core.control import StopToken
-from core.events import ReplyEnded
+from core.events.replies import ReplyEnded
 from core.generation.packed import pack_linears
 from core.generation.writing import write
 from core.model.transformer import Transformer
 from core.runs.folder import Workspace
-from core.terminal import Screen
+from core.terminal.screen import Screen
 from core.tokenizers.char import CharTokenizer
 from core.tokenizers.tokenizer import EOS
 from tests.app.tabs.chat.conftest import FakeModel

@@ -1,7 +1,7 @@
 """Messages for tests of the conversation view."""
 
 from core.conversations.message import Message
-from core.events import Alternative, TokenDetails
+from core.events.replies import Alternative, TokenDetails
 
 WORDS = [
     "The",

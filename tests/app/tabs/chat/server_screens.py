@@ -1,14 +1,14 @@
 """The server's panel in its states, with requests of every kind."""
 
 from app.tabs.chat.server.server_panel import ServerPanel
-from core.runs.catalog import RunSummary
-from core.serving_events import (
+from core.events.serving import (
     RequestEnded,
     RequestProgress,
     RequestRefused,
     RequestStarted,
     ServerStarted,
 )
+from core.runs.catalog import RunSummary
 
 RUN = RunSummary("first", "starter", 700, 700, 2.5, 2.5, 3_000_000, 10, 0.0, (600, 700), 600, 700, True)
 STARTED = ServerStarted("http://127.0.0.1:8000/v1", "first", 700, 8, 64, needs_token=False, network=False)

@@ -3,7 +3,7 @@
 import pytest
 
 from app.tabs.chat.view.alternative_list import AlternativeList
-from core.events import Alternative
+from core.events.replies import Alternative
 
 ROWS = [Alternative(number, f"word{number}", 0.5 / (number + 1)) for number in range(5)]
 

@@ -7,7 +7,8 @@ from PySide6.QtWidgets import QComboBox, QWidget
 from app.model_slot import ModelSlot
 from app.tabs.chat.controller import ChatController
 from core.config.sampling import SamplingConfig
-from core.events import ContextMoved, Notice
+from core.events.base import Notice
+from core.events.replies import ContextMoved
 from core.runs.folder import Workspace
 from tests.app.tabs.chat.gestures import choose, press, say, shown, type_and_send
 

@@ -13,11 +13,9 @@ from app.tabs.chat.compare.compare_controller import CompareController, CompareT
 from app.tabs.chat.compare.compare_panel import ComparePanel
 from app.tabs.chat.compare.compared_text import parting
 from core.config.sampling import SamplingConfig
-from core.errors import UserFacingError
-from core.run_errors import UnknownRunError
-from core.runs.catalog import RunSummary
-from core.runs.folder import Workspace
-from core.tasks.compare_events import (
+from core.errors.base import UserFacingError
+from core.errors.runs import UnknownRunError
+from core.events.comparison import (
     CheckpointReplied,
     SideEnded,
     SideOpened,
@@ -25,8 +23,10 @@ from core.tasks.compare_events import (
     SideScored,
     SideWritten,
 )
-from core.tasks.compare_replies import Side
-from core.tasks.look_at_runs import RunsListed
+from core.runs.catalog import RunSummary
+from core.runs.folder import Workspace
+from core.tasks.chat.compare_replies import Side
+from core.tasks.models.look_at_runs import RunsListed
 from tests.app.tabs.chat.conftest import FakeModel
 
 FIRST = RunSummary("first", "tiny", 40, 40, 2.5, 2.5, 1000, 10, 0.0, (10, 20, 30, 40), 30, 40, True)

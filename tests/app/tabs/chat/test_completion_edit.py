@@ -7,7 +7,7 @@ from PySide6.QtGui import QHelpEvent, QTextCharFormat, QTextCursor
 from app.tabs.chat.completion.completion_edit import Beginning, CompletionEdit
 from core.conversations.message import Message
 from core.conversations.packed_tokens import PackedTokens
-from core.events import Alternative, ReplyEnded, TokenDetails, TokenWritten
+from core.events.replies import Alternative, ReplyEnded, TokenDetails, TokenWritten
 
 ALT, CTRL = Qt.KeyboardModifier.AltModifier, Qt.KeyboardModifier.ControlModifier
 

@@ -1,7 +1,8 @@
 """What a reply's events come to: its text, its tokens, and what is said of it."""
 
 from app.tabs.chat.draft import Draft
-from core.events import ContextMoved, Notice, PromptRead, ReplyEnded, TokenDetails, TokenWritten
+from core.events.base import Notice
+from core.events.replies import ContextMoved, PromptRead, ReplyEnded, TokenDetails, TokenWritten
 
 
 def token(text, number=7):

@@ -6,7 +6,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QPushButton
 
 from app.tabs.chat import gestures as gestures_module
-from core.tasks.seen_events import SeenFound, SeenPassage
+from core.events.seen import SeenFound, SeenPassage
 from tests.app.tabs.chat.gestures import choose, let_write, press, say, shown, versions
 from tests.app.waiting import come_behind
 

@@ -19,7 +19,7 @@ def processes():
     """Makes processes that have Qt and torch from the beginning, where the system can: loading takes most of a kill's time."""
     begun_by = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
     context = multiprocessing.get_context(begun_by)
-    context.set_forkserver_preload(["core.tasks.reply", talk.__module__, "torch"])
+    context.set_forkserver_preload(["core.tasks.chat.reply", talk.__module__, "torch"])
     return context
 
 

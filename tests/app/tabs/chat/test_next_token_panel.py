@@ -15,7 +15,7 @@ from app.tabs.chat.sampling.next_token_list import CANDIDATE_ROLE
 from app.tabs.chat.sampling.next_token_panel import NextTokenPanel
 from core.config.sampling import SamplingConfig
 from core.runs.folder import Workspace
-from core.tasks.next_token import NextToken, candidates
+from core.tasks.chat.next_token import NextToken, candidates
 from core.tokenizers.char import CharTokenizer
 from tests.app.waiting import come_behind
 

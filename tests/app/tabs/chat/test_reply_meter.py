@@ -3,7 +3,7 @@
 import pytest
 
 from app.tabs.chat.reply_meter import ReplyMeter
-from core.events import ContextMoved, PromptRead, ReplyEnded, TokenWritten
+from core.events.replies import ContextMoved, PromptRead, ReplyEnded, TokenWritten
 
 
 def token(used):

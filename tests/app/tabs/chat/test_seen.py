@@ -10,9 +10,9 @@ from app.tabs.chat.documents.seen_controller import SeenController
 from app.tabs.chat.documents.seen_list import PassageList
 from app.tabs.chat.documents.seen_panel import INVITATION, SeenPanel
 from core.control import StopRequested
+from core.events.seen import SeenFound, SeenLocated, SeenPassage, SeenPlace, SeenProgress
 from core.runs.folder import Workspace
-from core.tasks.seen import NoTrainingTextError
-from core.tasks.seen_events import SeenFound, SeenLocated, SeenPassage, SeenPlace, SeenProgress
+from core.tasks.seen.look_up import NoTrainingTextError
 
 REPLY = "Once the sheep grazes on the green meadow by the mill, and so on."
 LONG = SeenPassage(5, 53, REPLY[5:53], 10, 3)

@@ -19,12 +19,12 @@ from app.tabs.chat.server.server_example import curl_call, python_call
 from app.tabs.chat.server.server_panel import ServerPanel
 from core.config.server import ServerConfig
 from core.control import StopToken
-from core.events import Notice
+from core.errors.serving import PortTakenError, ServerPackagesMissingError
+from core.events.base import Notice
+from core.events.serving import RequestProgress, ServerEnded
 from core.runs.folder import Workspace
-from core.serving_errors import PortTakenError, ServerPackagesMissingError
-from core.serving_events import RequestProgress, ServerEnded
-from core.tasks.free_port import next_free_port
-from core.tasks.train_model import train_model
+from core.tasks.chat.free_port import next_free_port
+from core.tasks.training.train_model import train_model
 from tests.app.tabs.chat.conftest import FakeModel
 from tests.app.tabs.chat.server_screens import RUN, STARTED, asked, ended, refused
 from tests.core.conftest import TEXTS, TINY, record_texts

@@ -5,7 +5,7 @@ import pytest
 from app.tabs.chat.session import ChatSession
 from core.conversations.message import Conversation, Message
 from core.conversations.packed_tokens import PackedTokens
-from core.events import Alternative, ReplyEnded, TokenDetails, TokenWritten
+from core.events.replies import Alternative, ReplyEnded, TokenDetails, TokenWritten
 
 
 def details(text, token_id=7, *others):

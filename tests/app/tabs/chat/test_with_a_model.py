@@ -8,9 +8,9 @@ from app.model_slot import ModelSlot
 from app.tabs.chat.controller import ChatController
 from core.conversations.store import ConversationStore
 from core.runs.folder import Workspace
-from core.tasks.reply import text_of
+from core.tasks.chat.reply import text_of
 from tests.app.tabs.chat.gestures import choose, press, shown, type_and_send
-from tests.core.tasks.test_open_and_reply import CHAR, CONFIG, run_to_toml, save, save_tokenizer
+from tests.core.tasks.chat.test_open_and_reply import CHAR, CONFIG, run_to_toml, save, save_tokenizer
 
 # A model of random weights repeats what it has read, role tokens too; the penalty keeps it from that.
 GREEDY = CONFIG.sampling.model_copy(

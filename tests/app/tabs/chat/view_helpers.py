@@ -3,7 +3,7 @@
 from PySide6.QtCore import QPoint
 
 from app.tabs.chat.view.shown_message import ShownMessage
-from core.events import TokenWritten
+from core.events.replies import TokenWritten
 
 
 def show(view, *messages):

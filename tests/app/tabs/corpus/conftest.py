@@ -11,8 +11,8 @@ from app.tabs.corpus.tab import CorpusTab
 from core.corpus.duplicates import digest_text
 from core.corpus.library import DocumentRow, Library
 from core.corpus.reading import Digested
-from core.document_events import FileImported, ImportFinished
 from core.documents.document import Document
+from core.events.documents import FileImported, ImportFinished
 from core.runs.folder import Workspace
 
 

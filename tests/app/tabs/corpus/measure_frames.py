@@ -20,7 +20,7 @@ from PySide6.QtWidgets import QApplication
 from app.tabs.corpus.columns import COLUMNS
 from app.tabs.corpus.tab import CorpusTab
 from app.widgets.theme import apply_theme
-from core.document_events import FileReading, FilesQueued, QueuedFile
+from core.events.documents import FileReading, FilesQueued, QueuedFile
 from tests.app.tabs.corpus.conftest import a_row, imported
 
 ROWS, PART = 20_000, 2_000

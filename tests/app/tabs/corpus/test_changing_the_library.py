@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QApplication, QMenu
 
 from app.tabs.corpus import library_controller
 from core.corpus.library import Library
-from core.errors import UnknownDocumentError, UserFacingError
+from core.errors.base import UnknownDocumentError, UserFacingError
 from tests.app.tabs.corpus.conftest import a_row, imported, keep
 
 

@@ -12,11 +12,11 @@ from PySide6.QtWidgets import QFileDialog, QPushButton
 from app.tabs.corpus.controller import CorpusController, ImportTasks
 from core.config.corpus import ImportConfig
 from core.corpus.library import Library
-from core.document_events import FileReading, FilesQueued, FileWritten, ImportStarted, QueuedFile
-from core.errors import MissingPathError
-from core.events import Notice
-from core.system_errors import WorkspaceError
-from core.tasks.import_files import interrupted_import
+from core.errors.base import MissingPathError
+from core.errors.system import WorkspaceError
+from core.events.base import Notice
+from core.events.documents import FileReading, FilesQueued, FileWritten, ImportStarted, QueuedFile
+from core.tasks.corpus.import_files import interrupted_import
 from tests.app.tabs.corpus.conftest import a_row, finished, imported
 
 NO_BUTTON, NO_KEY = Qt.MouseButton.NoButton, Qt.KeyboardModifier.NoModifier

@@ -11,7 +11,7 @@ from app.tabs.corpus.document_view import DocumentView
 from app.tabs.corpus.row_actions import RowActions
 from app.tabs.corpus.rows import RowFilter
 from core.corpus.library import SearchHit
-from core.document_events import FileReading, FilesQueued, PageRecognizing, QueuedFile
+from core.events.documents import FileReading, FilesQueued, PageRecognizing, QueuedFile
 from tests.app.tabs.corpus.conftest import a_row, imported
 
 TITLES = [column.title for column in COLUMNS]

@@ -3,7 +3,7 @@
 import pytest
 
 from app.tabs.corpus.controller import PORTION, EventPump
-from core.document_events import FileReading, FilesQueued, QueuedFile
+from core.events.documents import FileReading, FilesQueued, QueuedFile
 
 
 @pytest.fixture

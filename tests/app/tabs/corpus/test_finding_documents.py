@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QApplication, QMenu
 from app.tabs.corpus.columns import NEAR
 from app.tabs.corpus.kind_chart import CELL_PX, KindChart, bars_of
 from app.tabs.corpus.rows import Summary
-from core.document_events import FileReading
+from core.events.documents import FileReading
 from tests.app.tabs.corpus.conftest import a_row, imported
 
 

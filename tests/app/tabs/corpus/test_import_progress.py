@@ -3,7 +3,7 @@
 import pytest
 
 from app.tabs.corpus.import_progress import ImportProgress, spoken_time
-from core.document_events import ArchiveOpened, FileWritten, ImportStarted, NearDuplicatesFound, TextIndexed
+from core.events.documents import ArchiveOpened, FileWritten, ImportStarted, NearDuplicatesFound, TextIndexed
 from tests.app.tabs.corpus.conftest import imported
 
 

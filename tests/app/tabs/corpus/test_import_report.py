@@ -5,8 +5,8 @@ from PySide6.QtWidgets import QPushButton
 
 from app.tabs.corpus.controller import CorpusController, ImportTasks
 from app.tabs.corpus.filters import LAST_IMPORT
-from core.document_events import FileRestated
-from core.events import Notice
+from core.events.base import Notice
+from core.events.documents import FileRestated
 from tests.app.tabs.corpus.conftest import a_row, finished, imported
 
 

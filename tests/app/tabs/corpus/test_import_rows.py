@@ -6,11 +6,11 @@ from app.tabs.corpus.rows import ImportRows
 from core.config.corpus import ImportConfig
 from core.control import StopToken
 from core.corpus.library import Library
-from core.document_events import ImportFinished
 from core.documents import reader_process
-from core.tasks import import_files as importing
-from core.tasks.import_files import import_files
-from tests.core.tasks.in_process import InProcess
+from core.events.documents import ImportFinished
+from core.tasks.corpus import import_files as importing
+from core.tasks.corpus.import_files import import_files
+from tests.core.bench.in_process import InProcess
 
 
 @pytest.fixture(autouse=True)

@@ -16,8 +16,8 @@ from core.corpus.duplicates import digest_text
 from core.corpus.library import Library
 from core.corpus.reading import Digested
 from core.documents.document import Document, PageConfidence
-from core.tasks.look_at_library import LONGEST_PREVIEW, Passage
-from core.tasks.suggest_phrase import Suggestion
+from core.tasks.corpus.look_at_library import LONGEST_PREVIEW, Passage
+from core.tasks.inspection.suggest_phrase import Suggestion
 from tests.app.tabs.corpus.conftest import a_row
 
 TEXTS = {

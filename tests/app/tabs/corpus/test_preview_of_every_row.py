@@ -7,9 +7,9 @@ from app.tabs.corpus.controller import CorpusController
 from core.corpus.duplicates import digest_text
 from core.corpus.library import Library
 from core.corpus.reading import Digested
-from core.document_events import QueuedFile
 from core.documents.document import Document
 from core.documents.kinds import KINDS
+from core.events.documents import QueuedFile
 from tests.app.tabs.corpus.conftest import a_row
 
 KIND_NAMES = [kind.name for kind in KINDS]

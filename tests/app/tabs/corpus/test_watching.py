@@ -14,11 +14,11 @@ from app.tabs.corpus.tool_row import short_path
 from core.corpus.duplicates import Digested, digest_text
 from core.corpus.ledger import MISSING
 from core.corpus.library import Library
-from core.document_events import FilesChanged
 from core.documents.document import Document
-from core.errors import MissingPathError
-from core.tasks import watch_folder
-from core.tasks.import_files import OWN_FILES_LEFT_OUT
+from core.errors.base import MissingPathError
+from core.events.documents import FilesChanged
+from core.tasks.corpus import watch_folder
+from core.tasks.corpus.import_files import OWN_FILES_LEFT_OUT
 from tests.app.tabs.corpus.conftest import finished
 
 

@@ -14,12 +14,12 @@ from app.tabs.inspect.inspect_tasks import InspectTasks
 from app.tabs.inspect.tab import InspectTab
 from app.tabs.inspect.view import InspectView
 from app.tabs.inspect.view_connections import ViewConnections
-from core.errors import UserFacingError
+from core.errors.base import UserFacingError
 from core.inspection.captured import EVERYTHING
 from core.inspection.table import Table
 from core.runs.folder import Workspace
-from core.tasks.inspect_phrase import EmptyPhraseError, PassAdvanced
-from core.tasks.inspect_views import VIEWS, Selection, ViewKind
+from core.tasks.inspection.inspect_phrase import EmptyPhraseError, PassAdvanced
+from core.tasks.inspection.inspect_views import VIEWS, Selection, ViewKind
 from tests.app.tabs.inspect.made import made
 
 

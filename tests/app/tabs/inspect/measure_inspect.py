@@ -127,7 +127,7 @@ def measure_slider(app, controller):
 
 
 def measure_gpt2():
-    from core.inspection.capture import capture
+    from core.capture.capture import capture
     from core.inspection.captured import What
     from core.model.transformer import Transformer
 

@@ -7,7 +7,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QComboBox, QListView, QTextBrowser
 
 from app.tabs.inspect.arithmetic_view import ArithmeticView
-from core.tasks.inspect_views import CASES, VIEWS, Selection
+from core.tasks.inspection.inspect_views import CASES, VIEWS, Selection
 from tests.app.tabs.inspect.made import made
 
 

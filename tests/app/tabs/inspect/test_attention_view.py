@@ -10,7 +10,7 @@ from app.tabs.inspect import attention_view
 from app.tabs.inspect.attention_view import AttentionView
 from core.inspection.attention import head_weights
 from core.inspection.changes import Changes
-from core.tasks.inspect_views import Head, Selection, SubLayer
+from core.tasks.inspection.inspect_views import Head, Selection, SubLayer
 from tests.app.tabs.inspect.made import made
 
 

@@ -11,7 +11,7 @@ from app.tabs.inspect.block_items import _head as arrow_head
 from app.tabs.inspect.block_items import pixel_font
 from app.tabs.inspect.blocks_view import BlocksView
 from core.config.presets import PRESETS
-from core.tasks.inspect_views import BLOCK_LEVELS, VIEWS, Selection
+from core.tasks.inspection.inspect_views import BLOCK_LEVELS, VIEWS, Selection
 from tests.app.tabs.inspect.made import made
 
 LEFT = Qt.MouseButton.LeftButton

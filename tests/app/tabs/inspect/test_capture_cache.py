@@ -1,7 +1,7 @@
 """The cache of phrases: bounded by bytes, the newest kept."""
 
 from app.tabs.inspect.capture_cache import CaptureCache, CaptureKey
-from core.tasks.inspect_phrase import InspectRequest
+from core.tasks.inspection.inspect_phrase import InspectRequest
 from tests.app.tabs.inspect.made import made
 
 ONE = made("abc")

@@ -5,7 +5,7 @@ import pytest
 from PySide6.QtWidgets import QLabel, QWidget
 
 from app.tabs.inspect.embedding_view import EmbeddingView
-from core.tasks.inspect_views import Selection
+from core.tasks.inspection.inspect_views import Selection
 from tests.app.tabs.inspect.small_phrase import small_phrase
 
 

@@ -16,9 +16,9 @@ from app.tabs.inspect.inspect_tasks import InspectTasks
 from app.tabs.inspect.makers import MAKERS
 from app.tabs.inspect.tab import InspectTab
 from core.runs.catalog import RunSummary
-from core.tasks.inspect_views import VIEWS, Changes, What
-from core.tasks.look_at_runs import RunsListed
-from core.tasks.suggest_phrase import Suggestion
+from core.tasks.inspection.inspect_views import VIEWS, Changes, What
+from core.tasks.inspection.suggest_phrase import Suggestion
+from core.tasks.models.look_at_runs import RunsListed
 from tests.app.waiting import come_behind
 
 

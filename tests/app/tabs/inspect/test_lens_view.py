@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QWidget
 
 from app.tabs.inspect.lens_view import LensView
-from core.tasks.inspect_views import Selection, lens_candidates
+from core.tasks.inspection.inspect_views import Selection, lens_candidates
 from tests.app.tabs.inspect.small_phrase import small_phrase
 
 FINAL, FIRST = 0, 4  # rows of a model of two layers

@@ -10,12 +10,12 @@ from app.tabs.inspect.plane_controller import PlaneController, PlaneTasks
 from app.tabs.inspect.plane_view import PlaneView
 from app.tabs.inspect.view_pane import ViewPane
 from core.control import StopRequested
-from core.errors import UserFacingError
+from core.errors.base import UserFacingError
 from core.inspection.plane import Projection
 from core.runs.folder import Workspace
-from core.tasks.inspect_views import Selection
-from core.tasks.open_plane import PlaneAdvanced
-from core.tasks.project_embeddings import ProjectionAdvanced
+from core.tasks.inspection.inspect_views import Selection
+from core.tasks.inspection.open_plane import PlaneAdvanced
+from core.tasks.inspection.project_embeddings import ProjectionAdvanced
 from tests.app.tabs.inspect.made import TOKENIZER, made
 from tests.core.inspection.planes import make_plane
 

@@ -14,7 +14,7 @@ from core.inspection.inspected import Inspected
 from core.inspection.phrase import Phrase, Piece
 from core.inspection.plane import Projection
 from core.inspection.selection import Selection
-from core.tasks.project_embeddings import ProjectionAdvanced
+from core.tasks.inspection.project_embeddings import ProjectionAdvanced
 from tests.core.inspection.planes import make_plane
 
 TEXTS = ["<pad>", " the", " cat", " dog", " a", "7", ",", "x", "\n", " then"]

@@ -7,7 +7,7 @@ import pytest
 from PySide6.QtCore import Qt
 
 from app.tabs.inspect.training_view import HINT, NO_NEXT, TrainingView
-from core.tasks.inspect_views import Measured, Selection
+from core.tasks.inspection.inspect_views import Measured, Selection
 from tests.app.tabs.inspect.made import made
 
 

@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt
 
 from app.tabs.inspect import what_if_view
 from app.tabs.inspect.what_if_view import WhatIfView
-from core.tasks.inspect_views import NO_CHANGES, Changes, Head, Selection, SubLayer, divergences
+from core.tasks.inspection.inspect_views import NO_CHANGES, Changes, Head, Selection, SubLayer, divergences
 from tests.app.tabs.inspect.made import made
 
 HEAD = Head(1, 0)

@@ -9,7 +9,7 @@ from core.config.toml import run_to_toml
 from core.corpus.duplicates import Digested, digest_text
 from core.corpus.library import Library
 from core.documents.document import Document
-from core.events import CheckpointSaved, Evaluated, RunEnded, RunPrepared, SampleWritten, StepDone
+from core.events.runs import CheckpointSaved, Evaluated, RunEnded, RunPrepared, SampleWritten, StepDone
 from core.runs.folder import Workspace
 from core.runs.journal import Journal
 

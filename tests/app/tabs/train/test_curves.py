@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QFileDialog
 
 from app.tabs.train.curve_controls import MOST_COMPARED
 from app.tabs.train.curves import Curves
-from core.events import Baseline, StepDone
+from core.events.runs import Baseline, StepDone
 from core.runs.history import RunHistory
 from core.runs.smoothing import Smoother
 from tests.app.tabs.train.conftest import evaluated, prepared, step

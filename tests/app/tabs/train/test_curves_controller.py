@@ -7,8 +7,8 @@ from app.jobs.job_queue import JobQueues
 from app.tabs.train import curves_controller
 from app.tabs.train.curves_controller import CurvesController
 from app.tabs.train.tab import TrainTab
-from core.errors import UserFacingError
-from core.events import Baseline, BaselinesMeasured, CheckpointSaved
+from core.errors.base import UserFacingError
+from core.events.runs import Baseline, BaselinesMeasured, CheckpointSaved
 from tests.app.tabs.train.conftest import evaluated, prepared, step
 
 SAVED = CheckpointSaved(2, "", True, 10, 0.1)

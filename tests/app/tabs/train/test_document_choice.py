@@ -12,7 +12,7 @@ from core.config.presets import preset_run
 from core.corpus.duplicates import Digested, digest_text
 from core.corpus.library import CorpusTotals, Library
 from core.documents.document import Document
-from core.system_errors import WorkspaceError
+from core.errors.system import WorkspaceError
 
 
 def keep(library, name, kind="text"):

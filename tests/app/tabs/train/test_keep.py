@@ -8,7 +8,7 @@ from app.tabs.train.keep_dialog import KeepDialog
 from app.tabs.train.tab import TrainTab
 from core.config.run import RunConfig
 from core.config.toml import run_to_toml
-from core.events import CheckpointSaved, StepDone
+from core.events.runs import CheckpointSaved, StepDone
 from core.runs.catalog import RunSummary
 
 RUN = RunSummary("first", "starter", 40, 100, 2.5, 2.5, 3_000_000, 10, 0.0, (20, 40), 20, 40, True)

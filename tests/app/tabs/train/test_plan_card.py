@@ -7,8 +7,8 @@ from app.tabs.train.tab import TrainTab
 from core.config.presets import preset_run
 from core.config.toml import with_settings
 from core.corpus.library import CorpusTotals
-from core.events import StepTimes
-from core.tasks.look_at_machine import Machine
+from core.events.runs import StepTimes
+from core.planning.machine import Machine
 
 OWN = CorpusTotals(documents=10, characters=90_000, bytes=90_000)
 SAMPLE = CorpusTotals(8, 1_600_000, 1_610_000)

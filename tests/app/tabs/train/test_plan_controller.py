@@ -12,9 +12,9 @@ from app.tabs.train.tab import TrainTab
 from core.config.presets import preset_run
 from core.config.toml import with_settings
 from core.corpus.library import CorpusTotals
-from core.errors import BadSettingError
-from core.events import StepTimes
-from core.tasks.look_at_machine import Machine
+from core.errors.base import BadSettingError
+from core.events.runs import StepTimes
+from core.planning.machine import Machine
 from tests.app.waiting import come_behind
 
 SAMPLE = CorpusTotals(8, 1_600_000, 1_610_000)

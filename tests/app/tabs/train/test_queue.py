@@ -12,11 +12,11 @@ from app.tabs.train.controller import TrainController
 from app.tabs.train.queue_panel import QueueList
 from app.tabs.train.tab import TrainTab
 from core.config.run import RunConfig
-from core.errors import UserFacingError
-from core.events import RunEnded, RunPrepared, StepDone
+from core.errors.base import UserFacingError
+from core.events.runs import RunEnded, RunPrepared, StepDone
 from core.runs.interrupted import is_interrupted
 from core.runs.run_queue import QueuedRun, RunQueue
-from core.tasks.look_at_runs import list_runs
+from core.tasks.models.look_at_runs import list_runs
 
 LEFT = Qt.MouseButton.LeftButton
 

@@ -5,7 +5,7 @@ from PySide6.QtCore import Qt
 
 from app.tabs.train.remark_banner import RemarkBanner
 from core.config.remark_actions import BACK_TO_BEST, HALVE_LEARNING_RATE, STOP, TITLES
-from core.events import RemarkMade
+from core.events.runs import RemarkMade
 from tests.app.tabs.train.conftest import prepared
 
 LEFT = Qt.MouseButton.LeftButton

@@ -10,8 +10,8 @@ from PySide6.QtWidgets import QFileDialog
 from app.jobs.job_queue import JobQueues
 from app.tabs.train.report_controller import ReportController
 from app.tabs.train.tab import TrainTab
-from core.errors import UsageError
-from core.events import ReportWritten
+from core.errors.base import UsageError
+from core.events.runs import ReportWritten
 from tests.app.tabs.train.conftest import prepared, step
 
 

@@ -10,7 +10,8 @@ from core.config.corpus import CorpusConfig
 from core.config.presets import preset_run
 from core.config.toml import with_settings
 from core.corpus.library import CorpusTotals
-from core.events import CheckpointSaved, DatasetBuilt, DatasetProgress, LearningProgress, Notice, RunEnded
+from core.events.base import Notice
+from core.events.runs import CheckpointSaved, DatasetBuilt, DatasetProgress, LearningProgress, RunEnded
 from tests.app.tabs.train.test_train_tab import prepared, steps
 
 SAVED = CheckpointSaved(1, "checkpoints/step-000001", True, 10, 0.1)

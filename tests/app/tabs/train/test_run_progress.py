@@ -3,7 +3,7 @@
 import pytest
 
 from app.tabs.train.progress import Progress, duration
-from core.events import (
+from core.events.runs import (
     CheckpointSaved,
     DatasetBuilt,
     DatasetProgress,

@@ -8,7 +8,7 @@ from PySide6.QtGui import QTextCursor
 
 from app.tabs.train.samples import Samples
 from app.widgets.text_difference import MOST_WORDS, difference, told
-from core.events import SampleWritten
+from core.events.runs import SampleWritten
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from app.jobs import job as job_module
 from app.jobs.job_queue import JobQueues
 from app.tabs.train.controller import TrainController
 from app.tabs.train.tab import TrainTab
-from core.events import CheckpointBegun, CheckpointSaved, DatasetBuilt, RunEnded
+from core.events.runs import CheckpointBegun, CheckpointSaved, DatasetBuilt, RunEnded
 
 LEFT = Qt.MouseButton.LeftButton
 

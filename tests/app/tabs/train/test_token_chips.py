@@ -2,7 +2,7 @@ import pytest
 from PySide6.QtCore import Qt
 
 from app.tabs.train.token_chips import TokenChips
-from core.tasks.examine_tokenizer import TokenPiece
+from core.tasks.models.examine_tokenizer import TokenPiece
 
 PIECES = (TokenPiece(7, "The", True), TokenPiece(1, "ß", False), TokenPiece(4711, " sheep", True))
 

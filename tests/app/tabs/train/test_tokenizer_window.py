@@ -11,10 +11,11 @@ from app.tabs.train.sentence_panel import MOST_CHARACTERS, SENTENCE
 from app.tabs.train.tab import TrainTab
 from app.tabs.train.tokenizer_controller import TokenizerController
 from core.corpus.library import CorpusTotals
-from core.errors import EmptyCorpusError
-from core.events import DatasetProgress, LearningProgress, Notice
+from core.errors.base import EmptyCorpusError
+from core.events.base import Notice
+from core.events.runs import DatasetProgress, LearningProgress
 from core.runs.folder import Workspace
-from core.tasks.examine_tokenizer import TokenizerCard, TokenizerFacts
+from core.tasks.models.examine_tokenizer import TokenizerCard, TokenizerFacts
 from core.tokenizers.char import CharTokenizer
 
 LEFT = Qt.MouseButton.LeftButton

@@ -11,7 +11,7 @@ from core.config.presets import preset_run
 from core.config.remark_actions import BACK_TO_BEST, HALVE_LEARNING_RATE, STOP
 from core.config.run import RunConfig
 from core.config.toml import run_to_toml
-from core.errors import UserFacingError
+from core.errors.base import UserFacingError
 from core.runs.folder import Workspace
 from core.runs.state import CheckpointState
 

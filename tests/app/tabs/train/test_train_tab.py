@@ -8,7 +8,8 @@ from app.tabs.train.tab import TrainTab
 from core.config.corpus import CleaningConfig
 from core.config.presets import PRESETS
 from core.corpus.library import CorpusTotals
-from core.events import Evaluated, Notice, RunPrepared, SampleWritten, StepDone
+from core.events.base import Notice
+from core.events.runs import Evaluated, RunPrepared, SampleWritten, StepDone
 from core.runs.smoothing import Smoother
 
 

@@ -4,7 +4,7 @@ import pytest
 from PySide6.QtCore import QPersistentModelIndex, Qt
 
 from app.tabs.train.vocabulary_table import BYTES, COUNT, ID, TOKEN, VocabularyTable
-from core.tasks.examine_tokenizer import VocabularyEntry
+from core.tasks.models.examine_tokenizer import VocabularyEntry
 
 UP, DOWN = Qt.SortOrder.AscendingOrder, Qt.SortOrder.DescendingOrder
 ENTRIES = (

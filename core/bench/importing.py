@@ -1,0 +1,202 @@
+"""How fast files become text, and how large a library may get: ours beside plain programs on the same files."""
+
+import multiprocessing
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+from core.bench.rounds import Stream, Subject, interleave
+from core.bench.tokens import bench_tokens
+from core.config.corpus import ImportConfig
+from core.config.presets import preset_run
+from core.config.run import RunConfig
+from core.config.toml import with_settings
+from core.control import StopToken
+from core.errors.base import BadSettingError
+from core.events.base import Event
+from core.events.bench import BenchFact, BenchMeasured
+from core.events.document_state import DocumentState
+from core.events.documents import FileImported, TextIndexed
+from core.runs.folder import Workspace
+from core.tasks.corpus.import_files import import_files
+
+MEGABYTE, KIBIBYTE, MEBIBYTE = 10**6, 1024, 1024**2
+PDF_FILES, PDF_PAGES = 24, 25
+SCANS = 16
+TEXT_FILES, TEXT_BYTES = 2_000, 50_000
+LARGE_FILES, LARGE_BYTES = 20_000, 50_000
+QUERY_WORDS = 3
+
+PARTS = ("pdf", "ocr", "text", "tokens", "large")
+
+
+def bench_import(part: str, rounds: int, stop: StopToken) -> Stream:
+    """Measure one part of the way from files to tokens, on files that it makes itself.
+
+    Args:
+        part: "pdf", "ocr", "text", "tokens", "large", or "all".
+
+    Raises:
+        BadSettingError: There is no such part.
+    """
+    if part not in (*PARTS, "all"):
+        raise BadSettingError("--part", f"cannot be {part!r}: it is all or one of {', '.join(PARTS)}")
+    results: list[BenchMeasured] = []
+    for name in PARTS if part == "all" else (part,):
+        if stop.asked:
+            break
+        with tempfile.TemporaryDirectory(prefix="bench-") as folder:
+            results += yield from _bench(name, Path(folder), rounds, stop)
+    return results
+
+
+def _bench(part: str, folder: Path, rounds: int, stop: StopToken) -> Stream:
+    from core.bench.made_files import write_pdfs, write_scans, write_texts
+
+    files = folder / "files"
+    match part:
+        case "pdf":
+            pages = write_pdfs(files, PDF_FILES, PDF_PAGES)
+            subjects = {"one process with pypdf": _with_pypdf(files, pages), "ours": _ours(files, pages)}
+            return (yield from interleave("pdf", f"{pages} pages", "pages/s", subjects, rounds, stop))
+        case "ocr":
+            pages = write_scans(files, SCANS)
+            subjects = {"one Tesseract process": _with_tesseract(files, pages), "ours": _ours(files, pages)}
+            return (yield from interleave("ocr", f"{pages} scans", "pages/s", subjects, rounds, stop))
+        case "text":
+            size = write_texts(files, TEXT_FILES, TEXT_BYTES) / MEGABYTE
+            subjects = {
+                "reading and decoding alone": _with_python(files, size),
+                "ours, into the library": _ours(files, size, is_whole=False),
+                "ours, searchable and compared": _ours(files, size),
+            }
+            return (yield from interleave("text", f"{size:.0f} MB", "MB/s", subjects, rounds, stop))
+        case "tokens":
+            return (yield from bench_tokens(rounds, stop))
+        case _:
+            yield from _large(files, stop)
+            return []
+
+
+def _ours(files: Path, amount: float, is_whole: bool = True) -> Subject:
+    """An import into a new library.
+
+    Args:
+        is_whole: With the search index and the comparison of all documents; else up to the last file.
+    """
+
+    def work() -> float:
+        with _new_workspace() as workspace:
+            for event in import_files([files], ImportConfig(), workspace, StopToken()):
+                assert not (isinstance(event, FileImported) and event.state == DocumentState.FAILED), event
+                if isinstance(event, TextIndexed) and not is_whole:
+                    break
+        return amount
+
+    return work
+
+
+@contextmanager
+def _new_workspace() -> Iterator[Workspace]:
+    root = Path(tempfile.mkdtemp(prefix="bench-library-"))
+    try:
+        yield Workspace(root)
+    finally:
+        shutil.rmtree(root, ignore_errors=True)
+
+
+def _with_pypdf(files: Path, pages: int) -> Subject:
+    from pypdf import PdfReader
+
+    def work() -> float:
+        for path in sorted(files.iterdir()):
+            for page in PdfReader(path).pages:
+                page.extract_text()
+        return pages
+
+    return work
+
+
+def _with_tesseract(files: Path, pages: int) -> Subject:
+    environment = {**os.environ, "OMP_THREAD_LIMIT": "1"}  # one process on one core
+
+    def work() -> float:
+        for path in sorted(files.iterdir()):
+            subprocess.run(["tesseract", str(path), "-"], env=environment, capture_output=True, check=True)
+        return pages
+
+    return work
+
+
+def _with_python(files: Path, megabytes: float) -> Subject:
+    def work() -> float:
+        for path in files.rglob("*.*"):
+            path.read_text(encoding="utf-8")
+        return megabytes
+
+    return work
+
+
+def _large(files: Path, stop: StopToken) -> Generator[Event, None, None]:
+    """A gigabyte in 20,000 files, once, in a process whose memory nothing else has used."""
+    from core.bench.made_files import write_texts
+
+    megabytes = write_texts(files, LARGE_FILES, LARGE_BYTES) / MEGABYTE
+    shape = f"{megabytes:,.0f} MB"
+    spawn = multiprocessing.get_context("spawn")
+    here, there = spawn.Pipe()
+    process = spawn.Process(target=_go_large, args=(there, files, megabytes))
+    process.start()
+    there.close()
+    try:
+        while not stop.asked:
+            if here.poll(0.2):
+                yield BenchFact("large", shape, *here.recv())
+    except EOFError:
+        process.join()
+    finally:
+        process.kill()
+
+
+def _go_large(pipe: Connection, files: Path, megabytes: float) -> None:
+    """Import, search, build the data set; report each figure as it is known."""
+    from core.corpus.library import Library
+    from core.datasets.build_dataset import build_dataset
+
+    config: RunConfig = with_settings(preset_run("starter"), {"tokenizer.vocab_size": 8192})
+    with _new_workspace() as workspace:
+        seconds = _exhaust(import_files([files], ImportConfig(), workspace, StopToken()))
+        pipe.send(("import, index and comparison", megabytes / seconds, "MB/s"))
+        pipe.send(("memory after the import, at most", _peak_mib(), "MiB"))
+        query = " ".join(next(files.rglob("*.txt")).read_text(encoding="utf-8").split()[:QUERY_WORDS])
+        with Library(workspace.library) as library:
+            started = time.perf_counter()
+            hits = len(library.search(query))
+            pipe.send((f"search, {hits} hits", 1000 * (time.perf_counter() - started), "ms"))
+            seconds = _exhaust(build_dataset(library, config, workspace, StopToken()))
+            pipe.send(("data set, BPE learned and encoded", megabytes / seconds, "MB/s"))
+        pipe.send(("memory in all, at most", _peak_mib(), "MiB"))
+
+
+def _exhaust(stream: Generator[Event, None, object]) -> float:
+    started = time.perf_counter()
+    for _ in stream:
+        pass
+    return time.perf_counter() - started
+
+
+def _peak_mib() -> float:
+    """The most memory that this process ever had; 0 where the system does not say."""
+    try:
+        import resource  # not on Windows
+    except ImportError:
+        return 0.0
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most / (MEBIBYTE if sys.platform == "darwin" else KIBIBYTE)  # macOS counts bytes

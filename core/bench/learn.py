@@ -1,0 +1,221 @@
+"""How fast a text is learned: nanoGPT's published CPU recipe and ours on the same text, in turns.
+
+Both learn from the first nine tenths and are measured on the whole last tenth, each target once, in windows of their
+own context length: in nats per character, because nanoGPT reads characters and ours the tokens of its settings. Only
+training counts as time, a vocabulary's too. Each works in a process of its own, one at a time.
+"""
+
+import tempfile
+import time
+from collections.abc import Callable, Generator, Sequence
+from contextlib import ExitStack
+from importlib import import_module
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from core.bench.picture import Curve, draw_curves
+from core.bench.subjects import SubjectProcess, our_process, plain_process
+from core.config.run import RunConfig
+from core.config.toml import with_settings
+from core.control import StopToken
+from core.disk.files import write_whole
+from core.errors.base import BadSettingError, CorpusTooSmallError
+from core.events.base import Event, Notice
+from core.events.bench import LearnCompared, LearnMeasured
+from core.wording import counted, number
+
+PEER, OURS = "nanoGPT", "ours"
+SLICE_SECONDS = 5.0
+TRAIN_SHARE = 0.9
+Stream = Generator[Event, None, LearnCompared | None]
+
+
+class Point(NamedTuple):
+    """How far training has come, and how good the model is then. The loss is in nats per character."""
+
+    step: int
+    tokens: int
+    seconds: float
+    loss: float
+
+
+class Recipe(NamedTuple):
+    """The peer's sizes and settings: those that nanoGPT publishes for a CPU."""
+
+    n_layers: int = 4
+    n_heads: int = 4
+    d_model: int = 128
+    context_length: int = 64
+    batch_size: int = 12
+    steps: int = 2000
+    learning_rate: float = 1e-3
+    min_learning_rate: float = 1e-4
+    warmup_steps: int = 100
+    beta2: float = 0.99
+
+
+def bench_learn(
+    text: Path | None,
+    out: Path,
+    config: RunConfig,
+    minutes: float,
+    stop: StopToken,
+    recipe: Recipe | None = None,
+    eval_interval: int = 100,
+) -> Stream:
+    """Train both on the text and compare their curves; a picture of them is written into `out`.
+
+    Args:
+        text: A file, read as UTF-8; without one, the sample corpus's texts.
+        config: Ours; a tokenizer of words, which has none for many of the held-out ones, becomes one of characters.
+        minutes: The longest that all may take.
+        eval_interval: Steps between two measurements of the loss.
+
+    Returns:
+        The comparison; None where `stop` was set, or the time was over, before there were two points of each curve.
+
+    Raises:
+        BadSettingError: The text cannot be read.
+        CorpusTooSmallError: It is shorter than ten windows.
+        SubjectEndedError: One of the processes ran out of memory.
+    """
+    content, name = _read(text)
+    recipe = recipe or Recipe()
+    needed = 10 * (max(recipe.context_length, config.model.context_length) + 1)
+    if len(content) < needed:
+        raise CorpusTooSmallError("training", len(content), needed)
+    if config.tokenizer.kind == "word":
+        config = with_settings(config, {"tokenizer.kind": "char"})
+    yield Notice(_introduction(text, content, config, recipe))
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="bench-learn-")))
+        seed = config.training.seed
+        learners = {
+            PEER: stack.enter_context(
+                plain_process(_make, "NanoGPTLearner", content, folder, recipe, seed, eval_interval)
+            ),
+            OURS: stack.enter_context(
+                our_process(_make, "OurLearner", content, folder, config, eval_interval)
+            ),
+        }
+        yield Notice(f"Ours computes in {learners[OURS].ask('plan')}.")
+        curves = yield from _in_turns(learners, name, time.monotonic() + 60 * minutes, stop)
+        if stop.asked or min(map(len, curves.values())) < 2:
+            return None
+        if not all(learner.ask("is_done") for learner in learners.values()):
+            yield Notice(
+                "The time is over before both had taken all their steps: what follows is a state on the way."
+            )
+    compared = compare(name, curves[PEER], curves[OURS])
+    yield compared
+    picture = out / f"bench-learn-{Path(name).stem}.svg"
+    write_whole(picture, draw_curves(f"Learning {name}", _lines(curves)))
+    yield Notice(f"The curves are in {picture}.")
+    return compared
+
+
+def compare(text: str, peer: Sequence[Point], ours: Sequence[Point]) -> LearnCompared:
+    """What both curves say about each other."""
+    return LearnCompared(
+        text=text,
+        peer_loss=peer[-1].loss,
+        peer_steps=peer[-1].step,
+        peer_seconds=peer[-1].seconds,
+        seconds_to_peer_loss=seconds_to(ours, peer[-1].loss),
+        loss_at_peer_seconds=loss_at(ours, peer[-1].seconds),
+        loss=ours[-1].loss,
+        steps=ours[-1].step,
+        seconds=ours[-1].seconds,
+    )
+
+
+def seconds_to(curve: Sequence[Point], loss: float) -> float | None:
+    """When a curve first comes down to a loss, on a straight line between two points; None where it never does."""
+    if curve[0].loss <= loss:
+        return curve[0].seconds
+    for before, after in pairwise(curve):
+        if after.loss <= loss:
+            share = (before.loss - loss) / (before.loss - after.loss)
+            return before.seconds + share * (after.seconds - before.seconds)
+    return None
+
+
+def loss_at(curve: Sequence[Point], seconds: float) -> float:
+    """The loss after so many seconds, on a straight line between two points; after the last, the last one's."""
+    for before, after in pairwise(curve):
+        if before.seconds <= seconds < after.seconds:
+            share = (seconds - before.seconds) / (after.seconds - before.seconds)
+            return before.loss + share * (after.loss - before.loss)
+    return curve[-1].loss
+
+
+def split_text(text: str) -> tuple[str, str]:
+    """What both learn from, and what both are measured on."""
+    end = int(TRAIN_SHARE * len(text))
+    return text[:end], text[end:]
+
+
+def _in_turns(
+    learners: dict[str, SubjectProcess], text: str, deadline: float, stop: StopToken
+) -> Generator[Event, None, dict[str, list[Point]]]:
+    """Some seconds of training for each in turn, until both are done or the time is over."""
+    curves: dict[str, list[Point]] = {name: [] for name in learners}
+    waiting = dict(learners)
+    while waiting and not stop.asked and time.monotonic() < deadline:
+        for name, learner in list(waiting.items()):
+            for point in learner.ask("advance", SLICE_SECONDS):
+                curves[name].append(point)
+                yield LearnMeasured(text, name, *point)
+            if learner.ask("is_done"):
+                del waiting[name]
+    return curves
+
+
+def _read(text: Path | None) -> tuple[str, str]:
+    """A text and its name."""
+    if text is None:
+        from core.sample.meadow import text_files
+
+        return "\n".join(content for _, content in text_files()), "sample"
+    try:
+        return text.read_text(encoding="utf-8"), text.name
+    except (OSError, UnicodeDecodeError) as cause:
+        raise BadSettingError(
+            "--text", f"cannot be {text}: it is no file of UTF-8 text that can be read"
+        ) from cause
+
+
+def _introduction(text: Path | None, content: str, config: RunConfig, recipe: Recipe) -> str:
+    train, held_out = split_text(content)
+    source = (
+        "No --text was given, so both learn the sample corpus's texts"
+        if text is None
+        else f"Both learn {text.name}"
+    )
+    return (
+        f"{source}: {counted(len(train), 'character')} to train on, {number(len(held_out))} to measure, "
+        f"{len(set(content)):,} different ones. nanoGPT's CPU recipe, float32, context {recipe.context_length}, "
+        f"{counted(recipe.steps, 'step')} of {counted(recipe.batch_size * recipe.context_length, 'character')}; ours: preset "
+        f"{config.preset}, {_units(config)}, context {config.model.context_length}, {counted(config.training.max_steps, 'step')}. "
+        "Seconds are of training alone; each is measured in windows of its own context."
+    )
+
+
+def _units(config: RunConfig) -> str:
+    tokenizer = config.tokenizer
+    return "characters" if tokenizer.kind == "char" else f"BPE of {counted(tokenizer.vocab_size, 'token')}"
+
+
+def _make(kind: str, *arguments: Any) -> Any:
+    """In the new process: torch is loaded there, and only after the process was prepared."""
+    make: Callable[..., Any] = getattr(import_module("core.bench.learners"), kind)
+    return make(*arguments)
+
+
+def _lines(curves: dict[str, list[Point]]) -> dict[str, dict[str, Curve]]:
+    """The curves of each of the picture's three parts, by the name of its axis."""
+    return {
+        axis: {name: [(point[place], point.loss) for point in curve] for name, curve in curves.items()}
+        for place, axis in enumerate(("steps", "tokens read", "seconds of training"))
+    }

@@ -1,0 +1,62 @@
+"""Several clients of a server against one: requests that are decoded together."""
+
+from typing import Any
+
+from core.bench.rounds import Stream, Subject, interleave
+from core.bench.shapes import UNIT, shape_of
+from core.config.model import ModelConfig
+from core.config.sampling import SamplingConfig
+from core.control import StopToken
+from core.wording import counted
+
+CLIENTS = (1, 2, 4, 8)
+PROMPT_TOKENS, NEW_TOKENS = 16, 100
+SEED = 1
+
+
+def bench_serve(shape: str, rounds: int, stop: StopToken) -> Stream:
+    """Time clients that each ask for 100 tokens after a prompt of 16, all at once; one client is 1.00.
+
+    Raises:
+        BadSettingError: There is no such shape.
+    """
+    model, vocab_size, _, _ = shape_of(shape)
+    room = max(model.context_length, PROMPT_TOKENS + NEW_TOKENS)
+    subjects: dict[str, Subject] = {}
+    if not stop.asked:
+        transformer = _packed_model(model.model_copy(update={"context_length": room}), vocab_size)
+        for clients in CLIENTS:
+            subjects[counted(clients, "client")] = _serve(transformer, clients)
+    return (yield from interleave("serve", shape, UNIT, subjects, rounds, stop))
+
+
+def _packed_model(model: ModelConfig, vocab_size: int) -> Any:
+    from core.generation.packed import pack_linears
+    from core.model.transformer import Transformer
+
+    transformer = Transformer(model, vocab_size, SEED).eval()
+    pack_linears(transformer, "auto")
+    return transformer
+
+
+def _serve(model: Any, clients: int) -> Subject:
+    return lambda: tokens_for(model, clients)
+
+
+def tokens_for(model: Any, clients: int) -> int:
+    """Write for so many clients at once, and say how many tokens that were."""
+    from core.generation.engine import Engine
+    from core.generation.row import Decoded, Row
+
+    engine, tokens = Engine(model, clients), 0
+    rows = {}
+    for client in range(clients):
+        prompt = [(client + at) % model.vocab_size for at in range(PROMPT_TOKENS)]
+        row = Row(prompt, SamplingConfig(max_new_tokens=NEW_TOKENS, seed=client))
+        rows[engine.admit(row)] = row
+    while engine.active:
+        tokens += sum(isinstance(step, Decoded) for _, step in engine.step())
+        for slot in [slot for slot, row in rows.items() if row.done]:
+            engine.release(slot)
+            del rows[slot]
+    return tokens

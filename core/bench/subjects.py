@@ -1,0 +1,197 @@
+"""Subjects of a benchmark that work in a process of their own, so that each one's memory and threads are its own."""
+
+import multiprocessing
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from multiprocessing.synchronize import Event as Flag
+from pathlib import Path
+from typing import Any
+
+from core.bench.rounds import Subject
+from core.errors.bench import MissingPeerError, SubjectEndedError
+from core.system.process import SPINS_BEFORE_SLEEP, keep_large_blocks, share_cores, start_ignoring_interrupts
+
+SPIN = "GOMP_SPINCOUNT"
+CYCLES_BETWEEN_LOOKS = 20_000
+KIBIBYTE, MEBIBYTE = 2**10, 2**20
+
+
+class SubjectProcess:
+    """A process that does a round's work whenever it is called, and answers questions about itself."""
+
+    def __init__(self, pipe: Connection) -> None:
+        self._pipe = pipe
+
+    def __call__(self) -> float:
+        amount: float = self.ask("__call__")
+        return amount
+
+    def peak_mib(self) -> float:
+        """The most memory that it ever had, in MiB; 0 where the system does not say."""
+        most: float = self.ask("peak_mib")
+        return most
+
+    def ask(self, method: str, *arguments: Any) -> Any:
+        """What that method of the subject returns.
+
+        Raises:
+            SubjectEndedError: The process is gone, perhaps for lack of memory.
+        """
+        with _ending_as_error():
+            self._pipe.send((method, arguments))
+            return self._pipe.recv()
+
+    def wait_until_made(self) -> None:
+        """Wait until the subject can be called: one that is made beside another's start measures a slow processor.
+
+        Raises:
+            SubjectEndedError: As for `ask`.
+        """
+        with _ending_as_error():
+            self._pipe.recv()
+
+
+@contextmanager
+def peer_process(make: Callable[..., Subject], *arguments: Any) -> Iterator[SubjectProcess]:
+    """A `plain_process` that needs transformers.
+
+    Raises:
+        MissingPeerError: It is not installed.
+    """
+    if find_spec("transformers") is None:
+        raise MissingPeerError("transformers")
+    with plain_process(make, *arguments) as process:
+        yield process
+
+
+@contextmanager
+def plain_process(make: Callable[..., Any], *arguments: Any) -> Iterator[SubjectProcess]:
+    """A subject that is made, and does its work, in a new process, with none of our settings for processes."""
+    with _without_our_environment():
+        process, pipe = _start(make, arguments, is_ours=False)
+    with _ending(process):
+        yield _made(pipe)
+
+
+@contextmanager
+def our_process(make: Callable[..., Any], *arguments: Any) -> Iterator[SubjectProcess]:
+    """A subject that is made, and does its work, in a new process, prepared as that of the program is."""
+    process, pipe = _start(make, arguments, is_ours=True)
+    with _ending(process):
+        yield _made(pipe)
+
+
+@contextmanager
+def busy_processes(count: int) -> Iterator[Flag]:
+    """Processes that each take all of a core while the flag is set."""
+    spawn = multiprocessing.get_context("spawn")
+    flag = spawn.Event()
+    processes = [spawn.Process(target=_spin, args=(flag,), daemon=True) for _ in range(count)]
+    for process in processes:
+        start_ignoring_interrupts(process)
+    try:
+        yield flag
+    finally:
+        for process in processes:
+            process.kill()
+            process.join()
+
+
+def beside(flag: Flag, work: Subject) -> Subject:
+    """The same work while the busy processes have their cores."""
+
+    def work_beside() -> float:
+        flag.set()
+        try:
+            return work()
+        finally:
+            flag.clear()
+
+    return work_beside
+
+
+def _start(
+    make: Callable[..., Any], arguments: tuple[Any, ...], is_ours: bool
+) -> tuple[BaseProcess, Connection]:
+    spawn = multiprocessing.get_context("spawn")  # a fork would inherit this process's allocator and threads
+    here, there = spawn.Pipe()
+    process = spawn.Process(target=_serve, args=(there, make, arguments, is_ours), daemon=True)
+    start_ignoring_interrupts(process)
+    there.close()  # so that the end of the process is the end of the pipe
+    return process, here
+
+
+@contextmanager
+def _ending_as_error() -> Iterator[None]:
+    try:
+        yield
+    except (EOFError, OSError) as cause:
+        raise SubjectEndedError from cause
+
+
+def _made(pipe: Connection) -> SubjectProcess:
+    process = SubjectProcess(pipe)
+    process.wait_until_made()
+    return process
+
+
+@contextmanager
+def _ending(process: BaseProcess) -> Iterator[None]:
+    try:
+        yield
+    finally:
+        process.kill()
+        process.join()
+
+
+@contextmanager
+def _without_our_environment() -> Iterator[None]:
+    """A new process inherits what `share_cores` set in this one's environment."""
+    set_by_us = os.environ.get(SPIN) == SPINS_BEFORE_SLEEP
+    if set_by_us:
+        del os.environ[SPIN]
+    try:
+        yield
+    finally:
+        if set_by_us:
+            os.environ[SPIN] = SPINS_BEFORE_SLEEP
+
+
+def _serve(pipe: Connection, make: Callable[..., Any], arguments: tuple[Any, ...], is_ours: bool) -> None:
+    """Answer one question after the other."""
+    if is_ours:
+        keep_large_blocks()
+        share_cores()
+    subject = make(*arguments)
+    pipe.send(None)
+    while True:
+        try:
+            method, details = pipe.recv()
+        except EOFError:
+            return
+        pipe.send(peak_rss_mib() if method == "peak_mib" else getattr(subject, method)(*details))
+
+
+def _spin(flag: Flag) -> None:
+    while True:
+        flag.wait()
+        for _ in range(CYCLES_BETWEEN_LOOKS):
+            pass
+
+
+def peak_rss_mib() -> float:
+    """This process's; `ru_maxrss` would begin at what its parent had when it started."""
+    if sys.platform.startswith("linux"):
+        status = Path("/proc/self/status").read_text(encoding="utf-8")
+        peak = next((line for line in status.splitlines() if line.startswith("VmHWM:")), "VmHWM: 0 kB")
+        return int(peak.split()[1]) / KIBIBYTE
+    try:
+        import resource  # not on Windows
+    except ImportError:
+        return 0.0
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / MEBIBYTE  # macOS counts bytes

@@ -1,0 +1,256 @@
+"""From the library's text to the token files of a data set, kept under a hash of what made them."""
+
+import hashlib
+import shutil
+import time
+from collections.abc import Generator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from core.batches.dataset import (
+    DESCRIPTION_FILE,
+    SPLITS,
+    VERSION,
+    Dataset,
+    Split,
+    read_dataset,
+    token_path,
+)
+from core.batches.origins import Origins, write_origins
+from core.batches.token_file import TokenFileWriter, token_dtype
+from core.config.run import RunConfig
+from core.control import StopRequested, StopToken, until_stopped
+from core.corpus.library import Library
+from core.corpus.selection import filter_clauses
+from core.datasets.build_tokenizer import Meter, TrainedTokenizer, build_tokenizer, copy_tokenizer
+from core.datasets.fill_index import fill_index
+from core.datasets.locks import acquire, building_lock
+from core.datasets.unused_datasets import DATA_SET_WAITS, remove_unused, take_back
+from core.disk.files import clear_drafts_in, move_folder_into_place, raising_disk_errors, write_whole
+from core.errors.base import DamagedDatasetError, EmptyCorpusError, UnknownDocumentError
+from core.errors.runs import DamagedRunError
+from core.events.base import Event, Notice
+from core.events.runs import DatasetBuilt, DatasetProgress, TokenizerBuilt
+from core.runs.folder import Workspace
+from core.tokenizers.encoding import BATCH_CHARACTERS, Encoded, encode_passages
+from core.tokenizers.files import load_tokenizer
+from core.tokenizers.tokenizer import UNK, Tokenizer
+
+BUILDING = ".building-"  # a folder's name begins so until it is whole
+
+Stream = Generator[Event, None, Dataset | None]
+
+
+@dataclass(slots=True)
+class Counts:
+    """What was encoded: tokens by split, the SHA-256 of their files, how many are `<unk>`, and the text they are of."""
+
+    tokens: dict[Split, int] = field(default_factory=dict)
+    sha256: dict[Split, str] = field(default_factory=dict)
+    unknown: int = 0
+    characters: int = 0
+    bytes: int = 0
+
+    def add(self, encoded: Encoded) -> None:
+        self.unknown += int(np.count_nonzero(encoded.ids == UNK))
+        self.characters += encoded.characters
+        self.bytes += encoded.bytes
+
+
+def build_dataset(
+    library: Library, config: RunConfig, workspace: Workspace, stop: StopToken, tokenizer_file: bytes = b""
+) -> Stream:
+    """Learn a tokenizer from the training text and write all text as tokens, unless an earlier run did.
+
+    The data set appears under its name when it is whole. One process of a workspace builds at a time. Where the
+    library is changed meanwhile, the work begins again. Data sets that no run needs are removed at the end, with an event.
+
+    Args:
+        tokenizer_file: A tokenizer file's content, where that tokenizer is used and none is learned.
+
+    Returns:
+        The data set; None where `stop` was set before it was whole, and then nothing is left on the disk.
+
+    Raises:
+        EmptyCorpusError: No included document has text, or none of those that pass the filter.
+        UnknownKindError, UnknownTagError, BadSearchError: A part of the filter means nothing in this library.
+        WorkspaceError: The workspace cannot be written.
+        DiskFullError: There is no room for the token files.
+    """
+    yield from fill_index(library, config.corpus, stop)
+    if library.totals(config.corpus).characters == 0:
+        raise EmptyCorpusError(filter_clauses(config.corpus))
+    workspace.prepare()
+    if library.split_by(config.corpus) == "blocks":
+        yield Notice(
+            "There are few documents, or very unequal ones, so the end of each is held out for validation.",
+            is_detail=True,
+        )
+    lock = building_lock(workspace)
+    with raising_disk_errors(workspace.datasets):
+        try:
+            yield from acquire(lock, DATA_SET_WAITS, stop)
+        except StopRequested:
+            return None
+    try:
+        _remove_leftovers(workspace.datasets)
+        dataset = yield from _find_or_build(library, config, workspace, stop, tokenizer_file)
+        if dataset is not None and (removal := remove_unused(workspace)):
+            yield Notice(str(removal))
+        return dataset
+    finally:
+        lock.release()
+
+
+def _remove_leftovers(datasets: Path) -> None:
+    """Remove what a process that was killed had begun. Only for the holder of the lock."""
+    for pattern in (f"{BUILDING}*", ".old-*"):
+        for folder in datasets.glob(pattern):
+            shutil.rmtree(folder, ignore_errors=True)
+    for folder in datasets.glob("*/"):
+        clear_drafts_in(folder)
+
+
+def _find_or_build(
+    library: Library, config: RunConfig, workspace: Workspace, stop: StopToken, tokenizer_file: bytes
+) -> Stream:
+    dataset = None
+    while dataset is None and not stop.asked:
+        if (
+            library.totals(config.corpus).characters == 0
+        ):  # all of it can have been removed since the last round
+            raise EmptyCorpusError(filter_clauses(config.corpus))
+        folder = workspace.datasets / dataset_name(library, config, tokenizer_file)
+        dataset = yield from _find(folder, config, stop)
+        if dataset is None and not stop.asked:
+            dataset = yield from _build(library, config, folder, stop, tokenizer_file)
+    return dataset
+
+
+def dataset_name(library: Library, config: RunConfig, tokenizer_file: bytes = b"") -> str:
+    """16 hex digits that differ wherever text, splitting, tokenizer or file format do."""
+    text = library.fingerprint(config.corpus, config.cleaning)
+    made_of = [text, config.tokenizer.model_dump_json(), str(VERSION)]
+    if tokenizer_file:
+        made_of.append(hashlib.sha256(tokenizer_file).hexdigest())
+    return hashlib.sha256("\n".join(made_of).encode()).hexdigest()[:16]
+
+
+def _find(folder: Path, config: RunConfig, stop: StopToken) -> Stream:
+    """The data set if it stands, with the events that say so.
+
+    None where it must be built, with a notice where damage is why, or where `stop` was set before that was known.
+    """
+    started = time.perf_counter()
+    take_back(folder)
+    if not folder.exists():
+        return None
+    try:
+        dataset = read_dataset(folder, stop)
+        if load_tokenizer(dataset.tokenizer).vocab_size != dataset.vocab_size:
+            raise DamagedDatasetError(folder.name, "its tokenizer is another one's")
+    except StopRequested:
+        return None
+    except (DamagedDatasetError, DamagedRunError):
+        yield Notice(f"The data set {folder.name} was damaged and is being rebuilt.")
+        return None
+    yield TokenizerBuilt(config.tokenizer.kind, dataset.vocab_size, time.perf_counter() - started)
+    yield _built(dataset, reused=True, started=started)
+    return dataset
+
+
+def _build(
+    library: Library, config: RunConfig, folder: Path, stop: StopToken, tokenizer_file: bytes
+) -> Stream:
+    """A new data set; None where `stop` was set, or the library is no longer the one that `folder` is named after."""
+    started = time.perf_counter()
+    building = folder.with_name(BUILDING + folder.name)
+    try:
+        with raising_disk_errors(folder):
+            building.mkdir()
+            trained: TrainedTokenizer | None
+            if tokenizer_file:
+                trained = yield from copy_tokenizer(tokenizer_file, building)
+            else:
+                trained = yield from build_tokenizer(library, config, building, stop)
+            if trained is None:
+                return None
+            counts = yield from _encode(library, config, trained.tokenizer, building, stop)
+            dataset = _describe(library, config, trained, counts, folder)
+            if stop.asked or dataset_name(library, config, tokenizer_file) != folder.name:
+                return None
+            write_whole(building / DESCRIPTION_FILE, dataset.to_json())
+            move_folder_into_place(building, folder)
+    except UnknownDocumentError:  # it was removed before its turn to be read came
+        if dataset_name(library, config, tokenizer_file) == folder.name:
+            raise
+        return None
+    finally:
+        shutil.rmtree(building, ignore_errors=True)
+    yield _built(dataset, reused=False, started=started)
+    return dataset
+
+
+def _encode(
+    library: Library, config: RunConfig, tokenizer: Tokenizer, building: Path, stop: StopToken
+) -> Generator[Event, None, Counts]:
+    """Write the token file of each split, and count what is written; of training text, also which documents it is of."""
+    counts = Counts()
+    total = library.totals(config.corpus).characters
+    meter = Meter(total)
+    for split in SPLITS:
+        origins = Origins()
+        passages = origins.noted(library.passages(split, config.corpus, config.cleaning))
+        with TokenFileWriter(token_path(building, split), token_dtype(tokenizer.vocab_size)) as writer:
+            batches = encode_passages(
+                tokenizer, until_stopped(passages, stop), min(BATCH_CHARACTERS, meter.stride)
+            )
+            for encoded in until_stopped(batches, stop):
+                writer.append(encoded.ids)
+                counts.add(encoded)
+                if meter.advance(encoded.characters) and not stop.asked:
+                    yield DatasetProgress(meter.done, total)
+        counts.tokens[split], counts.sha256[split] = writer.count, writer.sha256
+        if split == "train" and not stop.asked:
+            write_origins(building, split, origins.pairs, writer.sha256)
+    return counts
+
+
+def _describe(
+    library: Library, config: RunConfig, trained: TrainedTokenizer, counts: Counts, folder: Path
+) -> Dataset:
+    return Dataset(
+        folder=folder,
+        train_tokens=counts.tokens["train"],
+        val_tokens=counts.tokens["val"],
+        vocab_size=trained.tokenizer.vocab_size,
+        dtype=token_dtype(trained.tokenizer.vocab_size),
+        has_conversations=library.has_conversations(config.corpus),
+        documents=library.totals(config.corpus).documents,
+        characters=counts.characters,
+        bytes=counts.bytes,
+        split_by=library.split_by(config.corpus),
+        unknown_tokens=counts.unknown,
+        train_sha256=counts.sha256["train"],
+        val_sha256=counts.sha256["val"],
+        tokenizer_sha256=trained.sha256,
+        kinds=library.kinds(config.corpus),
+    )
+
+
+def _built(dataset: Dataset, reused: bool, started: float) -> DatasetBuilt:
+    return DatasetBuilt(
+        dataset=dataset.name,
+        documents=dataset.documents,
+        train_tokens=dataset.train_tokens,
+        val_tokens=dataset.val_tokens,
+        vocab_size=dataset.vocab_size,
+        bytes_per_token=dataset.bytes_per_token,
+        unknown_share=dataset.unknown_share,
+        has_conversations=dataset.has_conversations,
+        split_by=dataset.split_by,
+        reused=reused,
+        seconds=time.perf_counter() - started,
+    )

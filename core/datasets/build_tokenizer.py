@@ -1,0 +1,88 @@
+"""From the library's training text to a tokenizer."""
+
+import hashlib
+import time
+from collections.abc import Generator
+from contextlib import closing
+from pathlib import Path
+from typing import NamedTuple
+
+from core.batches.dataset import TOKENIZER_FILE
+from core.config.run import RunConfig
+from core.control import StopToken, until_stopped
+from core.corpus.library import Library
+from core.disk.files import write_whole
+from core.events.base import Event
+from core.events.runs import LearningProgress, TokenizerBuilt
+from core.tokenizers.files import load_tokenizer, save_tokenizer
+from core.tokenizers.tokenizer import Tokenizer
+from core.tokenizers.trainers import plain_texts, trainer_for
+
+PROGRESS_EVENTS = 20
+
+
+class TrainedTokenizer(NamedTuple):
+    """A tokenizer, and the SHA-256 of its file."""
+
+    tokenizer: Tokenizer
+    sha256: str
+
+
+def build_tokenizer(
+    library: Library, config: RunConfig, folder: Path, stop: StopToken
+) -> Generator[Event, None, TrainedTokenizer | None]:
+    """Train a tokenizer and save it into `folder`.
+
+    It is trained on the training split alone, so that validation measures what the model never met.
+
+    Returns:
+        The tokenizer; None where `stop` was set before it was trained.
+    """
+    started = time.perf_counter()
+    total = library.totals(config.corpus)
+    trainer = trainer_for(config.tokenizer, total.bytes, folder / "learning.jsonl", stop)
+    with closing(trainer):
+        meter = Meter(total.characters)
+        passages = until_stopped(library.passages("train", config.corpus, config.cleaning), stop)
+        for text in plain_texts((one.text, one.has_markers) for one in passages):
+            trainer.add(text)
+            if meter.advance(len(text)):
+                yield LearningProgress(meter.done, total.characters)
+        if stop.asked:
+            return None
+        yield LearningProgress(total.characters, total.characters)
+        tokenizer = None if stop.asked else trainer.finish()
+    if tokenizer is None or stop.asked:
+        return None
+    trained = TrainedTokenizer(tokenizer, save_tokenizer(tokenizer, folder / TOKENIZER_FILE))
+    yield TokenizerBuilt(tokenizer.kind, tokenizer.vocab_size, time.perf_counter() - started)
+    return trained
+
+
+def copy_tokenizer(content: bytes, folder: Path) -> Generator[Event, None, TrainedTokenizer]:
+    """Save a tokenizer file's content into `folder`, in place of learning a tokenizer."""
+    started = time.perf_counter()
+    write_whole(folder / TOKENIZER_FILE, content)
+    tokenizer = load_tokenizer(folder / TOKENIZER_FILE)
+    yield TokenizerBuilt(tokenizer.kind, tokenizer.vocab_size, time.perf_counter() - started)
+    return TrainedTokenizer(tokenizer, hashlib.sha256(content).hexdigest())
+
+
+class Meter:
+    """Says when a progress event is due: about `PROGRESS_EVENTS` times.
+
+    Args:
+        total: The work's size. It may turn out larger, or smaller: texts are cleaned on their way.
+    """
+
+    def __init__(self, total: int) -> None:
+        self.stride = max(1, total // PROGRESS_EVENTS)
+        self._total, self._done = total, 0
+
+    @property
+    def done(self) -> int:
+        return min(self._done, self._total)
+
+    def advance(self, size: int) -> bool:
+        before, self._done = self._done, self._done + size
+        return self._done // self.stride > before // self.stride

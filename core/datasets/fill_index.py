@@ -1,0 +1,21 @@
+"""Makes searchable what is not searchable yet, where a run chooses its documents by a search."""
+
+from collections.abc import Iterator
+
+from core.config.corpus import CorpusConfig
+from core.control import StopToken
+from core.corpus.library import Library
+from core.errors.system import DiskFullError, ReadOnlyWorkspaceError
+from core.events.documents import TextIndexed
+
+
+def fill_index(library: Library, config: CorpusConfig, stop: StopToken) -> Iterator[TextIndexed]:
+    """Fill the index if `config` has a search; where nothing can be written, a search takes longer and finds the same."""
+    if not config.search:
+        return
+    indexed = library.index_texts()
+    try:
+        while not stop.asked and (step := next(indexed, None)):
+            yield TextIndexed(*step)
+    except (ReadOnlyWorkspaceError, DiskFullError):
+        return

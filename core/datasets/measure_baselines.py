@@ -1,0 +1,171 @@
+"""The request to know what simple models reach on a data set's validation text; measured once, kept beside it."""
+
+import json
+import time
+from collections.abc import Generator, Sequence
+from contextlib import suppress
+from dataclasses import asdict
+
+import numpy as np
+from pydantic import TypeAdapter
+
+from core.batches.baselines import Ids, Measured, Trigram, Unigram, lzma_nats, measure
+from core.batches.dataset import Dataset, read_dataset
+from core.batches.token_file import TokenFile
+from core.control import StopToken
+from core.disk.checksums import hash_record
+from core.disk.files import write_whole
+from core.errors.base import UserFacingError
+from core.events.base import Event
+from core.events.runs import Baseline, BaselinesMeasured
+from core.metrics import bits_per_byte
+from core.runs.catalog import Catalog
+from core.runs.folder import Workspace
+from core.runs.pointers import pointed_step, state_or_none
+from core.tokenizers.files import load_tokenizer
+from core.tokenizers.tokenizer import Tokenizer, byte_lengths
+
+BASELINES_FILE = "baselines.json"
+VERSION = 1
+MOST_TRAIN_TOKENS = (
+    4_000_000  # in pieces from all of the text; their trigrams take some 300 MB while they are counted
+)
+MOST_VAL_TOKENS = 500_000
+PIECES = 64
+MOST_LZMA_TRAIN_BYTES, MOST_LZMA_VAL_BYTES = 4 << 20, 512 << 10
+FEWEST_TOKENS = 3  # of either text
+
+Stream = Generator[Event, None, BaselinesMeasured | None]
+
+
+def measure_baselines(
+    workspace: Workspace, dataset: str, stop: StopToken, *, only_kept: bool = False
+) -> Stream:
+    """Unigram, trigram and lzma on the validation text, learned from the training text; read where they were measured.
+
+    Args:
+        dataset: The name of the data set's folder.
+        only_kept: Measure nothing: the processor is needed for something else.
+
+    Returns:
+        What was measured; None where the data set is gone or damaged, too short, or where `only_kept` and none are kept.
+
+    Raises:
+        StopRequested: `stop` was set before all was measured.
+    """
+    found = read_baselines(workspace, dataset)
+    if found is None and not only_kept:
+        found = _measured(workspace, dataset, stop)
+    if found is not None:
+        yield found
+    return found
+
+
+def measure_run_baselines(
+    workspace: Workspace, name: str, stop: StopToken, *, only_kept: bool = False
+) -> Stream:
+    """The same for the data set that a run learns from.
+
+    None, too, before the run's first checkpoint, and where its losses count a part of the tokens only.
+    """
+    catalog = Catalog(workspace)
+    try:
+        folder, config = catalog.folder(name), catalog.config(name)
+    except UserFacingError:  # whoever opens it says what is wrong
+        return None
+    state = state_or_none(folder, pointed_step(folder, "last"))
+    if state is None or config.training.assistant_only_loss:
+        return None
+    return (yield from measure_baselines(workspace, state.dataset, stop, only_kept=only_kept))
+
+
+def read_baselines(workspace: Workspace, dataset: str) -> BaselinesMeasured | None:
+    """What was measured of a data set; None where nothing was, or not what was written."""
+    try:
+        record = json.loads((workspace.datasets / dataset / BASELINES_FILE).read_text(encoding="utf-8"))
+        if record.pop("version") != VERSION or record.pop("sha256") != hash_record(record):
+            return None
+        return TypeAdapter(BaselinesMeasured).validate_python(record)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None
+
+
+def _measured(workspace: Workspace, name: str, stop: StopToken) -> BaselinesMeasured | None:
+    started = time.perf_counter()
+    try:
+        dataset = read_dataset(workspace.datasets / name, stop)
+        tokenizer = load_tokenizer(dataset.tokenizer)
+        train, val = _pieces(dataset.tokens("train")), dataset.tokens("val")[:MOST_VAL_TOKENS]
+    except (UserFacingError, OSError):  # it was removed, or whoever trains on it says what is wrong
+        return None
+    if not train or len(val) < FEWEST_TOKENS:
+        return None
+    baselines = _measure_all(dataset, tokenizer, train, val, stop)
+    if not baselines:
+        return None
+    measured = BaselinesMeasured(
+        dataset=name,
+        baselines=baselines,
+        train_tokens=sum(map(len, train)),
+        val_tokens=len(val),
+        val_bytes=int(byte_lengths(tokenizer)[val].sum()),
+        seconds=time.perf_counter() - started,
+    )
+    _keep(workspace, measured)
+    return measured
+
+
+def _pieces(tokens: TokenFile) -> list[Ids]:
+    """All of a text, or pieces of the same length at even distances that hold as many tokens as are counted."""
+    if len(tokens) <= MOST_TRAIN_TOKENS:
+        return [tokens[:]] if len(tokens) >= FEWEST_TOKENS else []
+    length = MOST_TRAIN_TOKENS // PIECES
+    starts = np.linspace(0, len(tokens) - length, PIECES).astype(int)
+    return [tokens[start : start + length] for start in starts]
+
+
+def _measure_all(
+    dataset: Dataset, tokenizer: Tokenizer, train: list[Ids], val: Ids, stop: StopToken
+) -> tuple[Baseline, ...]:
+    lengths = byte_lengths(tokenizer)
+    counted: list[Baseline] = []
+    for name, kind in (("unigram", Unigram), ("trigram", Trigram)):
+        stop.raise_if_asked()
+        result: Measured = measure(kind(train, dataset.vocab_size), val, lengths, stop)
+        if not result.text_bytes:
+            return ()
+        bits = bits_per_byte(result.text_nats, result.text_bytes)
+        counted.append(Baseline(name, name, bits, result.nats / result.tokens))
+    return (*counted, _lzma(tokenizer, train, val, stop))
+
+
+def _lzma(tokenizer: Tokenizer, train: list[Ids], val: Ids, stop: StopToken) -> Baseline:
+    token_bytes = [tokenizer.token_bytes(token_id) for token_id in range(tokenizer.vocab_size)]
+    before = _last_bytes(token_bytes, train, stop)
+    text = _text(token_bytes, val)[:MOST_LZMA_VAL_BYTES]
+    return Baseline("lzma", "lzma", bits_per_byte(lzma_nats(before, text, stop), len(text)), None)
+
+
+def _last_bytes(token_bytes: Sequence[bytes], train: list[Ids], stop: StopToken) -> bytes:
+    """The end of the training text, as much as the compressor is shown."""
+    texts: list[bytes] = []
+    for piece in reversed(train):
+        stop.raise_if_asked()
+        texts.insert(0, _text(token_bytes, piece[-MOST_LZMA_TRAIN_BYTES:]))
+        if sum(map(len, texts)) >= MOST_LZMA_TRAIN_BYTES:
+            break
+    return b"".join(texts)[-MOST_LZMA_TRAIN_BYTES:]
+
+
+def _text(token_bytes: Sequence[bytes], ids: Ids) -> bytes:
+    """The UTF-8 bytes that ids stand for; special tokens have none."""
+    return b"".join(map(token_bytes.__getitem__, ids.tolist()))
+
+
+def _keep(workspace: Workspace, measured: BaselinesMeasured) -> None:
+    record = asdict(measured) | {"baselines": [asdict(baseline) for baseline in measured.baselines]}
+    path = workspace.datasets / measured.dataset / BASELINES_FILE
+    with suppress(UserFacingError):  # where it cannot be written, it is measured again
+        write_whole(
+            path, json.dumps({"version": VERSION} | record | {"sha256": hash_record(record)}, indent=2) + "\n"
+        )

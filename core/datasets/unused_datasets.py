@@ -1,0 +1,197 @@
+"""Data sets that no run needs: moved aside for a day, in which each comes back when it is needed, then deleted.
+
+`remove_unused` and `take_back` are for the holder of the lock on building. A kill at any moment leaves each data set under its
+name or under its removed one; what is being deleted has neither.
+"""
+
+import json
+import os
+import shutil
+import time
+from collections.abc import Generator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from core.batches.dataset import DESCRIPTION_FILE
+from core.control import StopToken
+from core.datasets.locks import acquire, building_lock
+from core.disk.files import rename
+from core.events.base import Event
+from core.runs.folder import Workspace
+from core.wording import file_size, listed, noun_for
+
+DAY_SECONDS = 86_400.0
+DATA_SET_WAITS = "Another run is building its data set in this workspace; this one waits for it."
+REMOVED = ".removed-"  # a folder's name begins so while it can come back
+DELETING = ".old-"  # and so from when it cannot
+OWN_DIGEST = "sha256"  # of a description: it is of all fields, and a run's copy may have others
+
+
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """The names of data sets that were moved aside, and the bytes that they hold."""
+
+    names: tuple[str, ...]
+    bytes: int
+
+    def __str__(self) -> str:
+        sets = noun_for(len(self.names), "set")
+        them, they_were, they_are = (
+            ("them", "they were", "They are") if len(self.names) > 1 else ("it", "it was", "It is")
+        )
+        return (
+            f"Removed the data {sets} {listed(self.names)} ({file_size(self.bytes)}): no run uses {them}, and "
+            f"{they_were} not used for a day. {they_are} restored automatically if needed within another day."
+        )
+
+
+def remove_unused(workspace: Workspace, now: float | None = None) -> Removal | None:
+    """Move aside what no run needs, and delete what was moved aside more than a day ago.
+
+    Args:
+        now: Seconds since 1970; the current time where it is None.
+
+    Returns:
+        What was moved aside; None where nothing was.
+    """
+    now = time.time() if now is None else now
+    for folder in workspace.datasets.glob(f"{REMOVED}*"):
+        if _seconds_since(folder, now) > DAY_SECONDS:
+            _delete(folder)
+    removed = [name for name in unused_datasets(workspace, now) if _move_aside(workspace.datasets / name)]
+    if not removed:
+        return None
+    return Removal(tuple(removed), sum(_size(workspace.datasets / f"{REMOVED}{name}") for name in removed))
+
+
+def restore(workspace: Workspace, name: str, stop: StopToken) -> Generator[Event]:
+    """Take a data set back that was moved aside, once no other process builds or removes any.
+
+    Where nothing may be written it stays where it is.
+
+    Raises:
+        StopRequested: `stop` was set before.
+    """
+    folder = workspace.datasets / name
+    if not _removed(folder).exists():
+        return
+    lock = building_lock(workspace)
+    with suppress(OSError):
+        yield from acquire(lock, DATA_SET_WAITS, stop)
+        try:
+            take_back(folder)
+        finally:
+            lock.release()
+
+
+def take_back(folder: Path) -> None:
+    """Give a data set that was moved aside its name again, if it is one and no other has the name."""
+    removed = _removed(folder)
+    if removed.exists() and not folder.exists():
+        with suppress(OSError):  # then it is built again
+            rename(removed, folder)
+
+
+def unused_datasets(workspace: Workspace, now: float) -> list[str]:
+    """The names of data sets that no run was trained on, and that were not used for a day before `now`.
+
+    Where a single run cannot be read, there are none: it could be of any of them.
+    """
+    idle = [folder for folder in _datasets(workspace) if _seconds_since_use(folder, now) > DAY_SECONDS]
+    used: set[str] = set()
+    for run in _folders(workspace.runs) if idle else ():
+        names = _datasets_of(run, idle)
+        if names is None:
+            return []
+        used |= names
+    return sorted(folder.name for folder in idle if folder.name not in used)
+
+
+def _removed(folder: Path) -> Path:
+    return folder.with_name(f"{REMOVED}{folder.name}")
+
+
+def _datasets(workspace: Workspace) -> list[Path]:
+    return [folder for folder in _folders(workspace.datasets) if not folder.name.startswith(".")]
+
+
+def _folders(parent: Path) -> list[Path]:
+    return sorted(path for path in parent.glob("*") if path.is_dir())
+
+
+def _datasets_of(run: Path, among: list[Path]) -> set[str] | None:
+    """The data sets that a run names, or may have been given a description of; None where that cannot be known."""
+    try:
+        checkpoints = _checkpoints(run)
+        own = _read(run / DESCRIPTION_FILE) if (run / DESCRIPTION_FILE).exists() else {}
+        names = [_read(checkpoint / "state.json")["dataset"] for checkpoint in checkpoints]
+    except (OSError, ValueError, RecursionError, KeyError):
+        return None
+    if not all(isinstance(name, str) for name in names):
+        return None
+    return {*names, *(folder.name for folder in among if own and _may_describe(own, folder))}
+
+
+def _checkpoints(run: Path) -> list[Path]:
+    """The folders of a run's checkpoints, also of one that was to be replaced when the program was killed."""
+    try:
+        folders = list((run / "checkpoints").iterdir())
+    except FileNotFoundError:
+        return []
+    return [folder for folder in folders if folder.name.startswith(("step-", ".old-step-"))]
+
+
+def _may_describe(own: dict[str, Any], folder: Path) -> bool:
+    """True where a run's copy of a description may be that of this data set: they share no field that differs."""
+    try:
+        described = _read(folder / DESCRIPTION_FILE)
+    except (OSError, ValueError, RecursionError):
+        return True
+    shared = (own.keys() & described.keys()) - {OWN_DIGEST}
+    return all(own[field] == described[field] for field in shared)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    record = json.loads(path.read_text(encoding="utf-8"))
+    if not isinstance(record, dict):
+        raise ValueError("not an object")
+    return record
+
+
+def _seconds_since_use(folder: Path, now: float) -> float:
+    """Since it was last read, which touches its description; since it was made where it has none."""
+    description = folder / DESCRIPTION_FILE
+    return _seconds_since(description if description.exists() else folder, now)
+
+
+def _seconds_since(path: Path, now: float) -> float:
+    try:
+        return now - path.stat().st_mtime
+    except OSError:
+        return 0.0
+
+
+def _move_aside(folder: Path) -> bool:
+    removed = _removed(folder)
+    try:
+        if removed.exists():
+            _delete(removed)
+        os.utime(folder)  # the day in which it can come back begins
+        rename(folder, removed)
+    except OSError:  # on Windows, while somebody reads it: the next build tries again
+        return False
+    return True
+
+
+def _delete(folder: Path) -> None:
+    """Take the name away first, so that nothing half deleted can come back."""
+    deleting = folder.with_name(f"{DELETING}{folder.name.removeprefix(REMOVED)}")
+    with suppress(OSError):
+        rename(folder, deleting)
+    shutil.rmtree(deleting, ignore_errors=True)
+
+
+def _size(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())

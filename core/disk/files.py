@@ -1,0 +1,113 @@
+"""Writing to the disk so that a kill or a full disk never leaves half a file under its own name."""
+
+import os
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from core.errors.system import WorkspaceError, system_error, workspace_error
+
+PATIENCE_SECONDS = 2.0
+DRAFT = ".draft"  # how the name of a file ends that is being written
+
+
+@contextmanager
+def raising_disk_errors(path: Path) -> Iterator[None]:
+    """Turn the system's failures to write `path` into sentences.
+
+    Raises:
+        DiskFullError: No room is left.
+        ReadOnlyWorkspaceError, WorkspaceError: It cannot be written for another reason; the remedy fits the reason.
+    """
+    try:
+        yield
+    except OSError as cause:
+        raise workspace_error(path, cause) from cause
+
+
+def write_whole(path: Path, content: str | bytes) -> None:
+    """Replace a file, text as UTF-8: afterwards it is the old one or the new one, never a mixture.
+
+    Raises:
+        DiskFullError, WorkspaceError: The old file stays.
+    """
+    with writing_whole(path) as file:
+        file.write(content.encode() if isinstance(content, str) else content)
+
+
+def write_anywhere(path: Path, content: str | bytes) -> None:
+    """Replace a file as `write_whole` does, where it may lie outside of the workspace.
+
+    Raises:
+        DiskFullError, SystemRefusalError: The old file stays.
+    """
+    try:
+        write_whole(path, content)
+    except WorkspaceError as refused:
+        if isinstance(cause := refused.__cause__, OSError):
+            raise system_error(OSError(cause.errno, cause.strerror, str(path))) from cause
+        raise
+
+
+@contextmanager
+def writing_whole(path: Path) -> Iterator[BinaryIO]:
+    """A file to write into, which takes the place of `path` where the block ends well, and is gone where not.
+
+    Raises:
+        DiskFullError, WorkspaceError: The old file stays.
+    """
+    draft = path.with_name(f".{path.name}.{os.getpid()}{DRAFT}")  # no second process writes into it
+    with raising_disk_errors(path):
+        try:
+            with draft.open("wb") as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            rename(draft, path)
+        finally:
+            draft.unlink(missing_ok=True)
+
+
+def clear_drafts_in(folder: Path) -> None:
+    """Remove the drafts that killed writers left. Only for whoever alone writes here."""
+    for draft in folder.glob(f".*{DRAFT}"):
+        draft.unlink(missing_ok=True)
+
+
+def rename(source: Path, place: Path) -> None:
+    """Rename, replacing a file of that name; on Windows, wait a moment for whoever has it open, such as a virus scanner."""
+    give_up = time.monotonic() + (PATIENCE_SECONDS if os.name == "nt" else 0.0)
+    while True:
+        try:
+            source.replace(place)
+        except PermissionError:
+            if time.monotonic() >= give_up:
+                raise
+            time.sleep(0.05)
+        else:
+            return
+
+
+def sync(path: Path) -> None:
+    """Wait until a file, or a folder's list of names, is on the disk."""
+    if path.is_dir() and os.name == "nt":
+        return  # Windows cannot open a folder, and keeps its names safe by itself
+    descriptor = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def move_folder_into_place(draft: Path, place: Path) -> None:
+    """Give a finished folder its name; one that has the name already goes, but only after."""
+    old = place.with_name(f".old-{place.name}")
+    shutil.rmtree(old, ignore_errors=True)
+    if place.exists():
+        rename(place, old)
+    rename(draft, place)
+    sync(place.parent)
+    shutil.rmtree(old, ignore_errors=True)

@@ -1,0 +1,373 @@
+"""Failures that a person can act on: what happened, what to do next, and the exit code of the command line.
+
+Those of runs and checkpoints are in `run_errors`, those of the operating system in `system_errors`.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import ClassVar
+
+from core.system.packaged import command
+from core.wording import counted, listed, printable
+
+LONGEST_SHOWN = 100  # characters of a wrong name
+
+
+class UserFacingError(Exception):
+    """A failure in the user's words.
+
+    A subclass hands all its arguments to `super().__init__`, so that it survives the way out of a worker
+    process, and then sets `message` (what happened) and `remedy` (what to do next), each a sentence.
+    """
+
+    exit_code: ClassVar[int] = 1
+    message: str = ""
+    remedy: str = ""
+
+    def __str__(self) -> str:
+        return self.message
+
+
+class UsageError(UserFacingError):
+    """Something that was asked for does not exist or is out of its limits."""
+
+    exit_code = 2
+
+
+# What was asked for
+
+
+class UnknownSettingError(UsageError):
+    """A setting that no config model has."""
+
+    def __init__(self, name: str, nearest: str) -> None:
+        super().__init__(name, nearest)
+        self.message = f"There is no setting named {name!r}."
+        self.remedy = (
+            f"Did you mean {nearest!r}?" if nearest else f"See `{command('settings')}` for all of them."
+        )
+
+
+class BadSettingError(UsageError):
+    """A value out of its limits, of the wrong type, or at odds with another setting."""
+
+    def __init__(self, name: str, reason: str) -> None:
+        super().__init__(name, reason)
+        self.message = f"The setting {name} {reason}."
+        self.remedy = "Change the value and try again."
+
+
+class UnknownPresetError(UsageError):
+    """A preset that does not exist."""
+
+    def __init__(self, name: str, nearest: str, known: str) -> None:
+        super().__init__(name, nearest, known)
+        self.message = f"There is no preset named {name!r}."
+        self.remedy = f"Did you mean {nearest!r}?" if nearest else f"The presets are {known}."
+
+
+class BadConfigFileError(UsageError):
+    """A TOML file that cannot be read as a run."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(path, reason)
+        self.message = f"{path} could not be read as a run's settings: {reason}."
+        self.remedy = "Correct the file, or leave it out and choose a preset with --preset."
+
+
+class PasswordOnCommandLineError(UsageError):
+    """A password among the arguments, where every user of the machine could read it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.message = "--password takes no value: every user of this machine can read command lines."
+        self.remedy = (
+            "Give --password alone to be asked for it, or set the environment variable SHEEPOP_PASSWORD."
+        )
+
+
+class PasswordUnaskedError(UsageError):
+    """A password is to be asked for where nobody could answer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.message = "There is no terminal to ask for the password."
+        self.remedy = "Set the environment variable SHEEPOP_PASSWORD."
+
+
+# Files and documents
+
+
+class MissingPathError(UserFacingError):
+    """A path that does not exist."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.message = f"{path} does not exist."
+        self.remedy = "Check the spelling, or choose another file or folder."
+
+
+class UnreadableDocumentError(UserFacingError):
+    """A file that is damaged, or not what its name says. `reason` completes "could not be read: ..."."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(path, reason)
+        self.path, self.reason = path, reason
+        self.message = f"{path.name} could not be read: {reason}."
+        self.remedy = "Check that it opens in another program, or leave it out of the import."
+
+
+class EncryptedDocumentError(UnreadableDocumentError):
+    """A document that asks for a password; `tried` where the one that was given does not open it."""
+
+    def __init__(self, path: Path, tried: bool = False) -> None:
+        super().__init__(path, "the password does not open it" if tried else "it is locked with a password")
+        self.args = (path, tried)
+        self.remedy = "Give its password in the Corpus tab (or --password), or import a copy without one."
+
+
+class UnsupportedDocumentError(UnreadableDocumentError):
+    """A file of a kind that the program has no reader for."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(path, reason)
+        self.message = f"{path.name} is not supported: {reason}."
+        self.remedy = "Convert it to text, PDF or an image, or leave it out."
+
+
+class SealedDocumentError(UnsupportedDocumentError):
+    """A document that is encrypted in a way that no password opens here, such as an office document."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, "it is encrypted, and only an office program opens it")
+        self.args = (path,)
+        self.remedy = (
+            "Save a copy without a password (in Word: File > Info > Protect Document), and import that."
+        )
+
+
+class OcrUnavailableError(UserFacingError):
+    """Tesseract, or one of its languages, is not installed."""
+
+    def __init__(self, reason: str, remedy: str) -> None:
+        super().__init__(reason, remedy)
+        self.message = f"Scanned pages cannot be read: {reason}."
+        self.remedy = remedy
+
+
+class NothingToScoreError(UserFacingError):
+    """A text on which no model can be measured. `reason` completes "cannot be scored: ..."."""
+
+    def __init__(self, name: str, reason: str) -> None:
+        super().__init__(name, reason)
+        self.message = f"{name} cannot be scored: {reason}."
+        self.remedy = (
+            "Choose a file of plain text, in the language and characters that the run was trained on."
+        )
+
+
+# The corpus
+
+
+class EmptyCorpusError(UserFacingError):
+    """Nothing to train on: no text at all, or none that passes the filter that was chosen.
+
+    Args:
+        conditions: What the filter asks for, each completing "None of the included documents with text ...".
+    """
+
+    def __init__(self, conditions: Sequence[str] = ()) -> None:
+        super().__init__(conditions)
+        if conditions:
+            self.message = f"None of the included documents with text {listed(conditions)}."
+            self.remedy = "Include such documents, or choose another filter, or none, to take all documents."
+            return
+        self.message = "There is no text to train on yet."
+        self.remedy = f"Add documents in the Corpus tab (or `{command('import PATH')}`), or add the sample corpus (`{command('sample')}`)."
+
+
+class CorpusTooSmallError(UserFacingError):
+    """Less text than one window of the model's context. Sizes in tokens."""
+
+    def __init__(self, split: str, tokens: int, needed: int) -> None:
+        super().__init__(split, tokens, needed)
+        text = counted(tokens, "token")
+        self.message = f"The {split} text has {text}; one training sequence needs {needed:,}."
+        self.remedy = "Add more documents, or choose a shorter context."
+
+
+class UnknownDocumentError(UsageError):
+    """A document number that the library does not hold."""
+
+    def __init__(self, document_id: int) -> None:
+        super().__init__(document_id)
+        self.message = f"There is no document number {document_id}."
+        self.remedy = f"List them with `{command('documents')}`."
+
+
+class BadTagError(UsageError):
+    """A text that cannot be a tag. `reason` is a clause, such as "there is a comma in it"."""
+
+    def __init__(self, name: str, reason: str) -> None:
+        super().__init__(name, reason)
+        self.message = f"{printable(name[:LONGEST_SHOWN])!r} cannot be a tag: {reason}."
+        self.remedy = "A tag has 1 to 50 characters that can be printed, and no comma."
+
+
+class UnknownTagError(UsageError):
+    """A tag that no document of the library has."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.message = f"No document has the tag {name!r}."
+        self.remedy = f"List the tags with `{command('tags')}`, or choose others in the Corpus tab."
+
+
+class UnknownKindError(UsageError):
+    """A kind of documents that there is not."""
+
+    def __init__(self, name: str, known: Sequence[str]) -> None:
+        super().__init__(name, known)
+        self.message = f"There is no kind of documents named {name!r}."
+        self.remedy = f"The kinds are {listed(known)}."
+
+
+class BadSearchError(UsageError):
+    """A search that finds nothing in any text. `reason` is a clause, such as "it names no word"."""
+
+    def __init__(self, query: str, reason: str) -> None:
+        super().__init__(query, reason)
+        self.message = f"The search {query!r} cannot be answered: {reason}."
+        self.remedy = 'Write words that must all occur; "quoted words" stand together.'
+
+
+class NothingInterruptedError(UserFacingError):
+    """There is no import to go on with."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.message = "No import was interrupted: there is nothing to continue."
+        self.remedy = f"Import files with `{command('import PATH')}`."
+
+
+class OnlyOwnFilesError(UserFacingError):
+    """Nothing but the workspace's own files was named for an import."""
+
+    message = "The workspace's own files are not imported, and no others were given."
+    remedy = "Choose other files or folders."
+
+
+class SampleMissingError(UserFacingError):
+    """The sample corpus was not written into this workspace."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.message = "This workspace has no sample corpus, so there are no held-out questions to ask."
+        self.remedy = f"Add it with `{command('sample')}`, and train a run on it."
+
+
+class DamagedDatasetError(UserFacingError):
+    """A data set in which a file is missing or unreadable."""
+
+    def __init__(self, name: str, reason: str) -> None:
+        super().__init__(name, reason)
+        self.message = f"The data set {name!r} cannot be used: {reason}."
+        self.remedy = "Start the training again: it rebuilds the data set from the library."
+
+
+class LearningEndedError(UserFacingError):
+    """The process that learned a vocabulary was ended from outside. `how` names the signal or its exit code."""
+
+    def __init__(self, how: str) -> None:
+        super().__init__(how)
+        self.message = f"Training the tokenizer failed: the system ended its process ({how})."
+        self.remedy = (
+            "Usually memory ran out. Close other programs or lower tokenizer.learn_mib, then try again."
+        )
+
+
+class LostDatasetError(DamagedDatasetError):
+    """A run's data set that is damaged or gone, and can't be built again: the library has other text now."""
+
+    def __init__(self, name: str, reason: str) -> None:
+        super().__init__(name, reason)
+        self.remedy = (
+            "The library has changed since, so it can't be rebuilt: restore the folder from a backup, or the "
+            "documents as they were, or train a new run."
+        )
+
+
+class DamagedLibraryError(UserFacingError):
+    """A library file that is damaged, or not a library of this program. It is left as it is."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(path, reason)
+        self.message = f"The library {path} cannot be opened: {reason}. Nothing in it was changed."
+        self.remedy = "Restore it from a backup, or move the file away and import the documents again."
+
+
+# Conversations
+
+
+class UnknownConversationError(UsageError):
+    """A conversation that there is not, or not any more."""
+
+    def __init__(self, conversation_id: str) -> None:
+        super().__init__(conversation_id)
+        self.message = f"There is no conversation {printable(conversation_id[:LONGEST_SHOWN])!r}."
+        self.remedy = (
+            f"List them with `{command('conversations list')}`; --deleted lists those that can be restored."
+        )
+
+
+class AmbiguousConversationError(UsageError):
+    """The beginning of an id that several conversations have."""
+
+    def __init__(self, prefix: str, found: int) -> None:
+        super().__init__(prefix, found)
+        self.message = f"{counted(found, 'conversation')} have an id that begins with {prefix!r}."
+        self.remedy = f"Give more of its letters, as `{command('conversations list')}` shows them."
+
+
+class BadConversationFileError(UserFacingError):
+    """A file from which no conversation can be imported. `reason` completes "cannot be imported: ..."."""
+
+    def __init__(self, path: Path, reason: str, remedy: str = "") -> None:
+        super().__init__(path, reason, remedy)
+        self.message = f"{path.name} cannot be imported: {reason}. No conversation was added."
+        self.remedy = remedy or (
+            f"Choose a JSON file that was exported from the Chat tab (or `{command('conversations export')}`)."
+        )
+
+
+class UnusableConversationsError(UserFacingError):
+    """A database of conversations that is another program's, or a later version's. It is left as it is."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(path, reason)
+        self.message = (
+            f"The conversations in {path} cannot be opened: {reason}. Nothing in the file was changed."
+        )
+        self.remedy = "Install the newest version, or move the file away to begin a new one."
+
+
+class DamagedConversationsError(UnusableConversationsError):
+    """A database of conversations that is damaged."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(path, reason)
+        self.remedy = (
+            "Open the Chat tab, or list the conversations: what can be read is taken over into a new file."
+        )
+
+
+# The machine
+
+
+class NoDisplayError(UsageError):
+    """A window was asked for where there is no screen."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.message = "There is no display to open a window on."
+        self.remedy = f"Start it from a desktop session, or use the command line: `{command('--help')}`."

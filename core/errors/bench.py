@@ -1,0 +1,44 @@
+"""What benchmarks and fuzzers fail with, in the user's words."""
+
+from pathlib import Path
+
+from core.errors.base import UserFacingError
+from core.system.packaged import is_packaged
+
+
+class FuzzFailedError(UserFacingError):
+    """A damaged file that did not come to an end as it should: a defect of this program."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(path, reason)
+        self.message = f"A promise was broken for {path.name}: {reason}."
+        self.remedy = f"Report it, with {path}. The same --seed makes it again."
+
+
+class MissingPeerError(UserFacingError):
+    """A benchmark's peer is not installed."""
+
+    def __init__(self, package: str) -> None:
+        super().__init__(package)
+        self.message = f"The benchmark compares with {package}, which is not installed."
+        self.remedy = (
+            "Run the benchmark from the source: the packaged program cannot take the package up."
+            if is_packaged()
+            else "Install the development tools: pip install -e '.[dev]'."
+        )
+
+
+class SourcesMissingError(UserFacingError):
+    """The files that a benchmark takes for its text are not there."""
+
+    message = (
+        "The benchmark reads the source files of Python, which are not there: a packaged program has none."
+    )
+    remedy = "Run it from the source."
+
+
+class SubjectEndedError(UserFacingError):
+    """A process whose speed was measured is gone."""
+
+    message = "A process whose speed was measured ended before its time, perhaps because memory ran out."
+    remedy = "Choose a smaller shape, or close other programs."

@@ -1,0 +1,243 @@
+"""What can go wrong with a run, its checkpoints and its training, in the user's words."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from core.errors.base import UsageError, UserFacingError
+from core.system.packaged import command, is_packaged
+from core.wording import counted
+
+
+class UnknownRunError(UserFacingError):
+    """A run that does not exist."""
+
+    def __init__(self, name: str, nearest: str) -> None:
+        super().__init__(name, nearest)
+        self.message = f"There is no run named {name!r}."
+        self.remedy = (
+            f"Did you mean {nearest!r}?"
+            if nearest
+            else f"Choose another one; `{command('runs')}` lists them."
+        )
+
+
+class RunExistsError(UserFacingError):
+    """A new run under a name that is taken."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.message = f"A run named {name!r} exists already, and nothing in it was changed."
+        self.remedy = "Choose another name, or resume it (--resume, or Resume in the Train tab)."
+
+
+class QueuedAlreadyError(UserFacingError):
+    """A new run under a name that one in the queue has."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.message = f"A run named {name!r} is in the queue already, and nothing in it was changed."
+        self.remedy = "Choose another name, or take that one out of the queue first."
+
+
+class UnknownQueuedRunError(UserFacingError):
+    """A run that is not in the queue."""
+
+    def __init__(self, name: str, known: str) -> None:
+        super().__init__(name, known)
+        self.message = f"No run named {name!r} is in the queue."
+        self.remedy = f"These are: {known}." if known else "The queue is empty."
+
+
+class BadRunNameError(UsageError):
+    """A name that cannot be a folder's on every system."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.message = f"{name!r} cannot be a run's name."
+        self.remedy = "Use at most 64 letters, digits, '-', '_' and '.', starting with a letter or digit."
+
+
+class RunBusyError(UserFacingError):
+    """Another process is training this run."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.message = f"The run {name!r} is being trained by another window or command."
+        self.remedy = "Wait for it to end, stop it there, or start a run with another name."
+
+
+class RunFinishedError(UserFacingError):
+    """A run that has taken all its steps. `higher_limit` is the setting that would let it go on."""
+
+    def __init__(self, name: str, steps: int, higher_limit: str) -> None:
+        super().__init__(name, steps, higher_limit)
+        self.message = f"The run {name!r} has taken all of its {counted(steps, 'step')}."
+        self.remedy = f"To train further, raise the limit: --resume --set {higher_limit}."
+
+
+class NoCheckpointError(UserFacingError):
+    """A run, or a step of it, without a checkpoint."""
+
+    def __init__(self, name: str, which: str, known: str) -> None:
+        super().__init__(name, which, known)
+        self.message = f"The run {name!r} has no checkpoint {which!r}."
+        self.remedy = (
+            f"Choose one of: {known}."
+            if known
+            else "Train it first; the first checkpoint follows the first evaluation."
+        )
+
+
+class BadCheckpointNameError(UsageError):
+    """A name that no kept checkpoint can have."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.message = f"{name!r} cannot be a checkpoint's name."
+        self.remedy = "Use at most 64 letters, digits, '-', '_' and '.', with a letter first, and neither best, last nor step-NUMBER."
+
+
+class KeptAlreadyError(UserFacingError):
+    """A name that another kept checkpoint has."""
+
+    def __init__(self, name: str, label: str) -> None:
+        super().__init__(name, label)
+        self.message = f"The run {name!r} keeps another checkpoint as {label!r} already."
+        self.remedy = "Choose another name, or let that one go first."
+
+
+class CheckpointGoneError(UserFacingError):
+    """An open model whose checkpoint was removed since, asked for weights of another number format."""
+
+    def __init__(self, name: str, step: int, used: str, asked: str) -> None:
+        super().__init__(name, step, used, asked)
+        self.message = (
+            f"The weights cannot be changed to {asked}: "
+            f"the checkpoint of {name!r} at step {step:,} is no longer there."
+        )
+        self.remedy = f"Open the model anew, with another checkpoint, or set the weights back to {used}."
+
+
+class LostBaseError(UserFacingError):
+    """A fine-tuned run without a checkpoint of its own, whose base model is gone."""
+
+    def __init__(self, name: str, base: str) -> None:
+        super().__init__(name, base)
+        self.message = f"The run {name!r} has no checkpoint yet, and its base model {base} is gone."
+        self.remedy = "Delete the run, and fine-tune another checkpoint."
+
+
+class DamagedCheckpointError(UserFacingError):
+    """A checkpoint whose files are missing, cut short or altered."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(path, reason)
+        self.message = f"The checkpoint {path.name} is damaged: {reason}."
+        self.remedy = "Choose another checkpoint of the run (best, last or an earlier step)."
+
+
+class WrongShapeError(UserFacingError):
+    """A checkpoint of another model than its settings describe."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(path, reason)
+        self.message = f"The checkpoint {path.name} does not fit the run's settings: {reason}."
+        self.remedy = "Restore the run.toml that it was trained with, or choose another run."
+
+
+class DamagedRunError(UserFacingError):
+    """A run's folder in which a file is missing or unreadable."""
+
+    def __init__(self, name: str, reason: str) -> None:
+        super().__init__(name, reason)
+        self.message = f"The run {name!r} cannot be opened: {reason}."
+        self.remedy = "Restore the file from a backup, or delete the run's folder and train a new run."
+
+
+class TrainingDivergedError(UserFacingError):
+    """A loss or gradient that is not a finite number."""
+
+    def __init__(self, step: int) -> None:
+        super().__init__(step)
+        self.step = step
+        self.message = (
+            f"Training diverged at step {step:,}: the loss or the gradient norm is NaN or infinite."
+        )
+        self.remedy = (
+            "All checkpoints are kept. Continue from the best one with half the learning rate (--resume --at best "
+            "--set training.learning_rate=RATE), raise warmup_steps, or choose precision float32."
+        )
+
+
+class OutOfMemoryError(UserFacingError):
+    """A model or batch that does not fit."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.message = "The model and its batch do not fit into memory."
+        self.remedy = "Lower batch_size (and raise gradient_accumulation_steps), context_length or d_model."
+
+
+class ModelTooLargeError(OutOfMemoryError):
+    """A model that cannot fit, found out before it was built. Sizes in bytes."""
+
+    def __init__(self, needed: int, available: int) -> None:
+        super().__init__()
+        self.args = (needed, available)
+        self.message = (
+            f"The model needs at least {needed / 2**30:,.1f} GiB of memory, "
+            f"and {available / 2**30:,.1f} GiB are free."
+        )
+        self.remedy = (
+            "Lower batch_size, context_length, n_layers or d_model, or use a machine with more memory."
+        )
+
+
+@contextmanager
+def raising_memory_errors() -> Iterator[None]:
+    """Turn torch's ways to say that memory is full into a sentence.
+
+    Raises:
+        OutOfMemoryError: Anything inside needed more memory than there is.
+    """
+    try:
+        yield
+    except MemoryError as cause:
+        raise OutOfMemoryError from cause
+    except RuntimeError as cause:  # torch.OutOfMemoryError is one, and the CPU allocator's has no class
+        if "out of memory" in str(cause) or "DefaultCPUAllocator" in str(cause):
+            raise OutOfMemoryError from cause
+        raise
+
+
+class CompileFailedError(UserFacingError):
+    """A model that torch.compile could not compile. `reason` is what it said."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.message = f"The model could not be compiled: {reason}"
+        self.remedy = (
+            "Set training.compile to off: the packaged program cannot compile a model."
+            if is_packaged()
+            else "Set training.compile to off, or install a C++ compiler such as g++."
+        )
+
+
+class TensorBoardMissingError(UserFacingError):
+    """The package that the setting training.tensorboard needs."""
+
+    message = "Files for TensorBoard cannot be written: the package tensorboard is not installed."
+    remedy = (
+        'Install it with pip install "sheepop-studio[tensorboard]" (the packaged program cannot take it up), or set '
+        "training.tensorboard to false."
+    )
+
+
+class DeviceMissingError(UserFacingError):
+    """A device that this machine, or this build of torch, lacks. `setting` is where it was asked for."""
+
+    def __init__(self, device: str, setting: str = "training.device") -> None:
+        super().__init__(device)
+        self.message = f"The device {device!r} is not available here."
+        self.remedy = f"Set {setting} to auto or cpu."

@@ -1,0 +1,137 @@
+"""What the operating system refuses, as sentences: the reason in its words, and the remedy that fits it."""
+
+import errno
+import os
+from pathlib import Path
+
+from core.errors.base import UserFacingError
+
+FULL = (errno.ENOSPC, errno.EDQUOT)
+READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS)
+PERMISSION = "Change the permissions of the folder and of what is in it."
+REMEDIES = {
+    errno.EACCES: PERMISSION,
+    errno.EPERM: PERMISSION,
+    errno.EROFS: "Make the file system writable.",
+    errno.ENOTDIR: "Part of the path is a file: move that file away, or choose another path.",
+    errno.EISDIR: "There is a folder where a file should be: move it away.",
+    errno.ENAMETOOLONG: "Choose a shorter name or path.",
+    errno.ELOOP: "Links lead in a circle: choose the folder that they should lead to.",
+    errno.ENOENT: "A file or folder is missing: check whether it was moved or removed.",
+    errno.EEXIST: "Something with that name exists already: move it away.",
+    errno.EIO: "The disk or its network connection fails: check it, and back up your files.",
+    errno.EFBIG: "The file is too large for this file system or for the limit on file size (ulimit -f): use another file system, or raise the limit.",
+    errno.EMFILE: "Close other programs, or raise the limit on open files (ulimit -n).",
+    errno.ENFILE: "Close other programs, or raise the limit on open files.",
+    errno.ENOMEM: "Close other programs, to free memory.",
+    errno.EBUSY: "Close the program that is using it, and try again.",
+    errno.EAGAIN: "Close other programs: the system has no more processes or threads to give.",
+}
+CHANGE_FOLDER = "Change to a folder that exists, or give an absolute path."
+NO_REMEDY = "Check the disk or folder, and try again."
+
+
+class WorkspaceError(UserFacingError):
+    """A workspace that cannot be used. `reason` completes "cannot be used: ..."."""
+
+    def __init__(
+        self, path: Path, reason: str, remedy: str = "Choose another workspace with --workspace DIR."
+    ) -> None:
+        super().__init__(path, reason, remedy)
+        self.message = f"The workspace {path} cannot be used: {reason}."
+        self.remedy = remedy
+
+
+class ReadOnlyWorkspaceError(WorkspaceError):
+    """A workspace that must not be written, or not be read, by this user or on this file system."""
+
+
+class WorkspaceGoneError(UserFacingError):
+    """A workspace that was deleted, moved or replaced while something was being written into it."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.message = f"The workspace {path} was deleted, moved or replaced while it was being written to."
+        self.remedy = "Put it back where it was, or choose another with --workspace DIR, and start again."
+
+
+class DiskFullError(UserFacingError):
+    """No room left, on the disk or of the user's share of it. What was there before is untouched."""
+
+    def __init__(self, path: Path, by_quota: bool = False) -> None:
+        super().__init__(path, by_quota)
+        full = "Your disk quota is used up" if by_quota else "The disk is full"
+        self.message = f"{full}: {path} could not be written, and what was there before is kept."
+        self.remedy = "Free some space, then try again (a run continues with --resume)."
+
+
+class FullOutputError(UserFacingError):
+    """No room left for what a command prints, where that goes into a file."""
+
+    message = "The disk is full: the output could not be written."
+    remedy = "Free some space or write the output elsewhere, then run the command again."
+
+
+class SystemRefusalError(UserFacingError):
+    """Something that the system refused. `reason` completes "The system refused ...: ..."."""
+
+    def __init__(self, what: str, reason: str, remedy: str) -> None:
+        super().__init__(what, reason, remedy)
+        self.message = f"The system refused {what}: {reason}."
+        self.remedy = remedy
+
+
+def workspace_error(path: Path, cause: OSError) -> WorkspaceError | DiskFullError:
+    """The failure to raise where the system refuses a path in a workspace.
+
+    Args:
+        path: What was to be read or written.
+        cause: The refusal.
+    """
+    if cause.errno in FULL:
+        return DiskFullError(path, by_quota=cause.errno == errno.EDQUOT)
+    kind = ReadOnlyWorkspaceError if cause.errno in READ_ONLY else WorkspaceError
+    return kind(path, _reason(cause), f"{_remedy(cause)} Another workspace is chosen with --workspace DIR.")
+
+
+def system_error(cause: OSError) -> UserFacingError:
+    """The failure to raise where a refusal reached an outermost frame, so that only its error number is known."""
+    if (
+        cause.filename is None and cause.errno in FULL
+    ):  # what is written to a file of ours is raised with its path
+        return FullOutputError()
+    what = "a file, a folder or a device" if cause.filename is None else _text(cause.filename)
+    if cause.errno in FULL:
+        return DiskFullError(Path(what), by_quota=cause.errno == errno.EDQUOT)
+    return SystemRefusalError(what, _reason(cause), _remedy(cause))
+
+
+def output_error(cause: OSError) -> UserFacingError:
+    """The failure to raise where what was printed could not be written."""
+    if cause.errno in FULL:
+        return FullOutputError()
+    return SystemRefusalError("the output", _reason(cause), _remedy(cause))
+
+
+def absolute_path(path: Path) -> Path:
+    """The same path from the root on, without dots; links in it stay links.
+
+    Raises:
+        SystemRefusalError: It starts from the current folder, and that was removed.
+    """
+    try:
+        return Path(os.path.abspath(path))  # noqa: PTH100  # resolve() would follow links
+    except OSError as cause:
+        raise SystemRefusalError("the current folder", _reason(cause), CHANGE_FOLDER) from cause
+
+
+def _reason(cause: OSError) -> str:
+    return (cause.strerror or str(cause) or "it does not say why").lower()
+
+
+def _remedy(cause: OSError) -> str:
+    return REMEDIES.get(cause.errno or 0, NO_REMEDY)
+
+
+def _text(filename: object) -> str:
+    return filename.decode("utf-8", "backslashreplace") if isinstance(filename, bytes) else str(filename)

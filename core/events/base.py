@@ -1,0 +1,35 @@
+"""What all events share: they are frozen, made of plain numbers and text, with units stated. The other files here are the events.
+
+A loss is in nats per token, a time in seconds, a size in bytes, a step counts from 1. Events travel to the
+window, to the terminal as JSON lines, and into a run's `events.jsonl`; nothing in them needs torch to be read.
+"""
+
+import dataclasses
+import re
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """What all events share: a name in snake case and a form fit for JSON."""
+
+    def as_record(self) -> dict[str, Any]:
+        """The fields by name, led by `event`, the class name in snake case."""
+        return {"event": event_name(type(self))} | dataclasses.asdict(self)
+
+
+def event_name(kind: type[Event]) -> str:
+    """The snake-case name of an event class: `StepDone` is `step_done`."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", kind.__name__).lower()
+
+
+@dataclass(frozen=True, slots=True)
+class Notice(Event):
+    """A sentence the user should see that is not a failure.
+
+    `is_detail` where it explains an automatic choice, or a window had it before the start: it is shown to those who ask.
+    """
+
+    text: str
+    is_detail: bool = False

@@ -1,0 +1,123 @@
+"""What a run comes to, row by row, for people to read before they start it. Estimates are marked with ≈."""
+
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+
+from core.config.model import count_parameters
+from core.config.run import RunConfig
+from core.corpus.library import CorpusTotals
+from core.planning.estimate import RunEstimate, estimate_run, rows_at_once, snapshot_cost
+from core.planning.machine import Machine
+from core.planning.proposals import rounded, rounded_size, rounded_time
+from core.wording import counted
+
+NOT_KNOWN = "not known yet"
+NOTHING = "–"
+
+
+@dataclass(frozen=True, slots=True)
+class PlanRow:
+    """A value with its title. `detail` says what it is made of; `share` is how much of what there is it takes, from 0 on."""
+
+    name: str
+    title: str
+    value: str
+    detail: str
+    share: float | None = None
+
+
+def plan_rows(run: RunConfig, totals: CorpusTotals, machine: Machine | None = None) -> list[PlanRow]:
+    """The plan of a run on a corpus of this size, on a machine as far as that is known."""
+    machine = machine or Machine()
+    estimate = estimate_run(run, totals, machine.times)
+    return [
+        _parameters(run, estimate),
+        _corpus(run, totals, estimate),
+        _tokens_per_parameter(estimate),
+        _epochs(run, estimate),
+        _memory(run, estimate, machine),
+        _disk(estimate, machine),
+        _time(estimate, machine),
+    ]
+
+
+def _parameters(run: RunConfig, estimate: RunEstimate) -> PlanRow:
+    exact = counted(count_parameters(run.model, run.tokenizer.vocab_size), "parameter")
+    detail = "Weights that training changes."
+    if run.tokenizer.kind != "char":
+        detail += f" Up to {exact}: a short text does not fill the vocabulary."
+    return PlanRow("parameters", "Parameters", f"≈ {rounded(estimate.parameters)}", detail)
+
+
+def _corpus(run: RunConfig, totals: CorpusTotals, estimate: RunEstimate) -> PlanRow:
+    folder = run.corpus.folder
+    place = f" in {PurePath(folder).name or folder}" if folder else ""
+    detail = (
+        f"{counted(totals.documents, 'document')}, {counted(totals.characters, 'character')}; "
+        f"≈ {rounded(estimate.training_tokens)} of the tokens are trained on, the others are for validation. "
+        "The exact figures follow once the tokenizer is learned."
+    )
+    if estimate.training_tokens:
+        value = f"≈ {rounded(estimate.tokens)} tokens{place}"
+    else:
+        value = f"no text{place} yet" if not folder or Path(folder).exists() else f"{folder} does not exist"
+    return PlanRow("corpus", "Corpus", value, detail)
+
+
+def _tokens_per_parameter(estimate: RunEstimate) -> PlanRow:
+    share = estimate.training_tokens / estimate.parameters
+    value = f"≈ {share:.2g}" if share < 10 else f"≈ {rounded(round(share))}"  # two digits
+    detail = (
+        "Training tokens for each parameter, without repetition. For large models 20 were found best; far fewer invite "
+        "a model to memorize its text."
+    )
+    return PlanRow("ratio", "Tokens per parameter", value if share else NOTHING, detail)
+
+
+def _epochs(run: RunConfig, estimate: RunEstimate) -> PlanRow:
+    detail = f"Passes over the training text, in steps of {counted(estimate.tokens_per_step, 'token')}."
+    if not estimate.steps or not estimate.training_tokens:
+        unknown = NOT_KNOWN if run.training.horizon == "minutes" and estimate.training_tokens else NOTHING
+        return PlanRow("epochs", "Epochs", unknown, detail)
+    few = estimate.epochs < 10  # two digits
+    epochs = f"{estimate.epochs:.2g}" if few else rounded(round(estimate.epochs))
+    steps = f"{estimate.steps:,}" if run.training.horizon == "steps" else f"≈ {rounded(estimate.steps)}"
+    return PlanRow(
+        "epochs", "Epochs", f"≈ {epochs} ({steps} {'step' if estimate.steps == 1 else 'steps'})", detail
+    )
+
+
+def _memory(run: RunConfig, estimate: RunEstimate, machine: Machine) -> PlanRow:
+    value, share = f"≈ {rounded_size(estimate.memory_bytes)}", None
+    if machine.memory_bytes:
+        value += f" of {rounded_size(machine.memory_bytes)}"
+        share = estimate.memory_bytes / machine.memory_bytes
+    rows = rows_at_once(run.training)
+    what = "all memory of the GPU" if machine.has_gpu else "the memory that is free now"
+    detail = f"To train with {counted(rows, 'sequence')} computed at once, of {what}."
+    return PlanRow("memory", "Memory", value, detail, share)
+
+
+def _disk(estimate: RunEstimate, machine: Machine) -> PlanRow:
+    value, share = f"≈ {rounded_size(estimate.kept_bytes)}", None
+    if machine.disk_bytes:
+        value += f" of {rounded_size(machine.disk_bytes)}"
+        share = estimate.most_bytes / machine.disk_bytes
+    detail = (
+        f"Keeps {counted(estimate.checkpoints, 'checkpoint')}, ≈ {rounded_size(estimate.checkpoint_bytes)} each; "
+        "while it saves, one more."
+    )
+    if estimate.snapshots:
+        detail += f" {snapshot_cost(estimate.snapshots, estimate.snapshot_bytes, about='≈ ')}."
+    return PlanRow("disk", "Disk", value, detail, share)
+
+
+def _time(estimate: RunEstimate, machine: Machine) -> PlanRow:
+    times = machine.times
+    if times is None:
+        return PlanRow("time", "Time", NOT_KNOWN, "A few steps are timed when nothing else is at work.")
+    step = times.step_seconds
+    each = f"{1000 * step:.2g} ms" if step < 1 else f"{step:.2g} s" if step < 100 else rounded_time(step)
+    detail = f"≈ {each} for each step on this machine, and its evaluations; from a few steps that were timed, or an earlier run."
+    value = f"≈ {rounded_time(estimate.seconds)}" if estimate.steps else NOTHING
+    return PlanRow("time", "Time", value, detail)

@@ -1,0 +1,197 @@
+"""What is likely to go wrong with a run, said before it starts, each time with a change that would help.
+
+Sources:
+    Muennighoff et al., "Scaling Data-Constrained Language Models", 2023 (arXiv:2305.16264), figure 1: text that is
+    read four times is almost as good as new text, and from 40 times on reading it again teaches nothing.
+    Hoffmann et al., "Training Compute-Optimal Large Language Models", 2022 (arXiv:2203.15556): 20 tokens of text for
+    each parameter are best. A teaching model has far fewer; `MOST_PARAMETERS_PER_TOKEN` is where nothing is left to
+    gain but memorizing the text.
+"""
+
+import math
+from collections.abc import Iterator
+
+from core.config.run import RunConfig
+from core.config.toml import with_settings
+from core.corpus.library import CorpusTotals
+from core.planning.estimate import RunEstimate, characters_to_tokens, estimate_run
+from core.planning.machine import Machine
+from core.planning.proposals import (
+    PlanWarning,
+    Proposal,
+    power_of_two,
+    rounded,
+    rounded_down,
+    smaller_preset,
+)
+from core.planning.resource_warnings import long_warnings, room_warnings
+from core.training.schedule import warmup_steps
+from core.wording import counted, noun_for, percent
+
+MOST_EPOCHS = 40
+MOST_PARAMETERS_PER_TOKEN = 100
+FEWEST_STEPS = 10  # fewer are no training, and so no proposal
+FEWEST_CONTEXT = 8  # tokens; the same for a context
+WARMUP_SHARE = 0.1  # of a run's steps, where a warm-up is proposed
+LONG_DOCUMENTS = 2  # times as long as most of the text's documents is a context that is too long
+FEWEST_VALIDATION_TOKENS = 2  # a token, and the one that follows it
+USUAL_VALIDATION_SHARE = 0.1
+
+
+def plan_warnings(run: RunConfig, totals: CorpusTotals, machine: Machine | None = None) -> list[PlanWarning]:
+    """What a user should know before starting a run on a corpus of this size, the gravest first; nothing without text.
+
+    Args:
+        machine: What there is for the run, where that is known.
+    """
+    if not totals.characters:
+        return []
+    machine = machine or Machine()
+    estimate = estimate_run(run, totals, machine.times)
+    if _has_too_little_text(run, estimate):
+        return [_too_little_text(run, estimate)]  # the others would only say the same again
+    return [
+        *room_warnings(run, totals, estimate, machine),
+        *_too_large_a_model(run, totals, estimate),
+        *_too_many_epochs(run, estimate),
+        *_no_validation_text(run, estimate),
+        *_too_short_documents(run, totals),
+        *long_warnings(run, totals, estimate),
+        *_too_long_a_warmup(run, estimate),
+    ]
+
+
+def data_warnings(run: RunConfig, totals: CorpusTotals) -> list[PlanWarning]:
+    """Those of them that come of too little text for the run."""
+    if not totals.characters:
+        return []
+    estimate = estimate_run(run, totals)
+    if _has_too_little_text(run, estimate):
+        return [_too_little_text(run, estimate)]  # the others would only say the same again
+    return [*_too_large_a_model(run, totals, estimate), *_too_many_epochs(run, estimate)]
+
+
+def _has_too_little_text(run: RunConfig, estimate: RunEstimate) -> bool:
+    return estimate.training_tokens <= run.model.context_length
+
+
+def _too_little_text(run: RunConfig, estimate: RunEstimate) -> PlanWarning:
+    context, tokens = run.model.context_length, estimate.training_tokens
+    message = (
+        f"The training text has ≈ {rounded(tokens)} {noun_for(tokens, 'token')}, and one training sequence needs {context + 1:,}: "
+        "training is likely to end with an error."
+    )
+    shorter = power_of_two(tokens // 2)
+    if shorter < FEWEST_CONTEXT or shorter <= run.training.window_overlap or run.base_model:
+        return PlanWarning(message, "Add documents.")
+    proposed = with_settings(run, {"model.context_length": shorter})
+    proposal = Proposal(f"Set the context to {counted(shorter, 'token')}", proposed)
+    return PlanWarning(message, "Add documents, or choose a shorter context.", proposal)
+
+
+def _too_large_a_model(run: RunConfig, totals: CorpusTotals, estimate: RunEstimate) -> Iterator[PlanWarning]:
+    per_token = estimate.parameters / estimate.training_tokens
+    if per_token <= MOST_PARAMETERS_PER_TOKEN or run.base_model:  # which has learned from other text before
+        return
+    message = (
+        f"≈ {rounded(estimate.parameters)} parameters for ≈ {rounded(estimate.training_tokens)} tokens of training "
+        f"text are ≈ {rounded(round(per_token))} for each token: the model will memorize the text."
+    )
+    smaller = smaller_preset(run, totals, lambda proposed: _is_small_enough(proposed, totals))
+    if smaller is None:
+        yield PlanWarning(message, "Add documents.")
+    else:
+        yield PlanWarning(message, "Add documents, or choose a smaller model.", smaller)
+
+
+def _is_small_enough(proposed: RunConfig, totals: CorpusTotals) -> bool:
+    estimate = estimate_run(proposed, totals)
+    has_data = estimate.parameters <= MOST_PARAMETERS_PER_TOKEN * estimate.training_tokens
+    return has_data and estimate.training_tokens > proposed.model.context_length
+
+
+def _too_many_epochs(run: RunConfig, estimate: RunEstimate) -> Iterator[PlanWarning]:
+    epochs = round(estimate.epochs)
+    if epochs <= MOST_EPOCHS:
+        return
+    message = (
+        f"The run reads the text ≈ {rounded(epochs)} times. Beyond {MOST_EPOCHS} epochs the model "
+        "learns nothing more from it."
+    )
+    if run.training.horizon == "epochs":
+        fewer = with_settings(run, {"training.max_epochs": MOST_EPOCHS})
+        yield PlanWarning(
+            message,
+            "Add documents, or take fewer epochs.",
+            Proposal(f"Take {counted(MOST_EPOCHS, 'epoch')}", fewer),
+        )
+        return
+    steps = math.floor(MOST_EPOCHS * estimate.steps / estimate.epochs)
+    if steps < FEWEST_STEPS:
+        yield PlanWarning(message, "Add documents, or choose a smaller batch and fewer steps.")
+        return
+    steps = rounded_down(steps)
+    changes = {"training.horizon": "steps", "training.max_steps": steps}
+    if warmup_steps(run.training, steps) >= steps:
+        changes["training.warmup_steps"] = round(WARMUP_SHARE * steps)
+    proposal = Proposal(f"Take {counted(steps, 'step')}", with_settings(run, changes))
+    yield PlanWarning(message, "Add documents, or take fewer steps.", proposal)
+
+
+def _no_validation_text(run: RunConfig, estimate: RunEstimate) -> Iterator[PlanWarning]:
+    held_out = estimate.tokens - estimate.training_tokens
+    if held_out >= FEWEST_VALIDATION_TOKENS:
+        return
+    message = (
+        f"Of ≈ {rounded(estimate.tokens)} tokens none are held out for validation: the run is evaluated on its training text, "
+        "and nothing shows whether it memorizes."
+    )
+    more = with_settings(run, {"corpus.validation_share": USUAL_VALIDATION_SHARE})
+    kept = estimate.tokens * (1 - USUAL_VALIDATION_SHARE)
+    if run.corpus.validation_share >= USUAL_VALIDATION_SHARE or kept <= run.model.context_length:
+        yield PlanWarning(message, "Add documents.")
+        return
+    title = f"Hold out {percent(USUAL_VALIDATION_SHARE)} for validation"
+    yield PlanWarning(message, "Add documents, or hold out a larger share.", Proposal(title, more))
+
+
+def _too_short_documents(run: RunConfig, totals: CorpusTotals) -> Iterator[PlanWarning]:
+    """Half of the text stands in documents much shorter than a window. Lines are short by choice."""
+    context = run.model.context_length
+    tokens = characters_to_tokens(run.tokenizer, totals, totals.median_characters)
+    is_given = bool(run.base_model) or run.corpus.samples == "lines"
+    if not tokens or is_given or context < LONG_DOCUMENTS * tokens:
+        return
+    message = (
+        f"Half of the text stands in documents of ≈ {rounded(tokens)} {noun_for(tokens, 'token')} or fewer, and the context has "
+        f"{context:,}: most of what it attends to is other documents."
+    )
+    shorter = power_of_two(LONG_DOCUMENTS * tokens - 1)
+    if shorter < FEWEST_CONTEXT or shorter <= run.training.window_overlap:
+        yield PlanWarning(message, "Add longer documents.")
+        return
+    proposed = with_settings(run, {"model.context_length": shorter})
+    proposal = Proposal(f"Set the context to {counted(shorter, 'token')}", proposed)
+    yield PlanWarning(message, "A shorter context trains faster.", proposal)
+
+
+def _too_long_a_warmup(run: RunConfig, estimate: RunEstimate) -> Iterator[PlanWarning]:
+    warmup = warmup_steps(run.training, estimate.steps)
+    if not 0 < estimate.steps <= warmup:
+        return
+    message = warmup_warning(warmup, estimate.steps)
+    if estimate.steps == 1:  # every warm-up takes that
+        yield PlanWarning(message, "Take more steps.")
+        return
+    shorter = max(1, round(WARMUP_SHARE * estimate.steps))
+    proposed = with_settings(run, {"training.warmup_steps": shorter})
+    proposal = Proposal(f"Set the warm-up to {counted(shorter, 'step')}", proposed)
+    yield PlanWarning(message, "Shorten the warm-up, or take more steps.", proposal)
+
+
+def warmup_warning(warmup_steps: int, steps: int) -> str:
+    """What becomes of a run that is not longer than its warm-up."""
+    return (
+        f"The warm-up of {counted(warmup_steps, 'step')} is as long as the run of {steps:,} or longer, so the learning "
+        "rate never reaches its peak."
+    )

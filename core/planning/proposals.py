@@ -1,0 +1,89 @@
+"""A warning before a run starts, the change that it proposes, and numbers with as many digits as an estimate has."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from core.config.presets import PRESETS
+from core.config.run import RunConfig
+from core.corpus.library import CorpusTotals
+from core.planning.estimate import estimate_run
+from core.wording import counted, file_size
+
+PRESETS_TO_PROPOSE = (
+    "tiny",
+    "starter",
+    "small",
+    "medium",
+    "large",
+)  # sizes; `teaching` is for a few lines only
+MINUTE, HOUR, DAY = 60, 3600, 86_400  # seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A run that would do better, and the change in words for a button, such as "Take 220 steps"."""
+
+    title: str
+    run: RunConfig
+
+
+@dataclass(frozen=True, slots=True)
+class PlanWarning:
+    """Sentences: what will happen, with its numbers, and what helps. `proposal` is None where no setting does."""
+
+    message: str
+    remedy: str
+    proposal: Proposal | None = None
+
+
+def smaller_preset(
+    run: RunConfig, totals: CorpusTotals, fits: Callable[[RunConfig], bool]
+) -> Proposal | None:
+    """The largest preset with fewer parameters than the run that fits, with the run's documents.
+
+    None where there is none, or where the model is one that was trained before.
+    """
+    if run.base_model:
+        return None
+    kept = {"corpus": run.corpus, "cleaning": run.cleaning}
+    below = estimate_run(run, totals).parameters
+    for name in reversed(PRESETS_TO_PROPOSE):
+        proposed = PRESETS[name].run.model_copy(update=kept)
+        if estimate_run(proposed, totals).parameters < below and fits(proposed):
+            return Proposal(f"Use the preset {PRESETS[name].title}", proposed)
+    return None
+
+
+def rounded(count: int) -> str:
+    """Two significant digits, because an estimate has no more."""
+    return f"{round(count, -_digits_to_drop(count)):,}"
+
+
+def rounded_down(count: int) -> int:
+    unit: int = 10 ** _digits_to_drop(count)
+    return count // unit * unit
+
+
+def _digits_to_drop(count: int) -> int:
+    return max(len(str(count)) - 2, 0)
+
+
+def power_of_two(largest: int) -> int:
+    """The largest power of two that is not above `largest`; 0 where there is none."""
+    return 2 ** int(math.log2(largest)) if largest >= 1 else 0
+
+
+def rounded_size(size: float) -> str:
+    """Bytes with two significant digits: "44 MB", "1.2 GB"."""
+    digits = len(str(round(size)))
+    return file_size(round(size, 2 - digits)).replace(".0 ", " ")
+
+
+def rounded_time(seconds: float) -> str:
+    """With two significant digits, in the unit that fits it: "45 seconds", "2.5 hours"."""
+    for unit, name in ((DAY, "day"), (HOUR, "hour"), (MINUTE, "minute")):
+        if seconds >= unit:
+            value = float(f"{seconds / unit:.2g}")
+            return f"{value:,g} {name if value == 1 else name + 's'}"
+    return counted(max(1, round(seconds)), "second")

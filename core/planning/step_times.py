@@ -1,0 +1,91 @@
+"""How long the steps of a run take on this machine, remembered from a trial or from a run of the same settings."""
+
+import hashlib
+import json
+import math
+import os
+import platform
+import statistics
+from collections import deque
+from collections.abc import Generator
+from contextlib import closing
+from dataclasses import asdict, replace
+from importlib.metadata import version
+
+from core.config.run import RunConfig
+from core.events.base import Event
+from core.events.runs import Evaluated, RunPrepared, StepDone, StepTimes
+from core.planning.estimate import evaluation_batches
+from core.runs.folder import Workspace
+from core.runs.measurements import remember, remembered
+
+FEWEST_STEPS = 20  # of a run whose times are worth remembering
+FIRST_STEPS = 10  # which are slower, and left out
+LAST_STEPS = 1000
+TIMED_SETTINGS = (  # those that a step's time depends on
+    "batch_size",
+    "gradient_accumulation_steps",
+    "micro_batch_size",
+    "optimizer",
+    "muon_interval",
+    "average_decay",
+    "precision",
+    "attention",
+    "threads",
+    "device",
+    "compile",
+)
+
+
+def known_times(workspace: Workspace, run: RunConfig) -> StepTimes | None:
+    """What was remembered of such steps; None where that is nothing, or a damaged file's."""
+    try:
+        times = StepTimes(**json.loads(remembered(workspace, _key(run))))
+        seconds = float(times.step_seconds), float(times.evaluation_batch_seconds)
+        is_sound = all(math.isfinite(value) and value >= 0 for value in seconds) and seconds[0] > 0
+        return times if is_sound and isinstance(times.device_bytes, int) else None
+    except (ValueError, TypeError, RecursionError):
+        return None
+
+
+def remember_times(workspace: Workspace, run: RunConfig, times: StepTimes) -> None:
+    remember(workspace, _key(run), json.dumps(asdict(times)))
+
+
+def remembering_times(
+    events: Generator[Event, None, None], workspace: Workspace, run: RunConfig, val_tokens: int
+) -> Generator[Event, None, None]:
+    """The events of a run, passed on; at its end, the medians of its own steps and evaluations are remembered."""
+    steps: deque[float] = deque(maxlen=LAST_STEPS)
+    evaluations: deque[float] = deque(maxlen=LAST_STEPS)
+    device, taken = "cpu", 0
+    with closing(events):
+        for event in events:
+            if isinstance(event, RunPrepared):
+                device = event.device
+            elif isinstance(event, StepDone):
+                taken += 1
+                if taken > FIRST_STEPS:
+                    steps.append(event.seconds)
+            elif isinstance(event, Evaluated):
+                evaluations.append(event.seconds)
+            yield event
+    if taken >= FEWEST_STEPS:
+        batches = evaluation_batches(run, val_tokens)
+        batch = statistics.median(evaluations) / batches if evaluations and batches else 0.0
+        before = known_times(workspace, run) or StepTimes(0.0, 0.0, device)
+        times = replace(before, step_seconds=statistics.median(steps), evaluation_batch_seconds=batch)
+        remember_times(workspace, run, replace(times, device=device))
+
+
+def timed_settings(run: RunConfig) -> str:
+    """What a step's time depends on. The vocabulary counts as it is asked for: it may come out smaller."""
+    training = {name: getattr(run.training, name) for name in TIMED_SETTINGS}
+    training["average_decay"] = run.training.average_decay > 0
+    return f"{run.model.model_dump_json()} {training} {run.tokenizer.kind} {run.tokenizer.vocab_size}"
+
+
+def _key(run: RunConfig) -> str:
+    machine = (platform.node(), os.cpu_count(), os.environ.get("OMP_NUM_THREADS"), version("torch"))
+    digest = hashlib.sha256(f"{timed_settings(run)} {machine}".encode()).hexdigest()[:16]
+    return f"times {digest}"

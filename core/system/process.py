@@ -1,0 +1,82 @@
+"""What a process must set before anything large is imported."""
+
+import ctypes
+import io
+import multiprocessing
+import os
+import signal
+import sys
+from multiprocessing import resource_tracker
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+
+from core.system.packaged import give_back_library_path
+
+M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_THRESHOLD = -1, -2, -3  # from glibc's malloc.h
+MIB = 1 << 20
+SPINS_BEFORE_SLEEP = "10000"  # some microseconds: a quiet machine's step takes as long as before
+
+
+def prepare_process() -> None:
+    """Make child processes work in a frozen application, let it speak, and let the allocator keep its memory."""
+    give_back_library_path()  # in a worker, too, which does not come back from the next line
+    multiprocessing.freeze_support()
+    configure_streams()
+    keep_large_blocks()
+    share_cores()
+
+
+def configure_streams() -> None:
+    """Let whatever is printed be written: to nowhere where there is no console, with "?" for a sign it lacks."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:  # a Windows program without a console
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115  # open to the end
+        elif isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+
+
+def share_cores() -> None:
+    """Let OpenMP's threads wait asleep rather than spinning, after a short while.
+
+    Each matrix product ends when its last thread does. Where another program (or our own window) has one of the
+    cores, threads that spin keep the late one from running: a step then took six times as long. Must come before
+    torch is loaded; whoever has set either variable knows better.
+    """
+    if "OMP_WAIT_POLICY" not in os.environ:
+        os.environ.setdefault("GOMP_SPINCOUNT", SPINS_BEFORE_SLEEP)
+
+
+def keep_large_blocks() -> bool:
+    """Make glibc keep large blocks for the next training step, which needs them again at once.
+
+    Otherwise a step's buffers are mapped, zeroed page by page and unmapped again each time. Must come
+    before torch is loaded.
+
+    Returns:
+        False where the C library is another.
+    """
+    if not sys.platform.startswith("linux"):
+        return False
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt is None:
+        return False
+    accepted = [
+        mallopt(M_MMAP_THRESHOLD, 1024 * MIB),
+        mallopt(M_TRIM_THRESHOLD, 2048 * MIB - 1),
+        mallopt(M_TOP_PAD, 64 * MIB),
+    ]
+    return all(accepted)
+
+
+def start_ignoring_interrupts(process: BaseProcess) -> None:
+    """Start a process that never receives Ctrl+C: it would die of one that comes before it can ignore it."""
+    if sys.platform == "win32":
+        process.start()
+        return
+    resource_tracker.ensure_running()  # now, because its own start would end the mask
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        process.start()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

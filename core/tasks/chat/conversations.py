@@ -1,0 +1,166 @@
+"""The requests to see, keep, change, export and import conversations. Each is one short transaction.
+
+A database that is damaged is set aside and what can be read of it taken over, with a `Notice` that says so; then the
+request is answered from the new one.
+"""
+
+from collections.abc import Callable, Generator, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+from core.control import StopToken
+from core.conversations.exchange import export_json, export_markdown, read_export
+from core.conversations.message import Conversation
+from core.conversations.set_aside import file_identity, finish_setting_aside, set_aside
+from core.conversations.store import ConversationStore, Summary
+from core.disk.files import write_anywhere
+from core.errors.base import DamagedConversationsError
+from core.events.base import Event, Notice
+from core.runs.folder import Workspace
+
+Answer = TypeVar("Answer")
+
+
+def list_conversations(
+    workspace: Workspace, search: str, stop: StopToken, deleted: bool = False
+) -> Generator[Event, None, list[Summary]]:
+    """The conversations, or those in which all words of `search` were said; see `ConversationStore.summaries`.
+
+    Raises:
+        WorkspaceError, UnusableConversationsError: They cannot be read. So for all of these tasks.
+    """
+    del stop  # one question
+    return (yield from _with_store(workspace, lambda store: store.summaries(search, deleted), True))
+
+
+def load_conversation(
+    workspace: Workspace, conversation_id: str, stop: StopToken
+) -> Generator[Event, None, Conversation]:
+    """A conversation with all its messages.
+
+    Raises:
+        UnknownConversationError: There is none of this id, or it was deleted.
+    """
+    del stop
+    return (yield from _with_store(workspace, lambda store: store.load(conversation_id), True))
+
+
+def find_conversation(
+    workspace: Workspace, prefix: str, stop: StopToken, deleted: bool = False
+) -> Generator[Event, None, str]:
+    """The id of the conversation whose id begins so.
+
+    Raises:
+        UnknownConversationError, AmbiguousConversationError: There is none, or there are several.
+    """
+    del stop
+    return (yield from _with_store(workspace, lambda store: store.find(prefix, deleted), True))
+
+
+def keep_conversation(
+    workspace: Workspace, conversation: Conversation, stop: StopToken
+) -> Generator[Event, None, str]:
+    """Keep what is new in a conversation, however much that is: what an earlier call failed to write, too.
+
+    Args:
+        conversation: As it is now. It is read in another thread, so give a copy of one that is still changed.
+
+    Returns:
+        Its id.
+
+    Raises:
+        DiskFullError, ReadOnlyWorkspaceError: Nothing could be written.
+    """
+    del stop  # what was said is kept whole
+    yield from _with_store(workspace, lambda store: store.keep(conversation))
+    return conversation.id
+
+
+def remove_message(
+    workspace: Workspace, conversation_id: str, message_id: str, stop: StopToken
+) -> Generator[Event, None, None]:
+    """Take a message out of a conversation, with all that was said after it. Keeping it again brings it back."""
+    del stop
+    yield from _with_store(workspace, lambda store: store.remove_message(conversation_id, message_id))
+
+
+def rename_conversation(
+    workspace: Workspace, conversation_id: str, title: str, stop: StopToken
+) -> Generator[Event, None, str]:
+    """Call a conversation so; an empty title calls it after its first message again. Returns its id."""
+    del stop
+    yield from _with_store(workspace, lambda store: store.rename(conversation_id, title))
+    return conversation_id
+
+
+def pin_conversation(
+    workspace: Workspace, conversation_id: str, pinned: bool, stop: StopToken
+) -> Generator[Event, None, str]:
+    """Put a conversation above the others, or back among them. Returns its id."""
+    del stop
+    yield from _with_store(workspace, lambda store: store.pin(conversation_id, pinned))
+    return conversation_id
+
+
+def delete_conversations(
+    workspace: Workspace, conversation_ids: Sequence[str], stop: StopToken
+) -> Generator[Event, None, list[str]]:
+    """Delete conversations; they can be restored for 30 days. Returns their ids."""
+    del stop
+    yield from _with_store(workspace, lambda store: store.delete(conversation_ids))
+    return list(conversation_ids)
+
+
+def restore_conversations(
+    workspace: Workspace, conversation_ids: Sequence[str], stop: StopToken
+) -> Generator[Event, None, list[str]]:
+    """Bring deleted conversations back as they were. Returns their ids."""
+    del stop
+    yield from _with_store(workspace, lambda store: store.restore(conversation_ids))
+    return list(conversation_ids)
+
+
+def export_conversation(
+    workspace: Workspace, conversation_id: str, path: Path, stop: StopToken
+) -> Generator[Event, None, Path]:
+    """Write a conversation into a file: as JSON, all of it, where its name ends so; else the branch in front as Markdown.
+
+    Raises:
+        UnknownConversationError: There is none of this id.
+        DiskFullError, SystemRefusalError: The file cannot be written; one that was there stays.
+    """
+    conversation = yield from load_conversation(workspace, conversation_id, stop)
+    is_json = path.suffix.lower() == ".json"
+    write_anywhere(path, export_json([conversation]) if is_json else export_markdown(conversation))
+    return path
+
+
+def import_conversations(
+    workspace: Workspace, path: Path, stop: StopToken
+) -> Generator[Event, None, list[str]]:
+    """Add the conversations of an exported JSON file, under new ids where theirs are taken. Returns their ids.
+
+    Raises:
+        BadConversationFileError: It is not such a file; nothing was added.
+    """
+    del stop  # all or nothing
+    found = read_export(path)
+    return (yield from _with_store(workspace, lambda store: store.add(found)))
+
+
+def _with_store(
+    workspace: Workspace, ask: Callable[[ConversationStore], Answer], for_reading: bool = False
+) -> Generator[Event, None, Answer]:
+    path = workspace.conversations
+    if notice := finish_setting_aside(path):
+        yield Notice(notice)
+    identity = file_identity(path)
+    try:
+        with ConversationStore(path, for_reading) as store:
+            return ask(store)
+    except DamagedConversationsError:
+        notice = set_aside(path, identity)
+    if notice:
+        yield Notice(notice)
+    with ConversationStore(path, for_reading) as store:
+        return ask(store)

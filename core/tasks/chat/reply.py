@@ -1,0 +1,168 @@
+"""The requests "go on with this text" and "answer me": a model's words as a stream of events."""
+
+from collections.abc import Generator, Sequence
+from typing import TYPE_CHECKING
+
+from core.config.sampling import SamplingConfig
+from core.control import StopToken
+from core.conversations.packed_tokens import first_of
+from core.events.base import Event
+from core.events.replies import PromptRead, ReplyEnded, TokenDetails
+from core.tasks.models.open_model import OpenModel, with_weights
+
+if TYPE_CHECKING:
+    from core.runs.loading import LoadedModel
+
+Stream = Generator[Event, None, ReplyEnded]
+Batch = Generator[Event, None, list[ReplyEnded]]
+# roles ("system" for the first, "user" or "assistant") and contents, oldest first, the last from the user
+Messages = Sequence[tuple[str, str]]
+
+UNFINISHED = "\ufffd"  # what stands for the bytes of a character that was not finished
+
+
+def complete(
+    model: OpenModel,
+    text: str,
+    sampling: SamplingConfig,
+    stop: StopToken,
+    written: Sequence[int] = (),
+    details: bool = False,
+) -> Stream:
+    """Continue `text`, which can be empty; `written` and `details` are as for `reply`."""
+    from core.generation.writing import write
+
+    loaded = yield from with_weights(model, sampling.weights)
+    prompt, unknown = _completion(model, text, sampling)
+    return (
+        yield from write(
+            loaded.model,
+            loaded.tokenizer,
+            prompt,
+            unknown,
+            sampling,
+            stop,
+            model.prefix,
+            written=written,
+            details=details,
+        )
+    )
+
+
+def reply(
+    model: OpenModel,
+    messages: Messages,
+    sampling: SamplingConfig,
+    stop: StopToken,
+    written: Sequence[int] = (),
+    details: bool = False,
+) -> Stream:
+    """Answer the last message of a conversation. What of it was read for the last reply is not read again.
+
+    Args:
+        written: Tokens with which the reply begins already, as `whole_tokens` gives them. Events, text and figures are
+            of what is new only, up to `sampling.max_new_tokens` of it; with the same seed and settings it is what one
+            undivided reply would have had after them, up to rounding: in 8 bits the numbers depend on what is read together.
+        details: Whether `TokenWritten` has `details`. Its text then is that of its token, so that an event can come
+            a few tokens later, once no stop text can begin in it.
+    """
+    from core.generation.dialogue import system_ids
+    from core.generation.writing import write
+
+    loaded = yield from with_weights(model, sampling.weights)
+    prompt, unknown = _dialogue(model, messages)
+    return (
+        yield from write(
+            loaded.model,
+            loaded.tokenizer,
+            prompt,
+            unknown,
+            sampling,
+            stop,
+            model.prefix,
+            system=system_ids(loaded.tokenizer, messages),
+            written=written,
+            details=details,
+        )
+    )
+
+
+def whole_tokens(tokens: Sequence[TokenDetails]) -> Sequence[TokenDetails]:
+    """The tokens of a reply without those of a character at its end that was not finished: what is to be continued."""
+    end = len(tokens)
+    if end and tokens[-1].text.endswith(UNFINISHED):
+        end -= 1
+        while end and not tokens[end - 1].text:
+            end -= 1
+    return tokens if end == len(tokens) else first_of(tokens, end)
+
+
+def text_of(model: OpenModel, token_ids: Sequence[int], *, continues_text: bool = False) -> str:
+    """The whole characters of a reply that begins with these tokens.
+
+    Args:
+        continues_text: True in a completion of a text that is not empty, where the space before a word belongs to it.
+    """
+    from core.tokenizers.streaming import StreamingDecoder
+
+    decoder = StreamingDecoder(model.loaded.tokenizer, continues_text)
+    return "".join(map(decoder.push, token_ids))
+
+
+def samples(
+    model: OpenModel, prompt: str, sampling: SamplingConfig, count: int, stop: StopToken, *, answers: bool
+) -> Batch:
+    """Answer or continue one prompt `count` times, all at once; their seeds follow one another.
+
+    Args:
+        answers: True for the reply to a message, False for the continuation of a text.
+    """
+    loaded = yield from with_weights(model, sampling.weights)
+    ids, unknown = _dialogue(model, [("user", prompt)]) if answers else _completion(model, prompt, sampling)
+    yield PromptRead(len(ids), model.context_length, unknown)
+    return (yield from _in_batches(loaded, [ids] * count, seeded(sampling, count), stop))
+
+
+def reply_to_each(
+    model: OpenModel, conversations: Sequence[Messages], sampling: SamplingConfig, stop: StopToken
+) -> Batch:
+    """Answer the last message of each conversation, many at once. Replies come in the order in which they end."""
+    loaded = yield from with_weights(model, sampling.weights)
+    prompts = [_dialogue(model, messages)[0] for messages in conversations]
+    return (yield from _in_batches(loaded, prompts, [sampling] * len(prompts), stop))
+
+
+def seeded(sampling: SamplingConfig, count: int) -> list[SamplingConfig]:
+    """The settings of several replies to one prompt: each seed is the next one, where there is a seed."""
+    return [sampling.with_next_seed(number) for number in range(count)]
+
+
+def _in_batches(
+    loaded: "LoadedModel", prompts: Sequence[list[int]], configs: Sequence[SamplingConfig], stop: StopToken
+) -> Batch:
+    from core.generation.writing import write_batches
+
+    return (yield from write_batches(loaded.model, loaded.tokenizer, prompts, configs, stop))
+
+
+def _completion(model: OpenModel, text: str, sampling: SamplingConfig) -> tuple[list[int], tuple[str, ...]]:
+    """The tokens of a text to be continued, and what of it the vocabulary lacks."""
+    from core.generation.dialogue import completion_prompt
+
+    tokenizer = model.loaded.tokenizer
+    return completion_prompt(tokenizer, text, sampling.end_prompt), tokenizer.unknown(text)
+
+
+def _dialogue(model: OpenModel, messages: Messages) -> tuple[list[int], tuple[str, ...]]:
+    """The tokens of a conversation, and what of its last message the vocabulary lacks; of the first two, at first."""
+    from core.generation.dialogue import dialogue_prompt
+
+    tokenizer = model.loaded.tokenizer
+    new = messages if len(messages) <= 2 else messages[-1:]
+    unknown = dict.fromkeys(sign for _, content in new for sign in tokenizer.unknown(content))
+    return dialogue_prompt(tokenizer, messages), tuple(unknown)
+
+
+def prompt_ids(model: OpenModel, text: str, sampling: SamplingConfig, *, answers: bool) -> list[int]:
+    """What a model reads before it answers one message, or goes on with a text."""
+    return (_dialogue(model, [("user", text)]) if answers else _completion(model, text, sampling))[0]

@@ -1,0 +1,133 @@
+"""The request "serve": a model that answers over HTTP, as OpenAI's interface does, until it is told to stop."""
+
+import time
+from collections.abc import Generator
+from typing import TYPE_CHECKING
+
+from core.config.sampling import WeightsFormat
+from core.config.server import ServerConfig
+from core.control import StopToken
+from core.errors.serving import ServerFailedError, ServerPackagesMissingError
+from core.events.base import Event
+from core.events.serving import ServerEnded, ServerStarted
+from core.runs.folder import Workspace
+from core.tasks.models.open_model import OpenModel, open_model
+
+if TYPE_CHECKING:
+    from socket import socket
+
+    from core.serving.served_model import ServedModel
+
+Stream = Generator[Event, None, None]
+
+
+def serve(
+    workspace: Workspace,
+    name: str,
+    checkpoint: str,
+    config: ServerConfig,
+    stop: StopToken,
+    weights: WeightsFormat | None = None,
+) -> Stream:
+    """Open a model as `open_model` does, and serve it. Whether it can listen is found out before that.
+
+    Raises:
+        Those of `open_model` and `serve_model`.
+    """
+    with _listening(config) as listener:
+        model = yield from open_model(workspace, name, checkpoint, stop, weights)
+        yield from _answer(model, config, listener, stop)
+
+
+def serve_model(model: OpenModel, config: ServerConfig, stop: StopToken) -> Stream:
+    """Answer requests with an open model until `stop` is set. Others may go on using the model beside it.
+
+    The caller's thread decodes; one other thread talks to the clients. Where there is nothing to do, the next event can
+    take as long as the next request; `stop` is seen within a tenth of a second.
+
+    Raises:
+        ServerPackagesMissingError, PortTakenError, CannotListenError, NetworkNotAllowedError, TokenMissingError: As
+            their names say, before anything was answered.
+        ServerFailedError: It cannot go on answering.
+    """
+    with _listening(config) as listener:
+        yield from _answer(model, config, listener, stop)
+
+
+def _answer(model: OpenModel, config: ServerConfig, listener: "socket", stop: StopToken) -> Stream:
+    from queue import SimpleQueue
+
+    from core.generation.engine import Engine
+    from core.serving.application import application
+    from core.serving.desk import Desk
+    from core.serving.http_thread import HttpThread
+    from core.serving.listener import base_url
+    from core.serving.metrics import Metrics
+    from core.serving.scheduler import Inbox, Scheduler
+
+    started, url, served = time.perf_counter(), base_url(listener), _served(model)
+    engine = Engine(served.model, config.slots)
+    inbox: Inbox = SimpleQueue()
+    metrics = Metrics(engine.n_slots)
+    desk = Desk(inbox, metrics, engine.n_slots + config.queue)
+    with HttpThread(application(served, config, desk, metrics), listener) as http:
+        scheduler = Scheduler(engine, inbox, lambda outgoing: http.call(desk.deliver, outgoing))
+        try:
+            yield _started(served, url, engine.n_slots, config)
+            yield from scheduler.run(stop, lambda: http.is_alive)
+            if not stop.asked:
+                raise ServerFailedError
+        finally:
+            http.call_and_wait(desk.close)  # or a request could come in behind those that end now
+            ended = list(scheduler.fail_all())
+    yield from ended
+    yield ServerEnded(scheduler.requests, scheduler.tokens, time.perf_counter() - started)
+
+
+def _listening(config: ServerConfig) -> "socket":
+    require_packages()
+    from core.serving.listener import listen
+
+    return listen(config)
+
+
+def require_packages() -> None:
+    """See that a server can be made here.
+
+    Raises:
+        ServerPackagesMissingError: A package of the extra [serve] is not installed.
+    """
+    try:
+        import starlette  # noqa: F401
+        import uvicorn  # noqa: F401
+    except ModuleNotFoundError as cause:
+        raise ServerPackagesMissingError(cause.name or "starlette") from cause
+
+
+def _served(model: OpenModel) -> "ServedModel":
+    from core.serving.served_model import ServedModel
+
+    loaded = model.loaded
+    return ServedModel(
+        name=model.name,
+        step=model.step,
+        created=int(model.run.root.stat().st_mtime),
+        parameters=model.parameters,
+        has_conversations=model.has_conversations,
+        weights=model.weights,
+        sampling=model.sampling,
+        model=loaded.model,
+        tokenizer=loaded.tokenizer,
+    )
+
+
+def _started(served: "ServedModel", url: str, n_slots: int, config: ServerConfig) -> ServerStarted:
+    return ServerStarted(
+        url=url,
+        model=served.name,
+        step=served.step,
+        slots=n_slots,
+        queue=config.queue,
+        needs_token=bool(config.token),
+        network=not config.is_loopback,
+    )

@@ -1,0 +1,245 @@
+"""The requests to see what the library holds: its rows, a document's text, and where words are found."""
+
+from collections.abc import Generator
+from dataclasses import dataclass
+
+from core.config.corpus import CleaningConfig, CorpusConfig
+from core.control import StopToken
+from core.corpus.clean import clean
+from core.corpus.difference import Span, differences
+from core.corpus.library import CorpusOverview, CorpusTotals, DocumentRow, Interrupted, Library, SearchHit
+from core.corpus.pages import nearest
+from core.corpus.search import highlight_spans
+from core.datasets.fill_index import fill_index
+from core.documents.document import PAGE_BREAK, PageConfidence
+from core.errors.base import UsageError, UserFacingError
+from core.errors.system import DiskFullError, ReadOnlyWorkspaceError
+from core.events.base import Event, Notice
+from core.events.documents import TextIndexed
+from core.runs.folder import Workspace
+from core.tasks.corpus.import_files import interrupted_import
+from core.wording import counted, noun_for
+
+ROWS_AT_ONCE = 2_000
+MOST_NAMES = 200  # of the documents that a filter takes
+LONGEST_PREVIEW = 200_000  # characters; more makes a text field slow, and nobody reads it there
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentsListed(Event):
+    """Some rows of the ledger, in its order."""
+
+    rows: tuple[DocumentRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FilterOverview:
+    """What a filter takes; where it means nothing in this library, `problem` says why, and the rest is of all documents."""
+
+    corpus: CorpusOverview
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A text to look at. Spans count characters, ascend and do not overlap.
+
+    `marked` are the parts that the other text lacks, `hits` the words that were searched for.
+    """
+
+    text: str
+    marked: tuple[Span, ...]
+    hits: tuple[Span, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentPreview:
+    """A document as it was read and as it is learned from, up to `LONGEST_PREVIEW` characters of it.
+
+    `begins_at` is how many characters of the text as it was read stand before them.
+    """
+
+    document_id: int
+    as_read: Passage
+    cleaned: Passage
+    pages: tuple[PageConfidence, ...]
+    is_cut: bool
+    begins_at: int = 0
+
+
+class PassageGoneError(UserFacingError):
+    """A passage was looked for in a document's clean text, which does not have it."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.message = f"The passage is not in {name} as it is cleaned now."
+        self.remedy = "Choose the cleaning that the run was trained with, above the text, then look again."
+
+
+def list_documents(workspace: Workspace, stop: StopToken) -> Generator[DocumentsListed, None, bool]:
+    """Every row of the ledger, in parts that a window can take in.
+
+    Returns:
+        Whether all were listed, and it was not stopped before.
+
+    Raises:
+        WorkspaceError, DamagedLibraryError: The library cannot be used.
+    """
+    with Library(workspace.library) as library:
+        last = 0
+        while not stop.asked:
+            rows = library.rows(after=last, most=ROWS_AT_ONCE)
+            if not rows:
+                return True
+            last = rows[-1].id
+            yield DocumentsListed(tuple(rows))
+    return False
+
+
+def count_corpus(
+    workspace: Workspace, config: CorpusConfig, stop: StopToken
+) -> Generator[Event, None, CorpusTotals]:
+    """What the included documents amount to, of those that a run with these settings takes.
+
+    Raises:
+        WorkspaceError, DamagedLibraryError: The library cannot be used.
+        UnknownKindError, UnknownTagError, BadSearchError: A part of the filter means nothing in this library.
+    """
+    with Library(workspace.library) as library:
+        yield from fill_index(library, config, stop)
+        return library.totals(config)
+
+
+def look_at_filter(
+    workspace: Workspace, config: CorpusConfig, stop: StopToken
+) -> Generator[Event, None, FilterOverview]:
+    """What a run with these settings takes of the library, and what its filter can choose among."""
+    with Library(workspace.library) as library:
+        yield from fill_index(library, config, stop)
+        try:
+            return FilterOverview(library.overview(config, MOST_NAMES))
+        except UsageError as error:
+            everything = library.overview(CorpusConfig(), MOST_NAMES)
+            return FilterOverview(everything, f"{error.message} {error.remedy}")
+
+
+def find_interrupted(workspace: Workspace, stop: StopToken) -> Generator[Event, None, Interrupted | None]:
+    """The import that was begun, never ended, and is not going on anywhere, if there is one."""
+    del stop  # one question
+    yield from ()
+    return interrupted_import(workspace)
+
+
+def preview_document(
+    workspace: Workspace, document_id: int, cleaning: CleaningConfig, query: str, stop: StopToken
+) -> Generator[Event, None, DocumentPreview | None]:
+    """The text of a document before and after cleaning, and where the words of `query` stand in it.
+
+    Returns:
+        None where it was stopped.
+
+    Raises:
+        UnknownDocumentError: There is no document of this number.
+    """
+    yield from ()
+    with Library(workspace.library) as library:
+        row = library.row(document_id)
+        read = library.text(document_id, most_characters=LONGEST_PREVIEW)
+        pages = library.page_confidences(document_id)
+    read = read.replace("\r\n", "\n").replace("\r", "\n")  # no difference that anybody could see
+    cleaned = clean(read, row.kind, cleaning)
+    if stop.asked:
+        return None
+    removed, added = differences(read, cleaned)
+    return DocumentPreview(
+        document_id=document_id,
+        as_read=Passage(read.replace(PAGE_BREAK, "\n"), tuple(removed), _hits(read, query)),
+        cleaned=Passage(cleaned, tuple(added), _hits(cleaned, query)),
+        pages=pages,
+        is_cut=row.characters > LONGEST_PREVIEW,
+    )
+
+
+def preview_passage(
+    workspace: Workspace,
+    document_id: int,
+    cleaning: CleaningConfig,
+    start: int,
+    passage: str,
+    stop: StopToken,
+) -> Generator[Event, None, DocumentPreview | None]:
+    """The text of a document around a passage, which is the only hit in it.
+
+    Args:
+        start: Where about the passage begins in the clean text.
+
+    Returns:
+        None where it was stopped.
+
+    Raises:
+        UnknownDocumentError: There is no document of this number.
+        PassageGoneError: It does not hold the passage.
+    """
+    yield from ()
+    with Library(workspace.library, for_reading=True) as library:
+        row = library.row(document_id)
+        read = library.text(document_id).replace("\r\n", "\n").replace("\r", "\n")
+        pages = library.page_confidences(document_id)
+    cleaned = clean(read, row.kind, cleaning)
+    span = nearest(cleaned, passage, start)
+    if span is None:
+        raise PassageGoneError(row.name)
+    begins_at = 0
+    if len(read) > LONGEST_PREVIEW:
+        begins_at = _begin_of_part(read, passage, round(span[0] * len(read) / len(cleaned)))
+        read = read[begins_at : begins_at + LONGEST_PREVIEW]
+        cleaned = clean(read, row.kind, cleaning)
+        span = nearest(cleaned, passage, len(cleaned) // 2 if begins_at else span[0])
+    if stop.asked:
+        return None
+    removed, added = differences(read, cleaned)
+    shown = read.replace(PAGE_BREAK, "\n")
+    as_read = nearest(shown, passage, span[0] if span else 0)
+    return DocumentPreview(
+        document_id=document_id,
+        as_read=Passage(shown, tuple(removed), (as_read,) if as_read else ()),
+        cleaned=Passage(cleaned, tuple(added), (span,) if span else ()),
+        pages=pages,
+        is_cut=row.characters > LONGEST_PREVIEW,
+        begins_at=begins_at,
+    )
+
+
+def _begin_of_part(read: str, passage: str, expected: int) -> int:
+    """Where a part of a long text begins in whose middle the passage stands; its longest line is looked for first."""
+    line = max(passage.split("\n"), key=len)
+    found = nearest(read, line, expected)
+    middle = found[0] if found else expected
+    begin = max(0, min(middle - LONGEST_PREVIEW // 2, len(read) - LONGEST_PREVIEW))
+    line_end = read.find("\n", begin, begin + LONGEST_PREVIEW // 4) if begin else -1
+    return line_end + 1 if line_end >= 0 else begin
+
+
+def search_library(
+    workspace: Workspace, query: str, stop: StopToken
+) -> Generator[Event, None, list[SearchHit]]:
+    """The documents that hold the words, best first, also those that an import left unindexed when it was stopped.
+
+    Where nothing can be written, or the disk is full, those are not found, and a `Notice` counts them.
+    """
+    with Library(workspace.library, for_reading=True) as library:
+        indexed = library.index_texts()
+        try:
+            while not stop.asked and (step := next(indexed, None)):
+                yield TextIndexed(*step)
+        except (ReadOnlyWorkspaceError, DiskFullError):
+            left = library.texts_to_index
+            yield Notice(
+                f"Nothing can be written here, so {counted(left, 'document')} without an index "
+                f"{noun_for(left, 'was', 'were')} not searched."
+            )
+        return [] if stop.asked else library.search(query)  # a later search is waiting
+
+
+def _hits(text: str, query: str) -> tuple[Span, ...]:
+    return tuple(highlight_spans(text, query)) if query else ()

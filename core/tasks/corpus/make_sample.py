@@ -1,0 +1,60 @@
+"""Writes the sample corpus into the workspace and imports it like any other files."""
+
+from collections.abc import Generator, Sequence
+from pathlib import Path
+
+from core.config.corpus import ImportConfig
+from core.config.tag import SAMPLE_TAG
+from core.control import StopToken
+from core.corpus.library import Library
+from core.disk.files import raising_disk_errors, write_whole
+from core.documents.document import Source
+from core.documents.folders import ledger_path
+from core.errors.system import absolute_path
+from core.events.base import Event
+from core.events.documents import FileWritten, ImportFinished
+from core.runs.folder import Workspace
+from core.tasks.corpus.import_files import import_files
+
+
+def make_sample(
+    workspace: Workspace, config: ImportConfig, stop: StopToken
+) -> Generator[Event, None, ImportFinished]:
+    """Write the meadow's files into `workspace.sample`, then import them; a second time changes nothing.
+
+    Yields `FileWritten` for each file, also for one that stood there already, then the events of the import.
+
+    Raises:
+        DiskFullError: There is no room for a file; those written before it stay.
+        WorkspaceError: The folder cannot be made or written to.
+    """
+    from core.sample.files import sample_files  # here: the window imports this module, not Pillow and PDFium
+
+    workspace.prepare()
+    paths: list[Path] = []
+    for name, content in sample_files():
+        if stop.asked:
+            break  # the import below ends at once, and says so
+        path = workspace.sample / name
+        _write(path, content)
+        paths.append(path)
+        yield FileWritten(path=str(path), bytes=len(content))
+    finished = yield from import_files(paths, config, workspace, stop)
+    _tag(workspace, paths)
+    return finished
+
+
+def _tag(workspace: Workspace, paths: Sequence[Path]) -> None:
+    """Give the sample's documents its tag, so that a run can take or leave out all of them."""
+    with Library(workspace.library) as library:
+        found = [library.row_of(ledger_path(Source(absolute_path(path)))) for path in paths]
+        library.change_tags({SAMPLE_TAG: [row.id for row in found if row is not None]})
+
+
+def _write(path: Path, content: bytes) -> None:
+    """The file stands with this content afterwards; one that does already is left as it is."""
+    with raising_disk_errors(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.is_file() and path.read_bytes() == content:
+            return
+    write_whole(path, content)

@@ -1,0 +1,312 @@
+"""One import's files on their way through the readers: what waits, what is in hand, and what becomes of it.
+
+Files come first and the pages of scans after them, so that what is quick is there soon; only where the documents that
+wait for pages would fill the memory, their pages come first. The pages of one scan are spread over all readers.
+"""
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from core.config.corpus import ImportConfig
+from core.control import StopToken
+from core.corpus.duplicates import Digested, digest_text
+from core.corpus.ledger import CANCELLED, Recorded
+from core.corpus.library import Library
+from core.documents.document import NO_OCR, Document, PageText, Source
+from core.documents.folders import FoundFile, ledger_path
+from core.documents.isolation import Answer, ReaderPool
+from core.documents.kinds import kind_named, kind_of_name
+from core.documents.reader_process import KnownBytes
+from core.documents.scan import Scan
+from core.errors.base import (
+    EncryptedDocumentError,
+    OcrUnavailableError,
+    UnknownDocumentError,
+    UnreadableDocumentError,
+    UnsupportedDocumentError,
+    UserFacingError,
+)
+from core.events.base import Event, Notice
+from core.events.document_state import DocumentState
+from core.events.documents import (
+    ArchiveOpened,
+    FileImported,
+    FileReading,
+    FileRestated,
+    FilesQueued,
+    PageRecognizing,
+    QueuedFile,
+)
+from core.wording import sentence
+
+POLL_SECONDS = 0.1  # how soon a stop is noticed while all readers are busy
+QUEUED_AT_ONCE = 1000  # files in one event
+MOST_HELD_CHARACTERS = 64_000_000  # of documents that wait for their scanned pages
+
+
+class ReadingLine:
+    """Hands files and pages to readers and keeps what they find.
+
+    Args:
+        library: Where it is kept; for the thread that runs this.
+        pool: The readers.
+        config: How files are read.
+        import_id: The import that the files belong to.
+        files: What to read, in order.
+        again: Read files whose bytes are known, too.
+    """
+
+    def __init__(
+        self,
+        library: Library,
+        pool: ReaderPool[Digested],
+        config: ImportConfig,
+        import_id: int,
+        files: Sequence[FoundFile],
+        again: bool,
+    ) -> None:
+        self._library, self._pool, self._config = library, pool, config
+        self._import_id = import_id
+        self._again = again or config.ocr == "force" or bool(config.text_fields)
+        self._waiting = deque(files)
+        self._members = {file.source for file in files if file.source.member}  # whose archives may come too
+        self._in_hand: dict[Source, _InHand] = {}
+        self._pages: deque[tuple[Source, int]] = deque()  # of scans, in the order that they are recognised in
+        self._held_characters = 0
+        self._no_ocr: OcrUnavailableError | None = None
+
+    def events(self, stop: StopToken) -> Iterator[Event]:
+        """Read until nothing is left, or until `stop` is set: then what is left is cancelled."""
+        while (self._waiting or self._in_hand) and not stop.asked:
+            while self._pool.has_room and (self._waiting or self._pages) and not stop.asked:
+                yield from self._start_page() if self._is_turn_of_pages else self._start_file()
+            for answer in self._pool.ended(POLL_SECONDS) if self._in_hand else ():
+                yield from self._take(answer)
+        yield from self._cancel()
+
+    @property
+    def _is_turn_of_pages(self) -> bool:
+        is_full = self._held_characters > MOST_HELD_CHARACTERS
+        return bool(self._pages) and (is_full or not self._waiting)
+
+    def _start_file(self) -> Iterator[Event]:
+        """Hand a file to a reader, or record at once that it is none that can be read."""
+        file = self._waiting.popleft()
+        if file.state:
+            yield self._fail(_InHand(file), file.state, file.problem)
+            return
+        path = ledger_path(file.source)
+        known: frozenset[str] = frozenset()
+        if not self._again and not file.source.member:
+            known = self._library.hashes_of_size(file.bytes, path, self._import_id)
+        fields = self._config.text_fields or self._library.fields_of(path)
+        self._in_hand[file.source] = _InHand(file, fields)
+        self._pool.read(file.source, known, fields)
+        yield FileReading(path)
+
+    def _start_page(self) -> Iterator[Event]:
+        source, page = self._pages.popleft()
+        scan = self._in_hand[source].scan
+        assert scan is not None
+        self._pool.recognize(source, page)
+        yield PageRecognizing(ledger_path(source), page, scan.done, scan.pages)
+
+    def _take(self, answer: Answer[Digested]) -> Iterator[Event]:
+        held = self._in_hand.get(answer.source)
+        if held is None:
+            return  # a page of a document that was ended without it, because there is no OCR here
+        held.seconds += answer.seconds
+        if answer.page:
+            yield from self._take_page(held, answer)
+            return
+        match answer.outcome:
+            case Digested(document=document) as digested if not document.scans:
+                yield from self._keep(held, digested)
+            case Digested(document=document):
+                yield from self._begin_scan(held, document)
+            case KnownBytes(sha256=sha256):
+                yield from self._end_known(held, sha256)
+            case UserFacingError() as error:
+                yield self._fail(held, _state_of(error), _note_of(error))
+
+    def _begin_scan(self, held: "_InHand", document: Document) -> Iterator[Event]:
+        held.scan = Scan(document)
+        self._held_characters += held.scan.characters
+        if self._no_ocr:
+            held.scan.give_up(self._no_ocr)
+            yield from self._end_scan(held)
+        else:
+            self._pages.extend((held.file.source, page) for page in document.scans)
+
+    def _take_page(self, held: "_InHand", answer: Answer[Digested]) -> Iterator[Event]:
+        scan = held.scan
+        assert scan is not None
+        match answer.outcome:
+            case PageText() as read:
+                scan.add(answer.page, read)
+            case OcrUnavailableError() as problem:
+                yield from self._give_up_ocr(problem)
+                return
+            case error:
+                scan.lose(answer.page, getattr(error, "reason", str(error)))
+        if scan.is_whole:
+            yield from self._end_scan(held)
+
+    def _give_up_ocr(self, problem: OcrUnavailableError) -> Iterator[Event]:
+        """Say once in an import, not once a page, what is missing and how to install it."""
+        if self._no_ocr is None:
+            self._no_ocr = problem
+            yield Notice(f"{problem.message} {problem.remedy}")
+        self._pages.clear()
+        for held in [held for held in self._in_hand.values() if held.scan]:
+            assert held.scan is not None
+            held.scan.give_up(problem)
+            yield from self._end_scan(held)
+
+    def _end_scan(self, held: "_InHand") -> Iterator[Event]:
+        assert held.scan is not None
+        self._held_characters -= held.scan.characters
+        try:
+            document = held.scan.document()
+        except UserFacingError as error:
+            yield self._fail(held, _state_of(error), _note_of(error))
+        else:
+            yield from self._keep(held, Digested(document, digest_text(document.text)))
+
+    def _keep(self, held: "_InHand", digested: Digested) -> Iterator[Event]:
+        document = digested.document
+        if document.bytes:  # of a file in an archive, the size may not have been known before
+            held.file = replace(held.file, bytes=document.bytes)
+        found = (FoundFile(Source(held.file.source.path, name), size) for name, size in document.members)
+        members = [file for file in found if file.source not in self._members]
+        if members:  # first: a kill must not lose them
+            self._library.add_waiting(self._import_id, map(queued, members))
+        recorded = self._library.record(
+            held.path,
+            digested,
+            held.file.bytes,
+            self._import_id,
+            held.seconds,
+            held.modified_ns,
+            held.fields,
+        )
+        yield self._ended(held, recorded, document)
+        yield from self._restate(recorded)
+        if members:
+            self._waiting.extend(members)
+            yield ArchiveOpened(held.path, len(members), sum(file.bytes for file in members))
+            yield from queued_events(members)
+
+    def _end_known(self, held: "_InHand", sha256: str) -> Iterator[Event]:
+        recorded = self._library.record_known(
+            held.path,
+            sha256,
+            held.file.bytes,
+            self._import_id,
+            held.seconds,
+            held.modified_ns,
+            held.fields,
+        )
+        if recorded is None or kind_named(recorded.kind).has_members:
+            # What it repeated was replaced meanwhile, or its members have to be looked at: read it after all.
+            self._pool.read(held.file.source, fields=held.fields)
+        else:
+            yield self._ended(held, recorded)
+            yield from self._restate(recorded)
+
+    def _restate(self, recorded: Recorded) -> Iterator[FileRestated]:
+        for document_id in recorded.changed:
+            try:
+                row = self._library.row(document_id)
+            except UnknownDocumentError:
+                continue  # somebody removed it in this moment
+            yield FileRestated(row.path, row.state, row.reason, row.characters, row.id)
+
+    def _fail(self, held: "_InHand", state: DocumentState, reason: str) -> FileImported:
+        recorded = self._library.record_failure(
+            held.path,
+            state,
+            reason,
+            kind_of_name(held.file.source.name),
+            held.file.bytes,
+            self._import_id,
+            held.seconds,
+            held.modified_ns,
+        )
+        return self._ended(held, recorded)
+
+    def _ended(self, held: "_InHand", recorded: Recorded, document: Document | None = None) -> FileImported:
+        self._in_hand.pop(held.file.source, None)
+        return _imported(held.path, recorded, held.file.bytes, held.seconds, document)
+
+    def _cancel(self) -> Iterator[Event]:
+        left = [*(held.file for held in self._in_hand.values()), *self._waiting]
+        if not left:
+            return
+        self._pool.close()
+        files = [queued(file) for file in left]
+        self._library.record_cancelled(files, self._import_id)
+        for file in files:
+            recorded = Recorded(DocumentState.CANCELLED, CANCELLED, file.kind)
+            yield _imported(file.path, recorded, file.bytes)
+
+
+class _InHand:
+    """A file that a reader has taken up, and how far it is."""
+
+    def __init__(self, file: FoundFile, fields: tuple[str, ...] = ()) -> None:
+        self.file = file
+        self.fields = fields
+        self.path = ledger_path(file.source)
+        self.modified_ns = _modified_ns(file.source)
+        self.seconds = 0.0
+        self.scan: Scan | None = None
+
+
+def _modified_ns(source: Source) -> int:
+    """When the file was changed, in nanoseconds since 1970; 0 where the system does not say."""
+    try:
+        return source.path.stat().st_mtime_ns
+    except OSError:
+        return 0
+
+
+def _imported(
+    path: str, recorded: Recorded, file_bytes: int, seconds: float = 0.0, document: Document | None = None
+) -> FileImported:
+    return FileImported(
+        path=path,
+        state=recorded.state,
+        reason=recorded.reason,
+        kind=recorded.kind,
+        pages=document.pages if document else 0,
+        characters=len(document.text) if document else 0,
+        document_id=recorded.document_id,
+        confidence=document.confidence if document else NO_OCR,
+        bytes=file_bytes,
+        seconds=seconds,
+        kept_state=recorded.kept_state,
+    )
+
+
+def queued(file: FoundFile) -> QueuedFile:
+    """A file that was found, as it waits in the ledger."""
+    return QueuedFile(ledger_path(file.source), kind_of_name(file.source.name), file.bytes)
+
+
+def queued_events(files: Sequence[FoundFile]) -> Iterator[FilesQueued]:
+    """The files that wait, reported in events of no more than a thousand."""
+    for first in range(0, len(files), QUEUED_AT_ONCE):
+        yield FilesQueued(tuple(map(queued, files[first : first + QUEUED_AT_ONCE])))
+
+
+def _note_of(error: UserFacingError) -> str:
+    """What happened, for a row that names the file beside it."""
+    return sentence(error.reason) if isinstance(error, UnreadableDocumentError) else error.message
+
+
+def _state_of(error: UserFacingError) -> DocumentState:
+    if isinstance(error, EncryptedDocumentError):
+        return DocumentState.ENCRYPTED
+    return DocumentState.UNSUPPORTED if isinstance(error, UnsupportedDocumentError) else DocumentState.FAILED

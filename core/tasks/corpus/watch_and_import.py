@@ -1,0 +1,45 @@
+"""A folder kept in step with the library from the command line: imported once, then again wherever it changes."""
+
+from collections.abc import Generator
+from pathlib import Path
+
+from core.config.corpus import ImportConfig
+from core.control import StopToken
+from core.errors.system import WorkspaceGoneError
+from core.events.base import Event, Notice
+from core.events.documents import FilesChanged, FilesMissing
+from core.runs.folder import Workspace
+from core.tasks.corpus.change_library import mark_missing
+from core.tasks.corpus.import_files import import_files
+from core.tasks.corpus.watch_folder import files_there, watch_folder
+from core.wording import counted, noun_for
+
+
+def watch_and_import(
+    folder: Path, config: ImportConfig, workspace: Workspace, stop: StopToken
+) -> Generator[Event, None, None]:
+    """Import what is new or changed in `folder`, now and from here on, until asked to stop.
+
+    Raises:
+        MissingPathError: The folder is not there, or not any more.
+        WorkspaceGoneError: The workspace was deleted or moved meanwhile.
+        WorkspaceError, DiskFullError, DamagedLibraryError: The library cannot be used.
+    """
+    workspace.prepare()
+    for event in watch_folder(workspace, folder, stop):
+        yield event
+        if isinstance(event, FilesMissing):
+            yield from _mark_missing(workspace, event, stop)
+        there = files_there(event) if isinstance(event, FilesChanged) else []
+        if there and not workspace.library.exists():  # an import would make the workspace anew
+            raise WorkspaceGoneError(workspace.root)
+        if there:
+            yield from import_files(there, config, workspace, stop)
+
+
+def _mark_missing(workspace: Workspace, event: FilesMissing, stop: StopToken) -> Generator[Event, None, None]:
+    missing = yield from mark_missing(workspace, event.paths, stop)
+    if missing.kept:
+        files = counted(len(missing.kept), "file")
+        is_ = noun_for(len(missing.kept), "is", "are")
+        yield Notice(f"{files} {is_} no longer in the folder; the text that was read is kept.")

@@ -1,0 +1,177 @@
+"""The request "patch": run a phrase with another phrase's numbers at one place, for every place."""
+
+from collections.abc import Generator
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from core.control import Returning, StopRequested, StopToken
+from core.errors.base import UserFacingError
+from core.errors.runs import raising_memory_errors
+from core.events.base import Event
+from core.inspection.changes import SubLayer, sub_layers
+from core.inspection.patch_map import PatchMap, PatchPart
+from core.inspection.phrase import Phrase, token_text
+from core.tasks.inspection.inspect_phrase import EmptyPhraseError, InspectRequest, requested_phrase
+from core.tasks.models.open_model import OpenModel
+from core.tasks.models.run_checkpoints import RunCheckpoints, open_step
+from core.wording import counted
+
+if TYPE_CHECKING:
+    from core.model.transformer import Transformer
+    from core.runs.loading import LoadedModel
+
+
+class EmptySourceError(UserFacingError):
+    """No phrase to take from."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.message = "There is no second phrase to take from."
+        self.remedy = (
+            "Type one of as many tokens as the first, such as the same phrase with one word changed."
+        )
+
+
+class UnequalPhrasesError(UserFacingError):
+    """Two phrases whose positions do not pair."""
+
+    def __init__(self, tokens: int, source_tokens: int) -> None:
+        super().__init__(tokens, source_tokens)
+        self.message = (
+            f"The first phrase has {counted(tokens, 'token')} and the second has {source_tokens:,}: "
+            "their positions do not pair."
+        )
+        surplus = abs(tokens - source_tokens)
+        which = "first" if tokens > source_tokens else "second"
+        self.remedy = f"Shorten the {which} phrase by {counted(surplus, 'token')}, or lengthen the other one."
+
+
+class NoFeedForwardError(UserFacingError):
+    """A model without the part that is to be patched."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.message = "This model has no feed-forward parts."
+        self.remedy = "Patch its hidden states or its attention."
+
+
+@dataclass(frozen=True, slots=True)
+class PatchAdvanced(Event):
+    """Places that are patched, of all."""
+
+    done: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class PatchRequest:
+    """What to patch.
+
+    Attributes:
+        shown: The phrase that is run, and what is switched off meanwhile.
+        source_text: The phrase that is taken from, of as many tokens.
+        what: What is taken from it.
+        target: The token whose probability is looked at; by default the likeliest one after the source phrase.
+    """
+
+    shown: InspectRequest
+    source_text: str
+    what: PatchPart = "hidden_state"
+    target: int | None = field(default=None)
+
+
+def patch_phrases(
+    model: OpenModel, request: PatchRequest, stop: StopToken
+) -> Generator[Event, None, PatchMap | None]:
+    """Compute the map of an open model.
+
+    Returns:
+        The map; None where `stop` was set before it was whole.
+
+    Raises:
+        EmptyPhraseError, EmptySourceError, UnequalPhrasesError, NoFeedForwardError: As their names say.
+        OutOfMemoryError: There is too little memory for it.
+    """
+    with raising_memory_errors():
+        return (yield from patch_loaded(model.loaded, request, stop))
+
+
+def patch_step(
+    checkpoints: RunCheckpoints, step: int, request: PatchRequest, stop: StopToken
+) -> Generator[Event, None, PatchMap | None]:
+    """The same of one checkpoint of a run.
+
+    Raises:
+        StopRequested: `stop` was set before it was open.
+    """
+    with raising_memory_errors():
+        return (yield from patch_loaded(open_step(checkpoints, step, stop), request, stop))
+
+
+def patch_loaded(
+    loaded: "LoadedModel", request: PatchRequest, stop: StopToken
+) -> Generator[Event, None, PatchMap | None]:
+    """The same of a checkpoint in memory."""
+    from core.capture.patching import patch_in_steps, run_phrase  # here, because it imports torch
+
+    phrase, source = _phrases(loaded, request)
+    if request.what == "feed_forward" and not loaded.config.model.feed_forward:
+        raise NoFeedForwardError
+    changes = request.shown.changes.that_fit(loaded.config.model, len(phrase.pieces))
+    plain_run, source_run = (run_phrase(loaded.model, one.ids, changes) for one in (phrase, source))
+    target = int(source_run.logits.argmax()) if request.target is None else request.target
+    passed = Returning(
+        patch_in_steps(loaded.model, plain_run, source_run, request.what, target, stop, changes)
+    )
+    places = _places(loaded.model, request.what)
+    try:
+        for progress in passed:
+            yield PatchAdvanced(progress.done, progress.total)
+    except StopRequested:
+        return None
+    return PatchMap(
+        what=request.what,
+        phrase=phrase,
+        source=source,
+        target=target,
+        target_text=token_text(loaded.tokenizer, target),
+        plain=float(plain_run.logits.softmax(dim=-1)[target]),
+        in_source=float(source_run.logits.softmax(dim=-1)[target]),
+        rows=tuple("embedding" if place is None else place.title for place in places),
+        sub_layers=places,
+        columns=_columns(loaded.model, request.what, phrase, source),
+        probs=passed.result,
+    )
+
+
+def _phrases(loaded: "LoadedModel", request: PatchRequest) -> tuple[Phrase, Phrase]:
+    """The phrase that is run and the one that is taken from, checked."""
+    phrase = requested_phrase(loaded, request.shown)
+    source = requested_phrase(loaded, replace(request.shown, text=request.source_text))
+    if not phrase.pieces:
+        raise EmptyPhraseError
+    if not source.pieces:
+        raise EmptySourceError
+    if len(phrase.pieces) != len(source.pieces):
+        raise UnequalPhrasesError(len(phrase.pieces), len(source.pieces))
+    return phrase, source
+
+
+def _places(model: "Transformer", what: PatchPart) -> tuple[SubLayer | None, ...]:
+    """After which step each row of the map is patched; None for the embedding."""
+    order = sub_layers(model.config)
+    if what == "hidden_state":
+        return (None, *order)
+    part = "feed_forward" if what == "feed_forward" else "attention"
+    return tuple(sub_layer for sub_layer in order if sub_layer.part == part)
+
+
+def _columns(model: "Transformer", what: PatchPart, phrase: Phrase, source: Phrase) -> tuple[str, ...]:
+    """Names of positions, with both tokens where they differ; or of heads."""
+    if what == "head":
+        return tuple(f"head {head + 1}" for head in range(model.config.n_heads))
+    pairs = zip(phrase.pieces, source.pieces, strict=True)
+    return tuple(
+        f"{position} {piece.text}" + (f" ← {other.text}" if other.id != piece.id else "")
+        for position, (piece, other) in enumerate(pairs, start=1)
+    )

@@ -1,0 +1,70 @@
+"""The request "lay the vocabulary out by t-SNE"."""
+
+from collections.abc import Generator
+from dataclasses import dataclass
+
+import numpy as np
+
+from core.control import StopToken
+from core.events.base import Event
+from core.inspection.plane import EmbeddingPlane, Projection
+from core.inspection.tsne import perplexity_for, tsne_in_steps
+from core.wording import counted, number
+
+MOST_TOKENS = 5000  # more take minutes
+FEWEST_TOKENS = 3  # fewer have no neighbours to choose among
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectionAdvanced(Event):
+    """How far the layout is, in percent; `points` are x and y of each token as they are, none at the beginning.
+
+    They are of the tokens `tokens_to_project(plane)`, in that order.
+    """
+
+    percent: float
+    points: tuple[tuple[float, float], ...]
+
+
+def tokens_to_project(
+    plane: EmbeddingPlane, most: int = MOST_TOKENS
+) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """The ids, ascending, that t-SNE lays out: all, or the most frequent where there are too many."""
+    return np.sort(plane.by_frequency()[:most])
+
+
+def project_embeddings(
+    plane: EmbeddingPlane, stop: StopToken, *, seed: int = 0, threads: int = 1, most: int = MOST_TOKENS
+) -> Generator[Event, None, Projection]:
+    """Lay the tokens out by t-SNE, begun at their PCA. With one thread the same plane and seed give the same points.
+
+    Raises:
+        StopRequested: `stop` was set; that is looked at several times a second.
+    """
+    ids = tokens_to_project(plane, most)
+    points = plane.pca.points[ids]  # (N, 2)
+    if len(ids) >= FEWEST_TOKENS:
+        steps = tsne_in_steps(plane.vectors[ids], points, seed, threads, stop)
+        while True:
+            try:
+                step = next(steps)
+            except StopIteration as end:
+                points = end.value
+                break
+            shown = () if step.points is None else tuple(map(tuple, step.points.tolist()))
+            yield ProjectionAdvanced(100 * step.share, shown)
+    return Projection("tsne", ids, points, _note(plane, len(ids)))
+
+
+def _note(plane: EmbeddingPlane, shown: int) -> str:
+    total = len(plane.texts)
+    first = "most frequent" if plane.counts is not None else "first"
+    which = (
+        f"the {first} {number(shown)} of {counted(total, 'token')}"
+        if shown < total
+        else counted(total, "token")
+    )
+    return (
+        f"t-SNE of {which}, perplexity {perplexity_for(shown):.3g}: tokens that lie together have a large cosine; "
+        "sizes of groups and distances between them mean nothing."
+    )

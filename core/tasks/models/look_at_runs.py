@@ -1,0 +1,76 @@
+"""The request to see which runs there are, which wait for their turn, and which were interrupted."""
+
+from collections.abc import Generator
+from dataclasses import dataclass
+
+from core.control import StopToken
+from core.events.base import Event
+from core.runs.catalog import Catalog, RunSummary
+from core.runs.folder import Workspace
+from core.runs.interrupted import is_interrupted, leave_stopped
+from core.runs.run_queue import QueuedRun, RunQueue
+
+
+@dataclass(frozen=True, slots=True)
+class RunsListed:
+    """The runs, the last changed first, a name that the next one can have, and the runs in the queue."""
+
+    runs: tuple[RunSummary, ...]
+    unused_name: str
+    queued: tuple[QueuedRun, ...] = ()
+
+
+def list_runs(
+    workspace: Workspace, stop: StopToken, also_taken: tuple[str, ...] = ()
+) -> Generator[Event, None, RunsListed]:
+    """Every run with its checkpoints and its size on the disk: all files of all runs are looked at.
+
+    Args:
+        also_taken: Names that the next run cannot have either.
+    """
+    del stop  # nothing to keep of a part of them
+    yield from ()
+    catalog, queue = Catalog(workspace), RunQueue(workspace)
+    return RunsListed(
+        tuple(catalog.runs()),
+        catalog.unused_name(also_taken=(*queue.names(), *also_taken)),
+        tuple(queue.entries()),
+    )
+
+
+def summarize_run(workspace: Workspace, name: str, stop: StopToken) -> Generator[Event, None, RunSummary]:
+    """One run in a line.
+
+    Raises:
+        UnknownRunError: There is no such run.
+    """
+    del stop
+    yield from ()
+    return Catalog(workspace).summary(name)
+
+
+def find_interrupted_runs(
+    workspace: Workspace, stop: StopToken
+) -> Generator[Event, None, tuple[RunSummary, ...]]:
+    """The runs that a kill, a crash or a power cut ended, the last changed first."""
+    del stop  # the last lines of some files
+    yield from ()
+    catalog = Catalog(workspace)
+    names = [name for name in catalog.names() if is_interrupted(catalog.folder(name))]
+    return tuple(sorted(map(catalog.summary, names), key=lambda run: run.changed, reverse=True))
+
+
+def leave_interrupted(
+    workspace: Workspace, names: tuple[str, ...], stop: StopToken
+) -> Generator[Event, None, None]:
+    """Let interrupted runs be stopped ones, which are not offered again.
+
+    Raises:
+        UnknownRunError, DiskFullError, WorkspaceError: As their names say.
+    """
+    del stop
+    yield from ()
+    catalog = Catalog(workspace)
+    for name in names:
+        if is_interrupted(folder := catalog.folder(name)):
+            leave_stopped(folder)

@@ -1,0 +1,139 @@
+"""The request "open a model": a checkpoint of a run, in memory and ready to write."""
+
+import time
+from collections.abc import Generator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from core.config.sampling import SamplingConfig, WeightsFormat
+from core.control import StopToken
+from core.errors.runs import CheckpointGoneError, NoCheckpointError, OutOfMemoryError, raising_memory_errors
+from core.events.base import Event, Notice
+from core.events.replies import ModelOpened
+from core.runs.catalog import Catalog, has_conversations
+from core.runs.folder import RunFolder, Workspace
+from core.runs.pointers import lost_pointers, pointed_step
+
+if TYPE_CHECKING:
+    from core.generation.prefix import PrefixCache
+    from core.model.transformer import Transformer
+    from core.runs.loading import LoadedModel
+
+
+def _new_prefix() -> "PrefixCache":
+    from core.generation.prefix import PrefixCache  # here, because it imports torch
+
+    return PrefixCache()
+
+
+@dataclass(slots=True, eq=False)
+class OpenModel:
+    """A model in a closed box: whoever holds it sees these facts, and hands it to `complete` and `reply`.
+
+    Those open it again where they are asked for other weights than it was opened with.
+    """
+
+    name: str
+    step: int
+    parameters: int
+    context_length: int
+    has_conversations: bool
+    sampling: SamplingConfig
+    run: RunFolder
+    weights: WeightsFormat
+    loaded: "LoadedModel"
+    prefix: "PrefixCache" = field(init=False, default_factory=_new_prefix)  # of what was read last
+
+
+def open_model(
+    workspace: Workspace,
+    name: str,
+    checkpoint: str,
+    stop: StopToken,
+    weights: WeightsFormat | None = None,
+) -> Generator[Event, None, OpenModel]:
+    """Open the checkpoint called "best", "last" or by its step, on the device that the run's settings choose.
+
+    Where that is not to be had, or too small for the model, it is opened on the processor.
+
+    Args:
+        weights: Their number format; by default that of the run's sampling settings.
+
+    Raises:
+        UnknownRunError, NoCheckpointError, DamagedRunError, DamagedCheckpointError, WrongShapeError,
+        ModelTooLargeError: As their names say.
+    """
+    del stop  # opening takes a moment, and there is nothing to keep of half a model
+    started = time.perf_counter()
+    run = Catalog(workspace).folder(name)
+    if checkpoint in lost_pointers(run):
+        step = pointed_step(run, checkpoint)
+        yield Notice(f"The file that names the {checkpoint} checkpoint is damaged; step {step:,} is opened.")
+    loaded = _load(run, checkpoint)
+    weights = weights or loaded.config.sampling.weights
+    yield from _pack(loaded, weights)
+    model = OpenModel(
+        name=name,
+        step=loaded.state.step,
+        parameters=loaded.state.parameters,
+        context_length=loaded.config.model.context_length,
+        has_conversations=has_conversations(run, loaded.state),
+        sampling=loaded.config.sampling,
+        run=run,
+        weights=weights,
+        loaded=loaded,
+    )
+    yield ModelOpened(
+        name=name,
+        step=model.step,
+        parameters=model.parameters,
+        context_length=model.context_length,
+        has_conversations=model.has_conversations,
+        seconds=time.perf_counter() - started,
+    )
+    return model
+
+
+def with_weights(model: OpenModel, weights: WeightsFormat) -> Generator[Event, None, "LoadedModel"]:
+    """What a model has loaded, read anew from its checkpoint where its weights have another number format.
+
+    Raises:
+        CheckpointGoneError: Training has removed the checkpoint since; the model stays as it was.
+        DamagedRunError and others: As for `open_model`; the model stays as it was.
+    """
+    if weights != model.weights:
+        try:
+            loaded = _load(model.run, str(model.step))
+        except NoCheckpointError as cause:
+            raise CheckpointGoneError(model.name, model.step, model.weights, weights) from cause
+        yield from _pack(loaded, weights)
+        model.loaded, model.weights, model.prefix = loaded, weights, _new_prefix()
+    return model.loaded
+
+
+def _load(run: RunFolder, checkpoint: str) -> "LoadedModel":
+    from core.runs.loading import load_model  # here, because it imports torch
+
+    loaded = load_model(run, checkpoint)
+    move_to_device(loaded.model, loaded.config.training.device)
+    return loaded
+
+
+def _pack(loaded: "LoadedModel", weights: WeightsFormat) -> Generator[Event, None, None]:
+    from core.generation.packed import pack_linears
+
+    used = pack_linears(loaded.model, weights)
+    if weights not in ("auto", used):
+        yield Notice(f"This machine cannot compute with {weights} weights; they are {used}.")
+
+
+def move_to_device(model: "Transformer", requested: str) -> None:
+    """Put a model that is on the processor where it writes fastest."""
+    from core.training.precision import choose_device
+
+    device = choose_device(requested) or "cpu"
+    try:
+        with raising_memory_errors():
+            model.to(device)
+    except OutOfMemoryError:  # a part of it can be there already
+        model.to("cpu")

@@ -1,0 +1,60 @@
+"""A run whose checkpoints are opened one after the other into one model, for looking at it through training."""
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from core.control import StopToken
+from core.errors.runs import DamagedCheckpointError, NoCheckpointError, WrongShapeError
+from core.runs.catalog import Catalog
+from core.runs.folder import RunFolder, Workspace
+
+if TYPE_CHECKING:
+    from core.runs.loading import LoadedModel
+
+SKIPPED = (NoCheckpointError, DamagedCheckpointError, WrongShapeError)  # of one checkpoint among others
+
+
+@dataclass(slots=True, eq=False)
+class RunCheckpoints:
+    """A run whose checkpoints are opened one after the other into one model, float32: a closed box.
+
+    Nothing is read before a task uses it, and only one may at a time. `name` is the run's; the model comes with the
+    first checkpoint.
+    """
+
+    workspace: Workspace
+    name: str
+    loaded: "LoadedModel | None" = field(init=False, default=None, repr=False)
+
+    @property
+    def run(self) -> RunFolder:
+        """Its folder.
+
+        Raises:
+            UnknownRunError: There is no such run, or no more.
+        """
+        return Catalog(self.workspace).folder(self.name)
+
+
+def open_step(checkpoints: RunCheckpoints, step: int, stop: StopToken) -> "LoadedModel":
+    """One checkpoint in memory; the one that was there before is there no more.
+
+    Raises:
+        UnknownRunError: There is no such run, or no more.
+        StopRequested: `stop` was set.
+        NoCheckpointError, DamagedCheckpointError, WrongShapeError and others: As for `open_model`.
+    """
+    loaded = checkpoints.loaded
+    if loaded is not None and loaded.state.step == step:
+        return loaded
+    run = checkpoints.run
+    from core.runs.loading import load_model, load_next  # here, because they import torch
+    from core.tasks.models.open_model import move_to_device
+
+    if loaded is None:
+        loaded = load_model(run, str(step), stop)
+        move_to_device(loaded.model, loaded.config.training.device)
+    else:
+        loaded = load_next(loaded, run, str(step), stop)
+    checkpoints.loaded = loaded
+    return loaded

@@ -1,0 +1,97 @@
+"""A text from a file or a pipe, in pieces: no more than one of them is in memory, however long the text is."""
+
+import codecs
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from io import IncrementalNewlineDecoder
+from pathlib import Path
+from typing import BinaryIO
+
+from core.documents.plain_text import encoding_of, is_binary
+from core.errors.base import MissingPathError, NothingToScoreError
+from core.tokenizers.chunks import cut
+
+BLOCK_BYTES = 1 << 18  # read at once; the first block also tells the encoding
+PIECE_CHARACTERS = 4096
+LONGEST_PIECE = 1 << 18  # characters without white space, after which one is cut off wherever that is
+BYTE_ORDER_MARK, REPLACEMENT = "\ufeff", "\N{REPLACEMENT CHARACTER}"
+
+
+@dataclass(frozen=True, slots=True)
+class TextSource:
+    """An open file of text, what it is called, and its size in bytes, 0 where that is not known."""
+
+    file: BinaryIO
+    name: str
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A part of a text, and how many of its source's bytes are read with it."""
+
+    text: str
+    bytes_done: int
+
+
+@contextmanager
+def open_text(text: Path | BinaryIO) -> Iterator[TextSource]:
+    """A file, or what comes from a pipe that is open already.
+
+    Raises:
+        MissingPathError: There is no such file.
+        NothingToScoreError: It is a folder.
+    """
+    if not isinstance(text, Path):
+        yield TextSource(text, "Standard input", 0)
+        return
+    if text.is_dir():
+        raise NothingToScoreError(text.name or str(text), "it is a folder")
+    try:
+        file = text.open("rb")
+    except FileNotFoundError as cause:
+        raise MissingPathError(text) from cause
+    with file:
+        status = os.fstat(file.fileno())
+        yield TextSource(file, text.name, status.st_size if stat.S_ISREG(status.st_mode) else 0)
+
+
+def text_pieces(source: TextSource) -> Iterator[Piece]:
+    """The text from start to end, cut where no token of any tokenizer crosses, with line ends as a line feed.
+
+    UTF-8 first, then what a byte-order mark says, then a detected encoding; bytes that it lacks become U+FFFD.
+
+    Raises:
+        NothingToScoreError: It is empty, or not text.
+    """
+    block = source.file.read(BLOCK_BYTES)
+    if not block:
+        raise NothingToScoreError(source.name, "it is empty")
+    if is_binary(block):
+        raise NothingToScoreError(source.name, "it is not text")
+    decoder = IncrementalNewlineDecoder(
+        codecs.getincrementaldecoder(encoding_of(_whole_words(block)))("replace"), translate=True
+    )
+    rest, done = "", 0
+    while block:
+        following = source.file.read(BLOCK_BYTES)
+        rest += decoder.decode(block, final=not following)
+        if not done:
+            rest = rest.removeprefix(BYTE_ORDER_MARK)
+        *pieces, last = list(cut(rest, PIECE_CHARACTERS)) or [""]
+        if not following or len(last) > LONGEST_PIECE:
+            pieces, last = [*pieces, last], ""
+        given = 0
+        for piece in pieces:
+            given += len(piece)
+            yield Piece(piece, done + len(block) * given // max(1, len(rest)))
+        rest, done, block = last, done + len(block), following
+
+
+def _whole_words(block: bytes) -> bytes:
+    """`block` up to its last white space, where it may break off within a character."""
+    end = max(block.rfind(b" "), block.rfind(b"\n")) + 1
+    return block[:end] if len(block) == BLOCK_BYTES and end else block

@@ -1,0 +1,126 @@
+"""Token ids on their way through a model, or through two with one vocabulary, window by window.
+
+A text begins after `<eos>`, as documents do in training, so each of its tokens is predicted once. Windows follow each other
+without overlap, as in the evaluations of a run.
+"""
+
+import sys
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from core.batches.sampler import Windows, eval_batches
+from core.control import StopToken
+from core.events.scoring import ModelsCompared, TextScored
+from core.metrics import bits_per_byte, nats_to_bits, perplexity
+from core.tasks.models.open_model import OpenModel
+from core.tokenizers.tokenizer import EOS, UNK, IdArray, byte_lengths
+from core.training.comparison import compare
+from core.training.evaluation import EvalBatch, count_targets
+from core.training.interruption import interruptible
+from core.training.loss import token_losses
+
+TOKENS_AT_ONCE = 4096
+MOST_UNKNOWN = 20  # characters or words that are named
+EVERY_BATCH = sys.maxsize
+
+
+class TextScorer:
+    """Sums of losses, and of divergences where there are two models, over all the text that was put in.
+
+    Args:
+        models: One, or two with the same vocabulary; the context is that of the shorter one.
+    """
+
+    def __init__(self, models: Sequence[OpenModel]) -> None:
+        self._models = models
+        self.tokenizer = models[0].loaded.tokenizer
+        self.context_length = min(model.context_length for model in models)
+        self._windows = Windows(self.context_length, 0, max(1, TOKENS_AT_ONCE // self.context_length))
+        self._lengths = torch.from_numpy(byte_lengths(self.tokenizer))  # (V,)
+        self._held: IdArray = np.array([EOS], dtype=np.int64)
+        self._nats, self._text_nats = [0.0] * len(models), [0.0] * len(models)
+        self._kl = self._reverse_kl = 0.0
+        self._unknown: dict[str, None] = {}
+        self._unknown_tokens = self._bytes = 0
+        self.tokens = 0
+
+    @property
+    def known_tokens(self) -> int:
+        return self.tokens - self._unknown_tokens
+
+    def put(self, text: str, stop: StopToken, *, is_last: bool = False) -> Iterator[None]:
+        """Score the whole batches of windows that this text completes, or all that is left; yields after each batch.
+
+        Raises:
+            StopRequested: `stop` was set; the batch in hand is not counted.
+        """
+        ids = self.tokenizer.encode_all([text])[0]
+        if (ids == UNK).any() and len(self._unknown) < MOST_UNKNOWN:
+            self._unknown |= dict.fromkeys(self.tokenizer.unknown(text)[:MOST_UNKNOWN])
+        held = np.concatenate([self._held, ids])
+        at_once = self._windows.batch_size * self.context_length
+        taken = len(held) - 1 if is_last else (len(held) - 1) // at_once * at_once
+        self._held = held[taken:]
+        if not taken:
+            return
+        for batch in count_targets(
+            eval_batches(held[: taken + 1], self._windows, EVERY_BATCH), self._lengths
+        ):
+            self._score(batch, stop)
+            yield
+
+    def scores(self, complete: bool) -> Iterator[TextScored | ModelsCompared]:
+        """What was measured: of each model, and of both together where there are two."""
+        for model, nats, text_nats in zip(self._models, self._nats, self._text_nats, strict=True):
+            loss = nats / self.tokens
+            yield TextScored(
+                name=model.name,
+                step=model.step,
+                tokens=self.tokens,
+                bytes=self._bytes,
+                loss=loss,
+                perplexity=min(perplexity(loss), sys.float_info.max),  # JSON knows no infinity
+                bits_per_byte=bits_per_byte(text_nats, self._bytes),
+                unknown_tokens=self._unknown_tokens,
+                unknown=tuple(self._unknown)[:MOST_UNKNOWN],
+                context_length=self.context_length,
+                complete=complete,
+            )
+        if len(self._models) == 2:
+            yield self._comparison()
+
+    def _comparison(self) -> ModelsCompared:
+        model, other = self._models
+        kl, reverse_kl = self._kl / self.tokens, self._reverse_kl / self.tokens
+        return ModelsCompared(
+            name=model.name,
+            step=model.step,
+            other=other.name,
+            other_step=other.step,
+            tokens=self.tokens,
+            kl_nats=kl,
+            kl_bits=nats_to_bits(kl),
+            reverse_kl_nats=reverse_kl,
+            reverse_kl_bits=nats_to_bits(reverse_kl),
+        )
+
+    @torch.inference_mode()
+    def _score(self, batch: EvalBatch, stop: StopToken) -> None:
+        stop.raise_if_asked()
+        first, *others = (model.loaded.model for model in self._models)
+        losses: tuple[Tensor, ...]
+        with interruptible(first, stop):
+            if others:
+                losses, kl, reverse_kl = compare(first, others[0], batch.x, batch.y)
+                self._kl, self._reverse_kl = self._kl + kl, self._reverse_kl + reverse_kl
+            else:
+                losses = (token_losses(first, batch.x.to(first.device), batch.y.to(first.device)).cpu(),)
+        for number, of_model in enumerate(losses):
+            self._nats[number] += float(of_model.double().sum())
+            self._text_nats[number] += float(of_model.flatten()[batch.text].double().sum())
+        self.tokens += batch.tokens
+        self._unknown_tokens += int((batch.y == UNK).sum())
+        self._bytes += batch.text_bytes

@@ -1,0 +1,41 @@
+"""The request "a report of this run": one HTML file with all that the run wrote down."""
+
+from collections.abc import Generator
+from pathlib import Path
+
+from core.control import StopRequested, StopToken
+from core.datasets.measure_baselines import measure_run_baselines
+from core.disk.files import write_anywhere
+from core.events.base import Event
+from core.events.runs import ReportWritten
+from core.runs.folder import Workspace
+
+SUFFIX = ".html"
+
+
+def report_name(run: str) -> str:
+    """What the file is called where nobody chose a name."""
+    return f"{run}-report{SUFFIX}"
+
+
+def write_report(
+    workspace: Workspace, name: str, path: Path, stop: StopToken
+) -> Generator[Event, None, Path]:
+    """Write the report of a run to `path`, in place of what was there; no model is opened. Baselines are measured first.
+
+    Raises:
+        UnknownRunError: There is no such run.
+        DiskFullError, SystemRefusalError: The file cannot be written.
+    """
+    from core.reporting.page import report_page  # here, because it imports matplotlib
+    from core.reporting.run_record import read_record
+
+    record = read_record(workspace, name)
+    try:
+        measured = yield from measure_run_baselines(workspace, name, stop)
+    except StopRequested:
+        measured = None
+    content = report_page(record, measured.baselines if measured else ()).encode("utf-8")
+    write_anywhere(path, content)
+    yield ReportWritten(name, str(path), len(content))
+    return path

@@ -1,0 +1,114 @@
+"""The request to know which passages of a reply stand word for word in the text that its model was trained on."""
+
+import time
+from collections.abc import Generator
+
+from core.batches.dataset import Dataset, read_dataset
+from core.config.run import RunConfig
+from core.config.toml import checked
+from core.control import StopToken
+from core.corpus.library import Library
+from core.datasets.unused_datasets import restore
+from core.errors.base import UserFacingError
+from core.errors.runs import NoCheckpointError
+from core.events.base import Event
+from core.events.seen import SeenFound, SeenLocated, SeenPassage, SeenPlace
+from core.runs.catalog import Catalog
+from core.runs.folder import RunFolder, Workspace
+from core.runs.pointers import pointed_step
+from core.runs.state import read_state
+from core.seen.index import VerbatimIndex
+from core.seen.passages import Found
+from core.seen.words import LEAST_WORDS
+from core.tasks.seen.build_index import open_or_build
+from core.tasks.seen.places import UNKNOWN, PlaceFinder
+
+MOST_LOCATED = 100  # passages
+MOST_TRIED = 3  # places of one passage, where its document has changed since
+
+
+class NoTrainingTextError(UserFacingError):
+    """A run whose data set is gone."""
+
+    def __init__(self, run: str) -> None:
+        super().__init__(run)
+        self.message = f"The data set of run {run!r} is no longer in the workspace, so its training text cannot be searched."
+        self.remedy = (
+            "Resume the run: that builds the data set again where the library still has its documents."
+        )
+
+
+def look_up(
+    workspace: Workspace, name: str, text: str, stop: StopToken
+) -> Generator[Event, None, SeenFound | None]:
+    """Find the passages of `text` in a run's training text; the index over that is built when it is first needed.
+
+    Returns:
+        What was found; its places came as an event after it. None where `stop` was set before.
+
+    Raises:
+        UnknownRunError, DamagedRunError, NoCheckpointError, DamagedCheckpointError: The run cannot be read.
+        NoTrainingTextError, DamagedDatasetError: Its data set is gone, or damaged.
+        IndexRoomError, DiskFullError, WorkspaceError: The index cannot be written.
+        StopRequested: `stop` was set while the index was built.
+    """
+    run = Catalog(workspace).folder(name)
+    config, dataset = yield from _trained_with(workspace, run, stop)
+    index = yield from open_or_build(workspace, dataset, config, stop)
+    started = time.perf_counter()
+    found = index.find(text)
+    passages = tuple(
+        SeenPassage(one.start, one.end, text[one.start : one.end], one.words, len(one.places))
+        for one in found.passages
+    )
+    answer = SeenFound(
+        name=name,
+        dataset=dataset.name,
+        passages=passages,
+        share=found.characters / max(1, len(text)),
+        characters=len(text),
+        least_words=LEAST_WORDS,
+        is_complete=found.is_complete,
+        base_model=config.base_model,
+        seconds=time.perf_counter() - started,
+    )
+    yield answer
+    if passages and not stop.asked:
+        yield SeenLocated(_located(workspace, index, found, passages, config, stop))
+    return answer
+
+
+def _trained_with(
+    workspace: Workspace, run: RunFolder, stop: StopToken
+) -> Generator[Event, None, tuple[RunConfig, Dataset]]:
+    last = pointed_step(run, "last")
+    if last is None:
+        raise NoCheckpointError(run.name, "last", "")
+    state = read_state(run.checkpoint(last))
+    config = checked(RunConfig, state.settings) if state.settings else Catalog(workspace).config(run.name)
+    folder = workspace.datasets / state.dataset
+    yield from restore(workspace, state.dataset, stop)
+    if not folder.exists():
+        raise NoTrainingTextError(run.name)
+    return config, read_dataset(folder, stop)
+
+
+def _located(
+    workspace: Workspace,
+    index: VerbatimIndex,
+    found: Found,
+    passages: tuple[SeenPassage, ...],
+    config: RunConfig,
+    stop: StopToken,
+) -> tuple[SeenPlace, ...]:
+    if not index.knows_documents:
+        return tuple(SeenPlace(problem=UNKNOWN) for _ in passages)
+    places: list[SeenPlace] = []
+    with Library(workspace.library, for_reading=True) as library:
+        finder = PlaceFinder(library, config.cleaning)
+        for one, passage in zip(found.passages[:MOST_LOCATED], passages, strict=False):
+            if stop.asked:
+                break
+            origins = [index.origin(place) for place in one.places[:MOST_TRIED]]
+            places.append(finder.find(passage.text, [origin for origin in origins if origin]))
+    return tuple(places)

@@ -1,0 +1,42 @@
+"""The request to see what a run comes to before it starts: what a window shows beside Start."""
+
+from collections.abc import Generator
+from dataclasses import dataclass
+
+from core.config.run import RunConfig
+from core.control import StopToken
+from core.corpus.library import Library
+from core.errors.base import UserFacingError
+from core.events.base import Event, Notice
+from core.planning.plan_card import PlanRow, plan_rows
+from core.planning.plan_warnings import plan_warnings
+from core.planning.proposals import PlanWarning
+from core.runs.folder import Workspace
+from core.tasks.training.look_at_machine import look_at_machine
+from core.tasks.training.time_steps import time_steps
+
+
+@dataclass(frozen=True, slots=True)
+class RunPlan:
+    """What a run comes to, and what is likely to go wrong with it."""
+
+    rows: tuple[PlanRow, ...]
+    warnings: tuple[PlanWarning, ...]
+
+
+def plan_run(workspace: Workspace, run: RunConfig, stop: StopToken) -> Generator[Event, None, RunPlan]:
+    """The plan of a run on the library as it is now. Its steps are timed where that is not remembered; nothing is trained.
+
+    Raises:
+        WorkspaceError, DamagedLibraryError: The library cannot be used.
+    """
+    with Library(workspace.library, for_reading=True) as library:
+        totals = library.totals(run.corpus)
+    machine = yield from look_at_machine(workspace, run, stop)
+    if totals.characters and machine.times is None:
+        try:
+            machine = machine.with_times((yield from time_steps(workspace, run, totals, stop)))
+        except UserFacingError as error:
+            yield Notice(f"{error.message} {error.remedy}")
+    rows, warnings = plan_rows(run, totals, machine), plan_warnings(run, totals, machine)
+    return RunPlan(tuple(rows), tuple(warnings))

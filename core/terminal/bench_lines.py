@@ -1,0 +1,50 @@
+"""What the benchmarks report, as lines of text."""
+
+from core.events.base import Event
+from core.events.bench import BenchCompared, BenchFact, BenchMeasured, LearnCompared, LearnMeasured
+from core.wording import counted
+
+
+def benchmark_line(event: Event) -> str:
+    """One row of a benchmark; empty for any other event."""
+    match event:
+        case BenchMeasured():
+            return (
+                f"{event.bench:<9}{event.shape:<14}{event.subject:<34}{event.rate:>10,.1f} {event.unit:<9}"
+                f"{event.ratio_to_peer:>8.2f} x{_spread(event)}"
+            )
+        case BenchCompared():
+            return (
+                f"{event.bench:<9}{event.shape:<14}{event.subject:<48}{event.other:<22}"
+                f"{event.ratio:>8.2f} x{_spread(event)}"
+            )
+        case LearnMeasured():
+            return (
+                f"{event.subject:<9}step {event.step:>7,}{event.tokens:>13,} tokens"
+                f"{event.seconds:>9.1f} s{event.loss:>9.4f} nats/character"
+            )
+        case LearnCompared():
+            return _learned(event)
+        case BenchFact():
+            return f"{event.bench:<9}{event.shape:<14}{event.subject:<48}{event.value:>10,.1f} {event.unit}"
+        case _:
+            return ""
+
+
+def _learned(event: LearnCompared) -> str:
+    seconds, lower = event.seconds_to_peer_loss, event.peer_loss - event.loss_at_peer_seconds
+    reached = (
+        "Ours did not come to that loss"
+        if seconds is None
+        else f"Ours came to that loss after {seconds:.1f} s, {seconds / event.peer_seconds:.2f} of its time"
+    )
+    return (
+        f"{event.text}: nanoGPT ended at {event.peer_loss:.4f} nats/character, after {counted(event.peer_steps, 'step')} "
+        f"and {event.peer_seconds:.1f} s. {reached}; after {event.peer_seconds:.1f} s it had "
+        f"{event.loss_at_peer_seconds:.4f}, {abs(lower):.4f} {'lower' if lower >= 0 else 'higher'}. Ours ended at {event.loss:.4f}, after {counted(event.steps, 'step')} "
+        f"and {event.seconds:.1f} s."
+    )
+
+
+def _spread(event: BenchMeasured | BenchCompared) -> str:
+    return f" ({event.lowest_ratio:.2f} to {event.highest_ratio:.2f})"

@@ -1,0 +1,42 @@
+"""What the measurements of finished models report, as lines of text."""
+
+from core.events.base import Event
+from core.events.scoring import ModelsCompared, QuestionAnswered, SampleEvaluated, TextScored
+from core.wording import counted, noun_for, number, percent
+
+
+def evaluation_line(event: Event) -> str:
+    """A measurement as a sentence; empty for any other event."""
+    match event:
+        case QuestionAnswered(right=False):
+            return f"{event.question} → {event.answer!r}, not {event.expected!r}"
+        case SampleEvaluated():
+            right, total = number(event.right), counted(event.total, "held-out question")
+            return f"{right} of {total} answered correctly: {percent(event.share, 1)}"
+        case TextScored():
+            return _scored(event)
+        case ModelsCompared():
+            return (
+                f"KL divergence of {event.name}, step {event.step:,}, from {event.other}, step {event.other_step:,}: "
+                f"{event.kl_nats:.4g} nats/token, {event.kl_bits:.4g} bits/token; "
+                f"in reverse {event.reverse_kl_nats:.4g} nats/token, {event.reverse_kl_bits:.4g} bits/token"
+            )
+        case _:
+            return ""
+
+
+def _scored(event: TextScored) -> str:
+    line = (
+        f"{event.name}, step {event.step:,}: {event.loss:.4f} nats/token, perplexity {event.perplexity:.2f}, "
+        f"{event.bits_per_byte:.3f} bits/byte; {counted(event.tokens, 'token')}, {counted(event.bytes, 'byte')}"
+    )
+    if not event.complete:
+        line += ", stopped before the end of the text"
+    if event.unknown_tokens:
+        lacking = " ".join(map(repr, event.unknown))
+        verb = noun_for(event.unknown_tokens, "is", "are")
+        line += (
+            f"\n[not in the vocabulary: {lacking}; {counted(event.unknown_tokens, 'token')} of the text {verb} <unk>, "
+            "left out of bits/byte]"
+        )
+    return line

@@ -1,0 +1,263 @@
+"""How a stream of events looks on a terminal: bars and lines for people, or one JSON object per line."""
+
+import json
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from datetime import datetime
+from pathlib import PurePath
+from typing import Any, TypeVar
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+from core.control import StopToken
+from core.errors.base import UserFacingError
+from core.events.base import Event
+from core.events.document_state import DocumentState
+from core.events.documents import (
+    ArchiveOpened,
+    FileImported,
+    ImportFinished,
+    ImportStarted,
+    PageRecognizing,
+    TextIndexed,
+)
+from core.events.replies import TokenWritten
+from core.events.runs import DatasetBuilt, DatasetProgress, LearningProgress, RunEnded, RunPrepared, StepDone
+from core.events.scoring import SampleEvaluated, ScoreProgress, TextScored
+from core.events.seen import SeenFound, SeenProgress
+from core.system.signals import ENDING, exit_at_once
+from core.terminal.lines import event_line, prepared_line, step_figures
+from core.wording import RUNNING_TEXT, printable
+
+Result = TypeVar("Result")
+Stream = Generator[Event, None, Result]
+OpenStream = Callable[[StopToken], Stream[Result]]
+
+NUMBERS = {
+    *("id", "pages", "characters", "bytes", "count"),
+    *("step", "max_steps", "train_loss", "val_loss", "parameters"),
+    *("vocab_size", "bytes_per_token", "unknown_share", "train_tokens"),
+}
+STDERR, STOPPING = 2, b"stopping at the next safe point ...\n"
+INDEXING, LEARNING, ENCODING = "Indexing texts", "Training the tokenizer", "Encoding text"
+SCORING, SEARCHING = "Scoring bytes", "Indexing the training text"
+LONGEST_LINE = 100_000  # characters, of a table that goes into a file or another program
+WORTH_A_LINE = {
+    DocumentState.WARNING,
+    DocumentState.ENCRYPTED,
+    DocumentState.FAILED,
+}  # a folder can hold thousands of files of no known kind
+
+
+def follow(open_stream: OpenStream[Result], as_json: bool) -> tuple[Result, bool]:
+    """Run a task to its end, showing each event as it comes.
+
+    Ctrl+C, or the system's polite request to end, asks the task to stop at its next safe point.
+
+    Returns:
+        The task's result, and whether it was asked to stop.
+    """
+    stop = StopToken()
+    screen = JsonScreen() if as_json else Screen()
+    with stopping_on_signals(stop), screen:
+        stream = open_stream(stop)
+        while True:
+            try:
+                event = next(stream)
+            except StopIteration as end:
+                return end.value, stop.asked
+            screen.show(event)
+
+
+def print_failure(error: UserFacingError) -> None:
+    """What happened and what to do next, on stderr; bytes of a path that are no UTF-8 are spelled out."""
+    said = f"error: {error.message}\n{error.remedy}"
+    print(said.encode("utf-8", "backslashreplace").decode(), file=sys.stderr)
+
+
+def print_record(record: dict[str, object]) -> None:
+    """One JSON object on a line of its own."""
+    print(json.dumps(record), flush=True)
+
+
+def print_table(columns: Sequence[str], rows: Sequence[dict[str, Any]]) -> None:
+    """Rows under their columns' names; whole numbers with separators, times as dates. In a file, a row is a line."""
+    table = Table(box=None, pad_edge=False)
+    for column in columns:
+        number = column in NUMBERS
+        table.add_column(column, justify="right" if number else "left", overflow="fold", no_wrap=number)
+    for row in rows:
+        table.add_row(*(Text(_cell(column, row[column])) for column in columns))
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = LONGEST_LINE
+    console.print(table)
+
+
+def _cell(column: str, value: Any) -> str:
+    if value is None:
+        return "–"
+    if isinstance(value, tuple):
+        return printable(", ".join(value))
+    if column == "changed":
+        return datetime.fromtimestamp(value).strftime("%Y-%m-%d %H:%M")
+    if column in NUMBERS and not isinstance(value, str):
+        return f"{value:,}" if isinstance(value, int) else f"{value:.4f}"
+    return printable(str(value))
+
+
+@contextmanager
+def stopping_on_signals(stop: StopToken) -> Iterator[None]:
+    """Set `stop` at the first Ctrl+C; a second one ends the program at once, and without a word."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # signals reach the main thread only
+        return
+
+    def ask(number: int, frame: object) -> None:
+        del frame
+        stop.set()
+        signal.signal(number, exit_at_once)
+        with suppress(OSError):  # nobody may be left to read it
+            os.write(STDERR, STOPPING)  # `print` fails where the signal came in the middle of another one
+
+    before = {number: signal.signal(number, ask) for number in ENDING}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+class JsonScreen:
+    """One JSON object per event and line on stdout, and nothing else."""
+
+    def __enter__(self) -> "JsonScreen":
+        return self
+
+    def __exit__(self, *trouble: object) -> None:
+        return None
+
+    def show(self, event: Event) -> None:
+        print_record(event.as_record())
+
+
+class Screen:
+    """Lines and a progress bar for people. Off a terminal, the lines alone."""
+
+    def __init__(self) -> None:
+        self._console = Console(highlight=False, soft_wrap=True)
+        self._progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=24),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[figures]}"),
+            TimeRemainingColumn(),
+            console=self._console,
+            transient=True,
+            disable=not self._console.is_terminal,
+        )
+        self._bar: TaskID | None = None
+        self._bar_title = ""
+
+    def __enter__(self) -> "Screen":
+        return self
+
+    def __exit__(self, *trouble: object) -> None:
+        self._progress.stop()
+
+    def show(self, event: Event) -> None:
+        """Move the bar, write a line, or both."""
+        match event:
+            case ImportStarted() | ArchiveOpened() | PageRecognizing() | FileImported() | TextIndexed():
+                self._show_reading(event)
+            case LearningProgress() | DatasetProgress():
+                title = LEARNING if isinstance(event, LearningProgress) else ENCODING
+                if self._bar_title != title:
+                    self._start_bar(title, event.characters_total)
+                self._move_to(event.characters_done)
+            case RunPrepared():
+                self._end_bar()
+                self._line(prepared_line(event))
+                self._start_bar("Training", event.max_steps, event.start_step)
+            case StepDone():
+                self._move_to(event.step, step_figures(event))
+            case ScoreProgress():
+                if self._bar_title != SCORING:
+                    self._start_bar(SCORING, event.bytes_total or None)
+                self._move_to(event.bytes_done)
+            case SeenProgress():
+                if self._bar_title != SEARCHING:
+                    self._start_bar(SEARCHING, event.bytes_total)
+                self._move_to(event.bytes_done)
+            case TokenWritten(sample=sample):
+                if sample:
+                    return  # of several replies at once each is shown when it is whole
+                on_screen = (
+                    self._console.is_terminal
+                )  # which a control character could rewrite; a file gets the text
+                text = printable(event.text, kept=RUNNING_TEXT) if on_screen else event.text
+                print(text, end="", flush=True, file=self._console.file)  # for each token: rich takes 0.1 ms
+            case _:
+                self._say(event)
+
+    def _show_reading(self, event: Event) -> None:
+        match event:
+            case ImportStarted(files=files):
+                self._start_bar("Reading", files)
+            case ArchiveOpened():
+                self._add_to_total(event.files)
+            case PageRecognizing():
+                self._advance(0, f"{PurePath(event.path).name}: page {event.page:,}")
+            case FileImported():
+                self._advance(1)
+                if event.state in WORTH_A_LINE:
+                    self._line(f"{event.state}: {event.path}: {event.reason}")
+            case TextIndexed(done=done, total=total) if done < total:
+                if self._bar_title != INDEXING:
+                    self._start_bar(INDEXING, total)
+                self._move_to(done)
+            case _:
+                self._end_bar()
+
+    def _say(self, event: Event) -> None:
+        line = event_line(event)
+        if isinstance(
+            event, ImportFinished | DatasetBuilt | RunEnded | SampleEvaluated | TextScored | SeenFound
+        ):
+            self._end_bar()
+        if line:
+            self._line(line)
+
+    def _line(self, text: str) -> None:
+        self._console.print(Text(text))  # a Text, so that nobody's file name is read as markup
+
+    def _start_bar(self, title: str, total: int | None, done: int = 0) -> None:
+        self._end_bar()
+        self._progress.start()
+        self._bar = self._progress.add_task(title, total=total, completed=done, figures="")
+        self._bar_title = title
+
+    def _add_to_total(self, count: int) -> None:
+        for task in self._progress.tasks:
+            self._progress.update(task.id, total=(task.total or 0) + count)
+
+    def _advance(self, count: int, figures: str = "") -> None:
+        if self._bar is not None:
+            self._progress.update(self._bar, advance=count, figures=figures)
+
+    def _move_to(self, done: int, figures: str = "") -> None:
+        if self._bar is not None:
+            self._progress.update(self._bar, completed=done, figures=figures)
+
+    def _end_bar(self) -> None:
+        if self._bar is not None:
+            self._progress.remove_task(self._bar)
+            self._bar, self._bar_title = None, ""
+        self._progress.stop()

@@ -1,0 +1,78 @@
+"""What a run computes on: the system, its processor and memory, and the versions of what computes."""
+
+import importlib.metadata
+import platform
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import torch
+
+from core.events.runs import MachineNoted
+
+PROGRAM = "sheepop-studio"
+CPU_INFO = Path("/proc/cpuinfo")
+LONGEST_WAIT_SECONDS = 2.0
+
+
+def note_machine(step: int, device: torch.device, threads: int) -> MachineNoted:
+    """The machine as it is now, for a run that goes on after `step`."""
+    gpu, gpu_memory_bytes = _gpu(device)
+    return MachineNoted(
+        step=step,
+        time=time.time(),
+        system=platform.platform(aliased=True, terse=True),
+        processor=processor_name(),
+        cores=psutil.cpu_count(logical=False) or psutil.cpu_count() or 0,
+        threads=threads,
+        memory_bytes=psutil.virtual_memory().total,
+        gpu=gpu,
+        gpu_memory_bytes=gpu_memory_bytes,
+        program=_version(PROGRAM),
+        python=platform.python_version(),
+        torch=str(torch.__version__),
+    )
+
+
+def processor_name() -> str:
+    """The processor as its maker calls it; "" where the system does not tell."""
+    if sys.platform.startswith("linux"):
+        return _name_in(CPU_INFO) or platform.processor()
+    if sys.platform == "darwin":
+        return _asked("/usr/sbin/sysctl", "-n", "machdep.cpu.brand_string") or platform.processor()
+    return platform.processor()
+
+
+def _name_in(path: Path) -> str:
+    try:
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return ""
+    named = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(named, "")
+
+
+def _asked(*command: str) -> str:
+    try:
+        answer = subprocess.run(
+            command, capture_output=True, text=True, timeout=LONGEST_WAIT_SECONDS, check=True
+        )
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return answer.stdout.strip()
+
+
+def _gpu(device: torch.device) -> tuple[str, int]:
+    if device.type == "cuda":
+        properties = torch.cuda.get_device_properties(device)
+        return str(properties.name), int(properties.total_memory)
+    return ("", 0) if device.type == "cpu" else (device.type, 0)
+
+
+def _version(package: str) -> str:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return ""

@@ -1,0 +1,323 @@
+"""Putting a run together in memory, new or from its last checkpoint."""
+
+import math
+import shutil
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from functools import partial
+
+import torch
+from torch import nn
+
+from core.batches.dataset import Dataset
+from core.batches.distributed import ONE_PROCESS, ProcessGroup
+from core.batches.loss_mask import make_loss_masks
+from core.config.run import RunConfig
+from core.config.toml import checked
+from core.config.training import TrainingConfig
+from core.control import StopToken
+from core.errors.base import BadSettingError
+from core.errors.runs import (
+    CompileFailedError,
+    DeviceMissingError,
+    OutOfMemoryError,
+    RunFinishedError,
+    TrainingDivergedError,
+    raising_memory_errors,
+)
+from core.events.base import Event, Notice
+from core.model.block import Block
+from core.model.transformer import Transformer
+from core.planning.estimate import count_snapshots, snapshot_bytes, snapshot_cost
+from core.planning.plan_warnings import warmup_warning
+from core.runs.base_model import find_base
+from core.runs.folder import RunFolder, Workspace
+from core.runs.loading import load_base_weights, load_model, read_optimizer
+from core.runs.pointers import best_step_of, checkpoint_steps, pointed_step, state_or_none
+from core.runs.state import CheckpointState
+from core.tokenizers.files import load_tokenizer
+from core.trainer.choose_compute import choose_compute
+from core.trainer.micro_batches import rows_that_fit, rows_to_begin_with
+from core.trainer.run_schedule import UNPLANNED, higher_limits, limiting_setting, new_plan, plan_on
+from core.trainer.session import Session
+from core.trainer.trial import plan_for_minutes, remembered_costs
+from core.training.averaging import swap_weights
+from core.training.compute import ComputePlan, cpu_threads, make_train_state
+from core.training.early_stopping import EarlyStopping
+from core.training.interruption import is_compiled
+from core.training.loop import Progress, accumulate_gradients, in_parts
+from core.training.optimizer import restore_optimizer
+from core.training.precision import choose_device
+from core.training.schedule import warmup_steps
+from core.wording import file_size, number
+
+
+def open_session(
+    workspace: Workspace,
+    folder: RunFolder,
+    config: RunConfig,
+    dataset: Dataset,
+    stop: StopToken,
+    group: ProcessGroup = ONE_PROCESS,
+    resume_at: int | None = None,
+) -> Generator[Event, None, Session | None]:
+    """Put a run together, from its last checkpoint where it has one.
+
+    Args:
+        resume_at: The step of another checkpoint to put it together from.
+        group: This process among those that train the run together.
+
+    Returns:
+        The run, or None where `stop` was set before it was known how to compute it.
+
+    Raises:
+        BadSettingError: A batch has fewer rows than the group has processes.
+        DeviceMissingError, RunFinishedError, DamagedCheckpointError, WrongShapeError: As their names say.
+        StopRequested: `stop` was set while files were compared, or a mask of the loss was made.
+        ModelTooLargeError, CompileFailedError: As their names say; nothing was allocated, or nothing is kept.
+    """
+    device = choose_device(config.training.device)
+    if device is None:
+        raise DeviceMissingError(config.training.device)
+    training = config.training
+    if training.batch_size < group.world_size:
+        raise BadSettingError(
+            "training.batch_size",
+            f"cannot be {training.batch_size}: each process (there are {number(group.world_size)}) needs a row of the batch",
+        )
+    state = state_or_none(folder, pointed_step(folder, "last") if resume_at is None else resume_at)
+    before = checked(TrainingConfig, state.settings["training"]) if state else None
+    rows = yield from rows_that_fit(
+        config, dataset, device, rows_to_begin_with(config, device, before, state)
+    )
+    if dataset.val_tokens < 2:
+        yield Notice(
+            "There is too little text for a validation split: the run is evaluated on its training text."
+        )
+    if training.assistant_only_loss:
+        make_loss_masks(dataset, stop)
+    restored = partial(_restored, resume_at=resume_at)
+    put_together = _begun if pointed_step(folder, "last") is None else restored
+    session = yield from put_together(workspace, folder, config, dataset, device, group, stop)
+    if session is None:
+        return None
+    session.micro_batch_size = rows if rows < training.batch_size else 0
+    compiles = training.compile != "off"
+    if compiles:
+        yield Notice("Compiling the model, which can take minutes; a stop takes effect after that.")
+    if compiles or not _computes_as_before(session, before, state):
+        yield from _try_first_batch(session, stop)
+    if session.plan.steps == UNPLANNED:
+        plan = yield from plan_for_minutes(session, stop)
+        if plan is None:
+            return None
+        session.plan = plan
+    warmup = warmup_steps(training, session.plan.steps)
+    if session.plan.start is None and session.plan.steps <= warmup:
+        yield Notice(warmup_warning(warmup, session.plan.steps))
+    if notice := _snapshot_notice(session):
+        yield notice
+    return session
+
+
+def _snapshot_notice(session: Session) -> Notice | None:
+    """What the snapshots to come take on the disk; None where there are none."""
+    step, training = session.progress.step, session.training
+    count = count_snapshots(training, range(step + 1 if step else 0, session.plan.steps + 1))
+    if not count:
+        return None
+    parameters = sum(parameter.numel() for parameter in session.model.parameters())
+    size = snapshot_bytes(training, parameters)
+    cost = snapshot_cost(count, size, "more snapshot" if step else "snapshot")
+    free = shutil.disk_usage(session.folder.root).free
+    if count * size <= free:
+        return Notice(f"{cost}.", is_detail=True)  # a window shows it before the start
+    return Notice(f"{cost}. Only {file_size(free)} are free on this disk; raise training.snapshot_interval.")
+
+
+def _begun(
+    workspace: Workspace,
+    folder: RunFolder,
+    config: RunConfig,
+    dataset: Dataset,
+    device: torch.device,
+    group: ProcessGroup,
+    stop: StopToken,
+) -> Generator[Event, None, Session | None]:
+    """A run before its first step, on this device."""
+    tokenizer = load_tokenizer(folder.tokenizer)
+    plan = new_plan(config, dataset, Progress())
+    model = Transformer(config.model, tokenizer.vocab_size, config.training.seed).to(device)
+    if config.base_model:
+        base = find_base(workspace, config.base_model)
+        load_base_weights(model, base.run, base.which, stop)
+    compute = yield from choose_compute(model, config, dataset, workspace, stop)
+    if compute is None:
+        return None
+    train_state = make_train_state(model, config.training, compute)
+    early_stopping = EarlyStopping.begun(config.training)
+    return Session(
+        *(folder, config, dataset, tokenizer, model, train_state, compute, plan, Progress(), group),
+        early_stopping=early_stopping,
+    )
+
+
+def _computes_as_before(
+    session: Session, before: TrainingConfig | None, state: CheckpointState | None
+) -> bool:
+    """Whether the run goes on with passes that have fitted already, and were finite."""
+    if before is None or state is None:
+        return False
+    computed = state.precision, state.attention, state.micro_batch_size
+    same = (session.training.batch_size, session.training.device) == (before.batch_size, before.device)
+    return same and computed == (
+        session.compute.precision,
+        session.compute.attention,
+        session.micro_batch_size,
+    )
+
+
+def _try_first_batch(session: Session, stop: StopToken) -> Generator[Event, None, None]:
+    """Compute the loss and gradient of the first batch, in smaller parts where it does not fit, and change nothing.
+
+    So what would fail fails before the run begins.
+
+    Raises:
+        OutOfMemoryError: Not even one row of it fits.
+        TrainingDivergedError: The loss is not finite.
+        CompileFailedError: The model cannot be compiled, for example because there is no C++ compiler.
+        StopRequested: `stop` was set.
+    """
+    while True:
+        try:
+            with (
+                raising_memory_errors(),
+                cpu_threads(session.compute.threads),
+            ):  # others would compile it again
+                loss = _loss_of_first_batch(session, stop)
+        except OutOfMemoryError as error:
+            notice = session.halve_micro_batch(error)
+        else:
+            break
+        yield notice
+    if not math.isfinite(loss):
+        raise TrainingDivergedError(session.progress.step)
+
+
+def _loss_of_first_batch(session: Session, stop: StopToken) -> float:
+    """By a pass forwards and backwards over as many rows as are computed at once."""
+    state = session.train_state
+    model = state.compute_model.train()
+    for part in _to_compile(model, session.training):
+        part.compile()
+    batch = in_parts([session.batch_at(session.progress.windows)], session.micro_batch_size)[:1]
+    devices = [session.device] if session.device.type == "cuda" else []
+    try:
+        with torch.random.fork_rng(devices), raising_compile_errors(session.training.compile != "off"):
+            within = session.group.stop_within_step(stop)
+            return accumulate_gradients(model, batch, state.precision, within).item()
+    finally:
+        state.free_gradients()
+
+
+def _to_compile(model: nn.Module, training: TrainingConfig) -> list[nn.Module]:
+    """What is compiled by itself, and is not yet. Blocks are alike, so that one's code serves all."""
+    blocks: list[nn.Module] = [module for module in model.modules() if isinstance(module, Block)]
+    parts = {"off": [], "blocks": blocks, "model": [model]}[training.compile]
+    return [part for part in parts if not is_compiled(part)]
+
+
+@contextmanager
+def raising_compile_errors(compiles: bool) -> Iterator[None]:
+    """Turn what torch.compile raises into a sentence.
+
+    Raises:
+        CompileFailedError: It raised something.
+    """
+    if not compiles:
+        yield
+        return
+    from torch._dynamo.exc import TorchDynamoException  # here, because it takes seconds to import
+
+    try:
+        yield
+    except TorchDynamoException as cause:
+        raise CompileFailedError(str(cause).partition("\n")[0]) from cause
+
+
+def _restored(
+    workspace: Workspace,
+    folder: RunFolder,
+    config: RunConfig,
+    dataset: Dataset,
+    device: torch.device,
+    group: ProcessGroup,
+    stop: StopToken,
+    resume_at: int | None,
+) -> Generator[Event, None, Session | None]:
+    """The run as a checkpoint left it, on this device."""
+    loaded = load_model(folder, "last" if resume_at is None else str(resume_at), stop)
+    state = loaded.state
+    assert state.windows is not None  # which version 0.1 did not keep: `adopt_first_format` came before
+    before = checked(TrainingConfig, state.settings["training"])
+    progress = Progress(state.step, state.windows, state.tokens, state.seconds, state.train_loss)
+    costs = remembered_costs(folder, progress, before, config.training)
+    plan = plan_on(config, before, dataset, progress, state, costs)
+    looked = state.val_loss is not None  # else a stop cut off the last evaluation, which is still to be made
+    if state.step > plan.steps:
+        raise BadSettingError(
+            f"training.{limiting_setting(config.training, state.step)}",
+            f"would end the run at step {plan.steps:,}, and it has taken {state.step:,} already",
+        )
+    if state.step == plan.steps and looked:
+        raise RunFinishedError(folder.name, state.step, higher_limits(config.training, plan, progress))
+    model = loaded.model.to(device)
+    computed = ComputePlan(state.precision, state.attention, state.threads)  # type: ignore[arg-type]  # compared with names
+    compute = yield from choose_compute(model, config, dataset, workspace, stop, computed)
+    if compute is None:
+        return None
+    train_state = make_train_state(model, config.training, compute)
+    restore_optimizer(
+        train_state.optimizer, model, read_optimizer(folder.checkpoint(state.step), state, stop)
+    )
+    swap_weights(train_state.optimizer, train_state.low_precision)
+    if state.scaler:  # empty where the run did not scale its loss until now
+        train_state.precision.scaler.load_state_dict(state.scaler)
+    best_val_loss, best_step = _best(folder, state)
+    return Session(
+        folder,
+        config,
+        dataset,
+        loaded.tokenizer,
+        model,
+        train_state,
+        compute,
+        plan,
+        progress,
+        group,
+        best_val_loss,
+        best_step,
+        _early_stopping(config.training, before, state),
+    )
+
+
+def _early_stopping(
+    training: TrainingConfig, before: TrainingConfig, state: CheckpointState
+) -> EarlyStopping:
+    """As the checkpoint left it; counted anew where its settings have changed."""
+    begun = EarlyStopping.begun(training)
+    same = begun == EarlyStopping.begun(before)
+    if state.step:  # the untrained model is evaluated again
+        begun.best, begun.count = state.early_stopping_best, state.early_stopping_count if same else 0
+    return begun
+
+
+def _best(folder: RunFolder, state: CheckpointState) -> tuple[float | None, int | None]:
+    """The best validation loss until now and its step, of the checkpoints that are still there."""
+    if state.best_step in checkpoint_steps(folder):
+        return state.best_val_loss, state.best_step
+    best = best_step_of(folder, [step for step in checkpoint_steps(folder) if step <= state.step])
+    best_state = state_or_none(folder, best)
+    if best_state is None:
+        return None, None
+    return best_state.val_loss, best_state.step

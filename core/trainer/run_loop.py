@@ -1,0 +1,211 @@
+"""A run under way: the training loop, with its looks, samples and saves laid between the steps.
+
+The loop itself knows nothing of evaluation, checkpoints or snapshots.
+"""
+
+import math
+from collections.abc import Callable, Generator
+from contextlib import closing
+
+from core.control import StopToken
+from core.errors.runs import OutOfMemoryError, TrainingDivergedError, raising_memory_errors
+from core.events.base import Event, Notice
+from core.events.runs import Evaluated, RunEnded, RunPrepared, StepDone
+from core.planning.horizon import windows_per_step
+from core.runs.checkpoint import drop_snapshots_after
+from core.runs.pointers import snapshot_steps
+from core.runs.state import read_state
+from core.trainer.hardware import note_machine
+from core.trainer.samples import write_samples
+from core.trainer.saves import save, save_snapshot_now, saved_at_last, saved_by_now
+from core.trainer.session import Session
+from core.training.compute import cpu_threads
+from core.training.core_sharing import sharing_cores
+from core.training.evaluation import evaluate
+from core.training.loop import train
+
+
+def run_session(session: Session, stop: StopToken) -> Generator[Event, None, None]:
+    """Train to the plan's end, until early stopping ends the run, or until `stop` is set; `RunEnded` comes last.
+
+    A checkpoint follows every evaluation, and the step at which a run is stopped; a snapshot comes before both, where one
+    is due. A large checkpoint is written while the next steps are taken, and reported when it is whole. Of several processes, the main one alone evaluates and saves. An evaluation or sample that a stop cuts off
+    yields no event; a run that is resumed makes up for it before it takes the next step.
+    """
+    threads = session.compute.threads
+    with cpu_threads(threads), sharing_cores(threads) as look_at_load, closing(session.writer):
+        yield from _steps_and_looks(session, stop, look_at_load)
+
+
+def _steps_and_looks(
+    session: Session, stop: StopToken, look_at_load: Callable[[], None]
+) -> Generator[Event, None, None]:
+    started = stop.clock()
+    yield _prepared(session)
+    if session.group.is_main:
+        yield note_machine(session.progress.step, session.device, session.compute.threads)
+    yield from _snapshot_of_the_start(session)
+    complete = True
+    if evaluation_was_missed(session):
+        with session.averaged_weights():
+            complete = yield from _look_and_save(session, stop)
+    saved_step = session.progress.step
+    for done in _steps(session, stop):
+        yield done
+        look_at_load()
+        yield from saved_by_now(session)
+        if isinstance(done, Notice):
+            continue
+        if _snapshot_is_due(
+            session
+        ):  # before the checkpoint: a step that a run resumes from has its snapshot
+            yield from save_snapshot_now(session)
+        if _evaluation_is_due(session):
+            with session.averaged_weights():
+                complete = yield from _look_and_save(session, stop)
+            saved_step = done.step
+            if _stops_early(session):
+                break
+    step = session.progress.step
+    if saved_step < step and session.group.is_main:
+        with session.averaged_weights():
+            yield from _save_unevaluated(session)
+    yield from saved_at_last(session)
+    seconds = stop.clock() - started
+    yield RunEnded(session.folder.name, step, _reason(session, complete), session.best_val_loss, seconds)
+
+
+def _steps(session: Session, stop: StopToken) -> Generator[StepDone | Notice, None, None]:
+    """The loop's steps. One for which the memory was too small is taken again, in smaller parts from there on."""
+    while not _stops_early(session):
+        try:
+            yield from train(
+                session.train_state,
+                session.batch_at,
+                session.training,
+                session.plan,
+                session.progress,
+                stop,
+                session.group,
+                session.prepare_next_batches,
+                session.micro_batch_size,
+            )
+            return
+        except OutOfMemoryError as error:
+            notice = session.halve_micro_batch(error)
+        yield notice
+
+
+def _stops_early(session: Session) -> bool:
+    """Whether early stopping ends the run, as the main process has counted; all processes get the same answer."""
+    if not session.training.early_stopping_patience:
+        return False
+    return bool(session.group.all_reduce(int(session.early_stopping.is_over)))
+
+
+def _reason(session: Session, complete: bool) -> str:
+    """Why the run ends. `complete` is False where a stop cut off its last evaluation."""
+    if complete and session.progress.step >= session.plan.steps:
+        return "finished"
+    return "early_stopped" if complete and session.early_stopping.is_over else "stopped"
+
+
+def _evaluation_is_due(session: Session) -> bool:
+    step = session.progress.step
+    return step % session.training.eval_interval == 0 or step == session.plan.steps
+
+
+def _snapshot_is_due(session: Session) -> bool:
+    interval = session.training.snapshot_interval
+    return bool(interval) and session.progress.step % interval == 0 and session.group.is_main
+
+
+def _snapshot_of_the_start(session: Session) -> Generator[Event, None, None]:
+    """What snapshots there are where a run begins or goes on: none of a step that it has not taken, and that of its step."""
+    if session.group.is_main:
+        drop_snapshots_after(session.folder, session.progress.step)
+    if _snapshot_is_due(session) and session.progress.step not in snapshot_steps(session.folder):
+        yield from save_snapshot_now(session)
+
+
+def evaluation_was_missed(session: Session) -> bool:
+    """True where an evaluation belongs to the step that the run begins at, and no checkpoint holds its outcome."""
+    step = session.progress.step
+    if step == 0:
+        return True
+    return _evaluation_is_due(session) and read_state(session.folder.checkpoint(step)).val_loss is None
+
+
+def _look_and_save(session: Session, stop: StopToken) -> Generator[Event, None, bool]:
+    """Evaluate, sample and save; where `stop` cuts that off, save alone.
+
+    Returns:
+        False where it was cut off.
+    """
+    if not session.group.is_main:
+        return True
+    evaluated = yield from _evaluated(session, stop)
+    samples = write_samples(session, stop) if evaluated else None
+    if evaluated is None or samples is None:
+        yield from _save_unevaluated(session)
+        return False
+    if session.best_val_loss is None or session.best_step == 0 or evaluated.loss < session.best_val_loss:
+        session.best_val_loss, session.best_step = evaluated.loss, evaluated.step
+    session.early_stopping.add(evaluated.loss)
+    yield evaluated
+    yield from samples
+    yield from save(session, evaluated.loss)
+    return True
+
+
+def _save_unevaluated(session: Session) -> Generator[Event, None, None]:
+    """Save a step that was not evaluated. It is the best there is where no trained step was."""
+    if session.best_val_loss is None or session.best_step == 0:
+        session.best_val_loss, session.best_step = None, session.progress.step
+    yield from save(session, val_loss=None)
+
+
+def _evaluated(session: Session, stop: StopToken) -> Generator[Notice, None, Evaluated | None]:
+    """How good the model is now; None where `stop` was set meanwhile.
+
+    Raises:
+        TrainingDivergedError: The loss is not finite.
+        OutOfMemoryError: Not even one row of a batch fits into the memory.
+    """
+    while True:
+        try:
+            with raising_memory_errors():
+                evaluated = evaluate(
+                    session.train_state.compute_model,
+                    session.val_batches,
+                    session.train_state.precision,
+                    session.progress.step,
+                    stop,
+                    session.micro_batch_size,
+                )
+            break
+        except OutOfMemoryError as error:
+            notice = session.halve_micro_batch(error)
+        yield notice
+    if evaluated is not None and not math.isfinite(
+        evaluated.loss
+    ):  # the last step spoiled the weights: keep the checkpoint before
+        raise TrainingDivergedError(session.progress.step)
+    return evaluated
+
+
+def _prepared(session: Session) -> RunPrepared:
+    training = session.training
+    return RunPrepared(
+        name=session.folder.name,
+        preset=session.config.preset,
+        parameters=sum(parameter.numel() for parameter in session.model.parameters()),
+        vocab_size=session.tokenizer.vocab_size,
+        start_step=session.progress.step,
+        max_steps=session.plan.steps,
+        steps_per_epoch=session.plan.windows_per_epoch / windows_per_step(training),
+        tokens_per_step=windows_per_step(training) * session.config.model.context_length,
+        device=session.device.type,
+        precision=session.compute.precision,
+        seed=training.seed,
+    )

@@ -1,0 +1,53 @@
+"""What a run's model writes at an evaluation: a sample for each of its prompts, always with the run's seed."""
+
+from core.control import Returning, StopToken
+from core.events.replies import ReplyEnded
+from core.events.runs import SampleWritten
+from core.generation.writing import write_batches
+from core.tokenizers.tokenizer import EOS
+from core.trainer.session import Session
+
+PROMPT_TOKENS = 8
+SEARCH_TOKENS = 4096  # of the validation text, to find a question in
+
+
+def write_samples(session: Session, stop: StopToken) -> list[SampleWritten] | None:
+    """What the model writes now, in the order of the prompts, all of them at once; none where the run wants none.
+
+    Returns:
+        None where `stop` was set meanwhile: half a sample is none, for a run that was stopped here should read like
+        one that was not.
+    """
+    if not session.training.sample_tokens:
+        return []
+    prompts = [_tokens(session, prompt) for prompt in session.training.sample_prompts or ("",)]
+    config = session.config.sampling.model_copy(
+        update={"seed": session.training.seed, "max_new_tokens": session.training.sample_tokens}
+    )
+    session.model.eval()
+    writing = Returning(
+        write_batches(session.model, session.tokenizer, prompts, [config] * len(prompts), stop)
+    )
+    for _ in writing:
+        stop.wait_while_held()
+    ended: list[ReplyEnded] = writing.result
+    if len(ended) < len(prompts) or any(each.reason == "stopped" for each in ended):
+        return None
+    return [
+        SampleWritten(session.progress.step, session.tokenizer.decode(prompt), each.text)
+        for prompt, each in zip(prompts, ended, strict=True)
+    ]
+
+
+def _tokens(session: Session, prompt: str) -> list[int]:
+    """A prompt of the user's; without one, the first question or the first words of the validation text."""
+    tokenizer = session.tokenizer
+    chosen = tokenizer.encode(prompt)
+    if chosen:
+        return [*chosen, EOS] if session.config.sampling.end_prompt else chosen
+    ids: list[int] = session.val_tokens[:SEARCH_TOKENS].tolist()
+    if tokenizer.user_id in ids:
+        question = ids[ids.index(tokenizer.user_id) :]
+        if tokenizer.assistant_id in question:
+            return [EOS, *question[: question.index(tokenizer.assistant_id) + 1]]
+    return ids[:PROMPT_TOKENS]

@@ -1,0 +1,147 @@
+"""A run in memory: its model, its data and its optimizer, and what it needs between two steps."""
+
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from core.batches.dataset import Dataset, Split
+from core.batches.distributed import ProcessGroup
+from core.batches.loss_mask import LossMask, mask_path
+from core.batches.sampler import Windows, batch_at
+from core.batches.token_file import TokenFile
+from core.config.run import RunConfig
+from core.config.training import TrainingConfig
+from core.disk.checksums import hash_file
+from core.errors.runs import (
+    OutOfMemoryError,
+)
+from core.events.base import Notice
+from core.model.transformer import Transformer
+from core.runs.checkpoint_writer import CheckpointWriter
+from core.runs.folder import RunFolder
+from core.tokenizers.tokenizer import Tokenizer, byte_lengths
+from core.trainer.micro_batches import fewer_rows
+from core.trainer.prefetched_batches import PrefetchedBatches
+from core.trainer.run_schedule import windows_of
+from core.trainer.validation_batches import ValidationBatches
+from core.training.averaging import averaged_weights
+from core.training.compute import ComputePlan
+from core.training.early_stopping import EarlyStopping
+from core.training.loop import Batch, Plan, Progress, TrainState
+
+
+@dataclass
+class Session:
+    """Everything a run needs between two steps."""
+
+    folder: RunFolder
+    config: RunConfig
+    dataset: Dataset
+    tokenizer: Tokenizer
+    model: Transformer
+    train_state: TrainState
+    compute: ComputePlan
+    plan: Plan
+    progress: Progress
+    group: ProcessGroup
+    best_val_loss: float | None = None
+    best_step: int | None = None
+    early_stopping: EarlyStopping = field(default_factory=lambda: EarlyStopping(0, 0.0))
+    micro_batch_size: int = 0  # rows of a batch that are computed at once; 0: all
+    writer: CheckpointWriter = field(default_factory=CheckpointWriter)
+
+    def __post_init__(self) -> None:
+        """Open what lies in other files now: a run that has begun finds nothing of it missing."""
+        _ = self.train_tokens, self.val_tokens, self.tokenizer_sha256, self.train_mask
+
+    @property
+    def training(self) -> TrainingConfig:
+        return self.config.training
+
+    @property
+    def device(self) -> torch.device:
+        return self.model.device
+
+    @property
+    def windows(self) -> Windows:
+        return windows_of(self.config)
+
+    @cached_property
+    def train_tokens(self) -> TokenFile:
+        return self.dataset.tokens("train")
+
+    @cached_property
+    def val_tokens(self) -> TokenFile:
+        return self.dataset.tokens(self.dataset.eval_split)
+
+    @cached_property
+    def train_mask(self) -> LossMask | None:
+        return self._mask("train")
+
+    def _mask(self, split: Split) -> LossMask | None:
+        """Which tokens of a split the loss counts; None where all count."""
+        return LossMask(mask_path(self.dataset.folder, split)) if self.training.assistant_only_loss else None
+
+    @cached_property
+    def byte_lengths(self) -> Tensor:
+        return torch.from_numpy(byte_lengths(self.tokenizer)).to(self.device)  # (V,)
+
+    @cached_property
+    def tokenizer_sha256(self) -> str:
+        return hash_file(self.folder.tokenizer)
+
+    def batch_at(self, seen: int) -> Batch:
+        """This process's part of the forward pass that comes after so many windows, on the model's device."""
+        if self._prefetched is not None:
+            return self._prefetched(seen)
+        x, y = self._batch_in_memory(seen)
+        return x.to(self.device), y.to(self.device)
+
+    def prepare_next_batches(self) -> None:
+        """While a GPU takes a step, the processor has nothing else to do."""
+        if self._prefetched is not None:
+            self._prefetched.make_next()
+
+    @cached_property
+    def _prefetched(self) -> PrefetchedBatches | None:
+        if self.device.type != "cuda":
+            return None
+        training = self.training
+        return PrefetchedBatches(
+            self._batch_in_memory, self.device, training.batch_size, training.gradient_accumulation_steps
+        )
+
+    def _batch_in_memory(self, seen: int) -> Batch:
+        return batch_at(
+            self.train_tokens, self.training.seed, seen, self.windows, self.group, self.train_mask
+        )
+
+    def halve_micro_batch(self, error: OutOfMemoryError) -> Notice:
+        """After the memory was full in a pass: from here on compute half as many rows at once.
+
+        Raises:
+            OutOfMemoryError: The given one: there is one row only, or other processes wait for this one.
+        """
+        if self.group.world_size > 1:
+            raise error
+        rows = self.micro_batch_size or self.training.batch_size
+        self.micro_batch_size, notice = fewer_rows(rows, error, self.progress.step)
+        return notice
+
+    def averaged_weights(self) -> AbstractContextManager[None]:
+        """Inside, the model has the average of its weights, where the run keeps one."""
+        return averaged_weights(self.train_state.optimizer, self.train_state.low_precision)
+
+    @cached_property
+    def val_batches(self) -> ValidationBatches:
+        """The batches that every evaluation of this run reads."""
+        return ValidationBatches(
+            self.val_tokens,
+            self.windows,
+            self.training.eval_batches,
+            self.byte_lengths,
+            self._mask(self.dataset.eval_split),
+        )

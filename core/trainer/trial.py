@@ -1,0 +1,235 @@
+"""What a run's steps and evaluations take on this machine: a few real ones, of which no trace is left."""
+
+import shutil
+import statistics
+import time
+from collections.abc import Generator, Iterator
+from contextlib import closing, contextmanager
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from core.config.training import TrainingConfig
+from core.control import StopRequested, StopToken
+from core.disk.files import raising_disk_errors
+from core.errors.runs import OutOfMemoryError, raising_memory_errors
+from core.events.base import Event, Notice
+from core.events.runs import CheckpointSaved, Evaluated
+from core.generation.decoding import decode
+from core.planning.horizon import RunCosts, windows_per_step
+from core.runs.checkpoint_writer import LEAST_BYTES
+from core.runs.folder import RunFolder
+from core.runs.journal import read_events
+from core.runs.loading import model_weights
+from core.runs.tensor_file import write_tensors
+from core.trainer.run_schedule import new_plan
+from core.training.compute import cpu_threads
+from core.training.evaluation import evaluate
+from core.training.loop import Plan, Progress, train
+from core.training.optimizer import optimizer_tensors
+from core.training.schedule import ScheduleStart
+from core.wording import counted
+
+if TYPE_CHECKING:
+    from core.trainer.session import Session
+
+AT_REST = ScheduleStart(0, 0.0)  # a learning rate of 0 changes no weight
+MOST_STEPS = 20
+STEP_SECONDS, EVALUATION_SECONDS = 5.0, 2.0  # after which no further one is taken
+FEW_PASSES = 4  # of a step's; the others are taken to last as long
+FEW_TOKENS = 8  # the same for a sample
+
+
+def plan_for_minutes(session: "Session", stop: StopToken) -> Generator[Event, None, Plan | None]:
+    """The plan of a run whose horizon is minutes; None where `stop` was set before it was known what a step takes."""
+    while True:
+        try:
+            with raising_memory_errors(), cpu_threads(session.compute.threads):
+                costs = time_run(session, stop)
+        except OutOfMemoryError as error:
+            notice = session.halve_micro_batch(error)
+        else:
+            break
+        yield notice
+    if costs is None:
+        return None
+    plan = new_plan(session.config, session.dataset, session.progress, session.plan.start, costs)
+    minutes = (
+        f"{session.training.max_minutes:g} {'minute' if session.training.max_minutes == 1 else 'minutes'}"
+    )
+    yield Notice(
+        f"Plans {counted(plan.steps, 'step')} for {minutes}: a step takes {_duration(costs.step)}, and an evaluation "
+        f"with its sample and checkpoint {_duration(costs.evaluation)}.",
+        is_detail=True,  # a window shows it before the start, and the steps all the time
+    )
+    return plan
+
+
+def time_run(session: "Session", stop: StopToken) -> RunCosts | None:
+    """What this run's own steps, evaluations and saves take; no weight, no state and no random number is changed by it.
+
+    Returns:
+        The costs, the same for all processes of a group; None where `stop` was set.
+    """
+    group = session.group
+    with _leaving_no_trace(session):
+        step = _step_seconds(session, stop)
+        if step is None:
+            return None
+        saving = _saving_seconds(session) if group.is_main else (0.0, 0.0)
+        try:
+            evaluation = _evaluation_seconds(session, stop) if group.is_main else 0.0
+        except StopRequested:
+            evaluation = 0.0
+    if group.should_stop(stop):
+        return None
+    return RunCosts(step, group.all_reduce(evaluation + saving[0]), group.all_reduce(saving[1]))
+
+
+def remembered_costs(
+    folder: RunFolder, progress: Progress, before: TrainingConfig, after: TrainingConfig
+) -> RunCosts | None:
+    """What a run took until now, for a batch of the size that it has from now on; None before its first step."""
+    if after.horizon != "minutes" or not progress.step:
+        return None
+    per_window = progress.seconds / (progress.step * windows_per_step(before))
+    evaluation = saving = 0.0
+    for event in read_events(folder.events):
+        if isinstance(event, Evaluated):
+            evaluation = event.seconds
+        elif isinstance(event, CheckpointSaved):
+            saving = event.seconds
+    return RunCosts(per_window * windows_per_step(after), evaluation + saving)
+
+
+@contextmanager
+def _leaving_no_trace(session: "Session") -> Iterator[None]:
+    """Afterwards, optimizer, loss scale and random state are what they were."""
+    optimizer, scaler = session.train_state.optimizer, session.train_state.precision.scaler
+    state = {
+        weight: {name: tensor.clone() for name, tensor in tensors.items()}
+        for weight, tensors in optimizer.state.items()
+    }
+    scale = scaler.state_dict()
+    with torch.random.fork_rng([session.device] if session.device.type == "cuda" else []):
+        try:
+            yield
+        finally:
+            session.train_state.free_gradients()
+            optimizer.state.clear()
+            optimizer.state.update(state)
+            if scaler.is_enabled():
+                scaler.load_state_dict(scale)
+
+
+def _step_seconds(session: "Session", stop: StopToken) -> float | None:
+    """Seconds of a step; where it has many passes, from steps of one and of a few."""
+    passes = session.training.gradient_accumulation_steps
+    few = min(passes, FEW_PASSES)
+    if few == passes:
+        return _median_seconds(session, passes, stop)
+    one = _median_seconds(session, 1, stop)
+    if one is None or one > STEP_SECONDS / few:
+        return None if one is None else passes * one
+    several = _median_seconds(session, few, stop)
+    return None if several is None else several + (passes - few) * max(0.0, several - one) / (few - 1)
+
+
+def _median_seconds(session: "Session", passes: int, stop: StopToken) -> float | None:
+    """Of steps with so many passes, at a learning rate of 0; the first one warms up, where there is another."""
+    config = session.training.model_copy(update={"gradient_accumulation_steps": passes})
+    plan, group = Plan(MOST_STEPS, 1.0, AT_REST), session.group
+    steps = train(
+        session.train_state,
+        session.batch_at,
+        config,
+        plan,
+        Progress(),
+        stop,
+        group,
+        session.prepare_next_batches,
+        session.micro_batch_size,
+    )
+    seconds: list[float] = []
+    with closing(steps):
+        for done in steps:
+            seconds.append(done.seconds)
+            if group.all_reduce(sum(seconds)) > STEP_SECONDS * group.world_size:
+                break
+    if group.should_stop(stop) or not seconds:
+        return None
+    return group.all_reduce(statistics.median(seconds[1:] or seconds)) / group.world_size
+
+
+def _evaluation_seconds(session: "Session", stop: StopToken) -> float:
+    """Seconds of a whole evaluation and its sample, from a part of them.
+
+    Raises:
+        StopRequested: `stop` was set.
+    """
+    training, windows = session.training, session.windows
+    rows = -(-(len(session.val_tokens) - 1) // windows.context_length)
+    batches = min(training.eval_batches, -(-rows // windows.batch_size))
+    state, rows_at_once = session.train_state, session.micro_batch_size
+    started, part = stop.clock(), []
+    for batch in session.val_batches:
+        part.append(batch)
+        evaluate(state.compute_model, [batch], state.precision, 0, stop, rows_at_once)
+        stop.raise_if_asked()
+        if stop.clock() - started > EVALUATION_SECONDS:
+            break
+    seconds = (stop.clock() - started) * batches / len(part)
+    return seconds + (_sample_seconds(session, stop) if training.sample_tokens else 0.0)
+
+
+def _sample_seconds(session: "Session", stop: StopToken) -> float:
+    count = session.training.sample_tokens
+    changes = {"seed": session.training.seed, "max_new_tokens": min(FEW_TOKENS, count)}
+    config = session.config.sampling.model_copy(update=changes)
+    session.model.eval()
+    started = stop.clock()
+    taken = sum(1 for _ in decode(session.model, session.val_tokens[:2].tolist(), config, stop))
+    stop.raise_if_asked()
+    return (stop.clock() - started) * count / max(1, taken)
+
+
+def _saving_seconds(session: "Session") -> tuple[float, float]:
+    """For how long steps wait for a checkpoint and for a snapshot; the optimizer's state takes as long per byte as the weights.
+
+    A large checkpoint is copied, and written beside the steps.
+    """
+    weights = model_weights(session.model)
+    state = optimizer_tensors(session.train_state.optimizer, session.model)
+    size, more = (sum(tensor.nbytes for tensor in tensors.values()) for tensors in (weights, state))
+    is_copied = size + more >= LEAST_BYTES
+    writing = 0.0
+    if session.training.snapshot_interval or not is_copied:
+        writing = _writing_seconds(session, weights)
+    checkpoint = _copying_seconds(weights) if is_copied else writing
+    return checkpoint * (1 + more / size), writing
+
+
+def _copying_seconds(weights: dict[str, Tensor]) -> float:
+    started = time.perf_counter()
+    for tensor in weights.values():
+        tensor.detach().to("cpu", copy=True)
+    return time.perf_counter() - started
+
+
+def _writing_seconds(session: "Session", weights: dict[str, Tensor]) -> float:
+    draft = session.folder.checkpoints / ".draft-timing"  # what a killed run leaves is cleared by the next
+    with raising_disk_errors(draft):
+        try:
+            draft.mkdir(exist_ok=True)
+            started = time.perf_counter()
+            write_tensors(draft / "weights", weights)
+            return time.perf_counter() - started
+        finally:
+            shutil.rmtree(draft, ignore_errors=True)
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 1:
+        return f"{1000 * seconds:.{0 if seconds > 0.01 else 1}f} ms"
+    return f"{seconds:,.{0 if seconds > 10 else 1}f} s"

@@ -1,0 +1,79 @@
+"""Readers, and subjects of benchmarks, that need no process: imports and comparisons that take a blink."""
+
+import warnings
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from core.bench.subjects import peak_rss_mib
+from core.config.corpus import ImportConfig
+from core.documents.document import Source
+from core.documents.isolation import Answer
+from core.documents.reader_process import Request, Worker
+from core.documents.reading import recognize_page
+
+
+class InProcess:
+    """A pool that answers one request at a time, the oldest first, when it is asked what has ended.
+
+    What it answers is what a worker would: only limits of time and memory, and crashes, need a process.
+    """
+
+    def __init__(
+        self, config: ImportConfig, workers: int, reader: Callable[[Source, ImportConfig], Any]
+    ) -> None:
+        self._most_requests = 2 * workers
+        self._worker = Worker(config, reader, recognize_page)
+        self._asked: deque[Request] = deque()
+
+    def __class_getitem__(cls, result: type) -> type["InProcess"]:
+        return cls
+
+    def __enter__(self) -> "InProcess":
+        return self
+
+    def __exit__(self, *trouble: object) -> None:
+        self.close()
+
+    @property
+    def has_room(self) -> bool:
+        return len(self._asked) < self._most_requests
+
+    def read(self, source: Source, known: frozenset[str] = frozenset(), fields: tuple[str, ...] = ()) -> None:
+        self._asked.append(Request(source, known=known, fields=fields))
+
+    def recognize(self, source: Source, page: int) -> None:
+        self._asked.append(Request(source, page))
+
+    def ended(self, wait_seconds: float) -> list[Answer[Any]]:
+        request = self._asked.popleft()
+        with warnings.catch_warnings(action="ignore"):  # a worker ignores them, too
+            reply = self._worker.reply(request)
+        return [Answer(request.source, request.page, reply.outcome, reply.seconds)]
+
+    def close(self) -> None:
+        self._asked.clear()
+
+
+class SubjectInProcess:
+    """A benchmark's subject that is asked as its process would be."""
+
+    def __init__(self, subject: Any) -> None:
+        self._subject = subject
+
+    def __call__(self) -> float:
+        amount: float = self.ask("__call__")
+        return amount
+
+    def peak_mib(self) -> float:
+        return peak_rss_mib()
+
+    def ask(self, method: str, *arguments: Any) -> Any:
+        return getattr(self._subject, method)(*arguments)
+
+
+@contextmanager
+def subject_in_process(make: Callable[..., Any], *arguments: Any) -> Iterator[SubjectInProcess]:
+    """In place of `plain_process` and its like."""
+    yield SubjectInProcess(make(*arguments))

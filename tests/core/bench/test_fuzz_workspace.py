@@ -1,0 +1,175 @@
+import random
+
+import pytest
+
+from core.bench import fuzz_workspace as task
+from core.bench.damage import DAMAGES, damage_file
+from core.bench.fuzz_workspace import EQUAL, MAY_DIFFER, NOTICED, SENTENCE, Outcome, fuzz_workspace, judge
+from core.control import StopToken
+from core.errors.bench import FuzzFailedError
+from core.errors.system import WorkspaceError
+from core.events.base import Notice
+from core.events.bench import FuzzFound, WorkspaceFuzzChecked
+from core.runs.folder import Workspace
+
+JSON = b'{"step": 12, "names": ["a", "b"]}\n' * 9
+
+
+def fuzz(tmp_path, seconds=0.01, seed=1, first=0, stop=None):
+    return fuzz_workspace(seconds, seed, first, tmp_path / "kept", stop or StopToken())
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """Puts one command and a workspace of one small file in place of the real ones."""
+
+    def make(root):
+        root.mkdir()
+        (root / "state.json").write_bytes(JSON)
+        return Workspace(root)
+
+    def install(answer):
+        def command(workspace, stop):
+            yield from ()
+            return answer(workspace.root / "state.json")
+
+        monkeypatch.setattr(task, "make_finished_workspace", make)
+        monkeypatch.setattr(task, "COMMANDS", {"look": command})
+
+    return install
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize("content", [b"", b"a", b"ab", b"7", JSON])
+def test_every_damage_can_be_done_to_every_content(damage, content):
+    for seed in range(50):
+        damage(content, random.Random(seed))
+
+
+def test_the_same_seed_does_the_same_damage(tmp_path):
+    done = []
+    for name in ("once", "again"):
+        (tmp_path / name).write_bytes(JSON)
+        done.append((damage_file(tmp_path / name, random.Random(3)), (tmp_path / name).read_bytes()))
+    assert done[0] == done[1] != ("", JSON)
+
+
+def test_a_file_that_is_damaged_is_never_the_same(tmp_path):
+    path = tmp_path / "state.json"
+    for seed in range(300):
+        path.write_bytes(JSON)
+        told = damage_file(path, random.Random(seed))
+        if path.is_dir():
+            path.rmdir()
+        elif path.exists():
+            assert bool(told) is (path.read_bytes() != JSON)
+
+
+@pytest.mark.parametrize(
+    ("file", "command", "expected", "outcome", "end"),
+    [
+        ("any", "any", Outcome(7), Outcome(7), EQUAL),
+        ("any", "any", Outcome(7), Outcome(sentence="It is damaged."), SENTENCE),
+        ("any", "any", Outcome(7), Outcome(8, frozenset({"It goes back."})), NOTICED),
+        ("library.sqlite", "search", Outcome([1]), Outcome([]), MAY_DIFFER),
+        ("runs/story/run.toml", "resume story", Outcome([1]), Outcome([2]), MAY_DIFFER),
+        ("runs/talk/events.jsonl", "events", Outcome([1]), Outcome([]), MAY_DIFFER),
+        ("runs/talk/run.toml", "runs", Outcome({"talk": 1, "story": 1}), Outcome({"talk": 2, "story": 1}), MAY_DIFFER),
+    ],
+)  # fmt: skip
+def test_what_is_right(file, command, expected, outcome, end):
+    assert judge(file, command, expected, outcome) == end
+
+
+@pytest.mark.parametrize(
+    ("file", "command", "expected", "outcome"),
+    [
+        ("any", "any", Outcome(7), Outcome(8)),
+        ("any", "any", Outcome(7, frozenset({"As ever."})), Outcome(8, frozenset({"As ever."}))),
+        ("any", "any", Outcome(7), Outcome(defect="KeyError")),
+        ("library.sqlite", "generate story best", Outcome([1]), Outcome([2])),
+        ("runs/story/run.toml", "generate story best", Outcome([1]), Outcome([2])),
+        ("runs/talk/run.toml", "resume story", Outcome([1]), Outcome([2])),
+        ("runs/talk/events.jsonl", "resume talk", Outcome([1]), Outcome([2])),
+        ("runs/talk/run.toml", "runs", Outcome({"talk": 1, "story": 1}), Outcome({"story": 1})),
+        ("runs/talk/run.toml", "runs", Outcome({"talk": 1, "story": 1}), Outcome({"talk": 1, "story": 2})),
+    ],
+)
+def test_what_is_wrong(file, command, expected, outcome):
+    assert judge(file, command, expected, outcome) not in (EQUAL, SENTENCE, NOTICED, MAY_DIFFER)
+
+
+def test_damage_that_goes_unnoticed_is_reported_kept_and_fails(asked, tmp_path):
+    asked(lambda path: path.read_bytes() if path.is_file() else None)
+    events = []
+    with pytest.raises(FuzzFailedError, match="look: another answer than before"):
+        events.extend(iter_into(events, fuzz(tmp_path)))
+    found = events[0]
+    assert isinstance(found, FuzzFound)
+    assert (found.case, found.seed, found.file, found.command) == (0, 1, "state.json", "look")
+    assert isinstance(events[-1], WorkspaceFuzzChecked)
+
+
+def iter_into(events, stream):
+    """The stream's events are in `events` even where it fails."""
+    for event in stream:
+        events.append(event)
+    return ()
+
+
+def test_a_case_can_be_seen_again_by_its_number(asked, tmp_path):
+    asked(lambda path: path.read_bytes() if path.is_file() else None)
+    fifth = next(event for event in fuzz(tmp_path, seconds=60) if event.case == 5)
+    assert next(fuzz(tmp_path, seconds=60, first=5)) == fifth
+
+
+def test_an_exception_is_a_finding_and_a_sentence_is_none(asked, tmp_path):
+    def looks(path):
+        if path.is_dir():
+            raise WorkspaceError(path, "it is a folder")
+        return path.read_bytes().index(JSON)  # a ValueError, or a FileNotFoundError
+
+    asked(looks)
+    found = [event for event in fuzz_until_found(tmp_path, 12) if isinstance(event, FuzzFound)]
+    assert {event.reported.partition(":")[0] for event in found} == {"ValueError", "FileNotFoundError"}
+
+
+def fuzz_until_found(tmp_path, findings):
+    stream = fuzz(tmp_path, seconds=60)
+    while findings:
+        event = next(stream)
+        findings -= isinstance(event, FuzzFound)
+        yield event
+    stream.close()
+
+
+def test_a_command_that_takes_too_long_is_a_finding(asked, tmp_path, monkeypatch):
+    monkeypatch.setattr(task, "SLOW_SECONDS", -1.0)
+    with pytest.raises(AssertionError, match="it took 0 s"):  # already undamaged
+        asked(lambda _: 7)
+        list(fuzz(tmp_path))
+
+
+def test_a_stop_ends_it_without_a_finding(asked, tmp_path):
+    asked(lambda path: path.read_bytes() if path.is_file() else None)
+    stop = StopToken()
+    stop.set()
+    assert [event.cases for event in fuzz(tmp_path, stop=stop)] == [0]
+
+
+def test_notices_are_part_of_an_outcome(tmp_path):
+    def command(workspace, stop):
+        yield Notice("It goes back.")
+        return 7
+
+    assert task._outcome(command, Workspace(tmp_path), StopToken()) == Outcome(
+        7, frozenset({"It goes back."})
+    )
+
+
+@pytest.mark.slow
+def test_three_seconds_of_damage_to_a_real_workspace(tmp_path):
+    report = list(fuzz(tmp_path, seconds=3.0))[-1]
+    assert report.findings == 0
+    assert report.cases >= 1
+    assert dict(report.ends)[EQUAL] >= report.cases

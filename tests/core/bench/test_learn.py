@@ -1,0 +1,190 @@
+"""What `bench learn` computes from two curves, and that both learners are given and measured on the same text."""
+
+import math
+import time
+from xml.etree import ElementTree
+
+import pytest
+
+from core.batches import sampler
+from core.bench import learners as bench_learners
+from core.bench.learn import Point, Recipe, bench_learn, compare, loss_at, seconds_to, split_text
+from core.bench.learners import NanoGPTLearner, OurLearner, nanogpt_learning_rate
+from core.bench.picture import draw_curves, round_values
+from core.config.presets import preset_run
+from core.config.toml import with_settings
+from core.control import StopToken
+from core.errors.base import BadSettingError, CorpusTooSmallError
+from core.events.bench import LearnCompared, LearnMeasured
+from core.tokenizers.bpe import BpeTokenizer
+from core.trainer import validation_batches
+
+PEER = [Point(0, 0, 0.0, 4.0), Point(10, 1000, 10.0, 2.0)]
+OURS = [
+    Point(0, 0, 0.0, 4.0),
+    Point(10, 1000, 4.0, 3.0),
+    Point(20, 2000, 8.0, 1.0),
+    Point(30, 3000, 12.0, 0.5),
+]
+TEXT = "the cat sat on the mat. a dog ran to the cat! " * 40
+RECIPE = Recipe(n_layers=1, n_heads=2, d_model=8, context_length=16, batch_size=2, steps=4, warmup_steps=2)
+CONFIG = with_settings(
+    preset_run("tiny"),
+    {
+        "tokenizer.kind": "char",
+        "model.n_layers": 1,
+        "model.d_model": 8,
+        "model.n_heads": 2,
+        "model.d_ff": 16,
+        "model.context_length": 16,
+        "training.batch_size": 2,
+        "training.max_steps": 4,
+        "training.precision": "float32",
+        "training.attention": "sdpa",
+        "training.threads": 1,
+    },
+)
+
+
+def test_the_time_to_a_loss_lies_on_the_line_between_two_points():
+    assert seconds_to(OURS, 2.0) == 6.0  # half-way from 3.0 at 4 s to 1.0 at 8 s
+    assert seconds_to(OURS, 1.0) == 8.0
+
+
+def test_a_loss_that_was_never_reached_has_no_time():
+    assert seconds_to(OURS, 0.4) is None
+    assert seconds_to(OURS, 5.0) == 0.0
+
+
+def test_the_loss_at_a_time_lies_on_the_line_between_two_points():
+    assert loss_at(OURS, 10.0) == 0.75
+    assert loss_at(OURS, 100.0) == 0.5
+
+
+def test_the_comparison_takes_the_peers_last_loss_and_time():
+    compared = compare("a.txt", PEER, OURS)
+    assert (compared.peer_loss, compared.peer_steps, compared.peer_seconds) == (2.0, 10, 10.0)
+    assert (compared.seconds_to_peer_loss, compared.loss_at_peer_seconds) == (6.0, 0.75)
+    assert (compared.loss, compared.steps, compared.seconds) == (0.5, 30, 12.0)
+
+
+def test_the_last_tenth_is_held_out():
+    assert split_text("0123456789" * 2) == ("012345678901234567", "89")
+
+
+def test_both_are_measured_on_the_same_targets(tmp_path, monkeypatch):
+    """A model that knows nothing takes the logarithm of its vocabulary's size at every target."""
+    seen = []
+    eval_batches = sampler.eval_batches
+
+    def watched(tokens, windows, limit, mask=None):
+        batches = list(eval_batches(tokens, windows, limit, mask))
+        seen.append(sum(int((y >= 0).sum()) for _, y in batches))
+        return iter(batches)
+
+    for module in (bench_learners, validation_batches):
+        monkeypatch.setattr(module, "eval_batches", watched)
+    NanoGPTLearner(TEXT, tmp_path, RECIPE, 1, 100).advance(0.0)
+    OurLearner(TEXT, tmp_path, CONFIG, 100).advance(0.0)
+    assert seen == [len(split_text(TEXT)[1]) - 1] * 2  # all but the first, which nothing comes before
+
+
+def test_a_loss_per_token_becomes_one_per_character(tmp_path):
+    """What a model that knows nothing is told by each token, shared by the characters after the first one."""
+    config = with_settings(
+        CONFIG, {"tokenizer.kind": "bpe", "tokenizer.vocab_size": 300, "model.embedding_std": 1e-6}
+    )
+    [start] = OurLearner(TEXT, tmp_path, config, 100).advance(0.0)
+    train, held_out = split_text(TEXT)
+    tokenizer = BpeTokenizer.train([train], 300)
+    ids = tokenizer.encode(held_out)
+    assert 2 * len(ids) < len(held_out)  # so that the two losses differ
+    nats = math.log(tokenizer.vocab_size) * (len(ids) - 1)
+    characters = len(held_out) - len(tokenizer.decode(ids[:1]))
+    assert start.loss == pytest.approx(nats / characters, rel=1e-3)
+
+
+def test_learning_a_vocabulary_counts_as_time(tmp_path, monkeypatch):
+    def slow(text, config):
+        time.sleep(0.2)
+        return learn_tokenizer(text, config)
+
+    learn_tokenizer = bench_learners._learn_tokenizer
+    monkeypatch.setattr(bench_learners, "_learn_tokenizer", slow)
+    [start] = OurLearner(TEXT, tmp_path, CONFIG, 100).advance(0.0)
+    assert start.seconds >= 0.2
+
+
+def test_a_vocabulary_is_learned_without_the_held_out_text(tmp_path):
+    train, held_out = split_text(TEXT)
+    text = train + "zyzzyva " * (len(held_out) // 8)
+    config = with_settings(CONFIG, {"tokenizer.kind": "bpe", "tokenizer.vocab_size": 400})
+    learner = OurLearner(text, tmp_path, config, 100)
+    assert "zy" not in {
+        learner._session.tokenizer.readable(number) for number in range(learner._session.tokenizer.vocab_size)
+    }
+
+
+@pytest.mark.parametrize("steps", [2, 4])
+def test_a_learner_measures_itself_before_the_first_step_at_each_interval_and_after_the_last(tmp_path, steps):
+    learner = OurLearner(TEXT, tmp_path, with_settings(CONFIG, {"training.max_steps": steps}), 3)
+    points = learner.advance(1000.0)
+    assert [point.step for point in points] == ([0, 2] if steps == 2 else [0, 3, 4])
+    assert [point.tokens for point in points] == [point.step * 2 * 16 for point in points]
+    assert learner.is_done()
+
+
+def test_only_training_counts_as_time(tmp_path):
+    learner = NanoGPTLearner(TEXT, tmp_path, RECIPE, 1, 1)
+    points = learner.advance(0.0)
+    assert (points[0].step, points[0].seconds) == (0, 0.0)
+    assert [point.seconds for point in points] == sorted(point.seconds for point in points)
+
+
+def test_the_peers_learning_rate_rises_and_falls_as_published():
+    recipe = Recipe()
+    assert nanogpt_learning_rate(100, recipe) == 1e-3
+    assert nanogpt_learning_rate(1050, recipe) == pytest.approx((1e-3 + 1e-4) / 2)
+    assert nanogpt_learning_rate(2000, recipe) == pytest.approx(1e-4)
+    assert nanogpt_learning_rate(0, recipe) == pytest.approx(1e-3 / 101)
+
+
+@pytest.mark.slow
+def test_both_learn_in_turns_and_a_picture_is_drawn(tmp_path):
+    text = tmp_path / "cats & dogs.txt"
+    text.write_text(TEXT, encoding="utf-8")
+    events = list(bench_learn(text, tmp_path, CONFIG, 5, StopToken(), RECIPE, 2))
+    points = [event for event in events if isinstance(event, LearnMeasured)]
+    assert {(point.subject, point.step) for point in points} == {
+        (name, step) for name in ("nanoGPT", "ours") for step in (0, 2, 4)
+    }
+    assert [event.steps for event in events if isinstance(event, LearnCompared)] == [4]
+    ElementTree.parse(tmp_path / "bench-learn-cats & dogs.svg")
+
+
+def test_a_picture_has_a_line_for_each_curve_over_each_axis():
+    curves = {"nanoGPT": [(0.0, 4.0), (10.0, 2.0)], "ours": [(0.0, 4.0), (12.0, 0.5)]}
+    picture = ElementTree.fromstring(draw_curves("a < b", {"steps": curves, "seconds": curves}))
+    lines = picture.findall(".//{http://www.w3.org/2000/svg}polyline")
+    assert len(lines) == 4
+    assert (
+        lines[0].get("points").split()[0] == lines[1].get("points").split()[0]
+    )  # both begin at the same loss
+
+
+def test_ticks_are_round_values():
+    assert round_values(0, 2000) == [0, 500, 1000, 1500, 2000]
+    assert round_values(1.2, 4.2) == [2, 3, 4]
+
+
+def test_a_text_that_cannot_be_read_is_reported(tmp_path):
+    (tmp_path / "latin.txt").write_bytes(b"\xe9t\xe9")
+    for name in ("latin.txt", "nowhere.txt"):
+        with pytest.raises(BadSettingError, match="--text cannot be"):
+            list(bench_learn(tmp_path / name, tmp_path, CONFIG, 1, StopToken()))
+
+
+def test_a_text_that_is_too_short_is_reported(tmp_path):
+    (tmp_path / "short.txt").write_text("cat")
+    with pytest.raises(CorpusTooSmallError):
+        list(bench_learn(tmp_path / "short.txt", tmp_path, CONFIG, 1, StopToken()))

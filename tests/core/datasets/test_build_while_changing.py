@@ -1,0 +1,18 @@
+"""A data set is built of one state of the library, whatever becomes of the library meanwhile."""
+
+from core.control import StopToken
+from core.corpus.library import Library
+from core.datasets.build_dataset import build_dataset
+from core.events.runs import DatasetBuilt, LearningProgress
+
+
+def test_a_document_that_is_removed_while_a_data_set_is_built_makes_the_build_begin_again(filled, tiny):
+    with Library(filled.library) as library, Library(filled.library) as window:
+        stream = build_dataset(library, tiny(), filled, StopToken())
+        next(event for event in stream if isinstance(event, LearningProgress))
+        last = max(library.rows(), key=lambda row: row.path)
+        window.remove([last.id])
+        built = [event for event in stream if isinstance(event, DatasetBuilt)]
+        assert [event.documents for event in built] == [2]
+        (folder,) = (path for path in filled.datasets.iterdir() if path.is_dir())
+        assert folder.name == built[0].dataset

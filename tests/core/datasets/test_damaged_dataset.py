@@ -1,0 +1,57 @@
+"""A data set that is damaged between two runs: it is built again, and what is trained is what would have been."""
+
+import shutil
+
+import pytest
+
+from core.control import StopToken
+from core.errors.base import DamagedDatasetError
+from core.events.base import Notice
+from core.events.runs import StepDone
+from core.runs.folder import Workspace
+from core.tasks.training.resume_run import resume_run
+from core.tasks.training.train_model import train_model
+
+MORE = {"training.max_steps": 8}
+
+
+def losses(events):
+    return [(event.step, event.loss) for event in events if isinstance(event, StepDone)]
+
+
+def resumed(workspace):
+    return list(resume_run(workspace, "first", MORE, StopToken()))
+
+
+@pytest.fixture
+def damaged(trained):
+    """A workspace as `trained`, with zeros in place of the training tokens."""
+    workspace = Workspace(shutil.copytree(trained.root, trained.root.with_name("damaged")))
+    [path] = workspace.datasets.glob("*/train.bin")
+    path.write_bytes(bytes(path.stat().st_size))
+    return workspace
+
+
+def test_a_resumed_run_never_sees_damaged_tokens(trained, damaged):
+    events = resumed(damaged)
+    assert losses(events) == losses(resumed(trained))
+    assert any(
+        isinstance(event, Notice) and "was damaged and is being rebuilt" in event.text for event in events
+    )
+
+
+def test_a_new_run_never_sees_damaged_tokens(trained, damaged, tiny):
+    events = [list(train_model(place, "new", tiny(), StopToken())) for place in (trained, damaged)]
+    assert losses(events[0]) == losses(events[1])
+
+
+def test_damaged_tokens_of_a_text_that_is_gone_are_reported(damaged, fill):
+    fill(damaged, {"another.txt": "geese fly south over the frozen lake. " * 12})
+    with pytest.raises(DamagedDatasetError, match=r"train\.bin is not what was written"):
+        resumed(damaged)
+
+
+def test_a_damaged_tokenizer_of_a_data_set_keeps_no_new_run_from_beginning(trained, tiny):
+    [path] = trained.datasets.glob("*/tokenizer.json")
+    path.write_text("{}", encoding="utf-8")
+    assert losses(train_model(trained, "new", tiny(), StopToken()))

@@ -1,0 +1,86 @@
+"""The system's refusals as sentences: its reason, and a remedy that fits the reason."""
+
+import errno
+import os
+import pickle
+
+import pytest
+
+from core.errors.system import (
+    NO_REMEDY,
+    REMEDIES,
+    DiskFullError,
+    ReadOnlyWorkspaceError,
+    WorkspaceError,
+    output_error,
+    system_error,
+    workspace_error,
+)
+
+
+def refusal(number, *filename):
+    return OSError(number, os.strerror(number), *filename)
+
+
+@pytest.mark.parametrize("number", [errno.EACCES, errno.EPERM, errno.EROFS])
+def test_what_must_not_be_written_is_told_apart(tmp_path, number):
+    assert isinstance(workspace_error(tmp_path, refusal(number)), ReadOnlyWorkspaceError)
+
+
+def test_only_a_question_of_permissions_is_answered_with_permissions(tmp_path):
+    asked = [number for number in errno.errorcode if number not in (errno.EACCES, errno.EPERM)]
+    remedies = [workspace_error(tmp_path, refusal(number)).remedy for number in asked]
+    assert not [remedy for remedy in remedies if "permission" in remedy]
+
+
+@pytest.mark.parametrize(
+    ("number", "told"), [(errno.ENOSPC, "The disk is full"), (errno.EDQUOT, "Your disk quota")]
+)
+def test_no_room_and_a_used_up_quota_are_reported_as_such(tmp_path, number, told):
+    for error in (workspace_error(tmp_path, refusal(number)), system_error(refusal(number, "a.txt"))):
+        assert isinstance(error, DiskFullError)
+        assert error.message.startswith(told)
+
+
+@pytest.mark.parametrize("number", sorted(errno.errorcode))
+def test_every_refusal_has_a_sentence_and_a_remedy(number):
+    for error in (system_error(refusal(number)), system_error(refusal(number, "a.txt"))):
+        assert error.message.endswith(".")
+        assert error.remedy.endswith((".", ")"))
+    assert "a.txt" in error.message
+    assert output_error(refusal(number)).message.endswith(".")
+
+
+def test_a_refusal_without_a_number_has_a_sentence_too():
+    error = system_error(OSError())
+    assert error.remedy == NO_REMEDY
+    assert "it does not say why" in error.message
+
+
+def test_a_name_in_bytes_is_reported_as_text():
+    assert "a\\xff" in system_error(refusal(errno.EISDIR, b"a\xff")).message
+
+
+def test_the_sentences_survive_the_way_out_of_a_worker_process(tmp_path):
+    for number in REMEDIES:
+        for error in (workspace_error(tmp_path, refusal(number)), system_error(refusal(number))):
+            again = pickle.loads(pickle.dumps(error))
+            assert (type(again), again.message, again.remedy) == (type(error), error.message, error.remedy)
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])
+def test_output_that_finds_no_room_is_reported_as_output(number):
+    for error in (system_error(refusal(number)), output_error(refusal(number))):
+        assert error.message == "The disk is full: the output could not be written."
+        assert "--resume" not in error.remedy
+
+
+@pytest.mark.parametrize("number", [errno.EACCES, errno.EPERM, errno.EROFS])
+def test_a_workspace_error_offers_another_workspace_once(tmp_path, number):
+    assert " or work " not in workspace_error(tmp_path, refusal(number)).remedy
+
+
+def test_a_workspace_error_offers_another_workspace(tmp_path):
+    error = workspace_error(tmp_path, refusal(errno.ENOTDIR))
+    assert isinstance(error, WorkspaceError)
+    assert "--workspace DIR" in error.remedy

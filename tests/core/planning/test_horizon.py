@@ -1,0 +1,263 @@
+"""Where a run ends that is told to train for so many steps, epochs, tokens or minutes, and what of it a resume changes."""
+
+import shutil
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from core.batches.sampler import Windows, batch_at
+from core.config.presets import MUON
+from core.config.toml import with_settings
+from core.config.training import TrainingConfig
+from core.control import StopToken
+from core.errors.base import BadSettingError
+from core.errors.runs import RunFinishedError
+from core.events.base import Notice
+from core.events.runs import Evaluated, RunPrepared, StepDone
+from core.planning.horizon import Epoch, RunCosts, Taken, planned_steps
+from core.runs.catalog import Catalog
+from core.runs.folder import Workspace
+from core.runs.state import read_state
+from core.tasks.training.resume_run import resume_run
+from core.tasks.training.train_model import train_model
+from core.trainer import preparation as training_session
+from core.trainer import trial as run_timing
+from core.trainer.run_schedule import epoch_of
+from core.training.loss import counted_tokens
+from core.training.schedule import learning_rate_at
+
+EPOCH = Epoch(windows=100, tokens=800)
+
+
+def train(workspace, config, name="a", last=None):
+    return until(train_model(workspace, name, config, stop := StopToken()), stop, last)
+
+
+def resume(workspace, changes=None, name="a", last=None):
+    return until(resume_run(workspace, name, changes or {}, stop := StopToken()), stop, last)
+
+
+def until(stream, stop, last):
+    events = []
+    for event in stream:
+        events.append(event)
+        if isinstance(event, StepDone) and event.step == last:
+            stop.set()
+    return events
+
+
+def rates(events):
+    return [event.learning_rate for event in events if isinstance(event, StepDone)]
+
+
+def losses(events):
+    return [event.loss for event in events if isinstance(event, StepDone | Evaluated)]
+
+
+def steps_of(**settings):
+    return planned_steps(TrainingConfig(batch_size=10, **settings), EPOCH)
+
+
+def test_steps_are_steps_or_epochs_where_these_come_first():
+    assert steps_of(max_steps=7) == 7
+    assert steps_of(max_steps=7, max_epochs=0.45) == 5
+    assert steps_of(max_steps=7, max_epochs=3) == 7
+
+
+def test_epochs_alone_end_a_run_whatever_its_number_of_steps():
+    assert steps_of(horizon="epochs", max_steps=7, max_epochs=3) == 30
+
+
+def test_tokens_are_counted_with_repetition():
+    assert steps_of(horizon="tokens", max_tokens=80) == 1
+    assert steps_of(horizon="tokens", max_tokens=81) == 2
+    assert steps_of(horizon="tokens", max_tokens=2400) == 30
+
+
+def test_minutes_are_unknown_before_a_step_is_timed():
+    assert steps_of(horizon="minutes", max_minutes=1) is None
+
+
+def test_minutes_are_shared_by_steps_evaluations_and_snapshots():
+    training = TrainingConfig(horizon="minutes", max_minutes=1, eval_interval=10, snapshot_interval=20)
+    # 60 s less the first and the last evaluation; then 0.1 s for a step, 0.1 for its share of an evaluation, 0.05
+    costs = RunCosts(step=0.1, evaluation=1.0, snapshot=1.0)
+    assert planned_steps(training, EPOCH, costs=costs) == int(58 / 0.25)
+    assert planned_steps(training, EPOCH, costs=replace(costs, step=1e6)) == 1
+    half = planned_steps(training, EPOCH, Taken(step=100, seconds=10), costs)
+    assert half == 100 + int((60 - 10 - 12) / 0.25)
+
+
+def test_a_horizon_in_epochs_needs_a_number_of_them():
+    with pytest.raises(ValueError, match="max_epochs: must be above 0 where the horizon is epochs"):
+        TrainingConfig(horizon="epochs")
+
+
+@pytest.mark.parametrize("overlap", [0, 3, 7])
+@pytest.mark.parametrize("tokens", [9, 10, 57, 100])
+def test_an_epoch_has_the_tokens_that_its_batches_have(tiny, overlap, tokens):
+    class Text:
+        train_tokens = tokens
+
+    epoch = epoch_of(tiny({"training.window_overlap": overlap}), Text)
+    windows = Windows(8, overlap, epoch.windows)
+    for number in range(3):
+        _, y = batch_at(np.arange(tokens), 1, number * epoch.windows, windows)
+        assert counted_tokens(y) == epoch.tokens
+
+
+def test_a_run_of_so_many_tokens_ends_at_the_step_that_has_them(filled, tiny):
+    events = train(filled, tiny({"training.horizon": "tokens", "training.max_tokens": 130}))
+    *_, before, last = [event.tokens for event in events if isinstance(event, StepDone)]
+    assert before < 130 <= last
+    assert Catalog(filled).summary("a").max_steps == events[-1].step
+
+
+@pytest.fixture
+def six_steps(monkeypatch):
+    """Minutes are always enough for six steps, which are timed nevertheless."""
+    costs, time_run = [], run_timing.time_run
+
+    def timed(session, stop):
+        costs.append(time_run(session, stop))
+        assert all(cost > 0 for cost in (costs[-1].step, costs[-1].evaluation))
+        return RunCosts(step=1.0)
+
+    monkeypatch.setattr(run_timing, "time_run", timed)
+    return costs
+
+
+MINUTES = {"training.horizon": "minutes", "training.max_minutes": 0.1}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"training.precision": "bfloat16", "training.gradient_accumulation_steps": 5},
+        {f"training.{name}": value for name, value in MUON.items()}
+        | {"training.average_decay": 0.9, "training.muon_interval": 2, "training.warmup_ratio": 0.3},
+    ],
+)
+def test_timing_changes_nothing_of_the_run(filled, tiny, six_steps, changes):
+    plain = train(filled, tiny(changes), "plain")
+    timed = train(filled, tiny(changes | MINUTES), "timed")
+    assert len(six_steps) == 1
+    assert losses(timed) == losses(plain)
+    assert rates(timed) == rates(plain)
+    assert [path.name for path in filled.run("timed").checkpoints.glob(".*")] == []
+
+
+def test_what_was_planned_for_minutes_is_said(filled, tiny, six_steps):
+    events = train(filled, tiny(MINUTES))
+    [text] = [e.text for e in events if isinstance(e, Notice) and e.text.startswith("Plans")]
+    assert text == (
+        "Plans 6 steps for 0.1 minutes: a step takes 1.0 s, and an evaluation with its sample and checkpoint 0.0 ms."
+    )
+    assert [e.max_steps for e in events if isinstance(e, RunPrepared)] == [6]
+
+
+def test_a_stop_while_steps_are_timed_leaves_no_run(filled, tiny, monkeypatch):
+    stop = StopToken()
+    train_steps = run_timing.train
+
+    def stopping(*arguments):
+        stop.set()
+        return train_steps(*arguments)
+
+    monkeypatch.setattr(run_timing, "train", stopping)
+    [*_, ended] = train_model(filled, "a", tiny(MINUTES), stop)
+    assert (ended.reason, ended.step) == ("stopped", 0)
+    assert Catalog(filled).names() == []
+
+
+def test_a_run_in_minutes_that_is_resumed_ends_where_it_was_planned_to(filled, tiny, six_steps):
+    whole = train(filled, tiny(MINUTES), "whole")
+    first = train(filled, tiny(MINUTES), last=3)
+    rest = resume(filled)
+    assert len(six_steps) == 2  # once for each of the runs, and not again
+    assert losses(first) + losses(rest) == losses(whole)
+
+
+@pytest.fixture
+def stopped(filled, tiny):
+    """The run "a", in the fourth of six steps, with a warm-up of a third of them."""
+    train(filled, tiny({"training.warmup_ratio": 0.33}), last=4)
+    return filled
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "longer",
+    [
+        {"training.max_steps": 60},
+        {"training.horizon": "epochs", "training.max_epochs": 1},
+        {"training.horizon": "tokens", "training.max_tokens": 1000},
+        {"training.horizon": "minutes", "training.max_minutes": 0.01},
+    ],
+)
+def test_a_longer_horizon_never_raises_the_rate(stopped, longer, monkeypatch):
+    monkeypatch.setattr(
+        training_session,
+        "remembered_costs",
+        lambda *_: RunCosts(step=0.01) if "minutes" in longer.values() else None,
+    )
+    before = rates(Catalog(stopped).events("a"))
+    after = rates(resume(stopped, longer))
+    assert len(after) > 10
+    assert before[-1] >= after[0]
+    assert all(one >= other for one, other in pairwise(after))
+
+
+def test_a_warm_up_goes_on_as_it_was_where_its_run_becomes_longer(filled, tiny):
+    config = tiny({"training.max_steps": 10, "training.warmup_ratio": 0.5})
+    train(filled, config, last=3)
+    copy = Workspace(shutil.copytree(filled.root, filled.root.with_name("copy")))
+    after = rates(resume(filled, {"training.max_steps": 20}))
+    assert after[:2] == [learning_rate_at(step, config.training, 10) for step in (3, 4)]
+    assert after[2] == config.training.learning_rate
+    first = resume(copy, {"training.max_steps": 20}, last=4)
+    assert read_state(copy.run("a").checkpoint(4)).planned_warmup == 5
+    assert rates(first) + rates(resume(copy)) == after
+
+
+@pytest.mark.slow
+def test_more_minutes_are_planned_with_what_the_steps_took(filled, tiny, six_steps):
+    train(filled, tiny(MINUTES), last=3)
+    taken = read_state(filled.run("a").checkpoint(3))
+    minutes = (taken.seconds * 4) / 60  # and more for evaluations
+    events = resume(filled, {"training.max_minutes": minutes + 0.05})
+    assert len(six_steps) == 1
+    assert next(e.max_steps for e in events if isinstance(e, RunPrepared)) > 6
+
+
+@pytest.mark.parametrize(
+    ("changes", "remedy"),
+    [
+        ({"training.horizon": "epochs", "training.max_epochs": 0.02}, "training.max_epochs="),
+        ({"training.horizon": "tokens", "training.max_tokens": 100}, "training.max_tokens=2"),
+        ({"training.max_epochs": 50.0}, "training.max_steps=12"),
+        (MINUTES, "training.max_minutes=0.2"),
+    ],
+)
+def test_a_finished_run_names_the_limit_that_would_let_it_go_on(filled, tiny, six_steps, changes, remedy):
+    train(filled, tiny(changes))
+    with pytest.raises(RunFinishedError) as refused:
+        resume(filled)
+    assert f"--set {remedy}" in refused.value.remedy
+    assert refused.value.remedy.count("--set") == 1
+
+
+def test_a_horizon_that_lies_behind_the_run_is_refused(stopped):
+    with pytest.raises(BadSettingError, match=r"training.max_tokens .* has taken 4 already"):
+        resume(stopped, {"training.horizon": "tokens", "training.max_tokens": 10})
+
+
+def test_a_number_of_warm_up_steps_takes_the_place_of_a_share(tiny):
+    shared = tiny({"training.warmup_ratio": 0.1})
+    assert with_settings(shared, {"training.warmup_steps": 3}).training.warmup_ratio == 0
+    both = {"training.warmup_steps": 3, "training.warmup_ratio": 0.2}
+    assert with_settings(shared, both).training.warmup_ratio == 0.2

@@ -1,0 +1,79 @@
+"""The allocator is told to keep its memory, where there is one that can be told; whatever is printed is written."""
+
+import io
+import multiprocessing
+import os
+import platform
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from core.system import process
+from core.system.process import (
+    SPINS_BEFORE_SLEEP,
+    configure_streams,
+    keep_large_blocks,
+    prepare_process,
+    share_cores,
+)
+
+ROOT = Path(__file__).parents[3]
+
+
+def test_the_c_library_takes_what_it_is_given():
+    """In a process of its own, for it lasts. Only glibc can be told, which is not to be had outside Linux."""
+    tell = "import core.system.process, sys; sys.exit(core.system.process.keep_large_blocks())"
+    told = subprocess.run([sys.executable, "-c", tell], cwd=ROOT, check=False).returncode
+    assert told == (1 if platform.libc_ver()[0] == "glibc" else 0)
+
+
+@pytest.mark.parametrize("system", ["win32", "darwin"])
+def test_other_systems_are_left_alone(monkeypatch, system):
+    monkeypatch.setattr(process.sys, "platform", system)
+    monkeypatch.setattr(process.ctypes, "CDLL", pytest.fail)
+    assert not keep_large_blocks()
+
+
+def test_a_c_library_without_the_setting_is_left_alone(monkeypatch):
+    monkeypatch.setattr(process.sys, "platform", "linux")
+    monkeypatch.setattr(process.ctypes, "CDLL", lambda _: object())
+    assert not keep_large_blocks()
+
+
+def test_worker_processes_of_a_frozen_application_are_prepared_first(monkeypatch):
+    done = []
+    monkeypatch.setattr(multiprocessing, "freeze_support", lambda: done.append("freeze support"))
+    monkeypatch.setattr(process, "keep_large_blocks", lambda: done.append("memory"))
+    prepare_process()
+    assert done == ["freeze support", "memory"]
+
+
+def test_without_a_console_what_is_printed_goes_nowhere(monkeypatch):
+    monkeypatch.setattr(sys, "stdout", None)
+    configure_streams()
+    with sys.stdout:
+        print("nobody reads this", flush=True)
+
+
+def test_a_sign_that_the_console_lacks_is_printed_as_a_question_mark(monkeypatch):
+    written = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding="cp1252"))
+    configure_streams()
+    print("≥ 1", flush=True)
+    assert written.getvalue().split() == [b"?", b"1"]
+
+
+def test_threads_that_wait_soon_sleep_unless_the_user_chose(monkeypatch):
+    monkeypatch.delenv("OMP_WAIT_POLICY", raising=False)
+    monkeypatch.setenv("GOMP_SPINCOUNT", "7")
+    share_cores()
+    assert os.environ["GOMP_SPINCOUNT"] == "7"
+    monkeypatch.delenv("GOMP_SPINCOUNT")
+    share_cores()
+    assert os.environ["GOMP_SPINCOUNT"] == SPINS_BEFORE_SLEEP
+    monkeypatch.delenv("GOMP_SPINCOUNT")
+    monkeypatch.setenv("OMP_WAIT_POLICY", "active")
+    share_cores()
+    assert "GOMP_SPINCOUNT" not in os.environ

@@ -1,0 +1,112 @@
+"""Ctrl+C and SIGTERM while the program starts, and between its tasks: a quiet end with the promised code."""
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from core.runs.folder import Workspace
+
+ROOT = Path(__file__).parents[3]
+SIGNALS = [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)]
+IMPORT_LINE = "import time:"  # how `-X importtime` tells of each module, as soon as it is imported
+
+
+def start(*arguments, environment=None):
+    """main.py as a user starts it, but telling of each import on stderr."""
+    return subprocess.Popen(
+        [sys.executable, "-X", "importtime", "main.py", *map(str, arguments)],
+        cwd=ROOT,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def signalled_after_import(process, module, number):
+    """The exit code of a process that is sent a signal once it has imported a module, and what else it said."""
+    for line in process.stderr:
+        if line.rpartition("|")[2].strip() == module:
+            break
+    else:
+        pytest.fail(f"{module} was never imported")
+    process.send_signal(number)
+    _, said = process.communicate()
+    return process.returncode, [line for line in said.splitlines() if not line.startswith(IMPORT_LINE)]
+
+
+@pytest.mark.parametrize(
+    ("module", "number", "arguments"),
+    [
+        ("core.system.process", signal.SIGINT, ["--help"]),
+        ("core.system.process", signal.SIGTERM, ["documents"]),
+        ("pydantic", signal.SIGINT, ["runs"]),
+        ("typer", signal.SIGTERM, ["train"]),
+        ("core.tasks.chat.reply", signal.SIGINT, ["generate", "nobody"]),
+        ("core.terminal.screen", signal.SIGTERM, ["import", "."]),
+    ],
+)
+def test_a_command_that_is_ended_as_it_starts_says_nothing_and_exits_with_130(
+    tmp_path, module, number, arguments
+):
+    process = start("--workspace", tmp_path / "workspace", *arguments)
+    assert signalled_after_import(process, module, number) == (130, [])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", SIGNALS)
+def test_a_task_that_is_ended_while_torch_loads_stops_at_its_next_safe_point(trained, number):
+    process = start("--workspace", trained.root, "generate", "first")
+    told = ["stopping at the next safe point ..."]
+    assert signalled_after_import(process, "torch.version", number) == (130, told)
+
+
+def test_a_task_that_is_signalled_twice_ends_at_once_and_quietly(trained):
+    process = start("--workspace", trained.root, "generate", "first")
+    lines = iter(process.stderr)
+    for awaited in ("torch.version", "stopping at the next safe point ..."):
+        assert any(line.rpartition("|")[2].strip() == awaited for line in lines)
+        process.send_signal(signal.SIGINT)
+    said = [line for line in lines if not line.startswith(IMPORT_LINE)]
+    assert (process.wait(), said, process.stdout.read()) == (130, [], "")
+    process.stdout.close()
+    process.stderr.close()
+
+
+def test_nothing_is_imported_before_the_handlers_stand_that_they_do_not_need():
+    look = (
+        "import sys, {}; print(*sorted(set(sys.modules) - {{'core', 'core.system', 'core.system.signals'}}))"
+    )
+    first, second = (
+        subprocess.run(
+            [sys.executable, "-c", look.format(name)], cwd=ROOT, capture_output=True, text=True, check=True
+        ).stdout
+        for name in ("signal", "core.system.signals")
+    )
+    assert first == second
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_a_window_that_is_ended_as_it_starts_says_nothing(tmp_path, number, monkeypatch):
+    monkeypatch.setenv("QT_QPA_PLATFORM", "offscreen")
+    process = start("--workspace", tmp_path)
+    assert signalled_after_import(process, "PySide6.QtCore", number) == (130, [])
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_a_command_that_is_ended_while_it_prints_says_nothing(tmp_path, fill, number):
+    workspace = Workspace(tmp_path / "workspace")
+    fill(workspace, {"barn.txt": "hens " * 100_000})
+    process = start("--workspace", workspace.root, "text", "1")
+    assert process.stdout.read(4) == "hens"  # it prints more than its pipe can hold
+    assert signalled_after_import(process, "core.commands.cli", number) == (130, [])
+
+
+def test_a_worker_process_that_imports_the_program_keeps_its_own_answers():
+    look = "import signal, main; print(signal.getsignal(signal.SIGTERM) is signal.SIG_DFL)"
+    ended = subprocess.run([sys.executable, "-c", look], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert ended.stdout == "True\n"

@@ -1,0 +1,92 @@
+"""Changing the library: what was changed is returned, and removing can be taken back."""
+
+import pytest
+
+from core.config.corpus import ImportConfig
+from core.control import StopToken
+from core.corpus.duplicates import digest_text
+from core.corpus.library import Library
+from core.corpus.reading import Digested
+from core.documents.document import Document
+from core.errors.base import UnknownDocumentError
+from core.events.documents import QueuedFile
+from core.runs.folder import Workspace
+from core.tasks.corpus.change_library import (
+    find_near_duplicates,
+    forget_interrupted,
+    purge_removed,
+    remove_documents,
+    restore_documents,
+    set_included,
+)
+
+
+@pytest.fixture
+def workspace(tmp_path):
+    """A workspace whose library has the documents 1 and 2."""
+    workspace = Workspace(tmp_path)
+    with Library(workspace.library) as library:
+        for name in ("a", "b"):
+            text = f"the text of {name}"
+            document = Document(f"/docs/{name}", "text", sha256=name, text=text)
+            library.record(document.path, Digested(document, digest_text(text)), 9)
+    return workspace
+
+
+def result_of(task, *arguments):
+    stream = task(*arguments, StopToken())
+    with pytest.raises(StopIteration) as end:
+        next(stream)
+    return end.value.value
+
+
+def names(workspace, **facts):
+    with Library(workspace.library) as library:
+        return [row.name for row in library.rows() if all(getattr(row, k) == v for k, v in facts.items())]
+
+
+def test_leaving_out_returns_what_was_left_out(workspace):
+    assert result_of(set_included, workspace, [2], False) == [2]
+    assert names(workspace, included=True) == ["a"]
+
+
+def test_a_removed_document_comes_back_as_it_was(workspace):
+    result_of(set_included, workspace, [1], False)
+    assert result_of(remove_documents, workspace, [1]) == [1]
+    assert names(workspace) == ["b"]
+    assert result_of(restore_documents, workspace, [1]) == [1]
+    assert names(workspace, included=False) == ["a"]
+
+
+def test_purging_forgets_what_was_removed(workspace):
+    result_of(remove_documents, workspace, [1])
+    assert result_of(purge_removed, workspace, 0) == 1
+    assert result_of(purge_removed, workspace, 0) == 0
+
+
+def test_without_near_duplicates_there_are_none_to_leave_out(workspace):
+    assert result_of(find_near_duplicates, workspace) == []
+
+
+def test_near_duplicates_that_nothing_has_compared_yet_are_found(workspace):
+    said = " ".join(f"word{number}" for number in range(200))
+    with Library(workspace.library) as library:
+        for name, text in (("c", said), ("d", f"{said} and on")):
+            document = Document(f"/docs/{name}", "text", sha256=name, text=text)
+            library.record(document.path, Digested(document, digest_text(text)), 9)
+    assert result_of(find_near_duplicates, workspace) == [3]
+
+
+def test_a_document_that_is_gone_is_said_to_be_and_nothing_changes(workspace):
+    stream = set_included(workspace, [1, 99], False, StopToken())
+    with pytest.raises(UnknownDocumentError):
+        next(stream)
+    assert names(workspace, included=True) == ["a", "b"]
+
+
+def test_an_interrupted_import_can_be_given_up(workspace):
+    with Library(workspace.library) as library:
+        library.begin_import(["/docs"], ImportConfig(), [QueuedFile("/docs/c", "text", 1)])
+    result_of(forget_interrupted, workspace)
+    with Library(workspace.library) as library:
+        assert library.interrupted_import() is None

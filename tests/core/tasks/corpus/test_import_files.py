@@ -1,0 +1,475 @@
+import io
+import json
+import os
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from PIL import Image, ImageDraw, ImageFont
+from pypdf import PdfReader, PdfWriter
+
+from core.config.corpus import ImportConfig
+from core.control import StopToken
+from core.corpus.library import Library
+from core.documents import isolation
+from core.errors.base import DamagedLibraryError, NothingInterruptedError
+from core.errors.system import DiskFullError, WorkspaceError
+from core.events.base import Notice
+from core.events.documents import (
+    ArchiveOpened,
+    FileImported,
+    FileReading,
+    FileRestated,
+    FilesQueued,
+    ImportFinished,
+    ImportStarted,
+    NearDuplicatesFound,
+    PageRecognizing,
+)
+from core.runs.folder import Workspace
+from core.sample.papers import make_text_pdf
+from core.tasks.corpus import import_files as task
+from core.tasks.corpus.import_files import continue_import, forget_import, import_files, interrupted_import
+
+HOSTILE_READERS = Path(__file__).parents[2] / "documents"
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    return Workspace(tmp_path / "workspace")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "files").mkdir()
+    return tmp_path / "files"
+
+
+@pytest.fixture
+def run(workspace):
+    """Import to the end, and give all events."""
+
+    def run_import(*paths: Path, again: bool = False, **settings: object) -> list:
+        return list(import_files(paths, ImportConfig(**settings), workspace, StopToken(), again))
+
+    return run_import
+
+
+@pytest.fixture
+def hostile(monkeypatch, worker_processes) -> None:
+    """Workers do what a file says: see `hostile_reader`."""
+    monkeypatch.syspath_prepend(HOSTILE_READERS)
+    monkeypatch.syspath_prepend(Path(__file__).parent)
+    import hostile_digest
+
+    monkeypatch.setattr(task, "read_and_digest", hostile_digest.read)
+
+
+def write(folder: Path, **texts: str) -> None:
+    for name, text in texts.items():
+        (folder / f"{name}.txt").write_text(text, encoding="utf-8")
+
+
+def states(events: list) -> dict[str, str]:
+    """How each file ended, and what later events made of that."""
+    ended = [event for event in events if isinstance(event, FileImported)]
+    assert len({event.path for event in ended}) == len(ended), "a file ended twice"
+    told = [event for event in events if isinstance(event, FileImported | FileRestated)]
+    return {Path(event.path).name: event.state for event in told}
+
+
+def readers_left() -> list:
+    return [child for child in isolation.multiprocessing.active_children() if child.name == "reader"]
+
+
+def test_a_folder_comes_out_as_documents(run, folder, workspace, worker_processes):
+    write(folder, a="sheep", b="goats")
+    (folder / "deeper").mkdir()
+    (folder / "deeper" / "run.py").write_text("print('cows')\n")
+    events = run(folder)
+    assert events[0] == ImportStarted(files=3, bytes=24)
+    assert isinstance(events[-1], ImportFinished)
+    assert (events[-1].done, events[-1].failed, events[-1].cancelled) == (3, 0, 0)
+    with Library(workspace.library) as library:
+        rows = {row.name: row for row in library.rows()}
+        assert library.text(rows["run.py"].id) == "print('cows')\n"
+    ended = {Path(event.path).name: event for event in events if isinstance(event, FileImported)}
+    assert {name: event.document_id for name, event in ended.items()} == {
+        name: row.id for name, row in rows.items()
+    }
+    assert (ended["run.py"].kind, ended["run.py"].characters, ended["run.py"].bytes) == ("code", 14, 14)
+    assert not readers_left()
+
+
+def test_each_file_is_said_to_be_read_before_it_ends(run, folder):
+    write(folder, a="sheep", b="goats", c="cows")
+    begun = set()
+    for event in run(folder):
+        if isinstance(event, FileReading):
+            begun.add(event.path)
+        elif isinstance(event, FileImported):
+            assert event.path in begun
+
+
+def test_one_bad_file_never_stops_the_others(run, folder):
+    write(folder, good="sheep", empty="")
+    (folder / "program.bin").write_bytes(b"\x7fELF\x00\x00")
+    (folder / "broken.pdf").write_bytes(b"%PDF-1.7\nbroken")
+    os.mkfifo(folder / "pipe")
+    (folder / "loop").symlink_to(folder)
+    (folder / "nowhere").symlink_to(folder / "gone")
+    events = run(folder)
+    assert states(events) == {
+        "good.txt": "done",
+        "empty.txt": "warning",
+        "program.bin": "unsupported",
+        "broken.pdf": "failed",
+        "pipe": "unsupported",
+        "nowhere": "failed",
+    }
+    finished = events[-1]
+    assert (finished.done, finished.unsupported, finished.failed) == (2, 2, 2)
+    assert all(event.reason for event in events if isinstance(event, FileImported) and event.state != "done")
+
+
+def test_readers_that_crash_or_fail_cost_only_their_own_files(run, folder, hostile):
+    write(folder, a="crash", b="fine", c="defect", d="also fine")
+    events = run(folder)
+    assert states(events) == {"a.txt": "failed", "b.txt": "done", "c.txt": "failed", "d.txt": "done"}
+
+
+def test_a_file_that_hangs_is_failed_when_its_time_is_over(run, folder, hostile, monkeypatch):
+    monkeypatch.setattr(isolation, "GRACE_SECONDS", 0.5)
+    write(folder, a="hang", b="fine")
+    events = run(folder, file_seconds=1)
+    assert states(events) == {"a.txt": "failed", "b.txt": "done"}
+
+
+def test_stopping_cancels_what_is_left_and_waits_for_nothing(folder, workspace, hostile):
+    write(folder, **{f"n{number:02}": "hang" for number in range(30)})
+    stop = StopToken()
+    events = import_files([folder], ImportConfig(), workspace, stop)
+    assert isinstance(next(events), ImportStarted)
+    while not isinstance(next(events), FileReading):
+        pass
+    stop.set()
+    rest = list(events)  # a file that hangs does so for longer than a test may take
+    assert set(states(rest).values()) == {"cancelled"}
+    assert len(states(rest)) == rest[-1].cancelled == 30
+    with Library(workspace.library) as library:
+        assert {row.state for row in library.rows()} == {"cancelled"}
+    assert not readers_left()
+
+
+def test_what_was_read_before_a_stop_is_kept_and_the_rest_can_follow(folder, workspace, run):
+    write(folder, **{f"n{number:02}": f"{number} sheep" for number in range(12)})
+    stop = StopToken()
+    events = []
+    for event in import_files([folder], ImportConfig(), workspace, stop):
+        events.append(event)
+        if isinstance(event, FileImported) and event.state == "done":
+            stop.set()
+    first = list(states(events).values())
+    assert "done" in first
+    assert "cancelled" in first
+    again = list(states(run(folder)).values())
+    assert again.count("duplicate") == first.count("done")
+    assert again.count("done") == first.count("cancelled")
+
+
+def test_leaving_in_the_middle_leaves_no_process_behind(folder, workspace, hostile):
+    write(folder, a="hang", b="hang")
+    events = import_files([folder], ImportConfig(), workspace, StopToken())
+    while not isinstance(next(events), FileReading):
+        pass
+    assert readers_left()
+    events.close()
+    assert not readers_left()
+
+
+def test_importing_again_changes_nothing(run, folder, workspace):
+    write(folder, a="sheep", b="goats")
+    run(folder)
+    events = run(folder)
+    assert set(states(events).values()) == {"duplicate"}
+    assert {event.reason for event in events if isinstance(event, FileImported)} == {
+        "It is already in the library."
+    }
+    with Library(workspace.library) as library:
+        assert [row.state for row in library.rows()] == ["done", "done"]
+
+
+def test_a_changed_file_is_read_again(run, folder, workspace):
+    write(folder, a="sheep")
+    run(folder)
+    write(folder, a="goats")
+    assert states(run(folder)) == {"a.txt": "done"}
+    with Library(workspace.library) as library:
+        assert [library.text(row.id) for row in library.rows()] == ["goats"]
+
+
+def test_copies_are_named_whether_they_come_together_or_later(run, folder):
+    write(folder, a="sheep", b="sheep")
+    events = run(folder)
+    assert states(events) == {"a.txt": "done", "b.txt": "duplicate"}, "whichever was read first"
+    assert (events[-1].done, events[-1].duplicates) == (1, 1)
+    write(folder, c="sheep")
+    (later,) = [event for event in run(folder / "c.txt") if isinstance(event, FileImported)]
+    assert later.state == "duplicate"
+    assert "Same as" in later.reason
+    assert later.document_id == 0
+
+
+def draw(path: Path, words: str) -> None:
+    image = Image.new("RGB", (700, 160), "white")
+    ImageDraw.Draw(image).text((40, 50), words, fill="black", font=ImageFont.load_default(56))
+    image.save(path)
+
+
+def test_a_file_that_was_moved_before_the_import_is_counted_once(run, folder, workspace):
+    write(folder, story="sheep")
+    run(folder)
+    (folder / "story.txt").rename(folder / "moved.txt")
+    with Library(workspace.library) as library:
+        library.mark_missing([str(folder / "story.txt")])
+    events = run(folder)
+    assert states(events) == {"moved.txt": "done", "story.txt": "duplicate"}
+    assert (events[-1].done, events[-1].duplicates) == (1, 0)
+
+
+def test_scans_are_read_in_the_workers(run, folder, worker_processes):
+    draw(folder / "scan.png", "Clover sleeps")
+    draw(folder / "scan.pdf", "Bramble wakes")
+    ended = {event.kind: event for event in run(folder) if isinstance(event, FileImported)}
+    assert set(ended) == {"image", "pdf"}
+    assert all(event.state == "done" and event.confidence > 60 for event in ended.values())
+
+
+def test_without_the_language_scans_fail_with_one_notice_and_the_rest_is_read(run, folder):
+    for name in ("one.png", "two.png", "three.pdf"):
+        draw(folder / name, name)
+    write(folder, a="sheep")
+    events = run(folder, languages="xyz")
+    assert states(events) == {
+        "one.png": "failed",
+        "two.png": "failed",
+        "three.pdf": "failed",
+        "a.txt": "done",
+    }
+    (notice,) = [event for event in events if isinstance(event, Notice)]
+    assert "language 'xyz' is not installed" in notice.text
+
+
+def test_a_path_that_has_gone_is_failed_and_the_others_are_read(run, folder):
+    write(folder, a="sheep")
+    events = run(folder / "gone.txt", folder / "gone.zip" / "b.txt", folder / "a.txt", again=True)
+    assert states(events) == {"gone.txt": "failed", "b.txt": "failed", "a.txt": "done"}
+
+
+def test_a_name_that_is_no_utf_8_is_spelled_out(run, folder, workspace):
+    Path(os.fsdecode(os.fsencode(folder) + b"/caf\xe9\nline.txt")).write_bytes(b"sheep")
+    assert states(run(folder)) == {"caf\\xe9\nline.txt": "done"}
+    assert set(states(run(folder)).values()) == {"duplicate"}
+
+
+def test_a_folder_without_files_is_an_import_of_nothing(run, folder):
+    events = run(folder)
+    assert events[0] == ImportStarted(0, 0)
+    assert events[-1].done == 0
+
+
+def test_a_workspace_that_is_a_file_is_told(folder):
+    write(folder, a="sheep")
+    broken = Workspace(folder / "a.txt")
+    with pytest.raises(WorkspaceError):
+        list(import_files([folder], ImportConfig(), broken, StopToken()))
+
+
+def test_a_damaged_library_is_told_and_left_as_it_is(run, folder, workspace):
+    write(folder, a="sheep")
+    workspace.prepare()
+    workspace.library.write_bytes(b"damaged" * 1000)
+    with pytest.raises(DamagedLibraryError):
+        run(folder)
+    assert workspace.library.read_bytes() == b"damaged" * 1000
+
+
+def test_a_full_disk_ends_the_import_and_no_process_stays(run, folder, monkeypatch, worker_processes):
+    write(folder, a="sheep", b="goats")
+    full: Callable[..., object] = refuse_as_full
+    monkeypatch.setattr(Library, "record", full)
+    with pytest.raises(DiskFullError):
+        run(folder)
+    assert not readers_left()
+
+
+def refuse_as_full(library: Library, path: str, *facts: object) -> object:
+    raise DiskFullError(Path(path))
+
+
+# Archives
+
+
+def pack(path: Path, **texts: str) -> None:
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, text in texts.items():
+            archive.writestr(f"inner/{name}.txt", text)
+
+
+def test_the_files_in_an_archive_are_rows_of_their_own(run, folder, workspace):
+    pack(folder / "old.zip", a="sheep", b="goats")
+    events = run(folder)
+    assert states(events) == {"old.zip": "done", "a.txt": "done", "b.txt": "done"}
+    (opened,) = [event for event in events if isinstance(event, ArchiveOpened)]
+    assert (opened.files, opened.bytes) == (2, 10)
+    paths = {file.path for event in events if isinstance(event, FilesQueued) for file in event.files}
+    assert {Path(path).relative_to(folder).as_posix() for path in paths} == {
+        "old.zip",
+        "old.zip/inner/a.txt",
+        "old.zip/inner/b.txt",
+    }
+    with Library(workspace.library) as library:
+        assert library.totals().documents == 2
+
+
+def test_one_file_of_an_archive_can_be_read_again(run, folder, workspace):
+    pack(folder / "old.zip", a="sheep", b="goats")
+    run(folder)
+    assert states(run(folder / "old.zip" / "inner" / "b.txt", again=True)) == {"b.txt": "duplicate"}
+
+
+def test_a_file_that_is_named_beside_its_archive_ends_once(run, folder, workspace):
+    pack(folder / "old.zip", a="sheep", b="goats")
+    events = run(folder, folder / "old.zip" / "inner" / "a.txt")
+    assert states(events) == {"old.zip": "done", "a.txt": "done", "b.txt": "done"}
+    assert events[-1].done == 3
+
+
+def test_an_archive_that_is_known_is_looked_into_again(run, folder, workspace):
+    pack(folder / "old.zip", a="sheep")
+    run(folder)
+    with Library(workspace.library) as library:
+        library.remove([row.id for row in library.rows() if row.name == "a.txt"])
+    assert states(run(folder)) == {"old.zip": "duplicate", "a.txt": "done"}
+
+
+# Scans
+
+
+def test_the_pages_of_a_scan_are_recognised_and_told_one_by_one(run, folder, workspace):
+    words = ["Clover sleeps", "Bramble wakes", "Thistle sings"]
+    pages = [Image.new("L", (700, 160), 255) for _ in words]
+    for page, line in zip(pages, words, strict=True):
+        ImageDraw.Draw(page).text((40, 50), line, fill=0, font=ImageFont.load_default(56))
+    pages[0].save(folder / "scan.tiff", save_all=True, append_images=pages[1:])
+    events = run(folder)
+    begun = [event for event in events if isinstance(event, PageRecognizing)]
+    assert [(event.page, event.pages) for event in begun] == [(1, 3), (2, 3), (3, 3)]
+    with Library(workspace.library) as library:
+        (row,) = library.rows()
+        assert library.text(row.id).split("\f") == words
+        assert [page.page for page in library.page_confidences(row.id)] == [1, 2, 3]
+    assert row.pages == 3
+    assert row.seconds > 0
+
+
+# Going on
+
+
+def test_an_import_that_was_left_in_the_middle_goes_on_with_the_rest(run, folder, workspace):
+    write(folder, **{f"n{number:02}": f"{number} sheep" for number in range(12)})
+    events = import_files([folder], ImportConfig(languages="eng+deu"), workspace, StopToken())
+    ended = [next(event for event in events if isinstance(event, FileImported)) for _ in range(3)]
+    assert interrupted_import(workspace) is None, "it is still going on"
+    events.close()
+    left = interrupted_import(workspace)
+    assert left is not None
+    assert (left.left, left.paths, left.config.languages) == (9, (str(folder),), "eng+deu")
+    rest = list(continue_import(workspace, "", StopToken()))
+    assert len(states(rest)) == 9
+    assert not states(rest).keys() & states(ended).keys()
+    assert interrupted_import(workspace) is None
+
+
+def test_reading_again_goes_on_as_reading_again(run, folder, workspace):
+    write(folder, a="sheep", b="goats")
+    run(folder)
+    events = import_files([folder], ImportConfig(), workspace, StopToken(), again=True)
+    next(events)
+    events.close()
+    left = interrupted_import(workspace)
+    assert left is not None
+    assert left.again
+
+
+def test_an_interrupted_import_can_be_forgotten(folder, workspace):
+    write(folder, a="sheep", b="goats")
+    events = import_files([folder], ImportConfig(), workspace, StopToken())
+    next(events)
+    events.close()
+    forget_import(workspace)
+    assert interrupted_import(workspace) is None
+    with pytest.raises(NothingInterruptedError, match="nothing to continue"):
+        list(continue_import(workspace, "", StopToken()))
+
+
+def test_an_import_that_came_to_its_end_or_was_cancelled_leaves_nothing_to_go_on_with(run, folder, workspace):
+    write(folder, a="sheep", b="goats")
+    run(folder)
+    stop = StopToken()
+    stop.set()
+    list(import_files([folder], ImportConfig(), workspace, stop))
+    assert interrupted_import(workspace) is None
+    assert not list(workspace.root.glob(".import-*"))
+
+
+def test_a_file_that_went_away_before_the_import_went_on_is_failed(folder, workspace):
+    write(folder, a="sheep", b="goats")
+    events = import_files([folder], ImportConfig(), workspace, StopToken())
+    next(events)
+    events.close()
+    (folder / "a.txt").unlink()
+    rest = list(continue_import(workspace, "", StopToken()))
+    assert states(rest) == {"a.txt": "failed", "b.txt": "done"}
+
+
+# What a user chose
+
+
+def test_fields_that_were_chosen_once_are_used_again_when_the_file_changes(run, folder, workspace):
+    records = [{"head": f"Head {number}", "body": f"Body {number} of the meadow"} for number in range(3)]
+    (folder / "notes.json").write_text(json.dumps(records))
+    run(folder, text_fields=("head",))
+    (folder / "notes.json").write_text(json.dumps(records[:2]))
+    run(folder)
+    with Library(workspace.library) as library:
+        (row,) = library.rows()
+        text = library.text(row.id)
+    assert "Head 1" in text
+    assert "Body" not in text
+
+
+def test_a_password_opens_what_was_locked_and_is_kept_nowhere(run, folder, workspace):
+    writer = PdfWriter(clone_from=PdfReader(io.BytesIO(make_text_pdf([["A heron waits."]]))))
+    writer.encrypt("meadow", algorithm="RC4-128")
+    writer.write(folder / "locked.pdf")
+    assert states(run(folder)) == {"locked.pdf": "encrypted"}
+    (wrong,) = [event for event in run(folder, password="hill") if isinstance(event, FileImported)]
+    assert wrong.reason == "The password does not open it."
+    assert states(run(folder, password="meadow-secret")) == {"locked.pdf": "encrypted"}
+    assert states(run(folder, password="meadow")) == {"locked.pdf": "done"}
+    kept = b"".join(path.read_bytes() for path in workspace.root.glob("library.sqlite*"))
+    assert b"meadow-secret" not in kept
+
+
+def test_texts_are_searchable_and_near_duplicates_told_when_an_import_ends(run, folder, workspace):
+    lines = [f"Line {number} tells of the meadow and of who lives there." for number in range(40)]
+    write(folder, a="\n".join(lines), b="\n".join(lines[:-1]))
+    events = run(folder)
+    (compared,) = [event for event in events if isinstance(event, NearDuplicatesFound)]
+    assert compared.documents == 1
+    with Library(workspace.library) as library:
+        assert len(library.search("meadow")) == 2
+        (nearly,) = [row for row in library.rows() if row.near]
+    assert (nearly.name, nearly.near) == ("b.txt", "a.txt")

@@ -1,0 +1,135 @@
+"""The sample is written whole, once, and read like any other files."""
+
+import errno
+import os
+from pathlib import Path
+
+import pytest
+
+from core.config.corpus import ImportConfig
+from core.control import StopToken
+from core.corpus.library import Library
+from core.errors.system import DiskFullError, WorkspaceError
+from core.events.documents import FileWritten, ImportFinished
+from core.runs.folder import Workspace
+from core.sample.files import sample_files
+from core.tasks.corpus import make_sample as task
+from core.tasks.corpus.make_sample import make_sample
+
+NAMES = [
+    *(f"stories-{number}.txt" for number in range(1, 11)),
+    "almanac.md",
+    "conversations.jsonl",
+    "meadow.py",
+    "cookbook.pdf",
+    "letter-scan.png",
+    "notice-scan.pdf",
+]
+
+
+@pytest.fixture
+def workspace(tmp_path):
+    return Workspace(tmp_path / "workspace")
+
+
+@pytest.fixture(scope="module")
+def files():
+    return list(sample_files())
+
+
+@pytest.fixture
+def drawn_once(monkeypatch, files):
+    """The same files, and none is drawn again."""
+    monkeypatch.setattr("core.sample.files.sample_files", lambda: iter(files))
+
+
+@pytest.fixture
+def imported(monkeypatch, drawn_once):
+    """The paths that the import was asked for, in place of the import."""
+    asked = []
+
+    def import_files(paths, config, workspace, stop):
+        asked.extend(paths)
+        finished = ImportFinished(len(paths), 0, 0, 0, 0, seconds=0.0)
+        yield finished
+        return finished
+
+    monkeypatch.setattr(task, "import_files", import_files)
+    return asked
+
+
+def run(workspace, stop=None):
+    return list(make_sample(workspace, ImportConfig(), stop or StopToken()))
+
+
+def test_every_file_is_written_reported_and_handed_to_the_import(workspace, imported):
+    events = run(workspace)
+    written = [event for event in events if isinstance(event, FileWritten)]
+    assert [Path(event.path).name for event in written] == NAMES
+    assert [Path(event.path) for event in written] == imported
+    assert all(Path(event.path).stat().st_size == event.bytes for event in written)
+    assert sorted(path.name for path in workspace.sample.iterdir()) == sorted(NAMES)
+    assert isinstance(events[-1], ImportFinished)
+
+
+def test_a_second_time_touches_no_file(workspace, imported):
+    run(workspace)
+    before = {path: path.stat().st_mtime_ns for path in workspace.sample.iterdir()}
+    run(workspace)
+    assert {path: path.stat().st_mtime_ns for path in workspace.sample.iterdir()} == before
+
+
+def test_an_altered_file_is_put_right(workspace, imported):
+    run(workspace)
+    almanac = workspace.sample / "almanac.md"
+    whole = almanac.read_bytes()
+    almanac.write_bytes(whole[:100])
+    run(workspace)
+    assert almanac.read_bytes() == whole
+
+
+def test_a_stop_leaves_only_whole_files_and_no_more(workspace, imported):
+    stop = StopToken()
+    stream = make_sample(workspace, ImportConfig(), stop)
+    next(stream)
+    stop.set()
+    assert [type(event) for event in stream] == [ImportFinished]
+    assert [path.name for path in workspace.sample.iterdir()] == NAMES[:1]
+
+
+def test_a_full_disk_is_reported_and_leaves_the_old_file(workspace, imported, monkeypatch):
+    workspace.sample.mkdir(parents=True)
+    first = workspace.sample / NAMES[0]
+    first.write_text("what was there before")
+
+    def full(descriptor):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(DiskFullError):
+        run(workspace)
+    assert first.read_text() == "what was there before"
+    assert [path.name for path in workspace.sample.iterdir()] == NAMES[:1]
+
+
+def test_a_folder_that_cannot_be_made_is_reported(workspace, imported):
+    workspace.root.mkdir()
+    workspace.sample.write_text("a file stands where the folder should be")
+    with pytest.raises(WorkspaceError, match="cannot be used"):
+        run(workspace)
+    assert workspace.sample.read_text() == "a file stands where the folder should be"
+
+
+def rows(workspace):
+    with Library(workspace.library) as library:
+        return library.rows()
+
+
+@pytest.mark.slow
+def test_every_file_is_read_and_a_second_time_changes_no_document(workspace):
+    run(workspace)
+    first = rows(workspace)
+    assert {row.name: row.state for row in first} == dict.fromkeys(NAMES, "done")
+    assert {row.kind for row in first} == {"text", "markdown", "conversation", "code", "pdf", "image"}
+    run(workspace)
+    assert rows(workspace) == first

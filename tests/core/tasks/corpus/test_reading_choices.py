@@ -1,0 +1,38 @@
+"""What can be chosen about reading: installed languages, and the fields of records."""
+
+import pytest
+
+from core.config.corpus import ImportConfig
+from core.control import StopToken
+from core.errors.base import UnreadableDocumentError
+from core.tasks.corpus.reading_choices import list_fields, list_languages
+
+
+def result_of(stream):
+    with pytest.raises(StopIteration) as end:
+        next(stream)
+    return end.value.value
+
+
+def test_the_installed_languages_are_listed():
+    assert "eng" in result_of(list_languages(StopToken()))
+
+
+def test_the_fields_of_records_are_listed_with_an_example(tmp_path):
+    path = tmp_path / "posts.jsonl"
+    path.write_text('{"id": 1, "body": "Olive lives by the brook."}\n', encoding="utf-8")
+    fields = result_of(list_fields(str(path), ImportConfig(), StopToken()))
+    assert {field.name: field.example for field in fields}["body"] == "Olive lives by the brook."
+
+
+def test_a_file_that_is_gone_is_said_to_be(tmp_path):
+    with pytest.raises(UnreadableDocumentError):
+        next(list_fields(str(tmp_path / "gone.json"), ImportConfig(), StopToken()))
+
+
+def test_a_wish_that_is_taken_back_lists_nothing(tmp_path):
+    path = tmp_path / "posts.jsonl"
+    path.write_text('{"body": "Olive lives by the brook."}\n', encoding="utf-8")
+    stop = StopToken()
+    stop.set()
+    assert result_of(list_fields(str(path), ImportConfig(), stop)) == ()

@@ -1,0 +1,47 @@
+"""A watched folder's files come into the library, whatever their names."""
+
+import os
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from core.config.corpus import ImportConfig
+from core.control import StopToken
+from core.corpus.library import Library
+from core.errors.system import WorkspaceGoneError
+from core.events.documents import FileImported, FilesChanged, ImportFinished
+from core.runs.folder import Workspace
+from core.tasks.corpus import watch_and_import as module
+from core.tasks.corpus.watch_and_import import watch_and_import
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse such names")
+def test_names_that_are_no_utf_8_are_read_and_what_has_gone_is_left_out(tmp_path, monkeypatch):
+    folder = tmp_path / "meadow"
+    folder.mkdir()
+    Path(os.fsdecode(os.fsencode(folder) + b"/caf\xe9.txt")).write_text("baa", encoding="utf-8")
+    paths = (str(folder / r"caf\xe9.txt"), str(folder / "gone.txt"))
+    monkeypatch.setattr(module, "watch_folder", lambda *_: iter([FilesChanged(paths)]))
+    workspace = Workspace(tmp_path / "w")
+    with Library(workspace.library):
+        pass
+    events = watch_and_import(folder, ImportConfig(), workspace, StopToken())
+    ended = [event for event in events if isinstance(event, FileImported)]
+    assert [(event.path, event.state) for event in ended] == [(paths[0], "done")]
+
+
+def test_a_workspace_that_goes_away_while_it_watches_is_not_made_anew(tmp_path, monkeypatch):
+    folder, workspace = tmp_path / "meadow", Workspace(tmp_path / "workspace")
+    folder.mkdir()
+    (folder / "a.txt").write_text("baa", encoding="utf-8")
+    with Library(workspace.library):
+        pass
+    changed = FilesChanged((str(folder / "a.txt"),))
+    monkeypatch.setattr(module, "watch_folder", lambda *_: iter([changed, changed]))
+    with pytest.raises(WorkspaceGoneError):
+        for event in watch_and_import(folder, ImportConfig(), workspace, StopToken()):
+            if isinstance(event, ImportFinished):
+                shutil.rmtree(workspace.root)
+    assert not workspace.root.exists()

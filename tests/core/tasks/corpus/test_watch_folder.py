@@ -1,0 +1,284 @@
+"""A watched folder tells of what is new or changed, once it is whole, and of nothing else."""
+
+import errno
+import os
+import shutil
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from core.control import StopToken
+from core.corpus.duplicates import digest_text
+from core.corpus.library import Library
+from core.corpus.reading import Digested
+from core.documents.document import Document, Source
+from core.documents.folders import ledger_path
+from core.errors.base import MissingPathError
+from core.events.documents import FilesChanged, FilesMissing
+from core.runs.folder import Workspace
+from core.tasks.corpus import watch_folder as module
+from core.tasks.corpus.import_files import OWN_FILES_LEFT_OUT
+from core.tasks.corpus.watch_folder import Deletions, Growing, watch_folder
+
+
+@pytest.fixture
+def workspace(tmp_path):
+    workspace = Workspace(tmp_path / "workspace")
+    workspace.prepare()
+    return workspace
+
+
+@pytest.fixture
+def folder(tmp_path):
+    folder = tmp_path / "meadow"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def stop():
+    return StopToken()
+
+
+@pytest.fixture
+def watching(workspace, folder, stop, monkeypatch):
+    """The stream of a folder in which a.txt lies, with short waits."""
+    monkeypatch.setattr(module, "POLL_MS", 50)
+    monkeypatch.setattr(module, "QUIET_SECONDS", 0.1)
+    monkeypatch.setattr(module, "RESCAN_SECONDS", 0.3)
+    monkeypatch.setattr(module, "MISSING_SECONDS", 0.3)
+    (folder / "a.txt").write_text("baa", encoding="utf-8")
+    stream = watch_folder(workspace, folder, stop)
+    yield stream
+    stream.close()
+
+
+def names(event):
+    return [path.rpartition("/")[2] for path in event.paths]
+
+
+def test_it_begins_with_what_the_library_lacks(watching):
+    assert names(next(watching)) == ["a.txt"]
+
+
+def test_a_file_that_was_read_and_has_not_changed_is_left_alone(workspace, folder, watching):
+    known = folder / "known.txt"
+    known.write_text("baa", encoding="utf-8")
+    document = Document(str(known), "text", sha256="x", text="baa")
+    with Library(workspace.library) as library:
+        status = known.stat()
+        digested = Digested(document, digest_text("baa"))
+        library.record(str(known), digested, status.st_size, modified_ns=status.st_mtime_ns)
+    assert names(next(watching)) == ["a.txt"]
+
+
+def test_new_and_changed_files_are_told(folder, watching):
+    next(watching)
+    (folder / "b.txt").write_text("baa", encoding="utf-8")
+    assert names(next(watching)) == ["b.txt"]
+    (folder / "a.txt").write_text("baa baa", encoding="utf-8")
+    assert names(next(watching)) == ["a.txt"]
+
+
+def test_a_folder_that_is_moved_in_brings_its_files(tmp_path, folder, watching):
+    next(watching)
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "c.txt").write_text("baa", encoding="utf-8")
+    (tmp_path / "outside").rename(folder / "inside")
+    assert names(next(watching)) == ["c.txt"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a right there")
+def test_what_is_no_file_any_more_is_missing(workspace, folder, stop):
+    paths = [folder / name for name in ("file.txt", "folder.txt", "link.txt")]
+    with Library(workspace.library) as library:
+        for path in paths:
+            document = Document(str(path), "text", sha256=path.name, text=path.name)
+            library.record(str(path), Digested(document, digest_text(path.name)), 9)
+    paths[0].write_text("baa", encoding="utf-8")
+    paths[1].mkdir()
+    paths[2].symlink_to(folder / "nowhere.txt")
+    assert module._missing_files(workspace, folder, stop) == (str(paths[1]), str(paths[2]))
+
+
+def test_deletions_are_due_though_more_is_expected_meanwhile(monkeypatch):
+    now = 0.0
+    monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: now))
+    deletions = Deletions()
+    now = module.MISSING_SECONDS - 1
+    deletions.expect()
+    assert not deletions.are_due
+    now = module.MISSING_SECONDS
+    assert deletions.are_due
+    assert not deletions.are_due
+
+
+def test_hidden_files_are_left_alone(folder, watching):
+    next(watching)
+    (folder / ".draft.txt").write_text("baa", encoding="utf-8")
+    (folder / ".git").mkdir()
+    (folder / ".git" / "config").write_text("baa", encoding="utf-8")
+    (folder / "b.txt").write_text("baa", encoding="utf-8")
+    assert names(next(watching)) == ["b.txt"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse such names")
+@pytest.mark.parametrize("name", [b"caf\xe9.txt", b"caf\xe9/in \xff\xfe.txt", "\ufffd.txt".encode()])
+def test_names_that_are_no_utf_8_are_told(folder, watching, name):
+    next(watching)
+    (folder / "cafe.txt").write_text("baa", encoding="utf-8")
+    assert names(next(watching)) == ["cafe.txt"]
+    path = Path(os.fsdecode(os.fsencode(folder) + b"/" + name))
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("baa", encoding="utf-8")
+    assert next(watching).paths == (ledger_path(Source(path)),), "and nothing that was told before"
+    path.write_text("baa baa", encoding="utf-8")
+    assert next(watching).paths == (ledger_path(Source(path)),)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse such names")
+def test_a_folder_whose_own_name_is_no_utf_8_is_watched(workspace, tmp_path, stop, monkeypatch):
+    monkeypatch.setattr(module, "POLL_MS", 50)
+    monkeypatch.setattr(module, "QUIET_SECONDS", 0.1)
+    folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9"))
+    folder.mkdir()
+    (folder / "a.txt").write_text("baa", encoding="utf-8")
+    stream = watch_folder(workspace, folder, stop)
+    assert names(next(stream)) == ["a.txt"]
+    (folder / "b.txt").write_text("baa", encoding="utf-8")
+    assert next(stream).paths == (ledger_path(Source(folder / "b.txt")),)
+    stream.close()
+
+
+def test_the_workspace_in_the_folder_is_left_alone(workspace, tmp_path, stop, folder, monkeypatch):
+    monkeypatch.setattr(module, "POLL_MS", 50)
+    monkeypatch.setattr(module, "QUIET_SECONDS", 0.1)
+    (folder / "a.txt").write_text("baa", encoding="utf-8")
+    workspace.sample.mkdir()
+    (workspace.sample / "before.txt").write_text("baa", encoding="utf-8")
+    stream = watch_folder(workspace, tmp_path, stop)
+    assert next(stream) == OWN_FILES_LEFT_OUT
+    assert names(next(stream)) == ["a.txt"]
+    (workspace.sample / "later.txt").write_text("baa", encoding="utf-8")
+    (workspace.runs / "later.txt").write_text("baa", encoding="utf-8")
+    workspace.runs.joinpath("folder").mkdir()
+    (folder / "b.txt").write_text("baa", encoding="utf-8")
+    assert names(next(stream)) == ["b.txt"]
+    stream.close()
+
+
+@pytest.mark.parametrize("watched", ["", "runs"])
+def test_a_watched_folder_of_the_workspace_s_own_is_said_to_be_left_out(workspace, stop, watched):
+    stream = watch_folder(workspace, workspace.root / watched, stop)
+    assert next(stream) == OWN_FILES_LEFT_OUT
+    stream.close()
+
+
+@pytest.mark.parametrize("spelled", [".", "inner", "../meadow/inner", "inner/.."])
+def test_a_folder_named_from_the_current_one_is_watched(workspace, folder, stop, monkeypatch, spelled):
+    monkeypatch.setattr(module, "POLL_MS", 50)
+    monkeypatch.setattr(module, "QUIET_SECONDS", 0.1)
+    (folder / "inner").mkdir()
+    (folder / "inner" / "a.txt").write_text("baa", encoding="utf-8")
+    monkeypatch.chdir(folder)
+    stream = watch_folder(workspace, Path(spelled), stop)
+    assert next(stream).paths == (str(folder / "inner" / "a.txt"),)
+    (folder / "inner" / "b.txt").write_text("baa", encoding="utf-8")
+    assert next(stream).paths == (str(folder / "inner" / "b.txt"),)
+    stream.close()
+
+
+def test_what_is_told_by_another_path_to_the_folder_is_told_of_the_folder(tmp_path):
+    (tmp_path / "private" / "meadow").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(tmp_path / "private")
+    watched = tmp_path / "link" / "meadow"
+    assert module._below(watched, str(watched / "a.txt")) == Path("a.txt")
+    assert module._below(watched, str(tmp_path / "private" / "meadow" / "in" / "a.txt")) == Path("in/a.txt")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has other permissions")
+def test_a_folder_that_must_not_be_entered_any_more_has_no_files_there(tmp_path, monkeypatch):
+    def refuse(self, *, follow_symlinks=True):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(self))
+
+    monkeypatch.setattr(Path, "stat", refuse)
+    assert module.files_there(FilesChanged((str(tmp_path / "a.txt"),))) == []
+
+
+def know(workspace, file):
+    """Let the library have a file as it is now."""
+    status = file.stat()
+    text = file.read_text(encoding="utf-8")
+    digested = Digested(Document(str(file), "text", sha256=text, text=text), digest_text(text))
+    with Library(workspace.library) as library:
+        library.record(str(file), digested, status.st_size, modified_ns=status.st_mtime_ns)
+
+
+def test_a_file_of_the_library_that_is_deleted_is_reported(workspace, folder, watching):
+    know(workspace, folder / "a.txt")
+    (folder / "b.txt").write_text("sheep", encoding="utf-8")
+    assert names(next(watching)) == ["b.txt"]
+    (folder / "a.txt").unlink()
+    (folder / "b.txt").unlink()  # which the library does not have
+    assert next(watching) == FilesMissing((str(folder / "a.txt"),))
+
+
+def test_what_was_deleted_while_nobody_watched_is_reported(workspace, folder, watching):
+    gone = folder / "gone.txt"
+    gone.write_text("sheep", encoding="utf-8")
+    know(workspace, gone)
+    gone.unlink()
+    assert names(next(watching)) == ["a.txt"], "new files first: one of them may have been moved"
+    assert next(watching) == FilesMissing((str(gone),))
+
+
+def test_a_whole_folder_that_is_deleted_brings_all_its_files(workspace, folder, watching):
+    next(watching)
+    (folder / "in").mkdir()
+    (folder / "in" / "b.txt").write_text("sheep", encoding="utf-8")
+    next(watching)
+    know(workspace, folder / "in" / "b.txt")
+    shutil.rmtree(folder / "in")
+    assert next(watching) == FilesMissing((str(folder / "in" / "b.txt"),))
+
+
+def test_a_file_that_is_written_anew_under_its_name_is_not_missing(workspace, folder, watching):
+    know(workspace, folder / "a.txt")
+    (folder / "b.txt").write_text("sheep", encoding="utf-8")
+    next(watching)
+    (folder / "a.txt").unlink()
+    (folder / "a.txt").write_text("baa baa", encoding="utf-8")
+    assert names(next(watching)) == ["a.txt"]
+
+
+def test_a_stop_ends_it(stop, watching):
+    next(watching)
+    stop.set()
+    assert list(watching) == []
+
+
+def test_a_folder_that_goes_away_is_told(folder, watching):
+    next(watching)
+    shutil.rmtree(folder)
+    with pytest.raises(MissingPathError):
+        next(watching)
+
+
+def test_a_folder_that_is_not_there_is_told_at_once(workspace, tmp_path, stop):
+    with pytest.raises(MissingPathError):
+        next(watch_folder(workspace, tmp_path / "nowhere", stop))
+
+
+def test_a_file_that_still_grows_waits(folder, monkeypatch):
+    clock = iter([0.0, 5.0, 10.0])
+    monkeypatch.setattr(module.time, "monotonic", lambda: next(clock))
+    file = folder / "large.txt"
+    file.write_text("b", encoding="utf-8")
+    growing = Growing()
+    growing.add([file])
+    assert growing.take_still() == []
+    file.write_text("baa", encoding="utf-8")
+    assert growing.take_still() == []
+    assert growing.take_still() == [str(file)]

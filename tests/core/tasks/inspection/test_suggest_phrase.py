@@ -1,0 +1,58 @@
+"""A newcomer to Inspect finds a phrase: the last sample, or the beginning of the validation text."""
+
+import shutil
+
+import pytest
+
+from core.control import StopToken
+from core.errors.runs import UnknownRunError
+from core.tasks.inspection.suggest_phrase import suggest_phrase
+from core.tasks.training.train_model import train_model
+
+
+def suggested(workspace, name, stop=None):
+    stream = suggest_phrase(workspace, name, stop or StopToken())
+    while True:
+        try:
+            next(stream)
+        except StopIteration as end:
+            return end.value
+
+
+def test_the_last_sample_is_suggested(trained):
+    suggestion = suggested(trained, "first")
+    assert suggestion.text
+    assert not suggestion.marked
+
+
+def test_of_several_prompts_the_first_is(filled, tiny):
+    prompts = ["the cat", "a fish"]
+    list(train_model(filled, "two", tiny({"training.sample_prompts": prompts}), StopToken()))
+    assert suggested(filled, "two").text.startswith("the cat")
+
+
+@pytest.fixture
+def silent(filled, tiny):
+    """A run without samples."""
+    list(train_model(filled, "silent", tiny({"training.sample_tokens": 0}), StopToken()))
+    return filled
+
+
+def test_without_a_sample_the_validation_text_is(silent):
+    assert suggested(silent, "silent").text
+
+
+def test_without_a_data_set_nothing_is(silent):
+    shutil.rmtree(silent.datasets)
+    assert suggested(silent, "silent") is None
+
+
+def test_a_stop_ends_it(trained):
+    stop = StopToken()
+    stop.set()
+    assert suggested(trained, "first", stop) is None
+
+
+def test_a_run_that_there_is_not_is_told(trained):
+    with pytest.raises(UnknownRunError):
+        suggested(trained, "none")

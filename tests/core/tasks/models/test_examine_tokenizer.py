@@ -1,0 +1,123 @@
+import subprocess
+import sys
+
+import pytest
+
+from core.control import StopToken
+from core.errors.base import EmptyCorpusError
+from core.events.runs import DatasetBuilt
+from core.runs.folder import Workspace
+from core.tasks.models.examine_tokenizer import TokenPiece, VocabularyEntry, examine_tokenizer
+from core.tokenizers.tokenizer import UNK
+
+
+def examine(workspace, config, stop=None):
+    """The events, and the card."""
+    stream = examine_tokenizer(config, workspace, stop or StopToken())
+    events = []
+    while True:
+        try:
+            events.append(next(stream))
+        except StopIteration as end:
+            return events, end.value
+
+
+@pytest.fixture
+def card(filled, tiny):
+    """Gives the card of a kind of tokenizer on the three documents."""
+
+    def make(kind):
+        return examine(filled, tiny({"tokenizer.kind": kind, "tokenizer.vocab_size": 300}))[1]
+
+    return make
+
+
+@pytest.mark.parametrize("kind", ["bpe", "char", "word"])
+def test_the_facts_are_those_of_the_data_set(filled, tiny, kind):
+    events, card = examine(filled, tiny({"tokenizer.kind": kind, "tokenizer.vocab_size": 300}))
+    built = events[-1]
+    assert isinstance(built, DatasetBuilt)
+    assert card.facts.kind == kind
+    assert card.facts.train_tokens == built.train_tokens
+    assert (card.facts.bytes_per_token, card.facts.unknown_share) == (
+        built.bytes_per_token,
+        built.unknown_share,
+    )
+    assert card.facts.vocab_size == built.vocab_size == len(card.entries())
+
+
+def test_a_second_look_and_a_run_find_the_data_set(filled, tiny):
+    examine(filled, tiny())
+    events, card = examine(filled, tiny())
+    assert events[-1].reused
+    assert card is not None
+
+
+@pytest.mark.parametrize("kind", ["bpe", "char", "word"])
+def test_the_counts_add_up_to_the_training_text(card, kind):
+    looked_at = card(kind)
+    assert sum(entry.count for entry in looked_at.entries()) == looked_at.facts.train_tokens
+    assert [entry.id for entry in looked_at.entries()] == list(range(looked_at.facts.vocab_size))
+
+
+def test_counts_do_not_depend_on_how_much_is_counted_at_once(card, monkeypatch):
+    whole = card("char").entries()
+    monkeypatch.setattr("core.tasks.models.examine_tokenizer.COUNTED_AT_ONCE", 7)
+    assert card("char").entries() == whole
+
+
+def test_special_tokens_stand_for_no_bytes(card):
+    assert card("bpe").entries()[1] == VocabularyEntry(UNK, "<unk>", 0, 0)
+
+
+def test_a_part_of_a_character_is_spelled_out_in_bytes(card):
+    assert [piece.text for piece in card("bpe").split("€")] == [r"\xe2", r"\x82", r"\xac"]
+
+
+def test_pieces_of_a_byte_level_text_are_the_text(card):
+    pieces = card("bpe").split("the cat sleeps\n")
+    assert "".join(piece.text for piece in pieces) == "the cat sleeps\n"
+    assert all(piece.known for piece in pieces)
+
+
+def test_an_unknown_character_is_shown_as_itself(card):
+    assert card("char").split("aß")[1] == TokenPiece(UNK, "ß", False)
+
+
+def test_an_unknown_word_is_shown_as_itself(card):
+    known, unknown = card("word").split("cat  dromedary")
+    assert (known.text, known.known) == ("cat", True)
+    assert unknown == TokenPiece(UNK, "dromedary", False)
+
+
+def test_special_strings_in_a_sentence_are_ordinary_text(card):
+    assert len(card("char").split("<eos>")) == 5
+
+
+def test_a_stop_gives_no_card(filled, tiny):
+    stop = StopToken()
+    stop.set()
+    assert examine(filled, tiny(), stop)[1] is None
+
+
+def test_a_stop_while_tokens_are_counted_gives_no_card(filled, tiny):
+    stop = StopToken()
+    stream = examine_tokenizer(tiny(), filled, stop)
+    while not isinstance(next(stream), DatasetBuilt):
+        pass
+    stop.set()
+    with pytest.raises(StopIteration) as end:
+        next(stream)
+    assert end.value.value is None
+
+
+def test_an_empty_corpus_is_reported_in_a_sentence(tmp_path, tiny):
+    workspace = Workspace(tmp_path)
+    workspace.prepare()
+    with pytest.raises(EmptyCorpusError):
+        examine(workspace, tiny())
+
+
+def test_torch_is_not_needed():
+    code = "import core.tasks.models.examine_tokenizer, sys; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

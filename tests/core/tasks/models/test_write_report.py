@@ -1,0 +1,71 @@
+"""The report as a file: `python main.py report NAME [--out FILE]`."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from core.control import StopToken
+from core.events.runs import BaselinesMeasured, ReportWritten
+from core.runs.folder import Workspace
+from core.tasks.models.write_report import report_name, write_report
+
+
+def test_the_file_holds_the_page_and_is_told(trained, tmp_path):
+    path = tmp_path / "a.html"
+    path.write_text("before")
+    measured, told = write_report(trained, "first", path, StopToken())
+    assert isinstance(measured, BaselinesMeasured)
+    assert told == ReportWritten("first", str(path), path.stat().st_size)
+    assert path.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+
+
+@pytest.fixture
+def plain_page(monkeypatch):
+    """A page that is not drawn, for what is said of any file."""
+    monkeypatch.setattr("core.reporting.page.report_page", lambda *_: "<!DOCTYPE html>")
+
+
+@pytest.mark.usefixtures("plain_page")
+def test_without_a_name_it_lies_in_the_current_folder(trained, command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code, out, _ = command("--workspace", trained.root, "report", "first")
+    assert code == 0
+    assert (tmp_path / report_name("first")).exists()
+    assert "first-report.html" in out
+
+
+@pytest.mark.usefixtures("plain_page")
+def test_json_tells_where_it_is(trained, records, tmp_path):
+    code, [*_, told] = records("--workspace", trained.root, "report", "first", "--out", tmp_path / "b.html")
+    assert (code, told["event"], told["path"]) == (0, "report_written", str(tmp_path / "b.html"))
+
+
+def test_a_run_that_is_not_there_leaves_no_file(trained, command, tmp_path):
+    code, _, err = command("--workspace", trained.root, "report", "secnd", "--out", tmp_path / "c.html")
+    assert code == 1
+    assert "secnd" in err
+    assert not (tmp_path / "c.html").exists()
+
+
+@pytest.mark.usefixtures("plain_page")
+def test_a_file_that_cannot_be_written_is_reported_by_its_path(trained, command, tmp_path):
+    path = tmp_path / "missing" / "d.html"
+    code, _, err = command("--workspace", trained.root, "report", "first", "--out", path)
+    assert code == 1
+    assert f"The system refused {path}: " in err
+    assert "workspace" not in err.replace(str(tmp_path), "").lower()
+
+
+@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="root may write everywhere")
+def test_a_workspace_that_must_not_be_written_has_reports_too(trained, command, tmp_path):
+    trained.root.chmod(0o500)
+    try:
+        assert command("--workspace", trained.root, "report", "first", "--out", tmp_path / "e.html")[0] == 0
+    finally:
+        trained.root.chmod(0o700)
+
+
+def test_a_run_of_the_first_version_is_written(command, tmp_path):
+    old = Workspace(Path(__file__).parents[3] / "workspaces" / "0.1")
+    assert command("--workspace", old.root, "report", "whole", "--out", tmp_path / "f.html")[0] == 0

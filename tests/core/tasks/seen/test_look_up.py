@@ -1,0 +1,295 @@
+"""Looking a reply up in the training text: the index is built once, whole or not at all, and documents are named."""
+
+import io
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from filelock import FileLock
+
+from core.batches.origins import origins_path, read_origins
+from core.config.tokenizer import TokenizerConfig
+from core.config.toml import with_settings
+from core.control import StopRequested, StopToken
+from core.corpus.library import Library
+from core.datasets import locks
+from core.errors.base import DamagedDatasetError
+from core.errors.runs import NoCheckpointError, UnknownRunError
+from core.errors.system import DiskFullError
+from core.events.seen import SeenFound, SeenLocated, SeenProgress
+from core.runs.folder import Workspace
+from core.seen import index as verbatim_index
+from core.seen.index import BUILDING, FOLDER, IndexRoomError
+from core.tasks.seen import build_index as seen_index
+from core.tasks.seen.look_up import NoTrainingTextError, look_up
+from core.tasks.seen.places import CHANGED, GONE, UNKNOWN
+from core.tasks.training.train_model import train_model
+
+ROOT = Path(__file__).parents[4]
+SENTENCE = "a small fish swims in the cold river, and the heron waits."
+REPLY = f"I know that {SENTENCE} Do you?"
+
+
+def looked_up(workspace, text=REPLY, name="first"):
+    """What was found and where, and how much was reported of building the index."""
+    events = list(look_up(workspace, name, text, StopToken()))
+    found = next(event for event in events if isinstance(event, SeenFound))
+    places = [place for event in events if isinstance(event, SeenLocated) for place in event.places]
+    return found, places, [event for event in events if isinstance(event, SeenProgress)]
+
+
+def spans(found, text=REPLY):
+    return [text[passage.start : passage.end] for passage in found.passages]
+
+
+def dataset_of(workspace):
+    [folder] = [path for path in workspace.datasets.iterdir() if path.is_dir()]
+    return folder
+
+
+def index_of(workspace):
+    return dataset_of(workspace) / FOLDER
+
+
+@pytest.fixture
+def indexed(trained):
+    looked_up(trained)
+    return trained
+
+
+def test_a_passage_is_found_in_its_document(trained):
+    found, [place], _ = looked_up(trained)
+    assert spans(found) == [SENTENCE]
+    assert found.share == len(SENTENCE) / len(REPLY)
+    assert found.passages[0].places in (9, 10, 11)  # of 12; the end of each document is for validation
+    assert (place.title, place.page, place.problem) == ("river.txt", 0, "")
+    with Library(trained.library) as library:
+        assert library.text(place.document_id)[place.start : place.end] == SENTENCE
+
+
+def test_the_index_is_built_once(indexed):
+    before = {path.name: path.stat().st_mtime_ns for path in index_of(indexed).iterdir()}
+    found, _, building = looked_up(indexed)
+    assert spans(found) == [SENTENCE]
+    assert building == []
+    after = {path.name: path.stat().st_mtime_ns for path in index_of(indexed).iterdir()}
+    assert before.keys() == after.keys()
+    assert all(after[name] == before[name] for name in after if name != "verified.json")
+
+
+def test_no_passage_reaches_from_one_document_into_the_next(trained):
+    texts = sorted(["the grey cat sleeps on the warm hill and dreams of milk. ", f"{SENTENCE} "])
+    found, _, _ = looked_up(trained, "".join(texts))
+    assert sorted(spans(found, "".join(texts))) == sorted(text.strip() for text in texts)
+
+
+@pytest.mark.parametrize("text", ["", "   ", "no such words stand there", "\N{SHEEP}" * 50])
+def test_what_is_not_there_is_not_found(trained, text):
+    found, places, _ = looked_up(trained, text)
+    assert (found.passages, found.share, places) == ((), 0.0, [])
+
+
+def test_words_are_found_in_their_documents_too(filled, tiny):
+    config = with_settings(tiny(), {"training.max_steps": 2})
+    config = config.model_copy(update={"tokenizer": TokenizerConfig(kind="word", vocab_size=300)})
+    list(train_model(filled, "first", config, StopToken()))
+    found, [place], _ = looked_up(filled)
+    assert spans(found) == [SENTENCE]
+    assert place.title == "river.txt"
+
+
+def test_a_data_set_notes_its_documents_without_changing_its_tokens(trained):
+    folder = dataset_of(trained)
+    description = json.loads((folder / "dataset.json").read_text())
+    pairs = read_origins(folder, "train", description["train_sha256"])
+    with Library(trained.library) as library:
+        names = [row.name for row in library.rows_of([int(number) for number in pairs[:, 0]])]
+    assert sorted(names) == ["barn.txt", "hill.txt", "river.txt"]
+    assert pairs[:, 1].tolist() == [1, 1, 1]
+
+
+def test_of_an_older_data_set_the_documents_are_found_again(trained):
+    origins_path(dataset_of(trained), "train").unlink()
+    _, [place], _ = looked_up(trained)
+    assert place.title == "river.txt"
+
+
+def test_of_an_older_data_set_of_other_texts_no_document_is_named(trained, fill):
+    origins_path(dataset_of(trained), "train").unlink()
+    fill(trained, {"a.txt": "an apple falls far from the tree, and nobody sees it."})
+    found, [place], _ = looked_up(trained)
+    assert spans(found) == [SENTENCE]
+    assert (place.document_id, place.problem) == (0, UNKNOWN)
+
+
+def test_a_damaged_list_of_documents_is_made_again(trained):
+    path = origins_path(dataset_of(trained), "train")
+    path.write_bytes(path.read_bytes()[:-3])
+    assert looked_up(trained)[1][0].title == "river.txt"
+
+
+def test_a_document_that_was_removed_is_said_to_be_gone(indexed):
+    number = looked_up(indexed)[1][0].document_id
+    with Library(indexed.library) as library:
+        library.remove([number])
+    assert looked_up(indexed)[1][0].problem == GONE
+
+
+def test_a_document_that_has_changed_is_said_to_have(indexed, fill):
+    fill(indexed, {"river.txt": "the river is dry now, and both the fish and the heron have left it."})
+    place = looked_up(indexed)[1][0]
+    assert (place.title, place.problem) == ("river.txt", CHANGED)
+
+
+@pytest.mark.parametrize("name", [*verbatim_index.FILES, verbatim_index.DESCRIPTION])
+@pytest.mark.parametrize("damage", ["cut", "altered", "gone"])
+def test_a_damaged_index_is_built_anew(indexed, name, damage):
+    path = index_of(indexed) / name
+    content = path.read_bytes()
+    match damage:
+        case "cut":
+            path.write_bytes(content[: len(content) // 2])
+        case "altered":
+            path.write_bytes(content[:-2] + bytes([content[-2] ^ 1]) + content[-1:])
+        case "gone":
+            path.unlink()
+    found, [place], building = looked_up(indexed)
+    assert building
+    assert (spans(found), place.title) == ([SENTENCE], "river.txt")
+
+
+def test_an_index_of_other_tokens_is_built_anew(indexed, tiny, fill):
+    fill(indexed, {"a.txt": "an apple falls far from the tree, and nobody at all sees it. " * 9})
+    list(train_model(indexed, "second", with_settings(tiny(), {"training.max_steps": 2}), StopToken()))
+    first, second = sorted(indexed.datasets.glob("[0-9a-f]*"), key=lambda path: (path / FOLDER).exists())
+    shutil.copytree(second / FOLDER, first / FOLDER)
+    text = "an apple falls far from the tree, and nobody at all sees it."
+    found, [place], building = looked_up(indexed, text, "second")
+    assert building
+    assert (spans(found, text), place.title) == ([text], "a.txt")
+
+
+def test_a_stop_leaves_nothing(trained, monkeypatch):
+    monkeypatch.setattr(seen_index, "EVENT_SECONDS", 0.0)
+    stop = StopToken()
+    stream = look_up(trained, "first", REPLY, stop)
+    while not isinstance(event := next(stream), SeenProgress) or not event.bytes_done:
+        pass
+    stop.set()
+    with pytest.raises(StopRequested):
+        list(stream)
+    assert not index_of(trained).exists()
+    assert not (dataset_of(trained) / BUILDING).exists()
+    assert spans(looked_up(trained)[0]) == [SENTENCE]
+
+
+def test_a_full_disk_is_said_before_anything_is_written(trained, monkeypatch):
+    free = shutil.disk_usage(trained.root)._replace(free=100)
+    monkeypatch.setattr(verbatim_index.shutil, "disk_usage", lambda _: free)
+    with pytest.raises(IndexRoomError, match="the disk has 100 B left"):
+        looked_up(trained)
+    assert not index_of(trained).exists()
+
+
+def test_a_disk_that_fills_meanwhile_leaves_nothing(trained, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(verbatim_index, "_write_numbers", full)
+    with pytest.raises(DiskFullError):
+        looked_up(trained)
+    assert not index_of(trained).exists()
+    assert not (dataset_of(trained) / BUILDING).exists()
+
+
+def test_who_comes_second_waits_and_builds_nothing(trained, monkeypatch):
+    monkeypatch.setattr(locks, "POLL_SECONDS", 0.01)
+    copy = Workspace(shutil.copytree(trained.root, trained.root.with_name("copy")))
+    looked_up(copy)
+    lock = FileLock(dataset_of(trained) / ".seen.lock", thread_local=False)
+    with lock:
+        stream = look_up(trained, "first", REPLY, StopToken())
+        assert "waits for it" in next(stream).text
+        shutil.copytree(index_of(copy), index_of(trained))
+    rest = list(stream)
+    assert not [event for event in rest if isinstance(event, SeenProgress)]
+    assert any(isinstance(event, SeenFound) and event.passages for event in rest)
+
+
+def test_a_run_whose_data_set_is_gone_is_said_to_have_none(trained):
+    shutil.rmtree(dataset_of(trained))
+    with pytest.raises(NoTrainingTextError, match="no longer in the workspace"):
+        looked_up(trained)
+
+
+def test_a_damaged_data_set_is_refused(trained):
+    (dataset_of(trained) / "train.bin").unlink()
+    with pytest.raises(DamagedDatasetError):
+        looked_up(trained)
+
+
+def test_a_run_that_is_not_there_is_named(trained):
+    with pytest.raises(UnknownRunError):
+        looked_up(trained, name="nobody")
+
+
+def test_a_run_without_a_checkpoint_has_no_training_text_yet(trained):
+    shutil.rmtree(trained.run("first").checkpoints)
+    with pytest.raises(NoCheckpointError):
+        looked_up(trained)
+
+
+def test_a_fine_tuned_run_names_its_base_model(trained, tiny):
+    config = with_settings(tiny(), {"training.max_steps": 2, "base_model": "first@6"})
+    list(train_model(trained, "tuned", config, StopToken()))
+    assert looked_up(trained, name="tuned")[0].base_model == "first@6"
+
+
+@pytest.mark.slow
+def test_a_kill_while_the_index_is_written_leaves_none_that_is_half(trained):
+    started = "import time, core.seen.index as index; old = index._write_numbers; "
+    slow = "index._write_numbers = lambda *given: (old(*given), print('at', flush=True), time.sleep(60)); "
+    task = (
+        "from pathlib import Path; from core.control import StopToken; from core.runs.folder import Workspace; "
+        f"from core.tasks.seen.look_up import look_up; list(look_up(Workspace(Path({str(trained.root)!r})), 'first', 'x', StopToken()))"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", started + slow + task], cwd=ROOT, stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout.readline() == "at\n"
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate()
+    assert not index_of(trained).exists()
+    assert (dataset_of(trained) / BUILDING).exists()
+    found, _, building = looked_up(trained)
+    assert building
+    assert spans(found) == [SENTENCE]
+    assert not (dataset_of(trained) / BUILDING).exists()
+
+
+def test_the_command_prints_passages_and_places(trained, command):
+    code, printed, _ = command("--workspace", trained.root, "seen", "first", REPLY)
+    assert code == 0
+    lines = printed.splitlines()
+    assert lines[0].startswith("74 % of the reply stands word for word in the training text, in 1 passage.")
+    assert SENTENCE in lines[1]
+    assert "river.txt, characters " in lines[-1]
+
+
+def test_the_command_reads_standard_input_and_prints_json(trained, records, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(REPLY.encode())))
+    code, printed = records("--workspace", trained.root, "seen", "first", "-")
+    found, located = printed[-2:]
+    assert (code, found["event"], located["event"]) == (0, "seen_found", "seen_located")
+    assert found["passages"][0]["text"] == SENTENCE
+    assert located["places"][0]["title"] == "river.txt"
+
+
+def test_a_long_reply_is_found_whole(indexed):
+    found, _, _ = looked_up(indexed, SENTENCE * 40)
+    assert found.share == 1.0

@@ -1,0 +1,41 @@
+"""What there is for a run on this machine."""
+
+from core.config.presets import preset_run
+from core.control import Returning, StopToken
+from core.events.runs import StepTimes
+from core.planning.machine import Machine
+from core.planning.step_times import remember_times
+from core.runs.folder import Workspace
+from core.tasks.training.look_at_machine import look_at_machine
+
+RUN = preset_run("tiny")
+
+
+def look(workspace):
+    stream = Returning(look_at_machine(workspace, RUN, StopToken()))
+    assert list(stream) == []
+    return stream.result
+
+
+def test_memory_disk_and_known_times_are_seen(tmp_path):
+    workspace = Workspace(tmp_path)
+    machine = look(workspace)
+    assert 2**20 < machine.memory_bytes < 2**50
+    assert machine.disk_bytes > 0
+    assert (machine.times, machine.has_gpu) == (None, False)
+    remember_times(workspace, RUN, StepTimes(0.5, 0.1))
+    assert look(workspace).times == StepTimes(0.5, 0.1)
+
+
+def test_a_run_that_was_timed_on_a_gpu_has_its_memory(tmp_path):
+    workspace = Workspace(tmp_path)
+    remember_times(workspace, RUN, StepTimes(0.5, 0.1, "cuda", 8 * 10**9))
+    assert (look(workspace).memory_bytes, look(workspace).has_gpu) == (8 * 10**9, True)
+
+
+def test_a_workspace_that_is_not_made_yet_has_an_unknown_disk(tmp_path):
+    assert look(Workspace(tmp_path / "none")).disk_bytes == 0
+
+
+def test_times_without_a_gpu_leave_the_memory_as_it_is():
+    assert Machine(5, 7).with_times(StepTimes(0.5, 0.1)) == Machine(5, 7, StepTimes(0.5, 0.1))

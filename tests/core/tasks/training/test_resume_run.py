@@ -1,0 +1,696 @@
+"""A run that was stopped, killed or damaged goes on as if nothing had happened, or says why it cannot."""
+
+import errno
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from filelock import FileLock
+
+from core.batches import verification
+from core.config.presets import FAMILY, MUON
+from core.config.toml import run_to_toml, with_settings
+from core.control import StopToken
+from core.errors.base import BadSettingError, DamagedDatasetError, LostDatasetError, UnknownSettingError
+from core.errors.runs import (
+    DamagedCheckpointError,
+    DamagedRunError,
+    RunBusyError,
+    RunFinishedError,
+    UnknownRunError,
+    WrongShapeError,
+)
+from core.errors.system import DiskFullError, WorkspaceGoneError
+from core.events.base import Notice
+from core.events.runs import (
+    CheckpointSaved,
+    Evaluated,
+    MachineNoted,
+    RunEnded,
+    RunPrepared,
+    SampleWritten,
+    StepDone,
+)
+from core.runs import checkpoint
+from core.runs import state as state_module
+from core.runs.catalog import Catalog
+from core.runs.folder import Workspace
+from core.tasks.training.resume_run import resume_run
+from core.tasks.training.train_model import train_model
+from core.trainer import run_loop as training_run
+from core.trainer import samples as run_samples
+from core.training import compute, loss
+from core.training.schedule import learning_rate_at
+from tests.core.runs.altered import alter_state, make_first_format
+
+ROOT = Path(__file__).parents[4]
+STEPS = 6
+
+
+def resume(workspace, changes=None, name="a", stop=None):
+    return list(resume_run(workspace, name, changes or {}, stop or StopToken()))
+
+
+def told(workspace, name="a"):
+    """What the journal says of every step: numbers only, no times."""
+    facts = []
+    for event in Catalog(workspace).events(name):
+        match event:
+            case StepDone():
+                facts.append(("step", event.step, event.loss, event.grad_norm, event.tokens, event.epoch))
+            case Evaluated():
+                facts.append(("evaluated", event.step, event.loss, event.bits_per_byte))
+            case SampleWritten():
+                facts.append(("sample", event.step, event.text))
+    return facts
+
+
+def prepared(events):
+    return next(event for event in events if isinstance(event, RunPrepared))
+
+
+def cut_short(path):
+    path.write_bytes(path.read_bytes()[:-8])
+
+
+def weights(workspace, name="a"):
+    run = workspace.run(name)
+    return [
+        (run.checkpoint(STEPS) / file).read_bytes() for file in ("model.safetensors", "optimizer.safetensors")
+    ]
+
+
+def closed_after(workspace, config, count, name="a"):
+    """Train, and let go after so many events of the journal, as a kill would."""
+    stream = train_model(workspace, name, config, StopToken())
+    while not isinstance(next(stream), RunPrepared):
+        pass
+    for _ in range(count - 1):
+        next(stream)
+    stream.close()
+
+
+def stopped_at(workspace, config, step, name="a"):
+    stop = StopToken()
+    for event in train_model(workspace, name, config, stop):
+        if isinstance(event, StepDone) and event.step == step:
+            stop.set()
+
+
+@pytest.fixture
+def other(filled):
+    """A second workspace with the same documents."""
+    return Workspace(shutil.copytree(filled.root, filled.root.with_name("other")))
+
+
+# As if it had not stopped
+
+
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_a_run_stopped_and_resumed_equals_one_that_was_not(filled, other, tiny, precision):
+    config = tiny({"training.precision": precision, "training.gradient_accumulation_steps": 2})
+    list(train_model(other, "whole", config, StopToken()))
+    for step in (1, 2, 5):
+        name = f"stopped-at-{step}"
+        stopped_at(filled, config, step, name)
+        events = resume(filled, name=name)
+        assert [e.start_step for e in events if isinstance(e, RunPrepared)] == [step]
+        assert told(filled, name) == told(other, "whole")
+        assert weights(filled, name) == weights(other, "whole")
+
+
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_a_run_of_the_presets_family_stopped_and_resumed_equals_one_that_was_not(
+    filled, other, tiny, precision
+):
+    changes = {f"model.{name}": value for name, value in FAMILY.items()}
+    changes |= {f"training.{name}": value for name, value in MUON.items()}
+    changes |= {"training.muon_interval": 2, "training.average_decay": 0.9}
+    config = tiny(changes | {"training.precision": precision})
+    list(train_model(other, "a", config, StopToken()))
+    stopped_at(filled, config, 3)
+    resume(filled)
+    assert told(filled) == told(other)
+    assert weights(filled) == weights(other)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"training.attention": "block_causal", "model.dropout": 0.0}, {"training.threads": 2}, {}],
+    ids=["written-out attention", "two threads", "the head in chunks"],
+)
+def test_a_run_stopped_and_resumed_equals_one_that_was_not_whatever_computes_it(
+    filled, other, tiny, monkeypatch, changes
+):
+    if not changes:
+        monkeypatch.setattr(loss, "LOGITS_AT_ONCE", 700)
+    config = tiny(changes)
+    list(train_model(other, "a", config, StopToken()))
+    stopped_at(filled, config, 3)
+    resume(filled)
+    assert told(filled) == told(other)
+    assert weights(filled) == weights(other)
+
+
+def test_a_run_stopped_after_every_step_equals_one_that_was_not(filled, trained, tiny):
+    stopped_at(filled, tiny(), 1)
+    for step in range(2, STEPS):
+        stop = StopToken()
+        for event in resume_run(filled, "a", {}, stop):
+            if isinstance(event, StepDone) and event.step == step:
+                stop.set()
+    resume(filled)
+    assert told(filled) == told(trained, "first")
+    assert weights(filled) == weights(trained, "first")
+
+
+@pytest.fixture
+def cut_off(monkeypatch):
+    """Trains "a", and sets the stop in the middle of what is done for the step of that number."""
+
+    def run(workspace, config, function, step):
+        module = run_samples if function == "write_batches" else training_run
+        stop, real = StopToken(), getattr(module, function)
+
+        def slow(*arguments):
+            session_step = Catalog(workspace).events("a")
+            if [e.step for e in session_step if isinstance(e, StepDone)][-1:] == ([step] if step else []):
+                stop.set()
+            return real(*arguments)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(module, function, slow)
+            return list(train_model(workspace, "a", config, stop))
+
+    return run
+
+
+@pytest.mark.parametrize("function", ["evaluate", "write_batches"])
+@pytest.mark.parametrize("step", [0, 2, 4])
+def test_a_look_that_a_stop_cuts_off_is_made_up_for(filled, trained, tiny, cut_off, function, step):
+    events = cut_off(filled, tiny(), function, step)
+    assert (events[-1].reason, events[-1].step) == ("stopped", step)
+    assert step not in [event.step for event in events if isinstance(event, Evaluated | SampleWritten)]
+    resumed = resume(filled)
+    after = [type(event) for event in resumed[resumed.index(prepared(resumed)) + 1 :]]
+    assert after[:5] == [MachineNoted, Evaluated, SampleWritten, CheckpointSaved, StepDone]
+    assert told(filled) == told(trained, "first")
+    assert weights(filled) == weights(trained, "first")
+    mine, other = Catalog(filled).summary("a"), Catalog(trained).summary("first")
+    assert (mine.best_step, mine.val_loss) == (other.best_step, other.val_loss)
+
+
+def test_the_last_look_cut_off_is_reported_as_a_stop(filled, tiny, cut_off):
+    events = cut_off(filled, tiny(), "evaluate", STEPS)
+    assert (events[-1].reason, events[-1].step) == ("stopped", STEPS)
+    assert Catalog(filled).summary("a").last_step == STEPS
+
+
+def test_the_last_look_cut_off_is_made_up_for(filled, trained, tiny, cut_off):
+    cut_off(filled, tiny(), "evaluate", STEPS)
+    assert resume(filled)[-1].reason == "finished"
+    assert told(filled) == told(trained, "first")
+
+
+def test_best_and_time_and_tokens_go_on_from_where_they_were(stopped):
+    before = Catalog(stopped).summary("a")
+    events = resume(stopped)
+    first = next(event for event in events if isinstance(event, StepDone))
+    assert first.tokens == 4 * 32
+    assert events[-1].best_val_loss == min(
+        [before.val_loss, *(e.loss for e in events if isinstance(e, Evaluated))]
+    )
+    state = json.loads((stopped.run("a").checkpoint(STEPS) / "state.json").read_text())
+    assert state["seconds"] > sum(e.seconds for e in events if isinstance(e, StepDone))
+
+
+def test_a_best_that_is_never_reached_again_stays_the_best(stopped):
+    """A rate that spoils the weights: every later evaluation is worse."""
+    before = Catalog(stopped).summary("a")
+    events = resume(stopped, {"training.learning_rate": 1.0, "training.min_learning_rate": 1.0})
+    assert all(event.loss > before.val_loss for event in events if isinstance(event, Evaluated))
+    assert events[-1].best_val_loss == before.val_loss
+    assert Catalog(stopped).summary("a").best_step == before.best_step
+
+
+# Kills
+
+
+@pytest.mark.slow
+def test_a_run_killed_between_any_two_events_goes_on_with_the_same_steps(filled, trained, tiny):
+    expected, whole = told(trained, "first"), list(Catalog(trained).events("first"))
+    for count in range(1, len(whole) - 1):  # the last but one is the last checkpoint: nothing is left to do
+        workspace = Workspace(shutil.copytree(filled.root, filled.root.with_name(f"killed-{count}")))
+        closed_after(workspace, tiny(), count)
+        resume(workspace)
+        assert told(workspace) == expected, f"killed after event {count}, {whole[count - 1]}"
+        assert weights(workspace) == weights(trained, "first")
+
+
+def test_a_run_killed_after_its_last_checkpoint_is_finished(filled, trained, tiny):
+    closed_after(filled, tiny(), len(list(Catalog(trained).events("first"))) - 1)
+    [*_, ended] = resume(filled)
+    assert (ended.step, ended.reason) == (STEPS, "finished")
+    assert told(filled) == told(trained, "first")
+    assert [type(e) for e in Catalog(filled).events("a")] == [
+        type(e) for e in Catalog(trained).events("first")
+    ]
+    with pytest.raises(RunFinishedError):
+        resume(filled)
+
+
+def test_a_kill_between_a_save_and_its_line_loses_no_line(filled, trained, tiny):
+    events = list(Catalog(trained).events("first"))
+    for number, event in enumerate(events, 1):
+        if isinstance(event, CheckpointSaved):
+            workspace = Workspace(shutil.copytree(filled.root, filled.root.with_name(f"cut-{number}")))
+            closed_after(workspace, tiny(), number)
+            journal = workspace.run("a").events
+            journal.write_bytes(b"".join(journal.read_bytes().splitlines(keepends=True)[:-1]))
+            resume(workspace)
+            saves = [e.step for e in Catalog(workspace).events("a") if isinstance(e, CheckpointSaved)]
+            assert saves == [e.step for e in events if isinstance(e, CheckpointSaved)]
+
+
+def test_a_run_killed_before_it_was_one_can_be_started_again(filled, tiny):
+    stream = train_model(filled, "a", tiny(), StopToken())
+    assert not isinstance(next(stream), RunPrepared)
+    stream.close()
+    assert list(train_model(filled, "a", tiny(), StopToken()))[-1].reason == "finished"
+
+
+def test_a_draft_and_a_torn_line_left_by_a_kill_do_no_harm(stopped, trained):
+    run = stopped.run("a")
+    draft = run.checkpoints / ".draft-step-000004"
+    draft.mkdir()
+    (draft / "model.safetensors").write_bytes(b"half a file")
+    with run.events.open("a") as journal:
+        journal.write('{"event": "step_done", "step": 4, "lo')
+    resume(stopped)
+    assert told(stopped) == told(trained, "first")
+    assert not list(run.checkpoints.glob(".*"))
+
+
+def test_a_checkpoint_moved_aside_by_a_kill_comes_back(stopped, trained):
+    run = stopped.run("a")
+    run.checkpoint(3).rename(run.checkpoints / ".old-step-000003")
+    resume(stopped)
+    assert told(stopped) == told(trained, "first")
+    assert not list(run.checkpoints.glob(".*"))
+
+
+def test_a_kill_before_last_was_moved_on_goes_on_from_the_newest_all_the_same(stopped, trained):
+    (stopped.run("a").checkpoints / "last").write_text("step-000002\n")
+    events = resume(stopped)
+    assert next(e.start_step for e in events if isinstance(e, RunPrepared)) == 3
+    assert told(stopped) == told(trained, "first")
+
+
+def test_a_run_that_lost_all_its_checkpoints_does_not_begin_again_without_a_word(stopped):
+    shutil.rmtree(stopped.run("a").checkpoints)
+    before = stopped.run("a").events.read_bytes()
+    with pytest.raises(DamagedRunError, match="its checkpoints are gone"):
+        resume(stopped)
+    assert stopped.run("a").events.read_bytes() == before
+
+
+def test_an_evaluation_made_up_for_stands_once_in_the_journal(filled, trained, tiny, cut_off):
+    cut_off(filled, tiny(), "evaluate", 4)
+    stream = resume_run(filled, "a", {}, StopToken())
+    while not isinstance(next(stream), Evaluated):
+        pass
+    stream.close()  # killed before the save that follows
+    resume(filled)
+    assert told(filled) == told(trained, "first")
+    saves = [event.step for event in Catalog(filled).events("a") if isinstance(event, CheckpointSaved)]
+    assert saves == [
+        event.step for event in Catalog(trained).events("first") if isinstance(event, CheckpointSaved)
+    ]
+
+
+@pytest.mark.parametrize("part", ["checkpoint", "data set"])
+def test_a_stop_ends_a_resume_that_still_compares_files(stopped, monkeypatch, part):
+    stop = StopToken()
+    module = state_module if part == "checkpoint" else verification
+    monkeypatch.setattr(verification, "_read", lambda _: {})  # as if nothing was compared before
+    hash_file = module.hash_file
+    monkeypatch.setattr(module, "hash_file", lambda path, stop: (stop.set(), hash_file(path, stop)))
+    events = resume(stopped, stop=stop)
+    assert [type(event) for event in events] == [RunEnded]
+    assert events[0].reason == "stopped"
+    monkeypatch.undo()
+    assert resume(stopped)[-1].reason == "finished"
+
+
+@pytest.mark.slow
+def test_a_process_that_was_killed_goes_on_with_the_same_losses(filled, other, tiny):
+    config = tiny({"training.max_steps": 120, "training.eval_interval": 10})
+    list(train_model(other, "a", config, StopToken()))
+    run_file = filled.root / "tiny.toml"
+    run_file.write_text(run_to_toml(config))
+    command = [sys.executable, "main.py", "--workspace", str(filled.root), "--json"]
+    arguments = ["train", str(run_file), "--name", "a"]
+    # a pipe of one page fills up, so that the process cannot come to its end before it is killed
+    with subprocess.Popen([*command, *arguments], cwd=ROOT, stdout=subprocess.PIPE, pipesize=4096) as process:
+        for line in process.stdout:
+            if json.loads(line)["event"] == "step_done" and json.loads(line)["step"] >= 15:
+                break
+        os.kill(process.pid, signal.SIGKILL)
+    assert process.returncode == -signal.SIGKILL
+    assert 0 < Catalog(filled).summary("a").step < 120
+    resume(filled)
+    assert told(filled) == told(other)
+
+
+# Changes on the way
+
+
+def test_a_run_goes_on_with_more_steps(stopped):
+    events = resume(stopped, {"training.max_steps": 8})
+    assert (events[-1].step, events[-1].reason) == (8, "finished")
+    assert Catalog(stopped).config("a").training.max_steps == 8
+
+
+def test_a_finished_run_says_how_to_go_on(trained):
+    with pytest.raises(RunFinishedError) as refused:
+        resume(trained, name="first")
+    assert "--set training.max_steps=12" in refused.value.remedy
+
+
+def test_a_run_that_its_epochs_ended_says_so(filled, tiny):
+    list(train_model(filled, "a", tiny({"training.max_epochs": 0.02}), StopToken()))
+    with pytest.raises(RunFinishedError) as refused:
+        resume(filled)
+    [limit] = re.findall(r"--set training.max_epochs=([0-9]+[.][0-9]+)", refused.value.remedy)
+    assert resume(filled, {"training.max_epochs": float(limit)})[-1].step in (4, 5)
+
+
+def test_a_finished_run_goes_on_with_a_higher_limit(trained):
+    assert resume(trained, {"training.max_steps": 7}, name="first")[-1].step == 7
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"model.d_model": 32}, {"tokenizer.kind": "bpe"}, {"cleaning.hyphenation": False}, {"preset": "tiny"}],
+)
+def test_what_made_the_weights_cannot_change(stopped, changes):
+    before = stopped.run("a").config.read_bytes()
+    with pytest.raises(BadSettingError, match=f"{next(iter(changes))} cannot change"):
+        resume(stopped, changes)
+    assert stopped.run("a").config.read_bytes() == before
+
+
+def test_an_unknown_setting_is_answered_with_the_nearest(stopped):
+    with pytest.raises(UnknownSettingError) as refused:
+        resume(stopped, {"trainin.max_step": 8})
+    assert "training.max_steps" in refused.value.remedy
+
+
+def test_a_change_that_is_refused_leaves_no_trace(stopped):
+    with pytest.raises(BadSettingError, match="float16"):
+        resume(stopped, {"training.precision": "float16"})
+    assert Catalog(stopped).config("a").training.precision == "float32"
+    assert resume(stopped)[-1].reason == "finished"
+
+
+@pytest.mark.parametrize(("threads", "kept"), [(1, True), (0, True), (5000, False)])
+def test_auto_stays_with_the_threads_of_a_run_where_there_are_as_many(stopped, monkeypatch, threads, kept):
+    monkeypatch.setattr(compute, "own_threads", lambda: 2)
+    alter_state(stopped.run("a").checkpoint(3), threads=threads)
+    resume(stopped, {"training.threads": 0})
+    after = state_module.read_state(stopped.run("a").checkpoint(6))
+    assert (after.threads == threads) == kept
+
+
+def test_auto_stays_with_the_precision_that_the_run_began_in(filled, tiny, monkeypatch):
+    monkeypatch.setattr(compute, "computes_bfloat16", lambda: True)
+    stopped_at(filled, tiny({"training.precision": "bfloat16"}), 3)
+    events = resume(filled, {"training.precision": "auto"})
+    assert next(e.precision for e in events if isinstance(e, RunPrepared)) == "bfloat16"
+
+
+def test_a_run_from_a_gpu_in_float16_goes_on_without_it_on_a_processor(stopped):
+    scaler = {"scale": 1024.0, "growth_factor": 2.0, "backoff_factor": 0.5, "growth_interval": 2000}
+    scaler["_growth_tracker"] = 0
+    alter_state(stopped.run("a").checkpoint(3), precision="float16", scaler=scaler)
+    events = resume(stopped, {"training.precision": "auto"})
+    assert next(e.precision for e in events if isinstance(e, RunPrepared)) in ("float32", "bfloat16")
+    assert events[-1].reason == "finished"
+
+
+def test_documents_added_meanwhile_change_nothing_for_the_run(stopped, trained, fill):
+    fill(stopped, {"new.txt": "a new text with ümläuts and 123 numbers. " * 20})
+    resume(stopped)
+    assert told(stopped) == told(trained, "first")
+
+
+def test_a_data_set_that_was_removed_is_built_again(stopped, trained):
+    shutil.rmtree(stopped.datasets)
+    resume(stopped)
+    assert told(stopped) == told(trained, "first")
+
+
+def test_a_data_set_that_was_moved_aside_comes_back_for_a_run(stopped, trained, fill):
+    [folder] = [path for path in stopped.datasets.iterdir() if not path.name.startswith(".")]
+    folder.rename(folder.with_name(f".removed-{folder.name}"))
+    fill(stopped, {"new.txt": "a new text. " * 20})
+    resume(stopped)
+    assert told(stopped) == told(trained, "first")
+
+
+def test_a_data_set_that_can_t_be_built_again_is_not_built_for_nothing(stopped, fill):
+    shutil.rmtree(stopped.datasets)
+    fill(stopped, {"new.txt": "a new text. " * 20})
+    with pytest.raises(LostDatasetError) as refused:
+        resume(stopped)
+    assert "restore the folder" in refused.value.remedy
+    assert not stopped.datasets.exists() or not list(stopped.datasets.iterdir())
+
+
+def test_a_data_set_that_is_gone_for_good_is_named(stopped, fill):
+    shutil.rmtree(stopped.datasets)
+    fill(stopped, {"new.txt": "a new text. " * 20})
+    with pytest.raises(DamagedDatasetError):
+        resume(stopped)
+
+
+@pytest.mark.parametrize("limit", [{"training.max_steps": 2}, {"training.max_epochs": 0.01}])
+def test_a_limit_that_lies_behind_the_run_is_refused(stopped, limit):
+    told_before = []
+    with pytest.raises(BadSettingError, match="has taken 3 already"):
+        told_before.extend(resume_run(stopped, "a", limit, StopToken()))
+    assert told_before == []
+    assert resume(stopped)[-1].step == STEPS
+
+
+@pytest.mark.parametrize(
+    "changes", [{"training.batch_size": 8}, {"training.max_steps": 9}, {"training.learning_rate": 2e-3}]
+)
+def test_a_changed_run_of_the_first_format_that_is_killed_goes_on_from_the_same_change(
+    stopped, tmp_path, changes
+):
+    for step in (0, 2, 3):
+        make_first_format(stopped.run("a").checkpoint(step))
+    other = Workspace(shutil.copytree(stopped.root, tmp_path / "copy"))
+    resume(stopped, changes)
+    stream = resume_run(other, "a", changes, StopToken())
+    while not isinstance(next(stream), StepDone):
+        pass
+    stream.close()  # killed before its next save
+    resume(other)
+    assert told(other) == told(stopped)
+    assert rates(Catalog(other).events("a")) == rates(Catalog(stopped).events("a"))
+
+
+def in_warm_up(workspace, config, step):
+    stopped_at(workspace, config, step)
+    return rates(Catalog(workspace).events("a"))
+
+
+def test_a_warm_up_made_shorter_while_it_lasts_ends_at_once(filled, tiny):
+    before = in_warm_up(filled, tiny({"training.warmup_steps": 5}), 2)
+    after = rates(resume(filled, {"training.warmup_steps": 0}))
+    config = Catalog(filled).config("a").training
+    assert after == [learning_rate_at(step, config, STEPS) for step in range(2, STEPS)]
+    assert after[0] > 2 * before[-1]
+
+
+def test_a_warm_up_changed_after_its_end_changes_nothing(stopped, trained):
+    plain = rates(Catalog(trained).events("first"))
+    events = resume(stopped, {"training.warmup_steps": 50})
+    assert rates(events) == plain[3:]
+    assert not any("only rises" in event.text for event in events if isinstance(event, Notice))
+
+
+def rates(events):
+    return [event.learning_rate for event in events if isinstance(event, StepDone)]
+
+
+def test_a_longer_run_goes_on_at_the_learning_rate_that_it_has(stopped):
+    before = rates(Catalog(stopped).events("a"))
+    after = rates(resume(stopped, {"training.max_steps": 60, "training.eval_interval": 60}))
+    expected = learning_rate_at(3, Catalog(stopped).config("a").training, STEPS)
+    assert before[-1] > after[0] == pytest.approx(expected)
+    assert all(one > other for one, other in pairwise(after))
+    assert after[-1] == pytest.approx(1e-4, rel=0.01)
+
+
+def test_a_finished_run_goes_on_at_the_rate_that_it_ended_with(trained):
+    before = rates(Catalog(trained).events("first"))
+    after = rates(resume(trained, {"training.max_steps": 12}, name="first"))
+    assert max(after) <= before[-1]
+    assert after == [pytest.approx(1e-4)] * 6
+
+
+def test_a_learning_rate_halved_on_the_way_is_half_of_what_it_was(stopped):
+    plain = learning_rate_at(3, Catalog(stopped).config("a").training, STEPS)
+    halved = rates(resume(stopped, {"training.learning_rate": 5e-4}))
+    assert halved[0] == pytest.approx(plain / 2)
+
+
+def test_a_schedule_changed_once_is_kept_by_the_next_resume(stopped, tmp_path):
+    other = Workspace(shutil.copytree(stopped.root, tmp_path / "copy"))
+    whole = rates(resume(stopped, {"training.max_steps": 10}))
+    stop = StopToken()
+    first = []
+    for event in resume_run(other, "a", {"training.max_steps": 10}, stop):
+        first.append(event)
+        if isinstance(event, StepDone) and event.step == 6:
+            stop.set()
+    assert rates(first) + rates(resume(other)) == whole
+    assert told(other) == told(stopped)
+
+
+def test_a_batch_of_another_size_goes_on_at_the_same_place_in_the_text(stopped):
+    epoch = [event.epoch for event in Catalog(stopped).events("a") if isinstance(event, StepDone)]
+    after = [event for event in resume(stopped, {"training.batch_size": 8}) if isinstance(event, StepDone)]
+    one_window = epoch[0] / 4
+    assert [event.epoch for event in after] == pytest.approx([one_window * seen for seen in (20, 28, 36)])
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"), [("optimizer", "adam"), ("seed", 1), ("window_overlap", 2), ("average_decay", 0.5)]
+)
+def test_what_made_the_run_what_it_is_is_refused_also_where_run_toml_was_edited(stopped, setting, value):
+    with pytest.raises(BadSettingError, match=f"training.{setting} cannot change"):
+        resume(stopped, {f"training.{setting}": value})
+    edited = with_settings(Catalog(stopped).config("a"), {f"training.{setting}": value})
+    stopped.run("a").config.write_text(run_to_toml(edited))
+    with pytest.raises(BadSettingError, match=f"training.{setting} cannot change"):
+        resume(stopped)
+
+
+def test_what_changes_is_reported_setting_by_setting(stopped):
+    events = resume(stopped, {"training.batch_size": 8, "training.weight_decay": 0.0})
+    notices = " ".join(event.text for event in events if isinstance(event, Notice))
+    assert "batch_size is now 8 instead of 4." in notices
+    assert "weight_decay is now 0.0 instead of 0.1." in notices
+
+
+# What is in the way
+
+
+def test_an_unknown_run_is_answered_with_the_nearest(trained):
+    with pytest.raises(UnknownRunError) as refused:
+        resume(trained, name="frist")
+    assert "'first'" in refused.value.remedy
+
+
+def test_a_run_that_another_process_trains_is_busy(stopped):
+    with FileLock(stopped.run("a").lock), pytest.raises(RunBusyError):
+        resume(stopped)
+
+
+def test_a_run_is_free_again_after_its_stream_is_closed(stopped):
+    stream = resume_run(stopped, "a", {}, StopToken())
+    next(stream)
+    with pytest.raises(RunBusyError):
+        resume(stopped)
+    stream.close()
+    assert resume(stopped)[-1].reason == "finished"
+
+
+def test_a_damaged_last_checkpoint_is_reported_and_the_run_goes_on_from_the_one_before(stopped):
+    cut_short(stopped.run("a").checkpoint(3) / "optimizer.safetensors")
+    events = resume(stopped)
+    notices = [event.text for event in events if isinstance(event, Notice)]
+    assert notices == ["The checkpoint of step 3 is damaged, so the run continues from step 2."]
+    assert [event.step for event in events if isinstance(event, StepDone)] == [3, 4, 5, 6]
+
+
+def test_a_run_without_one_whole_checkpoint_says_what_is_wrong_with_its_last(stopped):
+    for step in (0, 2, 3):
+        cut_short(stopped.run("a").checkpoint(step) / "model.safetensors")
+    events_before = stopped.run("a").events.read_bytes()
+    with pytest.raises(DamagedCheckpointError, match="step-000003"):
+        resume(stopped)
+    assert stopped.run("a").events.read_bytes() == events_before
+
+
+def test_settings_of_another_shape_are_reported(stopped):
+    config = stopped.run("a").config
+    config.write_text(config.read_text().replace("d_ff = 32", "d_ff = 64"))
+    with pytest.raises(WrongShapeError, match=r"model\.d_ff is 32 in it and 64 in them"):
+        resume(stopped)
+
+
+def test_a_run_whose_settings_are_lost_goes_on_with_those_of_its_checkpoint(stopped, trained):
+    stopped.run("a").config.unlink()
+    resume(stopped)
+    assert told(stopped) == told(trained, "first")
+    assert stopped.run("a").config.exists()
+
+
+def test_a_run_of_the_first_format_goes_on_with_the_same_steps(stopped, trained):
+    for step in (0, 2, 3):
+        make_first_format(stopped.run("a").checkpoint(step))
+    resume(stopped)
+    assert told(stopped) == told(trained, "first")
+    assert weights(stopped) == weights(trained, "first")
+
+
+@pytest.mark.parametrize("moment", [StepDone, Evaluated, SampleWritten])
+def test_a_run_whose_folder_goes_away_meanwhile_is_not_reported_to_be_finished(stopped, moment):
+    stream = resume_run(stopped, "a", {}, StopToken())
+    with pytest.raises(WorkspaceGoneError):
+        for event in stream:
+            if isinstance(event, moment):
+                shutil.rmtree(stopped.root)
+    assert not stopped.root.exists()
+
+
+def test_a_last_checkpoint_that_goes_away_meanwhile_is_noticed_before_the_end_is_reported(stopped):
+    run = stopped.run("a")
+    with pytest.raises(WorkspaceGoneError):
+        for event in resume_run(stopped, "a", {}, StopToken()):
+            if isinstance(event, CheckpointSaved) and event.step == STEPS:
+                shutil.rmtree(run.checkpoint(STEPS))
+
+
+def test_a_full_disk_ends_the_run_with_its_checkpoints_and_it_goes_on_with_room(
+    stopped, trained, monkeypatch
+):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(checkpoint, "write_tensors", full)
+        with pytest.raises(DiskFullError):
+            resume(stopped)
+    assert Catalog(stopped).summary("a").checkpoints == (0, 2, 3)
+    resume(stopped)
+    assert told(stopped) == told(trained, "first")
+
+
+def test_the_journal_of_a_run_with_pauses_ends_once(stopped):
+    resume(stopped)
+    events = list(Catalog(stopped).events("a"))
+    assert sum(isinstance(event, RunEnded) for event in events) == 1
+    assert [event.step for event in events if isinstance(event, CheckpointSaved)] == [0, 2, 3, 4, 6]

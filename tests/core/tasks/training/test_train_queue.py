@@ -1,0 +1,88 @@
+"""Queued runs are trained one after the other, and one that fails keeps nobody from its turn."""
+
+import pytest
+
+from core.control import Returning, StopToken
+from core.events.base import Notice
+from core.events.runs import RunEnded, RunPrepared
+from core.runs.catalog import Catalog
+from core.runs.run_queue import RunQueue
+from core.tasks.training import train_queue as module
+from core.tasks.training.train_queue import train_queue
+from core.trainer.setup import hold_run
+
+
+def trained_names(events):
+    return [event.name for event in events if isinstance(event, RunEnded)]
+
+
+def run(workspace, stop=None):
+    stream = Returning(train_queue(workspace, stop or StopToken()))
+    events = list(stream)
+    return events, stream.result
+
+
+def test_all_queued_runs_are_trained_in_order_and_none_waits_after(filled, tiny):
+    queue = RunQueue(filled)
+    for name in ("b", "a"):
+        queue.add(name, tiny({"training.max_steps": 2}))
+    events, failed = run(filled)
+    assert trained_names(events) == ["b", "a"]
+    assert failed == ()
+    assert queue.names() == []
+    assert [summary.step for summary in Catalog(filled).runs()] == [2, 2]
+
+
+def test_a_run_that_fails_is_told_and_the_next_one_has_its_turn(filled, tiny):
+    queue = RunQueue(filled)
+    queue.add("impossible", tiny({"corpus.folder": "/nowhere"}))
+    queue.add("broken", tiny()).path.write_text("[", encoding="utf-8")
+    queue.add("good", tiny({"training.max_steps": 2}))
+    events, failed = run(filled)
+    assert trained_names(events) == ["good"]
+    assert failed == ("impossible", "broken")
+    assert queue.names() == ["impossible", "broken"]  # nothing is lost
+    assert any("'impossible' failed" in event.text for event in events if isinstance(event, Notice))
+
+
+def test_a_stop_ends_the_run_and_leaves_the_others_in_the_queue(filled, tiny):
+    queue, stop = RunQueue(filled), StopToken()
+    for name in ("a", "b"):
+        queue.add(name, tiny())
+    seen = []
+    for event in train_queue(filled, stop):
+        seen.append(event)
+        if isinstance(event, RunPrepared):
+            stop.set()
+    assert trained_names(seen) == ["a"]
+    assert queue.names() == ["b"]
+
+
+def test_a_run_that_comes_meanwhile_has_its_turn(filled, tiny):
+    queue = RunQueue(filled)
+    queue.add("a", tiny({"training.max_steps": 1}))
+    for event in train_queue(filled, StopToken()):
+        if isinstance(event, RunPrepared) and event.name == "a":
+            queue.add("b", tiny({"training.max_steps": 1}))
+    assert {summary.name for summary in Catalog(filled).runs()} == {"a", "b"}
+
+
+def test_a_run_that_another_command_took_is_left_to_it(filled, tiny):
+    queue = RunQueue(filled)
+    queue.add("a", tiny())
+    queue.add("b", tiny({"training.max_steps": 1}))
+    with hold_run(filled.run("a")):
+        events, failed = run(filled)
+    assert trained_names(events) == ["b"]
+    assert failed == ()
+
+
+def test_a_defect_of_ours_is_not_passed_over(filled, tiny, monkeypatch):
+    def broken(workspace, name, config, stop):
+        yield from ()
+        raise RuntimeError("a defect")
+
+    RunQueue(filled).add("a", tiny())
+    monkeypatch.setattr(module, "train_model", broken)
+    with pytest.raises(RuntimeError, match="a defect"):
+        run(filled)

@@ -1,0 +1,142 @@
+"""A run that chooses its documents by kind, tag or search: what it is trained on, and what it remembers."""
+
+import sqlite3
+from contextlib import closing
+
+import pytest
+
+from core.config.corpus import CorpusConfig, ImportConfig
+from core.config.presets import preset_run
+from core.config.toml import parse_assignments, read_run, run_to_toml, with_settings
+from core.control import StopToken
+from core.corpus.library import Library
+from core.errors.base import BadSettingError, EmptyCorpusError
+from core.events.documents import TextIndexed
+from core.events.runs import DatasetBuilt
+from core.runs.catalog import Catalog
+from core.tasks.corpus.look_at_library import count_corpus, look_at_filter
+from core.tasks.corpus.make_sample import make_sample
+from core.tasks.training.train_model import train_model
+
+
+def built(events):
+    return next(event for event in events if isinstance(event, DatasetBuilt))
+
+
+@pytest.fixture
+def tagged(filled):
+    with Library(filled.library) as library:
+        library.change_tags({"water": [library.row_of("/documents/river.txt").id]})
+    return filled
+
+
+def test_a_run_is_trained_on_what_passes_its_filter_and_remembers_it(tagged, tiny):
+    config = tiny({"corpus.tags": ["WATER"], "corpus.search": "heron", "corpus.kinds": ["text"]})
+    events = list(train_model(tagged, "water", config, StopToken()))
+    assert built(events).documents == 1
+    assert any(isinstance(event, TextIndexed) for event in events), "texts become searchable first"
+    assert Catalog(tagged).config("water").corpus == config.corpus
+
+
+def test_a_filter_comes_back_from_a_file(tmp_path):
+    run = with_settings(
+        preset_run("starter"),
+        {"corpus.tags": ("a", "b"), "corpus.exclude_tags": ("c",), "corpus.search": '"x y" z', "corpus.kinds": ("pdf",)},
+    )  # fmt: skip
+    (tmp_path / "run.toml").write_text(run_to_toml(run), encoding="utf-8")
+    assert read_run(tmp_path / "run.toml") == run
+
+
+@pytest.mark.parametrize(
+    ("assignment", "name", "value"),
+    [
+        ("corpus.tags=novel, Draft,DRAFT", "tags", ("novel", "Draft")),
+        ('corpus.tags=["one two"]', "tags", ("one two",)),
+        ("corpus.tags=2024", "tags", ("2024",)),
+        ("corpus.exclude_tags=true", "exclude_tags", ("true",)),
+        ("corpus.kinds=PDF,markdown", "kinds", ("pdf", "markdown")),
+        ('corpus.search="grey sheep" mill', "search", '"grey sheep" mill'),
+        ('corpus.search="grey sheep"', "search", '"grey sheep"'),
+        ("corpus.search=1e3", "search", "1e3"),
+    ],
+)
+def test_a_filter_is_written_on_the_command_line_as_one_would(assignment, name, value):
+    run = with_settings(preset_run("starter"), parse_assignments([assignment]))
+    assert getattr(run.corpus, name) == value
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("tags", ["a,b"], "comma"),
+        ("exclude_tags", ["x" * 51], "50 characters"),
+        ("search", "x" * 1001, "1,000 characters"),
+    ],
+)
+def test_a_filter_that_cannot_be_is_named(name, value, said):
+    with pytest.raises(BadSettingError, match=rf"corpus\.{name} cannot be .*{said}"):
+        with_settings(preset_run("starter"), {f"corpus.{name}": value})
+
+
+def test_a_filter_that_takes_nothing_is_named(tagged, tiny):
+    config = tiny({"corpus.tags": ["water"], "corpus.kinds": ["pdf"], "corpus.search": "heron"})
+    with pytest.raises(EmptyCorpusError) as raised:
+        list(train_model(tagged, "none", config, StopToken()))
+    assert str(raised.value) == (
+        "None of the included documents with text is of the kind pdf, has the tag 'water' and holds heron."
+    )
+    assert not tagged.run("none").root.exists()
+
+
+@pytest.mark.parametrize(
+    ("setting", "said"),
+    [
+        ("corpus.tags=wather", "No document has the tag 'wather'."),
+        ("corpus.kinds=pdf,poem", "There is no kind of documents named 'poem'."),
+        ('corpus.search="', "cannot be answered"),
+    ],
+)
+def test_a_mistake_in_a_filter_ends_in_a_sentence(tagged, command, setting, said):
+    code, _, failure = command("--workspace", tagged.root, "train", "--set", setting)
+    assert code == 2
+    assert said in failure
+    assert len(failure.splitlines()) == 2, "what happened, and what to do"
+
+
+@pytest.mark.slow
+def test_the_sample_and_ones_own_documents_can_be_learned_apart(filled):
+    for _ in make_sample(filled, ImportConfig(), StopToken()):
+        pass
+    with Library(filled.library) as library:
+        sample, own = (
+            library.totals(CorpusConfig(**{name: ("sample",)})) for name in ("tags", "exclude_tags")
+        )
+        assert own.documents == 3
+        assert sample == library.totals(CorpusConfig(folder=str(filled.sample)))
+        assert sample.documents + own.documents == library.totals().documents
+
+
+def result(stream):
+    while True:
+        try:
+            next(stream)
+        except StopIteration as end:
+            return end.value
+
+
+@pytest.mark.parametrize("look", [count_corpus, look_at_filter])
+def test_to_look_at_a_search_fills_the_index_first(filled, look):
+    found = result(look(filled, CorpusConfig(search="heron"), StopToken()))
+    assert (found if look is count_corpus else found.corpus.totals).documents == 1
+    with closing(sqlite3.connect(filled.library)) as connection:
+        assert connection.execute("SELECT count(*) FROM documents WHERE indexed").fetchone() == (3,)
+
+
+def test_a_library_that_cannot_be_written_is_searched_whole(filled):
+    with Library(filled.library) as library:
+        library._database.query("PRAGMA journal_mode = DELETE")
+    filled.library.chmod(0o444)
+    uri = f"file:{filled.library}?mode=ro&immutable=1"
+    with Library(filled.library, for_reading=True) as library:
+        library._database._connection = sqlite3.connect(uri, uri=True, isolation_level=None)
+        assert library.totals(CorpusConfig(search="heron")).documents == 1
