@@ -22,15 +22,15 @@ from PySide6.QtCore import (
 from PySide6.QtWidgets import QApplication, QMessageBox
 
 from app.ending import EndingSignals
+from app.help.report import LOG_NAME
 from app.jobs.garbage import GarbageCollector
 from app.jobs.job import Job
-from app.main_window import MainWindow
-from app.recent_workspaces import RecentWorkspaces
-from app.report import LOG_NAME
 from app.settings import APPLICATION, WindowSettings
 from app.widgets.icons import icon
 from app.widgets.label import MessageBox
 from app.widgets.theme import Theme
+from app.window.main_window import MainWindow
+from app.workspaces.recent_workspaces import RecentWorkspaces
 from core.errors.base import NoDisplayError, UserFacingError
 from core.runs.folder import Workspace
 

@@ -29,8 +29,8 @@ prepare_process()
 from PySide6.QtCore import QEventLoop, QSize, QTimer, SignalInstance  # noqa: E402
 from PySide6.QtWidgets import QApplication  # noqa: E402
 
-from app.main_window import MainWindow  # noqa: E402
 from app.widgets.theme import apply_theme  # noqa: E402
+from app.window.main_window import MainWindow  # noqa: E402
 from core.runs.catalog import Catalog  # noqa: E402
 from core.runs.folder import Workspace  # noqa: E402
 from core.sample.meadow import held_out_questions  # noqa: E402

@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.widgets.controls import application
+from app.widgets.controls.small import application
 from app.widgets.icons import give_icon
 from app.widgets.label import Label
 from app.widgets.picture import Picture

@@ -19,9 +19,10 @@ from pytestqt.qtbot import QtBot
 from app import settings
 from app.jobs.job import Job
 from app.jobs.job_queue import JobQueues
-from app.main_window import MainWindow
-from app.tabs.train import curves, plan_controller
+from app.tabs.train.form import plan_controller
+from app.tabs.train.run import curves
 from app.widgets.theme import Theme
+from app.window.main_window import MainWindow
 from core.runs.folder import Workspace
 from tests.app.waiting import LONGEST_WAIT_MS
 

@@ -7,18 +7,18 @@ from PySide6.QtCore import QCoreApplication, QEvent
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMessageBox, QWidget
 
-from app.about import AboutDialog
-from app.close_question import STILL_AT_WORK
-from app.help_window import HelpWindow
-from app.report_dialog import ReportDialog
-from app.shortcuts_dialog import ShortcutsDialog, keys_of
+from app.help.about import AboutDialog
+from app.help.help_window import HelpWindow
+from app.help.report_dialog import ReportDialog
+from app.help.shortcuts_dialog import ShortcutsDialog, keys_of
 from app.tabs.chat.system_dialog import SystemDialog
 from app.tabs.corpus.dialogs import FieldsDialog, PasswordDialog
 from app.tabs.corpus.tab import CorpusTab
-from app.tabs.train.queue_controller import undo_removal
-from app.tabs.train.start_from import Origin
+from app.tabs.train.form.start_from import Origin
+from app.tabs.train.runs.queue_controller import undo_removal
 from app.tabs.train.tab import TrainTab
 from app.widgets.label import MessageBox
+from app.window.close_question import STILL_AT_WORK
 from core.config.corpus import CorpusConfig
 from core.config.presets import preset_run
 from core.corpus.library import CorpusOverview, CorpusTotals, TagCount
@@ -56,7 +56,7 @@ from tests.app.tabs.inspect.inspect_screens import (
     inspect_what_if,
 )
 from tests.app.tabs.train.conftest import evaluated, prepared, step
-from tests.app.tabs.train.test_tokenizer_window import make_card
+from tests.app.tabs.train.tokenizer.test_tokenizer_window import make_card
 
 ROWS = [
     a_row(1, "story.txt", characters=120_000, bytes=120_000, tags=("draft", "novel")),

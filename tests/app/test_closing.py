@@ -6,7 +6,7 @@ import pytest
 from PySide6.QtCore import Qt
 
 from app.jobs import job as job_module
-from app.main_window import MainWindow
+from app.window.main_window import MainWindow
 from core.config.run import RunConfig
 from core.events.runs import RunEnded
 from tests.app.conftest import button, endless, leave

@@ -16,7 +16,7 @@ PROGRAM = """
 import sys
 from pathlib import Path
 import app.application as application
-from app.main_window import MainWindow
+from app.window.main_window import MainWindow
 from core.runs.folder import Workspace
 
 class Busy(MainWindow):

@@ -25,11 +25,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.menus import Menus
 from app.tabs.chat.tab import ChatTab
 from app.tabs.corpus.row_actions import RowActions
 from app.tabs.corpus.tab import CorpusTab
 from app.tabs.train.tab import TrainTab
+from app.window.menus import Menus
 from tests.app import screens
 from tests.app.waiting import LONGEST_WAIT_MS
 

@@ -20,8 +20,8 @@ from app.tabs.corpus.columns import COLUMNS, NEAR, NOTE, SPARE, STATES
 from app.tabs.corpus.filters import ALL, LAST_IMPORT
 from app.tabs.corpus.rows import Summary
 from app.widgets.banner import Banner, BannerStack
-from app.widgets.elided_label import ElidedLabel
-from app.widgets.plot import CurvePlot
+from app.widgets.controls.elided_label import ElidedLabel
+from app.widgets.plots.plot import CurvePlot
 from core.runs.run_queue import QueuedRun
 from core.tasks.inspection.inspect_views import Selection
 from tests.app import screens

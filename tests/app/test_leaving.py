@@ -12,7 +12,7 @@ import sys, threading
 from pathlib import Path
 from PySide6.QtCore import QTimer
 import app.application as application
-from app.main_window import MainWindow
+from app.window.main_window import MainWindow
 from core.runs.folder import Workspace
 
 class Busy(MainWindow):

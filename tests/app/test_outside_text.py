@@ -11,13 +11,13 @@ from PySide6.QtGui import QHelpEvent, Qt
 from PySide6.QtWidgets import QApplication, QLabel, QMessageBox, QTextEdit, QToolTip, QWidget
 
 from app.application import failure_box
-from app.main_window import MainWindow
 from app.tabs.chat.view.shown_message import ShownMessage
 from app.tabs.corpus.dialogs import FieldsDialog, PasswordDialog
 from app.tabs.corpus.opening import OpeningQuestion, risky_files
 from app.tabs.inspect.makers import MAKERS
-from app.widgets.heat_map import HeatMap
+from app.widgets.plots.heat_map import HeatMap
 from app.widgets.theme import apply_theme
+from app.window.main_window import MainWindow
 from core.conversations.message import Message
 from core.errors.system import WorkspaceError
 from core.events.base import Notice

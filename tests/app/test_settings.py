@@ -8,9 +8,9 @@ from fnmatch import fnmatch
 import pytest
 from PySide6.QtCore import QByteArray, QSettings
 
-from app.main_window import MainWindow
-from app.report import LOG_NAME
+from app.help.report import LOG_NAME
 from app.settings import WindowSettings
+from app.window.main_window import MainWindow
 from core.config.corpus import CleaningConfig, ImportConfig
 from tests.app.conftest import leave
 

@@ -3,7 +3,7 @@
 import pytest
 from PySide6.QtCore import Qt
 
-from app import first_run
+from app.window import first_run
 from core.config.presets import preset_run
 from core.config.toml import with_settings
 from core.corpus.library import Library

@@ -6,13 +6,13 @@ from PySide6.QtCore import QRect, Qt
 from PySide6.QtGui import QGuiApplication, QKeySequence
 from PySide6.QtWidgets import QMainWindow
 
-from app import geometry
-from app.about import AboutDialog
-from app.main_window import MainWindow
-from app.report_dialog import ReportDialog
+from app.help.about import AboutDialog
+from app.help.report_dialog import ReportDialog
+from app.help.shortcuts_dialog import ShortcutsDialog
 from app.settings import WindowSettings
-from app.shortcuts_dialog import ShortcutsDialog
 from app.widgets.label import Label
+from app.widgets import geometry
+from app.window.main_window import MainWindow
 from core.events.documents import FileReading
 from core.system.resources import resource
 from tests.app.conftest import action, leave

@@ -9,7 +9,7 @@ from app.tabs.chat.completion.completion_search import CompletionSearch
 from app.tabs.chat.talk_column import TalkColumn
 from app.tabs.chat.view.conversation_search import ConversationSearch
 from app.tabs.chat.view.page_search import PageSearch
-from app.widgets.controls import application
+from app.widgets.controls.small import application
 
 
 class Finding(QObject):

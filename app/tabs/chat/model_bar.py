@@ -3,7 +3,7 @@
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QWidget
 
-from app.widgets.checkpoint_choice import CheckpointChoice, choice_box
+from app.widgets.controls.checkpoint_choice import CheckpointChoice, choice_box
 from core.conversations.message import Kind
 
 MODES: tuple[tuple[Kind, str, str], ...] = (

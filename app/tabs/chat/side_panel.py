@@ -6,7 +6,7 @@ from typing import NamedTuple
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QToolButton, QVBoxLayout, QWidget
 
-from app.widgets.controls import toggle_button
+from app.widgets.controls.small import toggle_button
 from app.widgets.theme import MEDIUM, SMALL, TINY, set_role
 
 WIDTH_PX = 340  # the buttons of three pages fit

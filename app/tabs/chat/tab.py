@@ -19,7 +19,7 @@ from app.tabs.chat.side_panel import Page, SidePanel
 from app.tabs.chat.talk_column import TalkColumn
 from app.tabs.chat.view.shown_message import ShownMessage
 from app.widgets.banner import Banner, BannerStack
-from app.widgets.controls import named_button
+from app.widgets.controls.small import named_button
 from app.widgets.theme import HUGE, LARGE, MEDIUM, SMALL
 from core.conversations.message import Kind
 from core.runs.catalog import RunSummary

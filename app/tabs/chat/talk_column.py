@@ -11,8 +11,8 @@ from app.tabs.chat.reply_meter import ReplyMeter
 from app.tabs.chat.view.conversation_view import ConversationView
 from app.tabs.chat.view.find_bar import FindBar
 from app.tabs.chat.view.shown_message import ShownMessage, version_caption
-from app.widgets.controls import named_button
-from app.widgets.elided_label import ElidedLabel
+from app.widgets.controls.elided_label import ElidedLabel
+from app.widgets.controls.small import named_button
 from app.widgets.label import Label
 from app.widgets.theme import SMALL, set_role
 from core.conversations.message import Kind

@@ -6,7 +6,7 @@ from pathlib import PurePath
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QCheckBox, QDialog, QDialogButtonBox, QLineEdit, QVBoxLayout, QWidget
 
-from app.widgets.controls import scrolled
+from app.widgets.controls.small import scrolled
 from app.widgets.label import Label, without_mnemonic
 from app.widgets.theme import LARGE, MEDIUM, SMALL, TINY, set_role
 from core.events.document_state import DocumentState

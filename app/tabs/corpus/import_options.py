@@ -7,7 +7,7 @@ from PySide6.QtCore import QPoint, QSignalBlocker, Qt, Signal, Slot
 from PySide6.QtGui import QAction, QIcon
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QLineEdit, QMenu, QPushButton, QVBoxLayout, QWidget
 
-from app.widgets.config_form import Fields, align, rows_of
+from app.widgets.controls.config_form import Fields, align, rows_of
 from app.widgets.icons import give_icon
 from app.widgets.label import Label
 from app.widgets.theme import LARGE, MEDIUM, set_role

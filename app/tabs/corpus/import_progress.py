@@ -7,8 +7,8 @@ from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QProgressBar, QVBoxLayout, QWidget
 
-from app.widgets.controls import named_button
-from app.widgets.elided_label import ElidedLabel
+from app.widgets.controls.elided_label import ElidedLabel
+from app.widgets.controls.small import named_button
 from app.widgets.icons import give_icon
 from app.widgets.theme import SMALL, TINY
 from core.events.base import Notice

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QHBoxLayout, QMenu, QToolButton, QWidget
 from app.tabs.corpus.columns import has_text
 from app.tabs.corpus.opening import hand_over, open_files
 from app.tabs.corpus.rows import Summary
-from app.widgets.controls import application
+from app.widgets.controls.small import application
 from app.widgets.icons import give_icon
 from app.widgets.label import Label
 from app.widgets.theme import HUGE, LARGE, TINY, set_role

@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.widgets.check_list import CHECKED, UNCHECKED, CheckList, CheckRow, check_view
+from app.widgets.controls.check_list import CHECKED, UNCHECKED, CheckList, CheckRow, check_view
 from app.widgets.label import Label
 from app.widgets.theme import LARGE, MEDIUM, SMALL, set_role
 from core.config.tag import SEPARATOR, tag_key, tag_name

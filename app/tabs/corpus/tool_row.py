@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QHBoxLayout, QMenu, QPushButton, QToolButton, QVBo
 
 from app.tabs.corpus.import_options import ImportOptions
 from app.tabs.corpus.rows import Summary
-from app.widgets.elided_label import ElidedLabel
+from app.widgets.controls.elided_label import ElidedLabel
 from app.widgets.empty_state import Card, EmptyState, card_button
 from app.widgets.icons import give_icon
 from app.widgets.label import Label, without_mnemonic

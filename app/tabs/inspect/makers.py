@@ -8,24 +8,24 @@ from app.tabs.inspect.view import InspectView
 from app.tabs.inspect.view_pane import MakeView
 
 CLASSES = {
-    "tokens": "tokens_view.TokensView",
-    "embedding": "embedding_view.EmbeddingView",
-    "attention": "attention_view.AttentionView",
-    "hidden": "hidden_view.HiddenView",
-    "lens": "lens_view.LensView",
-    "next": "next_token_view.NextTokenView",
-    "plane": "plane_view.PlaneView",
-    "blocks": "blocks_view.BlocksView",
-    "arithmetic": "arithmetic_view.ArithmeticView",
-    "training": "training_view.TrainingView",
-    "whatif": "what_if_view.WhatIfView",
-    "patching": "patching_view.PatchingView",
+    "tokens": "tokens.tokens_view.TokensView",
+    "embedding": "states.embedding_view.EmbeddingView",
+    "attention": "attention.attention_view.AttentionView",
+    "hidden": "states.hidden_view.HiddenView",
+    "lens": "states.lens_view.LensView",
+    "next": "next_token.next_token_view.NextTokenView",
+    "plane": "plane.plane_view.PlaneView",
+    "blocks": "blocks.blocks_view.BlocksView",
+    "arithmetic": "arithmetic.arithmetic_view.ArithmeticView",
+    "training": "training.training_view.TrainingView",
+    "whatif": "what_if.what_if_view.WhatIfView",
+    "patching": "patching.patching_view.PatchingView",
 }
 
 
 def _made(place: str) -> InspectView:
     """A view whose module is loaded when it comes to the front first: the window stands earlier without all of them."""
-    module, name = place.split(".")
+    module, _, name = place.rpartition(".")
     view: InspectView = getattr(import_module(f"app.tabs.inspect.{module}"), name)()
     return view
 

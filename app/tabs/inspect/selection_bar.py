@@ -3,9 +3,9 @@
 from PySide6.QtCore import QMargins, QSize, Signal, Slot
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QWidget
 
-from app.widgets.controls import CountBox
-from app.widgets.elided_box import ElidedBox
-from app.widgets.elided_label import ElidedLabel
+from app.widgets.controls.elided_box import ElidedBox
+from app.widgets.controls.elided_label import ElidedLabel
+from app.widgets.controls.small import CountBox
 from app.widgets.label import Label
 from app.widgets.theme import SMALL, set_role
 from app.widgets.token_text import visible

@@ -13,8 +13,8 @@ from core.runs.folder import Workspace
 from core.tasks.inspection.inspect_views import Inspected, Selection, ViewKind, saving_view
 
 if TYPE_CHECKING:
-    from app.tabs.inspect.patching_controller import PatchingController
-    from app.tabs.inspect.training_controller import TrainingController
+    from app.tabs.inspect.patching.patching_controller import PatchingController
+    from app.tabs.inspect.training.training_controller import TrainingController
 
 
 class ViewConnections(QObject):
@@ -49,32 +49,32 @@ class ViewConnections(QObject):
 
     @cached_property
     def _training(self) -> "TrainingController":
-        from app.tabs.inspect.training_controller import TrainingController
+        from app.tabs.inspect.training.training_controller import TrainingController
 
         return TrainingController(self._controller, self._queues, self)
 
     @cached_property
     def _patching(self) -> "PatchingController":
-        from app.tabs.inspect.patching_controller import PatchingController
+        from app.tabs.inspect.patching.patching_controller import PatchingController
 
         return PatchingController(self._controller, self._queues, self)
 
     def _connect_plane(self, view: InspectView) -> None:
-        from app.tabs.inspect.plane_controller import PlaneController
-        from app.tabs.inspect.plane_view import PlaneView
+        from app.tabs.inspect.plane.plane_controller import PlaneController
+        from app.tabs.inspect.plane.plane_view import PlaneView
 
         assert isinstance(view, PlaneView)
         PlaneController(view, self._controller, self._workspace, self._queues)
 
     def _connect_what_if(self, view: InspectView) -> None:
-        from app.tabs.inspect.what_if_view import WhatIfView
+        from app.tabs.inspect.what_if.what_if_view import WhatIfView
 
         assert isinstance(view, WhatIfView)
         view.changes_requested.connect(self._controller.change)
         self._controller.changes_shown.connect(view.show_changes)
 
     def _connect_blocks(self, view: InspectView) -> None:
-        from app.tabs.inspect.blocks_view import BlocksView
+        from app.tabs.inspect.blocks.blocks_view import BlocksView
 
         assert isinstance(view, BlocksView)
         view.view_requested.connect(self._controller.tab.show_view)

@@ -16,8 +16,8 @@ from PySide6.QtWidgets import (
 )
 
 from app.tabs.inspect.view import InspectView
-from app.widgets.controls import named_button
-from app.widgets.elided_label import ElidedLabel
+from app.widgets.controls.elided_label import ElidedLabel
+from app.widgets.controls.small import named_button
 from app.widgets.label import Label
 from app.widgets.theme import MEDIUM, SMALL, set_role
 from core.tasks.inspection.inspect_views import VIEWS, Inspected, Selection

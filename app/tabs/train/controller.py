@@ -10,16 +10,16 @@ from app.errors import present
 from app.jobs.job import Job, OpenStream, Stream
 from app.jobs.job_queue import JobQueues
 from app.jobs.refresher import Refresher
-from app.tabs.train.curves_controller import CurvesController
-from app.tabs.train.document_controller import DocumentController
-from app.tabs.train.interrupted_controller import InterruptedController
-from app.tabs.train.keep_controller import KeepController
-from app.tabs.train.origin_controller import OriginController
-from app.tabs.train.plan_controller import PlanController
-from app.tabs.train.queue_controller import QueueController
-from app.tabs.train.report_controller import ReportController
+from app.tabs.train.documents.document_controller import DocumentController
+from app.tabs.train.form.origin_controller import OriginController
+from app.tabs.train.form.plan_controller import PlanController
+from app.tabs.train.run.curves_controller import CurvesController
+from app.tabs.train.run.report_controller import ReportController
+from app.tabs.train.runs.interrupted_controller import InterruptedController
+from app.tabs.train.runs.keep_controller import KeepController
+from app.tabs.train.runs.queue_controller import QueueController
 from app.tabs.train.tab import TrainTab
-from app.tabs.train.tokenizer_controller import TokenizerController
+from app.tabs.train.tokenizer.tokenizer_controller import TokenizerController
 from core.config.corpus import CorpusConfig
 from core.config.remark_actions import STOP, changes_of, place_of
 from core.config.run import RunConfig

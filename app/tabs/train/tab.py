@@ -5,22 +5,22 @@ from collections.abc import Sequence
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QSplitter, QVBoxLayout, QWidget
 
-from app.tabs.train.changes_note import ChangesNote
-from app.tabs.train.curves import Curves
-from app.tabs.train.form_column import EmptyCorpus, FormColumn
-from app.tabs.train.plan_card import COUNTING_HELP, PlanCard
-from app.tabs.train.progress import Progress, alike_in_a_row
-from app.tabs.train.queue_panel import QueuePanel
-from app.tabs.train.remark_banner import RemarkBanner
-from app.tabs.train.run_buttons import RunButtons, RunState
-from app.tabs.train.run_chooser import RunChooser
-from app.tabs.train.run_column import RunColumn
-from app.tabs.train.run_form import RunForm
-from app.tabs.train.run_head import RunHead
-from app.tabs.train.samples import Samples
-from app.tabs.train.start_from import StartFrom
-from app.tabs.train.start_mode import StartMode
-from app.tabs.train.tokenizer_window import TokenizerWindow
+from app.tabs.train.form.changes_note import ChangesNote
+from app.tabs.train.form.form_column import EmptyCorpus, FormColumn
+from app.tabs.train.form.plan_card import COUNTING_HELP, PlanCard
+from app.tabs.train.form.run_buttons import RunButtons, RunState
+from app.tabs.train.form.run_form import RunForm
+from app.tabs.train.form.start_from import StartFrom
+from app.tabs.train.form.start_mode import StartMode
+from app.tabs.train.run.curves import Curves
+from app.tabs.train.run.progress import Progress, alike_in_a_row
+from app.tabs.train.run.remark_banner import RemarkBanner
+from app.tabs.train.run.run_column import RunColumn
+from app.tabs.train.run.run_head import RunHead
+from app.tabs.train.run.samples import Samples
+from app.tabs.train.runs.queue_panel import QueuePanel
+from app.tabs.train.runs.run_chooser import RunChooser
+from app.tabs.train.tokenizer.tokenizer_window import TokenizerWindow
 from app.widgets.banner import Banner, BannerStack
 from app.widgets.theme import HUGE, LARGE, MEDIUM, SMALL
 from core.config.corpus import CleaningConfig, CorpusConfig

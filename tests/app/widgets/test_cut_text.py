@@ -6,10 +6,10 @@ from PySide6.QtGui import QHelpEvent
 from PySide6.QtWidgets import QApplication, QToolTip
 
 from app.tabs.inspect.view_pane import ViewPane
-from app.tabs.train.plan_card import PlanCard
-from app.widgets.elided_box import ElidedBox
-from app.widgets.elided_button import ElidedButton
-from app.widgets.elided_label import ElidedLabel
+from app.tabs.train.form.plan_card import PlanCard
+from app.widgets.controls.elided_box import ElidedBox
+from app.widgets.controls.elided_button import ElidedButton
+from app.widgets.controls.elided_label import ElidedLabel
 from core.config.run import RunConfig
 from core.corpus.library import CorpusTotals
 

@@ -7,8 +7,8 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
 
 from app.tabs.chat.compare.compared_text import ComparedText
 from app.tabs.chat.reply_meter import ENDINGS
-from app.widgets.checkpoint_choice import CheckpointChoice
-from app.widgets.controls import application, named_button
+from app.widgets.controls.checkpoint_choice import CheckpointChoice
+from app.widgets.controls.small import application, named_button
 from app.widgets.label import Label
 from app.widgets.theme import SMALL, TINY, set_role
 from core.events.comparison import SideEnded, SideOpened, SideScored

@@ -10,9 +10,9 @@ from app.tabs.chat.compare.compare_steps import AllCheckpoints
 from app.tabs.chat.compare.compare_two import TwoModels
 from app.tabs.chat.prompt_edit import PromptEdit
 from app.widgets.banner import Banner
-from app.widgets.checkpoint_choice import choice_box
-from app.widgets.controls import named_button, toggle_button
-from app.widgets.elided_label import ElidedLabel
+from app.widgets.controls.checkpoint_choice import choice_box
+from app.widgets.controls.elided_label import ElidedLabel
+from app.widgets.controls.small import named_button, toggle_button
 from app.widgets.label import Label
 from app.widgets.theme import MEDIUM, SMALL, set_role
 from core.config.sampling import SamplingConfig

@@ -6,9 +6,9 @@ from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from app.tabs.chat.compare.compared_text import ComparedText, shown_prompt
-from app.widgets.checkpoint_choice import CheckpointChoice
-from app.widgets.checkpoint_slider import CheckpointSlider
-from app.widgets.controls import toggle_button
+from app.widgets.controls.checkpoint_choice import CheckpointChoice
+from app.widgets.controls.checkpoint_slider import CheckpointSlider
+from app.widgets.controls.small import toggle_button
 from app.widgets.label import Label
 from app.widgets.text_difference import Piece, difference, told
 from app.widgets.theme import SMALL, set_role

@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from app.tabs.chat.compare.compare_column import CompareColumn
 from app.tabs.chat.compare.compared_text import parting, shown_prompt
-from app.widgets.controls import named_button
+from app.widgets.controls.small import named_button
 from app.widgets.label import Label
 from app.widgets.theme import SMALL, TINY, set_role
 from app.widgets.token_text import quoted

@@ -7,7 +7,7 @@ from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QVBoxLayout, QWidget
 
 from app.tabs.chat.documents.seen_list import PassageList, PassageView
-from app.widgets.controls import named_button
+from app.widgets.controls.small import named_button
 from app.widgets.label import Label
 from app.widgets.theme import SMALL, TINY, set_role
 from core.events.seen import SeenFound, SeenPlace, SeenProgress

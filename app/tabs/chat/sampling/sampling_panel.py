@@ -7,10 +7,10 @@ from PySide6.QtCore import QSignalBlocker, Qt, Signal, Slot
 from PySide6.QtWidgets import QCheckBox, QGridLayout, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from app.tabs.chat.sampling.sampler_bar import SamplerBar
-from app.widgets.config_form import Field, Fields, rows_of
-from app.widgets.controls import named_button, scrolled
-from app.widgets.field_sliders import FieldSliders, Reach
-from app.widgets.section import Section
+from app.widgets.controls.config_form import Field, Fields, rows_of
+from app.widgets.controls.field_sliders import FieldSliders, Reach
+from app.widgets.controls.section import Section
+from app.widgets.controls.small import named_button, scrolled
 from app.widgets.theme import MEDIUM, SMALL, TINY, set_role
 from core.config.sampling import SamplingConfig
 from core.runs.samplers import Sampler

@@ -21,8 +21,8 @@ from PySide6.QtWidgets import (
 from app.tabs.chat.server.request_table import PROMPT, RequestTable
 from app.tabs.chat.server.server_example import curl_call, python_call
 from app.widgets.banner import Banner, BannerStack
-from app.widgets.checkpoint_choice import CheckpointChoice
-from app.widgets.controls import CountBox, named_button, toggle_button
+from app.widgets.controls.checkpoint_choice import CheckpointChoice
+from app.widgets.controls.small import CountBox, named_button, toggle_button
 from app.widgets.icons import give_icon
 from app.widgets.label import Label
 from app.widgets.theme import LARGE, MEDIUM, SMALL, mono_font, set_role

@@ -26,7 +26,7 @@ from app.tabs.chat.view.message_item import MessageItem
 from app.tabs.chat.view.shading_legend import ShadingLegend
 from app.tabs.chat.view.shown_message import ShownMessage
 from app.tabs.chat.view.token_reader import BEGIN_KEY, TokenReader
-from app.widgets.controls import application
+from app.widgets.controls.small import application
 from app.widgets.theme import SMALL, TINY
 from core.events.replies import TokenWritten
 

@@ -4,7 +4,7 @@ from PySide6.QtCore import QEvent, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent, QTextCursor
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
 
-from app.widgets.controls import named_button
+from app.widgets.controls.small import named_button
 from app.widgets.theme import SMALL, set_role
 
 LOWEST_PX, HIGHEST_PX = 96, 320

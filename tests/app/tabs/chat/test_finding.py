@@ -5,7 +5,7 @@ import pytest
 from PySide6.QtCore import QCoreApplication, QEvent, Qt
 from PySide6.QtGui import QColor, QImage
 
-from app.shortcuts_dialog import keys_of
+from app.help.shortcuts_dialog import keys_of
 from app.tabs.chat.tab import ChatTab
 from app.tabs.chat.view.match_marks import SHARE
 from app.tabs.chat.view.shown_message import ShownMessage

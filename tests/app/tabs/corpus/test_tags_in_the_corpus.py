@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt
 from app.tabs.corpus.columns import TAGS
 from app.tabs.corpus.rows import UNTAGGED
 from app.tabs.corpus.tags_dialog import PARTLY, TagsDialog
-from app.widgets.check_list import CHECKED, UNCHECKED
+from app.widgets.controls.check_list import CHECKED, UNCHECKED
 from core.corpus.library import Library
 from tests.app.tabs.corpus.conftest import a_row, imported
 from tests.app.tabs.corpus.test_changing_the_library import choose

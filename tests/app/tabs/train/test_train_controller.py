@@ -5,7 +5,7 @@ from PySide6.QtCore import QCoreApplication, QEvent, Qt
 from PySide6.QtWidgets import QWidget
 
 from app.tabs.train.controller import TrainController
-from app.tabs.train.start_from import Origin
+from app.tabs.train.form.start_from import Origin
 from app.tabs.train.tab import TrainTab
 from core.config.presets import preset_run
 from core.config.remark_actions import BACK_TO_BEST, HALVE_LEARNING_RATE, STOP

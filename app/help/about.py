@@ -1,0 +1,102 @@
+"""Help > About: which program this is, what it runs on, and where its workspace and log lie."""
+
+import platform
+from pathlib import Path
+
+from PySide6.QtCore import Qt, QUrl, Slot, qVersion
+from PySide6.QtGui import QDesktopServices
+from PySide6.QtWidgets import QDialog, QDialogButtonBox, QHBoxLayout, QVBoxLayout, QWidget
+
+from app.help.report import LOG_NAME, PACKAGE, licence, project_page, version
+from app.settings import APPLICATION
+from app.widgets.controls.small import named_button
+from app.widgets.label import Label
+from app.widgets.picture import Picture
+from app.widgets.theme import HUGE, LARGE, MEDIUM, SMALL, TINY, set_role
+
+_PICTURE_PX = 64
+_WIDTH_PX = 520
+
+
+class AboutDialog(QDialog):
+    """Says what people look for when they are asked "which version?"."""
+
+    def __init__(self, workspace: Path, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("aboutDialog")
+        self.setWindowTitle(f"About {APPLICATION}")
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self._workspace = workspace
+        self.folder_button = named_button(
+            "Open &folder", "openWorkspaceButton", "folder", "Show the workspace in the file manager"
+        )
+        self.folder_button.clicked.connect(self._open_folder)
+        self.log_button = named_button(
+            "Open &log", "openLogButton", "file", f"Show {LOG_NAME} in the program for text files"
+        )
+        self.log_button.clicked.connect(self._open_log)
+        self.log_button.setEnabled((workspace / LOG_NAME).exists())
+        self.page_button = named_button("&Project page", "projectPageButton", "info", project_page())
+        self.page_button.clicked.connect(self._open_page)
+        self.page_button.setVisible(bool(project_page()))
+        self._lay_out()
+
+    def _lay_out(self) -> None:
+        words = QVBoxLayout()
+        words.setSpacing(TINY)
+        for text, role in (
+            (f"{APPLICATION} {version(PACKAGE)}", "title"),
+            ("From your own documents to your own language model. Everything happens on this computer.", ""),
+            (f"Licence: {licence()}", ""),
+            (versions(), "muted"),
+            (f"Workspace: {self._workspace}", ""),
+        ):
+            label = Label(text, wordWrap=True)
+            label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+            set_role(label, role)
+            words.addWidget(label)
+        words.addSpacing(SMALL)
+        words.addLayout(self._places())
+        top = QHBoxLayout()
+        top.setSpacing(LARGE)
+        top.addWidget(Picture("app", "accent", _PICTURE_PX), alignment=Qt.AlignmentFlag.AlignTop)
+        top.addLayout(words, stretch=1)
+        close = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
+        close.rejected.connect(self.reject)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(HUGE, HUGE, HUGE, LARGE)
+        layout.setSpacing(LARGE)
+        layout.addLayout(top)
+        layout.addWidget(close)
+        self.setMinimumWidth(_WIDTH_PX)
+
+    def _places(self) -> QHBoxLayout:
+        row = QHBoxLayout()
+        row.setSpacing(MEDIUM)
+        for button in (self.folder_button, self.log_button, self.page_button):
+            row.addWidget(button)
+        row.addStretch()
+        return row
+
+    @Slot()
+    def _open_folder(self) -> None:
+        QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._workspace)))
+
+    @Slot()
+    def _open_log(self) -> None:
+        QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._workspace / LOG_NAME)))
+
+    @Slot()
+    def _open_page(self) -> None:
+        QDesktopServices.openUrl(QUrl(project_page()))
+
+
+def versions() -> str:
+    """Of the parts that matter most when something goes wrong."""
+    parts = (
+        ("Python", platform.python_version()),
+        ("Qt", qVersion()),
+        ("PySide", version("PySide6_Essentials")),
+        ("PyTorch", version("torch")),
+    )
+    return " · ".join(f"{name} {number}" for name, number in parts)

@@ -1,0 +1,129 @@
+"""The pages of help: read offline, in the program's own colours, with links from one to the other."""
+
+from PySide6.QtCore import QByteArray, QEvent, QSize, QUrl, Slot
+from PySide6.QtGui import QTextDocument
+from PySide6.QtWidgets import QDialog, QHBoxLayout, QPushButton, QTextBrowser, QVBoxLayout, QWidget
+
+from app.settings import APPLICATION
+from app.widgets.controls.small import named_button
+from app.widgets.geometry import bounded
+from app.widgets.theme import LARGE, MEDIUM, SMALL, colours, set_role
+from core.system.packaged import FROM_SOURCE, program
+from core.system.resources import resource
+
+CONTENTS = "index"
+FIRST_SIZE_PX = QSize(760, 640)
+STYLE = """
+h1 {{ font-size: xx-large; font-weight: 600; margin-bottom: 8px; }}
+h2 {{ font-size: large; font-weight: 600; color: {accent}; margin-top: 20px; margin-bottom: 4px; }}
+p, ul, ol, dl, table {{ margin-top: 4px; margin-bottom: 8px; }}
+p, li, dd, td {{ line-height: 125%; }}
+li {{ margin-bottom: 4px; }}
+td {{ padding: 3px 16px 3px 0; }}
+dt {{ font-weight: 600; margin-top: 8px; }}
+dd {{ margin-left: 16px; }}
+a {{ color: {accent}; }}
+code {{ background-color: {raised}; }}
+"""
+
+
+class HelpWindow(QDialog):
+    """Shows one page; Back and Forward walk over those that were read. Esc closes it."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("helpWindow")
+        self.setWindowTitle(f"Help — {APPLICATION}")
+        self.pages = HelpPages()
+        self.back_button = self._button(
+            "&Back", "helpBackButton", "chevron-left", "The page before (Alt+Left)"
+        )
+        self.forward_button = self._button(
+            "&Forward", "helpForwardButton", "chevron-right", "The page after (Alt+Right)"
+        )
+        self.contents_button = self._button(
+            "&Contents", "helpContentsButton", "info", "The list of all pages"
+        )
+        self.close_button = self._button("C&lose", "helpCloseButton", "close", "Close the help (Esc)")
+        self._lay_out()
+        self._connect()
+
+    def show_page(self, name: str) -> None:
+        """Show a page of `resources/help`, by its name without the suffix."""
+        self.pages.setSource(page_url(name))
+        if not self.isVisible():
+            self.resize(bounded(self, self.size()))
+            self.show()
+        self.activateWindow()
+        self.pages.setFocus()
+
+    def _button(self, text: str, name: str, picture: str, tooltip: str) -> QPushButton:
+        button = named_button(text, name, picture, tooltip)
+        button.setAutoDefault(False)
+        set_role(button, "quiet")
+        return button
+
+    def _lay_out(self) -> None:
+        self.resize(FIRST_SIZE_PX)
+        row = QHBoxLayout()
+        row.setSpacing(SMALL)
+        for button in (self.back_button, self.forward_button, self.contents_button):
+            row.addWidget(button)
+        row.addStretch()
+        row.addWidget(self.close_button)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(MEDIUM, MEDIUM, MEDIUM, MEDIUM)
+        layout.setSpacing(SMALL)
+        layout.addLayout(row)
+        layout.addWidget(self.pages)
+
+    def _connect(self) -> None:
+        for button, can, go in (
+            (self.back_button, self.pages.backwardAvailable, self.pages.backward),
+            (self.forward_button, self.pages.forwardAvailable, self.pages.forward),
+        ):
+            button.setEnabled(False)
+            can.connect(button.setEnabled)
+            button.clicked.connect(go)
+        self.contents_button.clicked.connect(self._show_contents)
+        self.close_button.clicked.connect(self.close)
+
+    @Slot()
+    def _show_contents(self) -> None:
+        self.show_page(CONTENTS)
+
+
+class HelpPages(QTextBrowser):
+    """Draws a page in the colours of the theme, and again when the theme changes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setObjectName("helpPages")
+        self.setAccessibleName("Help")
+        self.document().setDocumentMargin(LARGE)
+        self._use_theme()
+
+    def loadResource(self, kind: int, name: QUrl | str) -> object:
+        """The pages name commands as they are typed from the source."""
+        loaded = super().loadResource(kind, name)
+        if kind != QTextDocument.ResourceType.HtmlResource or not isinstance(loaded, QByteArray):
+            return loaded
+        return loaded.replace(FROM_SOURCE.encode(), program().encode())
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.PaletteChange:
+            self._use_theme()
+
+    def _use_theme(self) -> None:
+        theme = colours()
+        self.document().setDefaultStyleSheet(STYLE.format(accent=theme.accent, raised=theme.raised))
+        if not self.source().isEmpty():
+            place = self.verticalScrollBar().value()
+            self.reload()
+            self.verticalScrollBar().setValue(place)
+
+
+def page_url(name: str) -> QUrl:
+    """Where a page of help lies; `name` without the suffix."""
+    return QUrl.fromLocalFile(str(resource(f"help/{name}.html")))

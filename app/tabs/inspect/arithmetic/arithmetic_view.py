@@ -1,0 +1,142 @@
+"""The view "arithmetic": the formulas with the numbers put in, of the phrase or of a worked example."""
+
+from PySide6.QtCore import QEvent, QModelIndex, QStringListModel, Qt, Slot
+from PySide6.QtWidgets import QComboBox, QFrame, QHBoxLayout, QListView, QTextBrowser, QVBoxLayout, QWidget
+
+from app.tabs.inspect.arithmetic.arithmetic_html import anchor, page
+from app.tabs.inspect.view import InspectView
+from app.widgets.label import Label
+from app.widgets.theme import SMALL, TINY, colours, mono_font, set_role
+from core.tasks.inspection.inspect_views import (
+    CASES,
+    VARIANTS,
+    VIEWS,
+    Arithmetic,
+    Inspected,
+    Selection,
+    ViewKind,
+    arithmetic,
+)
+
+STEPS_WIDTH_PX = 214
+YOUR_PHRASE = "Your phrase"
+
+
+class ArithmeticView(InspectView):
+    """A chooser of what is computed, a list of the steps, and the steps."""
+
+    kind = VIEWS["arithmetic"]
+
+    _browser_made = False  # Qt may announce a palette before __init__ got so far
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._inspected: Inspected | None = None
+        self._selection = Selection()
+        self._shown: Arithmetic | None = None
+        self._html = ""
+        self.cases = QComboBox(objectName="arithmeticCaseBox")
+        self.cases.setAccessibleName("What is computed")
+        self.cases.setToolTip("Your phrase, or a worked example of the reference documents")
+        self.cases.addItem(YOUR_PHRASE, "")
+        self.cases.insertSeparator(1)
+        for case in CASES:
+            self.cases.addItem(f"{case.document}   {case.title}", case.name)
+        self.steps = QListView(objectName="arithmeticStepList")
+        self.steps.setAccessibleName("Steps")
+        self.steps.setFixedWidth(STEPS_WIDTH_PX)
+        self.steps.setEditTriggers(QListView.EditTrigger.NoEditTriggers)
+        self.steps.setModel(QStringListModel(self))
+        self.steps.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        set_role(self.steps, "plain")
+        self.browser = QTextBrowser(objectName="arithmeticView", frameShape=QFrame.Shape.NoFrame)
+        self.browser.setAccessibleName("The arithmetic, step by step")
+        self.browser.setOpenLinks(False)
+        self.browser.document().setDocumentMargin(SMALL)
+        self._browser_made = True
+        self._lay_out()
+        self.cases.currentIndexChanged.connect(self._show_from_start)
+        self.steps.selectionModel().currentChanged.connect(self._go_to_step)
+        self.steps.clicked.connect(self._go_to_step)
+
+    def shown_kind(self) -> ViewKind:
+        """The worked example that is shown, if one is."""
+        name = self.cases.currentData()
+        return VARIANTS[f"arithmetic-{name}" if name else "arithmetic"]
+
+    def show_inspected(self, inspected: Inspected, selection: Selection) -> None:
+        self._inspected, self._selection = inspected, selection
+        if not self.cases.currentData():
+            self._show()
+
+    def show_case(self, name: str) -> None:
+        """Show a worked example; "" for the phrase."""
+        self.cases.setCurrentIndex(self.cases.findData(name))
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.PaletteChange and self._browser_made:
+            self._write()
+
+    def _lay_out(self) -> None:
+        row = QHBoxLayout()
+        row.setSpacing(SMALL)
+        row.addWidget(Label("C&ompute", buddy=self.cases))
+        row.addWidget(self.cases)
+        row.addStretch()
+        middle = QHBoxLayout()
+        middle.setSpacing(SMALL)
+        middle.addWidget(self.steps)
+        middle.addWidget(self.browser, stretch=1)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(TINY)
+        layout.addLayout(row)
+        layout.addLayout(middle, stretch=1)
+
+    @Slot()
+    def _show_from_start(self) -> None:
+        self._show()
+        self.browser.verticalScrollBar().setValue(0)
+
+    def _show(self) -> None:
+        name = self.cases.currentData()
+        if name:
+            self._shown = next(case for case in CASES if case.name == name).arithmetic()
+        elif self._inspected is not None:
+            self._shown = arithmetic(self._inspected, self._selection)
+        else:
+            return
+        self._list_steps(self._shown)
+        self._write()
+
+    def _list_steps(self, shown: Arithmetic) -> None:
+        """Change those titles that are others; the current one stays."""
+        model = self.steps.model()
+        assert isinstance(model, QStringListModel)
+        titles = [f"{number}  {step.title}" for number, step in enumerate(shown.steps, start=1)]
+        if titles != model.stringList():
+            row = self.steps.currentIndex().row()
+            self.steps.selectionModel().blockSignals(True)
+            model.setStringList(titles)
+            self.steps.setCurrentIndex(model.index(min(max(row, 0), len(titles) - 1)))
+            self.steps.selectionModel().blockSignals(False)
+
+    def _write(self) -> None:
+        """Put the page in, at the place where the last one was read."""
+        if self._shown is None:
+            return
+        html = page(self._shown, colours(), mono_font().family())
+        if html == self._html:
+            return
+        self._html = html
+        bar = self.browser.verticalScrollBar()
+        place = bar.value()
+        self.browser.setHtml(html)
+        bar.setValue(place)
+        self.browser.setAccessibleDescription(self._shown.about)
+
+    @Slot(QModelIndex)
+    def _go_to_step(self, index: QModelIndex) -> None:
+        if index.isValid():
+            self.browser.scrollToAnchor(anchor(index.row() + 1))

@@ -1,0 +1,231 @@
+"""All heads as small pictures, layers downwards and heads across."""
+
+import numpy as np
+from PySide6.QtCore import QEvent, QPoint, QRect, QSize, Qt, Signal
+from PySide6.QtGui import (
+    QColor,
+    QFont,
+    QHelpEvent,
+    QImage,
+    QKeyEvent,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QPen,
+)
+from PySide6.QtWidgets import QToolTip, QWidget
+
+from app.widgets.plots.colour_map import Scale, coloured, image
+from app.widgets.theme import TINY, colours
+from core.tasks.inspection.inspect_views import Head, HeadSummary
+from core.wording import counted
+
+LEAST_PX, MOST_PX = 18, 144  # the edge of a picture
+LEAST_GAP_PX = 3  # between two of them
+NAMED_PX = 48  # from this edge on, there is room for a pattern's name
+MARGIN_PX = 34  # on the left, for the layers' numbers
+SHORT_TITLES = {"previous": "previous", "first": "first", "same": "same", "induction": "induction"}
+
+
+class AttentionGrid(QWidget):
+    """Pictures arrive one after the other. The arrow keys and a click select a head.
+
+    Signals:
+        head_selected: Its layer and its number, from 0.
+    """
+
+    head_selected = Signal(int, int)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("attentionGrid")
+        self.setAccessibleName("Attention of all heads")
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self._shape = (1, 1)
+        self._selected = Head(0, 0)
+        self._summaries: dict[Head, HeadSummary] = {}
+        self._pictures: dict[Head, QImage] = {}
+        self._off: frozenset[Head] = frozenset()
+        self._one_scale = False
+
+    def begin(self, n_layers: int, n_heads: int, off: frozenset[Head]) -> None:
+        """Expect the pictures of another pass; those of the last one stay until then."""
+        self._off = off
+        self._summaries.clear()
+        if self._shape != (n_layers, n_heads):
+            self._shape = n_layers, n_heads
+            self._pictures.clear()
+            text = self._text_px()
+            self.setMinimumSize(
+                MARGIN_PX + n_heads * (LEAST_PX + LEAST_GAP_PX),
+                text + TINY + n_layers * (LEAST_PX + LEAST_GAP_PX),
+            )
+        self.update()
+
+    def show_summary(self, summary: HeadSummary) -> None:
+        self._summaries[summary.head] = summary
+        self._pictures[summary.head] = self._picture(summary)
+        self.update(self._place(summary.head).adjusted(0, 0, 0, self._text_px()))
+
+    def set_one_scale(self, one: bool) -> None:
+        """The same colours for all pictures, from 0 to 1, instead of own ones."""
+        self._one_scale = one
+        self._pictures = {head: self._picture(summary) for head, summary in self._summaries.items()}
+        self.update()
+
+    def select(self, layer: int, head: int) -> None:
+        self._selected = Head(layer, head)
+        self.describe()
+        self.update()
+
+    def summary(self, layer: int, head: int) -> HeadSummary | None:
+        """What is known of a head; None until its picture is there."""
+        return self._summaries.get(Head(layer, head))
+
+    def describe(self) -> None:
+        """Say for a screen reader what is shown."""
+        n_layers, n_heads = self._shape
+        named = [f"{head.title}: {known.title}" for head, known in self._summaries.items() if known.title]
+        self.setAccessibleDescription(
+            f"{counted(n_layers, 'layer')} of {counted(n_heads, 'head')}. Selected: {self._selected.title}. "
+            + ("Patterns: " + "; ".join(named) if named else "No head follows one of the usual patterns")
+            + "."
+        )
+
+    # Drawing
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter, theme = QPainter(self), colours()
+        self._draw_titles(painter)
+        for layer in range(self._shape[0]):
+            for number in range(self._shape[1]):
+                place = self._place(Head(layer, number))
+                if place.adjusted(-TINY, -TINY, TINY, self._text_px()).intersects(event.rect()):
+                    self._draw_head(painter, Head(layer, number), place)
+        painter.setPen(QPen(QColor(theme.accent), 3 if self.hasFocus() else 2))
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        painter.drawRect(self._place(self._selected).adjusted(-2, -2, 1, 1))
+        painter.end()
+
+    def _draw_head(self, painter: QPainter, head: Head, place: QRect) -> None:
+        theme = colours()
+        painter.setPen(QColor(theme.border))
+        painter.setBrush(QColor(theme.raised))
+        painter.drawRect(place.adjusted(0, 0, -1, -1))
+        if head in self._pictures:
+            painter.drawImage(place.adjusted(1, 1, -1, -1), self._pictures[head])
+        if head in self._off:
+            painter.setPen(QPen(QColor(theme.danger), 2))
+            painter.drawLine(place.topLeft(), place.bottomRight())
+            painter.drawLine(place.topRight(), place.bottomLeft())
+        known = self._summaries.get(head)
+        if known is not None and known.pattern is not None and place.width() >= NAMED_PX:
+            painter.setFont(self._small_font())
+            painter.setPen(QColor(theme.accent if head == self._selected else theme.muted))
+            below = QRect(place.left() - TINY, place.bottom() + 1, place.width() + 2 * TINY, self._text_px())
+            painter.drawText(below, Qt.AlignmentFlag.AlignCenter, SHORT_TITLES[known.pattern])
+
+    def _draw_titles(self, painter: QPainter) -> None:
+        """The numbers of layers and heads, from 1 on."""
+        painter.setFont(self._small_font())
+        painter.setPen(QColor(colours().muted))
+        text = self._text_px()
+        for number in range(self._shape[1]):
+            place = self._place(Head(0, number))
+            title = f"head {number + 1}" if place.width() >= NAMED_PX else f"{number + 1}"
+            painter.drawText(QRect(place.left(), 0, place.width(), text), Qt.AlignmentFlag.AlignCenter, title)
+        for layer in range(self._shape[0]):
+            place = self._place(Head(layer, 0))
+            box = QRect(0, place.top(), MARGIN_PX - TINY, place.height())
+            flags = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+            painter.drawText(box, flags, f"{layer + 1}")
+        painter.rotate(-90)
+        middle = (self._place(Head(0, 0)).top() + self._place(Head(self._shape[0] - 1, 0)).bottom()) // 2
+        painter.drawText(QRect(-middle - 60, 0, 120, text), Qt.AlignmentFlag.AlignCenter, "layer")
+        painter.rotate(90)
+
+    def _picture(self, summary: HeadSummary) -> QImage:
+        weights = np.where(np.tri(len(summary.picture), dtype=bool), summary.picture, np.nan)
+        return image(coloured(weights, Scale(0.0, 1.0 if self._one_scale else summary.highest)))
+
+    # Places
+
+    def _edge(self) -> tuple[int, int, int]:
+        """Of a picture, and what lies beside and below it until the next, in pixels."""
+        n_layers, n_heads = self._shape
+        text = self._text_px()
+        wide = (self.width() - MARGIN_PX) // n_heads
+        high = (self.height() - text - TINY) // n_layers
+        named = min(wide - TINY, high - text, MOST_PX)
+        if named >= NAMED_PX:
+            return named, TINY, text
+        return (
+            max(LEAST_PX, min(wide - LEAST_GAP_PX, high - LEAST_GAP_PX, NAMED_PX - 1)),
+            LEAST_GAP_PX,
+            LEAST_GAP_PX,
+        )
+
+    def _place(self, head: Head) -> QRect:
+        edge, beside, below = self._edge()
+        left = MARGIN_PX + head.head * (edge + beside)
+        top = self._text_px() + TINY + head.layer * (edge + below)
+        return QRect(left, top, edge, edge)
+
+    def selected_rect(self) -> QRect:
+        """Where the selected head's picture is."""
+        return self._place(self._selected)
+
+    def _head_at(self, point: QPoint) -> Head | None:
+        heads = (Head(layer, number) for layer in range(self._shape[0]) for number in range(self._shape[1]))
+        return next((head for head in heads if self._place(head).contains(point)), None)
+
+    def _small_font(self) -> QFont:
+        font = QFont(self.font())
+        font.setPointSizeF(font.pointSizeF() * 0.8)
+        return font
+
+    def _text_px(self) -> int:
+        return self.fontMetrics().height()
+
+    def sizeHint(self) -> QSize:
+        n_layers, n_heads = self._shape
+        return QSize(MARGIN_PX + n_heads * 64, self._text_px() + n_layers * 80)
+
+    # What the user does
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        head = self._head_at(event.position().toPoint())
+        if head is not None and event.button() == Qt.MouseButton.LeftButton:
+            self.head_selected.emit(*head)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        moves = {
+            Qt.Key.Key_Left: (0, -1),
+            Qt.Key.Key_Right: (0, 1),
+            Qt.Key.Key_Up: (-1, 0),
+            Qt.Key.Key_Down: (1, 0),
+        }
+        if event.key() not in moves:
+            super().keyPressEvent(event)
+            return
+        down, right = moves[Qt.Key(event.key())]
+        layer, head = self._selected.layer + down, self._selected.head + right
+        self.head_selected.emit(max(0, min(layer, self._shape[0] - 1)), max(0, min(head, self._shape[1] - 1)))
+
+    def event(self, event: QEvent) -> bool:
+        if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:
+            head = self._head_at(event.pos())
+            QToolTip.showText(event.globalPos(), self.words(head) if head else "", self)
+            return True
+        return super().event(event)
+
+    def words(self, head: Head) -> str:
+        """What is known of a head."""
+        known = self._summaries.get(head)
+        said = known.sentence if known else f"{head.title}: being computed"
+        return f"{said} Switched off." if head in self._off else said
+
+    def changeEvent(self, event: QEvent) -> None:
+        if event.type() == QEvent.Type.PaletteChange:
+            self.update()
+        super().changeEvent(event)

@@ -1,0 +1,325 @@
+"""Where the heads attend: all of them small, the selected one large, as a map or as lines."""
+
+import time
+from collections.abc import Generator, Iterator
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtCore import QRect, QSignalBlocker, Qt, QTimer, Slot
+from PySide6.QtWidgets import (
+    QButtonGroup,
+    QComboBox,
+    QHBoxLayout,
+    QScrollArea,
+    QSplitter,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.tabs.inspect.attention.attention_grid import AttentionGrid
+from app.tabs.inspect.attention.attention_lines import AttentionLines
+from app.tabs.inspect.view import InspectView
+from app.widgets.controls.elided_label import ElidedLabel
+from app.widgets.controls.small import scrolled, toggle_button
+from app.widgets.label import Label
+from app.widgets.plots.colour_map import number
+from app.widgets.plots.heat_map import HeatMap
+from app.widgets.theme import SMALL, set_role
+from app.widgets.token_text import quoted, visible
+from core.tasks.inspection.inspect_views import (
+    VIEWS,
+    Head,
+    HeadSummary,
+    Inspected,
+    Over,
+    Selection,
+    is_off,
+    layer_weights_in_steps,
+    summaries,
+)
+
+BUDGET_S = 0.008  # for heads at a time; keys and clicks come between
+MOST_AT_ONCE = 256  # positions; of a longer phrase, the first small picture has a time of its own
+OVERS: dict[Over, str] = {"head": "selected head", "mean": "mean over heads", "maximum": "maximum over heads"}
+
+
+class AttentionView(InspectView):
+    """Small pictures arrive one after the other where there are many; the large map is there at once."""
+
+    kind = VIEWS["attention"]
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._inspected: Inspected | None = None
+        self._selection = Selection()
+        self._names: list[str] = []
+        self._weights: NDArray[np.floating] = np.empty((0, 0))
+        self._weights_of: Inspected | None = None
+        self._wanted: tuple[object, ...] = ()  # what `_weights` are of, or will be
+        self._drawn: tuple[object, ...] = ()  # what the map shows
+        self._steps: Generator[None, None, NDArray[np.floating]]
+        self._further = QTimer(self, singleShot=True, interval=0)
+        self._further.timeout.connect(self._take_weights)
+        self._heads: Iterator[HeadSummary] = iter(())
+        self._more = QTimer(self, singleShot=True, interval=0)
+        self._more.timeout.connect(self._take_heads)
+        self.grid = AttentionGrid()
+        self.map = HeatMap("Attention map", "query: attends from", "key: attended to")
+        self.map.setObjectName("attentionMap")
+        self.map.describe = self._exact_words
+        self.lines = AttentionLines()
+        self.about = Label(objectName="attentionHeadLabel", wordWrap=True)
+        self.about.setMinimumHeight(2 * self.fontMetrics().lineSpacing())
+        self.about.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self.cell = ElidedLabel(objectName="attentionCellLabel")
+        set_role(self.cell, "muted")
+        self._make_controls()
+        self._lay_out()
+        self._connect()
+
+    def show_inspected(self, inspected: Inspected, selection: Selection) -> None:
+        is_new = self._inspected is None or self._inspected.capture is not inspected.capture
+        self._inspected, self._selection = inspected, selection
+        if is_new:
+            self._names = [
+                f"{place} {visible(piece.text)}"
+                for place, piece in enumerate(inspected.phrase.pieces, start=1)
+            ]
+            self._begin_grid(inspected)
+        self.grid.select(selection.layer, selection.head)
+        _show_within(self.grid_area, self.grid.selected_rect())
+        self._show_map()
+        self._show_words()
+
+    # Showing
+
+    def _begin_grid(self, inspected: Inspected) -> None:
+        config, changes = inspected.capture.config, inspected.capture.changes
+        heads = (Head(layer, head) for layer in range(config.n_layers) for head in range(config.n_heads))
+        off = frozenset(head for head in heads if is_off(changes, head))
+        self.grid.begin(config.n_layers, config.n_heads, off)
+        self._heads = summaries(inspected.capture)
+        if inspected.capture.n_positions > MOST_AT_ONCE:
+            self._more.start()
+        else:
+            self._take_heads()
+
+    @Slot()
+    def _take_heads(self) -> None:
+        """Show as many small pictures as there is time for, and go on when nothing else is to be done."""
+        until = time.perf_counter() + BUDGET_S
+        for head in self._heads:
+            self.grid.show_summary(head)
+            if head.head == (self._selection.layer, self._selection.head):
+                self._show_words()
+            if time.perf_counter() > until:
+                self._more.start()
+                return
+        self.grid.describe()
+
+    def _show_map(self) -> None:
+        """Show the large map or the lines as soon as their weights are there."""
+        if self._inspected is None:
+            return
+        over: Over = self.over_box.currentData()
+        head = self._selection.head if over == "head" else 0
+        capture, layer = self._inspected.capture, self._selection.layer
+        wanted = capture, layer, over, head
+        if wanted != self._wanted:
+            self._wanted = wanted
+            self._steps = layer_weights_in_steps(capture, layer, over, head)
+            self._take_weights()
+        elif not self._further.isActive():
+            self._draw_weights()
+
+    @Slot()
+    def _take_weights(self) -> None:
+        """Combine as many heads as there is time for, and go on when nothing else is to be done."""
+        until = time.perf_counter() + BUDGET_S
+        while time.perf_counter() < until:
+            try:
+                next(self._steps)
+            except StopIteration as end:
+                self._further.stop()
+                self._weights, self._weights_of = end.value, self._inspected
+                self._draw_weights()
+                return
+        self._further.start()
+
+    def _draw_weights(self) -> None:
+        weights, selection = self._weights, self._selection
+        highest = 1.0 if self.one_scale.isChecked() else float(weights[len(weights) // 2 :].max())
+        if self.pages.currentWidget() is self.map:
+            if self._drawn != (self._wanted, highest):
+                self._drawn = self._wanted, highest
+                self._draw_map(highest)
+            self.map.mark(row=selection.position)
+        else:
+            row = weights[selection.position, : selection.position + 1]
+            self.lines.show_weights(self._names, selection.position, row, highest)
+            _show_within(self.line_area, self.lines.query_rect())
+        self._show_cell()
+
+    def _draw_map(self, highest: float) -> None:
+        shown = np.where(np.tri(len(self._weights), dtype=bool), self._weights, np.nan)
+        self.map.set_values(shown, "weight", self._names, self._names, lowest=0.0, highest=highest)
+        selection, over = self._selection, self.over_box.currentData()
+        shown_heads = f"head {selection.head + 1}" if over == "head" else OVERS[over]
+        self.map.view.setAccessibleName(f"Attention map of layer {selection.layer + 1}, {shown_heads}")
+
+    def _show_cell(self) -> None:
+        """The cell that the keys are on, or the key that the selected query attends to most."""
+        query = self._selection.position
+        key = int(np.argmax(self._weights[query]))
+        if self.map.view.hasFocus() and self.map.cell[1] <= query:
+            query, key = self.map.cell
+        self.cell.setText(self._cell_in_words(query, key, float(self._weights[query, key])))
+
+    def _show_words(self) -> None:
+        """What the selected head does."""
+        selection = self._selection
+        known = self.grid.summary(selection.layer, selection.head)
+        self.about.setText(
+            self.grid.words(Head(selection.layer, selection.head))
+            if known
+            else "This head is being measured."
+        )
+
+    def _cell_in_words(self, query: int, key: int, weight: float) -> str:
+        return self._words(query, key, f"{weight:.2f}")
+
+    def _exact_words(self, query: int, key: int, weight: float) -> str:
+        return self._words(query, key, number(weight))
+
+    def _words(self, query: int, key: int, weight: str) -> str:
+        if self._weights_of is None:
+            return ""
+        pieces = self._weights_of.phrase.pieces
+        there, here = (f"{place + 1} {quoted(pieces[place].text)}" for place in (key, query))
+        if key > query:
+            return f"position {here} cannot attend to {there}: it comes later"
+        return f"position {here} attends to {there} with weight {weight}"
+
+    # Building
+
+    def _make_controls(self) -> None:
+        self.over_box = QComboBox(objectName="attentionOverBox")
+        self.over_box.setAccessibleName("Which weights are shown large")
+        self.over_box.setToolTip("One head of the selected layer, or all of its heads together")
+        for over, title in OVERS.items():
+            self.over_box.addItem(title, over)
+        self.map_button = toggle_button("Map", "attentionMapButton", "All queries and keys as a map")
+        self.lines_button = toggle_button(
+            "Lines", "attentionLinesButton", "The selected query's weights as lines"
+        )
+        self.map_button.setChecked(True)
+        both = QButtonGroup(self)
+        both.addButton(self.map_button)
+        both.addButton(self.lines_button)
+        self.one_scale = toggle_button(
+            "One scale",
+            "attentionScaleButton",
+            "The same colours for all pictures, from 0 to 1. Without it, each picture's colours end at its largest weight "
+            "in the second half of the phrase, since the first positions have few keys to share their weight among.",
+        )
+
+    def _lay_out(self) -> None:
+        controls = QHBoxLayout()
+        controls.setSpacing(SMALL)
+        for widget in (self.over_box, self.map_button, self.lines_button, self.one_scale):
+            controls.addWidget(widget)
+        controls.addStretch(1)
+        self.pages = QStackedWidget()
+        self.pages.addWidget(self.map)
+        self.line_area = scrolled(self.lines)
+        self.pages.addWidget(self.line_area)
+        right = QWidget()
+        column = QVBoxLayout(right)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(SMALL)
+        column.addLayout(controls)
+        column.addWidget(self.pages, stretch=1)
+        column.addWidget(self.cell)
+        self.grid_area = QScrollArea(widgetResizable=True, frameShape=QScrollArea.Shape.NoFrame)
+        self.grid_area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.grid_area.setWidget(self.grid)
+        split = QSplitter(Qt.Orientation.Horizontal, childrenCollapsible=False)
+        split.addWidget(self.grid_area)
+        split.addWidget(right)
+        split.setStretchFactor(0, 2)
+        split.setStretchFactor(1, 3)
+        split.setSizes([300, 460])
+        split.setHandleWidth(SMALL)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(SMALL)
+        layout.addWidget(split, stretch=1)
+        layout.addWidget(self.about)
+
+        stops = (
+            self.grid,
+            self.over_box,
+            self.map_button,
+            self.lines_button,
+            self.one_scale,
+            self.map.view,
+            self.lines,
+        )
+        for before, after in pairwise(stops):
+            self.setTabOrder(before, after)
+
+    def _connect(self) -> None:
+        self.grid.head_selected.connect(self._ask_for_head)
+        self.map.cell_selected.connect(self._ask_for_cell)
+        self.map.hovered.connect(self._tell_cell)
+        self.lines.position_selected.connect(self._ask_for_position)
+        self.over_box.currentIndexChanged.connect(self._choose_over)
+        self.map_button.toggled.connect(self._choose_page)
+        self.one_scale.toggled.connect(self._choose_scale)
+
+    # What the user does
+
+    @Slot(int, int)
+    def _ask_for_head(self, layer: int, head: int) -> None:
+        with QSignalBlocker(self.over_box):
+            self.over_box.setCurrentIndex(0)  # who chooses a head wants to see it
+        self.selection_requested.emit(replace(self._selection, layer=layer, head=head, part="attention"))
+
+    @Slot(int, int)
+    def _ask_for_cell(self, query: int, key: int) -> None:
+        self._tell_cell(query, key)
+        if query != self._selection.position:
+            self._ask_for_position(query)
+
+    @Slot(int)
+    def _ask_for_position(self, position: int) -> None:
+        if self._further.isActive():  # what is shown can be another phrase
+            return
+        self.selection_requested.emit(replace(self._selection, position=position))
+
+    @Slot(int, int)
+    def _tell_cell(self, query: int, key: int) -> None:
+        self.cell.setText(self._cell_in_words(query, key, float(self._weights[query, key])))
+
+    @Slot(int)
+    def _choose_over(self, _index: int) -> None:
+        self._show_map()
+
+    @Slot(bool)
+    def _choose_page(self, map_chosen: bool) -> None:
+        self.pages.setCurrentWidget(self.map if map_chosen else self.line_area)
+        self._show_map()
+
+    @Slot(bool)
+    def _choose_scale(self, one: bool) -> None:
+        self.grid.set_one_scale(one)
+        self._show_map()
+
+
+def _show_within(area: QScrollArea, place: QRect) -> None:
+    """Scroll to a place of an area's widget, if it is out of view."""
+    middle = place.center()
+    area.ensureVisible(middle.x(), middle.y(), min(place.width(), area.width()) // 2, 2 * place.height())

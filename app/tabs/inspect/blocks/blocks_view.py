@@ -1,0 +1,156 @@
+"""The view "blocks": the model as a block diagram, at four levels."""
+
+from dataclasses import replace
+from functools import partial
+
+from PySide6.QtCore import Signal, Slot
+from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QToolButton, QVBoxLayout, QWidget
+
+from app.tabs.inspect.blocks.block_diagram import BlockDiagram, sentence
+from app.tabs.inspect.view import InspectView
+from app.widgets.controls.elided_label import ElidedLabel
+from app.widgets.label import Label, without_mnemonic
+from app.widgets.theme import SMALL, TINY, set_role
+from core.tasks.inspection.inspect_views import (
+    BLOCK_LEVELS,
+    VARIANTS,
+    VIEWS,
+    BlockLevel,
+    Box,
+    Inspected,
+    Selection,
+    ViewKind,
+    block_diagram,
+    block_subject,
+)
+
+NOTE_LINES = 2
+
+
+class BlocksView(InspectView):
+    """Four buttons for the levels, the diagram, its formula, and what is to say of the box that is pointed at.
+
+    Signals:
+        view_requested: The name of the view that belongs to the box that was clicked.
+    """
+
+    kind = VIEWS["blocks"]
+
+    view_requested = Signal(str)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._level: BlockLevel = "model"
+        self._inspected: Inspected | None = None
+        self._selection = Selection()
+        self._drawn: object = None
+        self._notes = ""
+        self.diagram = BlockDiagram()
+        self.level_buttons = {
+            level: self._level_button(level, title) for level, title in BLOCK_LEVELS.items()
+        }
+        self.zoom_buttons = (
+            _zoom_button("−", "zoomOutButton", "Smaller (−)"),
+            _zoom_button("Fit", "fitButton", "Show all of it (0)"),
+            _zoom_button("+", "zoomInButton", "Larger (+, or the mouse wheel)"),
+        )
+        self.formula = ElidedLabel(objectName="blockFormulaLabel")
+        self.note = Label(objectName="blockNoteLabel", wordWrap=True)
+        self.note.setFixedHeight(
+            NOTE_LINES * self.fontMetrics().lineSpacing() + TINY
+        )  # or the diagram would move
+        set_role(self.note, "muted")
+        self._lay_out()
+        self._connect()
+
+    @property
+    def level(self) -> BlockLevel:
+        return self._level
+
+    def shown_kind(self) -> ViewKind:
+        """The level that is shown."""
+        return VARIANTS["blocks" if self._level == "model" else f"blocks-{self._level}"]
+
+    def show_inspected(self, inspected: Inspected, selection: Selection) -> None:
+        self._inspected, self._selection = inspected, selection
+        self._draw()
+
+    def show_level(self, level: BlockLevel) -> None:
+        """Show another level."""
+        self._level = level
+        self.level_buttons[level].setChecked(True)
+        self._draw()
+
+    def _draw(self) -> None:
+        """Anew only where another diagram comes of it: a key stroke in the phrase changes nothing here."""
+        if self._inspected is None:
+            return
+        layer = self._selection.layer if self._level == "block" else 0
+        subject = block_subject(self._inspected)
+        wanted = (subject, self._level, layer)
+        if wanted == self._drawn:
+            return
+        self._drawn = wanted
+        diagram = block_diagram(subject, self._level, layer)
+        self.diagram.show_diagram(diagram)
+        self.formula.setText(f"{diagram.title}.   {diagram.formula}")
+        self._notes = " ".join(diagram.notes)
+        self._show_pointed(None)
+
+    @Slot(object)
+    def _open(self, box: Box) -> None:
+        if box.layer is not None and box.layer != self._selection.layer:
+            self._selection = replace(self._selection, layer=box.layer)
+            self.selection_requested.emit(self._selection)
+        if box.level:
+            self.show_level(box.level)
+        else:
+            self.view_requested.emit(box.view)
+
+    @Slot(object)
+    def _show_pointed(self, box: Box | None) -> None:
+        self.note.setText(self._notes if box is None else sentence(box))
+
+    def _choose_level(self, level: BlockLevel, _checked: bool = False) -> None:
+        self.show_level(level)
+
+    def _level_button(self, level: BlockLevel, title: str) -> QToolButton:
+        button = QToolButton(objectName=f"{level}LevelButton", text=without_mnemonic(title), checkable=True)
+        button.setChecked(level == self._level)
+        button.setAccessibleName(f"Level: {title}")
+        button.setToolTip(f"Draw: {title.lower()}")
+        set_role(button, "filter")
+        button.clicked.connect(partial(self._choose_level, level))
+        return button
+
+    def _lay_out(self) -> None:
+        self._levels = QButtonGroup(self)
+        row = QHBoxLayout()
+        row.setSpacing(SMALL)
+        for button in self.level_buttons.values():
+            self._levels.addButton(button)
+            row.addWidget(button)
+        row.addStretch()
+        for zoom_button in self.zoom_buttons:
+            row.addWidget(zoom_button)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(TINY)
+        layout.addLayout(row)
+        layout.addWidget(self.formula)
+        layout.addWidget(self.diagram, stretch=1)
+        layout.addWidget(self.note)
+
+    def _connect(self) -> None:
+        smaller, fit, larger = self.zoom_buttons
+        smaller.clicked.connect(self.diagram.zoom_out)
+        fit.clicked.connect(self.diagram.fit)
+        larger.clicked.connect(self.diagram.zoom_in)
+        self.diagram.opened.connect(self._open)
+        self.diagram.pointed.connect(self._show_pointed)
+
+
+def _zoom_button(text: str, name: str, tip: str) -> QToolButton:
+    button = QToolButton(objectName=name, text=text, toolTip=tip, autoRaise=True)
+    button.setAccessibleName(tip)
+    return button

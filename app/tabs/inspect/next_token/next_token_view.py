@@ -1,0 +1,192 @@
+"""What the model expects after the selected position, and what temperature and filters make of it."""
+
+from dataclasses import replace
+from functools import partial
+from itertools import pairwise
+
+from PySide6.QtCore import QEvent, QModelIndex, Slot
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QPushButton, QVBoxLayout, QWidget
+
+from app.tabs.inspect.next_token.next_table import NextTokenChart
+from app.tabs.inspect.next_token.sampling_sliders import SamplingSliders
+from app.tabs.inspect.view import InspectView
+from app.widgets.controls.elided_label import ElidedLabel
+from app.widgets.label import Label
+from app.widgets.theme import SMALL, set_role
+from app.widgets.token_text import probability, visible
+from core.config.sampling import SamplingConfig
+from core.tasks.inspection.inspect_views import (
+    VIEWS,
+    Filtered,
+    Inspected,
+    Ranked,
+    Selection,
+    ViewKind,
+    draw_next,
+    filtered,
+    next_table,
+    ranked,
+    sought,
+)
+from core.wording import number
+
+SEARCH_PX = 150
+LEGEND = "Upper bar: before. Lower bar: after."
+LEGEND_TIP = "Upper bars: at temperature 1 without filters. Lower bars: with these settings."
+
+
+class NextTokenView(InspectView):
+    """Sliders change the bars without the model; a typed token is found with its rank."""
+
+    kind = VIEWS["next"]
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("nextTokenView")
+        self._inspected: Inspected | None = None
+        self._selection = Selection()
+        self._ranked: Ranked | None = None
+        self._run = ""
+        self._looks_at_found = False  # the current row is that of the typed token, not one the user went to
+        self.title = Label(objectName="nextTokenTitle")
+        set_role(self.title, "subtitle")
+        self.sliders = SamplingSliders()
+        self.reset_button = QPushButton("As in the run", objectName="resetSamplingButton")
+        self.reset_button.setToolTip("Set temperature and filters as the run's settings have them")
+        set_role(self.reset_button, "quiet")
+        self.entropy = Label(objectName="entropyLabel", wordWrap=True)
+        self.search = QLineEdit(
+            objectName="tokenSearch", placeholderText="Find a token", clearButtonEnabled=True
+        )
+        self.search.setAccessibleName("Find a token")
+        self.search.setToolTip("Its rank and probability. A space before a word counts.")
+        self.found = Label(objectName="foundTokenLabel", wordWrap=True, visible=False)
+        self.chart = NextTokenChart()
+        self._lay_out()
+        self.sliders.changed.connect(self._filter)
+        self.reset_button.clicked.connect(self._reset)
+        self.search.textChanged.connect(self._find)
+
+    @property
+    def sampling(self) -> SamplingConfig:
+        """The settings that the lower bars show."""
+        return self.sliders.value()
+
+    def shown_kind(self) -> ViewKind:
+        """With the settings of the sliders in place of the run's."""
+        return replace(
+            self.kind,
+            table=partial(next_table, sampling=self.sampling),
+            draw=partial(draw_next, sampling=self.sampling),
+        )
+
+    def show_inspected(self, inspected: Inspected, selection: Selection) -> None:
+        self._inspected, self._selection = inspected, selection
+        self._ranked = ranked(inspected.capture, selection.position)
+        if inspected.run != self._run:
+            self._run = inspected.run
+            self._reset()
+        piece = inspected.phrase.pieces[selection.position]
+        self.title.setText(f"After position {selection.position + 1}, {visible(piece.text)}")
+        self._filter()
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange) and hasattr(self, "chart"):
+            self.chart.fit()
+
+    def _lay_out(self) -> None:
+        set_role(self.entropy, "muted")
+        self.search.setFixedWidth(SEARCH_PX)
+        above = QHBoxLayout()
+        above.setSpacing(SMALL)
+        legend = ElidedLabel(LEGEND, toolTip=LEGEND_TIP)
+        set_role(legend, "muted")
+        above.addWidget(self.title)
+        above.addWidget(legend, stretch=1)
+        above.addWidget(self.search)
+        above.addWidget(self.reset_button)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(SMALL)
+        layout.addLayout(above)
+        layout.addWidget(self.sliders)
+        layout.addWidget(self.entropy)
+        layout.addWidget(self.found)
+        layout.addWidget(self.chart, stretch=1)
+        for first, second in pairwise((self.search, self.reset_button, *self.sliders.stops(), self.chart)):
+            QWidget.setTabOrder(first, second)
+
+    @Slot()
+    def _reset(self) -> None:
+        if self._inspected is not None:
+            self.sliders.set_value(self._inspected.config.sampling)
+
+    @Slot()
+    def _filter(self) -> None:
+        """Show what the settings make of the tokens that may follow."""
+        if self._inspected is None or self._ranked is None:
+            return
+        after = filtered(self._ranked, self.sampling)
+        position = self._selection.position
+        self.chart.tokens.show_tokens(self._inspected, self._ranked, after, self.sampling, position)
+        said = _entropy_text(self._ranked, after)
+        self.entropy.setText(said)
+        best = self.chart.tokens.row(0)
+        self.chart.setAccessibleDescription(
+            f"{self.title.text()}: the likeliest is {best.text} with {probability(best.before)}. {said}"
+        )
+        self._find()
+
+    @Slot()
+    def _find(self) -> None:
+        """Say where the typed token stands, and bring it into view."""
+        rank = self._sought_rank()
+        self._say_found(rank)
+        here = QModelIndex() if rank is None else self.chart.tokens.index(rank, 0)
+        if here != self.chart.currentIndex() and (rank is not None or self._looks_at_found):
+            self.chart.setCurrentIndex(here)
+        self._looks_at_found = rank is not None
+
+    def _sought_rank(self) -> int | None:
+        text = self.search.text()
+        token = sought(self._inspected, text) if self._inspected is not None and text else None
+        return self._ranked.rank(token.id) if token is not None and self._ranked is not None else None
+
+    def _say_found(self, rank: int | None) -> None:
+        text = self.search.text()
+        token = sought(self._inspected, text) if self._inspected is not None else None
+        if token is None or rank is None:
+            self._tell("That is no token." if text else "")
+            return
+        row = self.chart.tokens.row(rank)
+        left = (
+            f"removed by {row.removed_by}"
+            if row.removed_by
+            else f"{probability(row.after)} after the filters"
+        )
+        said = f"{visible(token.text)}: rank {number(rank + 1)} of {number(self.chart.tokens.rowCount())}, "
+        said += f"{probability(row.before)}, {left}."
+        if not token.known:
+            said = f"{visible(token.text)} is not in the vocabulary; the model reads {row.text}. {said}"
+        if token.n_tokens > 1:
+            said += f" This is the first of {token.n_tokens} tokens."
+        self._tell(said)
+
+    def _tell(self, sentence: str) -> None:
+        self.found.setText(sentence)
+        self.found.setVisible(bool(sentence))
+
+
+def _entropy_text(tokens: Ranked, after: Filtered) -> str:
+    if after.greedy:
+        return f"Entropy {tokens.entropy:.3f} bits, then 0: at temperature 0 the likeliest token is taken."
+    counts = (len(tokens.ids), *after.left)
+    removed = [
+        f"{name} {number(counts[place] - counts[place + 1])}"
+        for place, name in enumerate(("top-k", "top-p", "min-p"))
+        if counts[place] > counts[place + 1]
+    ]
+    said = f"Entropy {tokens.entropy:.3f} bits, then {after.entropy:.3f} bits. "
+    said += f"{number(counts[-1])} of {number(counts[0])} tokens are left"
+    return f"{said}; removed by {', '.join(removed)}." if removed else f"{said}."

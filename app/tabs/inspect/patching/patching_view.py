@@ -1,0 +1,247 @@
+"""The view "Patching": numbers of a second phrase are put into the first at one place, for every place."""
+
+from PySide6.QtCore import Signal, Slot
+from PySide6.QtGui import QStandardItemModel
+from PySide6.QtWidgets import (
+    QComboBox,
+    QHBoxLayout,
+    QLineEdit,
+    QProgressBar,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.tabs.inspect.view import InspectView
+from app.widgets.controls.small import named_button
+from app.widgets.label import Label
+from app.widgets.plots.heat_map import HeatMap
+from app.widgets.theme import SMALL, set_role
+from app.widgets.token_text import visible
+from core.tasks.inspection.inspect_views import (
+    PATCH_TITLES,
+    PATCHING,
+    Inspected,
+    PatchMap,
+    Selection,
+    SubLayer,
+)
+from core.wording import counted
+
+MOST_CHARACTERS = 30_000  # are laid out and counted within a frame; a context holds far fewer
+HINT = (
+    "Type a second phrase of as many tokens, such as the same one with another name in it. "
+    "The map shows where the model holds what makes the difference."
+)
+
+
+class PatchingView(InspectView):
+    """A second phrase and what to take from it, and below them `inspected.patch_map`.
+
+    Signals:
+        patch_requested: The second phrase, and what to take from it, a `PatchPart`.
+        cancel_requested: The map is not wanted any more.
+    """
+
+    kind = PATCHING
+
+    patch_requested = Signal(str, str)
+    cancel_requested = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("patchingView")
+        self._inspected: Inspected | None = None
+        self._selection = Selection()
+        self._map: PatchMap | None = None
+        self.source_edit = QLineEdit(objectName="sourceEdit", clearButtonEnabled=True)
+        self.source_edit.setMaxLength(MOST_CHARACTERS)
+        self.source_edit.setToolTip(
+            f"The phrase to take numbers from, of at most {counted(MOST_CHARACTERS, 'character')}"
+        )
+        self.source_edit.setAccessibleName("Second phrase")
+        self.source_edit.setPlaceholderText("The same phrase with a word changed")
+        self.what_box = QComboBox(objectName="patchPartBox", toolTip="What to take from the second phrase")
+        self.what_box.setAccessibleName("What to take from the second phrase")
+        for part, title in PATCH_TITLES.items():
+            self.what_box.addItem(title[:1].upper() + title[1:], part)
+        self.patch_button = named_button(
+            "Pa&tch", "patchButton", "play", "Run the phrase with each place taken from the second one"
+        )
+        self.cancel_button = named_button("&Cancel", "cancelPatchButton", "stop", "Stop patching")
+        self.progress = QProgressBar(objectName="patchProgress", textVisible=False)
+        self.progress.setAccessibleName("Places patched")
+        self.count_label = Label(objectName="sourceCountLabel")
+        self.result_label = Label(HINT, objectName="patchLabel", wordWrap=True)
+        self.map = HeatMap("Effect of each patch", "after layer", "")
+        self.map.describe = self._describe
+        self._edited = False
+        self._counted: tuple[str, object, bool] | None = None
+        self._n_tokens = 0  # of what is counted
+        self._lay_out()
+        self._connect()
+        self.show_ended()
+
+    def show_inspected(self, inspected: Inspected, selection: Selection) -> None:
+        same = self._inspected is not None and self._inspected.phrase.ids == inspected.phrase.ids
+        self._inspected, self._selection = inspected, selection
+        if not same and not self._edited:
+            self.source_edit.setText(inspected.decoded())
+        if inspected.patch_map is not self._map:
+            self._show_map(inspected.patch_map)
+        self._mark()
+        self._show_count()
+        parts = self.what_box.model()
+        assert isinstance(parts, QStandardItemModel), "it is the one that a combo box makes itself"
+        feed_forward = parts.item(self.what_box.findData("feed_forward"))
+        feed_forward.setEnabled(inspected.capture.config.feed_forward)
+
+    def show_progress(self, done: int, total: int) -> None:
+        """The map is being computed: so many places of all are."""
+        self._show_busy(busy=True)
+        self.progress.setRange(0, total)
+        self.progress.setValue(done)
+
+    @Slot()
+    def show_ended(self) -> None:
+        """Nothing is being computed."""
+        self._show_busy(busy=False)
+
+    def _show_busy(self, *, busy: bool) -> None:
+        self.progress.setVisible(busy)
+        self.cancel_button.setVisible(busy)
+        self.patch_button.setVisible(not busy)
+        for widget in (self.source_edit, self.what_box):
+            widget.setEnabled(not busy)
+
+    # The map
+
+    def _show_map(self, found: PatchMap | None) -> None:
+        self._map = found
+        self._pages.setCurrentIndex(0 if found is None else 1)
+        if found is None:
+            self.result_label.setText(HINT)
+            return
+        rows = tuple("embedding" if place is None else _short(place) for place in found.sub_layers)
+        self.map.set_values(found.changes, "change of P", rows, _columns(found), signed=True)
+        row, column = divmod(int(abs(found.changes).argmax()), found.changes.shape[1])
+        self.result_label.setText(
+            f"P(‘{visible(found.target_text)}’) is {found.plain:.4f} without a patch and {found.in_source:.4f} after the "
+            f"second phrase. The largest change: {self._describe(row, column, found.changes[row, column])}."
+        )
+
+    def _mark(self) -> None:
+        """Frame the place of the selection."""
+        if self._map is None:
+            return
+        selection = self._selection
+        row = next(
+            (
+                number
+                for number, place in enumerate(self._map.sub_layers)
+                if place is not None and place.layer == selection.layer and place.part == selection.part
+            ),
+            None,
+        )
+        self.map.mark(row, selection.head if self._map.what == "head" else selection.position)
+
+    def _describe(self, row: int, column: int, change: float) -> str:
+        assert self._map is not None
+        found = self._map
+        where = f"head {column + 1}" if found.what == "head" else f"position {_columns(found)[column]}"
+        place = found.sub_layers[row]
+        after = "embedding" if place is None else place.title
+        return f"{after}, {where}: P {found.probs[row, column]:.4f} ({change:+.4f})"
+
+    @Slot(int, int)
+    def _select(self, row: int, column: int) -> None:
+        assert self._map is not None
+        place, chosen = self._map.sub_layers[row], self._selection
+        layer, part = (chosen.layer, chosen.part) if place is None else (place.layer, place.part)
+        in_heads = self._map.what == "head"
+        position, head = (chosen.position, column) if in_heads else (column, chosen.head)
+        self.selection_requested.emit(Selection(position, layer, head, part))
+
+    # The second phrase
+
+    @Slot()
+    def _show_count(self) -> None:
+        if self._inspected is None:
+            return
+        wanted, there = len(self._inspected.phrase.pieces), self._count(self._inspected)
+        fits = wanted == there
+        self.count_label.setText(f"{there:,} of {counted(wanted, 'token')}")
+        self.count_label.setToolTip(
+            "As many as the first phrase" if fits else "Both phrases must have as many tokens"
+        )
+        role = "muted" if fits else "warning"
+        if self.count_label.property("role") != role:
+            set_role(self.count_label, role)
+
+    def _count(self, inspected: Inspected) -> int:
+        """The second phrase's tokens, counted when its text or what reads it is another one."""
+        text = self.source_edit.text()
+        to_count = text, inspected.tokenizer, inspected.phrase.marked
+        if to_count != self._counted:
+            self._counted, self._n_tokens = to_count, inspected.count_tokens(text)
+        return self._n_tokens
+
+    @Slot()
+    def _note_edit(self) -> None:
+        self._edited = bool(self.source_edit.text())
+
+    @Slot()
+    def _request(self) -> None:
+        if self.patch_button.isVisibleTo(self) and self._inspected is not None:
+            self.patch_requested.emit(self.source_edit.text(), self.what_box.currentData())
+
+    # Building
+
+    def _lay_out(self) -> None:
+        line = QHBoxLayout()
+        line.setSpacing(SMALL)
+        line.addWidget(Label("&Second phrase", buddy=self.source_edit))
+        line.addWidget(self.source_edit, stretch=1)
+        line.addWidget(self.count_label)
+        set_role(self.result_label, "muted")
+        below = QHBoxLayout()
+        below.setSpacing(SMALL)
+        below.addWidget(self.result_label, stretch=1)
+        for widget in (self.what_box, self.patch_button, self.cancel_button):
+            below.addWidget(widget)
+        self._pages = QStackedWidget()
+        self._pages.addWidget(QWidget())
+        self._pages.addWidget(self.map)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(SMALL)
+        layout.addLayout(line)
+        layout.addLayout(below)
+        layout.addWidget(self.progress)
+        layout.addWidget(self._pages, stretch=1)
+
+    def _connect(self) -> None:
+        self.source_edit.textEdited.connect(self._note_edit)
+        self.source_edit.textChanged.connect(self._show_count)
+        self.source_edit.returnPressed.connect(self._request)
+        self.patch_button.clicked.connect(self._request)
+        self.cancel_button.clicked.connect(self.cancel_requested)
+        self.map.cell_selected.connect(self._select)
+
+
+def _short(place: SubLayer) -> str:
+    """A row's name, short enough for an axis."""
+    return f"{place.layer + 1} {'attention' if place.part == 'attention' else 'feed-forward'}"
+
+
+def _columns(found: PatchMap) -> tuple[str, ...]:
+    """The columns' names: heads; or positions with their tokens, with both of them where they differ."""
+    if found.what == "head":
+        return found.columns
+    names = []
+    for number, (piece, other) in enumerate(
+        zip(found.phrase.pieces, found.source.pieces, strict=True), start=1
+    ):
+        taken = f" ← {visible(other.text)}" if other.id != piece.id else ""
+        names.append(f"{number} {visible(piece.text)}{taken}")
+    return tuple(names)

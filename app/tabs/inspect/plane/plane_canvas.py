@@ -1,0 +1,134 @@
+"""The embedding plane under mouse and keyboard."""
+
+from PySide6.QtCore import QEvent, QPointF, QSize, Qt, Signal
+from PySide6.QtGui import QHelpEvent, QKeyEvent, QMouseEvent, QWheelEvent
+from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
+
+from app.tabs.inspect.plane.plane_picture import PlanePicture
+from app.widgets.token_text import visible
+from core.tasks.inspection.open_plane import EmbeddingPlane
+from core.wording import counted
+
+NAME = "Embedding plane"
+ZOOM_STEP, PAN_STEP = 1.25, 0.1  # of a key; a pan is a part of the widget's size
+WHEEL_STEP = 1.0015  # for each eighth of a degree
+CLICK_PX = 12.0  # from a point, at most, to mean it
+DRAG_PX = 4.0  # before a press is a drag
+PANS = {
+    Qt.Key.Key_Left: (1, 0),
+    Qt.Key.Key_Right: (-1, 0),
+    Qt.Key.Key_Up: (0, 1),
+    Qt.Key.Key_Down: (0, -1),
+}
+ZOOMS = {
+    Qt.Key.Key_Plus: ZOOM_STEP,
+    Qt.Key.Key_Equal: ZOOM_STEP,
+    Qt.Key.Key_Minus: 1 / ZOOM_STEP,
+    Qt.Key.Key_Underscore: 1 / ZOOM_STEP,
+}
+FITS = (Qt.Key.Key_0, Qt.Key.Key_Home)
+
+
+class PlaneCanvas(PlanePicture):
+    """Drag and arrow keys pan; wheel, + and - zoom; 0 and Home fit. A click picks the nearest token, Shift measures to it.
+
+    Signals:
+        picked: A token's id, and whether it is to be measured to.
+        cleared: Nothing is to be picked any more.
+    """
+
+    picked = Signal(int, bool)
+    cleared = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("embeddingPlane")
+        self.setAccessibleName(NAME)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setMouseTracking(True)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
+        self.setMinimumSize(240, 160)
+        self._pressed_at: QPointF | None = None
+        self._dragged_to: QPointF | None = None  # None until the press is a drag
+
+    def sizeHint(self) -> QSize:
+        return QSize(520, 340)
+
+    def token_at(self, place: QPointF) -> int:
+        """The token whose point is nearest, -1 where none is near."""
+        if not len(self._points):
+            return -1
+        away = self.viewport.to_pixels(self._points) - (place.x(), place.y())
+        squared = (away**2).sum(axis=1)
+        row = int(squared.argmin())
+        return int(self._ids[row]) if squared[row] <= CLICK_PX**2 else -1
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        if event.button() == Qt.MouseButton.LeftButton:
+            self._pressed_at, self._dragged_to = event.position(), None
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        place = event.position()
+        if self._pressed_at is None:
+            over = self.token_at(place) >= 0
+            self.setCursor(Qt.CursorShape.PointingHandCursor if over else Qt.CursorShape.ArrowCursor)
+            return
+        if self._dragged_to is None and (place - self._pressed_at).manhattanLength() < DRAG_PX:
+            return
+        self.setCursor(Qt.CursorShape.ClosedHandCursor)
+        before = self._dragged_to or self._pressed_at
+        self.pan(place.x() - before.x(), place.y() - before.y())
+        self._dragged_to = place
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        if event.button() != Qt.MouseButton.LeftButton or self._pressed_at is None:
+            return
+        was_click, self._pressed_at = self._dragged_to is None, None
+        self.setCursor(Qt.CursorShape.ArrowCursor)
+        if not was_click:
+            return
+        token_id = self.token_at(event.position())
+        if token_id >= 0:
+            self.picked.emit(token_id, bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier))
+        else:
+            self.cleared.emit()
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        self.zoom(WHEEL_STEP ** event.angleDelta().y(), event.position())
+        event.accept()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        key = Qt.Key(event.key())
+        if key in PANS:
+            right, down = PANS[key]
+            self.pan(right * PAN_STEP * self.width(), down * PAN_STEP * self.height())
+        elif key in ZOOMS:
+            self.zoom(ZOOMS[key])
+        elif key in FITS:
+            self.fit()
+        elif key == Qt.Key.Key_Escape and self.marks.selected >= 0:
+            self.cleared.emit()
+        else:
+            super().keyPressEvent(event)
+
+    def event(self, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
+            token_id = self.token_at(QPointF(event.pos()))
+            if token_id >= 0 and self._plane is not None:
+                QToolTip.showText(event.globalPos(), self._tool_tip(self._plane, token_id), self)
+            else:
+                QToolTip.hideText()
+            return True
+        return super().event(event)
+
+    def _tool_tip(self, plane: EmbeddingPlane, token_id: int) -> str:
+        x, y = self._points[self._row_of[token_id]].tolist()
+        return f"{visible(plane.texts[token_id])}\n{facts(plane, token_id)}\nx {x:.4g}, y {y:.4g}"
+
+
+def facts(plane: EmbeddingPlane, token_id: int) -> str:
+    """What there is to know of a token beside its vector."""
+    known = [f"id {token_id:,}", plane.kind(token_id).title]
+    if plane.counts is not None:
+        known.append(f"occurs {counted(int(plane.counts[token_id]), 'time')}")
+    return " · ".join(known)

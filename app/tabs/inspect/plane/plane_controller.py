@@ -1,0 +1,145 @@
+"""Computes the embedding planes that views ask for, and their layouts by t-SNE."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from PySide6.QtCore import QObject, Slot
+
+from app.jobs.job import Job, Stream
+from app.jobs.job_queue import JobQueues
+from app.tabs.inspect.controller import QUEUE, InspectController
+from app.tabs.inspect.plane.plane_view import PlaneView
+from core.errors.base import UserFacingError
+from core.events.base import Event
+from core.runs.folder import Workspace
+from core.tasks.inspection.open_plane import (
+    EmbeddingPlane,
+    PlaneAdvanced,
+    Projection,
+    open_plane,
+    open_plane_at,
+)
+from core.tasks.inspection.project_embeddings import ProjectionAdvanced, project_embeddings
+
+LAYOUT_QUEUE = "plane"
+
+
+@dataclass(frozen=True, slots=True)
+class PlaneTasks:
+    """What computes: a test has its own."""
+
+    open: Callable[..., Stream] = open_plane
+    open_at: Callable[..., Stream] = open_plane_at
+    project: Callable[..., Stream] = project_embeddings
+
+
+class PlaneController(QObject):
+    """Connects one view with its tasks. An object is made for each view: two of them may show two checkpoints."""
+
+    def __init__(
+        self,
+        view: PlaneView,
+        owner: InspectController,
+        workspace: Workspace,
+        queues: JobQueues,
+        tasks: PlaneTasks | None = None,
+    ) -> None:
+        super().__init__(view)
+        self._view, self._owner, self._workspace, self._queues = view, owner, workspace, queues
+        self._tasks = tasks or PlaneTasks()
+        self._opening: Job | None = None
+        self._layout: Job | None = None
+        owner.outdated.connect(self._stop_opening)
+        view.plane_requested.connect(self._open)
+        view.projection_requested.connect(self._project)
+        view.cancel_requested.connect(self._stop_layout)
+
+    # The plane
+
+    @Slot(str, int)
+    def _open(self, run: str, step: int) -> None:
+        self._stop_opening()
+        owner, model, lease = self._owner, self._owner.slot.model, None
+        if model is not None and (model.name, model.step) == (run, step):
+            lease = owner.slot.lease(owner.tab.title, "reading its embeddings", gives_way=True)
+            opened: Callable[..., Stream] = partial(self._tasks.open, lease.model)
+        else:
+            opened = partial(self._tasks.open_at, owner.checkpoints(), step)
+        workspace, earlier = self._workspace, self._view.plane
+        self._opening = self._queues.start(QUEUE, lambda stop: opened(workspace, stop, earlier))
+        if lease is not None:
+            lease.hold_for(self._opening)
+        self._opening.arrived.connect(self._take_sentence)
+        self._opening.ended.connect(self._take_plane)
+        self._opening.failed.connect(self._fail_to_open)
+
+    @Slot()
+    def _stop_opening(self) -> None:
+        """What is computed now is not wanted: the view asks again with the next phrase."""
+        if self._opening is not None:
+            self._opening.stop()
+
+    @Slot(list)
+    def _take_sentence(self, events: Sequence[Event]) -> None:
+        last = events[-1]
+        if isinstance(last, PlaneAdvanced) and self._view.plane is None:
+            self._view.canvas.show_message(last.text)
+
+    @Slot(object)
+    def _take_plane(self, plane: EmbeddingPlane | None) -> None:
+        if self.sender() is not self._opening:
+            return  # a newer one is on its way
+        self._opening = None
+        if plane is None:
+            self._view.show_failed("")
+        else:
+            self._view.show_plane(plane)
+
+    @Slot(object)
+    def _fail_to_open(self, error: Exception) -> None:
+        if self.sender() is not self._opening:
+            return
+        self._opening = None
+        self._view.show_failed(error.message if isinstance(error, UserFacingError) else "")
+        self._owner.present(error)
+
+    # Its layout
+
+    @Slot(str)
+    def _project(self, _method: str) -> None:
+        self._stop_layout()
+        if self._view.plane is None:
+            return
+        self._layout = self._queues.start(LAYOUT_QUEUE, partial(self._tasks.project, self._view.plane))
+        self._layout.arrived.connect(self._take_progress)
+        self._layout.ended.connect(self._take_layout)
+        self._layout.failed.connect(self._fail_to_project)
+
+    @Slot()
+    def _stop_layout(self) -> None:
+        if self._layout is not None:
+            self._layout.stop()
+
+    @Slot(list)
+    def _take_progress(self, events: Sequence[Event]) -> None:
+        last = events[-1]
+        if self.sender() is self._layout and isinstance(last, ProjectionAdvanced):
+            self._view.show_progress(last)
+
+    @Slot(object)
+    def _take_layout(self, projection: Projection | None) -> None:
+        if self.sender() is not self._layout:
+            return
+        self._layout = None
+        if projection is None:
+            self._view.show_cancelled()
+        else:
+            self._view.show_projection(projection)
+
+    @Slot(object)
+    def _fail_to_project(self, error: Exception) -> None:
+        if self.sender() is self._layout:
+            self._layout = None
+            self._view.show_cancelled()
+            self._owner.present(error)

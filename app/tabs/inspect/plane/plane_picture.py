@@ -1,0 +1,378 @@
+"""The picture of the embedding plane: points, names where there is room, marks and lines."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from math import sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtCore import QEvent, QPointF, QRectF, Qt, QTimer, Slot
+from PySide6.QtGui import (
+    QColor,
+    QFont,
+    QFontMetricsF,
+    QImage,
+    QPainter,
+    QPaintEvent,
+    QPen,
+    QPixmap,
+    QResizeEvent,
+)
+from PySide6.QtWidgets import QWidget
+
+from app.tabs.inspect.plane.plane_looks import (
+    KIND_SHAPES,
+    frequency_levels,
+    frequency_palette,
+    kind_palette,
+)
+from app.tabs.inspect.plane.plane_names import HALO_PX, haloed
+from app.tabs.inspect.plane.plane_points import Doubles, Numbers, PointPainter, Viewport, visible_rows
+from app.widgets.theme import colours, mono_font
+from app.widgets.token_text import shortened
+from core.tasks.inspection.open_plane import EmbeddingPlane, PlacedLabel, Projection, place_labels
+
+MARGIN_PX = 32.0  # around all points when they are fitted
+SMALLEST_POINT_PX, LARGEST_POINT_PX = 4, 7
+POINT_SHARE = 0.45  # of the distance that points would have if they were spread evenly
+AREA_PER_LABEL_PX = 3600.0
+LABEL_CANDIDATES = 500
+MOST_RINGS = 200  # around matches, the best of them; the other points are faint
+MOST_PIXMAPS = 3000  # of names
+LABEL_SCALE = 0.85  # of the font
+LINE_OPACITY = 140  # of 255: many lines meet at one point
+EXPOSED_MS = 100  # until what a pan brought into view is drawn: drawing takes longer than a frame
+MESSAGE_PX = 12  # from the edge
+
+
+@dataclass(slots=True)
+class Marks:
+    """What stands out, by id: each has rings or lines of its own, and its name is always there."""
+
+    selected: int = -1
+    neighbours: Sequence[int] = ()
+    measured: int = -1  # the other end of the measured line
+    measured_text: str = ""
+    matches: Sequence[int] = ()
+    phrase: Sequence[int] = ()
+    position: int = -1  # the token at the selected position of the phrase
+
+    def always_named(self) -> list[int]:
+        """The ids whose names are there, room or not."""
+        return [token_id for token_id in (self.selected, self.measured, self.position) if token_id >= 0]
+
+    def named(self) -> list[int]:
+        """The ids whose names come first: where there is room."""
+        return list(dict.fromkeys([*self.always_named(), *self.neighbours, *self.phrase]))
+
+
+@dataclass(slots=True)
+class _Drawn:
+    """What is kept of a picture until something changes."""
+
+    viewport: Viewport | None = None
+    image: QImage = field(default_factory=QImage)
+    labels: Sequence[PlacedLabel] = ()
+    rows: Numbers = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+
+
+class PlanePicture(QWidget):
+    """Shows a part of the plane.
+
+    Attributes:
+        marks: What stands out; `remark` shows it after a change.
+        viewport: The part that is in view.
+    """
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.marks = Marks()
+        self.viewport = Viewport(1.0, 1.0)
+        self.by_frequency = False
+        self._plane: EmbeddingPlane | None = None
+        self._points: Doubles = np.empty((0, 2))  # the most important token first
+        self._ids: Numbers = np.empty(0, dtype=np.int64)  # theirs
+        self._row_of: dict[int, int] = {}
+        self._painter = PointPainter()
+        self._drawn = _Drawn()
+        self._names: dict[int, tuple[str, float]] = {}  # of tokens by id: as written, and its width
+        self._pixmaps: dict[tuple[int, bool], QPixmap] = {}  # of names by id, plain and strong
+        self._message = ""
+        self._follows = True  # the whole picture is in view, also when it changes
+        self._exposed = QTimer(self, singleShot=True, interval=EXPOSED_MS)
+        self._exposed.timeout.connect(self._redraw)
+
+    # What is shown
+
+    @property
+    def labels(self) -> list[str]:
+        """The names that stand beside points now."""
+        return [self._name(int(self._drawn.rows[label.index]))[0] for label in self._drawn.labels]
+
+    def show_points(self, plane: EmbeddingPlane, projection: Projection, *, fit: bool = False) -> None:
+        """Show tokens where a projection has them. What the user has zoomed to stays, unless `fit`."""
+        if plane is not self._plane:
+            self._forget_names()
+        self._plane = plane
+        places = np.full(len(plane.texts), -1, dtype=np.int64)
+        places[projection.ids] = np.arange(len(projection.ids))
+        order = plane.by_frequency()
+        self._ids = order[places[order] >= 0]
+        self._row_of = {token_id: row for row, token_id in enumerate(self._ids.tolist())}
+        self._points = projection.points[places[self._ids]].astype(np.float64)
+        self._give_looks()
+        if fit or self._follows:
+            self.fit()
+        self._redraw()
+
+    def move_points(self, ids: Numbers, points: Sequence[tuple[float, float]]) -> None:
+        """Show tokens that are shown already at other places, all in view."""
+        assert len(ids) == len(self._ids), "the same tokens are shown"
+        self._points = np.array(points, dtype=np.float64)[np.searchsorted(ids, self._ids)]
+        self.fit()
+
+    def show_message(self, text: str) -> None:
+        """Say something in a corner, or in the middle where there are no points; "" for nothing."""
+        self._message = text
+        self.update()
+
+    def colour_by_frequency(self, on: bool) -> None:
+        self.by_frequency = on
+        self._give_looks()
+        self._redraw()
+
+    def remark(self) -> None:
+        """Draw `marks` anew."""
+        self._redraw()
+
+    def is_shown(self, token_id: int) -> bool:
+        return token_id in self._row_of
+
+    def place_of(self, token_id: int) -> QPointF:
+        """Where a token that is shown stands in the widget."""
+        x, y = self._points[self._row_of[token_id]].tolist()
+        return QPointF(*self.viewport.to_pixel(x, y))
+
+    def fit(self) -> None:
+        """Bring all points into view."""
+        self._follows = True
+        if len(self._points):
+            self._look(self.viewport.fitted(self._points, MARGIN_PX))
+
+    def zoom(self, factor: float, at: QPointF | None = None) -> None:
+        """Magnify around a place in the widget, by default its middle."""
+        where = at or QPointF(self.width() / 2, self.height() / 2)
+        self._follows = False
+        self._look(self.viewport.zoomed(factor, where.x(), where.y()))
+
+    def pan(self, dx: float, dy: float) -> None:
+        """Move the picture by so many pixels. What comes into view is drawn a few times a second."""
+        self._follows = False
+        self.viewport = self.viewport.moved(dx, dy)
+        if self._drawn.viewport is not None and not self._exposed.isActive():
+            self._exposed.start()
+        self.update()
+
+    def bring_into_view(self, token_id: int) -> None:
+        """Pan, where a token is not in view, until it stands in the middle."""
+        if self.is_shown(token_id) and not QRectF(self.rect()).contains(self.place_of(token_id)):
+            self._follows = False
+            self._look(self.viewport.centred(*self._points[self._row_of[token_id]].tolist()))
+
+    def _look(self, viewport: Viewport) -> None:
+        self.viewport = viewport
+        self._redraw()
+
+    @Slot()
+    def _redraw(self) -> None:
+        self._drawn.viewport = None
+        self.update()
+
+    def _give_looks(self) -> None:
+        if self._plane is None:
+            return
+        kinds = self._plane.kinds[self._ids].astype(np.int64)
+        shapes = np.array(KIND_SHAPES)[kinds]
+        if self.by_frequency and self._plane.counts is not None:
+            self._painter.show(frequency_palette(), frequency_levels(self._plane.counts)[self._ids], shapes)
+        else:
+            self._painter.show(kind_palette(), kinds, shapes)
+
+    # Painting
+
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        theme = colours()
+        painter.fillRect(self.rect(), QColor(theme.surface))
+        if len(self._points):
+            if self._drawn.viewport is None:
+                self._draw()
+            painter.drawImage(self._moved_by(), self._drawn.image)
+            self._paint_marks(painter)
+            self._paint_labels(painter)
+            self._paint_measured(painter)
+        self._paint_message(painter)
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        painter.setPen(
+            QPen(QColor(theme.accent if self.hasFocus() else theme.border), 2 if self.hasFocus() else 1)
+        )
+        painter.drawRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5))
+        painter.end()
+
+    def _moved_by(self) -> QPointF:
+        """How far a pan has moved the points since they were drawn."""
+        drawn = self._drawn.viewport or self.viewport
+        return QPointF(*self.viewport.to_pixel(0.0, 0.0)) - QPointF(*drawn.to_pixel(0.0, 0.0))
+
+    def _draw(self) -> None:
+        """Make the picture of the points, and find room for names."""
+        ratio = self.devicePixelRatioF()
+        places = self.viewport.to_pixels(self._points)
+        rows = visible_rows(places, self.viewport)
+        size = round(self.width() * ratio), round(self.height() * ratio)
+        diameter = max(1, round(self._diameter(len(rows)) * ratio))
+        image = self._painter.draw(places * ratio, size, diameter, self._clear_rows())
+        image.setDevicePixelRatio(ratio)
+        self._drawn = _Drawn(self.viewport, image, *self._place_labels(places, rows))
+
+    def _clear_rows(self) -> NDArray[np.bool_] | None:
+        """Which points are not faint; None for all."""
+        if not self.marks.matches:
+            return None
+        clear = np.zeros(len(self._plane.texts) if self._plane else 0, dtype=bool)
+        clear[list(self.marks.matches)] = True
+        return clear[self._ids]
+
+    def _diameter(self, visible_points: int) -> int:
+        """In device-independent pixels: the more points there are, the smaller."""
+        room = sqrt(self.width() * self.height() / max(1, visible_points))
+        return round(min(max(POINT_SHARE * room, SMALLEST_POINT_PX), LARGEST_POINT_PX))
+
+    def _place_labels(self, places: Doubles, rows: Numbers) -> tuple[Sequence[PlacedLabel], Numbers]:
+        shown = set(rows.tolist())
+        always, first = (
+            [self._row_of[i] for i in ids if self._row_of.get(i) in shown]
+            for ids in (self.marks.always_named(), [*self.marks.named(), *self.marks.matches[:MOST_RINGS]])
+        )
+        others = [] if self.marks.matches else rows[:LABEL_CANDIDATES].tolist()  # faint ones have no names
+        wanted = list(dict.fromkeys([*first, *others]))
+        order = np.array(wanted, dtype=np.int64)
+        # the origin moves with the points, so that names stay beside them during a pan
+        anchored = places[order] - np.array(self.viewport.to_pixel(0.0, 0.0))
+        metrics = QFontMetricsF(self._label_font())
+        most = max(12, round(self.width() * self.height() / AREA_PER_LABEL_PX))
+        radius = self._diameter(len(rows)) / 2 + 1
+        widths = [self._name(row)[1] for row in wanted]
+        return place_labels(anchored, widths, metrics.height(), radius, most, len(set(always))), order
+
+    def _name(self, row: int) -> tuple[str, float]:
+        """How a token is written, and how wide that is in pixels."""
+        token_id = int(self._ids[row])
+        if token_id not in self._names:
+            assert self._plane is not None
+            name = shortened(self._plane.texts[token_id])
+            self._names[token_id] = name, QFontMetricsF(self._label_font()).horizontalAdvance(name)
+        return self._names[token_id]
+
+    def _forget_names(self) -> None:
+        self._names.clear()
+        self._pixmaps.clear()
+
+    def _label_font(self) -> QFont:
+        font = mono_font()
+        font.setPointSizeF(self.font().pointSizeF() * LABEL_SCALE)
+        return font
+
+    def _paint_labels(self, painter: QPainter) -> None:
+        named = {self._row_of[i] for i in self.marks.named() if i in self._row_of}
+        x, y = self.viewport.to_pixel(0.0, 0.0)
+        for label in self._drawn.labels:
+            row = int(self._drawn.rows[label.index])
+            place = QPointF(label.left + x - HALO_PX, label.top + y - HALO_PX)
+            painter.drawPixmap(place, self._written(row, strong=row in named))
+
+    def _written(self, row: int, *, strong: bool) -> QPixmap:
+        """A name as a picture: writing it anew in each frame took half of the time."""
+        key = int(self._ids[row]), strong
+        if key not in self._pixmaps:
+            if len(self._pixmaps) >= MOST_PIXMAPS:
+                self._pixmaps.clear()
+            theme, font = colours(), self._label_font()
+            colour = theme.accent if strong else theme.text
+            self._pixmaps[key] = haloed(
+                self._name(row)[0], font, colour, theme.surface, self.devicePixelRatioF()
+            )
+        return self._pixmaps[key]
+
+    def _paint_marks(self, painter: QPainter) -> None:
+        theme, marks = colours(), self.marks
+        if self.is_shown(marks.selected):
+            start = self.place_of(marks.selected)
+            line = QColor(theme.accent)
+            line.setAlpha(LINE_OPACITY)
+            painter.setPen(QPen(line, 1))
+            for other in filter(self.is_shown, marks.neighbours):
+                painter.drawLine(start, self.place_of(other))
+        self._ring(painter, marks.matches[:MOST_RINGS], theme.warning, 5.5, 1.5)
+        self._ring(painter, marks.neighbours, theme.accent, 5.5, 1.5)
+        self._ring(painter, marks.phrase, theme.text, 6.5, 1.5)
+        self._ring(painter, [marks.position], theme.text, 9.0, 2.5)
+        self._ring(painter, [marks.selected], theme.accent, 7.0, 3.0)
+        self._ring(painter, [marks.measured], theme.danger, 7.0, 3.0)
+        if self.is_shown(marks.selected) and self.is_shown(marks.measured):
+            painter.setPen(QPen(QColor(theme.danger), 2, Qt.PenStyle.DashLine))
+            painter.drawLine(self.place_of(marks.selected), self.place_of(marks.measured))
+
+    def _ring(self, painter: QPainter, ids: Iterable[int], colour: str, radius: float, width: float) -> None:
+        painter.setPen(QPen(QColor(colour), width))
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        for place in map(self.place_of, filter(self.is_shown, ids)):
+            if self.rect().contains(place.toPoint()):
+                painter.drawEllipse(place, radius, radius)
+
+    def _paint_measured(self, painter: QPainter) -> None:
+        """Write the distance on its line."""
+        marks = self.marks
+        if self.is_shown(marks.selected) and self.is_shown(marks.measured):
+            middle = (self.place_of(marks.selected) + self.place_of(marks.measured)) / 2
+            self._paint_card(painter, middle, marks.measured_text, colours().danger)
+
+    def _paint_message(self, painter: QPainter) -> None:
+        if not self._message:
+            return
+        painter.setFont(self.font())
+        if len(self._points):
+            width = QFontMetricsF(painter.font()).horizontalAdvance(self._message)
+            self._paint_card(painter, QPointF(MESSAGE_PX + 6 + width / 2, MESSAGE_PX + 8), self._message, "")
+        else:
+            painter.setPen(QColor(colours().muted))
+            painter.drawText(
+                self.rect(), Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap, self._message
+            )
+
+    def _paint_card(self, painter: QPainter, centre: QPointF, text: str, edge: str) -> None:
+        theme = colours()
+        painter.setFont(self.font())
+        metrics = QFontMetricsF(painter.font())
+        card = QRectF(0, 0, metrics.horizontalAdvance(text) + 12, metrics.height() + 4)
+        card.moveCenter(centre)
+        painter.setPen(QPen(QColor(edge or theme.border_strong), 1))
+        painter.setBrush(QColor(theme.surface))
+        painter.drawRoundedRect(card, 4, 4)
+        painter.setPen(QColor(theme.text))
+        painter.drawText(card, Qt.AlignmentFlag.AlignCenter, text)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.viewport = self.viewport.resized(self.width(), self.height())
+        if self._follows:
+            self.fit()
+        self._redraw()
+
+    def changeEvent(self, event: QEvent) -> None:
+        if event.type() in (QEvent.Type.PaletteChange, QEvent.Type.FontChange, QEvent.Type.StyleChange):
+            self._forget_names()
+            self._give_looks()
+            self._redraw()
+        super().changeEvent(event)

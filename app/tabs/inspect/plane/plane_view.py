@@ -1,0 +1,329 @@
+"""The embedding plane: the vocabulary as points, what lies near what, and how far apart two tokens are."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from PySide6.QtCore import QElapsedTimer, Signal, Slot
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QPushButton, QVBoxLayout, QWidget
+
+from app.tabs.inspect.plane.plane_canvas import ZOOM_STEP, PlaneCanvas
+from app.tabs.inspect.plane.plane_legend import PlaneLegend
+from app.tabs.inspect.plane.plane_neighbours import NEIGHBOURS, NeighbourPanel
+from app.tabs.inspect.plane.plane_picture import Marks
+from app.tabs.inspect.plane.plane_tools import PlaneTools
+from app.tabs.inspect.view import InspectView
+from app.widgets.controls.small import named_button
+from app.widgets.label import Label
+from app.widgets.theme import MEDIUM, SMALL, TINY, set_role
+from app.widgets.token_text import invisible, visible
+from core.tasks.inspection.inspect_views import VIEWS, Inspected, Selection, ViewKind
+from core.tasks.inspection.open_plane import METHOD_TITLES, EmbeddingPlane, Method, Projection, plane_kind
+from core.tasks.inspection.project_embeddings import ProjectionAdvanced, tokens_to_project
+from core.wording import counted
+
+NO_PLANE = "Opening the embeddings …"
+NARROW_BELOW_PX = 640
+FRAME_MS = 150  # between two pictures of a layout on its way
+STARTED_AT_PCA = "t-SNE begins at the PCA and moves tokens until those with a large cosine lie together."
+
+
+class PlaneView(InspectView):
+    """Unlike the other views it shows the model rather than the phrase, whose tokens it marks; so it asks for the model.
+
+    Signals:
+        plane_requested: A run and a step, whose embeddings are to be shown; answered by `show_plane` or `show_failed`.
+        projection_requested: A layout of the plane, "tsne"; answered by `show_progress`, and `show_projection` or
+            `show_cancelled`.
+        cancel_requested: The end of that.
+    """
+
+    kind = VIEWS["plane"]
+
+    plane_requested = Signal(str, int)
+    projection_requested = Signal(str)
+    cancel_requested = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._plane: EmbeddingPlane | None = None
+        self._projection: Projection | None = None  # that is shown
+        self._layouts: dict[Method, Projection] = {}  # that there are of this plane
+        self._running = False  # a layout is on its way
+        self._frame = QElapsedTimer()  # since it was drawn
+        self._requested: tuple[str, int] | None = None  # the run and step whose plane was asked for
+        self._inspected: Inspected | None = None
+        self._selection = Selection()
+        self._matches: Sequence[int] = ()
+        self._match = -1  # which of them is picked
+        self.tools = PlaneTools()
+        self.canvas = PlaneCanvas()
+        self.panel = NeighbourPanel()
+        self.legend = PlaneLegend()
+        self.note = Label(objectName="planeNote", wordWrap=True)
+        set_role(self.note, "muted")
+        self.progress = QProgressBar(objectName="planeProgress", textVisible=False, maximum=1000)
+        self.progress.setAccessibleName("Progress of the layout")
+        self.cancel_button: QPushButton = named_button(
+            "&Cancel", "planeCancelButton", "close", "Stop the layout, and show the PCA again"
+        )
+        self._lay_out()
+        self._connect()
+        self._show_running(False)
+        self.tools.setEnabled(False)
+        self.canvas.show_message(NO_PLANE)
+
+    # The plane
+
+    @property
+    def plane(self) -> EmbeddingPlane | None:
+        """Whose tokens are shown."""
+        return self._plane
+
+    def shown_kind(self) -> ViewKind:
+        """The view with what is shown now, as tables and pictures are made of it."""
+        return self.kind if self._plane is None else plane_kind(self._plane, self._projection)
+
+    def shown_checkpoint(self, inspected: Inspected) -> tuple[str, int]:
+        """Those of the plane, which stays until that of another checkpoint is computed."""
+        plane = self._plane
+        return super().shown_checkpoint(inspected) if plane is None else (plane.run, plane.step)
+
+    def show_plane(self, plane: EmbeddingPlane) -> None:
+        """Show the embeddings of a checkpoint, by PCA. What was picked, and the zoom, stay within one run."""
+        before, self._plane = self._plane, plane
+        same = before is not None and (before.run, before.texts) == (plane.run, plane.texts)
+        self._requested = (plane.run, plane.step)
+        self._layouts = {"pca": plane.pca}
+        self._cancel()
+        if not same:
+            self.canvas.marks = Marks()
+            self.tools.search.clear()
+        self.tools.setEnabled(True)
+        self.tools.allow_frequency(plane.counts is not None, plane.why_no_counts)
+        self._show_layout(plane.pca, fit=not same)
+        self._mark_phrase()
+
+    def show_failed(self, text: str) -> None:
+        """There are no embeddings to show; `text` says why. They are asked for again with the next phrase."""
+        self._requested = None
+        self.canvas.show_message("" if self._plane else text or NO_PLANE)
+
+    def show_inspected(self, inspected: Inspected, selection: Selection) -> None:
+        """Mark a phrase's tokens; where they are another checkpoint's, ask for its embeddings."""
+        self._inspected, self._selection = inspected, selection
+        wanted = (inspected.run, inspected.step)
+        if self._requested != wanted:
+            self._requested = wanted
+            self.plane_requested.emit(*wanted)
+        self._mark_phrase()
+
+    # The layout
+
+    def show_progress(self, event: ProjectionAdvanced) -> None:
+        """Show how far a layout is, and the points as they are."""
+        if self._plane is None or not self._running:
+            return
+        self.progress.setValue(round(10 * event.percent))
+        self.canvas.show_message(f"Laying out by t-SNE … {event.percent:.0f} %")
+        if event.points and (not self._frame.isValid() or self._frame.hasExpired(FRAME_MS)):
+            self._frame.start()
+            ids = tokens_to_project(self._plane)
+            if self._projection is not None and self._projection.method == "pca":
+                self._projection = Projection("tsne", ids, self._plane.pca.points[ids], "")
+                self.canvas.show_points(self._plane, self._projection)
+            self.canvas.move_points(ids, event.points)
+
+    def show_projection(self, projection: Projection) -> None:
+        """Show a layout that is whole, if it is waited for."""
+        if not self._running:
+            return
+        self._layouts[projection.method] = projection
+        self._show_running(False)
+        self._show_layout(projection, fit=True)
+
+    def show_cancelled(self) -> None:
+        """A layout ended without a result: the PCA is shown again, if that was waited for."""
+        if self._running and self._plane is not None:
+            self._show_running(False)
+            self._show_layout(self._plane.pca, fit=True)
+
+    @Slot(str)
+    def _choose_method(self, method: Method) -> None:
+        if method in self._layouts:
+            self._cancel()
+            self._show_layout(self._layouts[method], fit=True)
+            return
+        self._show_running(True)
+        self.note.setText(STARTED_AT_PCA)
+        self.canvas.show_message(f"Laying out by {METHOD_TITLES[method]} …")
+        self.projection_requested.emit(method)
+
+    def _cancel(self) -> None:
+        """Wait no longer for a layout."""
+        if self._running:
+            self._show_running(False)
+            self.cancel_requested.emit()
+
+    def _show_running(self, running: bool) -> None:
+        self._running = running
+        self._frame.invalidate()
+        self.progress.setValue(0)
+        self.progress.setVisible(running)
+        self.cancel_button.setVisible(running)
+
+    def _show_layout(self, projection: Projection, *, fit: bool) -> None:
+        assert self._plane is not None, "a layout is of a plane"
+        self._projection = projection
+        self.canvas.show_message("")
+        self.canvas.show_points(self._plane, projection, fit=fit)
+        self.legend.show_plane(self._plane, by_frequency=self.canvas.by_frequency)
+        self.tools.choose_method(projection.method)
+        self.note.setText(" ".join(filter(None, (projection.note, self._plane.why_no_counts))))
+        marks = self.canvas.marks
+        self._pick(marks.selected, marks.measured)
+
+    # What is marked
+
+    def _mark_phrase(self) -> None:
+        """Mark the phrase's tokens; the one at the selected position is picked when it becomes another one."""
+        plane, inspected, marks = self._plane, self._inspected, self.canvas.marks
+        if plane is None or inspected is None or inspected.run != plane.run:
+            return
+        ids = inspected.phrase.ids
+        position = ids[self._selection.position]
+        marks.phrase = tuple(dict.fromkeys(ids))
+        if position != marks.position:
+            marks.position = position
+            self._pick(position)
+        self._tell()
+        self.canvas.remark()
+
+    @Slot(int, bool)
+    def pick(self, token_id: int, measuring: bool = False) -> None:
+        """List a token's neighbours; or measure to it, where a token is picked already."""
+        marks = self.canvas.marks
+        if (measuring or self.tools.measure.isChecked()) and marks.selected not in (-1, token_id):
+            self._pick(marks.selected, token_id)
+            self.canvas.bring_into_view(token_id)
+            return
+        self._pick(token_id)
+        self.canvas.bring_into_view(token_id)
+        self._select_position(token_id)
+
+    def _pick(self, token_id: int, measured: int = -1) -> None:
+        marks, plane, projection = self.canvas.marks, self._plane, self._projection
+        marks.selected, marks.measured, marks.neighbours, marks.measured_text = token_id, measured, (), ""
+        if plane is None or projection is None or token_id < 0:
+            self.panel.clear()
+        else:
+            near = plane.neighbours(token_id, NEIGHBOURS)
+            marks.neighbours = tuple(near.ids.tolist())
+            self.panel.show_token(plane, projection, token_id, near)
+            if measured >= 0:
+                distance = plane.distance(token_id, measured, projection)
+                marks.measured_text = f"cosine {distance.cosine:.3f} · distance {distance.euclidean:.3f}"
+                self.panel.show_measured(plane.texts[token_id], plane.texts[measured], distance)
+        self._tell()
+        self.canvas.remark()
+
+    @Slot()
+    def _clear(self) -> None:
+        self._match = -1
+        self._pick(-1)
+
+    def _select_position(self, token_id: int) -> None:
+        """Where the phrase has a token, its next position is selected in all views."""
+        if self._inspected is None or token_id not in self.canvas.marks.phrase:
+            return
+        ids, now = self._inspected.phrase.ids, self._selection.position
+        order = [*range(now + 1, len(ids)), *range(now + 1)]
+        position = next(place for place in order if ids[place] == token_id)
+        if position != now:
+            self.canvas.marks.position = token_id
+            self.selection_requested.emit(replace(self._selection, position=position))
+
+    def _tell(self) -> None:
+        """Say in words what is shown, for those who do not see it."""
+        plane, projection, marks = self._plane, self._projection, self.canvas.marks
+        if plane is None or projection is None:
+            return
+        said = [projection.note]
+        if marks.selected >= 0:
+            names = ", ".join(visible(plane.texts[other]) for other in marks.neighbours[:5])
+            said.append(f"Picked: {visible(plane.texts[marks.selected])}; nearest: {names}.")
+        if marks.measured_text:
+            said.append(f"To {visible(plane.texts[marks.measured])}: {marks.measured_text}.")
+        if marks.phrase:
+            said.append(f"{counted(len(marks.phrase), 'token')} of the phrase marked.")
+        self.canvas.setAccessibleDescription(" ".join(said))
+
+    # Finding
+
+    @Slot(str)
+    def _search(self, text: str) -> None:
+        self._match = -1
+        found = self._plane.search(invisible(text)).tolist() if self._plane is not None else []
+        self._matches = self.canvas.marks.matches = found
+        self.tools.show_matches(0, len(found))
+        self.canvas.remark()
+
+    @Slot(int)
+    def _go_to_match(self, step: int) -> None:
+        if not self._matches:
+            return
+        start = self._match if self._match >= 0 or step > 0 else 0
+        self._match = (start + step) % len(self._matches)
+        self.tools.show_matches(self._match + 1, len(self._matches))
+        self.pick(self._matches[self._match])
+
+    # Looks
+
+    @Slot(bool)
+    def _colour(self, by_frequency: bool) -> None:
+        self.canvas.colour_by_frequency(by_frequency)
+        if self._plane is not None:
+            self.legend.show_plane(self._plane, by_frequency=by_frequency)
+
+    @Slot(int)
+    def _zoom(self, direction: int) -> None:
+        if direction:
+            self.canvas.zoom(ZOOM_STEP**direction)
+        else:
+            self.canvas.fit()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        self.panel.be_narrow(self.width() < NARROW_BELOW_PX)
+        super().resizeEvent(event)
+
+    def _lay_out(self) -> None:
+        running = QHBoxLayout()
+        running.setSpacing(SMALL)
+        running.addWidget(self.progress, stretch=1)
+        running.addWidget(self.cancel_button)
+        left = QVBoxLayout()
+        left.setSpacing(TINY)
+        left.addWidget(self.canvas, stretch=1)
+        left.addLayout(running)
+        below = QHBoxLayout()
+        below.setSpacing(MEDIUM)
+        below.addLayout(left, stretch=1)
+        below.addWidget(self.panel)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(SMALL)
+        layout.addWidget(self.tools)
+        layout.addLayout(below, stretch=1)
+        layout.addWidget(self.legend)
+        layout.addWidget(self.note)
+
+    def _connect(self) -> None:
+        self.canvas.picked.connect(self.pick)
+        self.canvas.cleared.connect(self._clear)
+        self.panel.chosen.connect(self.pick)
+        self.tools.method_chosen.connect(self._choose_method)
+        self.tools.colouring_chosen.connect(self._colour)
+        self.tools.search_changed.connect(self._search)
+        self.tools.next_requested.connect(self._go_to_match)
+        self.tools.zoom_requested.connect(self._zoom)
+        self.cancel_button.clicked.connect(self.cancel_requested)

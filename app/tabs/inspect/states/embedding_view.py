@@ -1,0 +1,175 @@
+"""What a token and its position bring into the model: both vectors with their sum, and the positions as a picture."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtCore import QSignalBlocker, Slot
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QVBoxLayout, QWidget
+
+from app.tabs.inspect.view import InspectView
+from app.widgets.label import Label
+from app.widgets.plots.heat_map import HeatMap
+from app.widgets.theme import SMALL, set_role
+from app.widgets.token_text import visible
+from core.tasks.inspection.inspect_views import (
+    VIEWS,
+    Inspected,
+    Selection,
+    embedding_parts,
+    embedding_sentence,
+    embedding_vectors,
+    rotary_angles,
+)
+
+STRIPS = ("token", "position", "sum")
+STRIPS_PX = 132
+
+Matrix = NDArray[np.floating]
+
+
+class Picture(NamedTuple):
+    """One thing to look at for all positions. `matrix` gives it as (positions, rows of the picture)."""
+
+    title: str
+    row: str  # what a row is, in the singular
+    unit: str
+    matrix: Callable[[Inspected], Matrix | None]
+    signed: bool = True
+
+
+def _angles(inspected: Inspected) -> Matrix:
+    config = inspected.config.model
+    return rotary_angles(config, config.context_length)
+
+
+def _cosines(inspected: Inspected) -> Matrix:
+    cosines: Matrix = np.cos(_angles(inspected))
+    return cosines
+
+
+def _wrapped(inspected: Inspected) -> Matrix:
+    wrapped: Matrix = np.angle(np.exp(1j * _angles(inspected)))
+    return wrapped
+
+
+TABLE = Picture(
+    "Position table, whole context", "dimension", "", lambda one: embedding_vectors(one.capture, "table")
+)
+TOKENS = Picture(
+    "Token vectors of the phrase", "dimension", "", lambda one: embedding_vectors(one.capture, "tokens")
+)
+SUMS = Picture("Sums of the phrase", "dimension", "", lambda one: embedding_vectors(one.capture, "sum"))
+COSINES = Picture("Rotary angles, cosine", "pair", "", _cosines)
+WRAPPED = Picture("Rotary angles, -π to π", "pair", "rad", _wrapped)
+RADIANS = Picture("Rotary angles, not wrapped", "pair", "rad", _angles, signed=False)
+PICTURES = {
+    "sinusoidal": (TABLE, SUMS, TOKENS),
+    "learned": (TABLE, SUMS, TOKENS),
+    "rotary": (COSINES, WRAPPED, RADIANS, TOKENS),
+    "none": (TOKENS,),
+}
+
+
+class EmbeddingView(InspectView):
+    """Strips of the selected position, and a column for each position below; a click selects a position."""
+
+    kind = VIEWS["embedding"]
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("embeddingView")
+        self._inspected: Inspected | None = None
+        self._selection = Selection()
+        self._pictures: tuple[Picture, ...] = ()
+        self.sentence = Label(objectName="embeddingSentence", wordWrap=True)
+        self.strips = HeatMap("Vectors of the selected position", "", "dimension")
+        self.strips.setObjectName("embeddingStrips")
+        self.strips.setFixedHeight(STRIPS_PX)
+        self.strips.describe = self._describe_strip
+        self.title = Label(objectName="embeddingTitle")
+        self.choice = QComboBox(objectName="embeddingPictureBox", toolTip="What is shown for all positions")
+        self.choice.setAccessibleName("What is shown for all positions")
+        self.picture = HeatMap("All positions", "", "position")
+        self.picture.setObjectName("positionPicture")
+        self.picture.describe = self._describe_cell
+        self._lay_out()
+        self.choice.currentIndexChanged.connect(self._show_picture)
+        self.picture.cell_selected.connect(self._select)
+
+    def show_inspected(self, inspected: Inspected, selection: Selection) -> None:
+        self._inspected, self._selection = inspected, selection
+        self._offer(PICTURES[inspected.config.model.positions])
+        piece = inspected.phrase.pieces[selection.position]
+        self.title.setText(f"Position {selection.position + 1}, {visible(piece.text)}, id {piece.id}")
+        self.sentence.setText(embedding_sentence(inspected.config.model))
+        parts = embedding_parts(inspected.capture, selection.position)
+        named = zip(STRIPS, (parts.token, parts.position, parts.total), strict=True)
+        shown = [(name, vector) for name, vector in named if vector is not None]
+        if parts.position is None:
+            shown = shown[:1]  # the sum is the token's vector
+        self.strips.set_values(
+            np.stack([vector for _, vector in shown]), "", rows=[name for name, _ in shown], signed=True
+        )
+        self._show_picture()
+
+    def _lay_out(self) -> None:
+        set_role(self.title, "subtitle")
+        set_role(self.sentence, "muted")
+        above = QHBoxLayout()
+        above.setSpacing(SMALL)
+        above.addWidget(self.title)
+        above.addStretch()
+        above.addWidget(self.choice)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(SMALL)
+        layout.addWidget(self.sentence)
+        layout.addLayout(above)
+        layout.addWidget(self.strips)
+        layout.addWidget(self.picture, stretch=1)
+
+    def _offer(self, pictures: tuple[Picture, ...]) -> None:
+        """Offer what a model with such positions has; what was chosen stays where it is there too."""
+        if pictures == self._pictures:
+            return
+        before = self.choice.currentText()
+        self._pictures = pictures
+        with QSignalBlocker(self.choice):
+            self.choice.clear()
+            self.choice.addItems([picture.title for picture in pictures])
+            self.choice.setCurrentIndex(max(0, self.choice.findText(before)))
+
+    @Slot()
+    def _show_picture(self) -> None:
+        if self._inspected is None:
+            return
+        shown = self._pictures[self.choice.currentIndex()]
+        matrix = shown.matrix(self._inspected)
+        assert matrix is not None, "only what the model has is offered"
+        pieces = self._inspected.phrase.pieces
+        tokens = [f"{place + 1} {visible(piece.text)}" for place, piece in enumerate(pieces)]
+        self.picture.set_values(
+            matrix.T, shown.unit, columns=tokens if len(matrix) == len(tokens) else (), signed=shown.signed
+        )
+        self.picture.view.getPlotItem().setLabel("left", shown.row)
+        self.picture.mark(column=self._selection.position)
+
+    @Slot(int, int)
+    def _select(self, _row: int, column: int) -> None:
+        """Columns behind the phrase are positions without a token."""
+        if self._inspected is None or column == self._selection.position:
+            return
+        if column < len(self._inspected.phrase.pieces):
+            self.selection_requested.emit(replace(self._selection, position=column))
+
+    def _describe_strip(self, row: int, column: int, value: float) -> str:
+        return f"{STRIPS[row]} vector, dimension {column + 1}: {value:.6g}"
+
+    def _describe_cell(self, row: int, column: int, value: float) -> str:
+        shown = self._pictures[self.choice.currentIndex()]
+        pieces = self._inspected.phrase.pieces if self._inspected is not None else ()
+        token = f" {visible(pieces[column].text)}" if column < len(pieces) else ""
+        return f"position {column + 1}{token}, {shown.row} {row + 1}: {value:.6g} {shown.unit}".rstrip()

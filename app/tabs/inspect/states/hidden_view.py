@@ -1,0 +1,198 @@
+"""How long the vector of each position is after every half-block, what is added to it, and how far it turns."""
+
+from dataclasses import replace
+
+import numpy as np
+from PySide6.QtCore import Slot
+from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QSplitter, QToolButton, QVBoxLayout, QWidget
+
+from app.tabs.inspect.view import InspectView
+from app.widgets.controls.small import toggle_button
+from app.widgets.label import Label
+from app.widgets.plots.colour_map import Floats, number
+from app.widgets.plots.heat_map import HeatMap
+from app.widgets.plots.step_lines import StepLines
+from app.widgets.theme import SMALL, set_role
+from app.widgets.token_text import quoted, visible
+from core.tasks.inspection.inspect_views import (
+    VIEWS,
+    HiddenStates,
+    Inspected,
+    Selection,
+    cosines,
+    cosines_with,
+    hidden_states,
+    missing,
+    place_of,
+)
+
+QUANTITIES = {
+    "norms": ("Length", "L2 norm", "The L2 norm of each position's vector, after every half-block"),
+    "added": ("Added", "added L2 norm", "The L2 norm of what each half-block added"),
+    "turns": ("Turn", "cosine with before", "The cosine between the vector after a half-block and before it"),
+    "cosines": ("Cosines", "cosine", "The selected position's vectors at all places against each other"),
+}
+
+
+class HiddenView(InspectView):
+    """Lines of all positions on the left, the selected one bold; the same as a map on the right."""
+
+    kind = VIEWS["hidden"]
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._inspected: Inspected | None = None
+        self._hidden: HiddenStates | None = None
+        self._selection = Selection()
+        self._names: list[str] = []
+        self.lines = StepLines("Hidden states as lines")
+        self.lines.setObjectName("hiddenLines")
+        self.map = HeatMap("Hidden states as a map")
+        self.map.setObjectName("hiddenMap")
+        self.map.describe = self._cell_in_words
+        self.about = Label(objectName="hiddenLabel", wordWrap=True)
+        self.about.setMinimumHeight(2 * self.fontMetrics().lineSpacing())
+        self.missing = Label(objectName="hiddenMissingLabel", wordWrap=True)
+        set_role(self.missing, "muted")
+        self._buttons: dict[str, QToolButton] = {}
+        self._lay_out()
+        self.lines.step_selected.connect(self._ask_for_place)
+        self.lines.line_selected.connect(self._ask_for_position)
+        self.map.cell_selected.connect(self._ask_for_cell)
+
+    def show_inspected(self, inspected: Inspected, selection: Selection) -> None:
+        if self._inspected is None or self._inspected.capture is not inspected.capture:
+            self._hidden = hidden_states(inspected.capture)
+            self._names = [
+                f"{place} {visible(piece.text)}"
+                for place, piece in enumerate(inspected.phrase.pieces, start=1)
+            ]
+            said = missing(inspected.capture)
+            self.missing.setText(said)
+            self.missing.setVisible(bool(said))
+        self._inspected, self._selection = inspected, selection
+        self._show()
+
+    # Showing
+
+    @Slot()
+    def _show(self) -> None:
+        if self._inspected is None or self._hidden is None:
+            return
+        capture, hidden, position = self._inspected.capture, self._hidden, self._selection.position
+        place = place_of(capture, self._selection)
+        chosen = self._chosen()
+        matrix = self._matrix()
+        self._show_lines(hidden, place)
+        unit = QUANTITIES[chosen][1]
+        if chosen == "cosines":
+            self.map.set_values(matrix, unit, hidden.labels, hidden.labels, -1.0, 1.0, signed=True)
+            self.map.mark(row=place)
+        else:
+            ends = (None, 1.0) if chosen == "turns" else (0.0, None)
+            steps = hidden.labels if chosen == "norms" else hidden.labels[1:]
+            self.map.set_values(matrix, unit, steps, self._names, *ends)
+            self.map.mark(place - (chosen != "norms"), position)
+        self._show_words(hidden, place)
+
+    def _show_lines(self, hidden: HiddenStates, place: int) -> None:
+        """What the map shows, for each position; of cosines, those with the selected place."""
+        assert self._inspected is not None
+        position, unit = self._selection.position, QUANTITIES[self._chosen()][1]
+        values = self._matrix()
+        if self._chosen() == "cosines":
+            values = cosines_with(self._inspected.capture, place)
+            unit = f"cosine with {hidden.labels[place]}"
+        first = len(hidden.labels) - len(values)
+        name = f"position {self._names[position]}"
+        self.lines.set_values(values, unit, hidden.labels[first:], position, place - first, name)
+
+    def _show_words(self, hidden: HiddenStates, place: int) -> None:
+        position = self._selection.position
+        assert self._inspected is not None
+        token = quoted(self._inspected.phrase.pieces[position].text)
+        length, before = hidden.norms[place, position], hidden.norms[place - 1, position]
+        self.about.setText(
+            f"After {hidden.names[place]}: the vector of position {position + 1} {token} has length {length:.3g} "
+            f"(before: {before:.3g}; mean of all positions: {hidden.norms[place].mean():.3g}). "
+            f"This half-block added a vector of length {hidden.added[place - 1, position]:.3g}; "
+            f"cosine with the vector before it: {number(float(np.round(hidden.turns[place - 1, position], 3)))}."
+        )
+
+    def _matrix(self) -> Floats:
+        assert self._inspected is not None
+        assert self._hidden is not None
+        match self._chosen():
+            case "added":
+                return self._hidden.added
+            case "turns":
+                return self._hidden.turns
+            case "cosines":
+                return cosines(self._inspected.capture, self._selection.position)
+            case _:
+                return self._hidden.norms
+
+    def _chosen(self) -> str:
+        return next(name for name, button in self._buttons.items() if button.isChecked())
+
+    def _cell_in_words(self, row: int, column: int, value: float) -> str:
+        if self._hidden is None or self._inspected is None:
+            return ""
+        chosen, names = self._chosen(), self._hidden.names
+        if chosen == "cosines":
+            return f"{names[row]} with {names[column]}: cosine {number(value)}"
+        token = quoted(self._inspected.phrase.pieces[column].text)
+        place = names[row if chosen == "norms" else row + 1]
+        return f"position {column + 1} {token}, {place}: {QUANTITIES[chosen][1]} {number(value)}"
+
+    # Building
+
+    def _lay_out(self) -> None:
+        controls = QHBoxLayout()
+        controls.setSpacing(SMALL)
+        group = QButtonGroup(self)
+        for name, (title, _, tip) in QUANTITIES.items():
+            button = self._buttons[name] = toggle_button(title, f"hidden{name.capitalize()}Button", tip)
+            group.addButton(button)
+            controls.addWidget(button)
+        controls.addStretch(1)
+        self._buttons["norms"].setChecked(True)
+        group.buttonClicked.connect(self._show)
+        split = QSplitter(childrenCollapsible=False)
+        split.addWidget(self.lines)
+        split.addWidget(self.map)
+        split.setSizes([340, 420])
+        split.setHandleWidth(SMALL)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(SMALL)
+        layout.addLayout(controls)
+        layout.addWidget(split, stretch=1)
+        layout.addWidget(self.about)
+        layout.addWidget(self.missing)
+
+    # What the user does
+
+    @Slot(int)
+    def _ask_for_place(self, step: int) -> None:
+        """A step of the lines, or a row of the map; the place before the first block belongs to no layer."""
+        self._ask(step, self._selection.position)
+
+    @Slot(int)
+    def _ask_for_position(self, position: int) -> None:
+        self.selection_requested.emit(replace(self._selection, position=position))
+
+    @Slot(int, int)
+    def _ask_for_cell(self, row: int, column: int) -> None:
+        position = self._selection.position if self._chosen() == "cosines" else column
+        self._ask(row, position)
+
+    def _ask(self, row: int, position: int) -> None:
+        if self._inspected is None:
+            return
+        place = row if self._chosen() in ("norms", "cosines") else row + 1
+        selection = replace(self._selection, position=position)
+        if place:
+            layer, part = self._inspected.capture.sub_layers[place - 1]
+            selection = replace(selection, layer=layer, part=part)
+        self.selection_requested.emit(selection)

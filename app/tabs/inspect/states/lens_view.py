@@ -1,0 +1,147 @@
+"""What the model would say after each of its parts, at every position, and the ten likeliest tokens of one cell."""
+
+from dataclasses import replace
+
+from PySide6.QtCore import QEvent, QModelIndex, Qt, Slot
+from PySide6.QtWidgets import QCheckBox, QFrame, QHBoxLayout, QVBoxLayout, QWidget
+
+from app.tabs.inspect.next_token.candidate_bars import CandidateBars
+from app.tabs.inspect.states.lens_table import SHADE, LensTable
+from app.tabs.inspect.view import InspectView
+from app.widgets.controls.elided_label import ElidedLabel
+from app.widgets.label import Label
+from app.widgets.shade import ShadeLegend
+from app.widgets.theme import LARGE, MEDIUM, SMALL, set_role
+from app.widgets.token_text import visible
+from core.tasks.inspection.inspect_views import VIEWS, Inspected, Selection, lens_candidates, lens_grid
+
+MARKS = "underlined: as the whole model says    ◥ as the phrase goes on"
+NO_LENS = "The lens was not computed for this phrase."
+PANEL_PX = 220
+
+
+class LensView(InspectView):
+    """A cell is selected by a click or the arrow keys; its column and its part are those of all views."""
+
+    kind = VIEWS["lens"]
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("lensView")
+        self._inspected: Inspected | None = None
+        self._selection: Selection | None = None
+        self._state = 0  # the residual stream of the selected cell
+        self._showing = (
+            False  # the current cell moves because the numbers change, not because the user wishes it
+        )
+        self.whole_layers = QCheckBox("&Whole layers only", objectName="wholeLayersBox")
+        self.whole_layers.setToolTip(
+            "Leave out the rows between a layer's attention and its feed-forward part"
+        )
+        self.legend = ShadeLegend()
+        self.legend.show_scale("0 %", "100 % probable", SHADE)
+        self.marks = ElidedLabel(MARKS, toolTip=MARKS)
+        set_role(self.marks, "muted")
+        self.message = Label(NO_LENS, visible=False, objectName="lensMessage")
+        self.table = LensTable()
+        self.cell_label = Label(objectName="lensCellLabel", wordWrap=True)
+        set_role(self.cell_label, "subtitle")
+        self.bars = CandidateBars()
+        self._lay_out()
+        self.table.selectionModel().currentChanged.connect(self._choose)
+        self.whole_layers.toggled.connect(self._show_again)
+
+    def show_inspected(self, inspected: Inspected, selection: Selection) -> None:
+        before, self._selection = self._selection, selection
+        is_other, self._inspected = inspected is not self._inspected, inspected
+        if before is None or (before.layer, before.part) != (selection.layer, selection.part):
+            places = [(step.layer, step.part) for step in inspected.capture.sub_layers]
+            self._state = 1 + places.index((selection.layer, selection.part))
+        self._state = min(self._state, len(inspected.capture.sub_layers))
+        self._showing = True
+        if is_other:
+            self._show_grid()
+        if self.table.lens.rowCount():
+            row = self.table.lens.row_of(self._state)
+            self.table.setCurrentIndex(self.table.lens.index(row, selection.position))
+        self._showing = False
+        self._show_cell()
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange) and hasattr(self, "table"):
+            self.table.fit()
+
+    def _lay_out(self) -> None:
+        above = QHBoxLayout()
+        above.setSpacing(LARGE)
+        above.addWidget(self.whole_layers)
+        above.addWidget(self.legend)
+        above.addWidget(self.marks, stretch=1)
+        panel = QFrame()
+        set_role(panel, "panel")
+        panel.setFixedWidth(PANEL_PX)
+        inside = QVBoxLayout(panel)
+        inside.setContentsMargins(MEDIUM, SMALL, MEDIUM, SMALL)
+        inside.setSpacing(SMALL)
+        inside.addWidget(self.cell_label)
+        inside.addWidget(self.bars)
+        inside.addStretch()
+        below = QHBoxLayout()
+        below.setSpacing(SMALL)
+        below.addWidget(self.table, stretch=1)
+        below.addWidget(panel)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(SMALL)
+        layout.addLayout(above)
+        layout.addWidget(self.message)
+        layout.addLayout(below, stretch=1)
+
+    def _show_grid(self) -> None:
+        assert self._inspected is not None, "there are numbers to show"
+        grid = lens_grid(self._inspected.capture, whole_layers=self.whole_layers.isChecked())
+        self.message.setVisible(not grid.rows)
+        self.table.lens.show_grid(self._inspected, grid)
+        self.table.fit_rows()
+
+    @Slot()
+    def _show_again(self) -> None:
+        if self._inspected is not None and self._selection is not None:
+            self._showing = True
+            self._show_grid()
+            self.show_inspected(self._inspected, self._selection)
+
+    @Slot(QModelIndex, QModelIndex)
+    def _choose(self, now: QModelIndex, _before: QModelIndex) -> None:
+        """Another cell is the selected one: the user's choice, or what the selection said."""
+        if self._showing or self._inspected is None or self._selection is None:
+            return
+        chosen = replace(self._selection, position=now.column())
+        state = self.table.lens.state_of(now.row())
+        if state != self._shown_state():
+            self._state = state
+            if state:
+                step = self._inspected.capture.sub_layers[state - 1]
+                chosen = replace(chosen, layer=step.layer, part=step.part)
+        self._show_cell()
+        if chosen != self._selection:
+            self.selection_requested.emit(chosen)
+
+    def _shown_state(self) -> int:
+        """The state of the row in which the selected part is shown: with whole layers, that of its layer."""
+        return self.table.lens.state_of(self.table.lens.row_of(self._state))
+
+    def _show_cell(self) -> None:
+        here = self.table.currentIndex()
+        if self._inspected is None or not here.isValid():
+            return
+        state = self.table.lens.state_of(here.row())
+        title = self.table.lens.headerData(here.row(), Qt.Orientation.Vertical)
+        token = visible(self._inspected.phrase.pieces[here.column()].text)
+        self.cell_label.setText(f"After {title}\nposition {here.column() + 1}, {token}")
+        self.bars.show_candidates(lens_candidates(self._inspected, state, here.column()))
+        self.table.setAccessibleDescription(
+            f"{self.table.lens.rowCount()} rows, {self.table.lens.columnCount()} positions. "
+            f"{self.table.lens.data(here, Qt.ItemDataRole.AccessibleTextRole)}."
+        )

@@ -1,0 +1,173 @@
+"""The phrase as tokens, shaded by how much each surprised the model, and all that is known of the selected one."""
+
+from dataclasses import replace
+
+from PySide6.QtCore import Slot
+from PySide6.QtWidgets import QButtonGroup, QFrame, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+
+from app.tabs.inspect.tokens.scored_chips import PROBABILITY_COLOUR, SURPRISE_COLOUR, ScoredChips
+from app.tabs.inspect.view import InspectView
+from app.widgets.controls.small import scrolled
+from app.widgets.fact import Fact
+from app.widgets.flow_layout import FlowLayout
+from app.widgets.label import Label
+from app.widgets.shade import ShadeLegend
+from app.widgets.theme import LARGE, MEDIUM, SMALL, TINY, set_role
+from app.widgets.token_text import first_of, probability, visible
+from core.tasks.inspection.inspect_views import (
+    VIEWS,
+    Inspected,
+    Selection,
+    TokenScores,
+    token_facts,
+    token_scores,
+)
+from core.wording import counted, number
+
+FACTS = {
+    "Token": "selectedTokenLabel",
+    "Position": "tokenPositionLabel",
+    "Id": "tokenIdLabel",
+    "What it is": "tokenKindLabel",
+    "UTF-8 bytes": "tokenBytesLabel",
+    "Probability": "tokenProbabilityLabel",
+    "Surprise": "tokenSurpriseLabel",
+    "Rank": "tokenRankLabel",
+}
+
+
+class TokensView(InspectView):
+    """Chips with text, position and id; a click or the arrow keys select a position."""
+
+    kind = VIEWS["tokens"]
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("tokensView")
+        self._inspected: Inspected | None = None
+        self._scores: TokenScores
+        self._selection = Selection()
+        self.summary = Label(objectName="phraseSummary", wordWrap=True)
+        self.surprise_button = _toggle("Surprise", "shadeBySurpriseButton", "Shade by surprise, in bits")
+        self.probability_button = _toggle("Probability", "shadeByProbabilityButton", "Shade by probability")
+        self.legend = ShadeLegend()
+        self.chips = ScoredChips()
+        self.facts = {title: Fact(title, name) for title, name in FACTS.items()}
+        self._lay_out()
+        self.surprise_button.setChecked(True)
+        self._group.buttonToggled.connect(self._shade)
+        self.chips.place_chosen.connect(self._select)
+        self.chips.cursor_moved.connect(self._follow_cursor)
+
+    def show_inspected(self, inspected: Inspected, selection: Selection) -> None:
+        if inspected is not self._inspected:
+            self._scores = token_scores(inspected)
+        scores = self._scores
+        self._inspected, self._selection = inspected, selection
+        self.summary.setText(_summary(inspected, scores))
+        self.chips.show_scores(inspected, scores, selection.position)
+        self._shade()
+        self._show_facts(inspected, scores, selection.position)
+
+    def _lay_out(self) -> None:
+        self._group = QButtonGroup(self)
+        shades = QWidget()
+        shown = QHBoxLayout(shades)
+        shown.setContentsMargins(0, 0, 0, 0)
+        shown.setSpacing(TINY)
+        for button in (self.surprise_button, self.probability_button):
+            self._group.addButton(button)
+            shown.addWidget(button)
+        shown.addSpacing(SMALL)
+        shown.addWidget(self.legend)
+        shown.addStretch()
+        self._area = scrolled(self.chips)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(SMALL)
+        layout.addWidget(self.summary)
+        layout.addWidget(shades)
+        layout.addWidget(self._area, stretch=1)
+        layout.addWidget(self._facts_card())
+
+    def _facts_card(self) -> QFrame:
+        card = QFrame()
+        set_role(card, "panel")
+        set_role(self.facts["Token"].value, "mono")
+        set_role(self.facts["UTF-8 bytes"].value, "mono")
+        inside = QWidget()
+        flow = FlowLayout(inside, LARGE)
+        for fact in self.facts.values():
+            flow.addWidget(fact)
+        layout = QVBoxLayout(card)
+        layout.setContentsMargins(MEDIUM, SMALL, MEDIUM, SMALL)
+        layout.addWidget(inside)
+        return card
+
+    def _show_facts(self, inspected: Inspected, scores: TokenScores, place: int) -> None:
+        piece, facts = inspected.phrase.pieces[place], token_facts(inspected, place)
+        kind = "not in the vocabulary" if facts.kind == "unknown" else facts.kind
+        texts = {
+            "Token": visible(piece.text),
+            "Position": f"{place + 1} of {len(inspected.phrase.pieces)}",
+            "Id": str(piece.id),
+            "What it is": f"{kind}, {facts.meaning}" if facts.meaning else kind,
+            "UTF-8 bytes": facts.bytes or "none",
+            "Probability": "none: nothing is before it",
+            "Surprise": "",
+            "Rank": "",
+        }
+        if place:
+            texts |= {
+                "Probability": probability(float(scores.probs[place])),
+                "Surprise": f"{scores.surprise[place]:.3f} bits",
+                "Rank": f"{number(scores.ranks[place])} of {number(inspected.capture.logits.shape[1])}",
+            }
+        for title, text in texts.items():
+            self.facts[title].show_text(text)
+
+    @Slot()
+    def _shade(self) -> None:
+        surprise = self.surprise_button.isChecked()
+        if surprise:
+            bits = self.chips.most_bits
+            self.legend.show_scale(
+                "0 bits", f"{bits:.1f} bits or more: no better than chance", SURPRISE_COLOUR
+            )
+        else:
+            self.legend.show_scale("0 %", "100 %", PROBABILITY_COLOUR)
+        self.chips.shade_by(surprise=surprise)
+
+    @Slot(int)
+    def _select(self, position: int) -> None:
+        if position != self._selection.position:
+            self.selection_requested.emit(replace(self._selection, position=position))
+
+    @Slot()
+    def _follow_cursor(self) -> None:
+        self._area.ensureWidgetVisible(self.chips, 0, SMALL)
+        self._select(self.chips.cursor_place)
+
+
+def _summary(inspected: Inspected, scores: TokenScores) -> str:
+    phrase = inspected.phrase
+    said = [counted(len(phrase.pieces), "token")]
+    if scores.n_scored:
+        said += [
+            f"{scores.total_bits:.1f} bits in total",
+            f"{scores.bits_per_token:.3f} bits per token",
+            f"perplexity {scores.perplexity:.4g} tokens",
+        ]
+    else:
+        said.append("one token alone has no probability: nothing is before it")
+    if phrase.unknown:
+        said.append(f"not in the vocabulary: {first_of(phrase.unknown)}")
+    if phrase.dropped:
+        said.append(f"{counted(phrase.dropped, 'older token')} did not fit into the context")
+    return " · ".join(said)
+
+
+def _toggle(text: str, name: str, tip: str) -> QPushButton:
+    button = QPushButton(text, objectName=name, checkable=True, toolTip=tip)
+    button.setAccessibleName(tip)
+    return button

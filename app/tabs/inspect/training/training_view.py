@@ -1,0 +1,164 @@
+"""The view "Through training": single quantities of the phrase as curves over the checkpoints of the run."""
+
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtWidgets import QComboBox, QGridLayout, QHBoxLayout, QProgressBar, QVBoxLayout, QWidget
+
+from app.tabs.inspect.view import InspectView
+from app.widgets.controls.small import named_button
+from app.widgets.label import Label
+from app.widgets.plots.plot import CurvePlot, link
+from app.widgets.theme import SMALL, set_role
+from core.tasks.inspection.inspect_views import QUANTITIES, TRAINING, Inspected, Selection, series
+from core.wording import counted
+
+SHORT = {
+    "probability": "P",
+    "loss": "loss",
+    "entropy": "H",
+    "norm": "norm",
+}  # beside the value at the crosshair
+COLOURS = ("plot_training", "plot_validation", "plot_other", "notice")  # fields of `Colours`
+ALL = ""
+HINT = "Compute the phrase at every checkpoint to see how these numbers came about."
+
+NO_NEXT = "Nothing follows the last position: select an earlier one."
+
+
+class TrainingView(InspectView):
+    """Shows `inspected.history`, for the selected position, layer, part and head.
+
+    Signals:
+        curves_requested: The phrase should be computed at every checkpoint.
+        cancel_requested: The rest of them is not wanted any more.
+        step_requested: The step of the checkpoint that all views should show.
+    """
+
+    kind = TRAINING
+
+    curves_requested = Signal()
+    cancel_requested = Signal()
+    step_requested = Signal(int)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("trainingView")
+        self._inspected: Inspected | None = None
+        self._points: dict[str, tuple[list[int], list[float]]] = {}  # that are drawn
+        self.quantity_box = QComboBox(objectName="quantityBox", toolTip="Which curves to show")
+        self.quantity_box.setAccessibleName("Quantity")
+        self.quantity_box.addItem("All quantities", ALL)
+        for quantity in QUANTITIES:
+            self.quantity_box.addItem(quantity.title, quantity.name)
+        self.compute_button = named_button(
+            "Co&mpute curves",
+            "computeCurvesButton",
+            "play",
+            "Compute the phrase at every checkpoint of the run",
+        )
+        self.cancel_button = named_button("&Cancel", "cancelCurvesButton", "stop", "Stop with what there is")
+        self.progress = QProgressBar(objectName="curvesProgress", textVisible=False)
+        self.progress.setAccessibleName("Checkpoints computed")
+        self.label = Label(HINT, objectName="trainingLabel", wordWrap=True)
+        self.plots = {
+            quantity.name: CurvePlot(quantity.title, quantity.unit, "step", legend=False)
+            for quantity in QUANTITIES
+        }
+        for quantity, colour in zip(QUANTITIES, COLOURS, strict=True):
+            self._set_up(self.plots[quantity.name], quantity.name, colour)
+        self.no_next_label = _message_over(self.plots["probability"], NO_NEXT)
+        link(list(self.plots.values()))
+        self._lay_out()
+        self._connect()
+        self.show_ended()
+
+    def _set_up(self, plot: CurvePlot, name: str, colour: str) -> None:
+        plot.setObjectName(f"{name}CurvePlot")
+        plot.view.setToolTip("Click, or point with the arrow keys and press Enter, to show a checkpoint")
+        policy = plot.log_button.sizePolicy()
+        policy.setRetainSizeWhenHidden(True)  # the plots beside each other stay level
+        plot.log_button.setSizePolicy(policy)
+        plot.log_button.setVisible(name == "loss")
+        plot.add_curve(SHORT[name], colour, dotted=True)
+
+    def show_inspected(self, inspected: Inspected, selection: Selection) -> None:
+        self._inspected = inspected
+        history = inspected.history
+        for quantity in QUANTITIES:
+            plot = self.plots[quantity.name]
+            points = series(quantity, history, selection)
+            if points != self._points.get(quantity.name):  # between checkpoints only the line moves
+                self._points[quantity.name] = points
+                plot.show_points(SHORT[quantity.name], *points)
+            plot.mark(inspected.step if history else None)
+        is_last = selection.position == inspected.capture.n_positions - 1
+        self.no_next_label.setVisible(bool(history) and is_last)
+        self.label.setText(f"{counted(len(history), 'checkpoint')}; {_of(selection)}." if history else HINT)
+
+    def show_progress(self, done: int, total: int) -> None:
+        """So many checkpoints of all are computed."""
+        self._show_busy(busy=True)
+        self.progress.setRange(0, total)
+        self.progress.setValue(done)
+
+    @Slot()
+    def show_ended(self) -> None:
+        """Nothing is being computed."""
+        self._show_busy(busy=False)
+
+    def _show_busy(self, *, busy: bool) -> None:
+        self.progress.setVisible(busy)
+        self.cancel_button.setVisible(busy)
+        self.compute_button.setVisible(not busy)
+
+    @Slot()
+    def _show_chosen(self) -> None:
+        chosen = self.quantity_box.currentData()
+        for name, plot in self.plots.items():
+            plot.setVisible(chosen in (ALL, name))
+
+    @Slot(float)
+    def _request_nearest(self, x: float) -> None:
+        history = self._inspected.history if self._inspected else ()
+        if history:
+            self.step_requested.emit(min((one.step for one in history), key=lambda step: abs(step - x)))
+
+    def _lay_out(self) -> None:
+        line = QHBoxLayout()
+        line.setSpacing(SMALL)
+        set_role(self.label, "muted")
+        line.addWidget(self.label, stretch=1)
+        for widget in (self.quantity_box, self.compute_button, self.cancel_button):
+            line.addWidget(widget)
+        grid = QGridLayout()
+        grid.setSpacing(SMALL)
+        for number, plot in enumerate(self.plots.values()):
+            grid.addWidget(plot, number // 2, number % 2)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(SMALL)
+        layout.addLayout(line)
+        layout.addWidget(self.progress)
+        layout.addLayout(grid, stretch=1)
+
+    def _connect(self) -> None:
+        self.quantity_box.currentIndexChanged.connect(self._show_chosen)
+        self.compute_button.clicked.connect(self.curves_requested)
+        self.cancel_button.clicked.connect(self.cancel_requested)
+        for plot in self.plots.values():
+            plot.clicked.connect(self._request_nearest)
+
+
+def _message_over(plot: CurvePlot, text: str) -> Label:
+    """A sentence in the middle of a plot, hidden, that leaves mouse and keys to it."""
+    label = Label(text, objectName="noNextLabel", wordWrap=True, alignment=Qt.AlignmentFlag.AlignCenter)
+    label.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+    set_role(label, "muted")
+    label.hide()
+    QVBoxLayout(plot.view).addWidget(label)
+    return label
+
+
+def _of(selection: Selection) -> str:
+    """What the curves are of, as a person reads it."""
+    part = "attention" if selection.part == "attention" else "feed-forward"
+    return f"position {selection.position + 1}, layer {selection.layer + 1} after {part}, head {selection.head + 1}"

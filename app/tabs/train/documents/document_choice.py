@@ -1,0 +1,95 @@
+"""The documents that a run learns from, as a line of the form: which, how many, and a button to choose others."""
+
+from PySide6.QtCore import Signal, Slot
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from app.tabs.train.documents.document_dialog import DocumentDialog
+from app.tabs.train.documents.document_words import filter_words, short_totals, totals_words
+from app.widgets.controls.elided_button import ElidedButton
+from app.widgets.controls.elided_label import ElidedLabel
+from app.widgets.icons import give_icon
+from app.widgets.theme import TINY, set_role
+from core.config.corpus import CorpusConfig
+from core.corpus.library import CorpusTotals
+
+COUNTING = "Counting…"
+TOOLTIP = "Choose documents by folder, kind, tag or words, and see which they are"
+
+
+class DocumentChoice(QWidget):
+    """Shows a filter of documents and asks for another one.
+
+    Signals:
+        changed: Other documents are chosen.
+    """
+
+    changed = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._config, self._fixed = CorpusConfig(), ""
+        self.dialog = DocumentDialog(self)
+        self.dialog.accepted.connect(self._take)
+        self.totals_label = ElidedLabel(objectName="documentTotals")
+        set_role(self.totals_label, "muted")
+        self.choose_button = ElidedButton(objectName="chooseDocumentsButton")
+        self.choose_button.setAccessibleName("Documents")
+        give_icon(self.choose_button, "corpus")
+        self.choose_button.clicked.connect(self.choose)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(TINY)
+        layout.addWidget(self.choose_button)
+        layout.addWidget(self.totals_label)
+        self._show()
+
+    def value(self) -> CorpusConfig:
+        """Settings of which only the filter counts."""
+        return self._config
+
+    def show_value(self, config: CorpusConfig) -> None:
+        """Take over the filter of these settings; `changed` is not emitted."""
+        chosen = CorpusConfig().with_filter_of(config)
+        if chosen != self._config:
+            self._config = chosen
+            self.totals_label.setText(COUNTING)
+            self.totals_label.setToolTip("")
+            self._show()
+
+    def take(self, config: CorpusConfig) -> None:
+        """Take over a filter that the user has chosen."""
+        before = self._config
+        self.show_value(config)
+        if self._config != before:
+            self.changed.emit()
+
+    def set_fixed(self, reason: str) -> None:
+        """Let nobody choose other documents, with the reason as tool tip; "" lets them again."""
+        self._fixed = reason
+        self.choose_button.setEnabled(not reason)
+        self._show()
+
+    def show_totals(self, totals: CorpusTotals) -> None:
+        """What the chosen documents amount to."""
+        self.totals_label.setText(short_totals(totals))
+        self.totals_label.setToolTip(totals_words(totals))
+
+    def show_problem(self, sentence: str) -> None:
+        """Why the chosen documents cannot be counted."""
+        self.totals_label.setText(sentence)
+        self.totals_label.setToolTip(sentence)
+
+    @Slot()
+    def choose(self) -> None:
+        """Ask for other documents."""
+        self.dialog.ask(self._config)
+
+    @Slot()
+    def _take(self) -> None:
+        self.take(self.dialog.value())
+
+    def _show(self) -> None:
+        words = filter_words(self._config)
+        self.choose_button.show_text(words)
+        self.choose_button.setToolTip(f"{words}. {self._fixed or TOOLTIP}")
+        self.choose_button.setAccessibleDescription(words)

@@ -1,0 +1,46 @@
+"""Answers what the dialog for choosing documents asks of the library."""
+
+from PySide6.QtCore import QObject, Slot
+
+from app.errors import sentences
+from app.jobs.job import Stream
+from app.jobs.job_queue import JobQueues
+from app.jobs.refresher import Refresher
+from app.tabs.train.documents.document_dialog import DocumentDialog
+from core.config.corpus import CorpusConfig
+from core.control import StopToken
+from core.runs.folder import Workspace
+from core.tasks.corpus.look_at_library import FilterOverview, look_at_filter
+
+
+class DocumentController(QObject):
+    """Counts and names what a filter takes, one filter at a time, the latest one last."""
+
+    def __init__(
+        self, dialog: DocumentDialog, workspace: Workspace, queues: JobQueues, parent: QObject | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._dialog, self._workspace = dialog, workspace
+        self._asked = CorpusConfig()
+        self._overview = Refresher(queues, "documents", self._look, self)
+        self._overview.refreshed.connect(self._show)
+        self._overview.failed.connect(self._fail)
+        dialog.overview_requested.connect(self._request)
+
+    @Slot(object)
+    def _request(self, config: CorpusConfig) -> None:
+        self._asked = config
+        self._overview.refresh()
+
+    def _look(self, stop: StopToken) -> Stream:
+        return look_at_filter(self._workspace, self._asked, stop)
+
+    @Slot(object)
+    def _show(self, overview: FilterOverview) -> None:
+        if not self._overview.reading:  # else another filter is asked for by now
+            self._dialog.show_overview(overview)
+
+    @Slot(object)
+    def _fail(self, error: Exception) -> None:
+        if not self._overview.reading:  # else another filter is asked for by now
+            self._dialog.show_problem(" ".join(sentences(error)))

@@ -1,0 +1,269 @@
+"""Which documents a run learns from: all that are included, or those that pass a filter, counted while it is chosen."""
+
+from collections.abc import Container
+
+from PySide6.QtCore import QStringListModel, Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QIcon
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QDialog,
+    QDialogButtonBox,
+    QFormLayout,
+    QHBoxLayout,
+    QListView,
+    QPushButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.tabs.train.documents.document_words import share_words
+from app.widgets.controls.check_list import CheckList, CheckRow, check_view
+from app.widgets.controls.editors import TextEdit, editor_for
+from app.widgets.label import Label
+from app.widgets.theme import LARGE, MEDIUM, SMALL, TINY, set_role
+from core.config.corpus import LONGEST_SEARCH, CorpusConfig
+from core.config.setting import describe
+from core.config.tag import SAMPLE_TAG, tag_key
+from core.corpus.library import CorpusOverview
+from core.tasks.corpus.look_at_library import FilterOverview
+from core.tasks.corpus.reading_choices import kind_named
+from core.wording import number
+
+COUNT_MS = 250  # after the last key, until documents are counted
+SIZE_PX = (720, 540)
+NO_TAGS = "No document has a tag yet. Choose rows in the Corpus tab and press Ctrl+T to give them some."
+LISTS = {  # by setting: the title, the tool tip
+    "kinds": ("&Kinds", "Only documents of a ticked kind; without a tick, of all kinds"),
+    "tags": ("&With one of these tags", "Only documents with a ticked tag; without a tick, with any tag or none"),
+    "exclude_tags": ("With&out these tags", "No document with a ticked tag, nor one that repeats such a document"),
+}  # fmt: skip
+TAG_LISTS = ("tags", "exclude_tags")
+SETTINGS = {setting.name: setting for setting in describe(CorpusConfig)}
+
+
+class DocumentDialog(QDialog):
+    """Asks for a filter, until it is accepted.
+
+    Signals:
+        overview_requested: The `CorpusConfig` whose documents should be counted and named.
+    """
+
+    overview_requested = Signal(object)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("documentDialog")
+        self.setWindowTitle("Choose documents")
+        self.lists = {name: CheckList(self) for name in LISTS}
+        self.views = {
+            name: check_view(self.lists[name], f"{name}List", title.replace("&", ""), tip)
+            for name, (title, tip) in LISTS.items()
+        }
+        self.columns: dict[str, QWidget] = {}  # each list with its title
+        self.folder, self.search = _field("folder"), _field("search")
+        self.search.setMaxLength(LONGEST_SEARCH)
+        self.all_button = _shortcut("&All documents", "allDocumentsButton", "Take every included document")
+        self.sample_button = _shortcut("Only the sam&ple", "sampleOnlyButton", "Take what is tagged “sample”")
+        self.own_button = _shortcut(
+            "&Everything but the sample", "withoutSampleButton", "Leave out what is tagged “sample”"
+        )
+        self.no_tags = Label(NO_TAGS, objectName="noTagsLabel", wordWrap=True)
+        set_role(self.no_tags, "muted")
+        self.count = Label(objectName="documentCount", wordWrap=True)
+        self.problem = Label(objectName="filterProblem", wordWrap=True)
+        set_role(self.problem, "error")
+        self.names = QStringListModel(self)
+        self.preview = _name_list(self.names)
+        self.buttons = QDialogButtonBox(
+            QDialogButtonBox.StandardButton.Ok | QDialogButtonBox.StandardButton.Cancel
+        )
+        for standard, text, tip in (
+            (QDialogButtonBox.StandardButton.Ok, "Choose", "Learn from these documents"),
+            (QDialogButtonBox.StandardButton.Cancel, "Cancel", "Leave the choice as it was (Esc)"),
+        ):
+            self.buttons.button(standard).setText(text)
+            self.buttons.button(standard).setToolTip(tip)
+            self.buttons.button(standard).setIcon(
+                QIcon()
+            )  # the desktop's, made before the style sheet forbids it
+        self._soon = QTimer(self, interval=COUNT_MS, singleShot=True)
+        self._lay_out()
+        self._connect()
+
+    def ask(self, config: CorpusConfig) -> None:
+        """Open with a filter."""
+        self._show_filter(config)
+        self._request()
+        self.open()
+
+    def value(self) -> CorpusConfig:
+        """The filter; how its documents are split is left at its default."""
+        ticked = {name: model.checked() for name, model in self.lists.items()}
+        return CorpusConfig(folder=self.folder.read(), search=self.search.read(), **ticked)
+
+    @Slot(object)
+    def show_overview(self, overview: FilterOverview) -> None:
+        """What the filter takes, and what there is to choose from."""
+        if self._soon.isActive():
+            return  # of a filter that has changed since
+        self.show_choices(overview.corpus)
+        if overview.problem:
+            self.show_problem(overview.problem)
+            return
+        self._show_error("")
+        self.count.setText(share_words(overview.corpus.totals, overview.corpus.all_totals))
+        self._show_names(overview.corpus)
+
+    def show_choices(self, overview: CorpusOverview) -> None:
+        """The kinds and tags that documents have."""
+        kinds = [
+            CheckRow(kind, kind_named(kind).title, number(count)) for kind, count in overview.kinds.items()
+        ]
+        self.lists["kinds"].show_rows(sorted(kinds, key=lambda row: row.title.casefold()))
+        for name in TAG_LISTS:
+            spelled = {tag_key(tag): tag for tag in self.lists[name].checked()}
+            tags = [
+                CheckRow(spelled.get(tag_key(tag.name), tag.name), tag.name, number(tag.documents))
+                for tag in overview.tags
+            ]
+            self.lists[name].show_rows(tags)
+        self._show_what_there_is({tag_key(tag.name) for tag in overview.tags})
+
+    def show_problem(self, sentence: str) -> None:
+        """Why the filter cannot be counted."""
+        self.names.setStringList([])
+        self.count.clear()
+        self._show_error(sentence)
+
+    @Slot()
+    def _take_all(self) -> None:
+        self._choose(CorpusConfig())
+
+    @Slot()
+    def _take_sample(self) -> None:
+        self._choose(CorpusConfig(tags=(SAMPLE_TAG,)))
+
+    @Slot()
+    def _take_own(self) -> None:
+        self._choose(CorpusConfig(exclude_tags=(SAMPLE_TAG,)))
+
+    def _choose(self, config: CorpusConfig) -> None:
+        self._show_filter(config)
+        self._request()
+
+    def _show_filter(self, config: CorpusConfig) -> None:
+        self.folder.show_value(config.folder)
+        self.search.show_value(config.search)
+        for name, model in self.lists.items():
+            model.check(getattr(config, name))
+
+    @Slot()
+    def _count_soon(self) -> None:
+        self._soon.start()
+
+    @Slot()
+    def _request(self) -> None:
+        self._soon.stop()
+        self.overview_requested.emit(self.value())
+
+    def _show_names(self, overview: CorpusOverview) -> None:
+        more = overview.totals.documents - len(overview.names)
+        self.names.setStringList([*overview.names, *([f"… and {number(more)} more"] if more else [])])
+
+    def _show_error(self, sentence: str) -> None:
+        self.problem.setText(sentence)
+        self.problem.setVisible(bool(sentence))
+        self.buttons.button(QDialogButtonBox.StandardButton.Ok).setEnabled(not sentence)
+
+    def _show_what_there_is(self, tags: Container[str]) -> None:
+        """Tags are offered where there are some, and the sample where it has its tag."""
+        has_tags = any(self.lists[name].rowCount() for name in TAG_LISTS)
+        self.no_tags.setVisible(not has_tags)
+        for name in TAG_LISTS:
+            self.columns[name].setVisible(has_tags)
+        for button in (self.sample_button, self.own_button):
+            button.setVisible(SAMPLE_TAG in tags)
+
+    def _connect(self) -> None:
+        self.buttons.accepted.connect(self.accept)
+        self.buttons.rejected.connect(self.reject)
+        self._soon.timeout.connect(self._request)
+        for changed in (
+            self.folder.changed,
+            self.search.changed,
+            *(list.changed for list in self.lists.values()),
+        ):
+            changed.connect(self._count_soon)
+        self.all_button.clicked.connect(self._take_all)
+        self.sample_button.clicked.connect(self._take_sample)
+        self.own_button.clicked.connect(self._take_own)
+
+    def _lay_out(self) -> None:
+        shortcuts = QHBoxLayout()
+        shortcuts.setSpacing(SMALL)
+        for button in (self.all_button, self.sample_button, self.own_button):
+            shortcuts.addWidget(button)
+        shortcuts.addStretch()
+        fields = QFormLayout()
+        fields.setHorizontalSpacing(MEDIUM)
+        fields.setVerticalSpacing(SMALL)
+        for title, editor in (("&Folder", self.folder), ("&Search", self.search)):
+            label = Label(title, buddy=editor)
+            editor.ensurePolished()  # before its height is known
+            label.setMinimumHeight(editor.sizeHint().height())
+            fields.addRow(label, editor)
+        lists = QHBoxLayout()
+        lists.setSpacing(MEDIUM)
+        for name, (title, _) in LISTS.items():
+            self.columns[name] = _column(title, self.views[name])
+            lists.addWidget(self.columns[name], stretch=1)
+        lists.addWidget(self.no_tags, stretch=2, alignment=Qt.AlignmentFlag.AlignTop)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(LARGE, LARGE, LARGE, LARGE)
+        layout.setSpacing(MEDIUM)
+        layout.addLayout(shortcuts)
+        layout.addLayout(fields)
+        layout.addLayout(lists, stretch=3)
+        layout.addWidget(self.count)
+        layout.addWidget(self.problem)
+        layout.addWidget(self.preview, stretch=2)
+        layout.addWidget(self.buttons)
+        self.resize(*SIZE_PX)
+        self._show_what_there_is(())
+        self._show_error("")
+
+
+def _field(name: str) -> TextEdit:
+    """The editor of one of the filter's settings."""
+    editor = editor_for(SETTINGS[name])
+    assert isinstance(editor, TextEdit)
+    editor.setObjectName(f"corpus.{name}")
+    editor.setAccessibleName(SETTINGS[name].title)
+    editor.setToolTip(SETTINGS[name].help)
+    return editor
+
+
+def _shortcut(text: str, name: str, tooltip: str) -> QPushButton:
+    button = QPushButton(text, objectName=name, toolTip=tooltip, autoDefault=False)
+    button.setAccessibleName(text.replace("&", ""))
+    return button
+
+
+def _column(title: str, view: QListView) -> QWidget:
+    column = QWidget()
+    layout = QVBoxLayout(column)
+    layout.setContentsMargins(0, 0, 0, 0)
+    layout.setSpacing(TINY)
+    layout.addWidget(Label(title, buddy=view))
+    layout.addWidget(view)
+    return column
+
+
+def _name_list(model: QStringListModel) -> QListView:
+    view = QListView(objectName="documentNames", toolTip="The first documents that the filter takes")
+    view.setAccessibleName("Documents that the filter takes")
+    view.setModel(model)
+    view.setUniformItemSizes(True)
+    view.setSelectionMode(QAbstractItemView.SelectionMode.NoSelection)
+    view.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+    return view

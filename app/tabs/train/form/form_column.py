@@ -1,0 +1,82 @@
+"""The left column of the Train tab: the form scrolls, and the buttons stay in sight below it."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QEvent, QObject
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QStyle, QVBoxLayout, QWidget
+
+from app.widgets.controls.small import named_button, scrolled
+from app.widgets.label import Label
+from app.widgets.theme import MEDIUM, SMALL, set_role
+
+LOW_PX = 600  # a column that is lower leaves its room to the form
+
+
+class FormColumn(QWidget):
+    """Never narrower than its form: an area that scrolls up and down would cut off what does not fit."""
+
+    def __init__(
+        self,
+        above: QWidget,
+        form: Sequence[QWidget],
+        facts: Sequence[QWidget],
+        below: Sequence[QWidget],
+        parent: QWidget | None = None,
+    ) -> None:
+        """`form` scrolls, between what stands above and below it; `facts` stay in sight where there is room."""
+        super().__init__(parent)
+        self._facts = list(facts)
+        self._inner = QWidget()
+        inner = QVBoxLayout(self._inner)
+        inner.setContentsMargins(0, 0, MEDIUM, 0)
+        inner.setSpacing(SMALL)
+        for widget in form:
+            inner.addWidget(widget)
+        inner.setStretch(len(form) - 1, 1)
+        self._scrolled = inner
+        self.area = scrolled(self._inner)
+        self._seen = QVBoxLayout()
+        self._seen.setSpacing(SMALL)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(SMALL)
+        layout.addWidget(above)
+        layout.addWidget(self.area, stretch=1)
+        layout.addLayout(self._seen)
+        for widget in [*facts, *below]:
+            (self._seen if widget in facts else layout).addWidget(widget)
+        self._inner.installEventFilter(self)
+        self._keep_width()
+
+    def eventFilter(self, widget: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.LayoutRequest:
+            self._keep_width()
+        return super().eventFilter(widget, event)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        place = self._scrolled if event.size().height() < LOW_PX else self._seen
+        for widget in self._facts:
+            if place.indexOf(widget) < 0:
+                place.addWidget(widget)
+
+    def _keep_width(self) -> None:
+        bar = self.style().pixelMetric(QStyle.PixelMetric.PM_ScrollBarExtent, None, self.area)
+        self.setMinimumWidth(self._inner.minimumSizeHint().width() + bar)
+
+
+class EmptyCorpus(QFrame):
+    """Says that there is no text to train on, and leads to where it is added."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("emptyCorpus")
+        set_role(self, "notice")
+        self.button = named_button(
+            "Go to &Corpus", "corpusButton", "corpus", "Add documents, or try the sample"
+        )
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(MEDIUM, SMALL, MEDIUM, SMALL)
+        layout.addWidget(Label("There is no text to train on yet.", wordWrap=True), stretch=1)
+        layout.addWidget(self.button)

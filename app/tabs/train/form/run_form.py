@@ -1,0 +1,281 @@
+"""The form of a run: its preset, its name, the settings a newcomer needs, and all the others folded away."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtWidgets import QComboBox, QFormLayout, QLineEdit, QVBoxLayout, QWidget
+
+from app.tabs.train.documents.document_choice import DocumentChoice
+from app.tabs.train.form.horizon_row import SHOWN_HERE, HorizonRow
+from app.tabs.train.form.size_dial import SizeDial
+from app.tabs.train.form.size_marks import SizeMarks
+from app.widgets.controls.config_form import Field, Fields, align, in_titles, rows_of
+from app.widgets.controls.section import Section
+from app.widgets.controls.small import named_button
+from app.widgets.label import Label
+from app.widgets.theme import MEDIUM, SMALL, set_role
+from core.config.corpus import CleaningConfig, CorpusConfig
+from core.config.model import ModelConfig
+from core.config.presets import DEFAULT_PRESET, PRESETS
+from core.config.run import RunConfig
+from core.config.setting import Config
+from core.config.tokenizer import TokenizerConfig
+from core.config.training import TrainingConfig
+from core.errors.runs import BadRunNameError
+from core.runs.folder import Workspace
+
+GROUPS: dict[str, tuple[str, type[Config]]] = {
+    "corpus": ("Corpus", CorpusConfig),
+    "tokenizer": ("Tokenizer", TokenizerConfig),
+    "model": ("Model", ModelConfig),
+    "training": ("Training", TrainingConfig),
+}
+TOKENIZER_HELP = (
+    "Learn the tokenizer from the corpus now, and see its vocabulary and what it makes of a sentence"
+)
+PRESET_HELP = "Begin with the settings of a preset; each of them can be changed below"
+NAME_HELP = "The run's folder gets this name: letters, digits, '-', '_' and '.'"
+BASIC_ORDER = ("training", "model", "tokenizer", "corpus")  # how long, how large, in what pieces
+
+
+class RunForm(QWidget):
+    """Shows a run and reads it back. How text is cleaned is chosen elsewhere, and part of the run nevertheless.
+
+    Signals:
+        changed: The run, its name, or whether it can be trained is no longer what it was.
+        tokenizer_requested: The user wants to look at the tokenizer that these settings give.
+    """
+
+    changed = Signal()
+    tokenizer_requested = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._groups = {
+            name: Fields(model, name, self, _without_filter(model)) for name, (_, model) in GROUPS.items()
+        }
+        self.documents = DocumentChoice()
+        self._value: RunConfig | None = None
+        self._problem = ""
+        self._suggested_name = ""
+        self._cleaning = CleaningConfig()
+        self._make_head()
+        self.horizon = HorizonRow(self._groups["training"])
+        self.marks = SizeMarks(self._groups, PRESETS[DEFAULT_PRESET].run)
+        self._lay_out()
+        for fields in self._groups.values():
+            fields.changed.connect(self._check)
+        self.documents.changed.connect(self._check)
+        self.show_run(PRESETS[DEFAULT_PRESET].run)
+
+    def value(self) -> RunConfig:
+        """The run that the form describes. Ask `problem` first whether there is one."""
+        assert self._value is not None
+        return self._value
+
+    def problem(self) -> str:
+        """Why there is nothing to train, as a sentence; empty where there is."""
+        return self._name_problem() or self._problem
+
+    def value_problem(self) -> str:
+        """Why the settings make no run, whatever its name; empty where they do."""
+        return self._problem
+
+    def name(self) -> str:
+        return self.name_edit.text().strip()
+
+    def show_cleaning(self, config: CleaningConfig) -> None:
+        """Clean text so from now on, whatever runs are shown."""
+        self._cleaning = config
+        self._check()
+
+    def show_run(self, run: RunConfig) -> None:
+        """Take over all settings of a run but its cleaning; where they began as a preset, the box shows it."""
+        self._sampling, self._base_model = run.sampling, run.base_model
+        self.preset_box.setCurrentIndex(self.preset_box.findData(run.preset))
+        self.dial.show_preset(run.preset)
+        for name, fields in self._groups.items():
+            fields.blockSignals(True)
+            fields.set_value(getattr(run, name))
+            fields.blockSignals(False)
+        self.documents.show_value(run.corpus)
+        self.horizon.follow()
+        self.marks.follow(PRESETS[run.preset].run)
+        self._check()
+
+    def set_fixed(self, reasons: Mapping[str, str]) -> None:
+        """Let nobody change these settings, by dotted name, nor "preset" and "name"; each says why in its tool tip."""
+        for group, fields in self._groups.items():
+            own = {name: reason for name, reason in reasons.items() if name.startswith(f"{group}.")}
+            fields.set_fixed({name.removeprefix(f"{group}."): reason for name, reason in own.items()})
+        for name, editor, tip in (
+            ("preset", self.preset_box, PRESET_HELP),
+            ("name", self.name_edit, NAME_HELP),
+        ):
+            editor.setEnabled(name not in reasons)
+            editor.setToolTip(reasons.get(name, tip))
+        self.dial.setEnabled("preset" not in reasons)
+        self.documents.set_fixed(reasons.get("corpus.folder", ""))
+
+    def show_name(self, name: str) -> None:
+        self._suggested_name = name  # once that run stands, the next suggestion may take its place
+        self.name_edit.setText(name)
+
+    def put_name(self, name: str) -> None:
+        """Show a name without its being a suggestion."""
+        self.name_edit.setText(name)
+
+    def suggest_name(self, name: str) -> None:
+        """Put a free name into the form, unless the user has typed one, or it is fixed."""
+        if self.name_edit.isEnabledTo(self) and self.name() in ("", self._suggested_name):
+            self._suggested_name = name
+            self.name_edit.setText(name)
+
+    def label_width(self) -> int:
+        """How wide the labels are, for what stands above them."""
+        return self._basic_fields()[0].label.minimumWidth()
+
+    # Building
+
+    def _make_head(self) -> None:
+        self.preset_box = QComboBox(objectName="presetBox")
+        self.preset_box.setAccessibleName("Preset")
+        self.preset_box.setToolTip(PRESET_HELP)
+        for row, (key, preset) in enumerate(PRESETS.items()):
+            self.preset_box.addItem(preset.title, key)
+            self.preset_box.setItemData(row, preset.help, Qt.ItemDataRole.ToolTipRole)
+        self.preset_box.activated.connect(self._take_preset)
+        self.dial = SizeDial()
+        self.dial.size_chosen.connect(self._take_size)
+        self._preset_help = Label(wordWrap=True)
+        set_role(self._preset_help, "muted")
+        self.name_edit = QLineEdit(objectName="nameEdit", maxLength=64)
+        self.name_edit.setAccessibleName("Name of the run")
+        self.name_edit.setToolTip(NAME_HELP)
+        self.name_edit.textChanged.connect(self.changed)
+        self.tokenizer_button = named_button(
+            "Look at the to&kenizer", "tokenizerButton", "search", TOKENIZER_HELP
+        )
+        set_role(self.tokenizer_button, "quiet")
+        self.tokenizer_button.clicked.connect(self.tokenizer_requested)
+
+    def _lay_out(self) -> None:
+        align([field for fields in self._groups.values() for field in fields.all()])
+        head = QFormLayout()
+        head.setSpacing(SMALL)
+        head.addRow(self._label("&Preset", self.preset_box), self.preset_box)
+        head.addRow(self.dial)
+        head.addRow(self._preset_help)
+        head.addRow(self._label("&Name", self.name_edit), self.name_edit)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(MEDIUM)
+        layout.addLayout(head)
+        layout.addWidget(rows_of([self.horizon, *self._basic_fields()]))
+        documents = QFormLayout()
+        documents.setSpacing(SMALL)
+        documents.setLabelAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
+        documents.addRow(self._label("D&ocuments", self.documents.choose_button), self.documents)
+        layout.addLayout(documents)
+        layout.addWidget(self.tokenizer_button, alignment=Qt.AlignmentFlag.AlignLeft)
+        self.advanced = Section("Advanced", self._advanced(), "Show or hide every other setting of the run")
+        layout.addWidget(self.advanced)
+        layout.addStretch()
+
+    def _label(self, text: str, editor: QWidget) -> Label:
+        """A label of the same width as those below, beside the middle of its editor."""
+        label = Label(text, buddy=editor)
+        editor.ensurePolished()  # before its height is known
+        label.setMinimumSize(self.label_width(), editor.sizeHint().height())
+        return label
+
+    def _basic_fields(self) -> list[Field]:
+        return [field for group in BASIC_ORDER for field in self._some(group, advanced=False)]
+
+    def _some(self, group: str, *, advanced: bool) -> list[Field]:
+        """Those that have a row of their own."""
+        is_elsewhere = SHOWN_HERE if group == "training" else ()
+        fields = self._groups[group].some(advanced=advanced)
+        return [field for field in fields if field.setting.name not in is_elsewhere]
+
+    def _advanced(self) -> QWidget:
+        panel = QWidget()
+        layout = QVBoxLayout(panel)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(SMALL)
+        for name, (title, _) in GROUPS.items():
+            if fields := self._some(name, advanced=True):
+                heading = Label(title)
+                set_role(heading, "subtitle")
+                layout.addWidget(heading)
+                layout.addWidget(rows_of(fields))
+        return panel
+
+    # Reading
+
+    @Slot(int)
+    def _take_preset(self, row: int) -> None:
+        """The documents stay: a preset says how to learn, and not from what."""
+        documents = self.documents.value()
+        run = PRESETS[self.preset_box.itemData(row)].run
+        self.show_run(run.model_copy(update={"corpus": run.corpus.with_filter_of(documents)}))
+
+    @Slot(str)
+    def _take_size(self, size: str) -> None:
+        """Take over the settings of a size, but for those that were changed by hand."""
+        before, after = (PRESETS[name].run for name in (self.preset_box.currentData(), size))
+        if self._sampling == before.sampling:
+            self._sampling = after.sampling
+        self.preset_box.setCurrentIndex(self.preset_box.findData(size))
+        self.marks.take_size(after)
+        self.horizon.follow()
+        self._check()
+
+    @Slot()
+    def _check(self) -> None:
+        self._preset_help.setText(PRESETS[self.preset_box.currentData()].help)
+        for fields in self._groups.values():
+            fields.forgive()
+        problems = [fields.problem() for fields in self._groups.values() if fields.problem()]
+        self._problem = problems[0] if problems else self._check_together()
+        self.changed.emit()
+
+    def _check_together(self) -> str:
+        """Check what one group says against another; mark the field at fault."""
+        values: dict[str, Any] = {name: fields.value() for name, fields in self._groups.items()}
+        values["corpus"] = values["corpus"].with_filter_of(self.documents.value())
+        try:
+            self._value = RunConfig(
+                preset=self.preset_box.currentData(),
+                base_model=self._base_model,
+                cleaning=self._cleaning,
+                sampling=self._sampling,
+                **values,
+            )
+        except ValidationError as cause:
+            sentence = cause.errors(include_url=False)[0]["msg"].removeprefix("Value error, ")
+            where, _, reason = sentence.partition(": ")
+            group, _, name = where.partition(".")
+            titles = {
+                key: title for fields in self._groups.values() for key, title in fields.titles().items()
+            }
+            self._groups[group].show_error(name, f"does not fit: {in_titles(reason, titles)}")
+            return self._groups[group].problem()
+        return ""
+
+    def _name_problem(self) -> str:
+        try:
+            Workspace(Path()).run(self.name())
+        except BadRunNameError as cause:
+            return f"{cause.message} {cause.remedy}" if self.name() else "The run needs a name."
+        return ""
+
+
+def _without_filter(model: type[Config]) -> list[str]:
+    """The settings of a group that have fields of their own: which documents are taken is chosen in a dialog."""
+    return [
+        name for name in model.model_fields if model is not CorpusConfig or name not in CorpusConfig.FILTER
+    ]

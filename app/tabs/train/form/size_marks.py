@@ -1,0 +1,90 @@
+"""Which settings of the form follow its size, and which were changed by hand; the way back for each."""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from PySide6.QtCore import QObject, Slot
+
+from app.tabs.train.form.size_dial import title_of
+from app.widgets.controls.auto_mark import AutoMark
+from app.widgets.controls.config_form import Fields
+from app.widgets.controls.editors import number_text
+from core.config.run import RunConfig
+from core.config.sizes import SIZED, value_of_size
+
+GOES_WITH_WIDTH = ("n_heads", "d_ff")
+
+
+class SizeMarks(QObject):
+    """Keeps what follows the size, or a width that was changed, at the value that they give."""
+
+    def __init__(self, groups: Mapping[str, Fields[Any]], size: RunConfig) -> None:
+        super().__init__(groups["model"])
+        self._groups = groups
+        self._size = size
+        self._width = size.model.d_model
+        self._marks: dict[tuple[str, str], AutoMark] = {}
+        for group, names in SIZED.items():
+            for name in names:
+                mark = AutoMark(groups[group].field(name).setting.title, f"{group}.{name}.auto")
+                groups[group].editor(name).put_inside(mark)
+                mark.clicked.connect(partial(self._go_back, group, name))
+                self._marks[group, name] = mark
+        groups["model"].editor("d_model").changed.connect(self._follow_width)
+        for group in SIZED:
+            groups[group].changed.connect(self._show)
+
+    def follow(self, size: RunConfig) -> None:
+        """The form shows another run now, whose settings began as those of `size`."""
+        self._size = size
+        self._width = self._read_width()
+        self._show()
+
+    def take_size(self, size: RunConfig) -> None:
+        """Give every setting that has the present size's value that of another one."""
+        following = {group: self._following(group) for group in self._groups}
+        self._size = size
+        if "d_model" in following["model"]:
+            self._width = size.model.d_model
+        for group, names in following.items():
+            self._groups[group].show({name: self._auto(group, name) for name in names})
+
+    def _following(self, group: str) -> list[str]:
+        values = self._groups[group].read()
+        return [name for name, value in values.items() if value == self._auto(group, name)]
+
+    def _auto(self, group: str, name: str) -> Any:
+        return value_of_size(self._size, group, name, self._width)
+
+    def _read_width(self) -> int:
+        width: int = self._groups["model"].read().get("d_model", self._width)  # where it is half a number
+        return width
+
+    @Slot()
+    def _follow_width(self) -> None:
+        """Heads and feed-forward width go along with a changed width, unless they were changed by hand."""
+        following = set(GOES_WITH_WIDTH) & set(self._following("model"))
+        self._width = self._read_width()
+        self._groups["model"].show({name: self._auto("model", name) for name in following})
+
+    def _go_back(self, group: str, name: str) -> None:
+        editor = self._groups[group].editor(name)
+        editor.show_value(self._auto(group, name))
+        editor.setFocus()
+
+    @Slot()
+    def _show(self) -> None:
+        values = {group: self._groups[group].read() for group in SIZED}
+        title = title_of(self._size.preset)
+        for (group, name), mark in self._marks.items():
+            auto = self._auto(group, name)
+            goes_with_width = name in GOES_WITH_WIDTH and self._width != self._size.model.d_model
+            origin = "goes with the width" if goes_with_width else f"from the size {title}"
+            if values[group].get(name) == auto:
+                mark.show_auto(f"Auto: {origin}")
+            else:
+                mark.show_changed(f"Changed by hand. Go back to {number_text(auto)}, {origin}")
+            field = self._groups[group].field(name)
+            if not field.reason:
+                field.editor.setAccessibleDescription(mark.toolTip())

@@ -1,0 +1,208 @@
+"""What Start begins with: a new model, an earlier run that goes on, or the weights of a checkpoint."""
+
+from collections.abc import Sequence
+from enum import Enum
+
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtWidgets import QComboBox, QFormLayout, QHBoxLayout, QVBoxLayout, QWidget
+
+from app.widgets.controls.checkpoint_choice import add_checkpoints, choice_box
+from app.widgets.controls.run_list import RunList
+from app.widgets.controls.small import named_button
+from app.widgets.label import Label
+from app.widgets.theme import SMALL, set_role
+from core.runs.catalog import RunSummary
+
+
+class Origin(Enum):
+    """What a start goes out from."""
+
+    NEW = "new"
+    RESUME = "resume"
+    FINE_TUNE = "fine_tune"
+
+
+ORIGINS = {  # what the box says, and what it means
+    Origin.NEW: ("A new model", "Train a model from random weights"),
+    Origin.RESUME: (
+        "Resume a run",
+        "Go on with an earlier run from its last checkpoint, with some settings changed if you like",
+    ),
+    Origin.FINE_TUNE: (
+        "Fine-tune a checkpoint",
+        "Train a new run whose weights begin as those of an earlier run, with a schedule of its own",
+    ),
+}
+NO_RUN = "There is no run with a checkpoint yet"
+
+
+class StartFrom(QWidget):
+    """Three boxes, of which a new model needs the first one only, and a note below them.
+
+    Signals:
+        new_chosen: A new model.
+        run_chosen: The name of a run that should go on.
+        base_chosen: A checkpoint whose weights should be the first ones, as NAME@best, NAME@STEP or NAME@LABEL.
+        longer_requested: The finished run that is chosen should take twice as many steps.
+    """
+
+    new_chosen = Signal()
+    run_chosen = Signal(str)
+    base_chosen = Signal(str)
+    longer_requested = Signal()
+
+    def __init__(self, label_width: int, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._runs = RunList(self)
+        self._make_boxes()
+        self._make_note()
+        self._lay_out(label_width)
+        self.show_runs([])
+
+    @property
+    def origin(self) -> Origin:
+        return Origin(self.origin_box.currentData())
+
+    @property
+    def run(self) -> RunSummary | None:
+        """The run that is chosen, whatever it is chosen for."""
+        return self._runs.run(self.run_box.currentIndex())
+
+    @property
+    def base(self) -> str:
+        """The checkpoint whose weights should be the first ones, as for `find_base`; "" without one."""
+        if self.origin is not Origin.FINE_TUNE or self.run is None:
+            return ""
+        return f"{self.run.name}@{self.checkpoint_box.currentData()}"
+
+    def show_runs(self, runs: Sequence[RunSummary]) -> None:
+        """Show those that have a checkpoint; what was chosen stays chosen, unless it is gone."""
+        before, checkpoint = self.run.name if self.run else "", self.checkpoint_box.currentData()
+        self._runs.show([run for run in runs if run.last_step is not None])
+        self.run_box.setCurrentIndex(max(self._runs.row(before), min(self._runs.rowCount(), 1) - 1))
+        self._fill_checkpoints()
+        self.checkpoint_box.setCurrentIndex(max(self.checkpoint_box.findData(checkpoint), 0))
+        self._allow(self._runs.rowCount() > 0)
+        if self.origin is not Origin.NEW and (self.run is None or self.run.name != before):
+            self.choose(Origin.NEW)
+        elif self.origin is Origin.FINE_TUNE and self.checkpoint_box.currentData() != checkpoint:
+            self._ask()  # the run has gone on, and the checkpoint is no longer kept
+
+    def prefer(self, name: str) -> None:
+        """Offer this run, which the user looks at, while none is chosen for a start."""
+        row = self._runs.row(name)
+        if self.origin is Origin.NEW and row >= 0:
+            self.run_box.setCurrentIndex(row)
+            self._fill_checkpoints()
+
+    @Slot(object)
+    def choose(self, origin: Origin) -> None:
+        """Do as if the user chose it."""
+        self.origin_box.setCurrentIndex(self.origin_box.findData(origin.value))
+        self._take_origin()
+
+    def show_note(self, text: str, *, offers: bool = False) -> None:
+        """Say what the choice means; `offers` shows the two ways on from a finished run."""
+        self.note.setText(text)
+        self.note.setVisible(bool(text))
+        self._offers.setVisible(offers)
+
+    def _make_boxes(self) -> None:
+        self.origin_box = QComboBox(objectName="originBox")
+        self.origin_box.setAccessibleName("Start from")
+        for origin, (text, tip) in ORIGINS.items():
+            self.origin_box.addItem(text, origin.value)
+            self.origin_box.setItemData(self.origin_box.count() - 1, tip, Qt.ItemDataRole.ToolTipRole)
+        self.run_box = choice_box(
+            "startRunBox", "Run to start from", "The run that goes on, or gives the weights"
+        )
+        self.run_box.setModel(self._runs)
+        self.checkpoint_box = choice_box(
+            "startCheckpointBox", "Checkpoint to start from", "The state of the run that the weights begin as"
+        )
+        self.origin_box.activated.connect(self._take_origin)
+        self.run_box.activated.connect(self._take_run)
+        self.checkpoint_box.activated.connect(self._ask)
+
+    def _make_note(self) -> None:
+        self.note = Label(objectName="startNote", wordWrap=True, visible=False)
+        set_role(self.note, "muted")
+        self.longer_button = named_button(
+            "Twice as long", "longerButton", "resume", "Double what ends the run; it can be changed below"
+        )
+        self.fine_tune_button = named_button(
+            "Fine-tune", "fineTuneButton", "play", "Begin a new run with this run's best weights"
+        )
+        self.longer_button.clicked.connect(self.longer_requested)
+        self.fine_tune_button.clicked.connect(self._fine_tune)
+
+    def _lay_out(self, label_width: int) -> None:
+        rows = QFormLayout()
+        rows.setSpacing(SMALL)
+        labels = []
+        for text, box in (
+            ("Start from", self.origin_box),
+            ("Run", self.run_box),
+            ("Checkpoint", self.checkpoint_box),
+        ):
+            label = Label(text, buddy=box)
+            box.ensurePolished()  # before its height is known
+            label.setMinimumSize(label_width, box.sizeHint().height())
+            rows.addRow(label, box)
+            labels.append(label)
+        _, self._run_label, self._checkpoint_label = labels
+        self._offers = QWidget()
+        offers = QHBoxLayout(self._offers)
+        offers.setContentsMargins(0, 0, 0, 0)
+        offers.setSpacing(SMALL)
+        offers.addWidget(self.longer_button)
+        offers.addWidget(self.fine_tune_button)
+        offers.addStretch()
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(SMALL)
+        layout.addLayout(rows)
+        layout.addWidget(self.note)
+        layout.addWidget(self._offers)
+        self._offers.hide()
+
+    def _allow(self, has_runs: bool) -> None:
+        self.origin_box.setEnabled(has_runs)
+        self.origin_box.setToolTip("What Start begins with" if has_runs else NO_RUN)
+        self._show_boxes()
+
+    def _show_boxes(self) -> None:
+        for widget in (self._run_label, self.run_box):
+            widget.setVisible(self.origin is not Origin.NEW)
+        for widget in (self._checkpoint_label, self.checkpoint_box):
+            widget.setVisible(self.origin is Origin.FINE_TUNE)
+
+    def _fill_checkpoints(self) -> None:
+        self.checkpoint_box.clear()
+        if self.run is not None:
+            add_checkpoints(self.checkpoint_box, self.run, self.run.saved_steps)
+
+    @Slot()
+    def _take_origin(self) -> None:
+        self._show_boxes()
+        self._ask()
+
+    @Slot()
+    def _take_run(self) -> None:
+        self._fill_checkpoints()
+        self._ask()
+
+    @Slot()
+    def _fine_tune(self) -> None:
+        self.choose(Origin.FINE_TUNE)
+
+    @Slot()
+    def _ask(self) -> None:
+        run = self.run
+        self.show_note("")
+        if self.origin is Origin.NEW or run is None:
+            self.new_chosen.emit()
+        elif self.origin is Origin.RESUME:
+            self.run_chosen.emit(run.name)
+        else:
+            self.base_chosen.emit(self.base)

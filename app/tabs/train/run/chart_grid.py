@@ -1,0 +1,62 @@
+"""Small charts in a grid that has as many columns as its width allows, and scrolls where it is too low."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QSize
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QFrame, QGridLayout, QScrollArea, QVBoxLayout, QWidget
+
+from app.widgets.controls.small import scrolled
+from app.widgets.theme import SMALL
+
+MOST_COLUMNS = 4
+SMALLEST_CHART = QSize(260, 104)
+
+
+class ChartGrid(QWidget):
+    """Shows charts beside and below each other; each is at least `SMALLEST_CHART`."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("chartGrid")
+        self._charts: list[QWidget] = []
+        self._columns = 0  # as they stand now
+        self._inner = QWidget()
+        self._grid = QGridLayout(self._inner)
+        self._grid.setContentsMargins(0, 0, 0, 0)
+        self._grid.setSpacing(SMALL)
+        self._area: QScrollArea = scrolled(self._inner)
+        self._area.setFrameShape(QFrame.Shape.NoFrame)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addWidget(self._area)
+        self.setMinimumHeight(SMALLEST_CHART.height())
+
+    def show_charts(self, charts: Sequence[QWidget]) -> None:
+        """Show these, in this order; it hides itself where there are none."""
+        for chart in self._charts:
+            self._grid.removeWidget(chart)
+            chart.setVisible(chart in charts)
+        self._charts = list(charts)
+        for chart in charts:
+            chart.setMinimumHeight(SMALLEST_CHART.height())
+        self._columns = 0
+        self._arrange()
+        self.setVisible(bool(charts))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._arrange()
+
+    def _arrange(self) -> None:
+        columns = max(1, min(self.width() // SMALLEST_CHART.width(), len(self._charts), MOST_COLUMNS))
+        if columns == self._columns:
+            return
+        self._columns = columns
+        for number, chart in enumerate(self._charts):
+            row, column = divmod(number, columns)
+            last = number == len(self._charts) - 1
+            self._grid.addWidget(chart, row, column, 1, columns - column if last else 1)
+            chart.show()
+        for column in range(self._grid.columnCount()):
+            self._grid.setColumnStretch(column, 1 if column < columns else 0)

@@ -1,0 +1,297 @@
+"""The charts of a run: the loss large, the chosen other quantities below it, other runs and baselines beside it."""
+
+from collections.abc import Iterable, Sequence
+
+from PySide6.QtCore import QEvent, Qt, Signal, Slot
+from PySide6.QtWidgets import QFileDialog, QSplitter, QVBoxLayout, QWidget
+
+from app.tabs.train.run.chart_grid import ChartGrid
+from app.tabs.train.run.curve_controls import CurveControls
+from app.tabs.train.run.run_legend import RunLegend
+from app.tabs.train.run.run_points import RunPoints
+from app.widgets.plots.plot import CurvePlot, figure
+from app.widgets.theme import SMALL, TINY
+from core.events.base import Event
+from core.events.runs import Baseline
+from core.runs.history import RunHistory
+from core.runs.quantities import LOSS, QUANTITIES, X_AXES, Axis, ChartChoice, Quantity, baseline_height
+
+DEFAULT_CHARTS = ("perplexity", "learning_rate")
+N_COLOURS = 6  # of `Colours` for runs that are compared; with dashes they are twice as many
+KINDS = {
+    "step": "step",
+    "tokens": "number",
+    "epoch": "number",
+    "time": "time",
+}  # of the x axis, for `StepAxis`
+
+
+class Curves(QWidget):
+    """Charts that share the x axis, a crosshair and the controls above them. Histories are drawn, not kept.
+
+    Signals:
+        smoothing_changed: The weight of the past, in [0, 1).
+        compare_requested: The name of a run whose history should be drawn, too.
+        export_requested: The path of the file to write.
+    """
+
+    smoothing_changed = Signal(float)
+    compare_requested = Signal(str)
+    export_requested = Signal(str)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.history = RunHistory()  # of the run in front
+        self.compared: dict[str, RunHistory] = {}
+        self.baselines: tuple[Baseline, ...] = ()
+        self.name = ""  # of the run in front
+        self._runs: tuple[str, ...] = ()
+        self._looks: dict[str, int] = {}  # which colour each run has that is compared
+        self._axis: Axis = "step"
+        self._plots: dict[str, CurvePlot] = {}
+        self._points: dict[str, RunPoints] = {}
+        self.controls = CurveControls()
+        self.smoothing = self.controls.smoothing
+        self.legend = RunLegend()
+        self.grid = ChartGrid()
+        self._make_plot(LOSS)
+        self.loss = self._plots[LOSS.name]
+        self.loss.view.setMinimumHeight(72)
+        self._lay_out()
+        self._connect()
+        self.show_charts(DEFAULT_CHARTS)
+
+    # What is drawn
+
+    def show_events(self, events: Sequence[Event]) -> None:
+        """Take in what the run in front measured next; it is drawn when it is time to."""
+        self.history.extend(events)
+        for plot in self._plots.values():
+            plot.expect_points()
+
+    def clear(self, name: str = "") -> None:
+        """Make room for the curves of another run."""
+        self.name, self.history = name, RunHistory()
+        for points in self._points.values():
+            points.show_front(self.history)
+        if name in self.compared:
+            self._leave_out(name)
+        self.show_baselines(())
+        self._list_runs()
+
+    def show_runs(self, names: Iterable[str]) -> None:
+        """The runs that there are to compare with."""
+        self._runs = tuple(names)
+        for name in [name for name in self._looks if name not in self._runs]:
+            self._leave_out(name)
+        self._list_runs()
+
+    def show_compared(self, name: str, history: RunHistory) -> None:
+        """Draw the history of a run that was asked for, unless it is no longer wanted."""
+        if name in self._looks and name not in self.compared:
+            self.compared[name] = history
+            for points in self._points.values():
+                points.compare(name, history, *self._look(name))
+
+    def leave_out(self, name: str) -> None:
+        """Compare with this run no more: it cannot be read."""
+        if name in self._looks:
+            self._leave_out(name)
+            self._list_runs()
+
+    def show_baselines(self, baselines: Iterable[Baseline]) -> None:
+        """What simple models reach on the validation text of the run in front."""
+        self.baselines = tuple(baselines)
+        self.controls.allow_baselines(bool(self.baselines))
+        self._draw_baselines()
+
+    @property
+    def charts(self) -> list[str]:
+        """The names of the quantities that stand below the loss."""
+        return self.controls.chart_button.ticked
+
+    @Slot(list)
+    def show_charts(self, names: Sequence[str]) -> None:
+        """Let these quantities stand below the loss."""
+        chosen = [quantity for quantity in QUANTITIES if quantity.name in names and quantity is not LOSS]
+        for quantity in chosen:
+            if quantity.name not in self._plots:
+                self._make_plot(quantity)
+        self.grid.show_charts([self._plots[quantity.name] for quantity in chosen])
+        if set(self.charts) != {quantity.name for quantity in chosen}:
+            others = [(quantity.name, quantity.title) for quantity in QUANTITIES if quantity is not LOSS]
+            self.controls.chart_button.show_choices(others, names)
+
+    def plot(self, name: str) -> CurvePlot:
+        """The chart of a quantity that is shown, or was."""
+        return self._plots[name]
+
+    def choice(self) -> ChartChoice:
+        """What is shown, and how."""
+        return ChartChoice(
+            quantities=(LOSS.name, *self.charts),
+            axis=self._axis,
+            smoothing=self.smoothing.value() / 100,
+            log_x=self.controls.log_x_button.isChecked(),
+            log_y=frozenset(name for name, plot in self._plots.items() if plot.is_log),
+        )
+
+    @property
+    def shown_baselines(self) -> tuple[Baseline, ...]:
+        return self.baselines if self.controls.baseline_button.isChecked() else ()
+
+    # Building
+
+    def _make_plot(self, quantity: Quantity) -> None:
+        plot = CurvePlot(quantity.title, quantity.unit, "step", legend=quantity is LOSS, parent=self)
+        plot.setObjectName(_object_name(quantity))
+        self._plots[quantity.name] = plot
+        self._points[quantity.name] = points = RunPoints(plot, quantity)
+        points.show_front(self.history)
+        for name, history in self.compared.items():
+            points.compare(name, history, *self._look(name))
+        plot.set_smoothing(self.smoothing.value() / 100)
+        plot.set_log(quantity.is_logarithmic)
+        plot.set_log_x(self.controls.log_x_button.isChecked())
+        plot.pointed.connect(self._point)
+        plot.pointed_away.connect(self._point_away)
+        plot.zoomed.connect(self._zoom)
+        plot.all_requested.connect(self._fit)
+        self._count_along(quantity.name)
+        self._draw_baselines()
+
+    def _lay_out(self) -> None:
+        self._split = QSplitter(Qt.Orientation.Vertical, childrenCollapsible=False)
+        self._split.addWidget(self.loss)
+        self._split.addWidget(self.grid)
+        self._split.setSizes([300, 200])
+        self._split.setHandleWidth(SMALL)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(TINY)
+        layout.addWidget(self.controls)
+        layout.addWidget(self.legend)
+        layout.addWidget(self._split, stretch=1)
+
+    def _connect(self) -> None:
+        controls = self.controls
+        controls.smoothing_changed.connect(self._smooth)
+        controls.axis_changed.connect(self._set_axis)
+        controls.log_x_button.toggled.connect(self._set_log_x)
+        controls.fit_button.clicked.connect(self._fit)
+        controls.chart_button.ticked_changed.connect(self.show_charts)
+        controls.compare_button.ticked_changed.connect(self._compare)
+        controls.baseline_button.toggled.connect(self._draw_baselines)
+        controls.export_requested.connect(self._ask_where)
+
+    # What the user does
+
+    @Slot(float)
+    def _smooth(self, weight: float) -> None:
+        for plot in self._plots.values():
+            plot.set_smoothing(weight)
+        self.smoothing_changed.emit(weight)
+
+    @Slot(str)
+    def _set_axis(self, axis: Axis) -> None:
+        self._axis = axis
+        self._point_away()
+        for name in self._plots:
+            self._count_along(name)
+
+    def _count_along(self, name: str) -> None:
+        """Let the x axis of a chart count what is chosen."""
+        title = next(axis.title for axis in X_AXES if axis.name == self._axis)
+        self._plots[name].set_x_axis(title, KINDS[self._axis], labelled=name == LOSS.name)
+        self._points[name].set_axis(self._axis)
+
+    @Slot(bool)
+    def _set_log_x(self, logarithmic: bool) -> None:
+        for plot in self._plots.values():
+            plot.set_log_x(logarithmic)
+
+    @Slot()
+    def _fit(self) -> None:
+        for plot in self._plots.values():
+            plot.fit()
+
+    @Slot(float, float)
+    def _zoom(self, low: float, high: float) -> None:
+        for plot in self._plots.values():
+            if plot is not self.sender():
+                plot.show_range(low, high)
+
+    @Slot(float)
+    def _point(self, x: float) -> None:
+        for plot in self._plots.values():
+            plot.show_crosshair(x)
+        for name in self.compared:
+            self.legend.show_value(name, self._points[LOSS.name].value_near(name, x))
+
+    @Slot()
+    def _point_away(self) -> None:
+        for plot in self._plots.values():
+            plot.hide_crosshair()
+        for name in self.compared:
+            self.legend.show_value(name, None)
+
+    @Slot(list)
+    def _compare(self, names: Sequence[str]) -> None:
+        for name in [name for name in self._looks if name not in names]:
+            self._leave_out(name)
+        for name in names:
+            if name not in self._looks:
+                taken = set(self._looks.values())
+                self._looks[name] = next(look for look in range(len(taken) + 1) if look not in taken)
+                self.legend.add(name, *self._look(name))
+                self.compare_requested.emit(name)
+
+    def _look(self, name: str) -> tuple[str, bool]:
+        """The colour of a run that is compared, and whether its lines are dashed."""
+        look = self._looks[name]
+        return f"plot_run_{look % N_COLOURS + 1}", look >= N_COLOURS
+
+    def _leave_out(self, name: str) -> None:
+        del self._looks[name]
+        self.legend.remove(name)
+        if self.compared.pop(name, None) is not None:
+            for points in self._points.values():
+                points.leave_out(name)
+
+    def _list_runs(self) -> None:
+        others = [(name, name) for name in self._runs if name != self.name]
+        self.controls.compare_button.show_choices(others, self._looks)
+
+    @Slot()
+    def _draw_baselines(self) -> None:
+        for quantity in QUANTITIES:
+            if quantity.name in self._plots:
+                heights = [
+                    (baseline.title, baseline_height(baseline, quantity)) for baseline in self.shown_baselines
+                ]
+                lines = [
+                    (f"{title} {figure(height)}", height) for title, height in heights if height is not None
+                ]
+                self._plots[quantity.name].show_baselines(lines)
+
+    @Slot(str)
+    def _ask_where(self, suffix: str) -> None:
+        path, _ = QFileDialog.getSaveFileName(
+            self,
+            f"Save the curves as {suffix.upper()}",
+            f"{self.name}-curves.{suffix}",
+            f"{suffix.upper()} (*.{suffix})",
+        )
+        if path:
+            self.export_requested.emit(path if path.lower().endswith(f".{suffix}") else f"{path}.{suffix}")
+
+    def changeEvent(self, event: QEvent) -> None:
+        if event.type() == QEvent.Type.PaletteChange:
+            self.legend.colour()
+        super().changeEvent(event)
+
+
+def _object_name(quantity: Quantity) -> str:
+    """As Qt writes names: learningRatePlot."""
+    first, *others = quantity.name.split("_")
+    return "".join([first, *map(str.title, others)]) + "Plot"

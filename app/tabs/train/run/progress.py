@@ -1,0 +1,204 @@
+"""Where a run stands, known from its events alone: the phase before the first step, then two lines of figures."""
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import Any
+
+from app.widgets.controls.editors import number_text
+from core.events.base import Event
+from core.events.runs import (
+    CheckpointBegun,
+    CheckpointSaved,
+    DatasetBuilt,
+    DatasetProgress,
+    Evaluated,
+    LearningProgress,
+    RunEnded,
+    RunPrepared,
+    SnapshotSaved,
+    StepDone,
+    TokenizerBuilt,
+)
+from core.runs.smoothing import Smoother
+from core.wording import file_size, percent
+
+WARM_UP_STEPS = 10  # left out of the time left: the first steps allocate and measure
+LONG_STEP_SECONDS, LONG_HOURS = 10, 4 * 24  # from which on larger units are easier to read
+LOSS_SMOOTHING, SPEED_SMOOTHING = 0.6, 0.9
+
+TRAINING, FINISHED, STOPPED, FAILED = "Training", "Finished", "Stopped", "Failed"
+ENDINGS = {"finished": FINISHED, "early_stopped": "Stopped early", "stopped": STOPPED}
+ENDED = (*ENDINGS.values(), FAILED)
+PAST_FIRST_STEP = (TRAINING, *ENDED)
+
+_TIMED = (TokenizerBuilt, DatasetBuilt, Evaluated, CheckpointSaved, SnapshotSaved)
+
+
+class Progress:
+    """Takes a run's events, and says where the run stands."""
+
+    def __init__(self) -> None:
+        self.max_steps = 0  # 0: not known yet
+        self.step = 0
+        self.has_checkpoint = False  # of weights that were trained
+        self._phase = "Learning the tokenizer…"
+        self._saving: CheckpointBegun | None = None
+        self._prepared = 0.0
+        self._elapsed_seconds = 0.0
+        self._last: StepDone | None = None
+        self._loss = Smoother(LOSS_SMOOTHING)
+        self._loss_shown = 0.0
+        self._begin_measuring()
+
+    def take(self, event: Event) -> None:
+        """Take in what happened next."""
+        self.take_all((event,))
+
+    def take_all(self, events: Sequence[Event]) -> None:
+        """Take in what happened next, oldest first; thousands of steps cost little more than one."""
+        for kind, alike in alike_in_a_row(events):
+            if kind is StepDone:
+                self._take_steps(alike)
+            else:
+                for event in alike:
+                    self._take_other(event)
+
+    def _take_other(self, event: Event) -> None:
+        if isinstance(event, _TIMED):
+            self._elapsed_seconds += event.seconds
+        if isinstance(event, CheckpointSaved):
+            self._saving = None
+            self.has_checkpoint |= event.step > 0
+        match event:
+            case Evaluated() | CheckpointSaved() | SnapshotSaved() if self._session_steps >= WARM_UP_STEPS:
+                self._measured_seconds += event.seconds
+            case CheckpointBegun():
+                self._saving = event
+            case RunPrepared():
+                self.max_steps, self.step = event.max_steps, event.start_step
+                self._phase = (
+                    "Measuring the untrained model…" if not event.start_step else "Taking the next step…"
+                )
+                self._begin_measuring()
+            case LearningProgress():
+                self._take_preparation("Reading text to learn the tokenizer", event)
+                if event.characters_done == event.characters_total:
+                    self._phase, self._prepared = "Learning the tokenizer…", 0.0
+            case TokenizerBuilt():
+                self._phase, self._prepared = "Encoding 0 %…", 0.0
+            case DatasetProgress():
+                self._take_preparation("Encoding", event)
+            case DatasetBuilt():
+                self._phase, self._prepared = "Measuring speed…", 0.0
+            case RunEnded():
+                self.step, self._saving = event.step, None
+                self._phase = ENDINGS.get(event.reason, STOPPED)
+
+    @property
+    def phase(self) -> str:
+        """What is being done, in words."""
+        return self._phase
+
+    @property
+    def saving(self) -> str:
+        """Which checkpoint is being written; "" where none is."""
+        if self._saving is None:
+            return ""
+        return f"saving step {self._saving.step:,} ({file_size(self._saving.bytes)})"
+
+    def fail(self) -> None:
+        """The run ended by a failure, which no event tells."""
+        self._phase, self._prepared, self._saving = FAILED, 0.0, None
+
+    def text(self, *, live: bool = True) -> str:
+        """Two lines of figures, each with its unit; before the first step, what is being done.
+
+        Args:
+            live: False for a run that is only looked at: it has no time left.
+        """
+        if self._last is None or (live and self._phase not in PAST_FIRST_STEP):
+            return self._phase
+        stands = [
+            self._where(),
+            f"loss {self._loss_shown:.3f} nats/token",
+            f"learning rate {number_text(float(f'{self._last.learning_rate:.2g}'))}",
+        ]
+        speed = [
+            _step_time(self._seconds_per_step_shown),
+            f"{self._tokens_per_second_shown:,.0f} tokens/s",
+            f"epoch {self._last.epoch:.2f}",
+            f"{duration(self._elapsed_seconds)} elapsed",
+        ]
+        if self._phase in ENDED:
+            stands.insert(0, self._phase)
+        elif live:
+            left = self.seconds_left()
+            stands.append("time left: measuring" if left is None else f"{duration(left)} left")
+        return f"{' · '.join(stands)}\n{' · '.join(speed)}"
+
+    def share(self) -> float:
+        """The part of the steps that is taken, from 0 to 1."""
+        return min(self.step / self.max_steps, 1.0) if self.max_steps else 0.0
+
+    def shown_share(self) -> float:
+        """The part that the text speaks of: of what is done before the first step, else of the steps."""
+        return self._prepared or self.share()
+
+    def prepared_share(self) -> float:
+        """The part of the present phase before the first step that is done; 0 where nobody knows."""
+        return self._prepared
+
+    def seconds_left(self) -> float | None:
+        """Evaluations and checkpoints included; None until more than the first steps are measured."""
+        if not self._measured_steps:
+            return None
+        return (self.max_steps - self.step) * self._measured_seconds / self._measured_steps
+
+    def _take_preparation(self, title: str, event: LearningProgress | DatasetProgress) -> None:
+        self._prepared = event.characters_done / max(event.characters_total, 1)
+        self._phase = f"{title} {percent(self._prepared)}…"
+
+    def _begin_measuring(self) -> None:
+        self._session_steps = self._measured_steps = 0
+        self._measured_seconds = 0.0
+        self._step_seconds, self._speed = Smoother(SPEED_SMOOTHING), Smoother(SPEED_SMOOTHING)
+        self._seconds_per_step_shown = self._tokens_per_second_shown = 0.0
+
+    def _take_steps(self, steps: Sequence[StepDone]) -> None:
+        last = steps[-1]
+        seconds = [step.seconds for step in steps]
+        self._elapsed_seconds += sum(seconds)
+        self._last, self.step, self._phase = last, last.step, TRAINING
+        self._loss_shown = float(self._loss.extend([step.loss for step in steps])[-1])
+        self._seconds_per_step_shown = float(self._step_seconds.extend(seconds)[-1])
+        self._tokens_per_second_shown = float(
+            self._speed.extend([step.tokens_per_second for step in steps])[-1]
+        )
+        measured = seconds[max(WARM_UP_STEPS - self._session_steps, 0) :]
+        self._session_steps += len(steps)
+        self._measured_steps += len(measured)
+        self._measured_seconds += sum(measured)
+
+    def _where(self) -> str:
+        if not self.max_steps:
+            return f"step {self.step:,}"
+        return f"step {self.step:,} of {self.max_steps:,} ({percent(self.share())})"
+
+
+def alike_in_a_row(events: Sequence[Event]) -> Iterator[tuple[type[Event], list[Any]]]:
+    """Events of one kind that follow each other, and their kind: most are steps, and come by the thousand."""
+    for kind, alike in groupby(events, type):
+        yield kind, list(alike)
+
+
+def _step_time(seconds: float) -> str:
+    return f"{1000 * seconds:,.4g} ms/step" if seconds < LONG_STEP_SECONDS else f"{seconds:,.1f} s/step"
+
+
+def duration(seconds: float) -> str:
+    """Minutes and seconds as 3:07, with hours from an hour on: 1:03:07; from four days on "4 d 3 h"."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours >= LONG_HOURS:
+        return f"{hours // 24:,} d {hours % 24} h"
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

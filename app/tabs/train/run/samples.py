@@ -1,0 +1,234 @@
+"""What the model wrote at each evaluation: a step at a time, or two compared."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QEvent, Slot
+from PySide6.QtGui import QShowEvent, QTextCursor
+from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QSlider, QTextEdit, QToolButton, QVBoxLayout, QWidget
+
+from app.tabs.train.run.sample_steps import SampleSteps
+from app.widgets.controls.elided_box import ElidedBox
+from app.widgets.controls.slider import ClickSlider
+from app.widgets.controls.small import toggle_button
+from app.widgets.label import Label
+from app.widgets.text_difference import difference, told
+from app.widgets.text_look import look, marked
+from app.widgets.theme import SMALL, TINY, set_role
+from core.events.runs import SampleWritten
+from core.wording import printable
+
+ALL_PROMPTS = "All prompts"
+NOTHING_YET = "What the model writes at each evaluation appears here."
+NOT_WRITTEN = "(not written at this step)"
+ONLY_SPACES = "(only spaces)"
+WIDEST_LABEL = "step 0,000,000"
+SHORTEST_PROMPT = 5  # letters of the box that chooses one, in a narrow window
+SHORTEST_SLIDER_PX = 44
+
+
+class Samples(QWidget):
+    """A slider over the steps; at its end it follows what comes. A second one chooses the step to compare with."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._written = SampleSteps()
+        self._prompts: list[str] = []
+        self._make_controls()
+        self.text = QTextEdit(objectName="samplesView", readOnly=True)
+        self.text.setAccessibleName("Samples")
+        self.text.setToolTip("What the model writes after the sample prompts, at each evaluation")
+        self.text.setPlaceholderText(NOTHING_YET)
+        self.text.setTabChangesFocus(True)
+        self.text.setMinimumHeight(40)
+        self._lay_out()
+        self._connect()
+        self._show()
+
+    # What comes
+
+    def add_all(self, samples: Sequence[SampleWritten]) -> None:
+        """Take in what was written next. Who looks at the newest step follows; who looks at another one stays there."""
+        follows = self.slider.value() == self.slider.maximum()
+        shown, base = self._step(self.slider), self._step(self.base_slider)
+        self._written.add(samples)
+        self._fill_prompts()
+        newest = len(self._written.steps) - 1
+        for slider, step in ((self.slider, shown), (self.base_slider, base)):
+            slider.blockSignals(True)
+            slider.setRange(0, max(newest, 0))
+            slider.setValue(newest if step is None else self._written.place(step))
+            slider.blockSignals(False)
+        if follows:
+            self._move(self.slider, newest)
+        self._show()
+
+    def forget(self) -> None:
+        """Make room for another run."""
+        self._written = SampleSteps()
+        self._fill_prompts()
+        for slider in (self.slider, self.base_slider):
+            slider.blockSignals(True)
+            slider.setRange(0, 0)
+            slider.blockSignals(False)
+        self.compare_button.setChecked(False)
+        self._show()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        self.prompt_box.ensurePolished()  # by the style sheet, which comes after the first window was made
+        height = self.prompt_box.sizeHint().height()
+        self.title.setMinimumHeight(height)  # or the text moves when the box comes
+        super().showEvent(event)
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.PaletteChange and hasattr(self, "text"):
+            self._show()
+
+    # What is shown
+
+    def _step(self, slider: QSlider) -> int | None:
+        return self._written.steps[slider.value()] if self._written.steps else None
+
+    @property
+    def _compares(self) -> bool:
+        return self.compare_button.isChecked() and len(self._written.steps) > 1
+
+    @Slot()
+    def _show(self) -> None:
+        step, base = self._step(self.slider), self._step(self.base_slider)
+        several = len(self._written.steps) > 1
+        self.slider.setEnabled(several)
+        self.compare_button.setEnabled(several)
+        self.base_slider.setVisible(self._compares)
+        self.base_label.setVisible(self._compares)
+        for slider, label, at in ((self.slider, self.label, step), (self.base_slider, self.base_label, base)):
+            label.setText("" if at is None else f"step {at:,}")
+            slider.setAccessibleDescription(label.text())
+        scrolled = self.text.verticalScrollBar().value()
+        self.text.clear()
+        self.text.setAccessibleDescription(
+            "" if step is None else self._write(step, base if self._compares else None)
+        )
+        self.text.verticalScrollBar().setValue(scrolled)
+
+    def _write(self, step: int, base: int | None) -> str:
+        """Write the samples of a step, compared with another one where that is given, and say it in words."""
+        pen = QTextCursor(self.text.document())
+        pen.beginEditBlock()
+        chosen = self.prompt_box.currentData()
+        before = {} if base is None else self._written.at(base)
+        descriptions = [f"step {step:,}" if base is None else f"step {step:,} compared with step {base:,}"]
+        for prompt, text in self._written.at(step).items():
+            if chosen is not None and prompt != chosen:
+                continue
+            if not self.text.document().isEmpty():
+                pen.insertBlock()
+            pen.insertText(" ".join(prompt.split()), look("text"))
+            pen.insertText(" → ", look("muted"))
+            if not text.strip():
+                pen.insertText(ONLY_SPACES, look("muted"))
+            elif base is None:
+                pen.insertText(text.strip(), look("accent"))
+            elif prompt not in before:
+                pen.insertText(f"{text.strip()}  ", look("accent"))
+                pen.insertText(f"(not written at step {base:,})", look("muted"))
+            else:
+                pieces = difference(before[prompt].strip(), text.strip())
+                for mark, piece in pieces:
+                    pen.insertText(piece, marked(mark))
+                descriptions.append(f"{prompt}: {told(pieces)}")
+        if self.text.document().isEmpty():
+            pen.insertText(NOT_WRITTEN, look("muted"))
+        pen.endEditBlock()
+        return "; ".join(descriptions)
+
+    def _fill_prompts(self) -> None:
+        prompts = self._written.prompts()
+        if prompts == self._prompts:
+            return
+        self._prompts = prompts
+        chosen = self.prompt_box.currentData()
+        self.prompt_box.blockSignals(True)
+        self.prompt_box.clear()
+        self.prompt_box.addItem(ALL_PROMPTS, None)
+        for prompt in prompts:
+            self.prompt_box.addItem(printable(prompt), prompt)
+        self.prompt_box.setCurrentIndex(1 + prompts.index(chosen) if chosen in prompts else 0)
+        self.prompt_box.blockSignals(False)
+        self.prompt_box.setVisible(len(prompts) > 1)
+
+    # What the user does
+
+    @Slot(bool)
+    def _compare(self, wanted: bool) -> None:
+        if wanted:  # with the evaluation before, until another one is chosen
+            self._move(self.base_slider, max(self.slider.value() - 1, 0))
+        self._show()
+
+    def _move(self, slider: QSlider, place: int) -> None:
+        slider.blockSignals(True)
+        slider.setValue(max(place, 0))
+        slider.blockSignals(False)
+
+    # Building
+
+    def _make_controls(self) -> None:
+        self.title = Label("Samples")
+        set_role(self.title, "subtitle")
+        self.prompt_box = ElidedBox("samplePromptBox")
+        self.prompt_box.setAccessibleName("Prompt")
+        self.prompt_box.setToolTip("Show the samples of all prompts, or those of one")
+        self.prompt_box.setMinimumContentsLength(SHORTEST_PROMPT)
+        self.prompt_box.hide()
+        self.slider = _slider(
+            "sampleSlider",
+            "Step of the samples",
+            "Which evaluation's samples are shown; at its end, the newest",
+        )
+        self.base_slider = _slider(
+            "sampleBaseSlider", "Step to compare with", "The evaluation whose samples are compared with"
+        )
+        self.label, self.base_label = Label(objectName="sampleStep"), Label(objectName="sampleBaseStep")
+        for label in (self.label, self.base_label):
+            set_role(label, "muted")
+            label.setMinimumWidth(label.fontMetrics().horizontalAdvance(WIDEST_LABEL))
+        self.compare_button: QToolButton = toggle_button(
+            "Compare",
+            "compareSamplesButton",
+            "Mark what differs from the samples of another step: added words are underlined, removed ones struck out",
+        )
+        set_role(self.compare_button, "filter")  # a low one: the row takes its height from the text below
+        self.compare_button.setAccessibleName("Compare with another step")
+
+    def _lay_out(self) -> None:
+        row = QHBoxLayout()
+        row.setSpacing(SMALL)
+        row.addWidget(self.title)
+        row.addWidget(self.prompt_box, stretch=2)
+        row.addWidget(self.slider, stretch=3)
+        row.addWidget(self.label)
+        row.addWidget(self.compare_button)
+        row.addWidget(self.base_slider, stretch=2)
+        row.addWidget(self.base_label)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(TINY)
+        layout.addLayout(row)
+        layout.addWidget(self.text, stretch=1)
+
+    def _connect(self) -> None:
+        self.slider.valueChanged.connect(self._show)
+        self.base_slider.valueChanged.connect(self._show)
+        self.prompt_box.activated.connect(self._show)
+        self.compare_button.toggled.connect(self._compare)
+
+
+def _slider(name: str, title: str, tooltip: str) -> QSlider:
+    slider = ClickSlider(name)
+    slider.setAccessibleName(title)
+    slider.setToolTip(tooltip)
+    slider.setRange(0, 0)
+    slider.setPageStep(10)
+    slider.setMinimumWidth(SHORTEST_SLIDER_PX)
+    slider.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+    return slider

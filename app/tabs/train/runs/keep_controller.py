@@ -1,0 +1,93 @@
+"""From the wish to keep a checkpoint to the folder where it is kept."""
+
+from functools import partial
+
+from PySide6.QtCore import QObject, Signal, Slot
+
+from app.errors import present
+from app.jobs.job import OpenStream
+from app.jobs.job_queue import JobQueues
+from app.tabs.train.runs.keep_dialog import KeepDialog
+from app.tabs.train.tab import TrainTab
+from core.errors.base import UserFacingError
+from core.runs.catalog import RunSummary
+from core.runs.folder import Workspace
+from core.tasks.models.keep_checkpoint import keep, let_go
+from core.tasks.models.look_at_runs import summarize_run
+
+
+class KeepController(QObject):
+    """Opens the dialog for a run, and does what is asked in it.
+
+    Signals:
+        changed: Other checkpoints are kept now.
+    """
+
+    changed = Signal()
+
+    def __init__(
+        self, tab: TrainTab, workspace: Workspace, queues: JobQueues, parent: QObject | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._tab, self._workspace, self._queues = tab, workspace, queues
+        self._dialog: KeepDialog | None = None
+        self._name = ""
+        tab.head.keep_requested.connect(self.ask)
+
+    @Slot(str)
+    def ask(self, name: str) -> None:
+        """Let the user choose a checkpoint of a run."""
+        self._name = name
+        job = self._queues.start("runs", partial(summarize_run, self._workspace, name))
+        job.ended.connect(self._open)
+        job.failed.connect(self._report)
+
+    @Slot(object)
+    def _open(self, run: RunSummary) -> None:
+        if self._dialog is not None or run.last_step is None:
+            return
+        self._dialog = KeepDialog(run, self._tab)
+        self._dialog.keep_requested.connect(self._keep)
+        self._dialog.removal_requested.connect(self._let_go)
+        self._dialog.destroyed.connect(self._forget)
+        self._dialog.open()
+
+    @Slot(str, str)
+    def _keep(self, which: str, label: str) -> None:
+        self._start(partial(keep, self._workspace, self._name, which, label), closes=True)
+
+    @Slot(str)
+    def _let_go(self, label: str) -> None:
+        self._start(partial(let_go, self._workspace, self._name, label), closes=False)
+
+    def _start(self, open_stream: OpenStream, *, closes: bool) -> None:
+        job = self._queues.start("runs", open_stream)
+        job.ended.connect(self._close if closes else self._show)
+        job.failed.connect(self._refuse)
+
+    @Slot(object)
+    def _close(self, _kept: tuple[str, ...]) -> None:
+        if self._dialog is not None:
+            self._dialog.done(KeepDialog.DialogCode.Accepted)
+        self.changed.emit()
+
+    @Slot(object)
+    def _show(self, kept: tuple[str, ...]) -> None:
+        if self._dialog is not None:
+            self._dialog.show_kept(kept)
+        self.changed.emit()
+
+    @Slot(object)
+    def _refuse(self, error: Exception) -> None:
+        if self._dialog is not None and isinstance(error, UserFacingError):
+            self._dialog.show_problem(f"{error.message} {error.remedy}")
+        else:
+            self._report(error)
+
+    @Slot(object)
+    def _report(self, error: Exception) -> None:
+        present(error, self._tab.banner)
+
+    @Slot()
+    def _forget(self) -> None:
+        self._dialog = None

@@ -1,0 +1,143 @@
+"""The runs that wait for their turn: shown where there are any."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+from PySide6.QtCore import QAbstractListModel, QModelIndex, QPersistentModelIndex, Qt, Signal, Slot
+from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtWidgets import QHBoxLayout, QListView, QVBoxLayout, QWidget
+
+from app.widgets.controls.small import named_button
+from app.widgets.label import Label
+from app.widgets.theme import SMALL, TINY, set_role
+from core.config.presets import PRESETS
+from core.runs.run_queue import QueuedRun
+from core.wording import counted
+
+ROOT = QModelIndex()
+MOST_ROWS = 3  # seen at once
+
+Index: TypeAlias = QModelIndex | QPersistentModelIndex
+
+
+class QueueList(QAbstractListModel):
+    """The queue's runs as rows, the next one first."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._entries: list[QueuedRun] = []
+        self._failures: dict[str, str] = {}
+
+    def show(self, entries: Sequence[QueuedRun], failures: Mapping[str, str]) -> None:
+        """Take over what the queue holds now, and why some of it did not begin, by name."""
+        if list(entries) == self._entries and failures == self._failures:
+            return
+        self.beginResetModel()
+        self._entries, self._failures = list(entries), dict(failures)
+        self.endResetModel()
+
+    def entry(self, row: int) -> QueuedRun | None:
+        return self._entries[row] if 0 <= row < len(self._entries) else None
+
+    def rowCount(self, parent: Index = ROOT) -> int:
+        return 0 if parent.isValid() else len(self._entries)
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        if not index.isValid():
+            return None
+        entry = self._entries[index.row()]
+        problem = entry.problem or self._failures.get(entry.name, "")
+        if role == Qt.ItemDataRole.DisplayRole:
+            return f"{entry.name}: {'did not begin' if problem else _preset(entry)}"
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return problem or f"{entry.name}: {_preset(entry)}"
+        return None
+
+
+class QueuePanel(QWidget):
+    """A list of runs with two buttons, hidden while the queue is empty.
+
+    Signals:
+        start_requested: The first of them should begin now.
+        removal_requested: The name of one that should be taken out.
+    """
+
+    start_requested = Signal()
+    removal_requested = Signal(str)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("queuePanel")
+        self._rows = QueueList(self)
+        self._title = Label()
+        set_role(self._title, "subtitle")
+        self.view = QListView(objectName="queueView")
+        self.view.setAccessibleName("Runs in the queue")
+        self.view.setToolTip("Each begins when the one before it has ended")
+        self.view.setModel(self._rows)
+        self.start_button = named_button(
+            "Start &queue", "startQueueButton", "play", "Train these runs, one after the other"
+        )
+        self.remove_button = named_button(
+            "Take out", "dequeueButton", "close", "Take the chosen run out of the queue (Delete)"
+        )
+        self._remove_action = QAction("Take out", self.view)
+        self._remove_action.setShortcut(QKeySequence.StandardKey.Delete)
+        self._remove_action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
+        self.view.addAction(self._remove_action)
+        self._remove_action.triggered.connect(self._ask_to_remove)
+        self.remove_button.clicked.connect(self._ask_to_remove)
+        self.start_button.clicked.connect(self.start_requested)
+        self.view.selectionModel().currentChanged.connect(self._show_what_is_possible)
+        self._lay_out()
+        self._idle = True
+        self.hide()
+
+    def show_queue(self, entries: Sequence[QueuedRun], failures: Mapping[str, str]) -> None:
+        """Show what waits, and why some of it did not begin, by name."""
+        chosen = self.view.currentIndex().row()
+        self._rows.show(entries, failures)
+        count = self._rows.rowCount()
+        self._title.setText(f"Queue · {counted(count, 'run')}")
+        self.view.setCurrentIndex(self._rows.index(min(max(chosen, 0), count - 1)))
+        row_height = max(self.view.sizeHintForRow(0), self.view.fontMetrics().lineSpacing())
+        self.view.setFixedHeight(
+            min(max(count, 1), MOST_ROWS) * row_height + 2 * self.view.frameWidth() + TINY
+        )
+        self._show_what_is_possible()
+        self.setVisible(count > 0)
+
+    def set_idle(self, idle: bool) -> None:
+        """While a run trains, the queue goes on by itself."""
+        self._idle = idle
+        self._show_what_is_possible()
+
+    def _lay_out(self) -> None:
+        head = QHBoxLayout()
+        head.setSpacing(SMALL)
+        head.addWidget(self._title, stretch=1)
+        head.addWidget(self.start_button)
+        head.addWidget(self.remove_button)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(TINY)
+        layout.addLayout(head)
+        layout.addWidget(self.view)
+
+    @Slot()
+    def _show_what_is_possible(self) -> None:
+        self.start_button.setVisible(self._idle)
+        self.remove_button.setEnabled(self.view.currentIndex().isValid())
+
+    @Slot()
+    def _ask_to_remove(self) -> None:
+        entry = self._rows.entry(self.view.currentIndex().row())
+        if entry is not None:
+            self.removal_requested.emit(entry.name)
+
+
+def _preset(entry: QueuedRun) -> str:
+    if entry.config is None:
+        return ""
+    preset = PRESETS.get(entry.config.preset)
+    return preset.title if preset else entry.config.preset

@@ -1,0 +1,102 @@
+"""The earlier runs: one of them can be looked at, and go on from its last checkpoint."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Signal, Slot
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+
+from app.widgets.controls.elided_box import ElidedBox
+from app.widgets.controls.run_list import RunList
+from app.widgets.icons import give_icon
+from app.widgets.label import Label
+from app.widgets.theme import SMALL, TINY, set_role
+from core.runs.catalog import RunSummary
+from core.wording import counted
+
+RESUME_HELP = "Go on with this run from its last checkpoint"
+
+
+class RunChooser(QWidget):
+    """A box of runs and a button.
+
+    Signals:
+        chosen: The user looks at a run.
+        resume_requested: The user wants a run to go on.
+    """
+
+    chosen = Signal(str)
+    resume_requested = Signal(str)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._idle = True
+        self._runs = RunList(self)
+        self.box = ElidedBox("runBox")
+        self.box.setAccessibleName("Earlier runs")
+        self.box.setToolTip("Show the curves of an earlier run")
+        self.box.setModel(self._runs)
+        self.box.activated.connect(self._choose)
+        self.resume_button = QPushButton("&Resume", objectName="resumeButton")
+        self.resume_button.setAccessibleName("Resume the chosen run")
+        give_icon(self.resume_button, "resume")
+        self.resume_button.clicked.connect(self._resume)
+        self._lay_out()
+        self.show_runs([], "")
+
+    def show_runs(self, runs: Sequence[RunSummary], chosen: str) -> None:
+        """Show what the catalog holds, with `chosen` in the box; where it is empty, what was chosen before."""
+        before = self._chosen_run()
+        self._runs.show(runs)
+        name = chosen or (before.name if before else "")
+        self.box.setCurrentIndex(self._runs.row(name))
+        self.box.setPlaceholderText("Choose a run" if runs else "No runs yet")
+        self._show_what_is_possible()
+
+    def set_idle(self, idle: bool) -> None:
+        """While a run trains, no other can be looked at."""
+        self._idle = idle
+        self._show_what_is_possible()
+
+    def _lay_out(self) -> None:
+        title = Label("Ear&lier runs", buddy=self.box)
+        set_role(title, "subtitle")
+        row = QHBoxLayout()
+        row.setSpacing(SMALL)
+        row.addWidget(self.box, stretch=1)
+        row.addWidget(self.resume_button)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(TINY)
+        layout.addWidget(title)
+        layout.addLayout(row)
+
+    def _chosen_run(self) -> RunSummary | None:
+        return self._runs.run(self.box.currentIndex())
+
+    def _show_what_is_possible(self) -> None:
+        obstacle = self._obstacle(self._chosen_run())
+        self.resume_button.setEnabled(self._idle and not obstacle)
+        self.resume_button.setToolTip(obstacle or RESUME_HELP)
+        self.box.setEnabled(self._idle and self._runs.rowCount() > 0)
+
+    def _obstacle(self, run: RunSummary | None) -> str:
+        if run is None:
+            return "Choose a run first"
+        if run.last_step is None:
+            return "This run has no checkpoint to go on from"
+        if run.step >= run.max_steps:
+            return f"This run has taken all of its {counted(run.max_steps, 'step')}; choose Start from above to train it longer"
+        return ""
+
+    @Slot(int)
+    def _choose(self, row: int) -> None:
+        self._show_what_is_possible()
+        run = self._runs.run(row)
+        if run is not None:
+            self.chosen.emit(run.name)
+
+    @Slot()
+    def _resume(self) -> None:
+        run = self._chosen_run()
+        if run is not None:
+            self.resume_requested.emit(run.name)

@@ -1,0 +1,78 @@
+"""The user's own sentence, and below it the tokens that it becomes."""
+
+from PySide6.QtCore import Signal, Slot
+from PySide6.QtWidgets import QPlainTextEdit, QVBoxLayout, QWidget
+
+from app.tabs.train.tokenizer.token_chips import TokenChips
+from app.widgets.controls.small import scrolled
+from app.widgets.label import Label
+from app.widgets.theme import HUGE, SMALL, set_role
+from app.widgets.token_text import visible
+from core.tasks.models.examine_tokenizer import TokenizerCard
+from core.wording import counted
+
+SENTENCE = "The quick brown fox jumps over the lazy dog."
+MOST_CHARACTERS = 2_000  # more would be a document
+LINES = 2
+CHIPS_HEIGHT_PX = 112
+
+
+class SentencePanel(QWidget):
+    """Takes a text apart as it is written.
+
+    Signals:
+        chosen: The id of the token that was clicked.
+    """
+
+    chosen = Signal(int)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._card: TokenizerCard | None = None
+        self.edit = QPlainTextEdit(SENTENCE, objectName="sentenceEdit", tabChangesFocus=True)
+        self.edit.setAccessibleName("A sentence to take apart")
+        self.edit.setPlaceholderText("Write something to see its tokens.")
+        self.edit.setFixedHeight(LINES * self.edit.fontMetrics().lineSpacing() + HUGE)
+        self.summary = Label(objectName="sentenceSummary", wordWrap=True)
+        set_role(self.summary, "muted")
+        self.chips = TokenChips()
+        self._lay_out()
+        self.edit.textChanged.connect(self._split)
+        self.chips.chosen.connect(self.chosen)
+
+    def show_card(self, card: TokenizerCard) -> None:
+        self._card = card
+        self._split()
+
+    def _lay_out(self) -> None:
+        title = Label("Your &sentence", buddy=self.edit)
+        set_role(title, "subtitle")
+        self._tokens = scrolled(self.chips)
+        self._tokens.setFixedHeight(CHIPS_HEIGHT_PX)
+        self.chips.cursor_moved.connect(self._show_token)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(SMALL)
+        for widget in (title, self.edit, self.summary, self._tokens):
+            layout.addWidget(widget)
+
+    @Slot()
+    def _show_token(self) -> None:
+        self._tokens.ensureWidgetVisible(self.chips, 0, SMALL)
+
+    @Slot()
+    def _split(self) -> None:
+        if self._card is None:
+            return
+        whole = self.edit.toPlainText()
+        text = whole[:MOST_CHARACTERS]
+        pieces = self._card.split(text)
+        self.chips.show_pieces(pieces)
+        said = [counted(len(pieces), "token"), counted(len(text), "character")]
+        if pieces:
+            said.append(f"{len(text.encode('utf-8', 'surrogatepass')) / len(pieces):.2f} bytes per token")
+        if missing := dict.fromkeys(visible(piece.text) for piece in pieces if not piece.known):
+            said.append(f"not in the vocabulary: {' '.join(missing)}")
+        if len(whole) > len(text):
+            said.append(f"only the first {counted(MOST_CHARACTERS, 'character')} are shown")
+        self.summary.setText(" · ".join(said))

@@ -1,0 +1,192 @@
+"""A slider over the checkpoints of a run, which can also be shown one after the other."""
+
+from bisect import bisect_left
+from collections.abc import Sequence
+
+from PySide6.QtCore import QTimer, Signal, Slot
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSizePolicy, QWidget
+
+from app.widgets.controls.slider import ClickSlider
+from app.widgets.controls.small import CountBox, named_button
+from app.widgets.icons import give_icon
+from app.widgets.label import Label
+from app.widgets.theme import SMALL, TINY, set_role
+
+DEFAULT_SPEED, HIGHEST_SPEED = 5, 30  # checkpoints a second
+MOST_SKIPPED = 20  # ticks that playing waits for a checkpoint, before it asks for the next one
+
+
+class CheckpointSlider(QWidget):
+    """Shows which checkpoint is shown, and asks for another; playing waits for each before it asks for the next.
+
+    Signals:
+        step_requested: The step of the checkpoint that the user, or playing, came to.
+    """
+
+    step_requested = Signal(int)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._steps: tuple[int, ...] = ()
+        self._shown: int | None = None  # the step that was shown last
+        self._awaited: int | None = None  # the step that playing asked for and that is not shown yet
+        self._skipped = 0
+        self.slider = ClickSlider("checkpointSlider")
+        self.slider.setAccessibleName("Checkpoint")
+        self.slider.setToolTip("The checkpoint that is shown in all views")
+        self.slider.setPageStep(1)
+        self.previous_button = _tool("previousCheckpointButton", "chevron-left", "Previous checkpoint")
+        self.next_button = _tool("nextCheckpointButton", "chevron-right", "Next checkpoint")
+        self.play_button = _tool("playCheckpointsButton", "play", "Play")
+        self.play_button.setCheckable(True)
+        self.speed_box = CountBox(
+            "playSpeedBox", "Checkpoints a second", "How many checkpoints a second are played"
+        )
+        self.speed_box.setSuffix(" /s")
+        self.speed_box.setRange(1, HIGHEST_SPEED)
+        self.speed_box.setValue(DEFAULT_SPEED)
+        self.speed_box.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        self.label = Label(objectName="checkpointLabel")
+        self._timer = QTimer(self)
+        self._lay_out()
+        self._connect()
+        self._set_speed(DEFAULT_SPEED)
+        self._show()
+
+    @property
+    def step(self) -> int | None:
+        """Of the checkpoint that is shown."""
+        return self._shown
+
+    @property
+    def playing(self) -> bool:
+        return self._timer.isActive()
+
+    def show_steps(self, steps: Sequence[int]) -> None:
+        """Show which checkpoints there are; the one that is shown stays, or the nearest to it."""
+        ascending = tuple(sorted(set(steps)))
+        if ascending == self._steps:
+            return
+        self._steps = ascending
+        self.slider.blockSignals(True)
+        self.slider.setRange(0, max(0, len(ascending) - 1))
+        self.slider.blockSignals(False)
+        self._move_to(self._shown)
+
+    def show_step(self, step: int) -> None:
+        """Show which checkpoint the views show."""
+        self._shown = step
+        if self._awaited is not None and step != self._awaited:
+            return  # an earlier one, that came late
+        self._awaited = None
+        self._move_to(step)
+
+    @Slot()
+    def stop(self) -> None:
+        """Play no further."""
+        self._timer.stop()
+        self._awaited = None
+        self.play_button.setChecked(False)
+
+    # What the user does
+
+    @Slot(int)
+    def _request(self, place: int) -> None:
+        if self._steps:
+            self._awaited, self._skipped = self._steps[place], 0
+            self._show()
+            self.step_requested.emit(self._steps[place])
+
+    @Slot()
+    def _go_back(self) -> None:
+        self.slider.setValue(self.slider.value() - 1)
+
+    @Slot()
+    def _go_on(self) -> None:
+        self.slider.setValue(self.slider.value() + 1)
+
+    @Slot(bool)
+    def _play(self, wanted: bool) -> None:
+        if not wanted:
+            self.stop()
+        elif not self.playing:
+            if self.slider.value() == self.slider.maximum():
+                self.slider.setValue(0)
+            self._timer.start()
+        self._show()
+
+    @Slot()
+    def _play_on(self) -> None:
+        if self._awaited is not None and self._skipped < MOST_SKIPPED:
+            self._skipped += 1
+        elif self.slider.value() < self.slider.maximum():
+            self._go_on()
+        else:
+            self.stop()
+            self._show()
+
+    @Slot(int)
+    def _set_speed(self, speed: int) -> None:
+        self._timer.setInterval(round(1000 / speed))
+
+    # What is shown
+
+    def _move_to(self, step: int | None) -> None:
+        self.slider.blockSignals(True)
+        if step is not None and self._steps:
+            self.slider.setValue(self._place(step))
+        self.slider.blockSignals(False)
+        self._show()
+
+    def _place(self, step: int) -> int:
+        """Of the checkpoint that is nearest to a step."""
+        after = min(bisect_left(self._steps, step), len(self._steps) - 1)
+        before = max(after - 1, 0)
+        return after if self._steps[after] - step <= step - self._steps[before] else before
+
+    def _show(self) -> None:
+        several = len(self._steps) > 1
+        place = self.slider.value()
+        for widget in (self.slider, self.play_button, self.speed_box):
+            widget.setEnabled(several)
+        self.previous_button.setEnabled(several and place > 0)
+        self.next_button.setEnabled(several and place < self.slider.maximum())
+        give_icon(self.play_button, "pause" if self.playing else "play")
+        title = "Pause" if self.playing else "Play"
+        self.play_button.setToolTip(f"{title} (all checkpoints, one after the other)")
+        self.play_button.setAccessibleName(title)
+        if self._steps:
+            text = f"step {self._steps[place]:,} ({place + 1} of {len(self._steps)})"
+        else:
+            text = "no checkpoint"
+        self.label.setText(text)
+        self.slider.setAccessibleDescription(text)
+
+    def _lay_out(self) -> None:
+        widest = "step 0,000,000 (000 of 000)"
+        self.label.setMinimumWidth(self.label.fontMetrics().horizontalAdvance(widest))
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(TINY)
+        for button in (self.previous_button, self.play_button, self.next_button):
+            row.addWidget(button)
+        row.addSpacing(SMALL)
+        row.addWidget(self.slider, stretch=1)
+        row.addSpacing(SMALL)
+        row.addWidget(self.label)
+        row.addWidget(self.speed_box)
+
+    def _connect(self) -> None:
+        self.slider.valueChanged.connect(self._request)
+        self.previous_button.clicked.connect(self._go_back)
+        self.next_button.clicked.connect(self._go_on)
+        self.play_button.toggled.connect(self._play)
+        self.speed_box.valueChanged.connect(self._set_speed)
+        self._timer.timeout.connect(self._play_on)
+
+
+def _tool(name: str, picture: str, tooltip: str) -> QPushButton:
+    button = named_button("", name, picture, tooltip)
+    button.setAccessibleName(tooltip)
+    set_role(button, "quiet")
+    return button

@@ -1,0 +1,262 @@
+"""A form read off a config model: a labelled editor per setting, and the reason beside a value that cannot be.
+
+`Fields` holds the editors of one model and checks them together; `ConfigForm` lays them out, the few basic ones
+first and the rest folded under "Advanced". A form of several models lays out several `Fields` itself.
+"""
+
+import re
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, Generic, Protocol, TypeVar
+
+from pydantic import ValidationError
+from PySide6.QtCore import QObject, QSignalBlocker, Qt, Signal, Slot
+from PySide6.QtWidgets import QFormLayout, QHBoxLayout, QVBoxLayout, QWidget
+
+from app.widgets.controls.editors import editor_for
+from app.widgets.controls.section import Section
+from app.widgets.label import Label
+from app.widgets.theme import MEDIUM, SMALL, TINY, set_role
+from core.config.setting import Config, Setting, describe
+from core.errors.base import BadSettingError
+
+ConfigType = TypeVar("ConfigType", bound=Config)
+
+
+class ConfigForm(QWidget, Generic[ConfigType]):
+    """The settings of one config model, to be looked at and changed.
+
+    Signals:
+        changed: A value, or whether it can be one, is no longer what it was.
+    """
+
+    changed = Signal()
+
+    def __init__(self, model: type[ConfigType], group: str = "", parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.fields = Fields(model, group, self)
+        self.fields.changed.connect(self.changed)
+        align(self.fields.all())
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(MEDIUM)
+        layout.addWidget(rows_of(self.fields.some(advanced=False)))
+        if advanced := self.fields.some(advanced=True):
+            layout.addWidget(
+                Section("Advanced", rows_of(advanced), "Show or hide the settings that few need")
+            )
+        layout.addStretch()
+
+    def value(self) -> ConfigType:
+        """What the form says.
+
+        Raises:
+            BadSettingError: A value cannot be; the first such one is named.
+        """
+        return self.fields.value()
+
+    def set_value(self, config: ConfigType) -> None:
+        self.fields.set_value(config)
+
+    def problem(self) -> str:
+        """Why the form has no value, as a sentence; empty where it has one."""
+        return self.fields.problem()
+
+
+class Fields(QObject, Generic[ConfigType]):
+    """The editors of one config model, checked together, not laid out.
+
+    Signals:
+        changed: A value, or whether it can be one, is no longer what it was.
+    """
+
+    changed = Signal()
+
+    def __init__(
+        self, model: type[ConfigType], group: str, parent: QObject, names: Collection[str] = ()
+    ) -> None:
+        """`names` are the settings to have editors for, the others keeping their defaults; without them, all."""
+        super().__init__(parent)
+        self._model = model
+        settings = [setting for setting in describe(model) if not names or setting.name in names]
+        self._fields = {setting.name: Field(setting, group) for setting in settings}
+        self._value: ConfigType | None = None
+        self._reasons: dict[str, str] = {}
+        for field in self._fields.values():
+            field.editor.changed.connect(self._check)
+        self._check()
+
+    def all(self) -> list["Field"]:
+        return list(self._fields.values())
+
+    def some(self, *, advanced: bool) -> list["Field"]:
+        return [field for field in self._fields.values() if field.setting.advanced == advanced]
+
+    def field(self, name: str) -> "Field":
+        return self._fields[name]
+
+    def editor(self, name: str) -> Any:
+        """The editor of the setting of that name."""
+        return self._fields[name].editor
+
+    def titles(self) -> dict[str, str]:
+        """The titles by setting name, to put in the place of names in a reason."""
+        return {name: field.setting.title for name, field in self._fields.items()}
+
+    def value(self) -> ConfigType:
+        for field in self._fields.values():
+            if field.reason:
+                raise BadSettingError(field.setting.title, field.reason)
+        assert self._value is not None
+        return self._value
+
+    def set_value(self, config: ConfigType) -> None:
+        self.show({name: getattr(config, name) for name in self._fields})
+
+    def read(self) -> dict[str, Any]:
+        """Those values that can be read, by setting name, whether or not they fit together."""
+        return self._read()[0]
+
+    def show(self, values: dict[str, Any]) -> None:
+        """Put these values into the form, by setting name, and check them together."""
+        for name, value in values.items():
+            with QSignalBlocker(self._fields[name].editor):
+                self._fields[name].editor.show_value(value)
+        self._check()
+
+    def problem(self) -> str:
+        """The first reason as a sentence, empty where all values fit."""
+        reasons = [
+            f"{field.setting.title} {field.reason}." for field in self._fields.values() if field.reason
+        ]
+        return reasons[0] if reasons else ""
+
+    def set_fixed(self, reasons: Mapping[str, str]) -> None:
+        """Let nobody change the settings of these names, each with its reason as tool tip; all others are free."""
+        for name, field in self._fields.items():
+            field.set_fixed(reasons.get(name, ""))
+
+    def show_error(self, name: str, reason: str) -> None:
+        """Mark a field whose value fits its own model but not another one's, until `forgive`."""
+        self._fields[name].show_reason(reason)
+
+    def forgive(self) -> None:
+        """Take back what `show_error` said."""
+        for name, field in self._fields.items():
+            field.show_reason(self._reasons.get(name, ""))
+
+    @Slot()
+    def _check(self) -> None:
+        values, reasons = self._read()
+        if not reasons:
+            try:
+                self._value = self._model(**values)
+            except ValidationError as cause:
+                reasons = dict([self.error_of(cause)])
+        self._reasons = reasons
+        self.forgive()
+        self.changed.emit()
+
+    def _read(self) -> tuple[dict[str, Any], dict[str, str]]:
+        values, reasons = {}, {}
+        for name, field in self._fields.items():
+            try:
+                values[name] = field.editor.read()
+            except ValueError as cause:
+                reasons[name] = str(cause)
+        return values, reasons
+
+    def error_of(self, cause: ValidationError) -> tuple[str, str]:
+        """The setting that a validator names, and its reason in the words of the form."""
+        first = cause.errors(include_url=False)[0]
+        where, _, reason = first["msg"].removeprefix("Value error, ").partition(": ")
+        name = first["loc"][0] if first["loc"] else where
+        return str(name), f"does not fit: {in_titles(reason or where, self.titles())}"
+
+
+class Field:
+    """One setting's label, editor, unit, and the line that says what is wrong with its value."""
+
+    def __init__(self, setting: Setting, group: str) -> None:
+        self.setting = setting
+        self.reason = ""
+        unit = "" if setting.unit == setting.title.lower() else setting.unit  # else "Steps 700 steps"
+        self.editor = editor_for(setting)
+        self.editor.setObjectName(f"{group}.{setting.name}" if group else setting.name)
+        self.editor.setToolTip(setting.help)
+        self.editor.setAccessibleName(f"{setting.title} ({unit})" if unit else setting.title)
+        self.label = Label(setting.title, buddy=self.editor)
+        self.label.setToolTip(setting.help)
+        self.editor.ensurePolished()  # before its height is known
+        self.label.setMinimumHeight(self.editor.sizeHint().height())
+        self.unit = Label(unit)
+        set_role(self.unit, "muted")
+        self.problem = Label(wordWrap=True, visible=False)
+        set_role(self.problem, "error")
+        self.row = self._lay_out()
+
+    def set_fixed(self, reason: str) -> None:
+        """Disable the editor for a reason, which its tool tip says; enable it where there is none."""
+        self.editor.setEnabled(not reason)
+        for widget in (self.editor, self.label):
+            widget.setToolTip(f"{reason}\n\n{self.setting.help}" if reason else self.setting.help)
+
+    def show_reason(self, reason: str) -> None:
+        """Mark the value as one that cannot be, or as fine again where `reason` is empty."""
+        if reason == self.reason:
+            return
+        self.reason = reason
+        self.problem.setText(f"{self.setting.title} {reason}." if reason else "")
+        self.problem.setVisible(bool(reason))
+        self.editor.setAccessibleDescription(self.problem.text())
+        self.editor.setProperty("valid", not reason)
+        self.editor.style().unpolish(self.editor)  # a style sheet reads properties only when it is polished
+        self.editor.style().polish(self.editor)
+
+    def _lay_out(self) -> QWidget:
+        row = QWidget()
+        beside = QHBoxLayout()
+        beside.setSpacing(SMALL)
+        beside.addWidget(self.editor, stretch=1)
+        beside.addWidget(self.unit)
+        below = QVBoxLayout(row)
+        below.setContentsMargins(0, 0, 0, 0)
+        below.setSpacing(TINY)
+        below.addLayout(beside)
+        below.addWidget(self.problem)
+        return row
+
+
+class Row(Protocol):
+    """A label and what stands beside it."""
+
+    label: Label
+    row: QWidget
+
+
+def rows_of(fields: Iterable[Row]) -> QWidget:
+    """The fields below each other, labels to their left."""
+    panel = QWidget()
+    form = QFormLayout(panel)
+    form.setContentsMargins(0, 0, 0, 0)
+    form.setHorizontalSpacing(SMALL)
+    form.setVerticalSpacing(SMALL)
+    form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.ExpandingFieldsGrow)
+    form.setLabelAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+    for field in fields:
+        form.addRow(field.label, field.row)
+    return panel
+
+
+def align(fields: list[Field]) -> None:
+    """Give the labels one width and the units another, so that forms below each other share their columns."""
+    label_width = max(field.label.sizeHint().width() for field in fields)
+    unit_width = max(field.unit.sizeHint().width() for field in fields)
+    for field in fields:
+        field.label.setMinimumWidth(label_width)
+        field.unit.setMinimumWidth(unit_width)
+
+
+def in_titles(reason: str, titles: dict[str, str]) -> str:
+    """A validator's reason with the names of settings replaced by their titles."""
+    names = "|".join(sorted(map(re.escape, titles), key=len, reverse=True))
+    return re.sub(rf"\b(?:[a-z]+\.)?({names})\b", lambda found: titles[found.group(1)], reason)

@@ -1,0 +1,55 @@
+"""Sliders beside the number fields of a form: whichever is moved, the other says the same."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from PySide6.QtCore import QObject, QSignalBlocker, Slot
+
+from app.widgets.controls.config_form import Field, Fields
+from app.widgets.controls.slider import FormSlider
+
+
+class Reach(NamedTuple):
+    """What a slider covers; the field beside it takes any allowed value."""
+
+    lowest: float
+    highest: float
+    step: float
+
+
+class FieldSliders(QObject):
+    """A slider for each setting that has a reach, by its name."""
+
+    def __init__(self, fields: Fields[Any], reaches: Mapping[str, Reach], parent: QObject) -> None:
+        super().__init__(parent)
+        self._fields, self._reaches = fields, reaches
+        self.sliders = {name: _slider(fields.field(name), reach) for name, reach in reaches.items()}
+        for slider in self.sliders.values():
+            slider.valueChanged.connect(self._slide)
+        fields.changed.connect(self._follow)
+        self._follow()
+
+    @Slot()
+    def _slide(self) -> None:
+        for name, slider in self.sliders.items():
+            if slider is self.sender():
+                value = round(slider.value() * self._reaches[name].step, 6)
+                is_whole = self._fields.field(name).setting.kind == "whole"
+                self._fields.editor(name).show_value(int(value) if is_whole else value)
+
+    @Slot()
+    def _follow(self) -> None:
+        """Show what the fields say, those that say what cannot be left aside."""
+        values = self._fields.read()
+        for name, slider in self.sliders.items():
+            if name in values and not self._fields.field(name).reason:
+                with QSignalBlocker(slider):
+                    slider.setValue(round(values[name] / self._reaches[name].step))
+
+
+def _slider(field: Field, reach: Reach) -> FormSlider:
+    slider = FormSlider(f"{field.setting.name}Slider")
+    slider.setRange(round(reach.lowest / reach.step), round(reach.highest / reach.step))
+    slider.setAccessibleName(field.setting.title)
+    slider.setToolTip(field.setting.help)
+    return slider

@@ -1,0 +1,101 @@
+"""One curve of a plot: its points, their smoothed form where it has one, and how it is drawn."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyqtgraph as pg
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QColor, QPen
+
+from app.widgets.plots.series import Numbers, Series
+from app.widgets.theme import colours
+from core.runs.smoothing import DEFAULT_SMOOTHING, Smoother
+
+DOT_PX = 6
+FAINT = 70  # opacity of a raw line beside its smoothed one, of 255
+
+
+@dataclass(frozen=True, slots=True)
+class CurveLook:
+    """How a curve is drawn.
+
+    `colour` is a field of `theme.Colours`. `smoothed` for a bold smoothed line over a faint raw one;
+    `has_raw` False leaves the faint one out. `dotted` for a dot at each point: for few of them.
+    """
+
+    colour: str
+    smoothed: bool = False
+    has_raw: bool = True
+    dotted: bool = False
+    dashed: bool = False
+    width: float = 2.0
+    in_readout: bool = True  # whether its value stands among those under the crosshair
+
+    def rgb(self) -> str:
+        return str(getattr(colours(), self.colour))
+
+
+@dataclass(slots=True)
+class Curve:
+    """One quantity: its points, their smoothed form where it has one, and the lines that show them."""
+
+    name: str
+    look: CurveLook
+    raw_line: pg.PlotDataItem
+    bold_line: pg.PlotDataItem
+    raw: Series = field(default_factory=Series)
+    bold: Series = field(default_factory=Series)
+    smoother: Smoother = field(default_factory=lambda: Smoother(DEFAULT_SMOOTHING))
+
+    def extend(self, x: Sequence[float] | Numbers, y: Sequence[float] | Numbers) -> None:
+        """Add points. Those at or behind the first new x are replaced, so a step measured again counts once."""
+        if len(self.raw) and x[0] <= self.raw.x[-1]:
+            self.cut_after(np.nextafter(x[0], -np.inf))
+        self.raw.extend(x, y)
+        if self.look.smoothed:
+            self.bold.extend(x, self.smoother.extend(y))
+
+    def cut_after(self, x: float) -> None:
+        self.raw.cut_after(x)
+        if self.look.smoothed:
+            self.smooth(self.smoother.weight)
+
+    def smooth(self, weight: float) -> None:
+        self.smoother, self.bold = Smoother(weight), Series()
+        self.bold.extend(self.raw.x, self.smoother.extend(self.raw.y))
+
+    def shown(self) -> Series:
+        """The points that the bold line shows, and the crosshair reads."""
+        return self.bold if self.look.smoothed else self.raw
+
+    def parts(self) -> tuple[tuple[pg.PlotDataItem, Series], ...]:
+        """The lines, and the points that each shows; the last one is the bold line."""
+        faint = self.raw if self.look.smoothed and self.look.has_raw else Series()
+        return (self.raw_line, faint), (self.bold_line, self.shown())
+
+    def colour(self) -> None:
+        """Take the colours of the theme."""
+        rgb = self.look.rgb()
+        self.raw_line.setPen(_pen(rgb, 1, FAINT))
+        self.bold_line.setPen(_pen(rgb, self.look.width, 255, dashed=self.look.dashed))
+        self.bold_line.setSymbol("o" if self.look.dotted else None)
+        self.bold_line.setSymbolSize(DOT_PX)
+        self.bold_line.setSymbolPen(None)
+        self.bold_line.setSymbolBrush(rgb)
+
+
+def new_curve(name: str, look: CurveLook) -> Curve:
+    """An empty curve, its lines not yet in a plot."""
+    faint, bold = (pg.PlotDataItem(skipFiniteCheck=True, antialias=smooth) for smooth in (False, True))
+    curve = Curve(name, look, faint, bold)
+    curve.colour()
+    return curve
+
+
+def _pen(colour: str, width: float, opacity: int, *, dashed: bool = False) -> QPen:
+    shade = QColor(colour)
+    shade.setAlpha(opacity)
+    style = Qt.PenStyle.DashLine if dashed else Qt.PenStyle.SolidLine
+    pen: QPen = pg.mkPen(shade, width=width, style=style)
+    return pen

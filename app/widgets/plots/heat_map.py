@@ -1,0 +1,310 @@
+"""A matrix as a picture: colours with their scale, named rows and columns, and a selected cell."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pyqtgraph as pg
+from numpy.typing import ArrayLike
+from pyqtgraph.GraphicsScene.mouseEvents import MouseClickEvent
+from PySide6.QtCore import QEvent, QObject, QPointF, QRectF, Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QKeyEvent, QPaintEvent
+from PySide6.QtWidgets import QFrame, QGraphicsRectItem, QHBoxLayout, QToolTip, QWidget
+
+from app.widgets.focus_ring import draw_focus_ring
+from app.widgets.plots.colour_bar import ColourBar
+from app.widgets.plots.colour_map import Floats, as_matrix, coloured, number, reduced, scale_of, with_unit
+from app.widgets.plots.label_axis import LabelAxis
+from app.widgets.theme import TINY, colours, small_font
+from core.wording import counted
+
+MOST_CELLS = 512  # on a side of what is drawn; there are hardly more pixels
+Describe = Callable[[int, int, float], str]
+
+
+class HeatMap(QFrame):
+    """Row 0 is on top. The arrow keys and the mouse select a cell, the wheel zooms, Home shows all again.
+
+    A matrix with more than 512 rows or columns in view is drawn by the maximum of blocks (the largest magnitude, where
+    values are signed), and zooming in gives single cells. What is not a number is left blank.
+
+    Attributes:
+        view: The plot itself, which has the keyboard.
+        describe: Says in words what a cell is, from its row, column and value; for the tool tip and screen readers.
+
+    Signals:
+        hovered: The row and column under the mouse.
+        hovered_away: The mouse left the cells.
+        cell_selected: The row and column that was clicked, or that the arrow keys went to.
+    """
+
+    hovered = Signal(int, int)
+    hovered_away = Signal()
+    cell_selected = Signal(int, int)
+
+    def __init__(
+        self, title: str, row_title: str = "", column_title: str = "", parent: QWidget | None = None
+    ) -> None:
+        """`title` is what a screen reader calls the picture."""
+        super().__init__(parent)
+        self._values: Floats = np.empty((0, 0), dtype=np.float32)
+        self._rows: tuple[str, ...] = ()
+        self._columns: tuple[str, ...] = ()
+        self._unit = ""
+        self._row: int | None = None
+        self._column: int | None = None
+        self._cell = (0, 0)  # from which the arrow keys go on
+        self.describe: Describe = self._plain_description
+        self.bar = ColourBar()
+        self._make_view(title, row_title, column_title)
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(TINY, TINY, TINY, TINY)
+        layout.setSpacing(TINY)
+        layout.addWidget(self.view, stretch=1)
+        layout.addWidget(self.bar)
+        self._frame = QTimer(self, singleShot=True, interval=0)
+        self._frame.timeout.connect(self._draw_block)
+        self._colour()
+
+    @property
+    def values(self) -> Floats:
+        return self._values
+
+    def set_values(
+        self,
+        matrix: ArrayLike,
+        unit: str,
+        rows: Sequence[str] = (),
+        columns: Sequence[str] = (),
+        lowest: float | None = None,
+        highest: float | None = None,
+        signed: bool = False,
+    ) -> None:
+        """Show another matrix in place of the one before.
+
+        Args:
+            unit: Of the values, for the colour bar.
+            rows, columns: Names of all rows and columns; without them their numbers, from 1 on.
+            lowest, highest: What the ends of the colours stand for; by themselves the least and the largest value.
+            signed: Colours on both sides of 0.
+        """
+        same_shape = np.shape(matrix) == self._values.shape
+        self._values, self._unit = as_matrix(matrix), unit
+        n_rows, n_columns = self._values.shape
+        self._rows = tuple(rows) or tuple(map(str, range(1, n_rows + 1)))
+        self._columns = tuple(columns) or tuple(map(str, range(1, n_columns + 1)))
+        self.bar.show_scale(scale_of(self._values, lowest, highest, signed), unit)
+        if not same_shape:
+            self._box.setLimits(xMin=0, xMax=max(1, n_columns), yMin=0, yMax=max(1, n_rows))
+            self.fit()
+        self._left.set_labels(self._rows, small_font(self.font()))
+        self._bottom.set_labels(self._columns, small_font(self.font()))
+        self._draw_block()
+        self.mark(self._row, self._column)
+
+    def mark(self, row: int | None = None, column: int | None = None) -> None:
+        """Frame a row, a column, or a cell where both are given."""
+        n_rows, n_columns = self._values.shape
+        self._row = None if row is None or row >= n_rows else row
+        self._column = None if column is None or column >= n_columns else column
+        marked = self._row is not None or self._column is not None
+        place = QRectF(self._column or 0, self._row or 0, 1, 1)
+        if self._column is None:
+            place.setWidth(n_columns)
+        if self._row is None:
+            place.setHeight(n_rows)
+        for frame in self._frames:
+            frame.setRect(place)
+            frame.setVisible(marked)
+        row, column = (
+            old if new is None else new
+            for old, new in zip(self._cell, (self._row, self._column), strict=True)
+        )
+        self._cell = max(0, min(row, n_rows - 1)), max(0, min(column, n_columns - 1))
+        self._left.mark(self._row)
+        self._bottom.mark(self._column)
+        self._show_cell()
+        self._describe_all()
+
+    @property
+    def cell(self) -> tuple[int, int]:
+        """The row and column that the arrow keys start from."""
+        return self._cell
+
+    @property
+    def marked(self) -> tuple[int | None, int | None]:
+        """The row and the column that are framed."""
+        return self._row, self._column
+
+    def describe_cell(self, row: int, column: int) -> str:
+        """The exact value of a cell in words."""
+        return self.describe(row, column, float(self._values[row, column]))
+
+    @Slot()
+    def fit(self) -> None:
+        """Show all cells again after zooming."""
+        n_rows, n_columns = self._values.shape
+        self._box.setRange(xRange=(0, max(1, n_columns)), yRange=(0, max(1, n_rows)), padding=0)
+
+    # Building
+
+    def _make_view(self, title: str, row_title: str, column_title: str) -> None:
+        self._left, self._bottom = LabelAxis("left"), LabelAxis("bottom")
+        self.view = pg.PlotWidget(axisItems={"left": self._left, "bottom": self._bottom})
+        self.view.setMenuEnabled(False)
+        self.view.setAccessibleName(title)
+        self.view.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.view.setMinimumSize(160, 96)
+        self.view.installEventFilter(self)
+        plot = self.view.getPlotItem()
+        plot.hideButtons()
+        for side, text in (("left", row_title), ("bottom", column_title)):
+            if text:
+                plot.setLabel(side, text)
+        self._box = plot.getViewBox()
+        self._box.invertY()
+        self._box.disableAutoRange()
+        self._picture = pg.ImageItem(axisOrder="row-major")
+        self._frames = (
+            QGraphicsRectItem(),
+            QGraphicsRectItem(),
+        )  # a light line on a dark one: seen on any colour
+        self._cell_frame = QGraphicsRectItem()  # inside a framed row or column, while the keys act here
+        for item in (self._picture, *self._frames, self._cell_frame):
+            plot.addItem(item, ignoreBounds=True)
+        self._box.sigRangeChanged.connect(self._draw_soon)
+        self._box.sigResized.connect(self._make_room)
+        self.view.scene().sigMouseMoved.connect(self._point)
+        self.view.scene().sigMouseClicked.connect(self._click)
+
+    def _plain_description(self, row: int, column: int, value: float) -> str:
+        return f"{self._rows[row]}, {self._columns[column]}: {with_unit(number(value), self._unit)}"
+
+    # Drawing
+
+    @Slot()
+    def _draw_soon(self) -> None:
+        if max(self._values.shape) > MOST_CELLS:
+            self._frame.start()
+
+    @Slot()
+    def _draw_block(self) -> None:
+        """Draw what is in view of a large matrix, or the whole of a small one."""
+        if not self._values.size:
+            self._picture.clear()
+            return
+        (left, right), (top, bottom) = self._box.viewRange()
+        rows, columns = (
+            slice(max(0, int(low)), int(np.ceil(high))) if size > MOST_CELLS else slice(0, size)
+            for low, high, size in ((top, bottom, len(self._rows)), (left, right, len(self._columns)))
+        )
+        block = self._values[rows, columns]
+        if not block.size:
+            return
+        scale = self.bar.scale
+        self._picture.setImage(coloured(reduced(block, MOST_CELLS, scale.signed), scale), autoLevels=False)
+        self._picture.setRect(QRectF(columns.start, rows.start, block.shape[1], block.shape[0]))
+
+    def _describe_all(self) -> None:
+        n_rows, n_columns = self._values.shape
+        text = f"{counted(n_rows, 'row')}, {counted(n_columns, 'column')}, colours from {self.bar.scale.text(self._unit)}."
+        if self._row is not None and self._column is None:
+            text += f" Selected row: {self._rows[self._row]}."
+        if self._column is not None and self._row is None:
+            text += f" Selected column: {self._columns[self._column]}."
+        if self._row is not None or self._column is not None:
+            text += f" Selected cell: {self.describe_cell(*self._cell)}."
+        self.view.setAccessibleDescription(text)
+
+    @Slot()
+    def _make_room(self) -> None:
+        self._left.make_room()
+        self._bottom.make_room()
+        cells = self._box.sceneBoundingRect()
+        self.bar.align(round(cells.top()), self.view.height() - round(cells.bottom()))
+
+    # What the user does
+
+    def _cell_at(self, position: QPointF) -> tuple[int, int] | None:
+        place = self._box.mapSceneToView(position)
+        row, column = int(np.floor(place.y())), int(np.floor(place.x()))
+        inside = self._box.sceneBoundingRect().contains(position)
+        n_rows, n_columns = self._values.shape
+        return (row, column) if inside and 0 <= row < n_rows and 0 <= column < n_columns else None
+
+    @Slot(object)
+    def _point(self, position: QPointF) -> None:
+        cell = self._cell_at(position)
+        if cell is None:
+            QToolTip.hideText()
+            self.hovered_away.emit()
+            return
+        where = self.view.viewport().mapToGlobal(self.view.mapFromScene(position))
+        QToolTip.showText(where, self.describe_cell(*cell), self.view)
+        self.hovered.emit(*cell)
+
+    @Slot(object)
+    def _click(self, event: MouseClickEvent) -> None:
+        cell = self._cell_at(event.scenePos())
+        if event.double():
+            self.fit()
+        elif cell is not None and event.button() == Qt.MouseButton.LeftButton:
+            self._select(*cell)
+
+    def _select(self, row: int, column: int) -> None:
+        """Go to a cell, and mark its row, its column or the cell, whichever was marked before."""
+        self._cell = row, column
+        has_row, has_column = self._row is not None, self._column is not None
+        self.mark(row if has_row or not has_column else None, column if has_column or not has_row else None)
+        self.cell_selected.emit(row, column)
+
+    def _show_cell(self) -> None:
+        is_part = (self._row is None) != (self._column is None)
+        row, column = self._cell
+        self._cell_frame.setRect(QRectF(column, row, 1, 1))
+        self._cell_frame.setVisible(is_part and self.view.hasFocus())
+
+    def eventFilter(self, view: QObject, event: QEvent) -> bool:
+        if event.type() in (QEvent.Type.FocusIn, QEvent.Type.FocusOut):
+            self._show_cell()
+            self.update()
+        if event.type() == QEvent.Type.Leave:
+            self.hovered_away.emit()
+        return super().eventFilter(view, event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        moves = {
+            Qt.Key.Key_Left: (0, -1),
+            Qt.Key.Key_Right: (0, 1),
+            Qt.Key.Key_Up: (-1, 0),
+            Qt.Key.Key_Down: (1, 0),
+        }
+        if event.key() == Qt.Key.Key_Home:
+            self.fit()
+        elif event.key() in moves and self._values.size:
+            down, right = moves[Qt.Key(event.key())]
+            row, column = self._cell[0] + down, self._cell[1] + right
+            n_rows, n_columns = self._values.shape
+            self._select(max(0, min(row, n_rows - 1)), max(0, min(column, n_columns - 1)))
+        else:
+            super().keyPressEvent(event)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        super().paintEvent(event)
+        if self.view.hasFocus():
+            draw_focus_ring(self)
+
+    def changeEvent(self, event: QEvent) -> None:
+        if event.type() == QEvent.Type.PaletteChange:
+            self._colour()
+        super().changeEvent(event)
+
+    def _colour(self) -> None:
+        theme = colours()
+        self.view.setBackground(theme.surface)
+        for axis in (self._left, self._bottom):
+            axis.setTextPen(theme.muted)
+            axis.update()
+        for frame, colour, width in zip(self._frames, ("#000000", "#ffffff"), (4, 2), strict=True):
+            frame.setPen(pg.mkPen(colour, width=width))
+        self._cell_frame.setPen(pg.mkPen("#ffffff", width=2, style=Qt.PenStyle.DotLine))
+        self.bar.update()

@@ -1,0 +1,325 @@
+"""Where a plot's curves are drawn: axes, lines, crosshair and markers, and what the mouse does there.
+
+Lines are handed no more points than there are pixels, so that a picture of a million points costs as much as one of a
+thousand. Each is drawn anew where the stretch of the x axis changes; the y axis follows what is to be seen of them.
+"""
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import pyqtgraph as pg
+from pyqtgraph.GraphicsScene.mouseEvents import MouseClickEvent
+from PySide6.QtCore import QPointF, Qt, Signal, Slot
+from PySide6.QtGui import QFont, QResizeEvent
+
+from app.widgets.plots.curve import Curve
+from app.widgets.plots.plot_axes import NumberAxis, StepAxis
+from app.widgets.plots.series import Numbers
+from app.widgets.theme import colours, small_font
+
+POINTS_PER_PIXEL = 0.5
+FEWEST_PLACES = 100
+LOWEST_WITH_TITLE = 150  # pixels
+LABEL_SHARE = 0.25  # of the width, between the labels of two baselines, which may stand close to each other
+MARGIN = 0.03  # of a range, beyond the first and the last point,
+MARKER_PX = 10  # or the marker of one
+SMALLEST_POSITIVE = 1e-300
+
+Range = tuple[float, float]
+
+
+class PlotView(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
+    """Shows curves; all of its places are in the units of the data, on a logarithmic axis too.
+
+    Signals:
+        pointed: The x under the mouse.
+        pointed_away: The mouse has left the plot.
+        clicked: The x that was clicked at.
+        zoomed: The stretch of the x axis that the user chose to see.
+        all_requested: The user asked for all points, by a double click.
+        moved: Another stretch is to be seen: the curves must be drawn anew.
+    """
+
+    pointed = Signal(float)
+    pointed_away = Signal()
+    clicked = Signal(float)
+    zoomed = Signal(float, float)
+    all_requested = Signal()
+    moved = Signal()
+
+    def __init__(self, title: str, unit: str, x_label: str) -> None:
+        axes = {"left": NumberAxis("left"), "bottom": StepAxis("bottom")}
+        super().__init__(axisItems=axes, enableMenu=False)
+        self.setAccessibleName(f"{title} plot")
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setMinimumHeight(72)
+        self.log_x = self.log_y = False
+        self._shows_all = True
+        self._drawing = False
+        self._x_title: str | None = None
+        self._has_scale: bool | None = None  # whether numbers stand at the axes; None before that was decided
+        self._lines: list[tuple[pg.InfiniteLine, float]] = []  # the baselines, and where they stand
+        self._plot = self.getPlotItem()
+        self._plot.hideButtons()
+        self._box = self._plot.getViewBox()
+        self._box.disableAutoRange()
+        self._box.setMouseEnabled(x=True, y=False)  # the y axis follows what is to be seen
+        for side, text in (("left", unit), ("bottom", x_label)):
+            self._plot.getAxis(side).enableAutoSIPrefix(False)
+            if text:
+                self._plot.setLabel(side, text)
+        self._add_marks()
+        self.scene().sigMouseMoved.connect(self._point)
+        self.scene().sigMouseClicked.connect(self._click)
+        self._box.sigRangeChangedManually.connect(self._emit_range)
+        self._box.sigXRangeChanged.connect(self._emit_moved)
+
+    def _add_marks(self) -> None:
+        self._crosshair = pg.InfiniteLine(angle=90, movable=False)
+        self._mark_line = pg.InfiniteLine(angle=90, movable=False)
+        self._marker = pg.ScatterPlotItem(size=MARKER_PX)
+        for line in (self._mark_line, self._crosshair):
+            line.hide()
+            self._plot.addItem(line, ignoreBounds=True)
+        self._plot.addItem(self._marker)
+
+    def add(self, curve: Curve) -> None:
+        for line in (curve.raw_line, curve.bold_line):
+            self._plot.addItem(line)
+            line.setZValue(0 if curve.look.in_readout else -1)  # a compared run covers nothing
+
+    def remove(self, curve: Curve) -> None:
+        for line in (curve.raw_line, curve.bold_line):
+            self._plot.removeItem(line)
+
+    # Axes
+
+    def set_log(self, *, x: bool, y: bool) -> None:
+        if x != self.log_x:
+            self._shows_all = True  # places of one kind of axis mean nothing on the other
+        self.log_x, self.log_y = x, y
+        self._plot.setLogMode(x, y)
+        self._place_lines()
+
+    def set_x_axis(self, title: str, kind: str) -> None:
+        """What the x axis counts; `kind` is that of a `StepAxis`."""
+        axis = self._plot.getAxis("bottom")
+        axis.kind = kind
+        axis.picture = None
+        self._plot.setLabel("bottom", title)
+        self._x_title = title
+        self._show_x_title()
+        self.show_all()
+
+    def _show_x_title(self) -> None:
+        """Only where it leaves the curves room."""
+        if self._x_title is not None:
+            room = self.height() >= LOWEST_WITH_TITLE
+            self._plot.getAxis("bottom").showLabel(bool(self._x_title) and room)
+
+    def resizeEvent(self, event: QResizeEvent | None) -> None:
+        super().resizeEvent(event)
+        if event is not None:  # pyqtgraph calls it without one while the view is made
+            self._show_x_title()
+
+    @property
+    def stretch(self) -> Range:
+        """The part of the x axis that is to be seen."""
+        low, high = self._box.viewRange()[0]
+        return self._from_view(low), self._from_view(high)
+
+    def moved_place(self, x: float | None, share: float) -> float:
+        """`x`, or the middle of what is to be seen, moved by a share of the axis and not out of it."""
+        low, high = self._box.viewRange()[0]
+        start = (low + high) / 2 if x is None else self._to_view(x)
+        return self._from_view(min(max(start + share * (high - low), low), high))
+
+    def stretch_around(self, x: float | None, factor: float) -> Range:
+        """What is to be seen, so many times as wide, with `x` or the middle where it was."""
+        low, high = self._box.viewRange()[0]
+        still = (low + high) / 2 if x is None else self._to_view(x)
+        return self._from_view(still + factor * (low - still)), self._from_view(
+            still + factor * (high - still)
+        )
+
+    def show_all(self) -> None:
+        """Let the x axis reach from the first to the last point, as more are added too."""
+        self._shows_all = True
+        self.moved.emit()
+
+    def show_stretch(self, low: float, high: float) -> None:
+        """Show this stretch of the x axis until `show_all`."""
+        self._shows_all = False
+        self._box.setXRange(self._to_view(low), self._to_view(high), padding=0)
+
+    # Marks
+
+    def show_crosshair(self, x: float | None) -> None:
+        _place(self._crosshair, None if x is None else self._to_view(x))
+
+    def mark(self, x: float | None) -> None:
+        """Draw a line at a place of the x axis, or none."""
+        _place(self._mark_line, None if x is None else self._to_view(x))
+
+    def show_baselines(self, baselines: Sequence[tuple[str, float]]) -> None:
+        """Dashed lines across the plot, by what is written at them and where they stand on the y axis."""
+        for line, _ in self._lines:
+            self._plot.removeItem(line)
+        self._lines = []
+        for number, (text, height) in enumerate(baselines):
+            line = pg.InfiniteLine(
+                angle=0,
+                movable=False,
+                label=text,
+                labelOpts={
+                    "position": 0.98 - LABEL_SHARE * number,
+                    "anchors": [(1, 1), (1, 1)],
+                    "movable": False,
+                },
+            )
+            self._plot.addItem(line, ignoreBounds=True)
+            self._lines.append((line, height))
+        self._place_lines()
+        self._colour_lines()
+
+    def _place_lines(self) -> None:
+        for line, height in self._lines:
+            _place(line, None if self.log_y and height <= 0 else np.log10(height) if self.log_y else height)
+
+    # Drawing
+
+    def draw(self, curves: Iterable[Curve], best: tuple[float, float] | None) -> None:
+        """Draw what is to be seen of the curves, and the marker on the best point."""
+        self._drawing = True
+        curves = list(curves)
+        measured = [curve.raw for curve in curves if len(curve.raw)]
+        if self._shows_all and measured:
+            self._show_reach(
+                min(self._first(raw.x) for raw in measured), max(float(raw.x[-1]) for raw in measured)
+            )
+        low, high = self.stretch
+        places = max(round(self._box.width() * POINTS_PER_PIXEL), FEWEST_PLACES)
+        heights: list[Numbers] = []
+        for curve in curves:
+            for line, series in curve.parts():
+                is_smooth = line is curve.bold_line and curve.look.smoothed and curve.smoother.weight > 0
+                few = series.averaged if is_smooth else series.outline
+                x, y = self._drawable(*few(low, high, places, logarithmic=self.log_x))
+                line.setData(x, y)
+                heights.append(y)
+        self._fit_heights(heights)
+        self._draw_best(best)
+        self._show_scale(bool(measured))
+        self.scene().prepareForPaint()  # while it paints, pyqtgraph would ask for a second time by this
+        self._drawing = False
+
+    def _show_reach(self, first: float, last: float) -> None:
+        low, high = self._to_view(first), self._to_view(max(last, first))
+        room = _margin(self._box.width()) * (high - low) or 0.5
+        self._box.setXRange(low - room, high + room, padding=0)
+
+    def _first(self, x: Numbers) -> float:
+        """Where a curve begins to be drawn."""
+        above = int(np.searchsorted(x, 0, side="right")) if self.log_x else 0
+        return float(x[min(above, len(x) - 1)])
+
+    def _drawable(self, x: Numbers, y: Numbers) -> tuple[Numbers, Numbers]:
+        if self.log_x or self.log_y:
+            above_zero = ((x > 0) | (not self.log_x)) & ((y > 0) | (not self.log_y))
+            return x[above_zero], y[above_zero]
+        return x, y
+
+    def _fit_heights(self, heights: Sequence[Numbers]) -> None:
+        found = np.concatenate([[], *heights])
+        if not len(found):
+            return
+        low, high = float(found.min()), float(found.max())
+        if self.log_y:
+            low, high = np.log10(low), np.log10(high)
+        room = _margin(self._box.height()) * (high - low) or abs(high) * MARGIN or 0.5
+        self._box.setYRange(low - room, high + room, padding=0)
+
+    def _draw_best(self, best: tuple[float, float] | None) -> None:
+        drawn = self._drawable(*(np.array([value]) for value in best)) if best else (np.empty(0), np.empty(0))
+        if not len(drawn[0]):
+            self._marker.clear()
+            return
+        x, y = self._to_view(drawn[0][0]), np.log10(drawn[1]) if self.log_y else drawn[1]
+        self._marker.setData([x], y)  # scatters know no log mode
+
+    def _show_scale(self, measured: bool) -> None:
+        """Numbers on the axes would be made up while nothing is measured."""
+        if measured == self._has_scale:
+            return  # each of these calls has the axes drawn anew, which is half of a picture's cost
+        self._has_scale = measured
+        for side in ("left", "bottom"):
+            self._plot.getAxis(side).setStyle(showValues=measured)
+        self._plot.showGrid(y=measured, alpha=0.25)
+
+    def colour(self) -> None:
+        """Take the colours of the theme."""
+        theme = colours()
+        self.setBackground(theme.surface)
+        font: QFont = small_font(self.font())
+        for side in ("left", "bottom"):
+            axis = self._plot.getAxis(side)
+            axis.setPen(theme.border_strong)
+            axis.setTextPen(theme.muted)
+            axis.setStyle(tickFont=font)
+        self._mark_line.setPen(pg.mkPen(theme.accent, width=2))
+        self._crosshair.setPen(pg.mkPen(theme.muted, style=Qt.PenStyle.DashLine))
+        self._marker.setPen(pg.mkPen(theme.surface, width=2))
+        self._marker.setBrush(theme.plot_validation)
+        self._colour_lines()
+
+    def _colour_lines(self) -> None:
+        theme, font = colours(), small_font(self.font())
+        for line, _ in self._lines:
+            line.setPen(pg.mkPen(theme.muted, width=1, style=Qt.PenStyle.DashLine))
+            line.label.setColor(theme.muted)
+            line.label.setFont(font)
+
+    # The mouse
+
+    @Slot(object)
+    def _point(self, position: QPointF) -> None:
+        if self._box.sceneBoundingRect().contains(position):
+            self.pointed.emit(self._from_view(self._box.mapSceneToView(position).x()))
+        else:
+            self.pointed_away.emit()
+
+    @Slot(object)
+    def _click(self, event: MouseClickEvent) -> None:
+        inside = self._box.sceneBoundingRect().contains(event.scenePos())
+        if event.button() != Qt.MouseButton.LeftButton or not inside:
+            return
+        if event.double():
+            self.all_requested.emit()
+        else:
+            self.clicked.emit(self._from_view(self._box.mapSceneToView(event.scenePos()).x()))
+
+    @Slot(object)
+    def _emit_range(self, _moved_axes: object) -> None:
+        self._shows_all = False
+        self.zoomed.emit(*self.stretch)
+
+    @Slot(object, object)
+    def _emit_moved(self, _box: object, _range: object) -> None:
+        if not self._drawing:
+            self.moved.emit()
+
+    def _to_view(self, x: float) -> float:
+        return float(np.log10(max(x, SMALLEST_POSITIVE))) if self.log_x else float(x)
+
+    def _from_view(self, x: float) -> float:
+        return float(10 ** np.clip(x, -300, 300)) if self.log_x else float(x)
+
+
+def _place(line: pg.InfiniteLine, where: float | None) -> None:
+    line.setVisible(where is not None)
+    line.setPos(0 if where is None else where)
+
+
+def _margin(pixels: float) -> float:
+    """The share of a range to leave free at each of its ends, where it has so many pixels."""
+    return max(MARGIN, MARKER_PX / max(pixels, 2 * MARKER_PX))

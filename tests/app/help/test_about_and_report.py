@@ -1,0 +1,102 @@
+"""Help > About tells what people look for; Help > Report a problem shows what it would copy, and copies on request."""
+
+import platform
+
+import pytest
+from PySide6.QtCore import Qt, qVersion
+from PySide6.QtGui import QDesktopServices, QGuiApplication
+
+from app.help import about, report, report_dialog
+from app.help.about import AboutDialog
+from app.help.report_dialog import ReportDialog, where_to_send
+from app.widgets.label import Label
+
+LEFT = Qt.MouseButton.LeftButton
+
+
+@pytest.fixture
+def opened(monkeypatch):
+    """What was opened in other programs."""
+    addresses = []
+    monkeypatch.setattr(QDesktopServices, "openUrl", lambda url: addresses.append(url.toLocalFile()))
+    return addresses
+
+
+@pytest.fixture
+def dialog(qtbot, tmp_path):
+    (tmp_path / "studio.log").write_text("the last words", encoding="utf-8")
+    dialog = AboutDialog(tmp_path)
+    qtbot.addWidget(dialog)
+    dialog.show()
+    return dialog
+
+
+def test_about_shows_version_licence_parts_and_workspace(dialog, tmp_path):
+    text = [label.text() for label in dialog.findChildren(Label)]
+    for part in (
+        f"SheepOp Studio {report.version('sheepop-studio')}",
+        "Licence: Apache-2.0",
+        about.versions(),
+        f"Workspace: {tmp_path}",
+    ):
+        assert part in text
+
+
+def test_the_places_to_open_stand_in_the_dialog(dialog):
+    row = dialog.folder_button.geometry()
+    assert dialog.rect().contains(row)
+    assert row.left() < dialog.log_button.geometry().left()
+    assert row.top() == dialog.log_button.geometry().top() > 0
+
+
+def test_the_versions_are_those_of_the_parts_that_matter_most():
+    told = about.versions()
+    for part in (
+        f"Python {platform.python_version()}",
+        f"Qt {qVersion()}",
+        f"PyTorch {report.version('torch')}",
+    ):
+        assert part in told
+
+
+def test_about_opens_the_workspace_and_the_log(qtbot, dialog, tmp_path, opened):
+    qtbot.mouseClick(dialog.folder_button, LEFT)
+    qtbot.mouseClick(dialog.log_button, LEFT)
+    assert opened == [str(tmp_path), str(tmp_path / "studio.log")]
+
+
+def test_a_log_that_is_not_there_cannot_be_opened(qtbot, tmp_path):
+    dialog = AboutDialog(tmp_path)
+    qtbot.addWidget(dialog)
+    assert not dialog.log_button.isEnabled()
+
+
+@pytest.mark.parametrize("page", ["", "https://example.org/studio"])
+def test_the_project_page_is_offered_where_there_is_one(qtbot, tmp_path, monkeypatch, page):
+    monkeypatch.setattr(about, "project_page", lambda: page)
+    dialog = AboutDialog(tmp_path)
+    qtbot.addWidget(dialog)
+    dialog.show()
+    assert dialog.page_button.isVisible() is bool(page)
+
+
+def test_a_report_is_copied_only_when_it_is_asked_for(qtbot):
+    QGuiApplication.clipboard().setText("mine")
+    dialog = ReportDialog("torch 2.13")
+    qtbot.addWidget(dialog)
+    dialog.show()
+    assert QGuiApplication.clipboard().text() == "mine"
+    dialog.report.appendPlainText("I pressed Start.")
+    qtbot.mouseClick(dialog.copy_button, LEFT)
+    assert QGuiApplication.clipboard().text() == "torch 2.13\nI pressed Start."
+    assert dialog.copied.text().startswith("Copied")
+
+
+def test_without_a_project_page_the_report_goes_to_whoever_gave_the_program(monkeypatch):
+    monkeypatch.setattr(report_dialog, "project_page", lambda: "")
+    assert "whoever gave you the program" in where_to_send()
+
+
+def test_with_a_project_page_the_report_goes_there(monkeypatch):
+    monkeypatch.setattr(report_dialog, "project_page", lambda: "https://example.org/studio")
+    assert "https://example.org/studio" in where_to_send()

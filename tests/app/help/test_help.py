@@ -1,0 +1,105 @@
+"""Help is there without a network, one page per tab, each link leads somewhere, and the dark theme reaches it."""
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QApplication
+
+from app.help.help_window import CONTENTS, HelpWindow
+from app.tabs.corpus.columns import STATES
+from app.widgets.theme import DARK, apply_theme
+from core.config.corpus import CorpusConfig
+from core.config.model import ModelConfig
+from core.config.sampling import SamplingConfig
+from core.config.setting import describe
+from core.config.tokenizer import TokenizerConfig
+from core.config.training import TrainingConfig
+from core.system.resources import resource
+from tests.app.conftest import plain_looks_afterwards
+
+PAGES = sorted(resource("help").glob("*.html"))
+
+
+@pytest.fixture
+def window(qtbot):
+    window = HelpWindow()
+    qtbot.addWidget(window)
+    return window
+
+
+def test_a_page_is_shown_as_text(window):
+    window.show_page("corpus")
+    assert window.isVisible()
+    assert window.pages.toPlainText().startswith("Corpus\n")
+
+
+def test_a_frozen_programs_help_names_its_own_command(window, monkeypatch):
+    monkeypatch.setattr(sys, "_MEIPASS", "", raising=False)
+    window.show_page("workspace")
+    assert "sheepop-studio --help lists the commands" in window.pages.toPlainText()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_every_link_leads_to_a_page_that_is_there(page):
+    links = re.findall(r'href="([^"]*)"', page.read_text(encoding="utf-8"))
+    assert links
+    assert [link for link in links if not (page.parent / link).is_file()] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_every_page_is_reached_from_the_contents(page):
+    contents = resource(f"help/{CONTENTS}.html").read_text(encoding="utf-8")
+    assert page.stem == CONTENTS or f'href="{page.name}"' in contents
+
+
+@pytest.mark.parametrize(
+    ("page", "configs"),
+    [("chat", [SamplingConfig]), ("train", [TrainingConfig, ModelConfig, TokenizerConfig, CorpusConfig])],
+)
+def test_settings_have_the_names_that_the_forms_give_them(page, configs):
+    text = resource(f"help/{page}.html").read_text(encoding="utf-8")
+    titles = {setting.title for config in configs for setting in describe(config)}
+    assert set(re.findall(r"<tr><td><b>(.*?)</b></td>", text)) <= titles
+
+
+def test_states_have_the_names_that_the_table_gives_them():
+    text = resource("help/corpus.html").read_text(encoding="utf-8")
+    named = re.findall(r"<tr><td><b>(.*?)</b></td>", text.partition("<h2>States</h2>")[2])
+    assert named
+    assert set(named) <= {look.title for look in STATES.values()}
+
+
+def test_pages_ask_for_nothing_from_outside():
+    texts = [page.read_text(encoding="utf-8") for page in PAGES]
+    assert [text for text in texts if re.search(r"https?:|<img|<script|<link", text)] == []
+
+
+def test_back_leads_to_the_page_before(qtbot, window):
+    window.show_page("chat")
+    assert not window.back_button.isEnabled()
+    qtbot.mouseClick(window.contents_button, Qt.MouseButton.LeftButton)
+    assert Path(window.pages.source().toLocalFile()).stem == CONTENTS
+    qtbot.mouseClick(window.back_button, Qt.MouseButton.LeftButton)
+    assert Path(window.pages.source().toLocalFile()).stem == "chat"
+    assert window.forward_button.isEnabled()
+
+
+def test_escape_closes_it(qtbot, window):
+    window.show_page("train")
+    qtbot.keyClick(window.pages, Qt.Key.Key_Escape)
+    assert not window.isVisible()
+
+
+def test_the_dark_theme_reaches_the_page_and_the_reader_stays_where_he_is(qtbot, window):
+    window.resize(400, 300)
+    window.show_page("terms")
+    window.pages.verticalScrollBar().setValue(200)
+    with plain_looks_afterwards(QApplication.instance()):
+        theme = apply_theme(QApplication.instance(), "dark")
+        heading = window.pages.document().find("Training").block()
+        assert heading.begin().fragment().charFormat().foreground().color().name() == DARK.accent
+        assert window.pages.verticalScrollBar().value() == 200
+        theme.choose("light")

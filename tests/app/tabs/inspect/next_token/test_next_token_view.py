@@ -1,0 +1,169 @@
+"""What may come next, on the screen: bars, filters that change them at once, and a token that is looked for."""
+
+import numpy as np
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QLabel, QWidget
+
+from app.tabs.inspect.next_token.next_token_view import NextTokenView
+from core.config.sampling import SamplingConfig
+from core.tasks.inspection.inspect_views import Selection
+from tests.app.tabs.inspect.small_phrase import small_phrase
+
+TEXT = "abc ab"
+OFF = SamplingConfig(temperature=1.0, top_k=0, top_p=1.0)
+
+
+def halves():
+    """After each position, b has a half of the probability, c a quarter, d an eighth, e and f a sixteenth each."""
+    inspected = small_phrase(TEXT)
+    logits = np.full((6, inspected.tokenizer.vocab_size), -30.0)
+    for letter, share in zip("bcdef", (1 / 2, 1 / 4, 1 / 8, 1 / 16, 1 / 16), strict=True):
+        logits[:, inspected.tokenizer.encode(letter)[0]] = np.log(share)
+    return small_phrase(TEXT, logits=logits)
+
+
+@pytest.fixture
+def view(qtbot):
+    view = NextTokenView()
+    qtbot.addWidget(view)
+    view.resize(760, 420)
+    view.show()
+    view.show_inspected(halves(), Selection(position=0))
+    view.sliders.set_value(OFF)
+    return view
+
+
+def column(view, number, n_rows=5):
+    return [view.chart.model().index(row, number).data() for row in range(n_rows)]
+
+
+def spoken(view, row):
+    return view.chart.model().index(row, 0).data(Qt.ItemDataRole.AccessibleTextRole)
+
+
+def said(view, name):
+    return view.findChild(QLabel, name).text()
+
+
+def test_tokens_stand_likeliest_first_with_their_probabilities(view):
+    assert column(view, 1, 3) == ["b  ◂ follows", "c", "d"]
+    assert column(view, 3, 2) == ["50 % → 50 %", "25 % → 25 %"]
+    assert view.chart.model().rowCount() == 17
+
+
+def test_a_row_says_the_exact_numbers(view):
+    assert spoken(view, 1) == (
+        f"Rank 2, c, id {small_phrase('c').phrase.ids[0]}: logit -1.3863, divided by the temperature -1.3863; "
+        "probability 25 %, after the filters 25 %"
+    )
+    assert spoken(view, 0).endswith("The phrase goes on with it")
+
+
+def test_entropy_is_told_in_bits(view):
+    assert said(view, "entropyLabel") == "Entropy 1.875 bits, then 1.875 bits. 17 of 17 tokens are left."
+
+
+def test_a_slider_changes_the_bars_without_the_model(view, qtbot):
+    view.sliders.sliders["top_k"].setValue(2)
+    assert column(view, 3, 3) == ["50 % → 66.7 %", "25 % → 33.3 %", "12.5 % → 0 %"]
+    assert column(view, 4, 3) == ["", "", "top-k"]
+    assert said(view, "entropyLabel").endswith("2 of 17 tokens are left; removed by top-k 15.")
+
+
+def test_each_filter_is_named_where_it_removed_a_token(view):
+    view.sliders.set_value(OFF.model_copy(update={"top_k": 4, "top_p": 0.9, "min_p": 0.4}))
+    assert column(view, 4) == ["", "", "min-p", "top-p", "top-k"]
+
+
+def test_a_number_that_is_typed_moves_the_slider(view, qtbot):
+    editor = view.sliders.fields.editor("temperature")
+    editor.show_value(0.5)
+    assert view.sliders.sliders["temperature"].value() == 10
+    assert "divided by the temperature -2.7726" in spoken(view, 1)
+
+
+def test_temperature_0_takes_the_likeliest(view):
+    view.sliders.sliders["temperature"].setValue(0)
+    assert column(view, 3, 2) == ["50 % → 100 %", "25 % → 0 %"]
+    assert column(view, 4, 2) == ["", "temperature"]
+    assert said(view, "entropyLabel").endswith("at temperature 0 the likeliest token is taken.")
+
+
+def test_a_setting_that_cannot_be_changes_nothing_and_says_why(view):
+    before = column(view, 3)
+    view.sliders.fields.editor("top_p").show_value(7)
+    assert column(view, 3) == before
+    assert view.sliders.fields.problem() == "Top-p must be at most 1."
+    view.grab()
+
+
+def test_settings_begin_as_the_runs_and_go_back_to_them(view):
+    view.reset_button.click()
+    assert view.sampling.temperature == 0.8 and view.sampling.top_k == 50
+    view.sliders.set_value(OFF)
+    view.show_inspected(halves(), Selection(position=1))
+    assert view.sampling.temperature == 1
+
+
+def test_only_the_four_settings_of_this_view_have_editors(view):
+    assert [field.setting.name for field in view.sliders.fields.all()] == [
+        "temperature",
+        "top_k",
+        "top_p",
+        "min_p",
+    ]
+
+
+def test_a_typed_token_is_found_with_its_rank(view, qtbot):
+    qtbot.keyClicks(view.search, "d")
+    assert said(view, "foundTokenLabel") == "d: rank 3 of 17, 12.5 %, 12.5 % after the filters."
+    assert view.chart.currentIndex().row() == 2
+    view.sliders.sliders["top_k"].setValue(2)
+    assert said(view, "foundTokenLabel") == "d: rank 3 of 17, 12.5 %, removed by top-k."
+
+
+def test_of_several_tokens_the_first_is_looked_for(view, qtbot):
+    qtbot.keyClicks(view.search, "cab")
+    assert said(view, "foundTokenLabel").startswith("c: rank 2 of 17")
+    assert said(view, "foundTokenLabel").endswith("This is the first of 3 tokens.")
+
+
+def test_an_unknown_token_is_said_to_be_one(view):
+    view.search.setText("€")
+    assert said(view, "foundTokenLabel").startswith("€ is not in the vocabulary; the model reads <unk>.")
+    view.search.clear()
+    assert not view.found.isVisible()
+
+
+def test_the_token_is_the_one_after_the_selected_position(view):
+    view.show_inspected(halves(), Selection(position=2))
+    assert said(view, "nextTokenTitle") == "After position 3, c"
+    view.show_inspected(halves(), Selection(position=5))
+    assert not any("follows" in text for text in column(view, 1, 17))
+
+
+def test_what_is_shown_is_told_to_those_who_do_not_see_it(view):
+    assert view.chart.accessibleDescription().startswith(
+        "After position 1, a: the likeliest is b with 50 %. Entropy 1.875 bits"
+    )
+
+
+def test_another_vocabulary_has_another_number_of_rows(view):
+    inspected = small_phrase("ab", logits=np.zeros((2, 5)))
+    view.show_inspected(inspected, Selection(position=1))
+    assert view.chart.model().rowCount() == 5
+    view.grab()
+
+
+def test_a_key_stroke_builds_no_widget(view):
+    before = view.findChildren(QWidget)
+    view.show_inspected(small_phrase("abc abc"), Selection(position=6))
+    assert view.findChildren(QWidget) == before
+
+
+def test_what_is_saved_has_the_settings_that_are_shown(view):
+    view.sliders.set_value(OFF.model_copy(update={"top_k": 2}))
+    table = view.shown_kind().table(halves(), Selection(position=0))
+    assert "top-k 2" in table.title
+    assert [row[5] for row in table.rows[:3]] == pytest.approx([2 / 3, 1 / 3, 0])

@@ -1,0 +1,146 @@
+"""The view "Patching": what a user asks for, and the map that comes."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from PySide6.QtCore import Qt
+
+from app.tabs.inspect.patching.patching_view import HINT, MOST_CHARACTERS, PatchingView
+from core.inspection.changes import sub_layers
+from core.inspection.inspected import Inspected
+from core.inspection.patch_map import PatchMap
+from core.inspection.phrase import phrase_of_text
+from core.tasks.inspection.inspect_views import Selection
+from tests.app.tabs.inspect.made import TOKENIZER, made
+
+
+@pytest.fixture
+def view(qtbot):
+    view = PatchingView()
+    qtbot.addWidget(view)
+    view.resize(760, 420)
+    view.show()
+    view.show_inspected(made("the cat"), Selection(position=6))
+    return view
+
+
+def patched(what="hidden_state"):
+    """Made-up probabilities, the highest at the last place."""
+    inspected = made("the cat")
+    order = sub_layers(inspected.capture.config)
+    places = (None, *order) if what == "hidden_state" else tuple(p for p in order if p.part == "attention")
+    columns = ("head 1", "head 2") if what == "head" else tuple(map(str, range(1, 8)))
+    probs = np.linspace(0.1, 0.5, len(places) * len(columns), dtype=np.float32)
+    found = PatchMap(
+        what,
+        inspected.phrase,
+        phrase_of_text(TOKENIZER, "the dog", 12),
+        5,
+        "s",
+        0.1,
+        0.5,
+        tuple("embedding" if place is None else place.title for place in places),
+        places,
+        columns,
+        probs.reshape(len(places), len(columns)),
+    )
+    return replace(inspected, patch_map=found)
+
+
+def test_the_second_phrase_begins_as_the_first_until_it_is_edited(view, qtbot):
+    assert view.source_edit.text() == "the cat"
+    view.show_inspected(made("the dog"), Selection())
+    assert view.source_edit.text() == "the dog"
+    qtbot.keyClicks(view.source_edit, "s")
+    view.show_inspected(made("the cow"), Selection())
+    assert view.source_edit.text() == "the dogs"
+    assert view.count_label.text() == "8 of 7 tokens"
+    assert view.count_label.property("role") == "warning"
+
+
+def test_tokens_are_counted_when_the_text_changes_and_not_at_each_selection(view, monkeypatch):
+    counted = []
+    monkeypatch.setattr(Inspected, "count_tokens", lambda _inspected, text: counted.append(text) or 3)
+    for position in (1, 2):
+        view.show_inspected(made("the cat"), Selection(position=position))
+    assert counted == []
+    view.source_edit.setText("the dog")
+    assert counted == ["the dog"]
+
+
+def test_of_a_pasted_text_no_more_is_counted_than_a_frame_has_time_for(view, monkeypatch):
+    counted, count = [], Inspected.count_tokens
+    monkeypatch.setattr(
+        Inspected, "count_tokens", lambda shown, text: (counted.append(len(text)), count(shown, text))[1]
+    )
+    view.source_edit.setText("ab " * 70_000)
+    assert counted == [MOST_CHARACTERS]
+    assert view.count_label.text() == f"{MOST_CHARACTERS:,} of 7 tokens"
+    assert f"{MOST_CHARACTERS:,} characters" in view.source_edit.toolTip()
+
+
+def test_the_button_and_enter_ask_for_the_map(view, qtbot):
+    view.source_edit.setText("the dog")
+    view.what_box.setCurrentIndex(view.what_box.findData("attention"))
+    with qtbot.waitSignal(view.patch_requested) as asked:
+        qtbot.mouseClick(view.patch_button, Qt.MouseButton.LeftButton)
+    assert asked.args == ["the dog", "attention"]
+    with qtbot.waitSignal(view.patch_requested) as asked:
+        qtbot.keyClick(view.source_edit, Qt.Key.Key_Return)
+    assert asked.args == ["the dog", "attention"]
+
+
+def test_while_it_is_computed_there_is_progress_and_a_way_out(view, qtbot):
+    view.show_progress(3, 10)
+    assert (view.progress.value(), view.progress.maximum()) == (3, 10)
+    assert not view.patch_button.isVisible()
+    with qtbot.waitSignal(view.cancel_requested):
+        qtbot.mouseClick(view.cancel_button, Qt.MouseButton.LeftButton)
+    view.show_ended()
+    assert view.patch_button.isVisible()
+    assert not view.progress.isVisible()
+
+
+def test_the_map_and_its_largest_change_are_shown(view):
+    view.show_inspected(patched(), Selection(position=6))
+    assert view.map.isVisible()
+    assert view.map.values.shape == (5, 7)
+    assert view.result_label.text() == (
+        "P(‘s’) is 0.1000 without a patch and 0.5000 after the second phrase. "
+        "The largest change: layer 2, feed-forward, position 7 t ← g: P 0.5000 (+0.4000)."
+    )
+
+
+def test_a_click_on_a_place_selects_it(view, qtbot):
+    view.show_inspected(patched(), Selection())
+    with qtbot.waitSignal(view.selection_requested) as asked:
+        view.map.cell_selected.emit(4, 6)
+    assert asked.args == [Selection(6, 1, 0, "feed_forward")]
+    view.map.cell_selected.emit(0, 2)  # the embedding is of no layer
+
+
+def test_the_columns_of_heads_select_heads(view, qtbot):
+    view.show_inspected(patched("head"), Selection(position=3))
+    with qtbot.waitSignal(view.selection_requested) as asked:
+        view.map.cell_selected.emit(1, 1)
+    assert asked.args == [Selection(3, 1, 1, "attention")]
+    assert "layer 2, attention, head 2" in view.result_label.text()
+
+
+def test_the_selected_place_is_framed(view):
+    view.show_inspected(patched(), Selection(position=4, layer=1, part="attention"))
+    assert view.map.marked == (3, 4)
+
+
+def test_another_phrase_has_no_map_yet(view):
+    view.show_inspected(patched(), Selection())
+    view.show_inspected(made("the cow"), Selection())
+    assert view.result_label.text() == HINT
+    assert not view.map.isVisible()
+
+
+def test_what_a_model_lacks_cannot_be_chosen(view):
+    view.show_inspected(made("the cat", feed_forward=False), Selection())
+    place = view.what_box.findData("feed_forward")
+    assert not view.what_box.model().item(place).isEnabled()

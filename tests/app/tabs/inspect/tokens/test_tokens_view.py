@@ -1,0 +1,148 @@
+"""The phrase's tokens on the screen: what each says, and how a position is selected."""
+
+import numpy as np
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QWidget
+
+from app.tabs.inspect.tokens.tokens_view import TokensView
+from core.tasks.inspection.inspect_views import Selection
+from core.tokenizers.bpe import BpeTokenizer
+from tests.app.tabs.inspect.small_phrase import small_phrase
+
+
+@pytest.fixture
+def view(qtbot):
+    view = TokensView()
+    qtbot.addWidget(view)
+    view.resize(760, 420)
+    view.show()
+    view.show_inspected(small_phrase("abc€ b"), Selection(position=2, layer=1))
+    return view
+
+
+def said(view, name):
+    return view.findChild(QWidget, name).text()
+
+
+def test_a_line_says_how_surprised_the_model_was(view, qtbot):
+    alike = small_phrase("abc", logits=np.zeros((3, 17)))
+    view.show_inspected(alike, Selection())
+    assert (
+        said(view, "phraseSummary")
+        == "3 tokens · 8.2 bits in total · 4.087 bits per token · perplexity 17 tokens"
+    )
+
+
+def test_the_selected_token_is_taken_apart(view):
+    assert said(view, "selectedTokenLabel") == "c"
+    assert said(view, "tokenPositionLabel") == "3 of 6"
+    assert said(view, "tokenKindLabel") == "character, U+0063 LATIN SMALL LETTER C"
+    assert said(view, "tokenBytesLabel") == "63"
+    assert said(view, "tokenSurpriseLabel").endswith(" bits")
+    assert said(view, "tokenRankLabel").endswith(" of 17")
+
+
+def test_the_first_token_has_no_probability(view):
+    view.show_inspected(small_phrase("ab"), Selection())
+    assert "nothing is before it" in said(view, "tokenProbabilityLabel")
+    assert not view.facts["Surprise"].isVisible()
+
+
+def test_a_click_asks_for_the_position_and_nothing_else(view, qtbot):
+    place = view.chips.chips[4].place.center().toPoint()
+    with qtbot.waitSignal(view.selection_requested) as asked:
+        qtbot.mouseClick(view.chips, Qt.MouseButton.LeftButton, pos=place)
+    assert asked.args == [Selection(position=4, layer=1)]
+
+
+def test_the_arrow_keys_select_positions(view, qtbot):
+    view.activateWindow()
+    view.chips.setFocus()
+    qtbot.waitUntil(view.chips.hasFocus)
+    with qtbot.waitSignal(view.selection_requested) as asked:
+        qtbot.keyClick(view.chips, Qt.Key.Key_Left)
+    assert asked.args[0].position == 1
+
+
+def test_showing_a_selection_asks_for_none(view, qtbot):
+    with qtbot.assertNotEmitted(view.selection_requested):
+        view.chips.setFocus()
+        view.show_inspected(small_phrase("abc€ b"), Selection(position=5))
+    assert view.chips.cursor_place == 5
+
+
+def test_each_chip_says_position_id_and_surprise(view):
+    assert view.chips.chips[1].shown.below == f"2\nid {small_phrase('b').phrase.ids[0]}"
+    assert "position 2, b, id" in view.chips.tool_tip_of(1)
+    assert "bits" in view.chips.tool_tip_of(1)
+    assert "no probability" in view.chips.tool_tip_of(0)
+
+
+def test_what_the_vocabulary_lacks_is_named(view):
+    assert said(view, "phraseSummary").endswith("not in the vocabulary: €")
+    assert "not in the vocabulary" in view.chips.tool_tip_of(3)
+    view.show_inspected(small_phrase("abc€ b"), Selection(position=3))
+    assert said(view, "tokenKindLabel") == "not in the vocabulary, U+20AC EURO SIGN"
+
+
+def test_half_a_character_says_whose_it_is(view):
+    view.show_inspected(small_phrase("€", tokenizer=BpeTokenizer.train(["ab"], 262)), Selection(position=1))
+    assert said(view, "tokenKindLabel") == "part of a character, belongs to € U+20AC EURO SIGN"
+    assert said(view, "tokenBytesLabel") == "82"
+
+
+def test_older_tokens_that_were_left_out_are_counted(view):
+    view.show_inspected(small_phrase("ab", n_dropped=3), Selection())
+    assert said(view, "phraseSummary").endswith("3 older tokens did not fit into the context")
+
+
+def test_a_surprising_token_has_a_stronger_shade(view):
+    logits = np.zeros((3, 17))
+    logits[0, small_phrase("b").phrase.ids[0]] = 9
+    view.show_inspected(small_phrase("abc", logits=logits), Selection())
+    expected, surprising = (view.chips.colours_of(place).fill for place in (1, 2))
+    assert surprising.lightness() < expected.lightness()
+    view.probability_button.click()
+    expected, surprising = (view.chips.colours_of(place).fill for place in (1, 2))
+    assert surprising.lightness() > expected.lightness()
+
+
+def test_the_legend_names_its_unit(view):
+    assert "bits" in view.legend.accessibleDescription()
+    view.probability_button.click()
+    assert view.legend.accessibleDescription().endswith("from 0 % to 100 %.")
+
+
+def test_a_key_stroke_builds_no_widget(view):
+    before = view.findChildren(QWidget)
+    view.show_inspected(small_phrase("abc d"), Selection())
+    assert view.findChildren(QWidget) == before
+
+
+def test_a_phrase_that_fits_has_no_scroll_bar_and_a_long_one_has(view, qtbot):
+    bar = view.chips.parent().parent().verticalScrollBar()
+    view.show_inspected(small_phrase("abc d" * 10), Selection())
+    qtbot.waitUntil(lambda: bar.maximum() == 0)
+    view.show_inspected(small_phrase("abc d" * 60), Selection())
+    qtbot.waitUntil(lambda: bar.maximum() > 0)
+
+
+def test_up_and_down_go_to_the_nearest_token_of_another_line(view, qtbot):
+    view.show_inspected(small_phrase("abcd" * 20), Selection(position=3))
+    view.activateWindow()
+    view.chips.setFocus()
+    qtbot.waitUntil(view.chips.hasFocus)
+    before = view.chips.chips[3].frame
+    qtbot.keyClick(view.chips, Qt.Key.Key_Down)
+    now = view.chips.chips[view.chips.cursor_place].frame
+    assert now.top() > before.top()
+    assert abs(now.center().x() - before.center().x()) < before.width()
+    qtbot.keyClick(view.chips, Qt.Key.Key_Up)
+    assert view.chips.chips[view.chips.cursor_place].frame.top() == before.top()
+
+
+def test_ten_of_many_unknown_characters_are_named(view):
+    view.show_inspected(small_phrase("abc\t" + "".join(map(chr, range(0x20AC, 0x20AC + 30)))), Selection())
+    named = said(view, "phraseSummary").partition("vocabulary: ")[2]
+    assert named == "→ " + " ".join(map(chr, range(0x20AC, 0x20AC + 9))) + " and 21 more"

@@ -1,0 +1,192 @@
+"""The view "What if": what a user switches, and what of both predictions stands there."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from PySide6.QtCore import Qt
+
+from app.tabs.inspect.what_if import what_if_view
+from app.tabs.inspect.what_if.what_if_view import WhatIfView
+from core.tasks.inspection.inspect_views import NO_CHANGES, Changes, Head, Selection, SubLayer, divergences
+from tests.app.tabs.inspect.made import made
+
+HEAD = Head(1, 0)
+HEAD_OFF = Changes(heads=frozenset({HEAD}))
+
+
+@pytest.fixture
+def view(qtbot):
+    view = WhatIfView()
+    qtbot.addWidget(view)
+    view.resize(760, 420)
+    view.show()
+    view.show_inspected(made(), Selection(position=3))
+    return view
+
+
+def changed(changes=HEAD_OFF, **more):
+    """The made-up phrase with other numbers, and those of before beside them."""
+    return replace(made(step=501, changes=changes, **more), baseline=made(**more))
+
+
+def click(qtbot, view, part):
+    qtbot.mouseClick(view.grid, Qt.MouseButton.LeftButton, pos=view.grid.place(part).center().toPoint())
+
+
+@pytest.mark.parametrize(
+    ("part", "wanted"),
+    [
+        (HEAD, HEAD_OFF),
+        (SubLayer(0, "feed_forward"), Changes(sub_layers=frozenset({SubLayer(0, "feed_forward")}))),
+        (SubLayer(1, "attention"), Changes(sub_layers=frozenset({SubLayer(1, "attention")}))),
+    ],
+)
+def test_a_click_switches_a_part_off_and_another_one_on_again(view, qtbot, part, wanted):
+    with qtbot.waitSignal(view.changes_requested) as asked:
+        click(qtbot, view, part)
+    assert asked.args == [wanted]
+    with qtbot.waitSignal(view.changes_requested) as asked:
+        click(qtbot, view, part)
+    assert asked.args == [NO_CHANGES]
+
+
+def test_a_click_on_a_position_switches_it_off(view, qtbot):
+    with qtbot.waitSignal(view.changes_requested) as asked:
+        place = view.chips.frames[4].center().toPoint()
+        qtbot.mouseClick(view.chips, Qt.MouseButton.LeftButton, pos=place)
+    assert asked.args == [Changes(positions=frozenset({4}))]
+    assert view.off_label.text() == "Off: position 5"
+
+
+def test_space_switches_the_part_that_the_arrow_keys_went_to(view, qtbot):
+    requests = []
+    view.selection_requested.connect(requests.append)
+    qtbot.keyClick(view.grid, Qt.Key.Key_Down)
+    assert requests == [Selection(position=3, layer=1)]
+    with qtbot.waitSignal(view.changes_requested) as asked:
+        qtbot.keyClick(view.grid, Qt.Key.Key_Space)
+    assert asked.args == [HEAD_OFF]
+
+
+def test_switches_add_up_while_the_numbers_are_on_their_way(view, qtbot):
+    click(qtbot, view, HEAD)
+    with qtbot.waitSignal(view.changes_requested) as asked:
+        click(qtbot, view, Head(0, 1))
+    both = Changes(heads=frozenset({HEAD, Head(0, 1)}))
+    assert asked.args == [both]
+    view.show_inspected(changed(HEAD_OFF), Selection())  # the answer to the first click
+    assert view.grid.is_off(Head(0, 1))
+    view.show_inspected(changed(both), Selection())
+    assert view.off_label.text() == "Off: layer 1, head 2; layer 2, head 1"
+
+
+def test_what_another_one_switched_is_shown(view):
+    view.show_inspected(changed(), Selection())
+    assert view.grid.is_off(HEAD)
+    view.show_inspected(made(), Selection())
+    assert not view.grid.is_off(HEAD)
+    assert not view.reset_button.isEnabled()
+
+
+def test_what_is_taken_back_before_the_numbers_came_is_on_again(view, qtbot):
+    click(qtbot, view, HEAD)
+    view.show_changes(NO_CHANGES)
+    assert not view.grid.is_off(HEAD)
+    view.show_changes(HEAD_OFF)
+    view.show_inspected(made(step=501), Selection())
+    assert view.grid.is_off(HEAD)
+    view.show_inspected(changed(), Selection())
+    assert view.grid.is_off(HEAD)
+
+
+def test_heads_are_off_with_their_layers_attention(view):
+    view.show_inspected(changed(Changes(sub_layers=frozenset({SubLayer(1, "attention")}))), Selection())
+    assert view.grid.is_off(HEAD)
+    assert not view.grid.is_off(Head(0, 0))
+
+
+def test_reset_asks_for_everything_on(view, qtbot):
+    view.show_inspected(changed(), Selection())
+    with qtbot.waitSignal(view.changes_requested) as asked:
+        qtbot.mouseClick(view.reset_button, Qt.MouseButton.LeftButton)
+    assert asked.args == [NO_CHANGES]
+
+
+def test_both_predictions_and_their_divergence_stand_there(view):
+    inspected = changed()
+    view.show_inspected(inspected, Selection(position=3))
+    bits = divergences(inspected.baseline.capture, inspected.capture)
+    assert view.position_label.text() == "After position 4 ‘␣’"
+    assert view.effect_label.text() == f"KL divergence {bits[3]:.3g} bits"
+    assert np.allclose(view.chart.bits, bits)
+    assert "after the change" in view.bars.accessibleDescription()
+    assert f"{bits[3]:.6g} bits" in view.chart.accessibleDescription()
+
+
+def test_without_a_change_there_is_one_prediction(view):
+    assert view.effect_label.text() == "Probabilities of the next token"
+    assert "after the change" not in view.bars.accessibleDescription()
+    assert view.chart.accessibleDescription() == "No change"
+
+
+def test_a_baseline_of_another_phrase_is_not_compared_with(view):
+    view.show_inspected(replace(made("a goat"), baseline=made("the sheep")), Selection())
+    assert view.effect_label.text() == "Probabilities of the next token"
+
+
+def test_a_baseline_that_comes_later_is_compared_with(view):
+    inspected = changed()
+    view.show_inspected(replace(inspected, baseline=None), Selection())
+    assert view.effect_label.text() == "Probabilities of the next token"
+    view.show_inspected(inspected, Selection())
+    assert view.effect_label.text().startswith("KL divergence")
+
+
+def test_a_long_phrase_is_compared_in_parts(view, qtbot, monkeypatch):
+    monkeypatch.setattr(what_if_view, "PROBABILITIES_AT_ONCE", 1)
+    view.show_inspected(changed(), Selection(position=3))
+    assert np.isnan(view.chart.bits[-1])
+    qtbot.waitUntil(lambda: not np.isnan(view.chart.bits).any())
+
+
+def test_a_click_on_a_bar_selects_its_position(view, qtbot):
+    view.show_inspected(changed(), Selection(position=3))
+    with qtbot.waitSignal(view.selection_requested) as asked:
+        place = view.chart.bar(6).center().toPoint()
+        qtbot.mouseClick(view.chart, Qt.MouseButton.LeftButton, pos=place)
+    assert asked.args == [Selection(position=6)]
+
+
+@pytest.mark.parametrize("widget", ["chart", "chips"])
+def test_arrow_keys_select_a_position_and_stop_at_the_last(view, qtbot, widget):
+    requests = []
+    view.selection_requested.connect(requests.append)
+    qtbot.keyClick(getattr(view, widget), Qt.Key.Key_Right)
+    qtbot.keyClick(getattr(view, widget), Qt.Key.Key_End)
+    assert [request.position for request in requests] == [4, 8]
+
+
+def test_a_model_without_feed_forward_parts_has_no_switch_for_them(view):
+    view.show_inspected(made(feed_forward=False), Selection())
+    with pytest.raises(StopIteration):
+        view.grid.place(SubLayer(0, "feed_forward"))
+    assert view.grid.place(SubLayer(1, "attention")).isValid()
+
+
+def test_a_screen_reader_hears_the_switch_under_the_cursor(view):
+    view.show_inspected(changed(), Selection(layer=1))
+    assert view.grid.accessibleName() == "Switches: layer 2, head 1, off"
+    assert view.grid.accessibleDescription() == "2 layers of 2 heads. Off: layer 2, head 1"
+    assert view.chips.accessibleName().startswith("Positions: 1 of 9, ‘t’, on")
+
+
+def test_the_grid_of_a_large_model_scrolls_to_the_part_that_the_keys_went_to(view, qtbot):
+    view.show_inspected(made(n_layers=24), Selection())
+    qtbot.waitUntil(lambda: view.grid.height() >= view.grid.place(Head(23, 0)).bottom())
+    assert view.height() == 420
+    assert view.grid.visibleRegion().boundingRect().bottom() < view.grid.place(Head(23, 0)).top()
+    for _ in range(23):
+        qtbot.keyClick(view.grid, Qt.Key.Key_Down)
+        view.show_inspected(made(n_layers=24), Selection(layer=view.grid.current.layer))
+    assert view.grid.visibleRegion().boundingRect().contains(view.grid.place(Head(23, 0)).center().toPoint())

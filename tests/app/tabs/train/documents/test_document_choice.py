@@ -1,0 +1,238 @@
+"""Which documents a run learns from, chosen in the form: by clicks and keys, counted while one chooses."""
+
+import pytest
+from PySide6.QtCore import QCoreApplication, QEvent, Qt
+
+from app.tabs.train import controller
+from app.tabs.train.controller import TrainController
+from app.tabs.train.documents.document_words import filter_words, short_totals
+from app.tabs.train.tab import TrainTab
+from core.config.corpus import CorpusConfig
+from core.config.presets import preset_run
+from core.corpus.duplicates import Digested, digest_text
+from core.corpus.library import CorpusTotals, Library
+from core.documents.document import Document
+from core.errors.system import WorkspaceError
+
+
+def keep(library, name, kind="text"):
+    text = f"the text of {name} tells of sheep"
+    document = Document(f"/docs/{name}", kind, name, text)
+    library.record(document.path, Digested(document, digest_text(text)), len(text))
+
+
+@pytest.fixture
+def tab(qtbot, one_chart, queues, workspace, training):
+    with Library(workspace.library) as library:
+        for name, kind in (("hill.txt", "text"), ("river.md", "markdown"), ("notes.md", "markdown")):
+            keep(library, name, kind)
+        library.change_tags({"sample": [1], "water": [3]})
+    tab = TrainTab()
+    tab.resize(1200, 700)
+    tab.show()
+    made = TrainController(tab, workspace, queues, tab, train=training.train, resume=training.resume)
+    made.begin()
+    qtbot.waitUntil(lambda: "4 documents" in tab.form.documents.totals_label.text())
+    yield tab
+    queues.close_down()
+    qtbot.waitUntil(queues.at_rest)
+    tab.close()
+    tab.deleteLater()
+    QCoreApplication.sendPostedEvents(tab, QEvent.Type.DeferredDelete)
+
+
+@pytest.fixture
+def dialog(qtbot, tab):
+    dialog = tab.form.documents.dialog
+    qtbot.mouseClick(tab.form.documents.choose_button, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: dialog.count.text().startswith("4 of 4 included documents"))
+    return dialog
+
+
+def choose(qtbot, dialog):
+    button = dialog.buttons.buttons()[0]
+    assert button.text() == "Choose"
+    qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+
+
+def tick(dialog, name, title):
+    model = dialog.lists[name]
+    for row in range(model.rowCount()):
+        if model.index(row).data().startswith(title):
+            return model.setData(model.index(row), Qt.CheckState.Checked, Qt.ItemDataRole.CheckStateRole)
+    raise AssertionError(title)
+
+
+def test_all_documents_are_taken_at_first(tab):
+    assert tab.form.documents.choose_button.text() == "All included documents"
+    assert not tab.form.value().corpus.is_filtered
+
+
+def test_a_filter_is_counted_while_it_is_chosen_and_taken_over(qtbot, tab, dialog):
+    tick(dialog, "kinds", "Markdown")
+    qtbot.waitUntil(lambda: dialog.count.text().startswith("2 of 4 included documents"))
+    assert dialog.names.stringList() == ["notes.md", "river.md"]
+    qtbot.keyClicks(dialog.search, "river")
+    qtbot.waitUntil(lambda: dialog.names.stringList() == ["river.md"])
+    choose(qtbot, dialog)
+    assert tab.form.value().corpus == CorpusConfig(kinds=("markdown",), search="river")
+    assert tab.form.documents.choose_button.text().startswith("Markdown · with “ri")
+    qtbot.waitUntil(lambda: tab.form.documents.totals_label.text().startswith("1 document ·"))
+
+
+def test_a_filter_that_was_left_meanwhile_is_not_shown(qtbot, queues, dialog, monkeypatch):
+    shown = []
+    monkeypatch.setattr(
+        dialog, "show_overview", lambda overview: shown.append(overview.corpus.totals.documents)
+    )
+    dialog.overview_requested.emit(CorpusConfig(kinds=("markdown",)))
+    dialog.overview_requested.emit(CorpusConfig(tags=("water",)))
+    qtbot.waitUntil(lambda: not queues.busy("documents"))
+    assert shown == [1]
+
+
+def test_until_they_are_counted_nothing_is_claimed_of_the_chosen_documents(qtbot, tab):
+    assert tab.plan.values["corpus"].text().startswith("≈")
+    tab.form.documents.take(CorpusConfig(kinds=("markdown",)))
+    assert not tab.buttons.start_button.isEnabled()
+    assert tab.buttons.start_button.toolTip() == "The chosen documents are being counted."
+    assert {value.text() for value in tab.plan.values.values()} == {"counting…"}
+    assert not tab.plan.warning.isVisible()
+    assert tab.planned_run() is None
+    assert tab.form.documents.totals_label.text() == "Counting…"
+    assert tab.form.documents.totals_label.toolTip() == ""
+    qtbot.waitUntil(tab.buttons.start_button.isEnabled)
+    assert tab.form.documents.totals_label.text().startswith("2 documents")
+    assert tab.plan.values["corpus"].toolTip().startswith("2 documents")
+
+
+def test_a_library_that_holds_text_is_not_called_empty_while_it_is_counted(qtbot, tab):
+    tab.form.documents.take(CorpusConfig(search="unicorn"))
+    qtbot.waitUntil(lambda: "None of the included" in tab.buttons.start_button.toolTip())
+    tab.form.documents.take(CorpusConfig())
+    assert not tab.empty_corpus.isVisible()
+
+
+def test_the_count_of_documents_that_were_left_meanwhile_is_not_shown(qtbot, tab, monkeypatch):
+    shown, show_totals = [], tab.show_totals
+    monkeypatch.setattr(
+        tab, "show_totals", lambda totals: shown.append(totals.documents) or show_totals(totals)
+    )
+    tab.form.documents.take(CorpusConfig(kinds=("markdown",)))
+    tab.form.documents.take(CorpusConfig(tags=("water",)))
+    qtbot.waitUntil(tab.buttons.start_button.isEnabled)
+    assert set(shown) == {1}
+
+
+def test_a_problem_of_documents_that_were_left_meanwhile_is_not_shown(qtbot, tab, monkeypatch):
+    shown = []
+    monkeypatch.setattr(tab, "show_filter_problem", shown.append)
+    tab.form.documents.take(CorpusConfig(tags=("gone",)))
+    tab.form.documents.take(CorpusConfig(tags=("water",)))
+    qtbot.waitUntil(tab.buttons.start_button.isEnabled)
+    assert shown == []
+
+
+def test_documents_that_cannot_be_counted_say_so(qtbot, tab, monkeypatch):
+    def broken(workspace, config, stop):
+        yield from ()
+        raise WorkspaceError(workspace.root, "it is away")
+
+    monkeypatch.setattr(controller, "count_corpus", broken)
+    tab.form.documents.take(CorpusConfig(tags=("water",)))
+    qtbot.waitUntil(tab.banner.isVisible)
+    assert tab.buttons.start_button.toolTip() == "The chosen documents could not be counted."
+    assert not tab.buttons.start_button.isEnabled()
+
+
+def test_nothing_changes_where_the_dialog_is_cancelled(qtbot, tab, dialog):
+    tick(dialog, "tags", "water")
+    qtbot.keyClick(dialog, Qt.Key.Key_Escape)
+    assert not dialog.isVisible()
+    assert not tab.form.value().corpus.is_filtered
+
+
+@pytest.mark.parametrize(
+    ("button", "chosen", "documents"),
+    [
+        ("sample_button", CorpusConfig(tags=("sample",)), 1),
+        ("own_button", CorpusConfig(exclude_tags=("sample",)), 3),
+        ("all_button", CorpusConfig(), 4),
+    ],
+)
+def test_the_sample_and_ones_own_documents_are_one_click_each(qtbot, tab, dialog, button, chosen, documents):
+    tick(dialog, "tags", "water")
+    qtbot.mouseClick(getattr(dialog, button), Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: dialog.count.text().startswith(f"{documents} of 4"))
+    choose(qtbot, dialog)
+    assert tab.form.value().corpus == chosen
+
+
+def test_where_nothing_has_a_tag_none_are_offered(qtbot, tab, workspace):
+    with Library(workspace.library) as library:
+        library.change_tags({}, {"sample": [1], "water": [3]})
+    dialog = tab.form.documents.dialog
+    tab.form.documents.choose()
+    qtbot.waitUntil(lambda: bool(dialog.count.text()))
+    assert not dialog.views["tags"].isVisible()
+    assert not dialog.sample_button.isVisible()
+    assert "Ctrl+T" in dialog.no_tags.text()
+
+
+def test_a_tag_that_is_gone_is_named_and_can_be_taken_out(qtbot, tab):
+    tab.form.documents.take(CorpusConfig(tags=("gone",)))
+    qtbot.waitUntil(lambda: "No document has the tag" in tab.form.documents.totals_label.text())
+    assert "No document has the tag 'gone'" in tab.buttons.start_button.toolTip()
+    assert not tab.buttons.start_button.isEnabled()
+    assert not tab.banner.isVisible()
+    dialog = tab.form.documents.dialog
+    tab.form.documents.choose()
+    qtbot.waitUntil(dialog.problem.isVisible)
+    assert not dialog.buttons.buttons()[0].isEnabled()
+    model = dialog.lists["tags"]
+    shown = [model.index(row).data() for row in range(model.rowCount())]
+    assert shown == ["sample  1", "water  1", "gone"]
+    model.setData(model.index(model.rowCount() - 1), Qt.CheckState.Unchecked, Qt.ItemDataRole.CheckStateRole)
+    qtbot.waitUntil(lambda: dialog.count.text().startswith("4 of 4"))
+    choose(qtbot, dialog)
+    qtbot.waitUntil(lambda: "4 documents" in tab.form.documents.totals_label.text())
+
+
+def test_a_search_without_a_word_says_so(qtbot, dialog):
+    qtbot.keyClicks(dialog.search, '"')
+    qtbot.waitUntil(dialog.problem.isVisible)
+    assert "it names no word" in dialog.problem.text()
+
+
+def test_a_preset_leaves_the_documents_as_they_are(qtbot, tab):
+    tab.form.documents.take(CorpusConfig(tags=("water",)))
+    for preset in ("tiny", "starter"):
+        row = tab.form.preset_box.findData(preset)
+        tab.form.preset_box.setCurrentIndex(row)
+        tab.form.preset_box.activated.emit(row)
+        assert tab.form.value().corpus.tags == ("water",)
+        assert tab.form.value().corpus.samples == preset_run(preset).corpus.samples
+
+
+def test_a_run_that_is_shown_shows_its_documents(tab):
+    run = preset_run("tiny").model_copy(update={"corpus": CorpusConfig(exclude_tags=("sample",))})
+    tab.form.show_run(run)
+    assert tab.form.documents.choose_button.text() == "Not tagged sample"
+    assert tab.form.value().corpus == run.corpus
+
+
+def test_a_filter_is_told_in_a_line():
+    config = CorpusConfig(
+        folder="/x/poems", kinds=("pdf", "text"), tags=("a", "b"), exclude_tags=("c",), search="d"
+    )
+    assert filter_words(config) == "In poems · PDF or Text · tagged a or b · not tagged c · with “d”"
+    assert short_totals(CorpusTotals(2, 1_640_000, 0)) == "2 documents · 1.6 M characters"
+
+
+def test_a_run_that_goes_on_keeps_its_documents(tab):
+    button = tab.form.documents.choose_button
+    tab.form.set_fixed({"corpus.folder": "It made the run what it is."})
+    assert not button.isEnabled()
+    assert "made the run" in button.toolTip()
+    tab.form.set_fixed({})
+    assert button.isEnabled()

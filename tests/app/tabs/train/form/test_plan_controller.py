@@ -1,0 +1,214 @@
+"""The card learns what there is on this machine, and a step's time once the settings have settled."""
+
+import threading
+
+import pytest
+from PySide6.QtCore import QCoreApplication, QEvent
+from PySide6.QtWidgets import QWidget
+
+from app.tabs.train.form import plan_controller
+from app.tabs.train.form.plan_controller import PlanController
+from app.tabs.train.tab import TrainTab
+from core.config.presets import preset_run
+from core.config.toml import with_settings
+from core.corpus.library import CorpusTotals
+from core.errors.base import BadSettingError
+from core.events.runs import StepTimes
+from core.planning.machine import Machine
+from tests.app.waiting import come_behind
+
+SAMPLE = CorpusTotals(8, 1_600_000, 1_610_000)
+FREE = Machine(8 * 10**9, 10**12)
+
+
+class FakeTiming:
+    """Stands in for `look_at_machine` and `time_steps`; its times come when the test lets them."""
+
+    def __init__(self):
+        self.known = {}  # times by batch size
+        self.timed = []  # batch sizes that were asked for
+        self.ended = []  # those that came to their end, stopped or not
+        self.error = None
+        self.allowed = threading.Event()
+
+    def look(self, workspace, run, stop):
+        yield from ()
+        return Machine(FREE.memory_bytes, FREE.disk_bytes, self.known.get(run.training.batch_size))
+
+    def time(self, workspace, run, totals, stop):
+        self.timed.append(run.training.batch_size)
+        yield from ()
+        while not self.allowed.wait(0.01):
+            if stop.asked:
+                self.ended.append(run.training.batch_size)
+                return None
+        self.ended.append(run.training.batch_size)
+        if self.error is not None:
+            raise self.error
+        return StepTimes(0.5, 0.0)
+
+
+@pytest.fixture
+def timing(monkeypatch):
+    monkeypatch.setattr(plan_controller, "SETTLE_MS", 20)
+    return FakeTiming()
+
+
+@pytest.fixture
+def tab(qtbot, one_chart, queues):
+    tab = TrainTab()
+    tab.resize(1280, 800)
+    tab.show()
+    tab.form.suggest_name("run")
+    yield tab
+    queues.close_down()
+    qtbot.waitUntil(queues.at_rest)
+    tab.close()
+    tab.deleteLater()
+    QCoreApplication.sendPostedEvents(tab, QEvent.Type.DeferredDelete)
+
+
+@pytest.fixture
+def controller(tab, queues, timing, tmp_path):
+    controller = PlanController(tab, tmp_path, queues, tab, look=timing.look, time=timing.time)
+    tab.show_totals(SAMPLE)
+    return controller
+
+
+def come_to_rest(qtbot, queues, controller):
+    """Return when all is done that the controller begins by itself."""
+    qtbot.waitUntil(lambda: not controller._settled.isActive())
+    come_behind(qtbot, queues, "plan")
+
+
+def time_shown(tab):
+    return tab.plan.values["time"].text()
+
+
+def change_batch(tab, rows):
+    tab.form.show_run(with_settings(preset_run("starter"), {"training.batch_size": rows}))
+
+
+def test_what_is_free_is_shown_at_once(tab, controller, qtbot):
+    qtbot.waitUntil(lambda: tab.plan.values["memory"].text().endswith("of 8 GB"))
+    assert tab.plan.values["disk"].text().endswith("of 1 TB")
+
+
+def test_steps_are_timed_when_the_settings_have_settled(tab, controller, timing, qtbot):
+    qtbot.waitUntil(lambda: time_shown(tab) == "measuring…")
+    timing.allowed.set()
+    qtbot.waitUntil(lambda: time_shown(tab) == "≈ 5 minutes")
+    assert timing.timed == [8]
+    assert not controller.measuring
+
+
+def test_times_that_are_known_need_no_timing(tab, controller, queues, timing, qtbot):
+    timing.known[4] = StepTimes(1.0, 0.0)
+    change_batch(tab, 4)
+    qtbot.waitUntil(lambda: time_shown(tab) == "≈ 10 minutes")
+    come_to_rest(qtbot, queues, controller)
+    assert 4 not in timing.timed
+
+
+def test_a_change_of_the_step_ends_the_timing_and_begins_another(tab, controller, timing, qtbot):
+    qtbot.waitUntil(lambda: timing.timed == [8])
+    change_batch(tab, 4)
+    assert time_shown(tab) == "not known yet"
+    qtbot.waitUntil(lambda: timing.timed == [8, 4])
+    assert timing.ended == [8]
+    timing.allowed.set()
+    qtbot.waitUntil(lambda: time_shown(tab) == "≈ 5 minutes")
+
+
+def test_settings_that_come_back_are_timed_again(tab, controller, timing, qtbot):
+    qtbot.waitUntil(lambda: timing.timed == [8])
+    change_batch(tab, 4)
+    change_batch(tab, 8)
+    qtbot.waitUntil(lambda: timing.timed == [8, 8])
+    timing.allowed.set()
+    qtbot.waitUntil(lambda: time_shown(tab) == "≈ 5 minutes")
+
+
+def test_a_change_of_the_number_of_steps_lets_the_timing_go_on(tab, controller, timing, qtbot):
+    qtbot.waitUntil(lambda: timing.timed == [8])
+    tab.form.show_run(with_settings(preset_run("starter"), {"training.max_steps": 1200}))
+    assert time_shown(tab) == "measuring…"
+    timing.allowed.set()
+    qtbot.waitUntil(lambda: time_shown(tab) == "≈ 10 minutes")
+    assert timing.timed == [8]
+
+
+def test_a_run_that_begins_ends_the_timing(tab, controller, queues, timing, qtbot):
+    qtbot.waitUntil(lambda: controller.measuring)
+    tab.show_started("run")
+    qtbot.waitUntil(lambda: not controller.measuring)
+    come_to_rest(qtbot, queues, controller)
+    assert timing.timed == timing.ended == [8]
+    tab.show_ended()
+    qtbot.waitUntil(lambda: timing.timed == [8, 8])
+
+
+def test_nothing_is_timed_while_other_work_goes_on(tab, queues, controller, timing, qtbot):
+    controller.stop()
+
+    def busy(stop):
+        while not stop.asked:
+            stop._event.wait(0.01)
+            yield None
+
+    job = queues.start("corpus", busy)
+    tab.form.show_run(with_settings(preset_run("starter"), {"training.batch_size": 2}))
+    come_to_rest(qtbot, queues, controller)
+    assert 2 not in timing.timed
+    job.stop()
+    qtbot.waitUntil(lambda: 2 in timing.timed)
+
+
+def test_nothing_is_timed_for_a_tab_that_nobody_sees(tab, queues, timing, tmp_path, qtbot):
+    tab.hide()
+    controller = PlanController(tab, tmp_path, queues, tab, look=timing.look, time=timing.time)
+    tab.show_totals(SAMPLE)
+    come_to_rest(qtbot, queues, controller)
+    assert timing.timed == []
+    tab.show()
+    controller.activate()
+    qtbot.waitUntil(lambda: timing.timed == [8])
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (BadSettingError("training.batch_size", "is odd"), "The setting training.batch_size is odd."),
+        (ValueError("a defect"), "Something went wrong inside the program"),
+    ],
+)
+def test_a_failure_is_said_once_and_not_tried_again(tab, controller, queues, timing, qtbot, error, said):
+    timing.error = error
+    timing.allowed.set()
+    qtbot.waitUntil(lambda: time_shown(tab) == "not known")
+    assert tab.plan.values["time"].toolTip().startswith(said)
+    controller.activate()
+    come_to_rest(qtbot, queues, controller)
+    assert timing.timed == [8]
+    assert time_shown(tab) == "not known"
+
+
+def test_without_text_or_with_a_wrong_value_nothing_is_timed(tab, controller, queues, timing, qtbot):
+    tab.show_totals(CorpusTotals(0, 0, 0))
+    assert tab.planned_run() is None
+    qtbot.waitUntil(lambda: not controller.measuring)
+    before = len(timing.timed)
+    controller.activate()
+    come_to_rest(qtbot, queues, controller)
+    tab.show_totals(SAMPLE)
+    tab.findChild(QWidget, "training.window_overlap").show_value(128)
+    assert tab.planned_run() is None
+    come_to_rest(qtbot, queues, controller)
+    assert len(timing.timed) == before
+
+
+def test_a_stop_at_the_end_leaves_nothing_running(tab, queues, controller, timing, qtbot):
+    qtbot.waitUntil(lambda: controller.measuring)
+    controller.stop()
+    qtbot.waitUntil(queues.at_rest)
+    assert timing.ended == [8]

@@ -1,0 +1,224 @@
+"""The form of a run: its size in one dial, what follows the size and what was changed by hand, and how long it trains."""
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QWidget
+
+from app.tabs.train.form.run_form import RunForm
+from core.config.presets import PRESETS
+from core.config.sizes import SIZES
+from core.config.toml import with_settings
+
+
+@pytest.fixture
+def form(qtbot):
+    form = RunForm()
+    qtbot.addWidget(form)
+    form.resize(380, 1200)
+    form.advanced.open()
+    form.show_name("run")
+    form.show()
+    return form
+
+
+def editor(form, name):
+    return form.findChild(QWidget, name)
+
+
+def mark(form, name):
+    return form.findChild(QWidget, f"{name}.auto")
+
+
+def choose(form, preset):
+    row = form.preset_box.findData(preset)
+    form.preset_box.setCurrentIndex(row)
+    form.preset_box.activated.emit(row)
+
+
+def unit(form, name):
+    editor(form, "training.horizon").setCurrentText(name)
+
+
+# The dial
+
+
+def test_turning_the_dial_is_choosing_the_preset(form):
+    for size in SIZES:
+        form.dial.slider.setValue(SIZES.index(size))
+        assert form.value() == PRESETS[size].run
+        assert form.preset_box.currentData() == size
+
+
+def test_a_click_into_the_dial_s_groove_turns_to_the_nearest_size(form):
+    slider = form.dial.slider
+    choose(form, SIZES[0])
+    at = slider.rect().center()
+    at.setX(round(slider.width() * 0.7))
+    QTest.mouseClick(slider, Qt.MouseButton.LeftButton, pos=at)
+    assert form.preset_box.currentData() == SIZES[round(0.7 * (len(SIZES) - 1))]
+
+
+def test_keys_turn_the_dial_and_what_it_says(form):
+    form.dial.slider.setFocus()
+    choose(form, "tiny")
+    QTest.keyClick(form.dial.slider, Qt.Key.Key_Right)
+    assert form.preset_box.currentData() == "starter"
+    assert form.dial.slider.accessibleDescription().startswith("Starter: ")
+    QTest.keyClick(form.dial.slider, Qt.Key.Key_End)
+    assert form.value() == PRESETS["gpt2"].run
+
+
+def test_a_click_on_a_name_turns_to_it(form):
+    dial = form.dial
+    QTest.mouseClick(dial, Qt.MouseButton.LeftButton, pos=QPoint(dial.width() - 5, dial.height() - 5))
+    assert form.preset_box.currentData() == "gpt2"
+
+
+def test_the_dial_follows_the_preset_box(form):
+    nearest = {"nanogpt-cpu": "tiny", "sheepop": "small"}
+    for preset in PRESETS:
+        choose(form, preset)
+        assert form.value() == PRESETS[preset].run
+        assert SIZES[form.dial.slider.value()] == nearest.get(preset, preset)
+        is_near = form.dial.slider.toolTip().startswith("About as large as")
+        assert is_near == (preset not in SIZES)
+
+
+def test_what_was_changed_by_hand_stays_where_the_dial_is_turned(form):
+    editor(form, "training.learning_rate").show_value(5e-3)
+    editor(form, "model.dropout").show_value(0.3)
+    editor(form, "training.seed").show_value(7)
+    form.dial.slider.setValue(SIZES.index("medium"))
+    expected = {"training.learning_rate": 5e-3, "model.dropout": 0.3, "training.seed": 7}
+    assert form.value() == with_settings(PRESETS["medium"].run, expected)
+
+
+def test_a_width_that_was_changed_has_heads_and_feed_forward_width_of_the_next_size(form):
+    editor(form, "model.d_model").show_value(512)
+    form.dial.slider.setValue(SIZES.index("small"))
+    model = form.value().model
+    assert (model.n_layers, model.d_model, model.d_ff, model.n_heads) == (6, 512, 1365, 8)
+
+
+# Auto
+
+
+def test_what_has_the_value_of_its_size_says_so(form):
+    assert mark(form, "model.n_layers").text() == "auto"
+    assert mark(form, "model.n_layers").toolTip() == "Auto: from the size Starter"
+    assert not mark(form, "model.n_layers").isEnabled()
+    assert editor(form, "model.n_layers").accessibleDescription() == "Auto: from the size Starter"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "auto"), [("model.n_layers", 9, 4), ("training.learning_rate", 1e-2, 2e-2)]
+)
+def test_a_changed_value_says_so_and_one_click_or_key_goes_back(form, name, value, auto):
+    for go_back in (
+        lambda: QTest.mouseClick(mark(form, name), Qt.MouseButton.LeftButton),
+        lambda: QTest.keyClick(mark(form, name), Qt.Key.Key_Space),
+    ):
+        editor(form, name).show_value(value)
+        assert mark(form, name).isEnabled()
+        assert mark(form, name).toolTip().startswith("Changed by hand. Go back to ")
+        assert mark(form, name).accessibleName().endswith(": back to auto")
+        go_back()
+        assert editor(form, name).read() == auto
+        assert not mark(form, name).isEnabled()
+
+
+def test_the_tab_key_leads_from_a_changed_value_to_the_way_back(form):
+    editor(form, "model.n_layers").show_value(9)
+    editor(form, "model.n_layers").setFocus()
+    QTest.keyClick(form.focusWidget(), Qt.Key.Key_Tab)
+    assert form.focusWidget() is mark(form, "model.n_layers")
+
+
+@pytest.mark.parametrize(
+    ("width", "heads", "d_ff"), [(128, 2, 341), (384, 6, 1024), (320, 5, 853), (250, 5, 667), (64, 1, 171)]
+)
+def test_a_changed_width_takes_valid_heads_along(form, width, heads, d_ff):
+    editor(form, "model.d_model").show_value(width)
+    assert form.problem() == ""
+    assert (form.value().model.n_heads, form.value().model.d_ff) == (heads, d_ff)
+    assert mark(form, "model.n_heads").toolTip() == "Auto: goes with the width"
+    assert mark(form, "model.d_model").isEnabled()
+
+
+def test_heads_that_were_chosen_stay_where_the_width_changes(form):
+    editor(form, "model.n_heads").show_value(16)
+    editor(form, "model.d_model").show_value(512)
+    assert form.value().model.n_heads == 16
+
+
+def test_half_a_number_is_no_reason_to_forget_it(form):
+    editor(form, "model.n_layers").lineEdit().setText("")
+    form.dial.slider.setValue(SIZES.index("small"))
+    assert form.problem().startswith("Layers must be a whole number")
+    mark(form, "model.n_layers").click()
+    assert form.value() == PRESETS["small"].run
+
+
+# How long
+
+
+@pytest.mark.parametrize(
+    ("name", "field", "value"),
+    [
+        ("steps", "max_steps", 12),
+        ("epochs", "max_epochs", 2.5),
+        ("tokens", "max_tokens", 9000),
+        ("minutes", "max_minutes", 1.5),
+    ],
+)
+def test_a_run_trains_for_a_number_of_what_is_chosen(form, name, field, value):
+    unit(form, name)
+    shown = [
+        limit
+        for limit in ("max_steps", "max_epochs", "max_tokens", "max_minutes")
+        if editor(form, f"training.{limit}").isVisible()
+    ]
+    assert shown == [field]
+    editor(form, f"training.{field}").show_value(value)
+    training = form.value().training
+    assert (training.horizon, getattr(training, field)) == (name, value)
+
+
+def test_each_unit_keeps_its_number(form):
+    numbers = {"steps": ("max_steps", 12), "epochs": ("max_epochs", 2.5), "tokens": ("max_tokens", 9000)}
+    for name, (field, value) in numbers.items():
+        unit(form, name)
+        editor(form, f"training.{field}").show_value(value)
+    for name, (field, value) in numbers.items():
+        unit(form, name)
+        assert getattr(form.value().training, field) == value
+
+
+def test_epochs_that_were_chosen_do_not_limit_a_number_of_steps(form):
+    unit(form, "epochs")
+    assert form.problem() == ""  # there is a number at once
+    unit(form, "steps")
+    assert form.value() == PRESETS["starter"].run
+
+
+def test_epochs_that_limit_the_steps_are_said_and_can_be_removed(form):
+    assert not form.horizon.limit.isVisible()
+    choose(form, "teaching")
+    assert form.horizon.also.text() == "or 30 epochs"
+    QTest.mouseClick(form.findChild(QWidget, "removeEpochsButton"), Qt.MouseButton.LeftButton)
+    assert form.value().training.max_epochs == 0
+    assert not form.horizon.limit.isVisible()
+
+
+def test_an_earlier_runs_horizon_is_shown(form):
+    run = with_settings(PRESETS["tiny"].run, {"training.horizon": "epochs", "training.max_epochs": 3})
+    form.show_run(run)
+    assert form.value() == run
+    assert editor(form, "training.max_epochs").isVisible()
+    assert editor(form, "training.horizon").currentText() == "epochs"
+
+
+def test_no_limit_stands_among_the_advanced_settings_too(form):
+    for name in ("max_steps", "max_epochs", "max_tokens", "max_minutes", "horizon"):
+        assert not form.advanced.isAncestorOf(editor(form, f"training.{name}"))

@@ -1,0 +1,335 @@
+"""A new model, a run that goes on, or a fine-tune: what the form shows for each, and what Start then asks for."""
+
+from dataclasses import replace
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QWidget
+
+from app.tabs.train.form.start_from import Origin
+from app.tabs.train.tab import TrainTab
+from core.config.presets import preset_run
+from core.config.toml import with_settings
+from core.corpus.library import CorpusTotals
+from core.runs.catalog import RunSummary
+
+LEFT = Qt.MouseButton.LeftButton
+STOPPED = RunSummary(
+    "first", "starter", 40, 700, 2.5, 2.5, 3_000_000, 10, 0.0, (20, 40), 20, 40, True, (10, 40)
+)
+FINISHED = replace(STOPPED, step=700, last_step=700, checkpoints=(600, 700), best_step=600)
+LEARNED = with_settings(preset_run("starter"), {"model.n_layers": 3, "training.learning_rate": 0.005})
+
+
+@pytest.fixture
+def tab(qtbot, one_chart):
+    tab = TrainTab()
+    qtbot.addWidget(tab)
+    tab.resize(1280, 800)
+    tab.show()
+    tab.show_totals(CorpusTotals(documents=8, characters=1_600_000, bytes=1_610_000))
+    tab.form.suggest_name("run")
+    tab.settings_requested.connect(lambda name: tab.start_mode.show_resume(name, LEARNED))
+    tab.base_requested.connect(
+        lambda base: tab.start_mode.show_base(
+            LEARNED.model_copy(
+                update={"base_model": f"first@{base.rpartition('@')[2].replace('best', '20')}"}
+            )
+        )
+    )
+    return tab
+
+
+@pytest.fixture
+def stopped(tab):
+    tab.show_runs([STOPPED])
+    return tab
+
+
+@pytest.fixture
+def finished(tab):
+    tab.show_runs([FINISHED])
+    return tab
+
+
+def editor(tab, name):
+    return tab.form.findChild(QWidget, name)
+
+
+def choose(tab, origin):
+    box = tab.start_from.origin_box
+    box.setCurrentIndex(box.findData(origin.value))
+    box.activated.emit(box.currentIndex())
+
+
+def start(tab, qtbot):
+    qtbot.mouseClick(tab.buttons.start_button, LEFT)
+
+
+def can_change(tab):
+    """The settings of the form that are free, by dotted name."""
+    return {
+        f"{group}.{name}"
+        for group, fields in tab.form._groups.items()
+        for name in fields.titles()
+        if fields.editor(name).isEnabled()
+    }
+
+
+def test_without_an_earlier_run_there_is_a_new_model_only(tab):
+    assert not tab.start_from.origin_box.isEnabled()
+    assert tab.start_from.origin_box.toolTip() == "There is no run with a checkpoint yet"
+
+
+def test_a_new_model_needs_no_run_and_no_checkpoint(stopped):
+    assert stopped.start_from.origin is Origin.NEW
+    assert not stopped.start_from.run_box.isVisible()
+    assert not stopped.start_from.checkpoint_box.isVisible()
+
+
+# Resume
+
+
+def test_a_run_that_goes_on_shows_its_settings_and_keeps_what_made_it(stopped):
+    choose(stopped, Origin.RESUME)
+    assert stopped.form.value().training.learning_rate == 0.005
+    assert stopped.form.name() == "first"
+    free = can_change(stopped)
+    assert {"training.max_steps", "training.learning_rate", "training.batch_size"} <= free
+    assert not {"training.seed", "training.optimizer", "model.n_layers", "tokenizer.kind"} & free
+    assert not stopped.form.name_edit.isEnabled()
+    assert not stopped.form.documents.choose_button.isEnabled()
+    assert not stopped.form.preset_box.isEnabled()
+    assert not stopped.form.tokenizer_button.isEnabled()
+
+
+def test_what_cannot_change_says_why(stopped):
+    choose(stopped, Origin.RESUME)
+    assert "it determines the order of the text" in editor(stopped, "training.seed").toolTip()
+    assert "the shape of the weights" in editor(stopped, "model.d_model").toolTip()
+
+
+def test_each_change_is_explained_before_the_start(stopped):
+    choose(stopped, Origin.RESUME)
+    assert not stopped.changes_note.isVisible()
+    editor(stopped, "training.max_steps").show_value(900)
+    assert stopped.changes_note.isVisible()
+    assert stopped.changes_note.text().startswith(
+        "Steps is now 900 instead of 600. The learning rate continues"
+    )
+    for name, value in (("batch_size", 16), ("weight_decay", 0.2)):
+        editor(stopped, f"training.{name}").show_value(value)
+    assert "And 1 more change." in stopped.changes_note.text()
+    assert len(stopped.changes_note.toolTip().splitlines()) == 3
+
+
+def test_start_becomes_resume_and_asks_with_the_changes(stopped, qtbot):
+    choose(stopped, Origin.RESUME)
+    assert stopped.buttons.start_button.text() == "Re&sume"
+    editor(stopped, "training.max_steps").show_value(900)
+    with qtbot.waitSignal(stopped.resume_changed_requested) as asked:
+        start(stopped, qtbot)
+    assert asked.args == ["first", {"training.max_steps": 900}]
+
+
+def test_a_run_goes_on_without_any_text_in_the_library(stopped):
+    choose(stopped, Origin.RESUME)
+    stopped.show_totals(CorpusTotals(documents=0, characters=0, bytes=0))
+    assert stopped.buttons.start_button.isEnabled()
+    assert not stopped.empty_corpus.isVisible()
+
+
+def test_a_finished_run_says_what_can_be_done_and_offers_both(finished, qtbot):
+    choose(finished, Origin.RESUME)
+    assert "without a warm-up" in finished.start_from.note.text()
+    assert not finished.buttons.start_button.isEnabled()
+    assert "train it longer, or fine-tune it" in finished.buttons.start_button.toolTip()
+    qtbot.mouseClick(finished.start_from.longer_button, LEFT)
+    assert finished.form.value().training.max_steps == 1200
+    assert finished.buttons.start_button.isEnabled()
+
+
+def test_a_finished_run_can_be_fine_tuned_at_once(finished, qtbot):
+    choose(finished, Origin.RESUME)
+    qtbot.mouseClick(finished.start_from.fine_tune_button, LEFT)
+    assert finished.start_from.origin is Origin.FINE_TUNE
+    assert finished.buttons.start_button.text() == "&Start"
+    assert finished.form.name() == "run"
+
+
+def test_a_run_that_is_not_finished_is_offered_neither(stopped):
+    choose(stopped, Origin.RESUME)
+    assert not stopped.start_from.longer_button.isVisible()
+    assert "goes on from step 40" in stopped.start_from.note.text()
+
+
+def test_after_the_run_the_form_is_the_users_again(stopped):
+    mine = stopped.form.value()
+    choose(stopped, Origin.RESUME)
+    stopped.show_run("first", stopped.form.value())
+    stopped.show_started("first")
+    assert stopped.form.value() == LEARNED
+    stopped.show_ended()
+    assert stopped.start_from.origin is Origin.NEW
+    assert stopped.form.value() == mine
+    assert stopped.form.name_edit.isEnabled()
+
+
+def test_a_name_that_is_suggested_meanwhile_leaves_that_of_the_run(stopped):
+    choose(stopped, Origin.RESUME)
+    stopped.form.suggest_name("run-2")
+    assert stopped.form.name() == "first"
+
+
+# Fine-tune
+
+
+def test_a_fine_tune_keeps_model_and_tokenizer_of_its_base(stopped):
+    choose(stopped, Origin.FINE_TUNE)
+    free = can_change(stopped)
+    assert {"model.dropout", "training.seed", "training.optimizer", "corpus.samples"} <= free
+    assert stopped.form.documents.choose_button.isEnabled()
+    assert {name for name in free if name.startswith(("model.", "tokenizer."))} == {"model.dropout"}
+    assert editor(stopped, "model.n_layers").toolTip().startswith("This is the base model's")
+    assert stopped.form.value().model.n_layers == 3
+    assert not stopped.form.tokenizer_button.isEnabled()
+    assert stopped.form.name_edit.isEnabled()
+    assert stopped.form.documents.isEnabled()
+
+
+def test_any_checkpoint_and_any_snapshot_can_be_chosen(stopped):
+    choose(stopped, Origin.FINE_TUNE)
+    box = stopped.start_from.checkpoint_box
+    assert [box.itemData(row) for row in range(box.count())] == ["best", "last", "40", "20", "10"]
+    box.setCurrentIndex(4)
+    box.activated.emit(4)
+    assert stopped.form.value().base_model == "first@10"
+    assert "first at step 10" in stopped.start_from.note.text()
+
+
+def test_start_asks_for_a_run_with_its_base(stopped, qtbot):
+    choose(stopped, Origin.FINE_TUNE)
+    stopped.form.show_name("tuned")
+    with qtbot.waitSignal(stopped.start_requested) as asked:
+        start(stopped, qtbot)
+    name, run = asked.args
+    assert (name, run.base_model) == ("tuned", "first@20")
+    assert run.model == LEARNED.model
+
+
+def test_a_kept_checkpoint_can_be_fine_tuned_and_is_named_as_kept(tab, qtbot):
+    tab.show_runs([replace(STOPPED, kept=("good",))])
+    choose(tab, Origin.FINE_TUNE)
+    box = tab.start_from.checkpoint_box
+    assert [box.itemText(row) for row in range(3)] == ["best: step 20", "last: step 40", "kept: good"]
+    with qtbot.waitSignal(tab.base_requested) as asked:
+        box.setCurrentIndex(2)
+        box.activated.emit(2)
+    assert asked.args == ["first@good"]
+    assert tab.start_from.note.text().startswith("The weights begin as those of first, kept as “good”. ")
+    with qtbot.waitSignal(tab.start_requested) as started:
+        start(tab, qtbot)
+    assert started.args[1].base_model == "first@good"
+
+
+def test_back_at_a_new_model_everything_is_free_and_as_it_was(stopped):
+    editor(stopped, "training.max_steps").show_value(12)
+    before, free = stopped.form.value(), can_change(stopped)
+    choose(stopped, Origin.FINE_TUNE)
+    choose(stopped, Origin.RESUME)
+    choose(stopped, Origin.NEW)
+    assert stopped.form.value() == before
+    assert can_change(stopped) == free
+    assert stopped.form.value().base_model == ""
+    assert not stopped.start_from.note.isVisible()
+
+
+def test_a_typed_name_survives_the_choice_of_another_checkpoint(stopped):
+    choose(stopped, Origin.FINE_TUNE)
+    stopped.form.name_edit.setText("mine")
+    choose(stopped, Origin.FINE_TUNE)
+    assert stopped.form.name() == "mine"
+
+
+def test_a_run_that_is_deleted_meanwhile_is_no_longer_a_base(stopped):
+    choose(stopped, Origin.FINE_TUNE)
+    stopped.show_runs([])
+    assert stopped.start_from.origin is Origin.NEW
+    assert stopped.form.value().base_model == ""
+
+
+def test_a_checkpoint_that_is_removed_meanwhile_gives_way_to_the_best(stopped):
+    choose(stopped, Origin.FINE_TUNE)
+    box = stopped.start_from.checkpoint_box
+    box.setCurrentIndex(box.findData("40"))
+    box.activated.emit(box.currentIndex())
+    assert stopped.form.value().base_model == "first@40"
+    stopped.show_runs([replace(STOPPED, checkpoints=(20, 60), last_step=60, snapshots=())])
+    assert stopped.form.value().base_model == "first@20"
+
+
+def test_the_run_that_is_looked_at_is_offered_first(tab):
+    tab.show_runs([STOPPED, replace(STOPPED, name="second")])
+    tab.chooser.chosen.emit("second")
+    choose(tab, Origin.FINE_TUNE)
+    assert tab.start_from.run.name == "second"
+
+
+def test_while_a_run_trains_a_fine_tune_can_be_queued(stopped, qtbot):
+    stopped.show_started("other")
+    choose(stopped, Origin.FINE_TUNE)
+    qtbot.waitUntil(stopped.buttons.start_button.isEnabled)
+    with qtbot.waitSignal(stopped.queue_requested) as asked:
+        start(stopped, qtbot)
+    assert asked.args[1].base_model == "first@best"  # which may be another step when its turn comes
+
+
+def test_while_a_run_trains_no_other_is_resumed(stopped):
+    stopped.show_started("other")
+    choose(stopped, Origin.RESUME)
+    assert not stopped.buttons.start_button.isEnabled()
+    assert "only a new run can wait" in stopped.buttons.start_button.toolTip()
+
+
+def test_another_run_that_goes_on_meanwhile_leaves_no_field_fixed(stopped):
+    choose(stopped, Origin.FINE_TUNE)
+    stopped.show_run("other", preset_run("tiny"))
+    assert stopped.start_from.origin is Origin.NEW
+    assert stopped.form.value() == preset_run("tiny")
+    assert "model.n_layers" in can_change(stopped)
+
+
+def test_a_fine_tune_that_is_started_stays_in_the_form(stopped):
+    choose(stopped, Origin.FINE_TUNE)
+    stopped.show_run("tuned", stopped.form.value())
+    stopped.show_started("tuned")
+    stopped.show_ended()
+    assert stopped.start_from.origin is Origin.FINE_TUNE
+    assert stopped.form.value().base_model == "first@20"
+
+
+@pytest.fixture
+def told(tab, monkeypatch):
+    """What the tab says of changes, each time."""
+    said = []
+    monkeypatch.setattr(tab.changes_note, "show_changes", said.extend)
+    return said
+
+
+def test_what_the_form_had_before_is_no_change_of_the_run_that_goes_on(tab, told):
+    for other, name in (("tiny", "mine"), ("gpt2", "also")):
+        tab.start_mode.leave()
+        tab.form.show_run(preset_run(other))
+        tab.form.put_name(name)
+        tab.start_mode.show_resume("first", preset_run("starter"))
+    tab.start_mode.show_resume("second", preset_run("tiny"))
+    assert told == [] and tab.start_mode.resumes
+
+
+def test_a_chosen_run_stays_chosen_when_others_come(tab):
+    other = replace(STOPPED, name="second")
+    tab.show_runs([STOPPED, other])
+    choose(tab, Origin.RESUME)
+    tab.start_from.run_box.setCurrentIndex(1)
+    tab.show_runs([replace(STOPPED, name="third"), STOPPED, other])
+    assert tab.start_from.run.name == "second"

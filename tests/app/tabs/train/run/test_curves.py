@@ -1,0 +1,223 @@
+"""The charts of a run: what a user chooses, compares and reads in them."""
+
+import numpy as np
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QFileDialog
+
+from app.tabs.train.run.curve_controls import MOST_COMPARED
+from app.tabs.train.run.curves import Curves
+from core.events.runs import Baseline, StepDone
+from core.runs.history import RunHistory
+from core.runs.smoothing import Smoother
+from tests.app.tabs.train.conftest import evaluated, prepared, step
+
+
+@pytest.fixture
+def curves(qtbot):
+    made = Curves()
+    qtbot.addWidget(made)
+    made.resize(800, 500)
+    made.show()
+    made.show_runs(["first", "second", "third"])
+    made.clear("first")
+    made.show_events([prepared(), evaluated(0, 5.0), *(step(number, 3.0) for number in range(1, 11))])
+    made.show_events([evaluated(10, 2.2)])
+    return made
+
+
+def a_history(loss=4.0, steps=10):
+    history = RunHistory()
+    history.extend([evaluated(0, 6.0), *(step(number, loss) for number in range(1, steps + 1))])
+    history.extend([evaluated(steps, loss)])
+    return history
+
+
+def choose_axis(curves, name):
+    curves.controls.axis_box.setCurrentIndex(curves.controls.axis_box.findData(name))
+
+
+def compare(curves, name, history=None):
+    curves.controls.compare_button.action(name).toggle()
+    if history is not None:
+        curves.show_compared(name, history)
+
+
+@pytest.mark.parametrize(
+    ("axis", "last", "validation"),
+    [
+        ("step", 10, [0, 10]),
+        ("tokens", 40_960, [0, 40_960]),
+        ("epoch", 0.2, [0, 0.2]),
+        ("time", 1.0, [0, 1.0]),
+    ],
+)
+def test_the_x_axis_counts_what_is_chosen(curves, axis, last, validation):
+    choose_axis(curves, axis)
+    assert curves.loss.points("training")[0][-1] == pytest.approx(last)
+    assert curves.loss.points("validation")[0].tolist() == pytest.approx(validation)
+    assert curves.loss.best == pytest.approx((last, 2.2))
+
+
+def test_what_arrives_later_goes_on_along_the_chosen_axis(curves):
+    choose_axis(curves, "time")
+    curves.loss.points("training")
+    curves.show_events([step(11), step(12)])
+    assert curves.loss.points("training")[0] == pytest.approx(np.arange(1, 13) / 10)
+
+
+def test_charts_are_chosen_from_a_list_that_stays_open(curves, qtbot):
+    assert curves.charts == ["perplexity", "learning_rate"]
+    button = curves.controls.chart_button
+    closed = []
+    button.menu().aboutToHide.connect(lambda: closed.append(True))
+    button.menu().setActiveAction(button.action("memory"))
+    qtbot.keyClick(button.menu(), Qt.Key.Key_Space)
+    assert not closed
+    assert curves.plot("memory").isVisible()
+    button.menu().setActiveAction(button.action("perplexity"))
+    qtbot.keyClick(button.menu(), Qt.Key.Key_Space)
+    assert not curves.plot("perplexity").isVisible()
+    assert curves.charts == ["learning_rate", "memory"]
+
+
+def test_without_small_charts_the_loss_has_all_the_room(curves):
+    curves.show_charts([])
+    assert curves.charts == []
+    assert not curves.grid.isVisible()
+
+
+@pytest.mark.parametrize("width", [420, 800, 1400])
+def test_small_charts_stand_beside_each_other_as_far_as_there_is_room(curves, qtbot, width):
+    curves.show_charts(
+        ["perplexity", "bits_per_byte", "learning_rate", "grad_norm", "tokens_per_second", "memory"]
+    )
+    curves.resize(width, 900)
+    shown = [plot for plot in curves._plots.values() if plot is not curves.loss]
+    rows = {420: 6, 800: 2, 1400: 2}[width]
+    qtbot.waitUntil(lambda: len({plot.mapTo(curves, plot.rect().topLeft()).y() for plot in shown}) == rows)
+    assert all(plot.width() >= 250 for plot in shown)
+
+
+def test_a_run_that_is_ticked_is_asked_for_and_drawn_with_its_name(curves, qtbot):
+    with qtbot.waitSignal(curves.compare_requested) as asked:
+        compare(curves, "second")
+    assert asked.args == ["second"]
+    curves.show_compared("second", a_history())
+    assert curves.loss.points("training of second")[1].tolist() == [4.0] * 10
+    assert curves.plot("perplexity").points("validation of second")[0].tolist() == [0, 10]
+    assert curves.legend.texts() == ["━ second"]
+
+
+def test_the_legend_has_the_loss_of_the_compared_run_under_the_crosshair(curves):
+    compare(curves, "second", a_history())
+    curves.loss.points("training of second")
+    curves.loss.pointed.emit(10.0)
+    assert curves.legend.texts() == ["━ second 4"]
+    assert "second" not in curves.loss.readout()
+    curves.loss.pointed_away.emit()
+    assert curves.legend.texts() == ["━ second"]
+
+
+def test_a_run_that_is_no_longer_ticked_leaves_no_line(curves):
+    compare(curves, "second", a_history())
+    compare(curves, "second")
+    assert set(curves.loss._curves) == {"training", "validation"}
+    assert curves.legend.texts() == []
+    curves.show_compared("second", a_history())  # read too late
+    assert set(curves.loss._curves) == {"training", "validation"}
+
+
+def test_a_chart_that_is_chosen_later_has_the_compared_runs_too(curves):
+    compare(curves, "second", a_history())
+    curves.show_charts(["grad_norm"])
+    assert len(curves.plot("grad_norm").points("training of second")[0]) == 10
+
+
+def test_the_run_in_front_is_not_compared_with_itself(curves):
+    compare(curves, "second", a_history())
+    curves.clear("second")
+    assert curves.compared == {}
+    assert [
+        name for name in ("first", "second", "third") if name in curves.controls.compare_button._actions
+    ] == [
+        "first",
+        "third",
+    ]
+
+
+def test_a_dozen_runs_have_looks_of_their_own_and_more_cannot_be_ticked(curves):
+    names = [f"run {number}" for number in range(14)]
+    curves.show_runs(names)
+    for name in names[:MOST_COMPARED]:
+        compare(curves, name)
+    assert len({curves._look(name) for name in names[:MOST_COMPARED]}) == MOST_COMPARED
+    assert not curves.controls.compare_button.action(names[13]).isEnabled()
+
+
+def test_baselines_stand_in_the_charts_that_they_can_be_compared_in(curves):
+    assert not curves.controls.baseline_button.isEnabled()
+    curves.show_charts(["bits_per_byte", "learning_rate"])
+    curves.show_baselines([Baseline("unigram", "unigram", 4.25, 5.5), Baseline("lzma", "lzma", 2.5, None)])
+    lines = {
+        name: [line.label.format for line, _ in plot.view._lines] for name, plot in curves._plots.items()
+    }
+    assert lines["bits_per_byte"] == ["unigram 4.25", "lzma 2.5"]
+    assert lines["loss"] == ["unigram 5.5"]
+    assert lines["learning_rate"] == []
+    curves.controls.baseline_button.click()
+    assert not curves.loss.view._lines
+    assert curves.shown_baselines == ()
+
+
+def test_all_charts_zoom_and_point_together(curves):
+    curves.loss.zoomed.emit(3.0, 5.0)
+    assert curves.plot("perplexity").view.stretch == (3.0, 5.0)
+    curves.plot("perplexity").pointed.emit(4.0)
+    curves.plot("learning_rate").points("training")
+    curves.loss.points("training")
+    curves.plot("perplexity").pointed.emit(4.0)
+    assert curves.loss.readout().startswith("step 4 · training 3")
+    assert curves.plot("learning_rate").readout() == "step 4 · training 0.001"
+
+
+def test_a_file_is_asked_for_by_its_kind_and_named_after_the_run(curves, qtbot, monkeypatch):
+    asked = []
+    monkeypatch.setattr(
+        QFileDialog, "getSaveFileName", lambda *arguments: (asked.append(arguments[2]), ("/a/b", ""))[1]
+    )
+    with qtbot.waitSignal(curves.export_requested) as wanted:
+        curves.controls.export_actions["svg"].trigger()
+    assert asked == ["first-curves.svg"]
+    assert wanted.args == ["/a/b.svg"]
+    curves.controls.log_x_button.click()
+    choice = curves.choice()
+    assert (choice.log_x, choice.smoothing, choice.quantities[0]) == (True, 0.6, "loss")
+
+
+def test_the_shown_curve_is_smoothed_as_the_exported_one(curves):
+    curves.smoothing.setValue(90)
+    curves.loss.points("training")
+    shown = curves.loss._curves["training"].shown()
+    assert shown.y.tolist() == Smoother(0.9).extend([3.0] * 10).tolist()
+
+
+def test_hidden_charts_take_no_points(curves):
+    curves.hide()
+    taken = curves._points["loss"]._shown[""].n_steps
+    curves.show_events([step(number) for number in range(11, 100)])
+    assert curves._points["loss"]._shown[""].n_steps == taken
+
+
+def test_memory_that_was_not_measured_is_no_point(curves):
+    curves.show_charts(["memory"])
+    assert len(curves.plot("memory").points("training")[0]) == 0
+    curves.show_events([StepDone(11, 3.0, 1e-3, 1.0, 11, 1.0, 0.1, 0.3, 2**30)])
+    assert curves.plot("memory").points("training")[1].tolist() == [1024.0]
+
+
+def test_baselines_that_are_not_measured_yet_say_when_they_are(curves):
+    button = curves.controls.baseline_button
+    assert not button.isEnabled() and "while no run trains" in button.toolTip()
+    curves.show_baselines([Baseline("unigram", "unigram", 4.25, 5.5)])
+    assert button.isEnabled() and "while no run trains" not in button.toolTip()

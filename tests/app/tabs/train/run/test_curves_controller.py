@@ -1,0 +1,117 @@
+"""What the charts ask for is read and written beside the window, and baselines while nothing trains."""
+
+import pytest
+from PySide6.QtWidgets import QFileDialog
+
+from app.jobs.job_queue import JobQueues
+from app.tabs.train.run import curves_controller
+from app.tabs.train.run.curves_controller import CurvesController
+from app.tabs.train.tab import TrainTab
+from core.errors.base import UserFacingError
+from core.events.runs import Baseline, BaselinesMeasured, CheckpointSaved
+from tests.app.tabs.train.conftest import evaluated, prepared, step
+
+SAVED = CheckpointSaved(2, "", True, 10, 0.1)
+FOUND = BaselinesMeasured("0123456789abcdef", (Baseline("unigram", "unigram", 4.0, 5.0),), 100, 10, 40, 0.1)
+
+
+@pytest.fixture
+def tab(qtbot, one_chart):
+    made = TrainTab()
+    qtbot.addWidget(made)
+    made.show()
+    made.curves.show_runs(["first", "other"])
+    made.clear_run("other")
+    made.show_events([prepared("other"), evaluated(0), step(1), step(2)])
+    return made
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """What baselines were asked for, as (run, only those that are kept)."""
+    found = []
+
+    def measured(workspace, name, stop, *, only_kept):
+        found.append((name, only_kept))
+        yield FOUND
+        return FOUND
+
+    monkeypatch.setattr(curves_controller, "measure_run_baselines", measured)
+    return found
+
+
+@pytest.fixture
+def controller(tab, workspace, qtbot):
+    queues = JobQueues(tab)
+    yield CurvesController(tab, workspace, queues)
+    queues.stop_all()
+    qtbot.waitUntil(queues.at_rest)
+
+
+def test_a_ticked_run_is_read_and_drawn(controller, tab, earlier_run, qtbot):
+    tab.curves.controls.compare_button.action("first").toggle()
+    qtbot.waitUntil(lambda: "first" in tab.curves.compared)
+    assert tab.curves.loss.points("training of first")[0].tolist() == [1, 2, 3]
+
+
+def test_a_run_that_cannot_be_read_is_not_ticked_any_more_and_the_banner_says_why(controller, tab, qtbot):
+    tab.curves.controls.compare_button.action("first").toggle()
+    qtbot.waitUntil(tab.banner.isVisible)
+    assert tab.curves.controls.compare_button.ticked == []
+    assert "first" in tab.banner.text()
+
+
+def test_the_curves_are_saved_and_the_banner_says_so(controller, tab, tmp_path, qtbot, monkeypatch):
+    path = tmp_path / "curves.csv"
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(path), ""))
+    tab.curves.controls.export_actions["csv"].trigger()
+    qtbot.waitUntil(tab.banner.isVisible)
+    assert "curves.csv" in tab.banner.text()
+    assert path.read_text(encoding="utf-8").splitlines()[1].startswith("other,0,")
+
+
+def test_a_file_that_cannot_be_written_is_told_of(controller, tab, tmp_path, qtbot):
+    tab.curves.export_requested.emit(str(tmp_path / "no" / "folder.csv"))
+    qtbot.waitUntil(tab.banner.isVisible)
+    assert "folder.csv" in tab.banner.text() or "folder" in tab.banner.text()
+
+
+def test_baselines_are_measured_where_there_is_time(controller, tab, asked, qtbot):
+    tab.show_events([SAVED])
+    controller.measure()
+    qtbot.waitUntil(lambda: tab.curves.baselines == FOUND.baselines)
+    assert asked == [("other", False)]
+    assert tab.curves.controls.baseline_button.isEnabled()
+
+
+def test_while_a_run_trains_only_those_are_shown_that_were_measured_before(controller, tab, asked, qtbot):
+    controller.follow([])
+    assert asked == []
+    tab.show_events([SAVED])
+    for _ in range(3):
+        controller.follow([])
+    qtbot.waitUntil(lambda: tab.curves.baselines == FOUND.baselines)
+    assert asked == [("other", True)]
+
+
+def test_baselines_of_another_run_than_the_one_in_front_are_not_shown(controller, tab, asked, qtbot):
+    tab.show_events([SAVED])
+    controller.measure()
+    tab.clear_run("first")
+    qtbot.waitUntil(lambda: not controller._reading)
+    assert tab.curves.baselines == ()
+
+
+def test_a_failure_to_measure_needs_no_sentence(controller, tab, qtbot, monkeypatch):
+    class Failure(UserFacingError):
+        message = "no"
+
+    def failing(*_, **__):
+        raise Failure
+        yield
+
+    monkeypatch.setattr(curves_controller, "measure_run_baselines", failing)
+    tab.show_events([SAVED])
+    controller.measure()
+    qtbot.waitUntil(lambda: not controller._reading)
+    assert not tab.banner.isVisible()

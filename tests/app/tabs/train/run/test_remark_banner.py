@@ -1,0 +1,97 @@
+"""Remarks about a run's curves: shown with their one action, walked through, closed, and forgotten with their steps."""
+
+import pytest
+from PySide6.QtCore import Qt
+
+from app.tabs.train.run.remark_banner import RemarkBanner
+from core.config.remark_actions import BACK_TO_BEST, HALVE_LEARNING_RATE, STOP, TITLES
+from core.events.runs import RemarkMade
+from tests.app.tabs.train.conftest import prepared
+
+LEFT = Qt.MouseButton.LeftButton
+
+
+def remark(step, action=STOP, message="The validation loss rises."):
+    return RemarkMade(step, "overfitting", message, "Stop.", action)
+
+
+@pytest.fixture
+def banner(qtbot):
+    banner = RemarkBanner()
+    qtbot.addWidget(banner)
+    banner.resize(900, 60)
+    banner.set_possible(live=True, resumable=False, finished=False)
+    return banner
+
+
+def test_it_comes_with_the_first_remark(banner):
+    assert banner.isHidden()
+    banner.show_events([remark(1200)])
+    assert banner.isVisible()
+    assert banner.sentence.text() == "Step 1,200: The validation loss rises. Stop."
+    assert banner.sentence.accessibleName() == banner.sentence.text()
+    assert not banner.place.isVisible()
+
+
+def test_the_newest_is_in_front_and_the_earlier_ones_can_be_seen(banner, qtbot):
+    banner.show_events([remark(1, message="One."), remark(2, message="Two.")])
+    banner.show_events([remark(3, message="Three.")])
+    assert ("Three." in banner.sentence.text(), banner.place.text()) == (True, "3 of 3")
+    qtbot.mouseClick(banner.earlier_button, LEFT)
+    assert "Two." in banner.sentence.text()
+    qtbot.mouseClick(banner.earlier_button, LEFT)
+    assert not banner.earlier_button.isEnabled()
+    qtbot.mouseClick(banner.later_button, LEFT)
+    assert banner.place.text() == "2 of 3"
+
+
+def test_its_button_asks_for_the_action_of_the_remark_in_front(banner, qtbot):
+    banner.show_events([remark(1, STOP), remark(2, HALVE_LEARNING_RATE)])
+    assert banner.action_button.text() == TITLES[HALVE_LEARNING_RATE]
+    qtbot.mouseClick(banner.earlier_button, LEFT)
+    with qtbot.waitSignal(banner.action_requested) as asked:
+        qtbot.mouseClick(banner.action_button, LEFT)
+    assert asked.args == [STOP]
+
+
+@pytest.mark.parametrize(
+    ("state", "offered"),
+    [
+        ({"live": True, "resumable": False, "finished": False}, {STOP, BACK_TO_BEST, HALVE_LEARNING_RATE}),
+        ({"live": False, "resumable": True, "finished": False}, {BACK_TO_BEST, HALVE_LEARNING_RATE}),
+        ({"live": False, "resumable": True, "finished": True}, {BACK_TO_BEST}),
+        ({"live": False, "resumable": False, "finished": False}, set()),
+    ],
+)
+def test_only_what_makes_sense_is_offered(banner, state, offered):
+    banner.set_possible(**state)
+    shown = set()
+    for action in (STOP, BACK_TO_BEST, HALVE_LEARNING_RATE, ""):
+        banner.show_events([remark(1, action)])
+        if banner.action_button.isVisible():
+            shown.add(action)
+    assert shown == offered
+
+
+def test_closed_it_comes_back_with_the_next_remark(banner, qtbot):
+    banner.show_events([remark(1)])
+    qtbot.mouseClick(banner.close_button, LEFT)
+    banner.show_events([prepared(start_step=1)])
+    assert banner.isHidden()
+    banner.show_events([remark(2)])
+    assert banner.isVisible()
+
+
+def test_a_run_that_goes_back_takes_its_later_remarks_along(banner):
+    banner.show_events([remark(100), remark(300)])
+    banner.show_events([prepared(start_step=200)])
+    assert banner.sentence.text().startswith("Step 100:")
+    banner.show_events([prepared(start_step=50)])
+    assert banner.isHidden()
+
+
+def test_the_keyboard_is_never_left_on_a_button_that_is_off(banner, qtbot):
+    banner.show_events([remark(1), remark(2)])
+    banner.earlier_button.setFocus()
+    qtbot.keyClick(banner.earlier_button, Qt.Key.Key_Space)
+    assert banner.focusWidget() is banner.later_button

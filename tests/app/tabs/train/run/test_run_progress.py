@@ -1,0 +1,131 @@
+"""Where a run stands, told by its events alone."""
+
+import pytest
+
+from app.tabs.train.run.progress import Progress, duration
+from core.events.runs import (
+    CheckpointSaved,
+    DatasetBuilt,
+    DatasetProgress,
+    Evaluated,
+    LearningProgress,
+    RunEnded,
+    RunPrepared,
+    StepDone,
+    TokenizerBuilt,
+)
+
+
+def prepared(start_step=0, max_steps=100):
+    return RunPrepared("first", "starter", 10, 300, start_step, max_steps, 50.0, 4096, "cpu", "float32", 42)
+
+
+def step(number, seconds=0.1, loss=2.5):
+    return StepDone(number, loss, 1e-3, 1.0, 4096 * number, 4096 / seconds, seconds, number / 50)
+
+
+def after(*events):
+    progress = Progress()
+    for event in events:
+        progress.take(event)
+    return progress
+
+
+@pytest.mark.parametrize(
+    ("events", "phase"),
+    [
+        ([], "Learning the tokenizer…"),
+        ([LearningProgress(40, 100)], "Reading text to learn the tokenizer 40 %…"),
+        ([LearningProgress(40, 100), LearningProgress(100, 100)], "Learning the tokenizer…"),
+        ([TokenizerBuilt("bpe", 300, 1.0)], "Encoding 0 %…"),
+        ([DatasetProgress(40, 100)], "Encoding 40 %…"),
+        ([DatasetBuilt("x", 1, 9, 1, 300, 3.5, False, "blocks", False, 1.0)], "Measuring speed…"),
+        ([prepared()], "Measuring the untrained model…"),
+        ([prepared(), step(1), prepared(start_step=1)], "Taking the next step…"),
+    ],
+)
+def test_before_the_first_step_it_says_what_is_being_done(events, phase):
+    assert after(*events).text() == phase
+
+
+@pytest.mark.parametrize(
+    ("events", "share"),
+    [
+        ([], 0),
+        ([LearningProgress(40, 100)], 0.4),
+        ([LearningProgress(100, 100)], 0),  # how long the library takes now, nobody knows
+        ([DatasetProgress(70, 100)], 0.7),
+        (
+            [
+                DatasetProgress(70, 100),
+                DatasetBuilt("x", 1, 9, 1, 300, 3.5, False, "blocks", False, 1.0),
+            ],
+            0,
+        ),
+    ],
+)
+def test_before_the_first_step_a_phase_knows_how_far_it_has_come(events, share):
+    assert after(*events).prepared_share() == share
+
+
+def test_a_step_is_reported_in_figures_with_units():
+    text = after(prepared(), step(25)).text()
+    assert text == (
+        "step 25 of 100 (25 %) · loss 2.500 nats/token · learning rate 1e-3 · time left: measuring\n"
+        "100 ms/step · 40,960 tokens/s · epoch 0.50 · 0:00 elapsed"
+    )
+
+
+def test_the_first_ten_steps_are_left_out_of_the_time_left():
+    slow = [step(number, seconds=10.0) for number in range(1, 11)]
+    assert after(prepared(), *slow).seconds_left() is None
+    assert after(prepared(), *slow, step(11, seconds=2.0)).seconds_left() == pytest.approx(89 * 2.0)
+
+
+def test_the_time_left_counts_evaluations_and_checkpoints():
+    steps = [step(number, seconds=1.0) for number in range(1, 13)]
+    evaluated = Evaluated(12, 2.0, 7.4, 1.9, seconds=1.0)
+    saved = CheckpointSaved(12, "x", True, 10, seconds=1.0)
+    assert after(prepared(), *steps, evaluated, saved).seconds_left() == pytest.approx(88 * 2.0)
+
+
+def test_the_loss_is_smoothed():
+    assert "loss 2.500" in after(prepared(), step(1, loss=2.5), step(2, loss=2.5)).text()
+    # mean: 0.4 * 2, then 0.6 * 0.8 + 0.4 * 4; divided by 1 - 0.6 ** 2
+    assert "loss 3.250" in after(prepared(), step(1, loss=2.0), step(2, loss=4.0)).text()
+
+
+@pytest.mark.parametrize(("reason", "word"), [("finished", "Finished"), ("stopped", "Stopped")])
+def test_the_end_is_reported_first(reason, word):
+    progress = after(prepared(), step(1), RunEnded("first", 1, reason, 2.0, 3.0))
+    assert progress.text().startswith(f"{word} · step 1 of 100")
+
+
+def test_a_run_that_is_only_looked_at_has_no_time_left():
+    assert "left" not in after(prepared(), step(1)).text(live=False)
+
+
+def test_the_share_of_the_steps_is_known():
+    assert after(prepared(), step(25)).share() == 0.25
+    assert Progress().share() == 0.0
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(0.4, "0:00"), (187, "3:07"), (3787, "1:03:07"), (100 * 3600, "4 d 4 h")]
+)
+def test_durations_are_written_as_clocks_do(seconds, text):
+    assert duration(seconds) == text
+
+
+def test_a_step_that_takes_long_is_in_seconds():
+    assert "398.2 s/step" in after(prepared(), step(1, seconds=398.2)).text()
+
+
+def test_many_steps_at_once_say_what_they_say_one_by_one():
+    events = [prepared(max_steps=900)]
+    events += [step(number, seconds=number / 100, loss=9 / number) for number in range(1, 300)]
+    events.insert(150, Evaluated(149, 2.0, 7.4, 1.9, seconds=1.0))
+    at_once = Progress()
+    at_once.take_all(events)
+    assert at_once.text() == after(*events).text()
+    assert at_once.seconds_left() == pytest.approx(after(*events).seconds_left())

@@ -1,0 +1,207 @@
+"""The samples of a run: a slider over the steps, two of them compared, and what differs marked."""
+
+import time
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QTextCursor
+
+from app.tabs.train.run.samples import Samples
+from app.widgets.text_difference import MOST_WORDS, difference, told
+from core.events.runs import SampleWritten
+
+
+@pytest.fixture
+def samples(qtbot):
+    widget = Samples()
+    qtbot.addWidget(widget)
+    widget.resize(800, 200)
+    widget.show()
+    return widget
+
+
+def wrote(step, text="so", prompt="The "):
+    return SampleWritten(step, prompt, text)
+
+
+def shown(samples):
+    return samples.text.toPlainText()
+
+
+def looks(samples):
+    """Each run of alike letters: the text, whether it is underlined, and whether it is struck out."""
+    found = []
+    block = samples.text.document().begin()
+    while block.isValid():
+        for fragment in block:
+            look = fragment.fragment().charFormat()
+            found.append((fragment.fragment().text(), look.fontUnderline(), look.fontStrikeOut()))
+        block = block.next()
+    return found
+
+
+# Pure
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "pieces"),
+    [
+        ("a cat sat", "a cat sat", [("same", "a cat sat")]),
+        ("a cat sat", "a dog sat", [("same", "a "), ("removed", "cat "), ("added", "dog "), ("same", "sat")]),
+        ("", "new", [("added", "new")]),
+        ("old", "", [("removed", "old")]),
+        ("", "", []),
+        ("one. two", "one, two", [("same", "one"), ("removed", ". "), ("added", ", "), ("same", "two")]),
+    ],
+)
+def test_differences_are_words(before, after, pieces):
+    assert difference(before, after) == pieces
+
+
+@pytest.mark.parametrize("after", ["x y z " * 50, "中文字" * 40, "a\n\nb  c\t!", "ab" * 300])
+def test_what_is_not_removed_is_the_new_text_and_what_is_not_added_the_old(after):
+    before = "y x " * 40 + "文字"
+    pieces = difference(before, after)
+    assert "".join(text for mark, text in pieces if mark != "removed") == after
+    assert "".join(text for mark, text in pieces if mark != "added") == before
+
+
+def test_letters_of_a_script_without_spaces_are_compared_by_themselves():
+    pieces = difference("中" * 30 + "猫" + "文" * 5, "中" * 30 + "犬" + "文" * 5)
+    assert [piece for piece in pieces if piece[0] != "same"] == [("removed", "猫"), ("added", "犬")]
+
+
+def test_long_samples_are_compared_at_once():
+    before = " ".join(f"w{number % 97}" for number in range(2 * MOST_WORDS))
+    after = " ".join(f"w{number % 89}" for number in range(2 * MOST_WORDS))
+    started = time.process_time()
+    difference(before, after)
+    assert time.process_time() - started < 2
+
+
+def test_a_difference_is_told_in_words():
+    assert told(difference("a cat sat", "a dog sat there")) == "2 words removed, 3 added"
+    assert told(difference("same", "same")) == "no difference"
+
+
+# The widget
+
+
+def test_the_newest_step_is_shown_and_followed(samples):
+    samples.add_all([wrote(0, "xqz")])
+    assert shown(samples) == "The → xqz"
+    samples.add_all([wrote(50, "cat"), wrote(100, "goat")])
+    assert shown(samples) == "The → goat"
+    assert samples.label.text() == "step 100"
+
+
+def test_all_prompts_are_shown_or_one(samples):
+    samples.add_all([wrote(0, "cat"), wrote(0, "milk", "Who, then?\n")])
+    assert shown(samples) == "The → cat\nWho, then? → milk"
+    assert [samples.prompt_box.itemText(row) for row in range(3)] == ["All prompts", "The ", "Who, then?⏎"]
+    assert samples.prompt_box.isVisible()
+    samples.prompt_box.setCurrentIndex(2)
+    samples.prompt_box.activated.emit(2)
+    samples.add_all([wrote(1, "dog"), wrote(1, "hay", "Who, then?\n")])
+    assert shown(samples) == "Who, then? → hay"
+    samples.add_all([wrote(2, "cow"), wrote(2, "oats", "Who, then?\n"), wrote(2, "a pig", "And?")])
+    assert samples.prompt_box.currentText() == "Who, then?⏎"
+
+
+def test_one_prompt_needs_no_choice(samples):
+    samples.add_all([wrote(0)])
+    assert not samples.prompt_box.isVisible()
+
+
+def test_keys_walk_through_the_steps_and_who_looks_back_stays_there(samples, qtbot):
+    samples.add_all([wrote(step, f"text {step}") for step in (0, 50, 100)])
+    samples.slider.setFocus()
+    qtbot.keyClick(samples.slider, Qt.Key.Key_Left)
+    assert shown(samples) == "The → text 50"
+    samples.add_all([wrote(150, "text 150")])
+    assert shown(samples) == "The → text 50"
+    qtbot.keyClick(samples.slider, Qt.Key.Key_Home)
+    assert shown(samples) == "The → text 0"
+    qtbot.keyClick(samples.slider, Qt.Key.Key_End)
+    samples.add_all([wrote(200, "text 200")])
+    assert shown(samples) == "The → text 200"
+
+
+def test_what_differs_from_the_step_before_is_marked_not_by_colour_alone(samples):
+    samples.add_all([wrote(0, "old"), wrote(50, "a cat sat"), wrote(100, "a dog sat")])
+    assert not samples.base_slider.isVisible()
+    samples.compare_button.click()
+    assert samples.base_label.text() == "step 50"
+    assert looks(samples)[-4:] == [
+        ("a ", False, False),
+        ("cat ", False, True),
+        ("dog ", True, False),
+        ("sat", False, False),
+    ]
+    assert samples.text.accessibleDescription() == (
+        "step 100 compared with step 50; The : 1 word removed, 1 added"
+    )
+
+
+def test_the_step_to_compare_with_is_chosen_with_keys_and_stays(samples, qtbot):
+    samples.add_all([wrote(0, "old"), wrote(50, "cat"), wrote(100, "dog")])
+    samples.compare_button.click()
+    samples.base_slider.setFocus()
+    qtbot.keyClick(samples.base_slider, Qt.Key.Key_Left)
+    assert shown(samples) == "The → olddog"
+    samples.add_all([wrote(150, "hen")])
+    assert (samples.label.text(), samples.base_label.text()) == ("step 150", "step 0")
+    samples.compare_button.click()
+    assert shown(samples) == "The → hen"
+
+
+def test_a_prompt_that_came_later_has_nothing_to_compare_with(samples):
+    samples.add_all([wrote(0), wrote(50, "hay", "Who?")])
+    samples.compare_button.click()
+    assert shown(samples) == "Who? → hay  (not written at step 0)"
+
+
+def test_a_prompt_that_was_given_up_says_so(samples):
+    samples.add_all([wrote(0), wrote(50, "hay", "Who?")])
+    samples.prompt_box.setCurrentIndex(samples.prompt_box.findData("The "))
+    samples.prompt_box.activated.emit(samples.prompt_box.currentIndex())
+    assert shown(samples) == "(not written at this step)"
+
+
+def test_a_run_that_is_taken_up_again_forgets_what_came_later(samples):
+    samples.add_all([wrote(0), wrote(50, "first"), wrote(100, "first")])
+    samples.add_all([wrote(50, "second")])
+    assert (samples.label.text(), shown(samples)) == ("step 50", "The → second")
+    assert samples.slider.maximum() == 1
+
+
+def test_another_run_begins_without_samples(samples):
+    samples.add_all([wrote(0), wrote(50), wrote(50, "x", "Who?")])
+    samples.compare_button.click()
+    samples.forget()
+    assert (shown(samples), samples.label.text(), samples.slider.isEnabled()) == ("", "", False)
+    assert not samples.compare_button.isChecked()
+    samples.add_all([wrote(7, "new")])
+    assert shown(samples) == "The → new"
+
+
+def test_looking_up_and_down_in_a_long_sample_is_not_undone(samples):
+    samples.add_all([wrote(0, "line\n" * 200), wrote(50, "line\n" * 200)])
+    samples.text.moveCursor(QTextCursor.MoveOperation.End)
+    before = samples.text.verticalScrollBar().value()
+    assert before > 0
+    samples.slider.setValue(0)
+    assert samples.text.verticalScrollBar().value() == before
+
+
+def test_thousands_of_samples_stay_quick(samples):
+    started = time.process_time()
+    samples.add_all([wrote(step, f"text {step} " * 20, f"prompt {step % 3}") for step in range(10_000)])
+    for place in range(0, 10_000, 100):
+        samples.slider.setValue(place)
+    assert time.process_time() - started < 2
+
+
+def test_hostile_text_is_text(samples):
+    samples.add_all([wrote(0, "<b>bold</b><img src=x>", "<i>p</i>")])
+    assert shown(samples) == "<i>p</i> → <b>bold</b><img src=x>"

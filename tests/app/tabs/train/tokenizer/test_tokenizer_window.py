@@ -1,0 +1,193 @@
+"""The tokenizer card, from the button in the tab to the tokens of a sentence, without anything being learned."""
+
+import threading
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
+
+from app.jobs.job_queue import JobQueues
+from app.tabs.train.tab import TrainTab
+from app.tabs.train.tokenizer.sentence_panel import MOST_CHARACTERS, SENTENCE
+from app.tabs.train.tokenizer.tokenizer_controller import TokenizerController
+from core.corpus.library import CorpusTotals
+from core.errors.base import EmptyCorpusError
+from core.events.base import Notice
+from core.events.runs import DatasetProgress, LearningProgress
+from core.runs.folder import Workspace
+from core.tasks.models.examine_tokenizer import TokenizerCard, TokenizerFacts
+from core.tokenizers.char import CharTokenizer
+
+LEFT = Qt.MouseButton.LeftButton
+
+
+def make_card(kind="char", unknown_share=0.0234):
+    tokenizer = CharTokenizer.train(["The quick brown fox jumps over the lazy dog."])
+    facts = TokenizerFacts(kind, tokenizer.vocab_size, 1.009, unknown_share, 1_234_567)
+    return TokenizerCard(facts, tokenizer, range(tokenizer.vocab_size))
+
+
+class FakeExamination:
+    """Stands in for `examine_tokenizer`; ends when the test lets it, or when it is stopped."""
+
+    def __init__(self):
+        self.asked = []
+        self.stopped = 0
+        self._allowed = threading.Event()
+
+    def allow(self):
+        self._allowed.set()
+
+    def examine(self, config, workspace, stop):
+        self.asked.append(config)
+        yield LearningProgress(40, 100)
+        while not self._allowed.wait(0.005):
+            if stop.asked:
+                self.stopped += 1
+                return None
+        return make_card()
+
+
+@pytest.fixture
+def tab(qtbot, one_chart):
+    tab = TrainTab()
+    qtbot.addWidget(tab)
+    tab.resize(1280, 800)
+    tab.show()
+    tab.show_totals(CorpusTotals(documents=8, characters=1_600_000, bytes=1_610_000))
+    return tab
+
+
+@pytest.fixture
+def window(tab):
+    return tab.tokenizer_window
+
+
+@pytest.fixture
+def examination(tab, tmp_path):
+    fake = FakeExamination()
+    fake.queues = JobQueues(tab)
+    TokenizerController(tab, Workspace(tmp_path), fake.queues, tab, examine=fake.examine)
+    return fake
+
+
+@pytest.fixture
+def shown(window):
+    """The window with a card of a character tokenizer."""
+    window.show_started()
+    window.show_ended(make_card())
+    return window
+
+
+def test_the_button_leads_to_the_card_of_the_form(tab, window, examination, qtbot):
+    qtbot.mouseClick(tab.form.tokenizer_button, LEFT)
+    qtbot.waitUntil(lambda: "40 %" in window.phase.text())
+    assert window.isVisible()
+    assert (window.bar.value(), window.bar.maximum()) == (400, 1000)
+    examination.allow()
+    qtbot.waitUntil(lambda: window.pages.currentIndex() == 1)
+    assert examination.asked == [tab.form.value()]
+    assert window.vocabulary.table.rowCount() == make_card().facts.vocab_size
+    qtbot.waitUntil(lambda: not examination.queues.active())
+
+
+@pytest.mark.parametrize("way", ["button", "escape", "close"])
+def test_cancel_closes_the_window_and_ends_the_work(tab, window, examination, qtbot, way):
+    qtbot.mouseClick(tab.form.tokenizer_button, LEFT)
+    qtbot.waitUntil(lambda: "40 %" in window.phase.text())
+    if way == "button":
+        qtbot.mouseClick(window.cancel_button, LEFT)
+    elif way == "escape":
+        qtbot.keyClick(window, Qt.Key.Key_Escape)
+    else:
+        window.close()
+    assert not window.isVisible()
+    qtbot.waitUntil(lambda: not examination.queues.active())
+    assert examination.stopped == 1
+
+
+def test_a_second_wish_takes_the_place_of_one_that_was_cancelled(tab, window, examination, qtbot):
+    qtbot.mouseClick(tab.form.tokenizer_button, LEFT)
+    qtbot.waitUntil(lambda: "40 %" in window.phase.text())
+    window.close()
+    qtbot.mouseClick(tab.form.tokenizer_button, LEFT)
+    qtbot.waitUntil(lambda: examination.stopped == 1)
+    assert window.isVisible()
+    examination.allow()
+    qtbot.waitUntil(lambda: window.pages.currentIndex() == 1)
+    qtbot.waitUntil(lambda: not examination.queues.active())
+
+
+def test_a_failure_is_reported_in_the_tab(tab, window, tmp_path, qtbot):
+    def fails(config, workspace, stop):
+        yield LearningProgress(1, 2)
+        raise EmptyCorpusError
+
+    queues = JobQueues(tab)
+    TokenizerController(tab, Workspace(tmp_path), queues, tab, examine=fails)
+    qtbot.mouseClick(tab.form.tokenizer_button, LEFT)
+    qtbot.waitUntil(tab.banner.isVisible)
+    assert EmptyCorpusError().message in tab.banner.text()
+    assert not window.isVisible()
+    qtbot.waitUntil(lambda: not queues.active())
+
+
+def test_while_nobody_knows_how_long_it_takes_the_bar_only_moves(window):
+    window.show_started()
+    window.show_events([LearningProgress(100, 100)])
+    assert window.bar.maximum() == 0
+    window.show_events([DatasetProgress(1, 2)])
+    assert (window.bar.value(), window.phase.text()) == (500, "Encoding 50 %…")
+    window.show_ended(None)
+    assert not window.isVisible()
+
+
+def test_what_the_work_waits_for_is_said_until_it_goes_on(window):
+    window.show_started()
+    window.show_events([Notice("Another run comes first.")])
+    assert window.phase.text() == "Another run comes first."
+    window.show_events([LearningProgress(1, 2)])
+    assert window.phase.text() == "Reading text to learn the tokenizer 50 %…"
+
+
+def test_the_facts_are_reported_with_what_they_count(shown):
+    told = [label.accessibleName() for label in shown.facts.values()]
+    assert told == [
+        "Characters kind of tokenizer",
+        f"{make_card().facts.vocab_size} tokens in the vocabulary",
+        "1.01 bytes per token",
+        "2.34 % unknown characters",
+        "1,234,567 tokens to train on",
+    ]
+
+
+def test_the_sentence_is_taken_apart_as_it_is_written(shown, qtbot):
+    assert len(shown.sentence.chips.chips) == len(SENTENCE)
+    shown.sentence.edit.setPlainText("Tß x")
+    assert [chip.shown.text for chip in shown.sentence.chips.chips] == ["T", "ß", " ", "x"]
+    assert shown.sentence.summary.text() == (
+        "4 tokens · 4 characters · 1.25 bytes per token · not in the vocabulary: ß"
+    )
+
+
+def test_an_empty_sentence_has_no_tokens(shown):
+    shown.sentence.edit.clear()
+    assert shown.sentence.summary.text() == "0 tokens · 0 characters"
+
+
+def test_a_document_in_the_place_of_a_sentence_is_cut(shown):
+    shown.sentence.edit.setPlainText("x" * 5 * MOST_CHARACTERS)
+    assert len(shown.sentence.chips.chips) == MOST_CHARACTERS
+    assert "only the first 2,000 characters" in shown.sentence.summary.text()
+
+
+def test_a_click_on_a_token_copies_its_id_and_finds_it_in_the_vocabulary(shown, qtbot):
+    chip = shown.sentence.chips.chips[0]
+    qtbot.mouseClick(shown.sentence.chips, LEFT, pos=chip.place.center().toPoint())
+    assert QGuiApplication.clipboard().text() == chip.shown.below
+    assert shown.vocabulary.view.currentIndex().row() == int(chip.shown.below)
+
+
+def test_the_filter_says_how_many_it_found(shown):
+    shown.vocabulary.filter.setText("q")
+    assert shown.vocabulary.matches.text() == f"1 of {make_card().facts.vocab_size} tokens"

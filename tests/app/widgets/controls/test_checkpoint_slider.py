@@ -1,0 +1,113 @@
+"""The slider over checkpoints: what it asks for, and how it plays."""
+
+import pytest
+from PySide6.QtCore import Qt
+
+from app.widgets.controls import checkpoint_slider
+from app.widgets.controls.checkpoint_slider import CheckpointSlider
+
+STEPS = (0, 100, 250, 400)
+
+
+@pytest.fixture
+def slider(qtbot):
+    slider = CheckpointSlider()
+    qtbot.addWidget(slider)
+    slider.asked = []
+    slider.step_requested.connect(slider.asked.append)
+    slider.show_steps(STEPS)
+    slider.show_step(100)
+    slider.show()
+    return slider
+
+
+def press(qtbot, button):
+    qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+
+
+def test_what_the_program_shows_asks_for_nothing(slider):
+    slider.show_step(400)
+    slider.show_steps((0, 400, 500))
+    assert slider.asked == []
+    assert slider.label.text() == "step 400 (2 of 3)"
+
+
+def test_the_buttons_and_keys_go_to_the_neighbours(slider, qtbot):
+    press(qtbot, slider.next_button)
+    press(qtbot, slider.previous_button)
+    qtbot.keyClick(slider.slider, Qt.Key.Key_Right)
+    qtbot.keyClick(slider.slider, Qt.Key.Key_End)
+    assert slider.asked == [250, 100, 250, 400]
+    assert not slider.next_button.isEnabled()
+
+
+def test_steps_that_are_not_evenly_apart_are_told(slider):
+    slider.slider.setValue(2)
+    assert slider.label.text() == "step 250 (3 of 4)"
+    assert slider.slider.accessibleDescription() == "step 250 (3 of 4)"
+
+
+def test_new_checkpoints_leave_the_shown_one(slider):
+    slider.show_steps((*STEPS, 500))
+    assert slider.slider.value() == 1
+    assert slider.slider.maximum() == 4
+    slider.show_steps((90, 500))
+    assert slider.label.text() == "step 90 (1 of 2)"
+
+
+def test_playing_goes_on_when_each_is_shown_and_ends_at_the_last(slider, qtbot):
+    slider.step_requested.connect(slider.show_step)
+    slider.speed_box.setValue(30)
+    press(qtbot, slider.play_button)
+    assert slider.playing
+    qtbot.waitUntil(lambda: not slider.playing)
+    assert slider.asked == [250, 400]
+    assert slider.play_button.accessibleName() == "Play"
+    assert not slider.play_button.isChecked()
+
+
+def test_playing_waits_for_what_is_not_shown_yet(slider, qtbot):
+    slider.speed_box.setValue(30)
+    press(qtbot, slider.play_button)
+    qtbot.waitUntil(lambda: slider.asked == [250])
+    for _ in range(3):
+        with qtbot.waitSignal(slider._timer.timeout):
+            pass
+    assert slider.asked == [250]
+    slider.show_step(250)
+    qtbot.waitUntil(lambda: slider.asked == [250, 400])
+    press(qtbot, slider.play_button)
+    assert not slider.playing
+
+
+def test_playing_passes_by_a_checkpoint_that_never_comes(slider, qtbot, monkeypatch):
+    monkeypatch.setattr(checkpoint_slider, "MOST_SKIPPED", 2)
+    slider.speed_box.setValue(30)
+    press(qtbot, slider.play_button)
+    qtbot.waitUntil(lambda: slider.asked == [250, 400])
+    slider.stop()
+
+
+def test_playing_from_the_end_begins_anew(slider, qtbot):
+    slider.show_step(400)
+    press(qtbot, slider.play_button)
+    assert slider.asked == [0]
+    slider.stop()
+
+
+def test_a_checkpoint_that_comes_late_does_not_move_the_slider_back(slider):
+    slider.slider.setValue(3)
+    slider.show_step(100)
+    assert slider.slider.value() == 3
+    slider.show_step(400)
+    assert slider.slider.value() == 3
+
+
+@pytest.mark.parametrize(("steps", "text"), [((), "no checkpoint"), ((500,), "step 500 (1 of 1)")])
+def test_without_a_choice_nothing_can_be_moved(qtbot, steps, text):
+    slider = CheckpointSlider()
+    qtbot.addWidget(slider)
+    slider.show_steps(steps)
+    assert slider.label.text() == text
+    assert not slider.slider.isEnabled()
+    assert not slider.play_button.isEnabled()

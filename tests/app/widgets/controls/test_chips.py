@@ -1,0 +1,33 @@
+"""Tokens in frames: what is shown is what was given last."""
+
+from PySide6.QtGui import QColor
+
+from app.widgets.controls.chips import ChipColours, Chips, ChipText
+
+
+class Plain(Chips):
+    def colours_of(self, place):
+        return ChipColours(QColor("white"), QColor("grey"), QColor("black"))
+
+    def tool_tip_of(self, place):
+        return ""
+
+
+def texts(*words):
+    return [ChipText(word, "", word) for word in words]
+
+
+def shown(chips):
+    return [chip.shown.text for chip in chips.chips]
+
+
+def test_other_tokens_take_the_place_of_the_former_ones(qtbot):
+    chips = Plain()
+    qtbot.addWidget(chips)
+    chips.resize(400, 100)
+    chips.show()
+    chips.show_texts(texts("the", "grey"))
+    assert shown(chips) == ["the", "grey"]
+    chips.show_texts(texts("cat"))
+    assert shown(chips) == ["cat"]
+    assert chips.accessibleDescription() == "cat"

@@ -1,0 +1,271 @@
+"""The form read off a config model: what it shows, what it reads back, and what it says of a value that cannot be."""
+
+import pytest
+from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtGui import QWheelEvent
+from PySide6.QtWidgets import QApplication, QComboBox, QFileDialog, QLabel, QWidget
+
+from app.widgets.controls.config_form import ConfigForm
+from app.widgets.controls.editors import number_text
+from app.widgets.controls.section import Section
+from core.config.corpus import CorpusConfig
+from core.config.model import ModelConfig
+from core.config.sampling import SamplingConfig
+from core.config.setting import describe
+from core.config.tokenizer import TokenizerConfig
+from core.config.training import TrainingConfig
+from core.errors.base import BadSettingError
+
+
+def open_form(qtbot, model, group="group"):
+    form = ConfigForm(model, group)
+    qtbot.addWidget(form)
+    form.show()
+    return form
+
+
+def editor(form, name):
+    return form.findChild(QWidget, f"group.{name}")
+
+
+@pytest.fixture
+def sampling(qtbot):
+    return open_form(qtbot, SamplingConfig)
+
+
+@pytest.fixture
+def training(qtbot):
+    return open_form(qtbot, TrainingConfig)
+
+
+@pytest.mark.parametrize("model", [ModelConfig, TrainingConfig, SamplingConfig])
+def test_a_new_form_reads_as_the_defaults(qtbot, model):
+    assert open_form(qtbot, model).value() == model()
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        SamplingConfig(temperature=0.0, seed=7, stop=("\n", "END"), top_p=0.5, end_prompt=True),
+        TrainingConfig(
+            learning_rate=6e-4, min_learning_rate=6e-5, seed=2**32 - 1, sample_prompts=("Mila ", "a, b; c")
+        ),
+        ModelConfig(d_model=2, n_heads=1, norm="none", feed_forward=False),
+    ],
+)
+def test_what_is_shown_is_read_back(qtbot, config):
+    form = open_form(qtbot, type(config))
+    form.set_value(config)
+    assert form.value() == config
+
+
+def test_a_unit_that_the_title_has_said_is_not_said_again(training):
+    shown = [label.text() for label in training.findChildren(QLabel)]
+    assert "Steps" in shown
+    assert editor(training, "max_steps").accessibleName() == "Steps"
+    assert editor(training, "warmup_steps").accessibleName() == "Warm-up (steps)"
+
+
+def test_every_setting_has_an_editor_with_name_help_label_and_unit(training):
+    for setting in describe(TrainingConfig):
+        field = editor(training, setting.name)
+        assert field.toolTip() == setting.help
+        assert setting.title in field.accessibleName()
+        assert setting.unit in field.accessibleName().lower()
+    labels = {label.text(): label.buddy() for label in training.findChildren(QLabel) if label.buddy()}
+    assert labels["Steps"] is editor(training, "max_steps")
+
+
+def test_the_few_basic_settings_come_first_and_the_rest_is_folded_away(training, qtbot):
+    assert editor(training, "max_steps").isVisible()
+    assert not editor(training, "weight_decay").isVisible()
+
+    section = training.findChild(Section)
+    section.button.setFocus()
+    qtbot.keyClick(section.button, Qt.Key.Key_Space)
+
+    assert editor(training, "weight_decay").isVisible()
+
+
+def test_a_typed_value_changes_the_form(training, qtbot):
+    steps = editor(training, "max_steps")
+    steps.selectAll()
+    with qtbot.waitSignal(training.changed):
+        qtbot.keyClicks(steps, "1,200")
+    assert training.value().max_steps == 1200
+
+
+@pytest.mark.parametrize("text", ["1200000", "1,200,000", "1 200 000"])
+def test_groups_of_thousands_are_read_as_one_number(training, text):
+    editor(training, "max_steps").lineEdit().setText(text)
+    assert training.value().max_steps == 1_200_000
+
+
+def test_a_fixed_setting_says_why_and_a_free_one_what_it_does(sampling):
+    [temperature] = [setting for setting in describe(SamplingConfig) if setting.name == "temperature"]
+    field, box = sampling.fields.field("temperature"), editor(sampling, "temperature")
+    field.set_fixed("The run has it.")
+    assert (box.toolTip(), box.isEnabled()) == (f"The run has it.\n\n{temperature.help}", False)
+    field.set_fixed("")
+    assert (box.toolTip(), box.isEnabled()) == (temperature.help, True)
+
+
+def test_an_empty_seed_shows_that_it_is_random(sampling):
+    assert editor(sampling, "seed").lineEdit().text() == ""
+    assert editor(sampling, "seed").lineEdit().placeholderText() == "random"
+
+
+def test_an_empty_seed_is_no_seed(sampling, qtbot):
+    editor(sampling, "seed").show_value(7)
+    editor(sampling, "seed").selectAll()
+    qtbot.keyClick(editor(sampling, "seed"), Qt.Key.Key_Delete)
+    assert sampling.value().seed is None
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "reason"),
+    [
+        ("max_steps", "0", "Steps must be at least 1."),
+        ("max_steps", "many", "Steps must be a whole number."),
+        ("max_steps", "", "Steps must be a whole number."),
+        ("max_steps", "0,95", "Steps must be a whole number."),
+        ("max_steps", "1,5", "Steps must be a whole number."),
+        ("max_steps", "0,950", "Steps must be a whole number."),
+        ("max_steps", "1,0000", "Steps must be a whole number."),
+        ("max_steps", "1,000 000", "Steps must be a whole number."),
+        ("batch_size", "65537", "Batch size must be at most 65,536."),
+        ("learning_rate", "0", "Learning rate must be above 0."),
+        ("learning_rate", "0,95", "Learning rate must be a number, such as 0.95 or 1e-3."),
+        ("learning_rate", "nan", "Learning rate must be a number, such as 0.95 or 1e-3."),
+        ("beta1", "1", "Beta 1 must be below 1."),
+    ],
+)
+def test_a_value_that_cannot_be_is_marked_with_the_reason(training, name, text, reason):
+    editor(training, name).lineEdit().setText(text)
+    assert training.problem() == reason
+    assert editor(training, name).property("valid") is False
+    assert editor(training, name).accessibleDescription() == reason
+    with pytest.raises(BadSettingError):
+        training.value()
+
+
+def test_a_corrected_value_loses_its_mark(training):
+    editor(training, "max_steps").lineEdit().setText("0")
+    editor(training, "max_steps").lineEdit().setText("10")
+    assert training.problem() == ""
+    assert editor(training, "max_steps").property("valid") is True
+    assert training.value().max_steps == 10
+
+
+def test_values_at_odds_with_each_other_are_reported_in_the_words_of_the_form(qtbot):
+    form = open_form(qtbot, ModelConfig)
+    editor(form, "d_model").lineEdit().setText("250")
+    assert form.problem() == "Width does not fit: 250 must be a multiple of Heads, 4."
+    assert editor(form, "d_model").property("valid") is False
+
+
+def test_the_mouse_wheel_changes_no_value(training, sampling):
+    for field in (
+        editor(training, "max_steps"),
+        editor(training, "schedule"),
+        editor(sampling, "temperature"),
+    ):
+        field.setFocus()
+        turn_wheel(field)
+    assert training.value() == TrainingConfig()
+    assert sampling.value() == SamplingConfig()
+
+
+def turn_wheel(widget):
+    middle = QPointF(widget.rect().center())
+    event = QWheelEvent(
+        middle,
+        widget.mapToGlobal(middle),
+        QPoint(),
+        QPoint(0, 120),
+        Qt.MouseButton.NoButton,
+        Qt.KeyboardModifier.NoModifier,
+        Qt.ScrollPhase.NoScrollPhase,
+        False,
+    )
+    QApplication.sendEvent(widget, event)
+
+
+@pytest.mark.parametrize(
+    ("name", "start", "key", "end"),
+    [
+        ("max_steps", 1000, Qt.Key.Key_Up, 1100),
+        ("batch_size", 32, Qt.Key.Key_Down, 31),
+        ("batch_size", 1, Qt.Key.Key_Down, 1),
+        ("learning_rate", 1e-3, Qt.Key.Key_Up, 1.1e-3),
+    ],
+)
+def test_arrow_keys_move_the_second_digit_within_the_limits(training, qtbot, name, start, key, end):
+    editor(training, name).show_value(start)
+    qtbot.keyClick(editor(training, name), key)
+    assert getattr(training.value(), name) == end
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (1000, "1000"),
+        (0.95, "0.95"),
+        (1e-3, "1e-3"),
+        (6e-5, "6e-5"),
+        (10000.0, "10000"),
+        (0.0, "0"),
+        (None, ""),
+    ],
+)
+def test_numbers_are_written_as_people_write_them(number, text):
+    assert number_text(number) == text
+
+
+def test_setting_a_whole_config_is_reported_once(training, qtbot):
+    told = []
+    training.changed.connect(lambda: told.append(True))
+    training.set_value(TrainingConfig(max_steps=5, batch_size=6, learning_rate=1e-2))
+    assert len(told) == 1
+
+
+def test_a_unit_that_the_title_says_already_is_not_said_twice(training):
+    fields = {field.setting.name: field for field in training.fields.all()}
+    assert fields["max_steps"].unit.text() == ""
+    assert fields["max_steps"].editor.accessibleName() == "Steps"
+    assert fields["warmup_steps"].unit.text() == "steps"
+
+
+def test_an_empty_field_says_what_that_means(sampling, qtbot):
+    assert editor(sampling, "seed").lineEdit().placeholderText() == "random"
+
+
+def test_a_folder_is_chosen_in_a_dialog_and_can_be_taken_back(qtbot, tmp_path):
+    form = open_form(qtbot, CorpusConfig)
+    field = editor(form, "folder")
+    field.setFocus()
+    qtbot.waitUntil(field.hasFocus)
+    qtbot.keyClick(field, Qt.Key.Key_F4)
+    dialog = field.findChild(QFileDialog)
+    dialog.fileSelected.emit(str(tmp_path))
+    dialog.close()
+    assert form.value().folder == str(tmp_path)
+    field.clear()
+    assert form.value().folder == ""
+    assert field.placeholderText() == "Everywhere"
+
+
+def test_a_row_of_several_lines_is_as_high_as_its_editor(sampling):
+    stop = editor(sampling, "stop")
+    assert stop.sizeHint().height() == stop.height()
+
+
+def test_a_choice_is_shown_by_its_title_and_read_by_its_name(qtbot):
+    form = ConfigForm(TokenizerConfig)
+    qtbot.addWidget(form)
+    box = form.findChild(QComboBox, "kind")
+    assert [box.itemText(row) for row in range(box.count())] == ["BPE", "Characters", "Words"]
+    box.setCurrentIndex(1)
+    assert form.value().kind == "char"
+    form.set_value(TokenizerConfig(kind="word"))
+    assert box.currentText() == "Words"

@@ -1,0 +1,55 @@
+"""The rows of runs for boxes and lists."""
+
+import pytest
+from PySide6.QtCore import Qt
+
+from app.widgets.controls.run_list import RunList
+from core.runs.catalog import RunSummary
+
+
+def run(name, step=500, val_loss=1.5):
+    return RunSummary(
+        name=name,
+        preset="starter",
+        step=step,
+        max_steps=1000,
+        train_loss=1.4,
+        val_loss=val_loss,
+        parameters=10,
+        bytes=20,
+        changed=0.0,
+        checkpoints=(500,),
+        best_step=500,
+        last_step=500,
+        has_conversations=False,
+    )
+
+
+@pytest.fixture
+def model(qtmodeltester):
+    model = RunList()
+    model.show([run("second"), run("first")])
+    yield model
+    qtmodeltester.check(model, force_py=True)
+
+
+def test_a_row_shows_name_step_and_best_loss(model):
+    assert model.data(model.index(0)) == "second: step 500 of 1,000, best 1.500"
+
+
+def test_a_run_without_a_loss_says_nothing_of_it(model):
+    model.show([run("new", step=0, val_loss=None)])
+    assert model.data(model.index(0)) == "new: step 0 of 1,000"
+
+
+def test_rows_are_found_by_name(model):
+    assert model.row("first") == 1
+    assert model.row("third") == -1
+    assert model.run(1).name == "first"
+    assert model.run(-1) is None
+
+
+def test_news_of_the_same_runs_changes_rows_in_place(model, qtbot):
+    with qtbot.assertNotEmitted(model.modelReset), qtbot.waitSignal(model.dataChanged):
+        model.show([run("second", step=600), run("first")])
+    assert "step 600" in model.data(model.index(0), Qt.ItemDataRole.DisplayRole)

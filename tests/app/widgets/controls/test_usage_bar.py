@@ -1,0 +1,38 @@
+"""A bar of what would be taken, in the colour of warnings where that is nearly all."""
+
+import pytest
+from PySide6.QtGui import QColor
+
+from app.widgets.controls.usage_bar import UsageBar
+from app.widgets.theme import colours
+
+
+@pytest.fixture
+def bar(qtbot, theme):
+    bar = UsageBar("Memory")
+    qtbot.addWidget(bar)
+    bar.resize(bar.sizeHint())
+    bar.show()
+    return bar
+
+
+def colour_at(bar, share):
+    image = bar.grab().toImage()
+    return QColor(image.pixel(round(share * (image.width() - 1)), image.height() // 2)).name()
+
+
+def test_it_is_filled_from_the_left(bar):
+    bar.show_share(0.5)
+    assert (colour_at(bar, 0.3), colour_at(bar, 0.7)) == (colours().accent, colours().border)
+
+
+@pytest.mark.parametrize("share", [0.95, 1.0, 4.0])
+def test_what_is_nearly_all_or_more_is_a_warning(bar, share):
+    bar.show_share(share)
+    assert colour_at(bar, 0.8) == colours().warning
+
+
+def test_it_is_described_in_words(bar):
+    assert (bar.accessibleName(), bar.accessibleDescription()) == ("Memory", "not known")
+    bar.show_share(0.254)
+    assert bar.accessibleDescription() == "25 % of what is free"

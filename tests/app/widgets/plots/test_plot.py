@@ -1,0 +1,305 @@
+"""The plot of growing curves: what it holds, when it paints, and what it says under the crosshair."""
+
+import math
+
+import numpy as np
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QWidget
+
+from app.widgets.label import Label
+from app.widgets.plots.plot import CurvePlot, link
+
+
+def make_plot(qtbot, title="Loss"):
+    plot = CurvePlot(title, "nats/token", "step")
+    plot.add_curve("training", "plot_training", smoothed=True)
+    plot.add_curve("validation", "plot_validation")
+    qtbot.addWidget(plot)
+    plot.resize(500, 300)
+    plot.show()
+    return plot
+
+
+@pytest.fixture
+def plot(qtbot):
+    return make_plot(qtbot)
+
+
+def drawn(plot, name):
+    """The y values of the bold line, as they were last handed to the view."""
+    values = plot._curves[name].bold_line.yData
+    return np.empty(0) if values is None else values
+
+
+def test_points_appear_in_the_view(plot, qtbot):
+    plot.extend("validation", [0, 100], [5.0, 4.0])
+    qtbot.waitUntil(lambda: drawn(plot, "validation").tolist() == [5.0, 4.0])
+
+
+def test_there_are_no_numbers_on_the_axes_before_there_is_a_point(plot, qtbot):
+    axis = plot.view.getPlotItem().getAxis("left")
+    qtbot.waitUntil(lambda: not axis.style["showValues"])
+    plot.extend("validation", [0], [5.0])
+    qtbot.waitUntil(lambda: axis.style["showValues"])
+
+
+@pytest.mark.parametrize("last", [1, 2, 7, 300])
+def test_steps_are_whole_numbers(plot, last):
+    spacings = plot.view.getPlotItem().getAxis("bottom").tickSpacing(0, last, 500)
+    assert all(spacing >= 1 for spacing, _ in spacings)
+
+
+def test_many_batches_cost_one_redraw(plot, qtbot):
+    qtbot.waitUntil(lambda: not plot._frame.isActive())
+    redraws = []
+    plot._frame.timeout.connect(lambda: redraws.append(True))
+    for step in range(1, 1001):
+        plot.extend("training", [step], [1.0])
+    qtbot.waitUntil(lambda: len(drawn(plot, "training")) > 0)
+    assert len(redraws) == 1
+    assert not plot._frame.isActive()
+
+
+def test_what_is_not_finite_is_left_out(plot):
+    plot.extend("training", [1, 2, 3, 4], [1.0, math.nan, math.inf, 2.0])
+    assert plot.points("training")[0].tolist() == [1, 4]
+
+
+def test_a_step_that_comes_again_replaces_what_stood_there(plot):
+    plot.extend("training", [1, 2, 3], [9.0, 8.0, 7.0])
+    plot.extend("training", [2, 3], [6.0, 5.0])
+    assert plot.points("training")[1].tolist() == [9.0, 6.0, 5.0]
+
+
+def test_curves_are_cut_where_a_run_is_taken_up(plot):
+    plot.extend("training", [1, 2, 3], [9.0, 8.0, 7.0])
+    plot.cut_after(2)
+    assert plot.points("training")[0].tolist() == [1, 2]
+
+
+def test_the_crosshair_reads_all_curves_in_all_linked_plots(plot, qtbot):
+    other = make_plot(qtbot, "Perplexity")
+    link([plot, other])
+    plot.extend("validation", [0, 100], [5.0, 4.0])
+    other.extend("validation", [0, 100], [148.4, 54.6])
+
+    plot.pointed.emit(80.0)
+
+    assert plot.readout() == "step 100 · validation 4"
+    assert other.readout() == "step 100 · validation 54.6"
+    plot.pointed_away.emit()
+    assert other.readout() == ""
+
+
+def test_arrow_keys_move_the_crosshair(plot, qtbot):
+    link([plot])
+    plot.extend("validation", [0, 100], [5.0, 4.0])
+    qtbot.waitUntil(lambda: not plot._frame.isActive())
+    qtbot.keyClick(plot, Qt.Key.Key_Right)
+    assert "validation" in plot.readout()
+
+
+def test_zooming_one_plot_zooms_its_neighbours(plot, qtbot):
+    other = make_plot(qtbot)
+    link([plot, other])
+    plot.zoomed.emit(10.0, 20.0)
+    assert other.view.getPlotItem().getViewBox().viewRange()[0] == [10.0, 20.0]
+
+
+def test_a_logarithmic_axis_leaves_out_what_has_no_logarithm(plot, qtbot):
+    plot.extend("validation", [1, 2, 3], [0.0, 10.0, 100.0])
+    plot.set_log(True)
+    qtbot.waitUntil(lambda: len(drawn(plot, "validation")) == 2)
+    assert plot.log_button.isChecked()
+
+
+def test_logarithmic_ticks_are_plain_numbers(plot):
+    axis = plot.view.getPlotItem().getAxis("left")
+    axis.setRange(0, 2)
+    assert axis.logTickStrings([0, 0.301, 0.699, 0.845, 1, 2], 1, None) == ["1", "2", "5", "", "10", "100"]
+    axis.setRange(0, 5)
+    assert axis.logTickStrings([-1, 0, 0.301, 4], 1, None) == ["0.1", "1", "", "10,000"]
+
+
+def test_the_best_point_is_reported_while_nothing_is_pointed_at(plot, qtbot):
+    plot.mark_best((100, 4.0))
+    qtbot.waitUntil(lambda: plot.readout() == "best 4 at step 100")
+
+
+def test_a_million_points_are_drawn_as_few_and_zooming_shows_them_one_by_one(plot, qtbot):
+    x = np.arange(1.0, 1_000_001)
+    plot.extend("validation", x, x)
+    line = plot._curves["validation"].bold_line
+    qtbot.waitUntil(lambda: len(drawn(plot, "validation")) > 0)
+    assert len(line.xData) < 4 * plot.width()
+    assert (line.xData[0], line.xData[-1]) == (1, 1_000_000)
+    plot.show_range(1000, 1100)
+    qtbot.waitUntil(lambda: line.xData.tolist() == list(range(999, 1102)))
+    plot.fit()
+    qtbot.waitUntil(lambda: line.xData[-1] == 1_000_000)
+
+
+def test_the_y_axis_follows_what_is_to_be_seen(plot, qtbot):
+    plot.extend("validation", np.arange(100.0), np.arange(100.0, 0.0, -1))
+    qtbot.waitUntil(lambda: len(drawn(plot, "validation")) > 0)
+    plot.show_range(90, 99)
+    box = plot.view.getPlotItem().getViewBox()
+    qtbot.waitUntil(lambda: box.viewRange()[1][1] < 15)
+
+
+def test_a_logarithmic_x_axis_begins_above_zero(plot, qtbot):
+    plot.extend("validation", [0, 1, 10, 100], [4.0, 3.0, 2.0, 1.0])
+    plot.set_log_x(True)
+    qtbot.waitUntil(lambda: drawn(plot, "validation").tolist() == [3.0, 2.0, 1.0])
+    low, high = plot.view.stretch
+    assert 0.5 < low < 1
+    assert 100 < high < 200
+
+
+def test_a_narrow_logarithmic_axis_has_numbers_too(plot):
+    axis = plot.view.getPlotItem().getAxis("left")
+    axis.setLogMode(x=False, y=True)
+    axis.setRange(math.log10(1.73), math.log10(1.82))
+    ((spacing, places),) = axis.tickValues(math.log10(1.73), math.log10(1.82), 200)
+    assert axis.tickStrings(places, 1, spacing) == ["1.75", "1.8"]
+
+
+def test_small_numbers_are_written_as_in_the_form(plot):
+    axis = plot.view.getPlotItem().getAxis("left")
+    axis.setLogMode(x=False, y=False)
+    assert axis.tickStrings([0, 5e-5, 1e-4, 1.5e-4], 1, 5e-5) == ["0", "5e-5", "1e-4", "1.5e-4"]
+    assert axis.tickStrings([0.5], 1, 0.5) == ["0.5"]
+
+
+@pytest.mark.parametrize("log", [False, True])
+def test_keys_zoom_around_the_crosshair(plot, qtbot, log):
+    link([plot])
+    plot.extend("validation", [1, 1000], [5.0, 4.0])
+    plot.set_log_x(log)
+    qtbot.waitUntil(lambda: len(drawn(plot, "validation")) == 2)
+    plot.pointed.emit(1000.0)
+    qtbot.keyClick(plot, Qt.Key.Key_Plus)
+    low, high = plot.view.stretch
+    assert 1 < low < 1000 < high
+    qtbot.keyClick(plot, Qt.Key.Key_Home)
+    qtbot.waitUntil(lambda: plot.view.stretch[0] < 1)
+
+
+def test_times_stand_on_the_axis_as_a_clock_shows_them(plot):
+    plot.set_x_axis("Time", "time")
+    axis = plot.view.getPlotItem().getAxis("bottom")
+    spacing, _ = axis.tickSpacing(0, 3 * 3600, 500)[0]
+    assert spacing == 1800
+    assert axis.tickStrings([0, 1800, 5400], 1, spacing) == ["0 s", "30:00", "1:30:00"]
+    plot.extend("validation", [0, 1800], [5.0, 4.0])
+    plot.show_crosshair(1800)
+    assert plot.readout() == "30:00 · validation 4"
+
+
+def test_a_plot_is_filled_when_it_is_drawn_and_not_while_it_is_hidden(plot, qtbot):
+    filled = []
+    plot.fill_with(lambda: filled.append(True))
+    plot.hide()
+    plot.expect_points(soon=True)
+    qtbot.waitUntil(lambda: not plot._frame.isActive())
+    assert not filled
+    plot.show()
+    qtbot.waitUntil(lambda: bool(filled))
+
+
+def test_a_baseline_is_a_line_with_its_name(plot):
+    plot.show_baselines([("unigram 4.2", 4.2)])
+    [(line, _)] = plot.view._lines
+    assert (line.value(), line.label.format) == (4.2, "unigram 4.2")
+    plot.set_log(True)
+    assert line.value() == pytest.approx(math.log10(4.2))
+    plot.show_baselines([])
+    assert not plot.view._lines
+
+
+def test_smoothing_changes_the_bold_line_only(plot, qtbot):
+    plot.extend("training", [1, 2], [1.0, 3.0])
+    plot.set_smoothing(0.0)
+    qtbot.waitUntil(lambda: drawn(plot, "training").tolist() == [1.0, 3.0])
+    plot.set_smoothing(0.5)
+    qtbot.waitUntil(lambda: drawn(plot, "training").tolist() == pytest.approx([1.0, 7 / 3]))
+    assert plot.points("training")[1].tolist() == [1.0, 3.0]
+
+
+def test_a_hidden_plot_waits_with_painting_until_it_is_seen(plot, qtbot):
+    qtbot.waitUntil(lambda: not plot._frame.isActive())
+    plot.hide()
+    plot.extend("validation", [1], [2.0])
+    qtbot.waitUntil(lambda: not plot._frame.isActive())
+    assert len(drawn(plot, "validation")) == 0
+    plot.show()
+    qtbot.waitUntil(lambda: len(drawn(plot, "validation")) == 1)
+
+
+def test_colours_follow_the_theme(plot, qapp, qtbot):
+    before = plot.view.backgroundBrush().color().name()
+    old = qapp.palette()
+    dark = qapp.palette()
+    for role in (dark.ColorRole.Window, dark.ColorRole.Base):
+        dark.setColor(role, Qt.GlobalColor.black)
+    other = dark if old.color(old.ColorRole.Window).lightness() >= 128 else lightened(old)
+    qapp.setPalette(other)
+    try:
+        qtbot.waitUntil(lambda: plot.view.backgroundBrush().color().name() != before)
+    finally:
+        qapp.setPalette(old)
+
+
+def lightened(palette):
+    palette.setColor(palette.ColorRole.Window, Qt.GlobalColor.white)
+    return palette
+
+
+def test_the_view_has_a_name_for_assistive_tools(plot):
+    assert "Loss plot" in {child.accessibleName() for child in plot.findChildren(QWidget)}
+
+
+def test_the_legend_stands_above_the_plot_and_covers_no_curve(plot, qtbot):
+    plot.resize(300, 120)
+    plot.show()
+    legend = [label for label in plot.findChildren(Label) if label.text() in ("━", "training", "validation")]
+    assert len(legend) == 4
+    assert all(label.geometry().bottom() < plot.view.geometry().top() for label in legend)
+
+
+def test_points_take_the_place_of_others_at_once(plot, qtbot):
+    plot.extend("validation", [0, 100], [5.0, 4.0])
+    plot.show_points("validation", [10, 20], [3.0, 2.0])
+    assert [values.tolist() for values in plot.points("validation")] == [[10, 20], [3.0, 2.0]]
+    qtbot.waitUntil(lambda: drawn(plot, "validation").tolist() == [3.0, 2.0])
+    plot.show_points("validation", [], [])
+    assert [values.tolist() for values in plot.points("validation")] == [[], []]
+
+
+def test_the_value_at_the_marked_place_stands_there_while_nothing_is_pointed_at(plot):
+    plot.extend("validation", [0, 100], [5.0, 4.0])
+    plot.mark(90)
+    assert plot.readout() == "step 100 · validation 4"
+    plot.show_crosshair(0)
+    assert plot.readout() == "step 0 · validation 5"
+    plot.hide_crosshair()
+    plot.mark(None)
+    assert plot.readout() == ""
+
+
+def test_enter_clicks_where_the_crosshair_is(plot, qtbot):
+    clicks = []
+    plot.clicked.connect(clicks.append)
+    qtbot.keyClick(plot, Qt.Key.Key_Return)
+    plot.show_crosshair(40.0)
+    qtbot.keyClick(plot, Qt.Key.Key_Return)
+    assert clicks == [40.0]
+
+
+def test_a_dotted_curve_has_a_dot_at_each_point(qtbot):
+    plot = CurvePlot("Loss", "nats/token", "step")
+    qtbot.addWidget(plot)
+    plot.add_curve("few", "plot_other", dotted=True)
+    plot.add_curve("many", "plot_training")
+    assert [plot._curves[name].bold_line.opts["symbol"] for name in ("few", "many")] == ["o", None]

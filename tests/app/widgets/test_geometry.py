@@ -1,0 +1,64 @@
+"""However small the screen, the window and its frame stand on it whole."""
+
+import pytest
+from PySide6.QtCore import QRect
+from PySide6.QtWidgets import QMainWindow, QWidget
+
+from app.widgets.geometry import TITLE_BAR_PX, BoundedTabs, bring_inside, fitted, room_for
+from app.widgets import geometry
+
+ROOM = QRect(0, 30, 1000, 600)
+SCREEN = QRect(0, 0, 1067, 667)  # 1600x1000 at 150 %
+
+
+@pytest.fixture
+def small_screen(monkeypatch):
+    monkeypatch.setattr(geometry, "available_geometry", lambda _window: SCREEN)
+
+
+@pytest.fixture
+def window(qtbot):
+    window = QMainWindow()
+    qtbot.addWidget(window)
+    return window
+
+
+@pytest.mark.parametrize(
+    ("wanted", "got"),
+    [
+        (QRect(10, 40, 800, 500), QRect(10, 40, 800, 500)),
+        (QRect(10, 40, 1240, 760), QRect(0, 30, 1000, 600)),
+        (QRect(900, 500, 800, 500), QRect(200, 130, 800, 500)),
+        (QRect(-50, -50, 800, 500), QRect(0, 30, 800, 500)),
+        (QRect(3000, 200, 800, 500), QRect(200, 130, 800, 500)),
+    ],
+    ids=["fits", "too large", "beyond the corner", "above the corner", "on a screen that is gone"],
+)
+def test_a_rectangle_is_moved_and_shrunk_as_little_as_possible(wanted, got):
+    assert fitted(wanted, ROOM) == got
+
+
+def test_a_window_leaves_room_for_its_title_bar(window, small_screen):
+    window.setGeometry(0, 0, 1240, 760)
+    bring_inside(window)
+    assert window.geometry() == QRect(0, TITLE_BAR_PX, 1067, 667 - TITLE_BAR_PX)
+
+
+def test_a_window_that_fills_the_screen_is_left_alone(window, small_screen):
+    window.showMaximized()
+    before = window.geometry()
+    bring_inside(window)
+    assert window.geometry() == before
+
+
+@pytest.mark.parametrize("sheet", ["", "QMenuBar { padding: 2px; }"], ids=["plain", "styled"])
+def test_pages_that_want_more_than_the_screen_has_do_not_get_it(window, small_screen, sheet):
+    window.setStyleSheet(sheet)
+    tabs = BoundedTabs(window)
+    page = QWidget()
+    page.setMinimumSize(2000, 2000)
+    tabs.addTab(page, "Large")
+    window.setCentralWidget(tabs)
+    window.show()
+    least = window.layout().totalMinimumSize()
+    assert least.boundedTo(room_for(window).size()) == least

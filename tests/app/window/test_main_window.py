@@ -1,0 +1,232 @@
+"""The window holds the tabs together, leads through the menus, and leaves to jobs what takes long."""
+
+import subprocess
+import sys
+import threading
+from types import SimpleNamespace
+
+import pytest
+from PySide6.QtGui import QKeySequence
+from PySide6.QtWidgets import QComboBox, QFileDialog
+
+from app.application import CrashHook, failure_box, has_display, run
+from app.errors import DEFECT
+from app.settings import WindowSettings
+from app.window.main_window import MainWindow
+from core.config.corpus import CleaningConfig
+from core.corpus.duplicates import digest_text
+from core.corpus.library import Library
+from core.corpus.reading import Digested
+from core.documents.document import Document
+from core.errors.base import NoDisplayError
+from core.errors.system import WorkspaceError
+from core.events.documents import FileReading
+from core.runs.catalog import Catalog
+from core.runs.folder import Workspace
+from tests.app.conftest import action, leave
+
+# Standing
+
+
+def test_the_window_has_three_tabs_under_their_names(window):
+    names = [window.tabs.widget(place).objectName() for place in range(3)]
+    assert names == ["corpusTab", "trainTab", "chatTab"]
+
+
+def test_each_tab_has_a_key(qtbot, window):
+    for place in (1, 2, 0):
+        qtbot.keySequence(window, QKeySequence(f"Ctrl+{place + 1}"))
+        assert window.tabs.currentIndex() == place
+
+
+def test_it_opens_as_it_was_left(qtbot, window, workspace):
+    window.tabs.setCurrentIndex(2)
+    window.close()
+    again = MainWindow(workspace)
+    assert again.tabs.currentIndex() == 2
+    leave(qtbot, again)
+
+
+def test_a_chosen_appearance_is_asked_for_and_remembered(qtbot, window, workspace):
+    with qtbot.waitSignal(window.appearance_requested) as wished:
+        window.menus.appearance_requested.emit("dark")
+    assert wished.args == ["dark"]
+    assert WindowSettings(workspace.root).appearance == "dark"
+
+
+def test_a_defect_in_a_slot_is_owned_in_the_tab_in_front(window):
+    window.tabs.setCurrentIndex(1)
+    error = KeyError("oops")
+    CrashHook(window)(KeyError, error, None)
+    assert window.train_tab.banner.text().startswith(DEFECT)
+
+
+def test_the_boxes_of_runs_are_found_in_their_tabs(window):
+    assert window.train_tab.findChild(QComboBox, "runBox") is window.train_tab.chooser.box
+    assert window.chat_tab.findChild(QComboBox, "runBox") is window.chat_tab.model_bar.run_box
+
+
+def test_the_corpus_button_of_the_train_tab_leads_there(window):
+    window.tabs.setCurrentIndex(1)
+    window.train_tab.corpus_requested.emit()
+    assert window.tabs.currentIndex() == 0
+
+
+def test_the_edit_menu_takes_back_what_was_done_to_documents(qtbot, window, workspace):
+    with Library(workspace.library) as library:
+        document = Document("/docs/a.txt", "text", sha256="a", text="baa")
+        library.record("/docs/a.txt", Digested(document, digest_text("baa")), 3)
+    window.corpus.library.refresh()
+    qtbot.waitUntil(lambda: window.corpus_tab.table.rowCount() == 1)
+    undo = action(window, "Undo")
+    assert not undo.isEnabled()
+    action(window, "Select").trigger()
+    action(window, "Remove").trigger()
+    qtbot.waitUntil(lambda: window.corpus_tab.table.rowCount() == 0)
+    assert undo.text() == "&Undo remove 1 document"
+    assert window.statusBar().currentMessage().startswith("Removed 1 document; the files stay")
+    undo.trigger()
+    qtbot.waitUntil(lambda: window.corpus_tab.table.rowCount() == 1)
+
+
+def test_select_all_selects_the_words_where_the_cursor_is_in_a_field(qtbot, window):
+    box = window.corpus_tab.documents.filters.filter_box
+    window.corpus_tab.show_events([FileReading("/docs/a.txt")])
+    box.setText("olive")
+    box.setFocus()
+    qtbot.waitUntil(box.hasFocus)
+    box.deselect()
+    action(window, "Select").trigger()
+    assert box.selectedText() == "olive"
+
+
+def test_a_folder_to_watch_is_asked_for_in_the_file_menu(window):
+    window.tabs.setCurrentIndex(2)
+    action(window, "Watch").trigger()
+    assert window.tabs.currentWidget() is window.corpus_tab
+    window.corpus_tab.findChild(QFileDialog).close()
+
+
+def test_the_chosen_cleaning_reaches_the_form_of_a_run(window):
+    window.corpus_tab.documents.preview.cleaning.switch("ligatures").setChecked(False)
+    assert window.train_tab.form.value().cleaning == CleaningConfig(ligatures=False)
+
+
+# Starting
+
+
+def test_the_window_imports_without_torch():
+    code = "import sys, app.window.main_window; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_without_a_display_it_says_so_before_qt_could_abort(monkeypatch, workspace):
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(sys, "platform", "linux")
+    assert not has_display()
+    with pytest.raises(NoDisplayError):
+        run(workspace)
+
+
+def test_a_display_that_nobody_serves_is_none(monkeypatch):
+    for name in ("WAYLAND_DISPLAY", "QT_QPA_PLATFORM"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.setenv("DISPLAY", ":7777")
+    assert not has_display()
+
+
+def test_a_workspace_that_cannot_be_made_is_reported_in_a_sentence(tmp_path):
+    blocked = tmp_path / "file"
+    blocked.write_text("in the way", encoding="utf-8")
+    with pytest.raises(WorkspaceError):
+        run(Workspace(blocked / "workspace"))
+
+
+def test_before_there_is_a_window_a_failure_has_a_box_of_its_own(qtbot):
+    error = WorkspaceError("/meadow", "it is a file")
+    box = failure_box(error)
+    qtbot.addWidget(box)
+    assert box.text() == error.message
+    assert box.informativeText() == error.remedy
+
+
+# What the window's thread leaves to jobs
+
+
+@pytest.fixture
+def threads(monkeypatch):
+    """The threads that opened the library, and those that walked over all runs."""
+    seen = SimpleNamespace(library=[], runs=[])
+    opens, walks = Library.__init__, Catalog.runs
+
+    def opened(library, path):
+        seen.library.append(threading.current_thread())
+        opens(library, path)
+
+    def walked(catalog):
+        seen.runs.append(threading.current_thread())
+        return walks(catalog)
+
+    monkeypatch.setattr(Library, "__init__", opened)
+    monkeypatch.setattr(Catalog, "runs", walked)
+    return seen
+
+
+def test_the_windows_thread_never_opens_the_library_nor_walks_the_runs(qtbot, workspace, threads):
+    window = MainWindow(workspace)
+    window.corpus.library.refresh()
+    window.train.refresh()
+    window.chat.refresh()
+    qtbot.waitUntil(lambda: len(threads.library) >= 3 and len(threads.runs) >= 2)
+    leave(qtbot, window)
+    assert threading.main_thread() not in [*threads.library, *threads.runs]
+
+
+def test_a_tick_walks_over_no_runs(qtbot, window, workspace, monkeypatch):
+    with Library(workspace.library) as library:
+        document = Document("/docs/a.txt", "text", sha256="a", text="baa")
+        library.record("/docs/a.txt", Digested(document, digest_text("baa")), 3)
+    window.corpus.library.refresh()
+    qtbot.waitUntil(lambda: not window.train_tab.empty_corpus.isVisibleTo(window.train_tab))
+    qtbot.waitUntil(window.queues.at_rest)
+    walks = []
+    monkeypatch.setattr(Catalog, "runs", walks.append)
+    window.corpus.library.include([1], False)
+    qtbot.waitUntil(lambda: window.train_tab.empty_corpus.isVisibleTo(window.train_tab))
+    assert walks == []
+
+
+def test_the_button_where_training_ends_opens_that_model_in_the_chat(qtbot, window, monkeypatch):
+    opened = []
+    monkeypatch.setattr(window.chat, "open", lambda name, prompt: opened.append((name, prompt)))
+    window.tabs.setCurrentIndex(1)
+    window.train_tab.chat_requested.emit("meadow")
+    assert opened == [("meadow", "")]
+    assert window.tabs.currentWidget() is window.chat_tab
+
+
+def test_the_button_where_training_ends_leads_into_that_model(qtbot, window, monkeypatch):
+    opened = []
+    monkeypatch.setattr(window.inspect, "open", opened.append)
+    window.tabs.setCurrentIndex(1)
+    window.train_tab.inspect_requested.emit("meadow")
+    assert opened == ["meadow"]
+    assert window.tabs.currentWidget() is window.inspect_tab
+
+
+def test_a_reply_is_looked_at_where_the_user_pointed(qtbot, window):
+    window.chat.inspect_requested.emit("<eos><|user|>hi", True, 14)
+    assert window.tabs.currentWidget() is window.inspect_tab
+    assert window.inspect_tab.phrase.text == "<eos><|user|>hi"
+    assert window.inspect_tab.phrase.marked
+
+
+def test_what_opens_another_workspace_and_what_quits_stand_apart(window):
+    [menu] = [entry.menu() for entry in window.menuBar().actions() if entry.text() == "&File"]
+    entries = [entry.text().replace("&", "") for entry in menu.actions()]
+    assert [number for number, text in enumerate(entries) if not text] == [
+        entries.index("Open workspace…") - 1,
+        entries.index("Quit") - 1,
+    ]

@@ -1,0 +1,252 @@
+"""Another workspace is opened in the window: running work is asked about, and the list of the last ones is kept."""
+
+import logging
+import sys
+import threading
+
+import pytest
+import shiboken6
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QFileDialog, QWidget
+
+from app import application
+from app.application import Studio
+from app.window.main_window import MainWindow
+from app.workspaces.recent_workspaces import MOST, RecentWorkspaces
+from app.workspaces.workspace_chooser import WorkspaceChooser
+from core.runs.folder import Workspace
+from tests.app.conftest import action, button, endless, leave, plain_looks_afterwards
+
+LEFT = Qt.MouseButton.LeftButton
+
+
+def made(path):
+    workspace = Workspace(path)
+    workspace.prepare()
+    return workspace
+
+
+@pytest.fixture
+def studio(qtbot, qapp, monkeypatch, tmp_path, one_chart):
+    """The program on the workspace "one"."""
+    monkeypatch.setattr(application, "qInstallMessageHandler", lambda _handler: None)  # pytest-qt has its own
+    monkeypatch.setattr(sys, "excepthook", sys.excepthook)
+    handlers = list(logging.getLogger().handlers)
+    with plain_looks_afterwards(qapp):
+        studio = Studio(qapp, made(tmp_path / "one"))
+        studio.window.show()
+        yield studio
+        leave(qtbot, studio.window)
+    for handler in set(logging.getLogger().handlers) - set(handlers):
+        logging.getLogger().removeHandler(handler)
+        handler.close()
+    studio.deleteLater()
+
+
+def test_the_title_names_the_workspace(studio):
+    assert studio.window.windowTitle() == "one — SheepOp Studio"
+
+
+def change(qtbot, studio, folder):
+    """Open another workspace and wait for its window."""
+    before = studio.window
+    before.workspaces.choose(str(made(folder).root))
+    qtbot.waitUntil(lambda: studio.window is not before)
+
+
+def test_another_workspace_takes_the_place_of_the_first(qtbot, studio, tmp_path):
+    first, place = studio.window, studio.window.geometry()
+    change(qtbot, studio, tmp_path / "two")
+    assert studio.window.windowTitle() == "two — SheepOp Studio"
+    assert studio.window.isVisible()
+    assert studio.window.geometry() == place
+    assert not shiboken6.isValid(first)
+
+
+@pytest.mark.slow
+def test_the_chosen_appearance_holds_in_every_workspace(qtbot, studio, tmp_path):
+    change(qtbot, studio, tmp_path / "two")
+    studio.window.menus.appearance_requested.emit("dark")
+    change(qtbot, studio, tmp_path / "one")
+    assert studio._theme.appearance == "dark"
+    checked = [entry.text() for entry in studio.window.findChildren(QAction) if entry.isChecked()]
+    assert "&Dark" in checked
+
+
+def test_the_log_is_that_of_the_workspace(qtbot, studio, tmp_path):
+    change(qtbot, studio, tmp_path / "two")
+    logging.getLogger("app").warning("in the second")
+    assert "in the second" in (tmp_path / "two" / "studio.log").read_text(encoding="utf-8")
+    assert not (tmp_path / "one" / "studio.log").exists()
+
+
+@pytest.mark.slow
+def test_one_can_go_back(qtbot, studio, tmp_path):
+    change(qtbot, studio, tmp_path / "two")
+    change(qtbot, studio, tmp_path / "one")
+    assert studio.window.windowTitle() == "one — SheepOp Studio"
+    assert [path.name for path in RecentWorkspaces().paths()] == ["one", "two"]
+
+
+@pytest.mark.slow
+def test_work_that_never_ends_keeps_no_other_workspace_closed(qtbot, studio, tmp_path, monkeypatch):
+    monkeypatch.setattr(application, "LONGEST_CHANGE_MS", 50)
+    may_end = threading.Event()
+
+    def hangs(stop):
+        yield 0
+        may_end.wait(60)
+
+    first = studio.window
+    first.queues.start("watch", hangs)
+    change(qtbot, studio, tmp_path / "two")
+    assert shiboken6.isValid(first)
+    may_end.set()
+    leave(qtbot, first)
+
+
+def test_running_work_is_asked_about_first(qtbot, studio, tmp_path):
+    ended = []
+    first = studio.window
+    first.queues.start("training", endless).ended.connect(ended.append)
+    first.workspaces.choose(str(made(tmp_path / "two").root))
+    assert studio.window is first
+    assert "the other workspace opens" in first.question.informativeText()
+    qtbot.mouseClick(button(first, "Stop and open"), LEFT)
+    qtbot.waitUntil(lambda: studio.window is not first)
+    assert ended == ["stopped"]
+
+
+@pytest.mark.slow
+def test_keep_running_keeps_the_workspace_and_closing_later_closes(qtbot, studio, tmp_path):
+    first = studio.window
+    job = first.queues.start("training", endless)
+    first.workspaces.choose(str(made(tmp_path / "two").root))
+    qtbot.mouseClick(button(first, "Keep"), LEFT)
+    with qtbot.waitSignal(first.queues.idle):
+        job.stop()
+    first.close()
+    assert studio.window is first
+    assert not first.isVisible()
+
+
+def test_an_end_that_the_system_asks_for_opens_no_other_workspace(qtbot, studio, tmp_path):
+    first = studio.window
+    first.queues.start("training", endless)
+    first.workspaces.choose(str(made(tmp_path / "two").root))
+    studio.stop_and_close()
+    qtbot.waitUntil(lambda: not first.isVisible())
+    assert studio.window is first
+
+
+@pytest.mark.slow
+def test_an_end_that_comes_between_two_windows_opens_no_other_one(qtbot, studio, tmp_path):
+    first = studio.window
+    first.workspaces.choose(str(made(tmp_path / "two").root))
+    studio.stop_and_close()
+    another_look = QTimer(studio, interval=2 * application.WAITING_MS, singleShot=True)
+    with qtbot.waitSignal(another_look.timeout):
+        another_look.start()
+    assert studio.window is first
+    assert shiboken6.isValid(first)  # whoever runs the program still asks it for its work
+
+
+# Choosing a folder
+
+
+@pytest.fixture
+def chooser(qtbot, tmp_path):
+    """In a window on the workspace "one"; remembers what was chosen, and what was refused."""
+    window = QWidget()
+    qtbot.addWidget(window)
+    chooser = WorkspaceChooser(made(tmp_path / "one"), window)
+    chooser.folders, chooser.sentences = [], []
+    chooser.chosen.connect(lambda workspace: chooser.folders.append(workspace.root))
+    chooser.refused.connect(lambda sentence, _remedy: chooser.sentences.append(sentence))
+    return chooser
+
+
+def test_an_empty_folder_becomes_a_workspace(chooser, tmp_path):
+    (tmp_path / "new").mkdir()
+    chooser.choose(str(tmp_path / "new"))
+    assert chooser.folders == [tmp_path / "new"]
+    assert (tmp_path / "new" / "runs").is_dir()
+
+
+@pytest.mark.parametrize("answer", ["Make", "Cancel"])
+def test_a_folder_with_other_files_is_asked_about(qtbot, chooser, tmp_path, answer):
+    folder = tmp_path / "documents"
+    folder.mkdir()
+    (folder / "letter.txt").write_text("Dear", encoding="utf-8")
+    chooser.choose(str(folder))
+    assert chooser.folders == []
+    qtbot.mouseClick(next(b for b in chooser.question.buttons() if answer in b.text()), LEFT)
+    assert chooser.folders == ([folder] if answer == "Make" else [])
+    assert (folder / "runs").exists() is (answer == "Make")
+
+
+def test_the_workspace_that_is_open_stays_open(chooser, tmp_path):
+    chooser.choose(str(tmp_path / "one"))
+    assert chooser.sentences == ["This workspace is open already."]
+    assert chooser.folders == []
+
+
+def test_a_folder_that_is_gone_is_said_and_forgotten(chooser, tmp_path):
+    RecentWorkspaces().add(tmp_path / "gone")
+    chooser.choose(str(tmp_path / "gone"))
+    assert chooser.sentences == [f"The folder {tmp_path / 'gone'} is not there any more."]
+    assert RecentWorkspaces().paths() == []
+
+
+def test_a_folder_that_cannot_be_one_is_said(chooser, tmp_path):
+    folder = tmp_path / "blocked"
+    folder.mkdir()
+    (folder / "library.sqlite").touch()
+    (folder / "runs").touch()  # a file where a folder should be
+    chooser.choose(str(folder))
+    assert chooser.folders == []
+    assert chooser.sentences[0].startswith(f"The workspace {folder} cannot be used")
+
+
+# The last ones
+
+
+def test_the_last_opened_stands_first_and_once(tmp_path):
+    for name in ("one", "two", "one"):
+        RecentWorkspaces().add(tmp_path / name)
+    assert [path.name for path in RecentWorkspaces().paths()] == ["one", "two"]
+
+
+def test_only_the_last_ones_are_kept(tmp_path):
+    for number in range(MOST + 3):
+        RecentWorkspaces().add(tmp_path / str(number))
+    assert len(RecentWorkspaces().paths()) == MOST
+    assert RecentWorkspaces().paths()[0].name == str(MOST + 2)
+
+
+@pytest.mark.parametrize(
+    "stored", ["", "no json", '"/one"', '{"a": 1}', '[1, null, "relative", "/a\\u0000b"]']
+)
+def test_what_is_no_list_of_paths_is_an_empty_one(personal_file, stored):
+    store = RecentWorkspaces()
+    store._store.setValue("workspaces/recent", stored)
+    assert store.paths() == []
+
+
+def test_the_file_menu_asks_for_a_folder_and_lists_the_last_ones(qtbot, tmp_path):
+    two = made(tmp_path / "two & more").root
+    RecentWorkspaces().add(two)
+    RecentWorkspaces().add(tmp_path / "one")
+    window = MainWindow(made(tmp_path / "one"))
+    action(window, "Open workspace").trigger()
+    dialog = window.findChild(QFileDialog)
+    assert dialog.fileMode() == QFileDialog.FileMode.Directory
+    dialog.close()
+    window.menus.recent.aboutToShow.emit()
+    entries = window.menus.recent.actions()
+    assert [entry.text() for entry in entries] == [str(two).replace("&", "&&")]
+    with qtbot.waitSignal(window.workspace_requested) as requested:
+        entries[0].trigger()
+    assert requested.args[0].root == two
+    leave(qtbot, window)
