@@ -1,16 +1,12 @@
 """How much memory a model needs at the least, and how much there is: asked before anything is allocated."""
 
-import os
-from pathlib import Path
-
 import psutil
 import torch
 
 from core.config.model import ModelConfig, count_parameters
 from core.errors.runs import ModelTooLargeError
 from core.model.requirements import FLOAT_BYTES, bytes_to_train
-
-MEMINFO = Path("/proc/meminfo")
+from core.system.memory import free_bytes
 
 
 def check_memory_to_train(
@@ -60,17 +56,7 @@ def available_bytes(device: torch.device) -> int | None:
     if device.type == "cuda":
         kept = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
         return int(torch.cuda.mem_get_info(device)[0]) + kept
-    if device.type != "cpu":
-        return None
-    if MEMINFO.exists():
-        lines = [line.split() for line in MEMINFO.read_text(encoding="ascii").splitlines()]
-        kib = {line[0]: int(line[1]) for line in lines}
-        return 1024 * (kib["MemAvailable:"] + kib["SwapFree:"])
-    if "SC_PHYS_PAGES" in getattr(
-        os, "sysconf_names", {}
-    ):  # macOS reports all that is built in, not what is free
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    return None
+    return free_bytes(swap=True) if device.type == "cpu" else None
 
 
 def used_bytes(device: torch.device) -> int:

@@ -1,0 +1,52 @@
+"""How much memory this process can still get: what the machine has free, or less where a container limits it."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+
+OWN_GROUPS, GROUPS = Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
+FILES = {  # by version of Linux' control groups: the limit, what is used of it, and the cache in it that can be given back
+    2: ("memory.max", "memory.current", "inactive_file"),
+    1: ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
+}
+
+
+def free_bytes(swap: bool = False) -> int | None:
+    """Free RAM in bytes, with `swap` what can be swapped out too; None where the system does not tell."""
+    try:
+        free = psutil.virtual_memory().available
+        free += psutil.swap_memory().free if swap else 0
+    except (OSError, psutil.Error):
+        return None
+    return max(0, min([int(free), *_left_in_groups()]))
+
+
+def _left_in_groups() -> Iterator[int]:
+    """What each control group around this process leaves it, in bytes; a limit holds for all groups below it."""
+    try:
+        lines = OWN_GROUPS.read_text(encoding="utf-8").splitlines()
+    except OSError:  # no Linux
+        return
+    for line in lines:
+        _, _, rest = line.partition(":")
+        kinds, _, place = rest.partition(":")
+        if kinds and "memory" not in kinds.split(","):
+            continue
+        root, version = (GROUPS / "memory", 1) if kinds else (GROUPS, 2)
+        group = root / place.lstrip("/")
+        for folder in (group, *group.parents):
+            if not folder.is_relative_to(root):
+                break
+            yield from _left(folder, *FILES[version])
+
+
+def _left(folder: Path, limit: str, used: str, cached: str) -> Iterator[int]:
+    try:
+        most, taken = (int((folder / name).read_text(encoding="ascii")) for name in (limit, used))
+        stat = dict(
+            line.split() for line in (folder / "memory.stat").read_text(encoding="ascii").splitlines()
+        )
+    except (OSError, ValueError):  # no such group here, or "max": no limit
+        return
+    yield most - taken + int(stat.get(cached, 0))
