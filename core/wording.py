@@ -1,8 +1,10 @@
 """Numbers, names and tokens as people read them: counts with their nouns, sizes, shares, lists, and the order of names."""
 
+import json
+import math
 import re
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 KILO = 1000
 RUNNING_TEXT = "\n\t\u00a0\u2009\u202f\u3000\u200c\u200d"  # what texts of many languages have and nobody sees, all harmless
@@ -102,3 +104,19 @@ def _number(digits: str) -> tuple[int, str]:
     """Compares as the number does. `int` would refuse more than 4,300 digits, and names may come from anywhere."""
     significant = digits.lstrip("0")
     return len(significant), significant
+
+
+def json_text(value: Any, **options: Any) -> str:
+    """JSON as `json.dumps` writes it, but that a number which is not finite is null: JSON has no word for it."""
+    try:
+        return json.dumps(value, allow_nan=False, **options)
+    except ValueError:
+        return json.dumps(_finite(value), **options)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _finite(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(inner) for inner in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

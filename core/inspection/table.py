@@ -2,11 +2,10 @@
 
 import csv
 import io
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from core.wording import printable
+from core.wording import json_text, printable
 
 Cell = str | int | float | None
 SIGNIFICANT_DIGITS = 6
@@ -35,7 +34,7 @@ class Table:
     def as_json(self) -> str:
         """One object: the title, and a list of rows by column title."""
         rows = [dict(zip(self.columns, map(_exact, row), strict=True)) for row in self.rows]
-        return json.dumps({"title": self.title, "rows": rows}, ensure_ascii=False, indent=1)
+        return json_text({"title": self.title, "rows": rows}, ensure_ascii=False, indent=1)
 
     def short_rows(self, most: int | None = None) -> list[tuple[str, ...]]:
         """The cells for reading, of all rows or the first ones: floats with six digits at most, a row on one line."""

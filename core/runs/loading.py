@@ -169,12 +169,16 @@ def restore_weights(model: Transformer, weights: dict[str, Tensor], checkpoint: 
 
     Raises:
         WrongShapeError: Names or shapes differ; the message names the first difference.
+        DamagedCheckpointError: One of them is not finite: a model would compute nothing with it.
     """
     wanted = {name: tuple(t.shape) for name, t in model_weights(model).items()}
     found = {name: tuple(t.shape) for name, t in weights.items()}
     for name in sorted(wanted.keys() | found.keys()):
         if wanted.get(name) != found.get(name):
             raise WrongShapeError(checkpoint, _difference(name, wanted.get(name), found.get(name)))
+    for name, tensor in weights.items():
+        if not torch.isfinite(torch.stack(tensor.aminmax())).all():
+            raise DamagedCheckpointError(checkpoint, f"{name} has a weight that is no finite number")
     with torch.no_grad():
         for name, tensor in model_weights(model).items():
             tensor.copy_(weights[name])

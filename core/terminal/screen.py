@@ -1,6 +1,5 @@
 """How a stream of events looks on a terminal: bars and lines for people, or one JSON object per line."""
 
-import json
 import os
 import signal
 import sys
@@ -34,7 +33,7 @@ from core.events.scoring import SampleEvaluated, ScoreProgress, TextScored
 from core.events.seen import SeenFound, SeenProgress
 from core.system.signals import ENDING, exit_at_once
 from core.terminal.lines import event_line, prepared_line, step_figures
-from core.wording import RUNNING_TEXT, printable
+from core.wording import RUNNING_TEXT, json_text, printable
 
 Result = TypeVar("Result")
 Stream = Generator[Event, None, Result]
@@ -84,7 +83,7 @@ def print_failure(error: UserFacingError) -> None:
 
 def print_record(record: dict[str, object]) -> None:
     """One JSON object on a line of its own."""
-    print(json.dumps(record), flush=True)
+    print(json_text(record), flush=True)
 
 
 def print_table(columns: Sequence[str], rows: Sequence[dict[str, Any]]) -> None:

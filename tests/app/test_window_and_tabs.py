@@ -10,8 +10,8 @@ from app.help.about import AboutDialog
 from app.help.report_dialog import ReportDialog
 from app.help.shortcuts_dialog import ShortcutsDialog
 from app.settings import WindowSettings
-from app.widgets.label import Label
 from app.widgets import geometry
+from app.widgets.label import Label
 from app.window.main_window import MainWindow
 from core.events.documents import FileReading
 from core.system.resources import resource

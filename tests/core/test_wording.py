@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from core.wording import counted, file_size, listed, noun_for, number, percent, sentence, visible
+from core.wording import counted, file_size, json_text, listed, noun_for, number, percent, sentence, visible
 
 
 @pytest.mark.parametrize(
@@ -105,3 +105,12 @@ def test_no_count_is_glued_to_its_noun():
 def test_what_would_not_be_seen_has_a_sign(text, shown):
     assert visible(text) == shown
     assert shown.isprintable()
+
+
+def test_json_has_null_where_a_number_is_not_finite():
+    record = {"loss": float("nan"), "rows": ((1.5, float("inf")), {"a": float("-inf")}), "name": "羊"}
+    assert (
+        json_text(record, ensure_ascii=False)
+        == '{"loss": null, "rows": [[1.5, null], {"a": null}], "name": "羊"}'
+    )
+    assert json_text({"loss": 2.5}) == '{"loss": 2.5}'

@@ -4,8 +4,8 @@ import pytest
 from PySide6.QtCore import QRect
 from PySide6.QtWidgets import QMainWindow, QWidget
 
-from app.widgets.geometry import TITLE_BAR_PX, BoundedTabs, bring_inside, fitted, room_for
 from app.widgets import geometry
+from app.widgets.geometry import TITLE_BAR_PX, BoundedTabs, bring_inside, fitted, room_for
 
 ROOM = QRect(0, 30, 1000, 600)
 SCREEN = QRect(0, 0, 1067, 667)  # 1600x1000 at 150 %

@@ -5,6 +5,7 @@ import shutil
 
 import pytest
 import torch
+from safetensors.torch import load_file
 
 from core.control import StopRequested, StopToken
 from core.disk.checksums import hash_file
@@ -14,7 +15,8 @@ from core.model.transformer import Transformer
 from core.runs import loading
 from core.runs.checkpoint import save_checkpoint
 from core.runs.loading import load_model, model_weights, read_optimizer, restore_weights
-from core.runs.state import CheckpointState, read_state
+from core.runs.state import WEIGHTS, CheckpointState, read_state
+from core.runs.tensor_file import write_tensors
 from tests.core.runs.altered import alter_state, make_first_format
 
 IDS = torch.tensor([[4, 9, 5, 7], [8, 8, 6, 10]])
@@ -311,3 +313,21 @@ def test_a_stop_ends_the_comparison_of_large_files(run):
     stop.set()
     with pytest.raises(StopRequested):
         load_model(run, "last", stop)
+
+
+@pytest.mark.parametrize("value", [torch.nan, torch.inf, -torch.inf])
+@pytest.mark.parametrize(
+    "arguments", [["generate", "--prompt", "a"], ["inspect", "--text", "a"], ["score", "--text", __file__]]
+)
+def test_a_weight_that_is_no_finite_number_is_told_where_a_checkpoint_is_opened(
+    trained, tmp_path, command, value, arguments
+):
+    checkpoint = trained.run("first").checkpoint(6)
+    weights = load_file(checkpoint / WEIGHTS)
+    weights["final_norm.weight"][3] = value
+    (checkpoint / WEIGHTS).unlink()
+    digest = write_tensors(checkpoint / WEIGHTS, weights)
+    alter_state(checkpoint, sha256=read_state(checkpoint).sha256 | {WEIGHTS: digest})
+    code, out, err = command("--workspace", trained.root, *arguments, "--checkpoint", "6", "first")
+    assert (code, out) == (1, "")
+    assert "The checkpoint step-000006 is damaged: final_norm.weight has a weight that is no finite" in err
