@@ -1,9 +1,11 @@
 """The request "resume a run": from its last whole checkpoint on, perhaps with some settings changed."""
 
 from collections.abc import Generator
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
-from core.batches.dataset import Dataset, read_dataset
+from core.batches.dataset import TOKENIZER_FILE, Dataset, read_dataset
 from core.config.resuming import explain_changes
 from core.config.run import RunConfig
 from core.config.toml import checked, with_settings
@@ -11,7 +13,9 @@ from core.control import StopRequested, StopToken
 from core.corpus.library import Library
 from core.datasets.build_dataset import dataset_name
 from core.datasets.unused_datasets import restore
-from core.errors.base import BadSettingError, DamagedDatasetError, LostDatasetError
+from core.disk.checksums import hash_file
+from core.disk.files import write_whole
+from core.errors.base import BadSettingError, DamagedDatasetError, LostDatasetError, UserFacingError
 from core.errors.runs import DamagedRunError, LostBaseError, NoCheckpointError, UnknownRunError
 from core.events.base import Event, Notice
 from core.events.runs import CheckpointSaved
@@ -22,7 +26,7 @@ from core.runs.journal import read_events
 from core.runs.pointers import POINTERS, pointed_step
 from core.runs.repair import adopt_first_format, repair_checkpoints
 from core.runs.rollback import step_to_resume
-from core.runs.state import read_state
+from core.runs.state import TOKENIZER, CheckpointState, read_state
 from core.trainer.journaled_run import Stream, train_run
 from core.trainer.setup import build_run_dataset, hold_run, lay_out_run
 from core.trainer.tensorboard_files import check_tensorboard
@@ -114,6 +118,7 @@ def _dataset_of(
     state = read_state(folder.checkpoint(last))
     place = workspace.datasets / state.dataset
     yield from restore(workspace, state.dataset, stop)
+    _put_tokenizer_back(place, folder, state)
     try:
         return read_dataset(place, stop)
     except DamagedDatasetError as damage:
@@ -122,6 +127,16 @@ def _dataset_of(
         if _dataset_name(workspace, trained_with, tokenizer) != state.dataset:
             raise LostDatasetError(*damage.args) from damage
         return (yield from build_run_dataset(workspace, trained_with, stop, tokenizer))
+
+
+def _put_tokenizer_back(place: Path, folder: RunFolder, state: CheckpointState) -> None:
+    """Where the data set's tokenizer file is lost or damaged, the run's own copy of it takes its place."""
+    written = state.sha256.get(TOKENIZER, "")
+    kept = place / TOKENIZER_FILE
+    with suppress(OSError, UserFacingError):  # then the data set says what is wrong
+        is_damaged = place.is_dir() and not (kept.exists() and hash_file(kept) == written)
+        if is_damaged and hash_file(folder.tokenizer) == written:
+            write_whole(kept, folder.tokenizer.read_bytes())
 
 
 def _base_tokenizer(workspace: Workspace, folder: RunFolder, config: RunConfig, stop: StopToken) -> bytes:

@@ -55,3 +55,16 @@ def test_a_damaged_tokenizer_of_a_data_set_keeps_no_new_run_from_beginning(train
     [path] = trained.datasets.glob("*/tokenizer.json")
     path.write_text("{}", encoding="utf-8")
     assert losses(train_model(trained, "new", tiny(), StopToken()))
+
+
+@pytest.mark.parametrize("damage", [lambda path: path.write_text("{}"), lambda path: path.unlink()])
+def test_a_run_goes_on_with_its_own_tokenizer_where_that_of_its_data_set_is_lost(trained, fill, damage):
+    expected = losses(resumed(Workspace(shutil.copytree(trained.root, trained.root.with_name("whole")))))
+    [path] = trained.datasets.glob("*/tokenizer.json")
+    whole = path.read_bytes()
+    damage(path)
+    fill(
+        trained, {"another.txt": "geese fly south over the frozen lake. " * 12}
+    )  # it could not be built again
+    assert losses(resumed(trained)) == expected
+    assert path.read_bytes() == whole
