@@ -9,7 +9,7 @@ no longer what this makes of the program.
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
@@ -32,45 +32,45 @@ def page() -> str:
     """The page as it must be: what stands above the mark, and the program's help."""
     head, _, _ = PAGE.read_text(encoding="utf-8").partition(MARK)
     commands = [part for name, command in _commands() for part in _command(name, command)]
-    return "\n".join([f"{head}{MARK}", "## All commands", "", *_contents(), "", *commands])
+    return "\n".join([f"{head}{MARK}", "## All commands\n", *_contents(), "", *commands]).rstrip() + "\n"
 
 
 def _contents() -> Iterator[str]:
     yield "| command | what it does |"
     yield "| --- | --- |"
     for name, command in _commands():
-        yield f"| [`{name}`](#{name.replace(' ', '-')}) | {_cell(command.help)} |"
+        summary, _, _ = command.help.partition("\n\n")
+        yield f"| [`{name}`](#{name.replace(' ', '-')}) | {_cell(summary)} |"
 
 
 def _commands() -> Iterator[tuple[str, Any]]:
     """Each command with its name, those of a group behind the group."""
-    for name, command in typer.main.get_command(cli.app).commands.items():  # type: ignore[attr-defined]
+    group: Any = typer.main.get_command(cli.app)
+    for name, command in group.commands.items():
         yield name, command
         for below, inner in getattr(command, "commands", {}).items():
             yield f"{name} {below}", inner
 
 
 def _command(name: str, command: Any) -> Iterator[str]:
-    arguments = [_argument(param) for param in command.params if param.param_type_name == "argument"]
-    options = [param for param in command.params if param.param_type_name == "option"]
-    rest = ["COMMAND"] if hasattr(command, "commands") else ["[options]"] if options else []
-    yield f"## {name}\n\n{' '.join(command.help.split())}\n"
+    arguments = [_shown(param, command) for param in command.params if param.param_type_name == "argument"]
+    has_options = len(arguments) < len(command.params)
+    rest = ["COMMAND"] if hasattr(command, "commands") else ["[options]"] if has_options else []
+    yield f"## {name}\n\n{_cell(command.help)}\n"
     yield f"    {' '.join(['python main.py', name, *arguments, *rest])}\n"
     described = [param for param in command.params if param.help]
     if described:
         yield "| option | what it means |\n| --- | --- |"
-        for param in described:
-            name = _argument(param) if param.param_type_name == "argument" else _option(param, command)
-            yield f"| `{name}` | {_cell(param.help)}{_default(param)} |".replace(" | `", " | `")
-        yield ""
+    for param in described:
+        yield f"| `{_cell(_shown(param, command))}` | {_cell(param.help)}{_default(param)} |"
+    yield ""
 
 
-def _argument(param: Any) -> str:
-    shown = param.metavar or param.name.upper()
-    return shown if param.required or shown.startswith("[") else f"[{shown}]"
-
-
-def _option(param: Any, command: Any) -> str:
+def _shown(param: Any, command: Any) -> str:
+    """How an argument or an option is written, with its value."""
+    if param.param_type_name == "argument":
+        shown: str = param.metavar or param.name.upper()
+        return shown if param.required or shown.startswith("[") else f"[{shown}]"
     names = ", ".join([*param.opts, *param.secondary_opts])
     return names if param.is_flag else f"{names} {param.metavar or _value(command, param.name)}"
 
@@ -81,7 +81,7 @@ def _value(command: Any, name: str) -> str:
     while kinds and get_origin(kinds[0]) is not Literal and get_args(kinds[0]):
         kinds = [kind for kind in get_args(kinds[0]) if kind is not type(None)]
     kind = kinds[0]
-    return "\\|".join(get_args(kind)) if get_origin(kind) is Literal else VALUES.get(kind, "TEXT")
+    return "|".join(get_args(kind)) if get_origin(kind) is Literal else VALUES.get(kind, "TEXT")
 
 
 def _default(param: Any) -> str:
@@ -90,7 +90,8 @@ def _default(param: Any) -> str:
 
 
 def _cell(text: str) -> str:
-    return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")
+    """A text on one line, as Markdown that shows it as it stands."""
+    return " ".join(text.split()).replace("|", r"\|").replace("<", "&lt;")
 
 
 if __name__ == "__main__":
