@@ -61,9 +61,9 @@ def _command(name: str, command: Any) -> Iterator[str]:
     described = [param for param in command.params if param.help]
     if described:
         yield "| option | what it means |\n| --- | --- |"
-    for param in described:
-        yield f"| `{_cell(_shown(param, command))}` | {_cell(param.help)}{_default(param)} |"
-    yield ""
+        for param in described:
+            yield f"| `{_cell(_shown(param, command))}` | {_cell(param.help)}{_default(param)} |"
+        yield ""
 
 
 def _shown(param: Any, command: Any) -> str:
