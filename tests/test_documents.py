@@ -1,0 +1,111 @@
+"""The documents say what is: their links, commands, settings, paths, rooms and presets are those of the program."""
+
+import importlib.util
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+import typer
+
+from core.commands import cli
+from core.config.presets import PRESETS
+from core.config.setting import describe
+from core.config.toml import setting_groups
+
+ROOT = Path(__file__).parents[1]
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
+OF_TODAY = [page for page in PAGES if page.name not in ("CHANGELOG.md", "DECISIONS.md")]
+DECISIONS = (ROOT / "DECISIONS.md").read_text(encoding="utf-8")
+
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
+PROGRAM = typer.main.get_command(cli.app)
+COMMAND = re.compile(rf"(?:python main\.py |`)((?:{'|'.join(PROGRAM.commands)})\b(?= )[^`\n]*)")
+SETTING = re.compile(rf"[`\s]((?:{'|'.join(setting_groups())})\.(?!json)[a-z_0-9]+)(?=[`=,\s])")
+FILE = re.compile(r"`((?:app|core|docs|packaging|resources|tests)/[\w./-]+)`")
+EXAMPLE = re.compile(r"```.*?```", re.DOTALL)  # what it shows is still to be written
+
+each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+each_page_of_today = pytest.mark.parametrize("page", OF_TODAY, ids=lambda page: page.name)
+
+
+def text_of(page):
+    return EXAMPLE.sub("", page.read_text(encoding="utf-8"))
+
+
+def anchor(heading):
+    """What GitHub calls a heading in a link."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+def made_page():
+    """What packaging/command_line.py would write now."""
+    place = importlib.util.spec_from_file_location("command_line", ROOT / "packaging" / "command_line.py")
+    module = importlib.util.module_from_spec(place)
+    place.loader.exec_module(module)
+    return module.page()
+
+
+def test_the_reference_of_the_command_line_is_the_programs_help():
+    page = ROOT / "docs" / "command-line.md"
+    assert page.read_text(encoding="utf-8") == made_page(), "run: python packaging/command_line.py"
+
+
+@each_page
+def test_links_lead_somewhere(page):
+    for link in LINK.findall(text_of(page)):
+        name, _, fragment = link.partition("#")
+        if "://" in name:
+            continue
+        target = page.parent / name if name else page
+        assert target.exists(), link
+        headings = HEADING.findall(target.read_text(encoding="utf-8")) if fragment else ()
+        assert not fragment or fragment in map(anchor, headings), link
+
+
+@each_page_of_today
+def test_commands_are_those_of_the_program(page):
+    for line in COMMAND.findall(text_of(page)):
+        command = PROGRAM
+        options = {"--help", "--json", "--workspace"}
+        for word in shlex.split(line, comments=True):
+            if word in getattr(command, "commands", {}):
+                command = command.commands[word]
+                options |= {name for param in command.params for name in param.opts + param.secondary_opts}
+            assert not word.startswith("--") or word in options, line
+    named = re.findall(r"python main\.py ([a-z][\w-]*)", text_of(page))
+    assert set(named) <= set(PROGRAM.commands)
+
+
+@each_page_of_today
+def test_settings_are_those_of_the_program(page):
+    known = {f"{group}.{one.name}" for group, kind in setting_groups().items() for one in describe(kind)}
+    assert set(SETTING.findall(text_of(page))) <= known
+
+
+@each_page_of_today
+def test_files_that_are_named_stand_there(page):
+    assert [name for name in FILE.findall(text_of(page)) if not (ROOT / name).exists()] == []
+
+
+def test_the_architecture_names_every_room():
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    rooms = [folder.parent.name for top in ("core", "app") for folder in ROOT.glob(f"{top}/*/__init__.py")]
+    assert [room for room in rooms if not re.search(rf"\b{room}\b", text)] == []
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_the_table_of_presets_has_their_shapes(name):
+    model = PRESETS[name].run.model
+    table = (ROOT / "docs" / "training.md").read_text(encoding="utf-8")
+    row = next(line for line in table.splitlines() if line.startswith(f"| `{name}` |"))
+    assert row.endswith(
+        f"| {model.n_layers} / {model.n_heads} / {model.d_model} | {model.context_length:,} |"
+    )
+
+
+def test_each_decision_stands_once_in_the_index():
+    index, _, _ = DECISIONS.partition("\n## 2")
+    entries = [anchor(heading) for heading in HEADING.findall(DECISIONS) if heading[:2] == "20"]
+    assert sorted(LINK.findall(index)) == sorted(f"#{entry}" for entry in entries)
