@@ -31,7 +31,8 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 PROGRAM = ("app", "core")
-COPIED = (*PROGRAM, "main.py", "packaging", "pyproject.toml", "README.md", "resources", "tests")
+PAGES = tuple(page.name for page in ROOT.glob("*.md"))
+COPIED = (*PROGRAM, *PAGES, "docs", "main.py", "packaging", "pyproject.toml", "resources", "tests")
 TOO_LONG_SECONDS = 1800  # for all tests of a room; each has a limit of its own
 NOTE = """
 import os

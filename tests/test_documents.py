@@ -16,7 +16,6 @@ from core.config.toml import setting_groups
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
 OF_TODAY = [page for page in PAGES if page.name not in ("CHANGELOG.md", "DECISIONS.md")]
-DECISIONS = (ROOT / "DECISIONS.md").read_text(encoding="utf-8")
 
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
@@ -106,6 +105,7 @@ def test_the_table_of_presets_has_their_shapes(name):
 
 
 def test_each_decision_stands_once_in_the_index():
-    index, _, _ = DECISIONS.partition("\n## 2")
-    entries = [anchor(heading) for heading in HEADING.findall(DECISIONS) if heading[:2] == "20"]
+    text = (ROOT / "DECISIONS.md").read_text(encoding="utf-8")
+    index, _, _ = text.partition("\n## 2")
+    entries = [anchor(heading) for heading in HEADING.findall(text) if heading[:2] == "20"]
     assert sorted(LINK.findall(index)) == sorted(f"#{entry}" for entry in entries)
