@@ -1,7 +1,11 @@
 """The way through "Try the sample": make the corpus, train on it alone, and end in the Chat tab with a question."""
 
+from functools import partial
+
 from PySide6.QtCore import QObject, Signal, Slot
 
+from app.errors import sentences
+from app.jobs.job_queue import JobQueues
 from app.tabs.chat.controller import ChatController
 from app.tabs.corpus.controller import CorpusController
 from app.tabs.train.controller import TrainController
@@ -9,9 +13,9 @@ from core.config.corpus import CorpusConfig
 from core.config.presets import DEFAULT_PRESET, preset_run
 from core.config.run import RunConfig
 from core.events.documents import ImportFinished
-from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
 from core.sample.meadow import held_out_questions
+from core.tasks.models.look_at_runs import find_unused_name
 
 RUN_STEM = "first"
 STEPS = ("Read the documents", "Train", "Chat")
@@ -42,15 +46,16 @@ class FirstRun(QObject):
         corpus: CorpusController,
         train: TrainController,
         chat: ChatController,
+        queues: JobQueues,
         parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
-        self._workspace = workspace
+        self._workspace, self._queues = workspace, queues
         self._corpus = corpus
         self._train = train
         self._chat = chat
         self._run = ""  # the run that the tour waits for
-        corpus.sample_imported.connect(self._begin_training)
+        corpus.sample_imported.connect(self._find_name)
         corpus.sample_failed.connect(self.left)
         train.run_ended.connect(self._open_chat)
 
@@ -61,16 +66,33 @@ class FirstRun(QObject):
         self._corpus.add_sample()
 
     @Slot(object)
-    def _begin_training(self, finished: ImportFinished) -> None:
-        if finished.cancelled or self._train.active:
+    def _find_name(self, finished: ImportFinished) -> None:
+        if finished.cancelled:
             self.left.emit()
-            if not finished.cancelled:
-                self.refused.emit(BUSY)
             return
-        self._run = Catalog(self._workspace).unused_name(RUN_STEM)
-        self._train.start(self._run, self._config())
+        job = self._queues.start("runs", partial(find_unused_name, self._workspace, RUN_STEM))
+        job.ended.connect(self._begin_training)
+        job.failed.connect(self._fail)
+
+    @Slot(object)
+    def _begin_training(self, name: str | None) -> None:
+        if name is None:  # the window closes
+            return
+        if self._train.active:
+            self._refuse(BUSY)
+            return
+        self._run = name
+        self._train.start(name, self._config())
         self.step_reached.emit(TRAINING)
         self.training_begun.emit()
+
+    @Slot(object)
+    def _fail(self, error: Exception) -> None:
+        self._refuse(" ".join(sentences(error)))
+
+    def _refuse(self, reason: str) -> None:
+        self.left.emit()
+        self.refused.emit(reason)
 
     def _config(self) -> RunConfig:
         """The preset for newcomers on the sample alone, whatever else the library holds."""

@@ -144,7 +144,7 @@ class MainWindow(QMainWindow):
         )
         self.inspect = InspectController(self.inspect_tab, self.slot, self._workspace, self.queues, self)
         self.inspect_views = ViewConnections(self.inspect, self._workspace, self.queues, self)
-        self.first_run = FirstRun(self._workspace, self.corpus, self.train, self.chat, self)
+        self.first_run = FirstRun(self._workspace, self.corpus, self.train, self.chat, self.queues, self)
         self.undo_group = QUndoGroup(self)
         for stack in (self.corpus.library.undo_stack, self.chat.undo_stack):
             self.undo_group.addStack(stack)

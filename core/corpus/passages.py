@@ -5,6 +5,7 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import accumulate
+from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from core.config.corpus import CleaningConfig, CorpusConfig
@@ -26,13 +27,15 @@ CORPUS_ORDER = "ORDER BY path"
 class CorpusTotals:
     """What the included documents amount to. `bytes` counts their text in UTF-8.
 
-    Half of the text stands in documents of up to `median_characters`; 0 where that is not known.
+    Half of the text stands in documents of up to `median_characters`; 0 where that is not known. `has_folder` is False
+    where nothing passes the filter, and its folder is not on the disk either.
     """
 
     documents: int
     characters: int
     bytes: int
     median_characters: int = 0
+    has_folder: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +70,7 @@ def totals(database: Database, config: CorpusConfig) -> CorpusTotals:
     sizes = _select(database, "characters, text_bytes", config, "ORDER BY characters")
     upto = list(accumulate(characters for characters, _ in sizes))
     if not sizes:
-        return CorpusTotals(0, 0, 0)
+        return CorpusTotals(0, 0, 0, has_folder=not config.folder or Path(config.folder).exists())
     median = sizes[bisect_left(upto, upto[-1] / 2)][0]
     return CorpusTotals(len(sizes), upto[-1], sum(size for _, size in sizes), median)
 

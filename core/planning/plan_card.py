@@ -1,7 +1,7 @@
 """What a run comes to, row by row, for people to read before they start it. Estimates are marked with ≈."""
 
 from dataclasses import dataclass
-from pathlib import Path, PurePath
+from pathlib import PurePath
 
 from core.config.model import count_parameters
 from core.config.run import RunConfig
@@ -60,7 +60,7 @@ def _corpus(run: RunConfig, totals: CorpusTotals, estimate: RunEstimate) -> Plan
     if estimate.training_tokens:
         value = f"≈ {rounded(estimate.tokens)} tokens{place}"
     else:
-        value = f"no text{place} yet" if not folder or Path(folder).exists() else f"{folder} does not exist"
+        value = f"no text{place} yet" if totals.has_folder else f"{folder} does not exist"
     return PlanRow("corpus", "Corpus", value, detail)
 
 

@@ -100,6 +100,23 @@ def no_thread_left_behind():
 
 
 @pytest.fixture
+def in_window(monkeypatch):
+    """Watches a method: the set that comes back says whether calls of it were in the window's thread."""
+
+    def watch(owner, name):
+        seen, method = set(), getattr(owner, name)
+
+        def watched(*args, **kwargs):
+            seen.add(threading.get_ident() == threading.main_thread().ident)
+            return method(*args, **kwargs)
+
+        monkeypatch.setattr(owner, name, watched)
+        return seen
+
+    return watch
+
+
+@pytest.fixture
 def queues(qtbot):
     """The window's job queues; at rest again behind the test."""
     queues = JobQueues()

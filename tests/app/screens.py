@@ -56,7 +56,7 @@ from tests.app.tabs.inspect.inspect_screens import (
     inspect_what_if,
 )
 from tests.app.tabs.train.conftest import evaluated, prepared, step
-from tests.app.tabs.train.tokenizer.test_tokenizer_window import make_card
+from tests.app.tabs.train.tokenizer.test_tokenizer_window import make_card, split_at_once
 
 ROWS = [
     a_row(1, "story.txt", characters=120_000, bytes=120_000, tags=("draft", "novel")),
@@ -195,6 +195,7 @@ def shortcuts_dialog():
 
 def tokenizer_window():
     tab = train()
+    split_at_once(tab.tokenizer_window.sentence)
     tab.tokenizer_window.show_started()
     tab.tokenizer_window.show_ended(make_card())
     return opened(tab.tokenizer_window, tab)

@@ -17,6 +17,7 @@ from app.settings import WindowSettings
 from app.tabs.corpus.import_options import read_config
 from app.tabs.corpus.import_progress import ImportReport
 from app.tabs.corpus.library_controller import LibraryController
+from app.tabs.corpus.opening import OpeningController
 from app.tabs.corpus.preview_controller import PreviewController, SearchController
 from app.tabs.corpus.reread_controller import RereadController
 from app.tabs.corpus.tab import CorpusTab
@@ -86,6 +87,7 @@ class CorpusController(QObject):
         self.library = LibraryController(tab, workspace, queues, self)
         self.preview = PreviewController(tab, workspace, queues, settings, self)
         self.search = SearchController(tab, workspace, queues, self)
+        self._opening = OpeningController(tab, self.library, self)
         self._reread = RereadController(tab, self.library, self.read_again, self)
         self.watch = WatchController(tab, workspace, queues, settings, self)
         self._show_action = QAction("&Show them", self, toolTip="Show only these files in the table")

@@ -1,15 +1,20 @@
 """Hands files to the programs that they belong to; of those that are programs themselves it asks first."""
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QUrl, Slot
+from PySide6.QtCore import QObject, QUrl, Slot
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QMessageBox, QPushButton, QWidget
 
+from app.tabs.corpus.library_controller import LibraryController
+from app.tabs.corpus.tab import CorpusTab
 from app.widgets.label import MessageBox, spelled_out
+from core.control import StopToken
+from core.events.base import Event
 
 PROGRAM, SCRIPT, INSTALLER = "a program", "a script", "an installer"
 SHORTCUT, MACROS = "a shortcut, which can start any program", "a document with macros"
@@ -96,12 +101,63 @@ class OpeningQuestion(MessageBox):
         hand_over(file.path for file in self._files)
 
 
-def open_files(paths: Iterable[Path], parent: QWidget | None) -> None:
-    """Open documents at once, and what may be a program when the user says so."""
-    once = list(dict.fromkeys(paths))
-    risky = risky_files(once)
+class OpeningController(QObject):
+    """Opens the chosen files, or their folders, when a job has looked at them."""
+
+    def __init__(self, tab: CorpusTab, library: LibraryController, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._tab, self._library = tab, library
+        actions = tab.documents.row_actions
+        actions.files_requested.connect(self._look_at_files)
+        actions.folders_requested.connect(self._find_folders)
+
+    @Slot(list)
+    def _look_at_files(self, paths: list[str]) -> None:
+        self._library.start(partial(look_at_files, paths)).ended.connect(self._open_files)
+
+    @Slot(list)
+    def _find_folders(self, paths: list[str]) -> None:
+        self._library.start(partial(find_folders, paths)).ended.connect(self._open_folders)
+
+    @Slot(object)
+    def _open_files(self, seen: tuple[list[Path], list[RiskyFile]] | None) -> None:
+        if seen is not None:  # else the window closes
+            open_files(*seen, self._tab)
+
+    @Slot(object)
+    def _open_folders(self, folders: list[Path] | None) -> None:
+        hand_over(folders or ())
+
+
+def look_at_files(
+    ledger_paths: Sequence[str], stop: StopToken
+) -> Generator[Event, None, tuple[list[Path], list[RiskyFile]]]:
+    """The files to open, each once, and those of them that may run something."""
+    stop.raise_if_asked()
+    yield from ()
+    files = list(dict.fromkeys(map(file_on_disk, ledger_paths)))
+    return files, risky_files(files)
+
+
+def find_folders(ledger_paths: Sequence[str], stop: StopToken) -> Generator[Event, None, list[Path]]:
+    """The folders that files lie in."""
+    stop.raise_if_asked()
+    yield from ()
+    return [file_on_disk(path).parent for path in ledger_paths]
+
+
+def file_on_disk(ledger_path: str) -> Path:
+    """The file itself; of a member of an archive, the archive."""
+    found = Path(ledger_path)
+    while not found.exists() and found != found.parent:
+        found = found.parent
+    return found if found.is_file() else Path(ledger_path)
+
+
+def open_files(files: Iterable[Path], risky: Sequence[RiskyFile], parent: QWidget | None) -> None:
+    """Open documents at once, and those that may be programs when the user says so."""
     asked = {file.path for file in risky}
-    hand_over(path for path in once if path not in asked)
+    hand_over(path for path in files if path not in asked)
     if risky:
         OpeningQuestion(risky, parent).open()
 

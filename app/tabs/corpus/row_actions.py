@@ -1,14 +1,12 @@
 """What can be done with the chosen documents, each thing once: for menus, keys and the buttons below the table."""
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QAction, QGuiApplication, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QToolButton, QWidget
 
 from app.tabs.corpus.columns import has_text
-from app.tabs.corpus.opening import hand_over, open_files
 from app.tabs.corpus.rows import Summary
 from app.widgets.controls.small import application
 from app.widgets.icons import give_icon
@@ -31,12 +29,15 @@ class RowActions(QObject):
         include_requested: Document numbers, and whether they should be part of the corpus.
         remove_requested: Document numbers.
         tags_requested: The rows whose tags should be edited.
+        files_requested, folders_requested: Paths of the files that, or whose folders, should be opened.
         retry_requested, password_requested, ocr_requested, fields_requested: Paths of the files to read again.
     """
 
     include_requested = Signal(list, bool)
     remove_requested = Signal(list)
     tags_requested = Signal(list)
+    files_requested = Signal(list)
+    folders_requested = Signal(list)
     retry_requested = Signal(list)
     password_requested = Signal(list)
     ocr_requested = Signal(list)
@@ -44,7 +45,6 @@ class RowActions(QObject):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._window = parent
         self._rows: Sequence[DocumentRow] = ()
         self.include = self._action(
             "&Include", "check", self._include, "Take the chosen files into the corpus (Space)"
@@ -175,11 +175,11 @@ class RowActions(QObject):
 
     @Slot()
     def _open_file(self) -> None:
-        open_files((file_on_disk(row.path) for row in self._rows), self._window)
+        self.files_requested.emit([row.path for row in self._rows])
 
     @Slot()
     def _open_folder(self) -> None:
-        hand_over(file_on_disk(row.path).parent for row in self._rows)
+        self.folders_requested.emit([row.path for row in self._rows])
 
     @Slot()
     def _copy(self) -> None:
@@ -190,14 +190,6 @@ class RowActions(QObject):
         action.triggered.connect(slot)
         give_icon(action, picture)
         return action
-
-
-def file_on_disk(path: str) -> Path:
-    """The file itself; of a member of an archive, the archive."""
-    found = Path(path)
-    while not found.exists() and found != found.parent:
-        found = found.parent
-    return found if found.is_file() else Path(path)
 
 
 def _is_scannable(row: DocumentRow) -> bool:

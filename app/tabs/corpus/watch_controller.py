@@ -15,7 +15,7 @@ from app.widgets.label import spelled_out
 from core.events.base import Notice
 from core.events.documents import FilesChanged, FilesMissing
 from core.runs.folder import Workspace
-from core.tasks.corpus.watch_folder import files_there, watch_folder
+from core.tasks.corpus.watch_folder import find_changed, watch_folder
 
 QUEUE = "watch"
 
@@ -94,12 +94,18 @@ class WatchController(QObject):
         for event in events:
             if isinstance(event, Notice):
                 self._tab.banner.show_notice(event.text)
-        there = [path for event in events if isinstance(event, FilesChanged) for path in files_there(event)]
-        if there:
-            self.files_changed.emit(there)
+        changed = [event for event in events if isinstance(event, FilesChanged)]
+        if changed:
+            job = self._queues.start("library", partial(find_changed, changed))
+            job.ended.connect(self._hand_on_files)
         missing = [path for event in events if isinstance(event, FilesMissing) for path in event.paths]
         if missing:
             self.files_missing.emit(missing)
+
+    @Slot(object)
+    def _hand_on_files(self, there: list[Path] | None) -> None:
+        if there:
+            self.files_changed.emit(there)
 
     @Slot(object)
     def _fail(self, error: Exception) -> None:

@@ -5,8 +5,9 @@ from functools import partial
 
 from PySide6.QtCore import QObject, Signal, Slot
 
-from app.jobs.job import Job, Stream
+from app.jobs.job import Stream
 from app.jobs.job_queue import JobQueues
+from app.jobs.newest_job import NewestJob
 from core.runs.folder import Workspace
 from core.tasks.inspection.suggest_phrase import Suggestion, suggest_phrase
 
@@ -33,25 +34,16 @@ class PhraseSuggestion(QObject):
         task: Callable[..., Stream] = suggest_phrase,
     ) -> None:
         super().__init__(parent)
-        self._workspace, self._queues, self._task = workspace, queues, task
-        self._job: Job | None = None
+        self._workspace, self._task = workspace, task
+        self._work = NewestJob(queues, QUEUE, self)
+        self._work.ended.connect(self._take)
+        self._work.failed.connect(self.failed)
 
     def ask(self, name: str) -> None:
         """Look for something to look at with a run's model."""
-        if self._job is not None:
-            self._job.stop()
-            self._job.disconnect(self)
-        self._job = self._queues.start(QUEUE, partial(self._task, self._workspace, name))
-        self._job.ended.connect(self._take)
-        self._job.failed.connect(self._fail)
+        self._work.start(partial(self._task, self._workspace, name))
 
     @Slot(object)
     def _take(self, suggestion: Suggestion | None) -> None:
-        self._job = None
         if suggestion is not None:
             self.found.emit(suggestion)
-
-    @Slot(object)
-    def _fail(self, error: Exception) -> None:
-        self._job = None
-        self.failed.emit(error)

@@ -1,16 +1,26 @@
 """Connects the views that ask for more than a selection, as they are made, and saves what they show."""
 
+from collections.abc import Callable
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Slot
 
+from app.jobs.job import Stream
 from app.jobs.job_queue import JobQueues
 from app.tabs.inspect.controller import QUEUE, InspectController
+from app.tabs.inspect.typed_text import TypedText, TypedTextView
 from app.tabs.inspect.view import InspectView
 from core.runs.folder import Workspace
-from core.tasks.inspection.inspect_views import Inspected, Selection, ViewKind, saving_view
+from core.tasks.inspection.inspect_views import (
+    Inspected,
+    Selection,
+    ViewKind,
+    counting_tokens,
+    saving_view,
+    seeking_token,
+)
 
 if TYPE_CHECKING:
     from app.tabs.inspect.patching.patching_controller import PatchingController
@@ -40,6 +50,9 @@ class ViewConnections(QObject):
                 self._training.connect_view(view)
             case "patching":
                 self._patching.connect_view(view)
+                self._read_typed_text(view, counting_tokens)
+            case "next":
+                self._read_typed_text(view, seeking_token)
             case "plane":
                 self._connect_plane(view)
             case "whatif":
@@ -58,6 +71,10 @@ class ViewConnections(QObject):
         from app.tabs.inspect.patching.patching_controller import PatchingController
 
         return PatchingController(self._controller, self._queues, self)
+
+    def _read_typed_text(self, view: InspectView, task: Callable[..., Stream]) -> None:
+        assert isinstance(view, TypedTextView)
+        TypedText(view, task, self._queues, self._controller.present)
 
     def _connect_plane(self, view: InspectView) -> None:
         from app.tabs.inspect.plane.plane_controller import PlaneController

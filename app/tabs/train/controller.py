@@ -9,6 +9,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 from app.errors import present
 from app.jobs.job import Job, OpenStream, Stream
 from app.jobs.job_queue import JobQueues
+from app.jobs.newest_job import NewestJob
 from app.jobs.refresher import Refresher
 from app.tabs.train.documents.document_controller import DocumentController
 from app.tabs.train.form.origin_controller import OriginController
@@ -23,17 +24,16 @@ from app.tabs.train.tokenizer.tokenizer_controller import TokenizerController
 from core.config.corpus import CorpusConfig
 from core.config.remark_actions import STOP, changes_of, place_of
 from core.config.run import RunConfig
-from core.config.toml import with_settings
 from core.control import StopToken
 from core.corpus.library import CorpusTotals
-from core.errors.base import UsageError, UserFacingError
+from core.errors.base import UsageError
 from core.errors.runs import QueuedAlreadyError
 from core.events.base import Event
 from core.events.runs import CheckpointSaved, RunEnded
 from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
 from core.tasks.corpus.look_at_library import count_corpus
-from core.tasks.models.look_at_runs import RunsListed, list_runs
+from core.tasks.models.look_at_runs import RunsListed, list_runs, read_settings
 from core.tasks.models.review_run import review_run
 from core.tasks.training.resume_run import resume_run
 from core.tasks.training.train_model import train_model
@@ -71,22 +71,29 @@ class TrainController(QObject):
         self.plan = PlanController(tab, workspace, queues, self)
         self.documents = DocumentController(tab.form.documents.dialog, workspace, queues, self)
         self.curves = CurvesController(tab, workspace, queues, self)
-        self.origin = OriginController(tab, workspace, self)
+        self.origin = OriginController(tab, workspace, queues, self)
         self.queue = QueueController(tab, workspace, queues, self)
         self.interrupted = InterruptedController(tab, workspace, queues, self)
         self.report = ReportController(tab, workspace, queues, self)
         self.keep = KeepController(tab, workspace, queues, self)
         self._totals = Refresher(queues, "totals", self._count, self)
         self._runs = Refresher(queues, "runs", self._list_runs, self)
+        self._resumed = NewestJob(queues, "settings", self)  # reads what a run goes on with, for the form
+        self._before = NewestJob(queues, "settings", self)  # reads what a run had, to change its course
+        self._course = ("", "")  # that run, and what to do about a remark
         self._documents = CorpusConfig()  # which of them the form takes
         self._name = ""  # of the run that trains, or whose curves are shown
         self._totals.refreshed.connect(self._show_totals)
         self._totals.failed.connect(self._report_totals)
         self._runs.refreshed.connect(self._show_runs)
         self._runs.failed.connect(self._report)
+        self._resumed.ended.connect(self._show_resumed)
+        self._resumed.failed.connect(self._report)
+        self._before.ended.connect(self._take_course)
+        self._before.failed.connect(self._report)
         tab.start_requested.connect(self._start_new)
         tab.resume_requested.connect(self.resume)
-        tab.resume_changed_requested.connect(self.resume)
+        tab.resume_changed_requested.connect(self._resume_changed)
         tab.pause_requested.connect(self._pause)
         tab.go_on_requested.connect(self._go_on)
         tab.stop_requested.connect(self.stop)
@@ -140,14 +147,31 @@ class TrainController(QObject):
             at: An earlier checkpoint to continue from, "best" or a step; empty: the last.
         """
         if not self.active:
-            self._show_settings(name, changes or {})
-            resumed = partial(self._resume_run, self._workspace, name, changes or {}, at=at)
-            self._run(name, partial(_after, self._catalog, name, resumed))
+            changes = changes or {}
+            self._resumed.start(partial(read_settings, self._workspace, name, changes=changes))
+            self._begin_again(name, changes, at)
+
+    @Slot(str, object)
+    def _resume_changed(self, name: str, changes: dict[str, Any]) -> None:
+        """Let the run of the form go on, which has its settings already."""
+        if not self.active:
+            self._tab.show_settings(self._tab.form.value())
+            self._begin_again(name, changes)
+
+    def _begin_again(self, name: str, changes: dict[str, Any], at: str = "") -> None:
+        resumed = partial(self._resume_run, self._workspace, name, changes, at=at)
+        self._run(name, partial(_after, self._catalog, name, resumed))
+
+    @Slot(object)
+    def _show_resumed(self, config: RunConfig | None) -> None:
+        if config is not None:  # else the window closes
+            self._tab.show_settings(config)
 
     @Slot()
     def stop(self) -> None:
         """Ask the run to end at its next step; it still saves, and ends in its own time."""
         self._goes_on = None
+        self._before.forget()
         self._leave_history()
         self.plan.stop()
         if self._job is not None:
@@ -159,17 +183,21 @@ class TrainController(QObject):
         """Do what helps about a remark: stop the run, and let it go on at once with other settings."""
         if action == STOP:
             self.stop()
+        else:
+            self._course = self._name, action
+            self._before.start(partial(read_settings, self._workspace, self._name))
+
+    @Slot(object)
+    def _take_course(self, before: RunConfig | None) -> None:
+        name, action = self._course
+        if before is None or name != self._name:  # the window closes, or another run is shown by now
             return
-        try:
-            goes_on = changes_of(action, self._catalog.config(self._name)), place_of(action)
-        except UserFacingError as error:
-            present(error, self._tab.banner)
-            return
+        goes_on = changes_of(action, before), place_of(action)
         if self.active:
             self.stop()
             self._goes_on = goes_on
         else:
-            self.resume(self._name, *goes_on)
+            self.resume(name, *goes_on)
 
     @Slot()
     def refresh(self) -> None:
@@ -219,12 +247,6 @@ class TrainController(QObject):
     def _report(self, error: Exception) -> None:
         present(error, self._tab.banner)
 
-    def _show_settings(self, name: str, changes: dict[str, Any]) -> None:
-        try:
-            self._tab.show_run(name, with_settings(self._catalog.config(name), changes))
-        except UserFacingError as error:
-            present(error, self._tab.banner)
-
     def _run(self, name: str, open_stream: OpenStream) -> None:
         self._leave_history()
         self.curves.leave_time()
@@ -270,6 +292,7 @@ class TrainController(QObject):
 
     def _finish(self, reason: str, failure: str = "") -> None:
         self._job = None
+        self._resumed.forget()
         self._tab.show_ended(failed=reason == "failed")
         goes_on, self._goes_on = self._goes_on, None
         if goes_on and (reason == "stopped" or (goes_on[1] and reason != "failed")):

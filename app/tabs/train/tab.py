@@ -131,11 +131,16 @@ class TrainTab(QWidget):
     # What the controller shows
 
     def show_run(self, name: str, run: RunConfig) -> None:
-        """Put a run that was asked for elsewhere into the form, until it has ended or the user changes it."""
+        """Put a new run that was asked for elsewhere into the form."""
+        self.show_settings(run)
+        self.form.show_name(name)
+
+    @Slot(object)
+    def show_settings(self, run: RunConfig) -> None:
+        """Put the settings of a run that was asked for elsewhere into the form, until it has ended or the user changes them."""
         self.start_mode.make_room(run)
         self._own_run, self._others_run = self.form.value(), run
         self.form.show_run(run)
-        self.form.show_name(name)
 
     @Slot(object)
     def show_cleaning(self, config: CleaningConfig) -> None:
@@ -359,6 +364,8 @@ class TrainTab(QWidget):
         """Why Start is not possible now; empty where it is."""
         if self._state.is_stopping:
             return "A run is ending."
+        if self.start_mode.waits:
+            return "The settings of the chosen run are being read."
         if self.start_mode.resumes:
             only_new = "A run is training; only a new run can wait in the queue."
             problem = self.form.value_problem() or self.start_mode.obstacle()

@@ -3,7 +3,7 @@
 import os
 import tempfile
 import time
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -15,7 +15,7 @@ from core.documents.folders import find_files, is_there, ledger_path, source_of
 from core.documents.left_out import LeftOut
 from core.errors.base import MissingPathError
 from core.errors.system import absolute_path
-from core.events.base import Notice
+from core.events.base import Event, Notice
 from core.events.documents import FilesChanged, FilesMissing
 from core.runs.folder import Workspace
 from core.tasks.corpus.import_files import OWN_FILES_LEFT_OUT, own_files
@@ -85,6 +85,13 @@ def watch_folder(
 def files_there(changed: FilesChanged) -> list[Path]:
     """The files of an event that have not gone again meanwhile, as an import takes them."""
     return [path for path in map(Path, changed.paths) if is_there(path)]
+
+
+def find_changed(changes: Sequence[FilesChanged], stop: StopToken) -> Generator[Event, None, list[Path]]:
+    """The files of several events that are still there."""
+    stop.raise_if_asked()
+    yield from ()
+    return [path for changed in changes for path in files_there(changed)]
 
 
 class Deletions:

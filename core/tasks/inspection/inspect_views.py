@@ -46,6 +46,7 @@ from core.inspection.lens import Candidate, LensGrid, lens_candidates, lens_grid
 from core.inspection.next_token import (
     Filtered,
     Ranked,
+    Sought,
     draw_next,
     filtered,
     next_table,
@@ -99,6 +100,7 @@ __all__ = [
     "Quantity",
     "Ranked",
     "Selection",
+    "Sought",
     "Step",
     "SubLayer",
     "Table",
@@ -113,6 +115,7 @@ __all__ = [
     "cosines",
     "cosines_with",
     "count_text",
+    "counting_tokens",
     "divergences",
     "draw_next",
     "effect",
@@ -133,9 +136,9 @@ __all__ = [
     "rotary_angles",
     "save_view",
     "saving_view",
+    "seeking_token",
     "series",
     "settings_text",
-    "sought",
     "sub_layers",
     "summaries",
     "text_rows",
@@ -191,3 +194,17 @@ def saving_view(
     save_view(kind, inspected, selection, path)
     yield from ()
     return path
+
+
+def counting_tokens(inspected: Inspected, text: str, stop: StopToken) -> Generator[Event, None, int]:
+    """How many tokens a text has, read as the phrase was."""
+    stop.raise_if_asked()
+    yield from ()
+    return inspected.count_tokens(text)
+
+
+def seeking_token(inspected: Inspected, text: str, stop: StopToken) -> Generator[Event, None, Sought | None]:
+    """The token that a typed text begins with; None where it has none."""
+    stop.raise_if_asked()
+    yield from ()
+    return sought(inspected, text)

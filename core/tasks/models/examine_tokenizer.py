@@ -95,6 +95,15 @@ def examine_tokenizer(
     return None if stop.asked else TokenizerCard(_facts(dataset, tokenizer), tokenizer, counts.tolist())
 
 
+def split_text(
+    card: TokenizerCard, text: str, stop: StopToken
+) -> Generator[Event, None, tuple[TokenPiece, ...]]:
+    """The tokens of a text, as `TokenizerCard.split` has them."""
+    stop.raise_if_asked()
+    yield from ()
+    return card.split(text)
+
+
 def _facts(dataset: Dataset, tokenizer: Tokenizer) -> TokenizerFacts:
     return TokenizerFacts(
         kind=tokenizer.kind,

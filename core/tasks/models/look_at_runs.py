@@ -2,9 +2,13 @@
 
 from collections.abc import Generator
 from dataclasses import dataclass
+from typing import Any
 
+from core.config.run import RunConfig
+from core.config.toml import with_settings
 from core.control import StopToken
 from core.events.base import Event
+from core.runs.base_model import fine_tune_config
 from core.runs.catalog import Catalog, RunSummary
 from core.runs.folder import Workspace
 from core.runs.interrupted import is_interrupted, leave_stopped
@@ -47,6 +51,35 @@ def summarize_run(workspace: Workspace, name: str, stop: StopToken) -> Generator
     del stop
     yield from ()
     return Catalog(workspace).summary(name)
+
+
+def read_settings(
+    workspace: Workspace, name: str, stop: StopToken, changes: dict[str, Any] | None = None
+) -> Generator[Event, None, RunConfig]:
+    """The settings of a run, some of them changed, by dotted name.
+
+    Raises:
+        UnknownRunError, DamagedRunError: There is no such run, or its settings are lost.
+    """
+    stop.raise_if_asked()
+    yield from ()
+    return with_settings(Catalog(workspace).config(name), changes or {})
+
+
+def read_base_settings(
+    workspace: Workspace, reference: str, stop: StopToken
+) -> Generator[Event, None, RunConfig]:
+    """What a fine-tune of a checkpoint begins with, as `fine_tune_config` has it and fails."""
+    stop.raise_if_asked()
+    yield from ()
+    return fine_tune_config(workspace, reference)
+
+
+def find_unused_name(workspace: Workspace, stem: str, stop: StopToken) -> Generator[Event, None, str]:
+    """`stem`, or a name that begins with it: one that no run has."""
+    stop.raise_if_asked()
+    yield from ()
+    return Catalog(workspace).unused_name(stem)
 
 
 def find_interrupted_runs(

@@ -9,6 +9,7 @@ from app.window.first_run import STEPS, FirstRun
 from core.config.corpus import CleaningConfig, CorpusConfig
 from core.config.presets import DEFAULT_PRESET, preset_run
 from core.events.documents import ImportFinished
+from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
 from core.sample.meadow import held_out_questions
 
@@ -45,31 +46,36 @@ class FakeChat(QObject):
 
 
 @pytest.fixture
-def tour(qapp, workspace):
+def tour(queues, workspace):
     corpus, train, chat = FakeCorpus(), FakeTrain(), FakeChat()
     return SimpleNamespace(
-        corpus=corpus, train=train, chat=chat, first_run=FirstRun(workspace, corpus, train, chat)
+        corpus=corpus, train=train, chat=chat, first_run=FirstRun(workspace, corpus, train, chat, queues)
     )
 
 
-def test_the_sample_leads_to_training_with_the_default_preset(qtbot, tour):
+def train(qtbot, tour):
+    """Go on up to the training."""
     with qtbot.waitSignal(tour.first_run.training_begun):
         tour.first_run.begin()
+
+
+def test_the_sample_leads_to_training_with_the_default_preset(qtbot, tour):
+    train(qtbot, tour)
     name, run = tour.train.started
     assert (name, run.cleaning) == ("first", CleaningConfig(ligatures=False))
     defaults = {"cleaning": CleaningConfig(), "corpus": CorpusConfig()}
     assert run.model_copy(update=defaults) == preset_run(DEFAULT_PRESET)
 
 
-def test_the_sample_is_trained_on_alone(tour, workspace):
-    tour.first_run.begin()
+def test_the_sample_is_trained_on_alone(qtbot, tour, workspace):
+    train(qtbot, tour)
     assert tour.train.started[1].corpus == CorpusConfig(folder=str(workspace.sample))
 
 
-def test_the_way_through_the_sample_has_three_named_steps(tour):
+def test_the_way_through_the_sample_has_three_named_steps(qtbot, tour):
     reached = []
     tour.first_run.step_reached.connect(reached.append)
-    tour.first_run.begin()
+    train(qtbot, tour)
     tour.train.run_ended.emit("first", "finished")
     assert [STEPS[place] for place in reached] == ["Read the documents", "Train", "Chat"]
 
@@ -83,7 +89,7 @@ def test_another_run_that_trains_keeps_the_sample_waiting_and_says_so(qtbot, tou
 
 @pytest.mark.parametrize("reason", ["stopped", "failed"])
 def test_the_steps_go_where_training_comes_to_no_good_end(qtbot, tour, reason):
-    tour.first_run.begin()
+    train(qtbot, tour)
     with qtbot.waitSignal(tour.first_run.left):
         tour.train.run_ended.emit("first", reason)
 
@@ -94,7 +100,7 @@ def test_the_steps_go_where_the_sample_cannot_be_read(qtbot, tour):
 
 
 def test_a_finished_sample_run_leads_to_the_chat_with_a_question(qtbot, tour):
-    tour.first_run.begin()
+    train(qtbot, tour)
     with qtbot.waitSignal(tour.first_run.model_ready):
         tour.train.run_ended.emit("first", "finished")
     assert tour.chat.opened == ("first", held_out_questions()[0].question)
@@ -103,20 +109,37 @@ def test_a_finished_sample_run_leads_to_the_chat_with_a_question(qtbot, tour):
 @pytest.mark.parametrize(
     ("name", "reason"), [("first", "stopped"), ("first", "failed"), ("other", "finished")]
 )
-def test_any_other_end_leaves_the_user_where_he_is(tour, name, reason):
-    tour.first_run.begin()
+def test_any_other_end_leaves_the_user_where_he_is(qtbot, tour, name, reason):
+    train(qtbot, tour)
     tour.train.run_ended.emit(name, reason)
     assert tour.chat.opened is None
 
 
-def test_a_cancelled_sample_starts_no_training(tour):
+def test_a_cancelled_sample_starts_no_training(qtbot, tour, queues):
     tour.corpus.sample_imported.emit(ImportFinished(3, 0, 0, 0, 4, 1.0))
+    qtbot.waitUntil(queues.at_rest)
     assert not hasattr(tour.train, "started")
 
 
-def test_the_next_tour_takes_a_name_that_is_free(tour, workspace):
+def test_the_next_tour_takes_a_name_that_is_free(qtbot, tour, workspace):
     folder = workspace.runs / "first"
     folder.mkdir()
     (folder / "run.toml").write_text('preset = "starter"\n', encoding="utf-8")
-    tour.first_run.begin()
-    assert tour.train.started[0] != "first"
+    train(qtbot, tour)
+    assert tour.train.started[0] == "first-2"
+
+
+def test_the_free_name_is_looked_for_outside_the_windows_thread(qtbot, tour, in_window):
+    looked = in_window(Catalog, "unused_name")
+    train(qtbot, tour)
+    assert looked == {False}
+
+
+def test_runs_that_cannot_be_listed_end_the_tour_in_a_sentence(qtbot, tour, monkeypatch):
+    def refuse(catalog, stem):
+        raise PermissionError(13, "Permission denied", "runs")
+
+    monkeypatch.setattr(Catalog, "unused_name", refuse)
+    with qtbot.waitSignals([tour.first_run.left, tour.first_run.refused]):
+        tour.first_run.begin()
+    assert not hasattr(tour.train, "started")

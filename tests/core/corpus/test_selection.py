@@ -31,6 +31,12 @@ def test_with_a_folder_those_in_it_and_below_it_are_taken(two_folders, library, 
     assert "".join([*texts(library, "train", config), *texts(library, "val", config)]).count("walk") == 0
 
 
+def test_a_folder_without_documents_is_told_from_one_that_is_not_there(library, tmp_path):
+    assert library.totals(CorpusConfig(folder=str(tmp_path))) == CorpusTotals(0, 0, 0)
+    missing = CorpusConfig(folder=str(tmp_path / "missing"))
+    assert library.totals(missing) == CorpusTotals(0, 0, 0, has_folder=False)
+
+
 def test_a_folder_is_no_other_folder_whose_name_begins_alike(add, library):
     add("/meadow-2/a.txt", "not here")
     add("/meado_/b.txt", "nor here")

@@ -1,5 +1,7 @@
 """What is said about a run before it starts, row by row."""
 
+from pathlib import Path
+
 import pytest
 
 from core.config.corpus import CorpusConfig
@@ -60,11 +62,16 @@ def test_without_text_there_is_nothing_to_count():
     assert (shown["corpus"], shown["epochs"], shown["ratio"]) == ("no text yet", "–", "–")
 
 
-def test_a_folder_without_text_is_told_from_one_that_is_not_there(tmp_path):
-    run = RunConfig(corpus=CorpusConfig(folder=str(tmp_path)))
-    assert values(run, CorpusTotals(0, 0, 0))["corpus"] == f"no text in {tmp_path.name} yet"
-    missing = RunConfig(corpus=CorpusConfig(folder="/nowhere/x"))
-    assert values(missing, CorpusTotals(0, 0, 0))["corpus"] == "/nowhere/x does not exist"
+def test_a_folder_without_text_is_told_from_one_that_is_not_there():
+    run = RunConfig(corpus=CorpusConfig(folder="/nowhere/x"))
+    assert values(run, CorpusTotals(0, 0, 0))["corpus"] == "no text in x yet"
+    missing = CorpusTotals(0, 0, 0, has_folder=False)
+    assert values(run, missing)["corpus"] == "/nowhere/x does not exist"
+
+
+def test_a_plan_reads_nothing_from_the_disk(monkeypatch):
+    monkeypatch.setattr(Path, "exists", lambda path: pytest.fail(f"looks for {path}"))
+    values(RunConfig(corpus=CorpusConfig(folder="/nowhere/x")), CorpusTotals(0, 0, 0))
 
 
 def test_a_horizon_in_minutes_is_known_in_epochs_with_the_time_of_a_step():

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QPushButton, QVBoxLayout, 
 
 from app.tabs.inspect.next_token.next_table import NextTokenChart
 from app.tabs.inspect.next_token.sampling_sliders import SamplingSliders
-from app.tabs.inspect.view import InspectView
+from app.tabs.inspect.typed_text import TypedTextView
 from app.widgets.controls.elided_label import ElidedLabel
 from app.widgets.label import Label
 from app.widgets.theme import SMALL, set_role
@@ -21,12 +21,12 @@ from core.tasks.inspection.inspect_views import (
     Inspected,
     Ranked,
     Selection,
+    Sought,
     ViewKind,
     draw_next,
     filtered,
     next_table,
     ranked,
-    sought,
 )
 from core.wording import number
 
@@ -35,7 +35,7 @@ LEGEND = "Upper bar: before. Lower bar: after."
 LEGEND_TIP = "Upper bars: at temperature 1 without filters. Lower bars: with these settings."
 
 
-class NextTokenView(InspectView):
+class NextTokenView(TypedTextView):
     """Sliders change the bars without the model; a typed token is found with its rank."""
 
     kind = VIEWS["next"]
@@ -140,24 +140,25 @@ class NextTokenView(InspectView):
 
     @Slot()
     def _find(self) -> None:
+        """Look for the token that is typed."""
+        if self._inspected is not None and self.search.text():
+            self._read_text(self._inspected, self.search.text())
+        self.show_read()
+
+    def show_read(self) -> None:
         """Say where the typed token stands, and bring it into view."""
-        rank = self._sought_rank()
-        self._say_found(rank)
+        token: Sought | None = self._read if self.search.text() else None
+        rank = None if token is None or self._ranked is None else self._ranked.rank(token.id)
+        self._say_found(token, rank)
         here = QModelIndex() if rank is None else self.chart.tokens.index(rank, 0)
         if here != self.chart.currentIndex() and (rank is not None or self._looks_at_found):
             self.chart.setCurrentIndex(here)
         self._looks_at_found = rank is not None
 
-    def _sought_rank(self) -> int | None:
-        text = self.search.text()
-        token = sought(self._inspected, text) if self._inspected is not None and text else None
-        return self._ranked.rank(token.id) if token is not None and self._ranked is not None else None
-
-    def _say_found(self, rank: int | None) -> None:
-        text = self.search.text()
-        token = sought(self._inspected, text) if self._inspected is not None else None
+    def _say_found(self, token: Sought | None, rank: int | None) -> None:
         if token is None or rank is None:
-            self._tell("That is no token." if text else "")
+            said = "That is no token." if self._is_read else "Looking for it…"
+            self._tell(said if self.search.text() else "")
             return
         row = self.chart.tokens.row(rank)
         left = (

@@ -7,10 +7,10 @@ from PySide6.QtCore import QObject, Slot
 
 from app.jobs.job import Stream
 from app.jobs.job_queue import JobQueues
+from app.jobs.newest_job import NewestJob
 from app.tabs.inspect.controller import QUEUE, InspectController
 from app.tabs.inspect.patching.patching_view import PatchingView
 from app.tabs.inspect.view import InspectView
-from app.tabs.inspect.view_work import ViewWork
 from core.events.base import Event
 from core.tasks.inspection.inspect_views import PatchMap, PatchPart
 from core.tasks.inspection.patch_phrases import PatchAdvanced, PatchRequest, patch_step
@@ -31,7 +31,7 @@ class PatchingController(QObject):
         self._owner, self._task = owner, task
         self._views: list[PatchingView] = []
         self._key = owner.key
-        self._work = ViewWork(queues, QUEUE, self)
+        self._work = NewestJob(queues, QUEUE, self)
         self._work.arrived.connect(self._take)
         self._work.ended.connect(self._end)
         self._work.failed.connect(self._fail)

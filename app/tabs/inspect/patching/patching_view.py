@@ -12,7 +12,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.tabs.inspect.view import InspectView
+from app.tabs.inspect.typed_text import TypedTextView
 from app.widgets.controls.small import named_button
 from app.widgets.label import Label
 from app.widgets.plots.heat_map import HeatMap
@@ -28,14 +28,14 @@ from core.tasks.inspection.inspect_views import (
 )
 from core.wording import counted
 
-MOST_CHARACTERS = 30_000  # are laid out and counted within a frame; a context holds far fewer
+MOST_CHARACTERS = 30_000  # are laid out within a frame; a context holds far fewer
 HINT = (
     "Type a second phrase of as many tokens, such as the same one with another name in it. "
     "The map shows where the model holds what makes the difference."
 )
 
 
-class PatchingView(InspectView):
+class PatchingView(TypedTextView):
     """A second phrase and what to take from it, and below them `inspected.patch_map`.
 
     Signals:
@@ -76,8 +76,6 @@ class PatchingView(InspectView):
         self.map = HeatMap("Effect of each patch", "after layer", "")
         self.map.describe = self._describe
         self._edited = False
-        self._counted: tuple[str, object, bool] | None = None
-        self._n_tokens = 0  # of what is counted
         self._lay_out()
         self._connect()
         self.show_ended()
@@ -90,7 +88,7 @@ class PatchingView(InspectView):
         if inspected.patch_map is not self._map:
             self._show_map(inspected.patch_map)
         self._mark()
-        self._show_count()
+        self._count()
         parts = self.what_box.model()
         assert isinstance(parts, QStandardItemModel), "it is the one that a combo box makes itself"
         feed_forward = parts.item(self.what_box.findData("feed_forward"))
@@ -165,26 +163,24 @@ class PatchingView(InspectView):
     # The second phrase
 
     @Slot()
-    def _show_count(self) -> None:
+    def _count(self) -> None:
+        if self._inspected is not None:
+            self._read_text(self._inspected, self.source_edit.text())
+            self.show_read()
+
+    def show_read(self) -> None:
+        """Show how many tokens the second phrase has."""
         if self._inspected is None:
             return
-        wanted, there = len(self._inspected.phrase.pieces), self._count(self._inspected)
-        fits = wanted == there
-        self.count_label.setText(f"{there:,} of {counted(wanted, 'token')}")
-        self.count_label.setToolTip(
-            "As many as the first phrase" if fits else "Both phrases must have as many tokens"
-        )
+        there: int | None = self._read  # None while they are counted
+        wanted = len(self._inspected.phrase.pieces)
+        fits = there in (None, wanted)
+        self.count_label.setText(f"{'…' if there is None else f'{there:,}'} of {counted(wanted, 'token')}")
+        tip = "As many as the first phrase" if fits else "Both phrases must have as many tokens"
+        self.count_label.setToolTip("They are being counted" if there is None else tip)
         role = "muted" if fits else "warning"
         if self.count_label.property("role") != role:
             set_role(self.count_label, role)
-
-    def _count(self, inspected: Inspected) -> int:
-        """The second phrase's tokens, counted when its text or what reads it is another one."""
-        text = self.source_edit.text()
-        to_count = text, inspected.tokenizer, inspected.phrase.marked
-        if to_count != self._counted:
-            self._counted, self._n_tokens = to_count, inspected.count_tokens(text)
-        return self._n_tokens
 
     @Slot()
     def _note_edit(self) -> None:
@@ -222,7 +218,7 @@ class PatchingView(InspectView):
 
     def _connect(self) -> None:
         self.source_edit.textEdited.connect(self._note_edit)
-        self.source_edit.textChanged.connect(self._show_count)
+        self.source_edit.textChanged.connect(self._count)
         self.source_edit.returnPressed.connect(self._request)
         self.patch_button.clicked.connect(self._request)
         self.cancel_button.clicked.connect(self.cancel_requested)

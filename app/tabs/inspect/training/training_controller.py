@@ -7,10 +7,10 @@ from PySide6.QtCore import QObject, Slot
 
 from app.jobs.job import Stream
 from app.jobs.job_queue import JobQueues
+from app.jobs.newest_job import NewestJob
 from app.tabs.inspect.controller import QUEUE, InspectController
 from app.tabs.inspect.training.training_view import TrainingView
 from app.tabs.inspect.view import InspectView
-from app.tabs.inspect.view_work import ViewWork
 from core.events.base import Event, Notice
 from core.tasks.inspection.inspect_checkpoints import CheckpointInspected, inspect_checkpoints
 from core.tasks.inspection.inspect_views import Measured
@@ -32,7 +32,7 @@ class TrainingController(QObject):
         self._views: list[TrainingView] = []
         self._measured: list[Measured] = []
         self._key = owner.key
-        self._work = ViewWork(queues, QUEUE, self)
+        self._work = NewestJob(queues, QUEUE, self)
         self._work.arrived.connect(self._take)
         self._work.ended.connect(self._end)
         self._work.failed.connect(self._fail)

@@ -1,39 +1,55 @@
 """Reads the settings of the run that a start goes out from."""
 
+from functools import partial
+
 from PySide6.QtCore import QObject, Slot
 
 from app.errors import present
+from app.jobs.job_queue import JobQueues
+from app.jobs.newest_job import NewestJob
 from app.tabs.train.form.start_from import Origin
 from app.tabs.train.tab import TrainTab
-from core.errors.base import UserFacingError
-from core.runs.base_model import fine_tune_config
-from core.runs.catalog import Catalog
+from core.config.run import RunConfig
 from core.runs.folder import Workspace
+from core.tasks.models.look_at_runs import read_base_settings, read_settings
 
 
 class OriginController(QObject):
-    """Connects what the tab wants to start from with the catalog. Small files are read, and no job is needed."""
+    """Connects what the tab wants to start from, last of all, with the queue "settings"."""
 
-    def __init__(self, tab: TrainTab, workspace: Workspace, parent: QObject | None = None) -> None:
+    def __init__(
+        self, tab: TrainTab, workspace: Workspace, queues: JobQueues, parent: QObject | None = None
+    ) -> None:
         super().__init__(parent)
         self._tab, self._workspace = tab, workspace
-        tab.settings_requested.connect(self._show_settings)
-        tab.base_requested.connect(self._show_base)
+        self._resumed = ""  # the run that would go on; empty where a checkpoint is fine-tuned
+        self._reading = NewestJob(queues, "settings", self)
+        self._reading.ended.connect(self._show)
+        self._reading.failed.connect(self._refuse)
+        tab.settings_requested.connect(self._read_settings)
+        tab.base_requested.connect(self._read_base)
+        tab.start_from.new_chosen.connect(self._reading.forget)
 
     @Slot(str)
-    def _show_settings(self, name: str) -> None:
-        try:
-            self._tab.start_mode.show_resume(name, Catalog(self._workspace).config(name))
-        except UserFacingError as error:
-            self._refuse(error)
+    def _read_settings(self, name: str) -> None:
+        self._resumed = name
+        self._reading.start(partial(read_settings, self._workspace, name))
 
     @Slot(str)
-    def _show_base(self, reference: str) -> None:
-        try:
-            self._tab.start_mode.show_base(fine_tune_config(self._workspace, reference))
-        except UserFacingError as error:
-            self._refuse(error)
+    def _read_base(self, reference: str) -> None:
+        self._resumed = ""
+        self._reading.start(partial(read_base_settings, self._workspace, reference))
 
-    def _refuse(self, error: UserFacingError) -> None:
+    @Slot(object)
+    def _show(self, config: RunConfig | None) -> None:
+        if config is None:  # the window closes
+            return
+        if self._resumed:
+            self._tab.start_mode.show_resume(self._resumed, config)
+        else:
+            self._tab.start_mode.show_base(config)
+
+    @Slot(object)
+    def _refuse(self, error: Exception) -> None:
         self._tab.start_from.choose(Origin.NEW)
         present(error, self._tab.banner)

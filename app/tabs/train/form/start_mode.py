@@ -35,8 +35,11 @@ class StartMode(QObject):
         self._start_from, self._form = start_from, form
         self._own: tuple[str, RunConfig] | None = None  # what the user had in the form before
         self._run: RunConfig | None = None  # the settings until now of the run that would go on
+        self._waits = False
         start_from.new_chosen.connect(self.leave)
+        start_from.run_chosen.connect(self._wait)
         start_from.run_chosen.connect(self.resume_chosen)
+        start_from.base_chosen.connect(self._wait)
         start_from.base_chosen.connect(self.base_chosen)
         start_from.longer_requested.connect(self._make_longer)
 
@@ -46,18 +49,28 @@ class StartMode(QObject):
         return self._run is not None
 
     @property
+    def waits(self) -> bool:
+        """Whether the settings of what was chosen are on their way: the form still shows those of before."""
+        return self._waits
+
+    @property
     def is_new(self) -> bool:
         """Whether Start trains a model from random weights."""
         return self._start_from.origin is Origin.NEW
 
     def make_room(self, run: RunConfig) -> None:
         """Give the user's own form back before another run than the form's is shown in it."""
-        if self.resumes or (not self.is_new and (self._form.value_problem() or run != self._form.value())):
+        if (
+            self.resumes
+            or self.waits
+            or (not self.is_new and (self._form.value_problem() or run != self._form.value()))
+        ):
             self._start_from.choose(Origin.NEW)
 
     def show_resume(self, name: str, run: RunConfig) -> None:
         """Put the settings of a run into the form; those that may change are free."""
         self._keep_own()
+        self._waits = False
         self._run = None  # until the form shows it: what it has before is no change of this run
         self._form.set_fixed(reasons_against() | {"preset": OF_RUN, "name": OF_RUN})
         self._form.put_name(name)
@@ -71,6 +84,7 @@ class StartMode(QObject):
         own_name, _ = self._keep_own()
         if self.resumes:
             self._form.put_name(own_name)
+        self._waits = False
         self._run = None
         self._form.set_fixed(dict.fromkeys([*fixed_settings(), "preset"], OF_BASE))
         self._form.show_run(run)
@@ -80,10 +94,12 @@ class StartMode(QObject):
             f"The weights begin as those of {name}{place}. Learning rate {run.training.learning_rate:g}: "
             "a tenth of what they were trained with."
         )
+        self.changed.emit()
 
     @Slot()
     def leave(self) -> None:
         """Give the user's own form back."""
+        self._waits = False
         self._run = None
         if self._own is not None:
             (name, run), self._own = self._own, None
@@ -112,6 +128,11 @@ class StartMode(QObject):
         if ends_alike(self._run.training, self._form.value().training):
             return f"This run has taken all of its {counted(run.max_steps, 'step')}: train it longer, or fine-tune it."
         return ""
+
+    @Slot()
+    def _wait(self) -> None:
+        self._waits = True
+        self.changed.emit()
 
     def _keep_own(self) -> tuple[str, RunConfig]:
         if self._own is None:

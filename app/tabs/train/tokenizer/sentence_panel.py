@@ -1,5 +1,7 @@
 """The user's own sentence, and below it the tokens that it becomes."""
 
+from collections.abc import Sequence
+
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QPlainTextEdit, QVBoxLayout, QWidget
 
@@ -8,7 +10,7 @@ from app.widgets.controls.small import scrolled
 from app.widgets.label import Label
 from app.widgets.theme import HUGE, SMALL, set_role
 from app.widgets.token_text import visible
-from core.tasks.models.examine_tokenizer import TokenizerCard
+from core.tasks.models.examine_tokenizer import TokenizerCard, TokenPiece
 from core.wording import counted
 
 SENTENCE = "The quick brown fox jumps over the lazy dog."
@@ -18,12 +20,14 @@ CHIPS_HEIGHT_PX = 112
 
 
 class SentencePanel(QWidget):
-    """Takes a text apart as it is written.
+    """Shows a text taken apart as it is written.
 
     Signals:
+        split_requested: A `TokenizerCard`, and the text that it should take apart, for `show_pieces`.
         chosen: The id of the token that was clicked.
     """
 
+    split_requested = Signal(object, str)
     chosen = Signal(int)
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -37,12 +41,29 @@ class SentencePanel(QWidget):
         set_role(self.summary, "muted")
         self.chips = TokenChips()
         self._lay_out()
-        self.edit.textChanged.connect(self._split)
+        self.edit.textChanged.connect(self._ask)
         self.chips.chosen.connect(self.chosen)
 
     def show_card(self, card: TokenizerCard) -> None:
         self._card = card
-        self._split()
+        self._ask()
+
+    @Slot(object)
+    def show_pieces(self, pieces: Sequence[TokenPiece] | None) -> None:
+        """The tokens of the text that was asked for last; None where nobody waits for them any more."""
+        if pieces is None:
+            return
+        whole = self.edit.toPlainText()
+        text = whole[:MOST_CHARACTERS]
+        self.chips.show_pieces(pieces)
+        said = [counted(len(pieces), "token"), counted(len(text), "character")]
+        if pieces:
+            said.append(f"{len(text.encode('utf-8', 'surrogatepass')) / len(pieces):.2f} bytes per token")
+        if missing := dict.fromkeys(visible(piece.text) for piece in pieces if not piece.known):
+            said.append(f"not in the vocabulary: {' '.join(missing)}")
+        if len(whole) > len(text):
+            said.append(f"only the first {counted(MOST_CHARACTERS, 'character')} are shown")
+        self.summary.setText(" · ".join(said))
 
     def _lay_out(self) -> None:
         title = Label("Your &sentence", buddy=self.edit)
@@ -61,18 +82,9 @@ class SentencePanel(QWidget):
         self._tokens.ensureWidgetVisible(self.chips, 0, SMALL)
 
     @Slot()
-    def _split(self) -> None:
-        if self._card is None:
-            return
-        whole = self.edit.toPlainText()
-        text = whole[:MOST_CHARACTERS]
-        pieces = self._card.split(text)
-        self.chips.show_pieces(pieces)
-        said = [counted(len(pieces), "token"), counted(len(text), "character")]
-        if pieces:
-            said.append(f"{len(text.encode('utf-8', 'surrogatepass')) / len(pieces):.2f} bytes per token")
-        if missing := dict.fromkeys(visible(piece.text) for piece in pieces if not piece.known):
-            said.append(f"not in the vocabulary: {' '.join(missing)}")
-        if len(whole) > len(text):
-            said.append(f"only the first {counted(MOST_CHARACTERS, 'character')} are shown")
-        self.summary.setText(" · ".join(said))
+    def _ask(self) -> None:
+        """Show no tokens until those of this text are known."""
+        if self._card is not None:
+            self.chips.show_pieces(())
+            self.summary.setText("Counting tokens…")
+            self.split_requested.emit(self._card, self.edit.toPlainText()[:MOST_CHARACTERS])

@@ -8,14 +8,18 @@ from PySide6.QtCore import QObject, Slot
 from app.errors import present
 from app.jobs.job import Job, Stream
 from app.jobs.job_queue import JobQueues
+from app.jobs.newest_job import NewestJob
 from app.tabs.train.tab import TrainTab
 from core.config.run import RunConfig
 from core.runs.folder import Workspace
-from core.tasks.models.examine_tokenizer import TokenizerCard, examine_tokenizer
+from core.tasks.models.examine_tokenizer import TokenizerCard, examine_tokenizer, split_text
 
 
 class TokenizerController(QObject):
-    """Connects the tab, the queue "training" and the workspace. A run that is started meanwhile waits its turn."""
+    """Connects the tab, the queue "training" and the workspace. A run that is started meanwhile waits its turn.
+
+    What is typed in the window is taken apart in the queue "tokens", the newest text alone.
+    """
 
     def __init__(
         self,
@@ -30,6 +34,10 @@ class TokenizerController(QObject):
         self._tab, self._workspace, self._queues = tab, workspace, queues
         self._examine = examine
         self._job: Job | None = None
+        self._pieces = NewestJob(queues, "tokens", self)
+        self._pieces.ended.connect(tab.tokenizer_window.sentence.show_pieces)
+        self._pieces.failed.connect(self._report)
+        tab.tokenizer_window.sentence.split_requested.connect(self._split)
         tab.tokenizer_requested.connect(self.start)
         tab.tokenizer_window.cancel_requested.connect(self.stop)
 
@@ -61,4 +69,12 @@ class TokenizerController(QObject):
     @Slot(object)
     def _fail(self, error: Exception) -> None:
         self._end(None)
+        self._report(error)
+
+    @Slot(object)
+    def _report(self, error: Exception) -> None:
         present(error, self._tab.banner)
+
+    @Slot(object, str)
+    def _split(self, card: TokenizerCard, text: str) -> None:
+        self._pieces.start(partial(split_text, card, text))

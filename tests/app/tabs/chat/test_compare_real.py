@@ -9,13 +9,15 @@ from app.model_slot import ModelSlot
 from app.tabs.chat.compare.compare_controller import CompareController
 from app.tabs.chat.compare.compare_panel import ComparePanel
 from core.config.sampling import SamplingConfig
+from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
 
 KEPT = Path(__file__).parents[3] / "workspaces" / "0.1-library-3"
 
 
 @pytest.mark.slow
-def test_real_models_write_side_by_side_and_at_every_checkpoint(qtbot, queues, tmp_path):
+def test_real_models_write_side_by_side_and_at_every_checkpoint(qtbot, queues, tmp_path, in_window):
+    looked = in_window(Catalog, "folder")
     shutil.copytree(KEPT, tmp_path / "old")
     workspace = Workspace(tmp_path / "old")
     panel = ComparePanel()
@@ -34,5 +36,6 @@ def test_real_models_write_side_by_side_and_at_every_checkpoint(qtbot, queues, t
     assert all("perplexity" in column.figures.text() for column in panel.two.columns)
     n_steps = len(panel.steps.run.saved_steps)
     assert f"{n_steps} of {n_steps} checkpoint" in panel.steps.figures.text()
+    assert looked == {False}
     controller.close()
     qtbot.waitUntil(queues.at_rest)

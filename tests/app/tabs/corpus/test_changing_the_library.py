@@ -5,7 +5,7 @@ from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtGui import QContextMenuEvent, QDesktopServices, QGuiApplication
 from PySide6.QtWidgets import QApplication, QMenu
 
-from app.tabs.corpus import library_controller
+from app.tabs.corpus import library_controller, opening
 from core.corpus.library import Library
 from core.errors.base import UnknownDocumentError, UserFacingError
 from tests.app.tabs.corpus.conftest import a_row, imported, keep
@@ -159,14 +159,15 @@ def test_a_right_click_shows_what_can_be_done_with_the_chosen_rows(qtbot, three)
     menu.close()
 
 
-def test_the_folder_of_many_files_is_opened_once(three, monkeypatch):
-    opened = []
+def test_the_folder_of_many_files_is_opened_once(qtbot, three, monkeypatch, in_window):
+    opened, looked = [], in_window(opening, "file_on_disk")
     monkeypatch.setattr(QDesktopServices, "openUrl", opened.append)
     choose(three, "a.txt", "b.txt")
     three.documents.row_actions.open_folder.trigger()
-    assert [url.toLocalFile() for url in opened] == ["/docs"]
+    qtbot.waitUntil(lambda: [url.toLocalFile() for url in opened] == ["/docs"])
     three.documents.row_actions.open_file.trigger()
-    assert [url.toLocalFile() for url in opened[1:]] == ["/docs/a.txt", "/docs/b.txt"]
+    qtbot.waitUntil(lambda: [url.toLocalFile() for url in opened[1:]] == ["/docs/a.txt", "/docs/b.txt"])
+    assert looked == {False}
 
 
 # What the library refuses

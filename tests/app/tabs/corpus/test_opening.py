@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QWidget
 
-from app.tabs.corpus.opening import OpeningQuestion, open_files, risky_kind
+from app.tabs.corpus.opening import OpeningQuestion, open_files, risky_files, risky_kind
 from app.widgets.label import spelled_out
 
 LEFT = Qt.MouseButton.LeftButton
@@ -38,7 +38,7 @@ def question(qtbot, files, opened):
     parent = QWidget()
     qtbot.addWidget(parent)
     parent.show()
-    open_files(files, parent)
+    open_files(files, risky_files(files), parent)
     yield parent.findChild(OpeningQuestion)  # the parent must live as long
 
 

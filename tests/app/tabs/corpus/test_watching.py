@@ -122,6 +122,15 @@ def test_a_deleted_file_is_said_to_be_so_and_can_be_removed_and_brought_back(
     qtbot.waitUntil(lambda: note_of(tab, "known.txt") == MISSING)
 
 
+def test_changed_files_are_looked_for_outside_the_windows_thread(
+    qtbot, controller, watching, read, in_window
+):
+    looked = in_window(watch_folder, "files_there")
+    controller.watch.watch(watching)
+    qtbot.waitUntil(lambda: read == ["new.txt"])
+    assert looked == {False}
+
+
 def test_a_file_that_has_gone_again_is_left_out(tmp_path):
     (tmp_path / "there.txt").touch()
     paths = tuple(str(tmp_path / name) for name in ("there.txt", "gone again.txt"))

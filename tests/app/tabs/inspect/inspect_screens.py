@@ -4,6 +4,7 @@ from functools import partial
 
 from app.tabs.inspect.makers import MAKERS
 from app.tabs.inspect.tab import InspectTab
+from core.inspection.next_token import sought
 from core.tasks.inspection.inspect_views import Selection
 from tests.app.showing import RUN, shown
 from tests.app.tabs.inspect.made import made
@@ -36,7 +37,9 @@ def inspect_lens():
 
 def inspect_next():
     tab = _inspecting("next")
-    tab.pane.view("next").search.setText("c")
+    view = tab.pane.view("next")
+    view.text_typed.connect(lambda inspected, text: view.take_read(sought(inspected, text)))
+    view.search.setText("c")
     return tab
 
 

@@ -1,5 +1,7 @@
 """From an ask in the Train tab to a task in a job, and its events back into the tab."""
 
+import threading
+
 import pytest
 from PySide6.QtCore import QCoreApplication, QEvent, Qt
 from PySide6.QtWidgets import QWidget
@@ -12,8 +14,10 @@ from core.config.remark_actions import BACK_TO_BEST, HALVE_LEARNING_RATE, STOP
 from core.config.run import RunConfig
 from core.config.toml import run_to_toml
 from core.errors.base import UserFacingError
+from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
 from core.runs.state import CheckpointState
+from core.tasks.models import look_at_runs
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -156,18 +160,117 @@ def test_resuming_draws_one_continuous_curve(tab, earlier_run, controller, train
 def test_resuming_shows_the_settings_of_that_run(tab, workspace, controller, training, qtbot, earlier_run):
     earlier_run.config.write_text(run_to_toml(preset_run("tiny")), encoding="utf-8")
     controller.resume("first")
-    assert tab.form.name() == "first"
-    assert tab.form.value() == preset_run("tiny")
+    qtbot.waitUntil(lambda: tab.form.value() == preset_run("tiny"))
     stop(tab, qtbot, controller)
+
+
+def test_settings_are_read_outside_the_windows_thread(tab, earlier_run, controller, qtbot, in_window):
+    read = in_window(Catalog, "config")
+    choose(tab, Origin.RESUME)
+    qtbot.waitUntil(lambda: tab.form.name() == "first")
+    tab.start_from.choose(Origin.NEW)
+    controller.resume("first")
+    stop(tab, qtbot, controller)
+    tab.course_change_requested.emit(HALVE_LEARNING_RATE)
+    qtbot.waitUntil(lambda: controller.active)
+    stop(tab, qtbot, controller)
+    assert read == {False}
+
+
+def test_a_base_is_read_outside_the_windows_thread(tab, earlier_run, controller, qtbot, in_window):
+    write_state(earlier_run.checkpoint(2))
+    read = in_window(look_at_runs, "fine_tune_config")
+    choose(tab, Origin.FINE_TUNE)
+    qtbot.waitUntil(lambda: tab.form.value().base_model == "first@2")
+    assert read == {False}
+
+
+def test_the_settings_of_a_run_that_has_ended_meanwhile_are_not_shown(
+    tab, slow_settings, controller, queues, qtbot
+):
+    mine = tab.form.value()
+    controller.resume("first")
+    stop(tab, qtbot, controller)
+    slow_settings.set()
+    qtbot.waitUntil(queues.at_rest)
+    assert tab.form.value() == mine
+
+
+@pytest.fixture
+def slow_settings(monkeypatch, earlier_run):
+    """Those of the run "first", other ones than the form's, are read when this event is set."""
+    earlier_run.config.write_text(run_to_toml(preset_run("tiny")), encoding="utf-8")
+    may_read, config = threading.Event(), Catalog.config
+
+    def read(catalog, name):
+        may_read.wait(60)
+        return config(catalog, name)
+
+    monkeypatch.setattr(Catalog, "config", read)
+    yield may_read
+    may_read.set()
 
 
 def choose(tab, origin):
     tab.start_from.choose(origin)
 
 
+def test_nothing_starts_until_the_settings_of_the_chosen_run_are_shown(
+    tab, slow_settings, controller, queues, qtbot
+):
+    choose(tab, Origin.RESUME)
+    assert not tab.buttons.start_button.isEnabled()
+    assert tab.buttons.start_button.toolTip() == "The settings of the chosen run are being read."
+    slow_settings.set()
+    qtbot.waitUntil(tab.buttons.start_button.isEnabled)
+    assert tab.form.value() == preset_run("tiny")
+
+
+def test_back_at_a_new_model_no_settings_come_late(tab, slow_settings, controller, queues, qtbot):
+    mine = tab.form.value()
+    choose(tab, Origin.RESUME)
+    choose(tab, Origin.NEW)
+    assert tab.buttons.start_button.isEnabled()
+    slow_settings.set()
+    qtbot.waitUntil(queues.at_rest)
+    assert tab.form.value() == mine
+
+
+def test_a_run_from_elsewhere_takes_the_place_of_settings_that_are_being_read(
+    tab, slow_settings, controller, queues, qtbot
+):
+    choose(tab, Origin.RESUME)
+    controller.start("sample", tab.form.value())
+    slow_settings.set()
+    qtbot.waitUntil(lambda: not queues.busy("settings"))
+    assert (tab.start_from.origin, tab.start_mode.resumes) == (Origin.NEW, False)
+    stop(tab, qtbot, controller)
+
+
+def test_a_course_that_is_stopped_while_it_is_worked_out_is_not_taken(
+    tab, slow_settings, controller, queues, training, qtbot
+):
+    controller.resume("first")
+    tab.course_change_requested.emit(HALVE_LEARNING_RATE)
+    stop(tab, qtbot, controller)
+    slow_settings.set()
+    qtbot.waitUntil(queues.at_rest)
+    assert (len(training.asked), controller.active) == (1, False)
+
+
+def test_a_course_is_not_taken_by_another_run(tab, slow_settings, controller, queues, training, qtbot):
+    tab.run_chosen.emit("first")
+    tab.course_change_requested.emit(HALVE_LEARNING_RATE)
+    controller.start("other", tab.form.value())
+    slow_settings.set()
+    qtbot.waitUntil(lambda: not queues.busy("settings"))
+    stop(tab, qtbot, controller)
+    assert [asked[0] for asked in training.asked] == ["other"]
+
+
 def test_a_run_goes_on_with_what_was_changed_in_the_form(tab, earlier_run, controller, training, qtbot):
     choose(tab, Origin.RESUME)
-    assert tab.form.name() == "first"
+    qtbot.waitUntil(lambda: tab.form.name() == "first")
     tab.form.findChild(QWidget, "training.max_steps").show_value(2000)
     qtbot.mouseClick(tab.buttons.start_button, LEFT)
     training.allow(1)
@@ -181,6 +284,7 @@ def test_a_run_goes_on_with_what_was_changed_in_the_form(tab, earlier_run, contr
 def test_a_fine_tune_of_an_earlier_run_is_started(tab, earlier_run, controller, training, qtbot):
     write_state(earlier_run.checkpoint(2))
     choose(tab, Origin.FINE_TUNE)
+    qtbot.waitUntil(lambda: tab.form.value().base_model == "first@2")
     assert tab.form.value().training.learning_rate == pytest.approx(RunConfig().training.learning_rate / 10)
     qtbot.mouseClick(tab.buttons.start_button, LEFT)
     qtbot.waitUntil(lambda: bool(training.asked))
@@ -192,7 +296,7 @@ def test_a_fine_tune_of_an_earlier_run_is_started(tab, earlier_run, controller, 
 
 def test_a_base_that_cannot_be_read_is_told_and_not_taken(tab, earlier_run, controller, training, qtbot):
     choose(tab, Origin.FINE_TUNE)  # its checkpoint has no state
-    assert "The checkpoint step-000002 is damaged" in tab.banner.text()
+    qtbot.waitUntil(lambda: "The checkpoint step-000002 is damaged" in tab.banner.text())
     assert tab.start_from.origin is Origin.NEW
     assert tab.form.value().base_model == ""
 

@@ -12,6 +12,7 @@ from core.control import StopToken
 from core.errors.base import UserFacingError
 from core.events.base import Notice
 from core.inspection.captured import What
+from core.runs.catalog import Catalog
 from core.runs.checkpoint import save_snapshot
 from core.runs.loading import load_model, model_weights
 from core.runs.pointers import saved_steps
@@ -43,6 +44,12 @@ def test_every_checkpoint_has_the_numbers_that_it_has_alone(checkpoints):
         assert (event.inspected.capture.logits == capture(alone, event.inspected.phrase.ids).logits).all()
         assert event.measured.step == event.inspected.step
     assert [(event.done, event.total) for event in events] == [(1, 3), (2, 3), (3, 3)]
+
+
+def test_whoever_asks_for_a_checkpoint_waits_for_no_disk(checkpoints, monkeypatch):
+    monkeypatch.setattr(Catalog, "folder", lambda _catalog, name: pytest.fail(f"{name} is looked for"))
+    inspect_step(RunCheckpoints(checkpoints.workspace, "first"), 2, PHRASE, StopToken())
+    inspect_checkpoints(RunCheckpoints(checkpoints.workspace, "first"), PHRASE, StopToken())
 
 
 def test_all_of_them_are_computed_in_one_model(checkpoints):

@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QLabel, QWidget
 
 from app.tabs.inspect.next_token.next_token_view import NextTokenView
 from core.config.sampling import SamplingConfig
+from core.inspection.next_token import sought
 from core.tasks.inspection.inspect_views import Selection
 from tests.app.tabs.inspect.small_phrase import small_phrase
 
@@ -29,6 +30,7 @@ def view(qtbot):
     qtbot.addWidget(view)
     view.resize(760, 420)
     view.show()
+    view.text_typed.connect(lambda inspected, text: view.take_read(sought(inspected, text)))
     view.show_inspected(halves(), Selection(position=0))
     view.sliders.set_value(OFF)
     return view
@@ -121,6 +123,25 @@ def test_a_typed_token_is_found_with_its_rank(view, qtbot):
     assert view.chart.currentIndex().row() == 2
     view.sliders.sliders["top_k"].setValue(2)
     assert said(view, "foundTokenLabel") == "d: rank 3 of 17, 12.5 %, removed by top-k."
+
+
+def test_until_a_typed_token_is_found_no_other_one_is_told(view):
+    view.search.setText("d")
+    view.text_typed.disconnect()
+    view.search.setText("c")
+    assert said(view, "foundTokenLabel") == "Looking for it…"
+    assert not view.chart.currentIndex().isValid()
+    view.take_read(sought(halves(), "c"))
+    assert said(view, "foundTokenLabel").startswith("c: rank 2 of 17")
+
+
+def test_nothing_is_told_of_a_text_that_was_cleared_meanwhile(view):
+    view.text_typed.disconnect()
+    view.search.setText("d")
+    view.search.clear()
+    view.take_read(sought(halves(), "d"))
+    assert not view.found.isVisible()
+    assert not view.chart.currentIndex().isValid()
 
 
 def test_of_several_tokens_the_first_is_looked_for(view, qtbot):

@@ -12,6 +12,7 @@ from core.inspection.inspected import Inspected
 from core.inspection.patch_map import PatchMap
 from core.inspection.phrase import phrase_of_text
 from core.tasks.inspection.inspect_views import Selection
+from core.tokenizers.char import CharTokenizer
 from tests.app.tabs.inspect.made import TOKENIZER, made
 
 
@@ -21,6 +22,7 @@ def view(qtbot):
     qtbot.addWidget(view)
     view.resize(760, 420)
     view.show()
+    view.text_typed.connect(lambda inspected, text: view.take_read(inspected.count_tokens(text)))
     view.show_inspected(made("the cat"), Selection(position=6))
     return view
 
@@ -69,7 +71,22 @@ def test_tokens_are_counted_when_the_text_changes_and_not_at_each_selection(view
     assert counted == ["the dog"]
 
 
-def test_of_a_pasted_text_no_more_is_counted_than_a_frame_has_time_for(view, monkeypatch):
+def test_until_the_tokens_are_counted_no_number_is_shown(view):
+    view.text_typed.disconnect()
+    view.source_edit.setText("the dogs")
+    assert view.count_label.text() == "… of 7 tokens"
+    assert view.count_label.property("role") == "muted"
+    view.take_read(8)
+    assert view.count_label.text() == "8 of 7 tokens"
+
+
+def test_tokens_are_counted_anew_where_another_tokenizer_reads_them(view):
+    view.text_typed.disconnect()
+    view.show_inspected(made("the cat", tokenizer=CharTokenizer.train(["the cat"])), Selection())
+    assert view.count_label.text() == "… of 7 tokens"
+
+
+def test_of_a_pasted_text_no_more_is_counted_than_the_line_holds(view, monkeypatch):
     counted, count = [], Inspected.count_tokens
     monkeypatch.setattr(
         Inspected, "count_tokens", lambda shown, text: (counted.append(len(text)), count(shown, text))[1]

@@ -27,6 +27,11 @@ def make_card(kind="char", unknown_share=0.0234):
     return TokenizerCard(facts, tokenizer, range(tokenizer.vocab_size))
 
 
+def split_at_once(sentence):
+    """Take the place of the job."""
+    sentence.split_requested.connect(lambda card, text: sentence.show_pieces(card.split(text)))
+
+
 class FakeExamination:
     """Stands in for `examine_tokenizer`; ends when the test lets it, or when it is stopped."""
 
@@ -73,7 +78,8 @@ def examination(tab, tmp_path):
 
 @pytest.fixture
 def shown(window):
-    """The window with a card of a character tokenizer."""
+    """The window with a card of a character tokenizer, which answers at once."""
+    split_at_once(window.sentence)
     window.show_started()
     window.show_ended(make_card())
     return window
@@ -168,6 +174,26 @@ def test_the_sentence_is_taken_apart_as_it_is_written(shown, qtbot):
     assert shown.sentence.summary.text() == (
         "4 tokens · 4 characters · 1.25 bytes per token · not in the vocabulary: ß"
     )
+
+
+def test_a_sentence_is_taken_apart_outside_the_windows_thread(tab, window, examination, qtbot, in_window):
+    split = in_window(TokenizerCard, "split")
+    window.sentence.show_card(make_card())
+    window.sentence.edit.setPlainText("Tß")
+    assert (window.sentence.summary.text(), window.sentence.chips.chips) == ("Counting tokens…", [])
+    qtbot.waitUntil(lambda: window.sentence.summary.text().startswith("2 tokens"))
+    assert split == {False}
+    qtbot.waitUntil(examination.queues.at_rest)
+
+
+def test_of_sentences_in_quick_succession_the_last_is_shown(tab, window, examination, qtbot, monkeypatch):
+    shown = []
+    monkeypatch.setattr(window.sentence.chips, "show_pieces", shown.append)
+    window.sentence.show_card(make_card())
+    window.sentence.edit.setPlainText("")
+    qtbot.keyClicks(window.sentence.edit, "fox")
+    qtbot.waitUntil(examination.queues.at_rest)
+    assert ["".join(piece.text for piece in pieces) for pieces in shown if pieces] == ["fox"]
 
 
 def test_an_empty_sentence_has_no_tokens(shown):

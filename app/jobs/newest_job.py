@@ -1,4 +1,4 @@
-"""What a view asks to be computed beside the phrase: one job at a time, of which only the newest is listened to."""
+"""One job at a time in a queue, of which only the newest is listened to: what was asked for before is of no use."""
 
 from PySide6.QtCore import QObject, Signal, Slot
 
@@ -6,8 +6,8 @@ from app.jobs.job import Job, OpenStream
 from app.jobs.job_queue import JobQueues
 
 
-class ViewWork(QObject):
-    """A job of its own in a queue.
+class NewestJob(QObject):
+    """Of several streams that are started in quick succession, the last one is heard.
 
     Signals:
         arrived: Events of the newest job.
@@ -24,18 +24,13 @@ class ViewWork(QObject):
         self._queues, self._queue = queues, queue
         self._job: Job | None = None
 
-    @property
-    def active(self) -> bool:
-        return self._job is not None
-
-    def start(self, open_stream: OpenStream) -> Job:
+    def start(self, open_stream: OpenStream) -> None:
         """Begin anew; what was begun before is asked to stop, and not heard any more."""
         self.forget()
         self._job = self._queues.start(self._queue, open_stream)
         self._job.arrived.connect(self.arrived)
         self._job.ended.connect(self._end)
         self._job.failed.connect(self._fail)
-        return self._job
 
     @Slot()
     def stop(self) -> None:
@@ -43,6 +38,7 @@ class ViewWork(QObject):
         if self._job is not None:
             self._job.stop()
 
+    @Slot()
     def forget(self) -> None:
         """Ask the job to end, and hear nothing more of it."""
         if self._job is not None:

@@ -1,0 +1,55 @@
+"""Of several things that are asked for in quick succession, the last one is answered."""
+
+from app.jobs.newest_job import NewestJob
+from tests.app.conftest import endless
+
+
+def answer(text):
+    def stream(stop):
+        yield text
+        return text
+
+    return stream
+
+
+def test_only_the_newest_is_heard(qtbot, queues):
+    newest, heard = NewestJob(queues, "runs"), []
+    newest.ended.connect(heard.append)
+    newest.arrived.connect(heard.append)
+    newest.start(endless)
+    for text in ("first", "second", "third"):
+        newest.start(answer(text))
+    qtbot.waitUntil(queues.at_rest)
+    assert heard == [["third"], "third"]
+
+
+def test_what_is_forgotten_is_not_heard(qtbot, queues):
+    newest, heard = NewestJob(queues, "runs"), []
+    newest.ended.connect(heard.append)
+    newest.start(endless)
+    newest.forget()
+    qtbot.waitUntil(queues.at_rest)
+    assert heard == []
+
+
+def test_what_is_stopped_tells_what_it_has(qtbot, queues):
+    newest = NewestJob(queues, "runs")
+    newest.start(endless)
+    with qtbot.waitSignal(newest.ended) as ended:
+        newest.stop()
+    assert ended.args == ["stopped"]
+    qtbot.waitUntil(queues.at_rest)
+
+
+def test_after_a_failure_it_begins_anew(qtbot, queues):
+    def fails(stop):
+        yield 1
+        raise ValueError("baa")
+
+    newest = NewestJob(queues, "runs")
+    with qtbot.waitSignal(newest.failed):
+        newest.start(fails)
+    with qtbot.waitSignal(newest.ended) as ended:
+        newest.start(answer("rows"))
+    assert ended.args == ["rows"]
+    qtbot.waitUntil(queues.at_rest)

@@ -1,0 +1,78 @@
+"""What is typed in a view is read as tokens in a job, and the newest text counts."""
+
+import threading
+
+import pytest
+
+from app.tabs.inspect.next_token.next_token_view import NextTokenView
+from app.tabs.inspect.patching.patching_view import PatchingView
+from app.tabs.inspect.typed_text import TypedText
+from core.errors.base import UserFacingError
+from core.inspection.inspected import Inspected
+from core.tasks.inspection.inspect_views import Selection, counting_tokens
+from tests.app.tabs.inspect.made import made
+
+
+@pytest.fixture
+def view(qtbot):
+    view = PatchingView()
+    qtbot.addWidget(view)
+    view.show_inspected(made("the cat"), Selection())
+    return view
+
+
+def test_tokens_are_counted_outside_the_windows_thread(qtbot, view, queues, in_window):
+    counted = in_window(Inspected, "count_tokens")
+    TypedText(view, counting_tokens, queues, print)
+    qtbot.keyClicks(view.source_edit, "s")
+    qtbot.waitUntil(lambda: view.count_label.text() == "8 of 7 tokens")
+    assert counted == {False}
+
+
+def test_of_texts_in_quick_succession_the_last_is_counted(qtbot, view, queues, monkeypatch):
+    may_count, shown = threading.Event(), []
+
+    def count(inspected, text):
+        may_count.wait(60)
+        return len(text)
+
+    monkeypatch.setattr(Inspected, "count_tokens", count)
+    monkeypatch.setattr(view, "take_read", shown.append)
+    TypedText(view, counting_tokens, queues, print)
+    qtbot.keyClicks(view.source_edit, "sss")
+    may_count.set()
+    qtbot.waitUntil(queues.at_rest)
+    assert shown == [10]
+
+
+def test_a_stop_before_they_are_counted_leaves_the_number_open(qtbot, view, queues):
+    TypedText(view, counting_tokens, queues, print)
+    queues.close_down()
+    qtbot.keyClicks(view.source_edit, "s")
+    qtbot.waitUntil(queues.at_rest)
+    assert view.count_label.text() == "… of 7 tokens"
+
+
+def test_a_failure_is_presented_and_no_number_shown(qtbot, view, queues):
+    def fails(inspected, text, stop):
+        yield from ()
+        raise UserFacingError
+
+    presented = []
+    TypedText(view, fails, queues, presented.append)
+    qtbot.keyClicks(view.source_edit, "s")
+    qtbot.waitUntil(queues.at_rest)
+    assert [type(error) for error in presented] == [UserFacingError]
+    assert view.count_label.text() == "… of 7 tokens"
+
+
+def test_the_views_of_the_tab_are_answered(qtbot, controller, tab, view):
+    next_token = NextTokenView()
+    qtbot.addWidget(next_token)
+    next_token.show_inspected(made("the cat"), Selection())
+    for made_view in (view, next_token):
+        tab.view_made.emit(made_view)
+    qtbot.keyClicks(view.source_edit, "s")
+    qtbot.keyClicks(next_token.search, "c")
+    qtbot.waitUntil(lambda: view.count_label.text() == "8 of 7 tokens")
+    qtbot.waitUntil(lambda: next_token.found.text().startswith("c: rank "))
