@@ -104,8 +104,10 @@ class WatchController(QObject):
 
     @Slot(object)
     def _hand_on_files(self, there: list[Path] | None) -> None:
-        if there:
-            self.files_changed.emit(there)
+        """Of the folder that is watched by now: the user may have chosen another one meanwhile."""
+        watched = self._settings.watched
+        if watched and (paths := [path for path in there or () if path.is_relative_to(watched)]):
+            self.files_changed.emit(paths)
 
     @Slot(object)
     def _fail(self, error: Exception) -> None:

@@ -131,6 +131,18 @@ def test_changed_files_are_looked_for_outside_the_windows_thread(
     assert looked == {False}
 
 
+def test_what_changed_in_a_folder_that_is_no_longer_watched_is_not_read(
+    qtbot, controller, watching, tmp_path
+):
+    other = tmp_path / "other"
+    other.mkdir()
+    controller.watch.watch(other)
+    with qtbot.waitSignal(controller.watch.files_changed) as handed_on:
+        controller.watch._hand_on_files([watching / "new.txt"])
+        controller.watch._hand_on_files([other / "now.txt"])
+    assert handed_on.args == [[other / "now.txt"]]
+
+
 def test_a_file_that_has_gone_again_is_left_out(tmp_path):
     (tmp_path / "there.txt").touch()
     paths = tuple(str(tmp_path / name) for name in ("there.txt", "gone again.txt"))
