@@ -12,9 +12,10 @@ from contextlib import ExitStack
 from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from core.bench.picture import Curve, draw_curves
+from core.bench.recipe import Point, Recipe, split_text
 from core.bench.subjects import SubjectProcess, our_process, plain_process
 from core.config.run import RunConfig
 from core.config.toml import with_settings
@@ -27,32 +28,7 @@ from core.wording import counted, number
 
 PEER, OURS = "nanoGPT", "ours"
 SLICE_SECONDS = 5.0
-TRAIN_SHARE = 0.9
 Stream = Generator[Event, None, LearnCompared | None]
-
-
-class Point(NamedTuple):
-    """How far training has come, and how good the model is then. The loss is in nats per character."""
-
-    step: int
-    tokens: int
-    seconds: float
-    loss: float
-
-
-class Recipe(NamedTuple):
-    """The peer's sizes and settings: those that nanoGPT publishes for a CPU."""
-
-    n_layers: int = 4
-    n_heads: int = 4
-    d_model: int = 128
-    context_length: int = 64
-    batch_size: int = 12
-    steps: int = 2000
-    learning_rate: float = 1e-3
-    min_learning_rate: float = 1e-4
-    warmup_steps: int = 100
-    beta2: float = 0.99
 
 
 def bench_learn(
@@ -148,12 +124,6 @@ def loss_at(curve: Sequence[Point], seconds: float) -> float:
             share = (seconds - before.seconds) / (after.seconds - before.seconds)
             return before.loss + share * (after.loss - before.loss)
     return curve[-1].loss
-
-
-def split_text(text: str) -> tuple[str, str]:
-    """What both learn from, and what both are measured on."""
-    end = int(TRAIN_SHARE * len(text))
-    return text[:end], text[end:]
 
 
 def _in_turns(

@@ -15,8 +15,8 @@ import torch.nn.functional as F
 from core.batches.dataset import Dataset, token_path
 from core.batches.sampler import IGNORED, Windows, eval_batches
 from core.batches.token_file import TokenFile, TokenFileWriter, token_dtype
-from core.bench.learn import Point, Recipe, split_text
 from core.bench.nanogpt import NanoGPT, nanogpt_batch, nanogpt_optimizer, nanogpt_step
+from core.bench.recipe import Point, Recipe, split_text
 from core.config.model import ModelConfig
 from core.config.run import RunConfig
 from core.config.tokenizer import TokenizerConfig

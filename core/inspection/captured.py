@@ -20,6 +20,7 @@ from core.config.model import ModelConfig
 from core.inspection.changes import Changes, SubLayer
 
 Floats = NDArray[np.float32]
+Numbers = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
@@ -135,3 +136,22 @@ class Capture:
         lens = () if self.lens is None else (self.lens.ids, self.lens.probs)
         values = (*(getattr(self, field.name) for field in fields(self)), *lens, *self.inner.values())
         return sum(value.nbytes for value in values if isinstance(value, np.ndarray))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Measured:
+    """What is followed of one checkpoint's pass: little enough to be kept of every checkpoint, whatever is selected.
+
+    Attributes:
+        ids: The phrase.
+        next_probs: The probability of each next token of the phrase, (T - 1,).
+        entropies: Of each head's attention in bits, the mean over the queries from the third on, (L, H).
+        norms: L2 norms of the residual stream before the first step and after each, (N + 1, T).
+    """
+
+    step: int
+    ids: tuple[int, ...]
+    sub_layers: tuple[SubLayer, ...]
+    next_probs: Numbers
+    entropies: Numbers
+    norms: Floats

@@ -3,16 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 from core.config.run import RunConfig
-from core.inspection.captured import Capture
+from core.inspection.captured import Capture, Measured
 from core.inspection.patch_map import PatchMap
 from core.inspection.phrase import Phrase, token_text
 from core.tokenizers.tokenizer import Tokenizer
-
-if TYPE_CHECKING:
-    from core.inspection.quantities import Measured
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,7 +33,7 @@ class Inspected:
     capture: Capture
     tokenizer: Tokenizer = field(repr=False)
     baseline: "Inspected | None" = None
-    history: "tuple[Measured, ...]" = ()
+    history: tuple[Measured, ...] = ()
     patch_map: PatchMap | None = None
 
     @property

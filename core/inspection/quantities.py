@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from core.inspection.attention import FIRST_ROW, head_weights
-from core.inspection.captured import Capture, Floats, What
+from core.inspection.captured import Capture, Measured, Numbers, What
 from core.inspection.changes import SubLayer
 from core.inspection.inspected import Inspected
 from core.inspection.selection import Selection
@@ -25,26 +24,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 NEEDED = What(attention=True, states=True, parts=False, lens=False, inner=False)
-Numbers = NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Measured:
-    """What is followed of one checkpoint's pass: little enough to be kept of every checkpoint, whatever is selected.
-
-    Attributes:
-        ids: The phrase.
-        next_probs: The probability of each next token of the phrase, (T - 1,).
-        entropies: Of each head's attention in bits, the mean over the queries from the third on, (L, H).
-        norms: L2 norms of the residual stream before the first step and after each, (N + 1, T).
-    """
-
-    step: int
-    ids: tuple[int, ...]
-    sub_layers: tuple[SubLayer, ...]
-    next_probs: Numbers
-    entropies: Numbers
-    norms: Floats
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,10 @@ from dataclasses import dataclass, replace
 
 from core.control import Returning, StopToken
 from core.events.base import Event
+from core.inspection.captured import Measured
 from core.inspection.inspected import Inspected
 from core.inspection.patch_map import PatchPart
-from core.inspection.quantities import NEEDED, Measured
+from core.inspection.quantities import NEEDED
 from core.inspection.view_kinds import ViewKind
 from core.inspection.view_variants import VARIANTS
 from core.runs.folder import Workspace

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from core.control import Returning, StopRequested, StopToken
 from core.errors.runs import NoCheckpointError, raising_memory_errors
 from core.events.base import Event, Notice
+from core.inspection.captured import Measured
 from core.inspection.inspected import Inspected
-from core.inspection.quantities import Measured, measure
+from core.inspection.quantities import measure
 from core.runs.pointers import saved_steps
 from core.tasks.inspection.inspect_phrase import InspectRequest, PassAdvanced, inspect_loaded
 from core.tasks.models.run_checkpoints import SKIPPED, RunCheckpoints, open_step

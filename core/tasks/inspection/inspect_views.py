@@ -18,7 +18,7 @@ from core.inspection.attention import (
 from core.inspection.blocks import LEVELS as BLOCK_LEVELS
 from core.inspection.blocks import block_diagram
 from core.inspection.blocks import subject_of as block_subject
-from core.inspection.captured import What
+from core.inspection.captured import Measured, What
 from core.inspection.cases import CASES
 from core.inspection.changes import NO_CHANGES, Changes, Head, SubLayer, sub_layers
 from core.inspection.costs import count_text, flops_text
@@ -55,7 +55,7 @@ from core.inspection.next_token import (
     sought,
 )
 from core.inspection.patch_map import PATCH_TITLES, PatchMap, PatchPart
-from core.inspection.quantities import QUANTITIES, Measured, Quantity, series
+from core.inspection.quantities import QUANTITIES, Quantity, series
 from core.inspection.selection import Selection
 from core.inspection.steps import Arithmetic, Step, text_rows
 from core.inspection.table import Table

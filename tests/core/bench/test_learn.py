@@ -8,9 +8,10 @@ import pytest
 
 from core.batches import sampler
 from core.bench import learners as bench_learners
-from core.bench.learn import Point, Recipe, bench_learn, compare, loss_at, seconds_to, split_text
+from core.bench.learn import bench_learn, compare, loss_at, seconds_to
 from core.bench.learners import NanoGPTLearner, OurLearner, nanogpt_learning_rate
 from core.bench.picture import draw_curves, round_values
+from core.bench.recipe import Point, Recipe, split_text
 from core.config.presets import preset_run
 from core.config.toml import with_settings
 from core.control import StopToken

@@ -9,7 +9,6 @@ import pytest
 from core.inspection.changes import Changes, SubLayer
 from core.inspection.quantities import (
     QUANTITIES,
-    Measured,
     draw_training,
     head_entropy,
     measure,
@@ -19,6 +18,7 @@ from core.inspection.quantities import (
     state_norm,
     training_table,
 )
+from core.inspection.captured import Measured
 from core.inspection.selection import Selection
 from core.metrics import entropy, softmax
 from tests.core.inspection.small_inspected import small_inspected
