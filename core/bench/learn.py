@@ -7,14 +7,13 @@ training counts as time, a vocabulary's too. Each works in a process of its own,
 
 import tempfile
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import ExitStack
 from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from core.bench.picture import Curve, draw_curves
 from core.bench.recipe import Point, Recipe, split_text
 from core.bench.subjects import SubjectProcess, our_process, plain_process
 from core.config.run import RunConfig
@@ -86,7 +85,7 @@ def bench_learn(
     compared = compare(name, curves[PEER], curves[OURS])
     yield compared
     picture = out / f"bench-learn-{Path(name).stem}.svg"
-    write_whole(picture, draw_curves(f"Learning {name}", _lines(curves)))
+    write_whole(picture, draw_learning(name, curves))
     yield Notice(f"The curves are in {picture}.")
     return compared
 
@@ -183,9 +182,18 @@ def _make(kind: str, *arguments: Any) -> Any:
     return make(*arguments)
 
 
-def _lines(curves: dict[str, list[Point]]) -> dict[str, dict[str, Curve]]:
-    """The curves of each of the picture's three parts, by the name of its axis."""
-    return {
-        axis: {name: [(point[place], point.loss) for point in curve] for name, curve in curves.items()}
-        for place, axis in enumerate(("steps", "tokens read", "seconds of training"))
-    }
+def draw_learning(text: str, curves: Mapping[str, Sequence[Point]]) -> bytes:
+    """An SVG of three diagrams beside each other: the same losses over steps, tokens read, and seconds of training."""
+    from core.figures import blank_figure, escaped, rendered  # here, because it imports matplotlib
+
+    figure = blank_figure(12.0, 3.6)
+    figure.suptitle(escaped(f"Learning {text}"))
+    for place, title in enumerate(("steps", "tokens read", "seconds of training")):
+        axes = figure.add_subplot(1, 3, place + 1)
+        for name, curve in curves.items():
+            axes.plot([point[place] for point in curve], [point.loss for point in curve], label=name)
+        axes.set_xlabel(title)
+        axes.set_ylabel("validation loss, nats per character")
+        axes.grid(alpha=0.3)
+        axes.legend(frameon=False)
+    return rendered(figure, ".svg")

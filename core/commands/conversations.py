@@ -10,7 +10,8 @@ import typer
 from core.commands.arguments import named_path, unicode_text
 from core.commands.place import perform, print_rows
 from core.conversations.exchange import export_markdown
-from core.conversations.store import KEPT_DAYS, Summary
+from core.conversations.finding import Summary
+from core.conversations.store import KEPT_DAYS
 from core.tasks.chat.conversations import (
     delete_conversations,
     export_conversation,

@@ -16,7 +16,8 @@ from core.config.setting import describe
 from core.config.tag import tag_key
 from core.config.toml import checked, parse_assignments, secret_names
 from core.corpus.clean import clean
-from core.corpus.library import DocumentRow, Library
+from core.corpus.library import Library
+from core.corpus.rows import DocumentRow
 from core.documents.folders import is_there
 from core.errors.base import MissingPathError, PasswordOnCommandLineError
 from core.events.document_state import NOT_READ, DocumentState

@@ -18,7 +18,7 @@ from core.inspection.view_kinds import VIEWS
 from core.inspection.view_variants import VARIANTS
 from core.tasks.inspection.inspect_checkpoint import ViewRequest, inspect_checkpoint
 from core.tasks.inspection.inspect_phrase import InspectRequest
-from core.tasks.inspection.inspect_views import check_format, save_view
+from core.tasks.inspection.save_view import check_format, save_view
 from core.wording import counted, noun_for, number, printable
 
 app = typer.Typer()

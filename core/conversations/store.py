@@ -34,8 +34,6 @@ from core.errors.base import (
 )
 from core.errors.system import WorkspaceError
 
-__all__ = ["KEPT_DAYS", "ConversationStore", "Summary"]
-
 KEPT_DAYS = 30  # until a deleted conversation is forgotten for good
 DAY_SECONDS = 24 * 60 * 60
 FAILURES = Failures("conversations", DamagedConversationsError, UnusableConversationsError)

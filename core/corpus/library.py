@@ -38,20 +38,6 @@ from core.documents.document import PageConfidence
 from core.events.document_state import DocumentState
 from core.events.documents import QueuedFile
 
-__all__ = [
-    "CorpusOverview",
-    "CorpusTotals",
-    "DocumentRow",
-    "Interrupted",
-    "Library",
-    "Missing",
-    "PageConfidence",
-    "Passage",
-    "Recorded",
-    "SearchHit",
-    "TagCount",
-]
-
 ALL_DOCUMENTS = CorpusConfig()
 NEAR = 0.8  # the share of common word sequences from which on a document nearly repeats another
 

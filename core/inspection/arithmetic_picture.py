@@ -4,7 +4,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from core.inspection.figures import escaped
+from core.figures import escaped
 from core.inspection.steps import Arithmetic, text_lines
 
 LINE, WIDTH, LEFT = 0.19, 11.0, 0.3  # in inches

@@ -270,7 +270,7 @@ def attention_table(inspected: Inspected, selection: Selection) -> Table:
 
 def draw_attention(inspected: Inspected, selection: Selection) -> "Figure":
     """The selected head's map."""
-    from core.inspection.figures import heat_map  # here, because it imports matplotlib
+    from core.figures import heat_map  # here, because it imports matplotlib
 
     weights = head_weights(inspected.capture, selection.layer, selection.head)  # (T, T)
     shown = np.where(np.tri(len(weights), dtype=bool), weights, np.nan)  # (T, T)

@@ -8,9 +8,9 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Circle, FancyArrowPatch, FancyBboxPatch, Patch
 from matplotlib.path import Path
 
+from core.figures import escaped
 from core.inspection.diagram import OPERATIONS, Arrow, Box, Diagram
 from core.inspection.diagram_colours import LIGHT
-from core.inspection.figures import escaped
 
 UNITS_PER_INCH = 96.0
 NARROWEST = 800.0  # room for the notes

@@ -96,7 +96,7 @@ def what_if_table(inspected: Inspected, selection: Selection) -> Table:
 
 def draw_what_if(inspected: Inspected, selection: Selection) -> "Figure":
     """Both predictions after the selected position as bars; below, the divergence after each position."""
-    from core.inspection.figures import escaped, new_figure  # here, because it imports matplotlib
+    from core.figures import escaped, new_figure  # here, because it imports matplotlib
 
     before, after = _compared(inspected)
     found = effect(before, after, selection.position)

@@ -111,7 +111,7 @@ def embedding_table(inspected: Inspected, selection: Selection) -> Table:
 
 def draw_embedding(inspected: Inspected, selection: Selection) -> "Figure":
     """The vectors of the selected position as strips, and below them the position table or the rotary angles."""
-    from core.inspection.figures import new_figure
+    from core.figures import new_figure
 
     capture, position = inspected.capture, selection.position
     parts = embedding_parts(capture, position)
@@ -143,7 +143,7 @@ def _positions_picture(capture: Capture) -> tuple[Floats | None, str, str]:
 
 
 def _show(axes, values: Floats, unit: str) -> None:  # type: ignore[no-untyped-def]  # matplotlib is imported late
-    from core.inspection.figures import COLOUR_MAP
+    from core.figures import COLOUR_MAP
 
     reach = float(np.abs(values).max())
     left, top = 0.5, 0.5  # both axes count from 1

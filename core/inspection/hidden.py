@@ -130,7 +130,7 @@ def hidden_table(inspected: Inspected, selection: Selection) -> Table:
 
 def draw_hidden(inspected: Inspected, selection: Selection) -> "Figure":
     """The lengths at all places and positions."""
-    from core.inspection.figures import heat_map  # here, because it imports matplotlib
+    from core.figures import heat_map  # here, because it imports matplotlib
 
     del selection  # all positions are drawn
     hidden = hidden_states(inspected.capture)

@@ -117,7 +117,7 @@ def lens_table(inspected: Inspected, selection: Selection) -> Table:
 
 def draw_lens(inspected: Inspected, _selection: Selection) -> "Figure":
     """The likeliest token of each cell, shaded by its probability."""
-    from core.inspection.figures import COLOUR_MAP, escaped, new_figure
+    from core.figures import COLOUR_MAP, escaped, new_figure
 
     grid = lens_grid(inspected.capture)
     texts = [_shortened(piece.text) for piece in inspected.phrase.pieces]

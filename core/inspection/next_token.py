@@ -145,7 +145,7 @@ def next_table(inspected: Inspected, selection: Selection, sampling: SamplingCon
 
 def draw_next(inspected: Inspected, selection: Selection, sampling: SamplingConfig | None = None) -> "Figure":
     """The likeliest tokens as bars, before and after the filters."""
-    from core.inspection.figures import escaped, new_figure
+    from core.figures import escaped, new_figure
 
     config = sampling or inspected.config.sampling
     tokens = ranked(inspected.capture, selection.position)

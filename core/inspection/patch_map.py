@@ -82,7 +82,7 @@ def patch_map_table(found: PatchMap) -> Table:
 
 def draw_patch_map(found: PatchMap) -> "Figure":
     """The map as a picture."""
-    from core.inspection.figures import heat_map  # here, because it imports matplotlib
+    from core.figures import heat_map  # here, because it imports matplotlib
 
     return heat_map(
         found.title, found.probs, "probability", found.rows, found.columns, ("", found.column_title)

@@ -24,6 +24,6 @@ def patching_table(inspected: Inspected, selection: Selection) -> Table:
 def draw_patching(inspected: Inspected, selection: Selection) -> "Figure":
     """The map as a picture; an empty one where nothing was patched."""
     del selection
-    from core.inspection.figures import new_figure  # here, because it imports matplotlib
+    from core.figures import new_figure  # here, because it imports matplotlib
 
     return new_figure(NOTHING)[0] if inspected.patch_map is None else draw_patch_map(inspected.patch_map)

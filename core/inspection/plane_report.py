@@ -87,7 +87,7 @@ def neighbours_table(plane: EmbeddingPlane, token_id: int, count: int) -> Table:
 
 def draw_plane(plane: EmbeddingPlane, projection: Projection, marked: Sequence[int] = ()) -> "Figure":
     """The tokens by kind, the most frequent and the marked ones named."""
-    from core.inspection.figures import new_figure  # here, because it imports matplotlib
+    from core.figures import new_figure  # here, because it imports matplotlib
 
     figure, axes = new_figure(
         f"Token embeddings of {plane.run}, step {plane.step:,}", WIDTH_INCHES, HEIGHT_INCHES
@@ -116,7 +116,7 @@ def _share(plane: EmbeddingPlane, projection: Projection, axis: int) -> str:
 
 
 def _name_points(axes: "Axes", plane: EmbeddingPlane, projection: Projection, marked: Sequence[int]) -> None:
-    from core.inspection.figures import escaped
+    from core.figures import escaped
 
     figure = axes.get_figure()
     assert figure is not None, "these axes were made with one"

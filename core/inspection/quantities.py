@@ -112,11 +112,10 @@ def selected(selection: Selection) -> str:
 
 def draw_training(inspected: Inspected, selection: Selection) -> "Figure":
     """All quantities over the checkpoints, each as a curve of its own."""
-    from core.inspection.figures import new_figure  # here, because it imports matplotlib
+    from core.figures import blank_figure  # here, because it imports matplotlib
 
-    figure, first = new_figure(f"Through training: {selected(selection)}", 9.0, 6.0)
-    figure.suptitle(first.get_title())
-    first.remove()
+    figure = blank_figure(9.0, 6.0)
+    figure.suptitle(f"Through training: {selected(selection)}")
     for place, quantity in enumerate(QUANTITIES, start=1):
         axes = figure.add_subplot(2, 2, place)
         axes.plot(*series(quantity, _history(inspected), selection), marker="o")

@@ -129,7 +129,7 @@ def tokens_table(inspected: Inspected, _selection: Selection) -> Table:
 
 def draw_tokens(inspected: Inspected, selection: Selection) -> "Figure":
     """The surprise of each token as a bar."""
-    from core.inspection.figures import MOST_LABELS, escaped, new_figure
+    from core.figures import MOST_LABELS, escaped, new_figure
 
     scores = token_scores(inspected)
     pieces = inspected.phrase.pieces

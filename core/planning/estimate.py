@@ -10,7 +10,7 @@ from core.config.model import count_parameters
 from core.config.run import RunConfig
 from core.config.tokenizer import TokenizerConfig
 from core.config.training import TrainingConfig
-from core.corpus.library import CorpusTotals
+from core.corpus.passages import CorpusTotals
 from core.events.runs import StepTimes
 from core.model.requirements import bytes_to_train, checkpoint_bytes
 from core.planning.horizon import RunCosts, estimated_epoch, planned_steps, windows_per_step

@@ -5,7 +5,7 @@ from pathlib import PurePath
 
 from core.config.model import count_parameters
 from core.config.run import RunConfig
-from core.corpus.library import CorpusTotals
+from core.corpus.passages import CorpusTotals
 from core.planning.estimate import RunEstimate, estimate_run, rows_at_once, snapshot_cost
 from core.planning.machine import Machine
 from core.planning.proposals import rounded, rounded_size, rounded_time

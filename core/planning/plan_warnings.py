@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 from core.config.run import RunConfig
 from core.config.toml import with_settings
-from core.corpus.library import CorpusTotals
+from core.corpus.passages import CorpusTotals
 from core.planning.estimate import RunEstimate, characters_to_tokens, estimate_run
 from core.planning.machine import Machine
 from core.planning.proposals import (

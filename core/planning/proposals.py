@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from core.config.presets import PRESETS
 from core.config.run import RunConfig
-from core.corpus.library import CorpusTotals
+from core.corpus.passages import CorpusTotals
 from core.planning.estimate import estimate_run
 from core.wording import counted, file_size
 

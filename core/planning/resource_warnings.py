@@ -5,7 +5,7 @@ from typing import Any
 
 from core.config.run import RunConfig
 from core.config.toml import with_settings
-from core.corpus.library import CorpusTotals
+from core.corpus.passages import CorpusTotals
 from core.model.requirements import model_flops_per_token
 from core.planning.estimate import (
     RunEstimate,

@@ -4,12 +4,11 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
 from core.events.runs import Baseline
-from core.inspection.figures import escaped
+from core.figures import blank_figure, escaped
 from core.runs.history import RunHistory
 from core.runs.outline import outline
 from core.runs.quantities import (
@@ -63,8 +62,7 @@ def draw_curves(
     ]
     n_rows = 1 + len(shown) // 2
     heights = [LOSS_HEIGHT, *[ROW_HEIGHT] * (n_rows - 1)]
-    figure = Figure(figsize=(WIDTH, sum(heights)), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = blank_figure(WIDTH, sum(heights))
     grid = figure.add_gridspec(n_rows, 2, height_ratios=heights)
     for number, quantity in enumerate(shown):
         place = grid[0, :] if number == 0 else grid[(number + 1) // 2, (number + 1) % 2]

@@ -6,7 +6,7 @@ from html import escape
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
-from core.inspection.figures import rendered
+from core.figures import rendered
 
 # what matplotlib writes, and what it is in a page
 COLOURS = {

@@ -21,11 +21,12 @@ from app.widgets.label import MessageBox
 from app.window.close_question import STILL_AT_WORK
 from core.config.corpus import CorpusConfig
 from core.config.presets import preset_run
-from core.corpus.library import CorpusOverview, CorpusTotals, TagCount
+from core.corpus.passages import CorpusOverview, CorpusTotals
+from core.corpus.tags import TagCount
+from core.documents.text_fields import TextField
 from core.events.runs import CheckpointSaved, RemarkMade, SampleWritten
 from core.runs.run_queue import QueuedRun
 from core.tasks.corpus.look_at_library import DocumentPreview, FilterOverview, Passage
-from core.tasks.corpus.reading_choices import TextField
 from tests.app.showing import FINISHED, RUN, opened, shown
 from tests.app.tabs.chat.chat_screens import (
     chat,

@@ -22,8 +22,8 @@ from app.tabs.corpus.rows import Summary
 from app.widgets.banner import Banner, BannerStack
 from app.widgets.controls.elided_label import ElidedLabel
 from app.widgets.plots.plot import CurvePlot
+from core.inspection.selection import Selection
 from core.runs.run_queue import QueuedRun
-from core.tasks.inspection.inspect_views import Selection
 from tests.app import screens
 from tests.app.tabs.corpus.conftest import a_row
 from tests.app.tabs.inspect.made import made

@@ -19,12 +19,12 @@ from app.widgets.plots.heat_map import HeatMap
 from app.widgets.theme import apply_theme
 from app.window.main_window import MainWindow
 from core.conversations.message import Message
+from core.documents.text_fields import TextField
 from core.errors.system import WorkspaceError
 from core.events.base import Notice
 from core.events.runs import SampleWritten
+from core.inspection.selection import Selection
 from core.runs.catalog import RunSummary
-from core.tasks.corpus.reading_choices import TextField
-from core.tasks.inspection.inspect_views import Selection
 from core.tokenizers.word import WordTokenizer
 from tests.app.conftest import leave, plain_looks_afterwards
 from tests.app.tabs.corpus.conftest import a_row

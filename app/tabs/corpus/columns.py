@@ -10,9 +10,10 @@ from PySide6.QtGui import QColor, QIcon
 from app.widgets.icons import icon
 from app.widgets.theme import colours
 from core.config.tag import tag_key
-from core.corpus.library import DocumentRow, SearchHit
+from core.corpus.rows import DocumentRow
+from core.corpus.search_index import SearchHit
+from core.documents.kinds import kind_named
 from core.events.document_state import UNFINISHED, WITH_TEXT, DocumentState
-from core.tasks.corpus.reading_choices import kind_named
 from core.wording import file_size, natural_key, number, percent
 
 # Qt's own names. A painted page asks some thousand times, and to look one up in its enum takes longer than to compare.

@@ -23,7 +23,7 @@ from app.tabs.corpus.reread_controller import RereadController
 from app.tabs.corpus.tab import CorpusTab
 from app.tabs.corpus.watch_controller import WatchController
 from core.config.corpus import CleaningConfig, ImportConfig
-from core.corpus.library import Interrupted
+from core.corpus.imports import Interrupted
 from core.errors.base import UserFacingError
 from core.events.base import Event, Notice
 from core.events.documents import FilesQueued, ImportFinished

@@ -9,9 +9,9 @@ from PySide6.QtWidgets import QCheckBox, QDialog, QDialogButtonBox, QLineEdit, Q
 from app.widgets.controls.small import scrolled
 from app.widgets.label import Label, without_mnemonic
 from app.widgets.theme import LARGE, MEDIUM, SMALL, TINY, set_role
+from core.documents.text_fields import TextField
 from core.events.document_state import DocumentState
 from core.events.documents import FileImported
-from core.tasks.corpus.reading_choices import TextField
 from core.wording import counted, listed
 
 _WIDTH_PX = 460

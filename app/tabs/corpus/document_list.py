@@ -21,7 +21,7 @@ from app.tabs.corpus.filters import ALL, LAST_IMPORT, FilterRow, NoMatches, Stat
 from app.tabs.corpus.preview import PreviewCard
 from app.tabs.corpus.row_actions import ActionRow, RowActions
 from app.widgets.theme import MEDIUM, SMALL
-from core.corpus.library import SearchHit
+from core.corpus.search_index import SearchHit
 from core.events.document_state import WITH_TEXT
 from core.events.documents import FileImported
 

@@ -23,7 +23,8 @@ from PySide6.QtCore import (
 
 from app.tabs.corpus.columns import COLUMNS, USE, Cells, alignment, has_text
 from app.tabs.corpus.rows import ImportRows, RowFilter, Summary
-from core.corpus.library import DocumentRow, SearchHit
+from core.corpus.rows import DocumentRow
+from core.corpus.search_index import SearchHit
 
 ARRANGE_MS = 400  # how soon rows that came or changed take their places in a sorted or filtered table
 ROOT = QModelIndex()

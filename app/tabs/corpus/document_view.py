@@ -33,7 +33,7 @@ from app.tabs.corpus.columns import COLUMNS, NAME, NOTE, READABLE_NOTE, SPARE, S
 from app.tabs.corpus.document_table import DocumentTable, Index
 from app.tabs.corpus.row_actions import RowActions
 from app.widgets.theme import SMALL
-from core.corpus.library import DocumentRow
+from core.corpus.rows import DocumentRow
 
 ROW_HEIGHT_PX = 30
 _MOVES = (

@@ -12,7 +12,7 @@ from app.widgets.icons import give_icon
 from app.widgets.label import Label
 from app.widgets.theme import LARGE, MEDIUM, set_role
 from core.config.corpus import ImportConfig
-from core.tasks.corpus.reading_choices import missing_languages
+from core.documents.ocr import missing_languages
 
 ELSEWHERE = frozenset(("text_fields",))  # chosen for the files that have some, in the table
 _WIDTH_PX = 460

@@ -11,7 +11,8 @@ from app.errors import present
 from app.jobs.job import Job, OpenStream
 from app.jobs.job_queue import JobQueues
 from app.tabs.corpus.tab import CorpusTab
-from core.corpus.library import DocumentRow, Missing
+from core.corpus.missing import Missing
+from core.corpus.rows import DocumentRow
 from core.errors.base import UnknownDocumentError
 from core.runs.folder import Workspace
 from core.tasks.corpus.change_library import (

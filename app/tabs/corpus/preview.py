@@ -19,10 +19,11 @@ from app.tabs.corpus.columns import has_text, kind_title, note, pages
 from app.tabs.corpus.marked_text import HitStepper, MarkedText
 from app.widgets.label import Label
 from app.widgets.theme import MEDIUM, SMALL, TINY, mono_font, set_role
-from core.corpus.library import DocumentRow, PageConfidence
+from core.corpus.rows import DocumentRow
+from core.documents.document import PageConfidence
+from core.documents.kinds import kind_named
 from core.events.document_state import UNFINISHED, WITH_TEXT, DocumentState
 from core.tasks.corpus.look_at_library import LONGEST_PREVIEW, DocumentPreview
-from core.tasks.corpus.reading_choices import kind_named
 from core.wording import counted, file_size, listed, noun_for
 
 CLEANED, AS_READ, BOTH = "Cleaned", "As read", "Both"

@@ -13,7 +13,8 @@ from app.tabs.corpus.columns import has_text
 from app.tabs.corpus.preview import CLEANED
 from app.tabs.corpus.tab import CorpusTab
 from core.config.corpus import CleaningConfig
-from core.corpus.library import DocumentRow, SearchHit
+from core.corpus.rows import DocumentRow
+from core.corpus.search_index import SearchHit
 from core.runs.folder import Workspace
 from core.tasks.corpus.look_at_library import (
     DocumentPreview,

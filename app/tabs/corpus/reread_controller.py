@@ -11,7 +11,8 @@ from app.tabs.corpus.dialogs import PasswordDialog
 from app.tabs.corpus.library_controller import LibraryController
 from app.tabs.corpus.tab import CorpusTab
 from core.config.corpus import ImportConfig
-from core.tasks.corpus.reading_choices import TextField, list_fields
+from core.documents.text_fields import TextField
+from core.tasks.corpus.reading_choices import list_fields
 
 
 class RereadController(QObject):

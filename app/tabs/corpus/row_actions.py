@@ -12,9 +12,9 @@ from app.widgets.controls.small import application
 from app.widgets.icons import give_icon
 from app.widgets.label import Label
 from app.widgets.theme import HUGE, LARGE, TINY, set_role
-from core.corpus.library import DocumentRow
+from core.corpus.rows import DocumentRow
+from core.documents.kinds import kind_named
 from core.events.document_state import NOT_READ, UNFINISHED, DocumentState
-from core.tasks.corpus.reading_choices import kind_named
 from core.wording import counted, number
 
 MOST_OPENED = 10  # files or folders at once: more windows than that nobody means

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from app.tabs.corpus.columns import NEAR, STATES, has_text, is_near_duplicate, kind_title
 from core.config.tag import SEPARATOR
-from core.corpus.library import DocumentRow
+from core.corpus.rows import DocumentRow
 from core.events.document_state import WITH_TEXT, DocumentState
 from core.events.documents import FileImported, FileReading, FileRestated, FilesQueued, PageRecognizing
 

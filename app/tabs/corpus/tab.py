@@ -17,8 +17,8 @@ from app.widgets.banner import Banner, BannerStack
 from app.widgets.drop_area import DropArea
 from app.widgets.theme import HUGE, LARGE, SMALL
 from core.config.corpus import ImportConfig
-from core.corpus.library import DocumentRow
-from core.tasks.corpus.reading_choices import TextField
+from core.corpus.rows import DocumentRow
+from core.documents.text_fields import TextField
 
 
 class CorpusTab(DropArea):

@@ -20,7 +20,7 @@ from app.widgets.controls.check_list import CHECKED, UNCHECKED, CheckList, Check
 from app.widgets.label import Label
 from app.widgets.theme import LARGE, MEDIUM, SMALL, set_role
 from core.config.tag import SEPARATOR, tag_key, tag_name
-from core.corpus.library import DocumentRow
+from core.corpus.rows import DocumentRow
 from core.wording import counted, number
 
 SIZE_PX = (420, 420)

@@ -3,8 +3,8 @@
 from collections import OrderedDict
 from typing import NamedTuple
 
+from core.inspection.inspected import Inspected
 from core.tasks.inspection.inspect_phrase import InspectRequest
-from core.tasks.inspection.inspect_views import Inspected
 
 MOST_BYTES = 2**28  # of arrays: for a phrase of 64 tokens and the starter model, some sixty checkpoints
 

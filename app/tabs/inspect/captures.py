@@ -4,7 +4,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from app.tabs.inspect.capture_cache import CaptureCache, CaptureKey
-from core.tasks.inspection.inspect_views import KINDS, NO_CHANGES, Inspected, Measured, PatchMap, What
+from core.inspection.captured import Measured, What
+from core.inspection.changes import NO_CHANGES
+from core.inspection.inspected import Inspected
+from core.inspection.patch_map import PatchMap
+from core.inspection.view_kinds import KINDS
 
 Parts = tuple[Inspected, Inspected | None, tuple[Measured, ...], PatchMap | None]
 

@@ -18,18 +18,15 @@ from app.tabs.inspect.inspect_tasks import InspectTasks
 from app.tabs.inspect.phrase_suggestion import PhraseSuggestion
 from app.tabs.inspect.tab import InspectTab
 from core.events.base import Event
+from core.inspection.captured import Measured
+from core.inspection.changes import NO_CHANGES, Changes
+from core.inspection.inspected import Inspected
+from core.inspection.patch_map import PatchMap
+from core.inspection.selection import Selection
+from core.inspection.view_kinds import VIEWS
 from core.runs.catalog import RunSummary
 from core.runs.folder import Workspace
 from core.tasks.inspection.inspect_phrase import EmptyPhraseError, InspectRequest, PassAdvanced
-from core.tasks.inspection.inspect_views import (
-    NO_CHANGES,
-    VIEWS,
-    Changes,
-    Inspected,
-    Measured,
-    PatchMap,
-    Selection,
-)
 from core.tasks.inspection.suggest_phrase import Suggestion
 from core.tasks.models.look_at_runs import RunsListed, list_runs
 from core.tasks.models.run_checkpoints import RunCheckpoints

@@ -9,7 +9,8 @@ from app.widgets.controls.small import CountBox
 from app.widgets.label import Label
 from app.widgets.theme import SMALL, set_role
 from app.widgets.token_text import visible
-from core.tasks.inspection.inspect_views import Inspected, Selection
+from core.inspection.inspected import Inspected
+from core.inspection.selection import Selection
 
 SPIN_FRAME_PX = 36  # around a spin box's text: margin, caret and arrows
 PARTS = {"attention": "after attention", "feed_forward": "after feed-forward"}

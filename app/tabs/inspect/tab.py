@@ -16,8 +16,10 @@ from app.widgets.controls.elided_label import ElidedLabel
 from app.widgets.empty_state import Card, EmptyState, card_button
 from app.widgets.theme import HUGE, LARGE, MEDIUM, SMALL, set_role
 from app.widgets.token_text import first_of
+from core.inspection.inspected import Inspected
+from core.inspection.selection import Selection
+from core.inspection.view_kinds import VIEWS
 from core.runs.catalog import RunSummary
-from core.tasks.inspection.inspect_views import VIEWS, Inspected, Selection
 from core.wording import counted
 
 

@@ -11,7 +11,7 @@ from app.jobs.job import Stream
 from app.jobs.job_queue import JobQueues
 from app.jobs.newest_job import NewestJob
 from app.tabs.inspect.view import InspectView
-from core.tasks.inspection.inspect_views import Inspected
+from core.inspection.inspected import Inspected
 
 QUEUE = "tokens"
 

@@ -5,7 +5,9 @@ from typing import ClassVar
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
 
-from core.tasks.inspection.inspect_views import Inspected, Selection, ViewKind
+from core.inspection.inspected import Inspected
+from core.inspection.selection import Selection
+from core.inspection.view_kinds import ViewKind
 
 
 class InspectView(QWidget):

@@ -12,15 +12,12 @@ from app.jobs.job_queue import JobQueues
 from app.tabs.inspect.controller import QUEUE, InspectController
 from app.tabs.inspect.typed_text import TypedText, TypedTextView
 from app.tabs.inspect.view import InspectView
+from core.inspection.inspected import Inspected
+from core.inspection.selection import Selection
+from core.inspection.view_kinds import ViewKind
 from core.runs.folder import Workspace
-from core.tasks.inspection.inspect_views import (
-    Inspected,
-    Selection,
-    ViewKind,
-    counting_tokens,
-    saving_view,
-    seeking_token,
-)
+from core.tasks.inspection.inspect_phrase import counting_tokens, seeking_token
+from core.tasks.inspection.save_view import saving_view
 
 if TYPE_CHECKING:
     from app.tabs.inspect.patching.patching_controller import PatchingController

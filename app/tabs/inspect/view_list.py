@@ -6,7 +6,7 @@ from PySide6.QtCore import QModelIndex, QStringListModel, Signal, Slot
 from PySide6.QtWidgets import QListView, QWidget
 
 from app.widgets.theme import set_role
-from core.tasks.inspection.inspect_views import ViewKind
+from core.inspection.view_kinds import ViewKind
 
 WIDTH_PX = 150
 

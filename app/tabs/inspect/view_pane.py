@@ -20,7 +20,9 @@ from app.widgets.controls.elided_label import ElidedLabel
 from app.widgets.controls.small import named_button
 from app.widgets.label import Label
 from app.widgets.theme import MEDIUM, SMALL, set_role
-from core.tasks.inspection.inspect_views import VIEWS, Inspected, Selection
+from core.inspection.inspected import Inspected
+from core.inspection.selection import Selection
+from core.inspection.view_kinds import VIEWS
 
 MakeView = Callable[[], InspectView]
 FORMATS = {"csv": "CSV", "png": "PNG", "svg": "SVG"}

@@ -25,7 +25,7 @@ from core.config.corpus import CorpusConfig
 from core.config.remark_actions import STOP, changes_of, place_of
 from core.config.run import RunConfig
 from core.control import StopToken
-from core.corpus.library import CorpusTotals
+from core.corpus.passages import CorpusTotals
 from core.errors.base import UsageError
 from core.errors.runs import QueuedAlreadyError
 from core.events.base import Event

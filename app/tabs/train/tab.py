@@ -25,7 +25,7 @@ from app.widgets.banner import Banner, BannerStack
 from app.widgets.theme import HUGE, LARGE, MEDIUM, SMALL
 from core.config.corpus import CleaningConfig, CorpusConfig
 from core.config.run import RunConfig
-from core.corpus.library import CorpusTotals
+from core.corpus.passages import CorpusTotals
 from core.events.base import Event, Notice
 from core.events.runs import SampleWritten
 from core.runs.catalog import RunSummary

@@ -10,9 +10,10 @@ from typing import TypeVar
 
 from core.control import StopToken
 from core.conversations.exchange import export_json, export_markdown, read_export
+from core.conversations.finding import Summary
 from core.conversations.message import Conversation
 from core.conversations.set_aside import file_identity, finish_setting_aside, set_aside
-from core.conversations.store import ConversationStore, Summary
+from core.conversations.store import ConversationStore
 from core.disk.files import write_anywhere
 from core.errors.base import DamagedConversationsError
 from core.events.base import Event, Notice

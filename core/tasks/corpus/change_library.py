@@ -3,7 +3,9 @@
 from collections.abc import Generator, Mapping, Sequence
 
 from core.control import StopToken
-from core.corpus.library import DocumentRow, Library, Missing
+from core.corpus.library import Library
+from core.corpus.missing import Missing
+from core.corpus.rows import DocumentRow
 from core.events.base import Event
 from core.runs.folder import Workspace
 from core.tasks.corpus.import_files import forget_import

@@ -13,7 +13,8 @@ from filelock import FileLock, Timeout
 from core.config.corpus import ImportConfig
 from core.control import StopToken
 from core.corpus.duplicates import Digested
-from core.corpus.library import Interrupted, Library
+from core.corpus.imports import Interrupted
+from core.corpus.library import Library
 from core.corpus.reading import read_and_digest
 from core.documents.folders import FoundFile, find_files, ledger_path
 from core.documents.isolation import ReaderPool

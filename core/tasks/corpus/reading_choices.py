@@ -7,15 +7,11 @@ from core.config.corpus import ImportConfig
 from core.control import StopToken
 from core.documents.folders import source_of
 from core.documents.isolation import ReaderPool
-from core.documents.kinds import Kind, kind_named
-from core.documents.ocr import installed_languages, missing_languages
+from core.documents.ocr import installed_languages
 from core.documents.text_fields import TextField, list_text_fields
 from core.events.base import Event
 
 POLL_SECONDS = 0.1  # how soon a stop is noticed
-
-# Kinds and fields are here for the window, which sees documents through tasks only.
-__all__ = ["Kind", "TextField", "kind_named", "list_fields", "list_languages", "missing_languages"]
 
 
 def list_languages(stop: StopToken) -> Generator[Event, None, tuple[str, ...]]:

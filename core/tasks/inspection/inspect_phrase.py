@@ -11,6 +11,7 @@ from core.events.base import Event
 from core.inspection.captured import EVERYTHING, What
 from core.inspection.changes import NO_CHANGES, Changes
 from core.inspection.inspected import Inspected
+from core.inspection.next_token import Sought, sought
 from core.inspection.phrase import Phrase, phrase_of_text
 from core.tasks.models.open_model import OpenModel
 
@@ -117,3 +118,17 @@ def requested_phrase(loaded: "LoadedModel", request: InspectRequest) -> Phrase:
     return phrase_of_text(
         loaded.tokenizer, request.text, loaded.config.model.context_length, marked=request.marked
     )
+
+
+def counting_tokens(inspected: Inspected, text: str, stop: StopToken) -> Generator[Event, None, int]:
+    """How many tokens a text has, read as the phrase was."""
+    stop.raise_if_asked()
+    yield from ()
+    return inspected.count_tokens(text)
+
+
+def seeking_token(inspected: Inspected, text: str, stop: StopToken) -> Generator[Event, None, Sought | None]:
+    """The token that a typed text begins with; None where it has none."""
+    stop.raise_if_asked()
+    yield from ()
+    return sought(inspected, text)

@@ -1,7 +1,4 @@
-"""The request "show the vocabulary as points": the token embeddings of an open model, and how often tokens occur.
-
-The window takes the types and functions of the plane from here.
-"""
+"""The request "show the vocabulary as points": the token embeddings of an open model, and how often tokens occur."""
 
 from collections.abc import Generator
 from dataclasses import dataclass, replace
@@ -18,46 +15,22 @@ from core.events.base import Event
 from core.inspection.captured import Floats, Ints
 from core.inspection.inspected import Inspected
 from core.inspection.phrase import token_text
-from core.inspection.placement import PlacedLabel, place_labels
 from core.inspection.plane import (
-    METHOD_TITLES,
     EmbeddingPlane,
-    Method,
-    Neighbours,
     Projection,
-    TokenDistance,
     pca_plane,
     turned_like,
 )
-from core.inspection.plane_report import draw_plane, neighbours_table, plane_table
+from core.inspection.plane_report import draw_plane, plane_table
 from core.inspection.selection import Selection
 from core.inspection.table import Table
-from core.inspection.token_kinds import KINDS as TOKEN_KINDS
-from core.inspection.token_kinds import TokenKind, token_kinds
+from core.inspection.token_kinds import token_kinds
+from core.inspection.view_kinds import VIEWS, ViewKind
 from core.runs.folder import Workspace
-from core.tasks.inspection.inspect_views import VIEWS, ViewKind
 from core.tasks.models.examine_tokenizer import count_tokens
 from core.tasks.models.open_model import OpenModel
 from core.tasks.models.run_checkpoints import RunCheckpoints, open_step
 from core.wording import counted, noun_for, percent
-
-__all__ = [
-    "METHOD_TITLES",
-    "TOKEN_KINDS",
-    "EmbeddingPlane",
-    "Method",
-    "Neighbours",
-    "PlacedLabel",
-    "PlaneAdvanced",
-    "Projection",
-    "TokenDistance",
-    "TokenKind",
-    "neighbours_table",
-    "open_plane",
-    "open_plane_at",
-    "place_labels",
-    "plane_kind",
-]
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

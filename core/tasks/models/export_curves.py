@@ -94,7 +94,7 @@ def _write_table(runs: Mapping[str, RunHistory], smoothing: float, path: Path, s
 def _write_picture(
     runs: Mapping[str, RunHistory], choice: ChartChoice, baselines: Sequence[Baseline], path: Path
 ) -> None:
-    from core.inspection.figures import rendered
+    from core.figures import rendered
     from core.reporting.charts import draw_curves
 
     figure = draw_curves(runs, choice, baselines)

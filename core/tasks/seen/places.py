@@ -4,8 +4,9 @@ from dataclasses import replace
 
 from core.config.corpus import CleaningConfig
 from core.corpus.clean import clean
-from core.corpus.library import DocumentRow, Library
+from core.corpus.library import Library
 from core.corpus.pages import nearest, page_of
+from core.corpus.rows import DocumentRow
 from core.events.seen import SeenPlace
 from core.seen.index import Origin
 

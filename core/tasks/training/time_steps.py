@@ -7,7 +7,7 @@ from collections.abc import Generator
 
 from core.config.run import RunConfig
 from core.control import StopToken
-from core.corpus.library import CorpusTotals
+from core.corpus.passages import CorpusTotals
 from core.errors.base import UserFacingError
 from core.events.base import Event
 from core.events.runs import StepTimes

@@ -11,7 +11,7 @@ from app.widgets.controls.elided_box import ElidedBox
 from app.widgets.controls.elided_button import ElidedButton
 from app.widgets.controls.elided_label import ElidedLabel
 from core.config.run import RunConfig
-from core.corpus.library import CorpusTotals
+from core.corpus.passages import CorpusTotals
 
 TEXT = "a-run-with-a-long-name: step 159 of 700"
 

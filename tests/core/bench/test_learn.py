@@ -8,9 +8,8 @@ import pytest
 
 from core.batches import sampler
 from core.bench import learners as bench_learners
-from core.bench.learn import bench_learn, compare, loss_at, seconds_to
+from core.bench.learn import bench_learn, compare, draw_learning, loss_at, seconds_to
 from core.bench.learners import NanoGPTLearner, OurLearner, nanogpt_learning_rate
-from core.bench.picture import draw_curves, round_values
 from core.bench.recipe import Point, Recipe, split_text
 from core.config.presets import preset_run
 from core.config.toml import with_settings
@@ -163,19 +162,12 @@ def test_both_learn_in_turns_and_a_picture_is_drawn(tmp_path):
     ElementTree.parse(tmp_path / "bench-learn-cats & dogs.svg")
 
 
-def test_a_picture_has_a_line_for_each_curve_over_each_axis():
-    curves = {"nanoGPT": [(0.0, 4.0), (10.0, 2.0)], "ours": [(0.0, 4.0), (12.0, 0.5)]}
-    picture = ElementTree.fromstring(draw_curves("a < b", {"steps": curves, "seconds": curves}))
-    lines = picture.findall(".//{http://www.w3.org/2000/svg}polyline")
-    assert len(lines) == 4
-    assert (
-        lines[0].get("points").split()[0] == lines[1].get("points").split()[0]
-    )  # both begin at the same loss
-
-
-def test_ticks_are_round_values():
-    assert round_values(0, 2000) == [0, 500, 1000, 1500, 2000]
-    assert round_values(1.2, 4.2) == [2, 3, 4]
+def test_a_picture_has_the_losses_over_steps_tokens_and_seconds():
+    curves = {name: [Point(0, 0, 0.0, 4.0), Point(2, 20, 1.5, 2.0)] for name in ("nanoGPT", "ours")}
+    picture = ElementTree.fromstring(draw_learning("a < b", curves))
+    words = [text.text for text in picture.findall(".//{http://www.w3.org/2000/svg}text")]
+    assert {"Learning a < b", "steps", "tokens read", "seconds of training"} <= set(words)
+    assert words.count("nanoGPT") == words.count("ours") == 3
 
 
 def test_a_text_that_cannot_be_read_is_reported(tmp_path):

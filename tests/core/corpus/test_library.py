@@ -1,7 +1,8 @@
 import pytest
 
 from core.config.corpus import CleaningConfig, CorpusConfig, ImportConfig
-from core.corpus.library import CorpusTotals, Library
+from core.corpus.library import Library
+from core.corpus.passages import CorpusTotals
 from core.documents.document import PageConfidence
 from core.errors.base import UnknownDocumentError
 from core.events.documents import QueuedFile

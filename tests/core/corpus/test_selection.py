@@ -6,7 +6,7 @@ import pytest
 
 from core.config.corpus import CleaningConfig, CorpusConfig
 from core.config.renamed import first_json
-from core.corpus.library import CorpusTotals
+from core.corpus.passages import CorpusTotals
 from tests.core.corpus.test_library import many, texts
 
 ALL, CLEANING = CorpusConfig(), CleaningConfig()

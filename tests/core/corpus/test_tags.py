@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from core.config.tag import tag_name
-from core.corpus.library import Library, TagCount
+from core.corpus.library import Library
+from core.corpus.tags import TagCount
 from core.errors.base import BadTagError, DamagedLibraryError, UnknownDocumentError, UnknownTagError
 from core.events.document_state import DocumentState
 

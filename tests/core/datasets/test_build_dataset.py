@@ -14,7 +14,8 @@ from core.config.corpus import CleaningConfig
 from core.config.run import RunConfig
 from core.config.tokenizer import TokenizerConfig
 from core.control import StopToken
-from core.corpus.library import CorpusTotals, Library, Passage
+from core.corpus.library import Library
+from core.corpus.passages import CorpusTotals, Passage
 from core.datasets import build_dataset as task
 from core.datasets import locks
 from core.datasets.build_dataset import build_dataset

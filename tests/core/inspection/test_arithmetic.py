@@ -12,12 +12,12 @@ from core.capture.capture import capture
 from core.config.model import ModelConfig
 from core.config.presets import PRESETS
 from core.config.run import RunConfig
+from core.figures import rendered
 from core.generation.packed import OneDnnLinear, has_onednn
 from core.inspection.arithmetic import arithmetic, arithmetic_table, draw_arithmetic
 from core.inspection.arithmetic_feed_forward import activated
 from core.inspection.captured import What
 from core.inspection.changes import NO_CHANGES, Changes, Head, SubLayer
-from core.inspection.figures import rendered
 from core.inspection.inspected import Inspected
 from core.inspection.phrase import phrase_of_text
 from core.inspection.selection import Selection

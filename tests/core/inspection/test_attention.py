@@ -13,6 +13,7 @@ from core.capture.capture import capture
 from core.config.model import ModelConfig
 from core.config.presets import PRESETS
 from core.config.run import RunConfig
+from core.figures import rendered
 from core.inspection import attention
 from core.inspection.attention import (
     attention_table,
@@ -25,7 +26,6 @@ from core.inspection.attention import (
 )
 from core.inspection.captured import What
 from core.inspection.changes import Changes, Head, SubLayer
-from core.inspection.figures import rendered
 from core.inspection.inspected import Inspected
 from core.inspection.phrase import phrase_of_text
 from core.inspection.selection import Selection

@@ -11,13 +11,13 @@ from core.config.model import ModelConfig, count_parameters
 from core.config.presets import PRESETS
 from core.config.run import RunConfig
 from core.config.toml import with_settings
+from core.figures import rendered
 from core.inspection.block_inside import block_formula
 from core.inspection.block_levels import Subject
 from core.inspection.blocks import LEVELS, block_diagram
 from core.inspection.blocks_picture import drawn
 from core.inspection.costs import Cost, count_text, flops_text
 from core.inspection.diagram import OPERATIONS, Box
-from core.inspection.figures import rendered
 from core.model.transformer import Transformer
 
 VOCABULARY = 97

@@ -8,9 +8,9 @@ import pytest
 from core.capture.capture import capture
 from core.config.model import ModelConfig
 from core.config.run import RunConfig
+from core.figures import rendered
 from core.inspection.captured import What
 from core.inspection.changes import Changes, SubLayer, sub_layers
-from core.inspection.figures import rendered
 from core.inspection.hidden import (
     cosines,
     cosines_with,

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from core.figures import rendered
 from core.inspection.captured import What
-from core.inspection.figures import rendered
 from core.inspection.lens import _shortened, draw_lens, lens_candidates, lens_grid, lens_rows, lens_table
 from core.inspection.selection import Selection
 from tests.core.inspection.small_inspected import small_inspected

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
-from core.inspection.figures import rendered
+from core.figures import rendered
 from core.inspection.plane import Projection
 from core.inspection.plane_report import PlaneMissingError, draw_plane, neighbours_table, plane_table
-from core.tasks.inspection.inspect_views import VIEWS
+from core.inspection.view_kinds import VIEWS
 from core.tasks.inspection.open_plane import plane_kind
 from tests.core.inspection.planes import make_plane
 

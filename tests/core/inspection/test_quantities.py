@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from core.inspection.captured import Measured
 from core.inspection.changes import Changes, SubLayer
 from core.inspection.quantities import (
     QUANTITIES,
@@ -18,7 +19,6 @@ from core.inspection.quantities import (
     state_norm,
     training_table,
 )
-from core.inspection.captured import Measured
 from core.inspection.selection import Selection
 from core.metrics import entropy, softmax
 from tests.core.inspection.small_inspected import small_inspected

@@ -6,8 +6,8 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import pytest
 
+from core.figures import rendered
 from core.inspection.captured import EVERYTHING
-from core.inspection.figures import rendered
 from core.inspection.patch_map import PatchMap
 from core.inspection.plane_report import draw_plane, neighbours_table
 from core.inspection.selection import Selection

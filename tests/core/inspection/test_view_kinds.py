@@ -5,7 +5,8 @@ import re
 import pytest
 
 from core.inspection.selection import Selection
-from core.tasks.inspection.inspect_views import KINDS, save_view
+from core.inspection.view_kinds import KINDS
+from core.tasks.inspection.save_view import save_view
 from tests.core.inspection.small_inspected import small_inspected
 
 SHAPES = [

@@ -7,7 +7,7 @@ from core.config.model import ModelConfig, count_parameters
 from core.config.run import RunConfig
 from core.config.tokenizer import TokenizerConfig
 from core.config.training import TrainingConfig
-from core.corpus.library import CorpusTotals
+from core.corpus.passages import CorpusTotals
 from core.events.runs import StepTimes
 from core.model.requirements import bytes_to_train
 from core.planning.estimate import (

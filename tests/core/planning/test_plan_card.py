@@ -9,7 +9,7 @@ from core.config.model import ModelConfig, count_parameters
 from core.config.run import RunConfig
 from core.config.tokenizer import TokenizerConfig
 from core.config.training import TrainingConfig
-from core.corpus.library import CorpusTotals
+from core.corpus.passages import CorpusTotals
 from core.events.runs import StepTimes
 from core.planning.machine import Machine
 from core.planning.plan_card import plan_rows

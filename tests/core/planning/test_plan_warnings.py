@@ -6,7 +6,7 @@ from core.config.corpus import CorpusConfig
 from core.config.presets import PRESETS, preset_run
 from core.config.toml import with_settings
 from core.control import StopToken
-from core.corpus.library import CorpusTotals
+from core.corpus.passages import CorpusTotals
 from core.events.base import Notice
 from core.events.runs import DatasetBuilt
 from core.planning.estimate import estimate_run

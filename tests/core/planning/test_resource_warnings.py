@@ -4,7 +4,7 @@ import pytest
 
 from core.config.presets import PRESETS, preset_run
 from core.config.toml import with_settings
-from core.corpus.library import CorpusTotals
+from core.corpus.passages import CorpusTotals
 from core.events.runs import StepTimes
 from core.planning.estimate import estimate_run
 from core.planning.machine import Machine

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from core.events.runs import Baseline, Evaluated, StepDone
-from core.inspection.figures import rendered
+from core.figures import rendered
 from core.reporting.charts import draw_curves
 from core.runs.history import RunHistory
 from core.runs.quantities import QUANTITIES, X_AXES, ChartChoice

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QLineEdit, QStyle, QStyledItemDelegate, QStyleOpti
 from app.tabs.chat.kept.conversation_model import SUMMARY_ROLE, ConversationModel
 from app.widgets.icons import icon
 from app.widgets.theme import SMALL, TINY, colours, small_font
-from core.conversations.store import Summary
+from core.conversations.finding import Summary
 
 PIN_PX = 16
 LONGEST_TITLE = 200

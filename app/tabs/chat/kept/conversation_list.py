@@ -23,7 +23,7 @@ from app.tabs.chat.kept.conversation_model import ConversationModel
 from app.widgets.icons import give_icon
 from app.widgets.label import Label
 from app.widgets.theme import MEDIUM, SMALL, set_role
-from core.conversations.store import Summary
+from core.conversations.finding import Summary
 
 WIDTH_PX = 232
 LONGEST_NAME = 60  # characters of a title in the name of a file

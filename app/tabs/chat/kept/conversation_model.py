@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QPersistentModelIndex, Qt, Signal
 
-from core.conversations.store import Summary
+from core.conversations.finding import Summary
 from core.wording import counted
 
 ROOT = QModelIndex()

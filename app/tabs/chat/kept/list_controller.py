@@ -14,7 +14,7 @@ from app.jobs.refresher import Refresher
 from app.tabs.chat.kept.conversation_list import ConversationList
 from app.widgets.banner import Banner
 from core.control import StopToken
-from core.conversations.store import Summary
+from core.conversations.finding import Summary
 from core.events.base import Event, Notice
 from core.runs.folder import Workspace
 from core.tasks.chat.conversations import (

@@ -7,7 +7,7 @@ written with every key stroke.
 from html import escape
 
 from app.widgets.theme import Colours
-from core.tasks.inspection.inspect_views import Arithmetic, Step, text_rows
+from core.inspection.steps import Arithmetic, Step, text_rows
 
 INDENT = 18  # of what stands below a title, in pixels
 

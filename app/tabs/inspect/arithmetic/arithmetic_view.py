@@ -7,16 +7,13 @@ from app.tabs.inspect.arithmetic.arithmetic_html import anchor, page
 from app.tabs.inspect.view import InspectView
 from app.widgets.label import Label
 from app.widgets.theme import SMALL, TINY, colours, mono_font, set_role
-from core.tasks.inspection.inspect_views import (
-    CASES,
-    VARIANTS,
-    VIEWS,
-    Arithmetic,
-    Inspected,
-    Selection,
-    ViewKind,
-    arithmetic,
-)
+from core.inspection.arithmetic import arithmetic
+from core.inspection.cases import CASES
+from core.inspection.inspected import Inspected
+from core.inspection.selection import Selection
+from core.inspection.steps import Arithmetic
+from core.inspection.view_kinds import VIEWS, ViewKind
+from core.inspection.view_variants import VARIANTS
 
 STEPS_WIDTH_PX = 214
 YOUR_PHRASE = "Your phrase"

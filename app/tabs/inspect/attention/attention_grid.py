@@ -17,7 +17,8 @@ from PySide6.QtWidgets import QToolTip, QWidget
 
 from app.widgets.plots.colour_map import Scale, coloured, image
 from app.widgets.theme import TINY, colours
-from core.tasks.inspection.inspect_views import Head, HeadSummary
+from core.inspection.attention import HeadSummary
+from core.inspection.changes import Head
 from core.wording import counted
 
 LEAST_PX, MOST_PX = 18, 144  # the edge of a picture

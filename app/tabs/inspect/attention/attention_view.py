@@ -29,17 +29,11 @@ from app.widgets.plots.colour_map import number
 from app.widgets.plots.heat_map import HeatMap
 from app.widgets.theme import SMALL, set_role
 from app.widgets.token_text import quoted, visible
-from core.tasks.inspection.inspect_views import (
-    VIEWS,
-    Head,
-    HeadSummary,
-    Inspected,
-    Over,
-    Selection,
-    is_off,
-    layer_weights_in_steps,
-    summaries,
-)
+from core.inspection.attention import HeadSummary, Over, is_off, layer_weights_in_steps, summaries
+from core.inspection.changes import Head
+from core.inspection.inspected import Inspected
+from core.inspection.selection import Selection
+from core.inspection.view_kinds import VIEWS
 
 BUDGET_S = 0.008  # for heads at a time; keys and clicks come between
 MOST_AT_ONCE = 256  # positions; of a longer phrase, the first small picture has a time of its own

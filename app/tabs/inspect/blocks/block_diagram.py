@@ -15,7 +15,9 @@ from PySide6.QtWidgets import QApplication, QFrame, QGraphicsScene, QGraphicsVie
 
 from app.tabs.inspect.blocks.block_items import LEGEND_HEIGHT, ArrowItem, BoxItem, LegendItem
 from app.widgets.theme import colours
-from core.tasks.inspection.inspect_views import VIEWS, Box, Diagram, count_text, flops_text
+from core.inspection.costs import count_text, flops_text
+from core.inspection.diagram import Box, Diagram
+from core.inspection.view_kinds import VIEWS
 from core.wording import counted
 
 STEP, LEAST, MOST = 1.25, 0.2, 12.0  # of the zoom

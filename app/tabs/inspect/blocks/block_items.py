@@ -7,7 +7,8 @@ from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPainterPath, 
 from PySide6.QtWidgets import QGraphicsItem, QGraphicsSceneHoverEvent, QStyleOptionGraphicsItem, QWidget
 
 from app.widgets.theme import DARK, Colours, colours
-from core.tasks.inspection.inspect_views import BLOCK_COLOURS, OPERATIONS, Arrow, BlockColour, Box, Diagram
+from core.inspection.diagram import OPERATIONS, Arrow, Box, Diagram
+from core.inspection.diagram_colours import COLOURS, Colour
 
 TITLE_PX, SYMBOL_PX, TEXT_PX, LABEL_PX, SIGN_PX = 12.5, 10.5, 10.5, 10.0, 17.0
 LINE_PX = 13.0
@@ -17,9 +18,9 @@ RING = 4.0  # around the box that the keys act on
 SWATCH, LEGEND_GAP, LEGEND_HEIGHT = 11.0, 18.0, 26.0
 
 
-def box_colour(box: Box) -> BlockColour:
+def box_colour(box: Box) -> Colour:
     """Its fill and its line in the theme of now."""
-    return BLOCK_COLOURS["dark" if colours() is DARK else "light"][box.kind]
+    return COLOURS["dark" if colours() is DARK else "light"][box.kind]
 
 
 def pixel_font(size: float, *, bold: bool = False, italic: bool = False) -> QFont:
@@ -218,7 +219,7 @@ class LegendItem(QGraphicsItem):
     ) -> None:
         del option, widget
         theme, x = colours(), 0.0
-        palette = BLOCK_COLOURS["dark" if theme is DARK else "light"]
+        palette = COLOURS["dark" if theme is DARK else "light"]
         for kind, width in zip(self._kinds, self._widths, strict=True):
             painter.setPen(QPen(QColor(palette[kind].line), 1.1))
             painter.setBrush(QColor(palette[kind].fill))

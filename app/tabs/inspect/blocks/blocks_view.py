@@ -11,18 +11,12 @@ from app.tabs.inspect.view import InspectView
 from app.widgets.controls.elided_label import ElidedLabel
 from app.widgets.label import Label, without_mnemonic
 from app.widgets.theme import SMALL, TINY, set_role
-from core.tasks.inspection.inspect_views import (
-    BLOCK_LEVELS,
-    VARIANTS,
-    VIEWS,
-    BlockLevel,
-    Box,
-    Inspected,
-    Selection,
-    ViewKind,
-    block_diagram,
-    block_subject,
-)
+from core.inspection.blocks import LEVELS, block_diagram, subject_of
+from core.inspection.diagram import Box, Level
+from core.inspection.inspected import Inspected
+from core.inspection.selection import Selection
+from core.inspection.view_kinds import VIEWS, ViewKind
+from core.inspection.view_variants import VARIANTS
 
 NOTE_LINES = 2
 
@@ -40,15 +34,13 @@ class BlocksView(InspectView):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._level: BlockLevel = "model"
+        self._level: Level = "model"
         self._inspected: Inspected | None = None
         self._selection = Selection()
         self._drawn: object = None
         self._notes = ""
         self.diagram = BlockDiagram()
-        self.level_buttons = {
-            level: self._level_button(level, title) for level, title in BLOCK_LEVELS.items()
-        }
+        self.level_buttons = {level: self._level_button(level, title) for level, title in LEVELS.items()}
         self.zoom_buttons = (
             _zoom_button("−", "zoomOutButton", "Smaller (−)"),
             _zoom_button("Fit", "fitButton", "Show all of it (0)"),
@@ -64,7 +56,7 @@ class BlocksView(InspectView):
         self._connect()
 
     @property
-    def level(self) -> BlockLevel:
+    def level(self) -> Level:
         return self._level
 
     def shown_kind(self) -> ViewKind:
@@ -75,7 +67,7 @@ class BlocksView(InspectView):
         self._inspected, self._selection = inspected, selection
         self._draw()
 
-    def show_level(self, level: BlockLevel) -> None:
+    def show_level(self, level: Level) -> None:
         """Show another level."""
         self._level = level
         self.level_buttons[level].setChecked(True)
@@ -86,7 +78,7 @@ class BlocksView(InspectView):
         if self._inspected is None:
             return
         layer = self._selection.layer if self._level == "block" else 0
-        subject = block_subject(self._inspected)
+        subject = subject_of(self._inspected)
         wanted = (subject, self._level, layer)
         if wanted == self._drawn:
             return
@@ -111,10 +103,10 @@ class BlocksView(InspectView):
     def _show_pointed(self, box: Box | None) -> None:
         self.note.setText(self._notes if box is None else sentence(box))
 
-    def _choose_level(self, level: BlockLevel, _checked: bool = False) -> None:
+    def _choose_level(self, level: Level, _checked: bool = False) -> None:
         self.show_level(level)
 
-    def _level_button(self, level: BlockLevel, title: str) -> QToolButton:
+    def _level_button(self, level: Level, title: str) -> QToolButton:
         button = QToolButton(objectName=f"{level}LevelButton", text=without_mnemonic(title), checkable=True)
         button.setChecked(level == self._level)
         button.setAccessibleName(f"Level: {title}")

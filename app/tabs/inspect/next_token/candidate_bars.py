@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from app.widgets.theme import SMALL, TINY, colours, mono_font
 from app.widgets.token_text import probability, visible
-from core.tasks.inspection.inspect_views import Candidate
+from core.inspection.lens import Candidate
 
 MOST = 10
 TOKEN_SHARE = 0.42  # of the width, for the text

@@ -9,7 +9,8 @@ from PySide6.QtWidgets import QHeaderView, QStyledItemDelegate, QStyleOptionView
 from app.widgets.theme import SMALL, TINY, colours, mono_font
 from app.widgets.token_text import probability, visible
 from core.config.sampling import SamplingConfig
-from core.tasks.inspection.inspect_views import Filtered, Inspected, Ranked
+from core.inspection.inspected import Inspected
+from core.inspection.next_token import Filtered, Ranked
 
 Index: TypeAlias = QModelIndex | QPersistentModelIndex
 

@@ -15,19 +15,10 @@ from app.widgets.label import Label
 from app.widgets.theme import SMALL, set_role
 from app.widgets.token_text import probability, visible
 from core.config.sampling import SamplingConfig
-from core.tasks.inspection.inspect_views import (
-    VIEWS,
-    Filtered,
-    Inspected,
-    Ranked,
-    Selection,
-    Sought,
-    ViewKind,
-    draw_next,
-    filtered,
-    next_table,
-    ranked,
-)
+from core.inspection.inspected import Inspected
+from core.inspection.next_token import Filtered, Ranked, Sought, draw_next, filtered, next_table, ranked
+from core.inspection.selection import Selection
+from core.inspection.view_kinds import VIEWS, ViewKind
 from core.wording import number
 
 SEARCH_PX = 150

@@ -12,7 +12,7 @@ from app.tabs.inspect.controller import QUEUE, InspectController
 from app.tabs.inspect.patching.patching_view import PatchingView
 from app.tabs.inspect.view import InspectView
 from core.events.base import Event
-from core.tasks.inspection.inspect_views import PatchMap, PatchPart
+from core.inspection.patch_map import PatchMap, PatchPart
 from core.tasks.inspection.patch_phrases import PatchAdvanced, PatchRequest, patch_step
 
 

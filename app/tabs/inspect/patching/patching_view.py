@@ -18,14 +18,11 @@ from app.widgets.label import Label
 from app.widgets.plots.heat_map import HeatMap
 from app.widgets.theme import SMALL, set_role
 from app.widgets.token_text import visible
-from core.tasks.inspection.inspect_views import (
-    PATCH_TITLES,
-    PATCHING,
-    Inspected,
-    PatchMap,
-    Selection,
-    SubLayer,
-)
+from core.inspection.changes import SubLayer
+from core.inspection.inspected import Inspected
+from core.inspection.patch_map import PATCH_TITLES, PatchMap
+from core.inspection.selection import Selection
+from core.inspection.view_kinds import PATCHING
 from core.wording import counted
 
 MOST_CHARACTERS = 30_000  # are laid out within a frame; a context holds far fewer

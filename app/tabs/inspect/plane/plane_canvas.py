@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from app.tabs.inspect.plane.plane_picture import PlanePicture
 from app.widgets.token_text import visible
-from core.tasks.inspection.open_plane import EmbeddingPlane
+from core.inspection.plane import EmbeddingPlane
 from core.wording import counted
 
 NAME = "Embedding plane"

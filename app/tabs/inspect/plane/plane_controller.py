@@ -12,14 +12,9 @@ from app.tabs.inspect.controller import QUEUE, InspectController
 from app.tabs.inspect.plane.plane_view import PlaneView
 from core.errors.base import UserFacingError
 from core.events.base import Event
+from core.inspection.plane import EmbeddingPlane, Projection
 from core.runs.folder import Workspace
-from core.tasks.inspection.open_plane import (
-    EmbeddingPlane,
-    PlaneAdvanced,
-    Projection,
-    open_plane,
-    open_plane_at,
-)
+from core.tasks.inspection.open_plane import PlaneAdvanced, open_plane, open_plane_at
 from core.tasks.inspection.project_embeddings import ProjectionAdvanced, project_embeddings
 
 LAYOUT_QUEUE = "plane"

@@ -14,7 +14,8 @@ from app.tabs.inspect.plane.plane_looks import (
 from app.widgets.flow_layout import FlowLayout
 from app.widgets.label import Label
 from app.widgets.theme import SMALL, TINY, set_role
-from core.tasks.inspection.open_plane import TOKEN_KINDS, EmbeddingPlane
+from core.inspection.plane import EmbeddingPlane
+from core.inspection.token_kinds import KINDS
 from core.wording import counted, number
 
 SWATCH_PX, SHAPE_PX = 14, 9
@@ -27,7 +28,7 @@ class PlaneLegend(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("planeLegend")
-        self._kinds = [_Entry(_Swatch(number), kind.title) for number, kind in enumerate(TOKEN_KINDS)]
+        self._kinds = [_Entry(_Swatch(number), kind.title) for number, kind in enumerate(KINDS)]
         self._never = _Entry(_Swatch(-1), "never")
         self._rare, self._scale, self._often = Label("1"), _Scale(), Label()
         self._scales = (self._never, self._rare, self._scale, self._often)

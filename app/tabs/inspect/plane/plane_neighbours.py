@@ -12,13 +12,8 @@ from app.widgets.controls.small import named_button
 from app.widgets.label import Label
 from app.widgets.theme import SMALL, TINY, colours, mono_font, set_role
 from app.widgets.token_text import visible
-from core.tasks.inspection.open_plane import (
-    EmbeddingPlane,
-    Neighbours,
-    Projection,
-    TokenDistance,
-    neighbours_table,
-)
+from core.inspection.plane import EmbeddingPlane, Neighbours, Projection, TokenDistance
+from core.inspection.plane_report import neighbours_table
 
 NEIGHBOURS = 20
 ROW_HEIGHT_PX = 24

@@ -30,7 +30,8 @@ from app.tabs.inspect.plane.plane_names import HALO_PX, haloed
 from app.tabs.inspect.plane.plane_points import Doubles, Numbers, PointPainter, Viewport, visible_rows
 from app.widgets.theme import colours, mono_font
 from app.widgets.token_text import shortened
-from core.tasks.inspection.open_plane import EmbeddingPlane, PlacedLabel, Projection, place_labels
+from core.inspection.placement import PlacedLabel, place_labels
+from core.inspection.plane import EmbeddingPlane, Projection
 
 MARGIN_PX = 32.0  # around all points when they are fitted
 SMALLEST_POINT_PX, LARGEST_POINT_PX = 4, 7

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLineEdit, QPushButton, QW
 
 from app.widgets.label import Label
 from app.widgets.theme import SMALL, TINY, set_role
-from core.tasks.inspection.open_plane import METHOD_TITLES, Method
+from core.inspection.plane import METHOD_TITLES, Method
 from core.wording import counted, number
 
 METHODS: Sequence[Method] = tuple(METHOD_TITLES)

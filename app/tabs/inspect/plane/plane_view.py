@@ -17,8 +17,11 @@ from app.widgets.controls.small import named_button
 from app.widgets.label import Label
 from app.widgets.theme import MEDIUM, SMALL, TINY, set_role
 from app.widgets.token_text import invisible, visible
-from core.tasks.inspection.inspect_views import VIEWS, Inspected, Selection, ViewKind
-from core.tasks.inspection.open_plane import METHOD_TITLES, EmbeddingPlane, Method, Projection, plane_kind
+from core.inspection.inspected import Inspected
+from core.inspection.plane import METHOD_TITLES, EmbeddingPlane, Method, Projection
+from core.inspection.selection import Selection
+from core.inspection.view_kinds import VIEWS, ViewKind
+from core.tasks.inspection.open_plane import plane_kind
 from core.tasks.inspection.project_embeddings import ProjectionAdvanced, tokens_to_project
 from core.wording import counted
 

@@ -14,15 +14,10 @@ from app.widgets.label import Label
 from app.widgets.plots.heat_map import HeatMap
 from app.widgets.theme import SMALL, set_role
 from app.widgets.token_text import visible
-from core.tasks.inspection.inspect_views import (
-    VIEWS,
-    Inspected,
-    Selection,
-    embedding_parts,
-    embedding_sentence,
-    embedding_vectors,
-    rotary_angles,
-)
+from core.inspection.embedding import embedding_parts, embedding_sentence, embedding_vectors, rotary_angles
+from core.inspection.inspected import Inspected
+from core.inspection.selection import Selection
+from core.inspection.view_kinds import VIEWS
 
 STRIPS = ("token", "position", "sum")
 STRIPS_PX = 132

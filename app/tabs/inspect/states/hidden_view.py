@@ -14,17 +14,10 @@ from app.widgets.plots.heat_map import HeatMap
 from app.widgets.plots.step_lines import StepLines
 from app.widgets.theme import SMALL, set_role
 from app.widgets.token_text import quoted, visible
-from core.tasks.inspection.inspect_views import (
-    VIEWS,
-    HiddenStates,
-    Inspected,
-    Selection,
-    cosines,
-    cosines_with,
-    hidden_states,
-    missing,
-    place_of,
-)
+from core.inspection.hidden import HiddenStates, cosines, cosines_with, hidden_states, missing, place_of
+from core.inspection.inspected import Inspected
+from core.inspection.selection import Selection
+from core.inspection.view_kinds import VIEWS
 
 QUANTITIES = {
     "norms": ("Length", "L2 norm", "The L2 norm of each position's vector, after every half-block"),

@@ -18,7 +18,8 @@ from PySide6.QtWidgets import QHeaderView, QStyledItemDelegate, QStyleOptionView
 from app.widgets.shade import shaded
 from app.widgets.theme import SMALL, TINY, colours, mono_font
 from app.widgets.token_text import probability, visible
-from core.tasks.inspection.inspect_views import Inspected, LensGrid
+from core.inspection.inspected import Inspected
+from core.inspection.lens import LensGrid
 
 Index: TypeAlias = QModelIndex | QPersistentModelIndex
 

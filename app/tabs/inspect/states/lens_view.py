@@ -13,7 +13,10 @@ from app.widgets.label import Label
 from app.widgets.shade import ShadeLegend
 from app.widgets.theme import LARGE, MEDIUM, SMALL, set_role
 from app.widgets.token_text import visible
-from core.tasks.inspection.inspect_views import VIEWS, Inspected, Selection, lens_candidates, lens_grid
+from core.inspection.inspected import Inspected
+from core.inspection.lens import lens_candidates, lens_grid
+from core.inspection.selection import Selection
+from core.inspection.view_kinds import VIEWS
 
 MARKS = "underlined: as the whole model says    ◥ as the phrase goes on"
 NO_LENS = "The lens was not computed for this phrase."

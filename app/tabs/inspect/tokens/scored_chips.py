@@ -9,7 +9,8 @@ from app.widgets.controls.chips import ChipColours, Chips, ChipText
 from app.widgets.shade import shaded
 from app.widgets.theme import colours
 from app.widgets.token_text import probability, visible
-from core.tasks.inspection.inspect_views import Inspected, TokenScores, token_facts
+from core.inspection.inspected import Inspected
+from core.inspection.tokens import TokenScores, token_facts
 
 SURPRISE_COLOUR, PROBABILITY_COLOUR = "plot_validation", "accent"  # fields of `Colours`
 

@@ -14,14 +14,10 @@ from app.widgets.label import Label
 from app.widgets.shade import ShadeLegend
 from app.widgets.theme import LARGE, MEDIUM, SMALL, TINY, set_role
 from app.widgets.token_text import first_of, probability, visible
-from core.tasks.inspection.inspect_views import (
-    VIEWS,
-    Inspected,
-    Selection,
-    TokenScores,
-    token_facts,
-    token_scores,
-)
+from core.inspection.inspected import Inspected
+from core.inspection.selection import Selection
+from core.inspection.tokens import TokenScores, token_facts, token_scores
+from core.inspection.view_kinds import VIEWS
 from core.wording import counted, number
 
 FACTS = {

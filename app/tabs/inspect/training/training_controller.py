@@ -12,8 +12,8 @@ from app.tabs.inspect.controller import QUEUE, InspectController
 from app.tabs.inspect.training.training_view import TrainingView
 from app.tabs.inspect.view import InspectView
 from core.events.base import Event, Notice
+from core.inspection.captured import Measured
 from core.tasks.inspection.inspect_checkpoints import CheckpointInspected, inspect_checkpoints
-from core.tasks.inspection.inspect_views import Measured
 
 
 class TrainingController(QObject):

@@ -8,7 +8,10 @@ from app.widgets.controls.small import named_button
 from app.widgets.label import Label
 from app.widgets.plots.plot import CurvePlot, link
 from app.widgets.theme import SMALL, set_role
-from core.tasks.inspection.inspect_views import QUANTITIES, TRAINING, Inspected, Selection, series
+from core.inspection.inspected import Inspected
+from core.inspection.quantities import QUANTITIES, series
+from core.inspection.selection import Selection
+from core.inspection.view_kinds import TRAINING
 from core.wording import counted
 
 SHORT = {

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from app.widgets.theme import SMALL, TINY, colours, mono_font
 from app.widgets.token_text import visible
-from core.tasks.inspection.inspect_views import Effect
+from core.inspection.effect import Effect
 
 LOWEST_ROW_PX, HIGHEST_ROW_PX = 20, 34
 WIDEST_TEXT = 0.3  # of the width

@@ -18,7 +18,8 @@ from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from app.widgets.theme import SMALL, TINY, colours
 from core.config.model import ModelConfig
-from core.tasks.inspection.inspect_views import NO_CHANGES, Changes, Head, Selection, SubLayer, sub_layers
+from core.inspection.changes import NO_CHANGES, Changes, Head, SubLayer, sub_layers
+from core.inspection.selection import Selection
 from core.wording import noun_for
 
 Part = Head | SubLayer

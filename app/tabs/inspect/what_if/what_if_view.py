@@ -18,18 +18,11 @@ from app.widgets.controls.small import named_button, scrolled
 from app.widgets.label import Label
 from app.widgets.theme import LARGE, SMALL, TINY, colours, set_role
 from app.widgets.token_text import visible
-from core.tasks.inspection.inspect_views import (
-    NO_CHANGES,
-    WHAT_IF,
-    Changes,
-    Head,
-    Inspected,
-    Selection,
-    SubLayer,
-    are_alike,
-    divergences,
-    effect,
-)
+from core.inspection.changes import NO_CHANGES, Changes, Head, SubLayer
+from core.inspection.effect import are_alike, divergences, effect
+from core.inspection.inspected import Inspected
+from core.inspection.selection import Selection
+from core.inspection.view_kinds import WHAT_IF
 
 Member = TypeVar("Member")
 

@@ -10,7 +10,7 @@ from app.widgets.controls.elided_label import ElidedLabel
 from app.widgets.icons import give_icon
 from app.widgets.theme import TINY, set_role
 from core.config.corpus import CorpusConfig
-from core.corpus.library import CorpusTotals
+from core.corpus.passages import CorpusTotals
 
 COUNTING = "Counting…"
 TOOLTIP = "Choose documents by folder, kind, tag or words, and see which they are"

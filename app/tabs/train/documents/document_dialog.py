@@ -24,9 +24,9 @@ from app.widgets.theme import LARGE, MEDIUM, SMALL, TINY, set_role
 from core.config.corpus import LONGEST_SEARCH, CorpusConfig
 from core.config.setting import describe
 from core.config.tag import SAMPLE_TAG, tag_key
-from core.corpus.library import CorpusOverview
+from core.corpus.passages import CorpusOverview
+from core.documents.kinds import kind_named
 from core.tasks.corpus.look_at_library import FilterOverview
-from core.tasks.corpus.reading_choices import kind_named
 from core.wording import number
 
 COUNT_MS = 250  # after the last key, until documents are counted

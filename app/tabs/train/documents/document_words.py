@@ -3,8 +3,8 @@
 from pathlib import PurePath
 
 from core.config.corpus import CorpusConfig
-from core.corpus.library import CorpusTotals
-from core.tasks.corpus.reading_choices import kind_named
+from core.corpus.passages import CorpusTotals
+from core.documents.kinds import kind_named
 from core.wording import counted, number
 
 MILLION = 1_000_000

@@ -11,7 +11,7 @@ from app.widgets.controls.usage_bar import UsageBar
 from app.widgets.label import Label
 from app.widgets.theme import MEDIUM, SMALL, TINY, set_role
 from core.config.run import RunConfig
-from core.corpus.library import CorpusTotals
+from core.corpus.passages import CorpusTotals
 from core.planning.machine import Machine
 from core.planning.plan_card import NOT_KNOWN, PlanRow, plan_rows
 from core.planning.plan_warnings import plan_warnings

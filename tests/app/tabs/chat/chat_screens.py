@@ -3,8 +3,8 @@
 from app.tabs.chat.reply_meter import ReplyMeter
 from app.tabs.chat.tab import ChatTab
 from app.tabs.chat.view.shown_message import ShownMessage
+from core.conversations.finding import Summary
 from core.conversations.message import Message
-from core.conversations.store import Summary
 from core.events.replies import ContextMoved, PromptRead, ReplyEnded, TokenWritten
 from tests.app.showing import FINISHED, RUN, shown
 from tests.app.tabs.chat.conftest import FakeModel

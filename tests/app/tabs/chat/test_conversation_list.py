@@ -14,8 +14,9 @@ from app.tabs.chat.kept.conversation_list import ConversationList, file_name
 from app.tabs.chat.kept.conversation_model import ConversationModel
 from app.tabs.chat.kept.list_controller import ListController
 from app.widgets.banner import Banner
+from core.conversations.finding import Summary
 from core.conversations.message import Conversation, Message
-from core.conversations.store import ConversationStore, Summary
+from core.conversations.store import ConversationStore
 from core.runs.folder import Workspace
 
 DAY = 24 * 3600

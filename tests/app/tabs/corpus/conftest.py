@@ -9,8 +9,9 @@ from app.settings import WindowSettings
 from app.tabs.corpus.controller import CorpusController
 from app.tabs.corpus.tab import CorpusTab
 from core.corpus.duplicates import digest_text
-from core.corpus.library import DocumentRow, Library
+from core.corpus.library import Library
 from core.corpus.reading import Digested
+from core.corpus.rows import DocumentRow
 from core.documents.document import Document
 from core.events.documents import FileImported, ImportFinished
 from core.runs.folder import Workspace

@@ -10,7 +10,7 @@ from app.tabs.corpus.document_table import DocumentTable
 from app.tabs.corpus.document_view import DocumentView
 from app.tabs.corpus.row_actions import RowActions
 from app.tabs.corpus.rows import RowFilter
-from core.corpus.library import SearchHit
+from core.corpus.search_index import SearchHit
 from core.events.documents import FileReading, FilesQueued, PageRecognizing, QueuedFile
 from tests.app.tabs.corpus.conftest import a_row, imported
 

@@ -16,10 +16,11 @@ from app.tabs.inspect.view import InspectView
 from app.tabs.inspect.view_connections import ViewConnections
 from core.errors.base import UserFacingError
 from core.inspection.captured import EVERYTHING
+from core.inspection.selection import Selection
 from core.inspection.table import Table
+from core.inspection.view_kinds import VIEWS, ViewKind
 from core.runs.folder import Workspace
 from core.tasks.inspection.inspect_phrase import EmptyPhraseError, PassAdvanced
-from core.tasks.inspection.inspect_views import VIEWS, Selection, ViewKind
 from tests.app.tabs.inspect.made import made
 
 

@@ -5,7 +5,7 @@ from functools import partial
 from app.tabs.inspect.makers import MAKERS
 from app.tabs.inspect.tab import InspectTab
 from core.inspection.next_token import sought
-from core.tasks.inspection.inspect_views import Selection
+from core.inspection.selection import Selection
 from tests.app.showing import RUN, shown
 from tests.app.tabs.inspect.made import made
 from tests.app.tabs.inspect.small_phrase import small_phrase

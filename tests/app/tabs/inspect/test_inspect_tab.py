@@ -15,8 +15,10 @@ from app.tabs.inspect.captures import Captures
 from app.tabs.inspect.inspect_tasks import InspectTasks
 from app.tabs.inspect.makers import MAKERS
 from app.tabs.inspect.tab import InspectTab
+from core.inspection.captured import What
+from core.inspection.changes import Changes
+from core.inspection.view_kinds import VIEWS
 from core.runs.catalog import RunSummary
-from core.tasks.inspection.inspect_views import VIEWS, Changes, What
 from core.tasks.inspection.suggest_phrase import Suggestion
 from core.tasks.models.look_at_runs import RunsListed
 from tests.app.waiting import come_behind

@@ -9,7 +9,8 @@ from app.tabs.inspect.patching.patching_view import PatchingView
 from app.tabs.inspect.typed_text import TypedText
 from core.errors.base import UserFacingError
 from core.inspection.inspected import Inspected
-from core.tasks.inspection.inspect_views import Selection, counting_tokens
+from core.inspection.selection import Selection
+from core.tasks.inspection.inspect_phrase import counting_tokens
 from tests.app.tabs.inspect.made import made
 
 

@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QAbstractButton, QComboBox, QLineEdit, QTableView,
 from app.tabs.train.tab import TrainTab
 from core.config.corpus import CleaningConfig
 from core.config.presets import PRESETS
-from core.corpus.library import CorpusTotals
+from core.corpus.passages import CorpusTotals
 from core.events.base import Notice
 from core.events.runs import Evaluated, RunPrepared, SampleWritten, StepDone
 from core.runs.smoothing import Smoother

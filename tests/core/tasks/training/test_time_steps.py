@@ -6,7 +6,7 @@ import pytest
 
 from core.config.toml import with_settings
 from core.control import StopToken
-from core.corpus.library import CorpusTotals
+from core.corpus.passages import CorpusTotals
 from core.errors.runs import ModelTooLargeError
 from core.events.runs import StepTimes
 from core.planning.step_times import known_times

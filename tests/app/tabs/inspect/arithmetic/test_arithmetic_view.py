@@ -7,7 +7,9 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QComboBox, QListView, QTextBrowser
 
 from app.tabs.inspect.arithmetic.arithmetic_view import ArithmeticView
-from core.tasks.inspection.inspect_views import CASES, VIEWS, Selection
+from core.inspection.cases import CASES
+from core.inspection.selection import Selection
+from core.inspection.view_kinds import VIEWS
 from tests.app.tabs.inspect.made import made
 
 

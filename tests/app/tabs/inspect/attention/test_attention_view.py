@@ -9,8 +9,8 @@ from PySide6.QtCore import QPoint, QPointF, Qt
 from app.tabs.inspect.attention import attention_view
 from app.tabs.inspect.attention.attention_view import AttentionView
 from core.inspection.attention import head_weights
-from core.inspection.changes import Changes
-from core.tasks.inspection.inspect_views import Head, Selection, SubLayer
+from core.inspection.changes import Changes, Head, SubLayer
+from core.inspection.selection import Selection
 from tests.app.tabs.inspect.made import made
 
 

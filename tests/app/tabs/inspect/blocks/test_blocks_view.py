@@ -11,7 +11,9 @@ from app.tabs.inspect.blocks.block_items import _head as arrow_head
 from app.tabs.inspect.blocks.block_items import pixel_font
 from app.tabs.inspect.blocks.blocks_view import BlocksView
 from core.config.presets import PRESETS
-from core.tasks.inspection.inspect_views import BLOCK_LEVELS, VIEWS, Selection
+from core.inspection.blocks import LEVELS
+from core.inspection.selection import Selection
+from core.inspection.view_kinds import VIEWS
 from tests.app.tabs.inspect.made import made
 
 LEFT = Qt.MouseButton.LeftButton
@@ -70,7 +72,7 @@ def test_a_click_on_the_stack_opens_the_stack_and_one_on_a_block_its_inside(qtbo
 
 
 def test_the_buttons_choose_the_level(qtbot, view):
-    for level in BLOCK_LEVELS:
+    for level in LEVELS:
         qtbot.mouseClick(view.level_buttons[level], LEFT)
         assert view.level == level
         assert view.shown_kind().name == ("blocks" if level == "model" else f"blocks-{level}")
@@ -139,7 +141,7 @@ def turn_wheel(diagram, delta):
 
 
 def test_the_first_sight_is_large_enough_to_read(view):
-    for level in BLOCK_LEVELS:
+    for level in LEVELS:
         view.show_level(level)
         assert view.diagram.zoom >= 0.65, level
 
@@ -169,13 +171,13 @@ def test_it_follows_the_theme(qtbot, view, theme):
 @pytest.mark.parametrize("name", PRESETS)
 def test_every_preset_is_drawn_at_every_level(view, name):
     view.show_inspected(replace(made(), config=PRESETS[name].run), Selection())
-    for level in BLOCK_LEVELS:
+    for level in LEVELS:
         view.show_level(level)
         assert view.diagram.boxes
 
 
 def test_whatever_is_pointed_at_has_room_in_the_note(view):
-    for level in BLOCK_LEVELS:
+    for level in LEVELS:
         view.show_level(level)
         for box in (None, *view.diagram.boxes):
             view.diagram.pointed.emit(box)

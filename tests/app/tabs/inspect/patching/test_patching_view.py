@@ -11,7 +11,7 @@ from core.inspection.changes import sub_layers
 from core.inspection.inspected import Inspected
 from core.inspection.patch_map import PatchMap
 from core.inspection.phrase import phrase_of_text
-from core.tasks.inspection.inspect_views import Selection
+from core.inspection.selection import Selection
 from core.tokenizers.char import CharTokenizer
 from tests.app.tabs.inspect.made import TOKENIZER, made
 

@@ -12,8 +12,8 @@ from app.tabs.inspect.view_pane import ViewPane
 from core.control import StopRequested
 from core.errors.base import UserFacingError
 from core.inspection.plane import Projection
+from core.inspection.selection import Selection
 from core.runs.folder import Workspace
-from core.tasks.inspection.inspect_views import Selection
 from core.tasks.inspection.open_plane import PlaneAdvanced
 from core.tasks.inspection.project_embeddings import ProjectionAdvanced
 from tests.app.tabs.inspect.made import TOKENIZER, made

@@ -7,7 +7,8 @@ import pytest
 from PySide6.QtCore import Qt
 
 from app.tabs.inspect.training.training_view import HINT, NO_NEXT, TrainingView
-from core.tasks.inspection.inspect_views import Measured, Selection
+from core.inspection.captured import Measured
+from core.inspection.selection import Selection
 from tests.app.tabs.inspect.made import made
 
 

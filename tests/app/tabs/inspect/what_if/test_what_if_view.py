@@ -8,7 +8,9 @@ from PySide6.QtCore import Qt
 
 from app.tabs.inspect.what_if import what_if_view
 from app.tabs.inspect.what_if.what_if_view import WhatIfView
-from core.tasks.inspection.inspect_views import NO_CHANGES, Changes, Head, Selection, SubLayer, divergences
+from core.inspection.changes import NO_CHANGES, Changes, Head, SubLayer
+from core.inspection.effect import divergences
+from core.inspection.selection import Selection
 from tests.app.tabs.inspect.made import made
 
 HEAD = Head(1, 0)

@@ -10,7 +10,8 @@ from app.tabs.train.tab import TrainTab
 from core.config.corpus import CorpusConfig
 from core.config.presets import preset_run
 from core.corpus.duplicates import Digested, digest_text
-from core.corpus.library import CorpusTotals, Library
+from core.corpus.library import Library
+from core.corpus.passages import CorpusTotals
 from core.documents.document import Document
 from core.errors.system import WorkspaceError
 

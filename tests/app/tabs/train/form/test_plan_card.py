@@ -6,7 +6,7 @@ from PySide6.QtCore import QCoreApplication, Qt
 from app.tabs.train.tab import TrainTab
 from core.config.presets import preset_run
 from core.config.toml import with_settings
-from core.corpus.library import CorpusTotals
+from core.corpus.passages import CorpusTotals
 from core.events.runs import StepTimes
 from core.planning.machine import Machine
 

@@ -11,7 +11,7 @@ from app.tabs.train.form.plan_controller import PlanController
 from app.tabs.train.tab import TrainTab
 from core.config.presets import preset_run
 from core.config.toml import with_settings
-from core.corpus.library import CorpusTotals
+from core.corpus.passages import CorpusTotals
 from core.errors.base import BadSettingError
 from core.events.runs import StepTimes
 from core.planning.machine import Machine

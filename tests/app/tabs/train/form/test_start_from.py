@@ -10,7 +10,7 @@ from app.tabs.train.form.start_from import Origin
 from app.tabs.train.tab import TrainTab
 from core.config.presets import preset_run
 from core.config.toml import with_settings
-from core.corpus.library import CorpusTotals
+from core.corpus.passages import CorpusTotals
 from core.runs.catalog import RunSummary
 
 LEFT = Qt.MouseButton.LeftButton

@@ -9,7 +9,7 @@ from app.tabs.train.tab import TrainTab
 from core.config.corpus import CorpusConfig
 from core.config.presets import preset_run
 from core.config.toml import with_settings
-from core.corpus.library import CorpusTotals
+from core.corpus.passages import CorpusTotals
 from core.events.base import Notice
 from core.events.runs import CheckpointSaved, DatasetBuilt, DatasetProgress, LearningProgress, RunEnded
 from tests.app.tabs.train.test_train_tab import prepared, steps

@@ -10,7 +10,7 @@ from app.jobs.job_queue import JobQueues
 from app.tabs.train.tab import TrainTab
 from app.tabs.train.tokenizer.sentence_panel import MOST_CHARACTERS, SENTENCE
 from app.tabs.train.tokenizer.tokenizer_controller import TokenizerController
-from core.corpus.library import CorpusTotals
+from core.corpus.passages import CorpusTotals
 from core.errors.base import EmptyCorpusError
 from core.events.base import Notice
 from core.events.runs import DatasetProgress, LearningProgress

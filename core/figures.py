@@ -1,4 +1,4 @@
-"""Pictures of views, for files: drawn by matplotlib without a display, in colours that stay apart in grey."""
+"""Pictures for files: drawn by matplotlib without a display, in colours that stay apart in grey."""
 
 import io
 from collections.abc import Sequence
@@ -18,12 +18,18 @@ MOST_LABELS = 64  # on an axis; more would cover each other
 
 
 def new_figure(title: str, width: float = 7.0, height: float = 5.0) -> tuple[Figure, Axes]:
-    """An empty picture with one pair of axes; sizes in inches."""
-    figure = Figure(figsize=(width, height), layout="constrained")
-    FigureCanvasAgg(figure)
+    """A picture with one pair of empty axes; sizes in inches."""
+    figure = blank_figure(width, height)
     axes = figure.add_subplot()
     axes.set_title(escaped(title))
     return figure, axes
+
+
+def blank_figure(width: float, height: float) -> Figure:
+    """A picture without axes; sizes in inches."""
+    figure = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
 
 
 def heat_map(
