@@ -1,12 +1,17 @@
-"""What the user chooses about how a reply is generated."""
+"""What the user chooses about how a reply is generated, and which tokens that rules out.
 
-from typing import Literal
+Shapes
+    K  tokens in question, ranked
+"""
+
+from typing import Any, Literal
 
 from core.config.setting import Config, setting
 
 WeightsFormat = Literal["auto", "float32", "bfloat16", "int8"]
 
 LARGEST_SEED = 2**32 - 1
+COLDEST = 1e-6  # a lower temperature than this takes the likeliest token
 
 
 class SamplingConfig(Config):
@@ -88,8 +93,42 @@ class SamplingConfig(Config):
         "A change opens the model again.",
     )
 
+    @property
+    def is_greedy(self) -> bool:
+        """Whether the likeliest token is taken; then no filter plays a part."""
+        return self.temperature < COLDEST
+
     def with_next_seed(self, number: int) -> "SamplingConfig":
         """The settings of one of several replies to a prompt: the seed goes on by so much, where there is one."""
         if self.seed is None:
             return self
         return self.model_copy(update={"seed": (self.seed + number) % (LARGEST_SEED + 1)})
+
+
+def outside_nucleus(probs: Any, top_p: float) -> Any:
+    """Which tokens are outside the smallest set that holds `top_p` of the probability.
+
+    The token that crosses the threshold stays, so the likeliest always does.
+
+    Args:
+        probs: Falling probabilities, (K,), a tensor or an array of numpy's.
+        top_p: In (0, 1).
+
+    Returns:
+        (K,), True outside, of the same library.
+
+    Source:
+        Holtzman et al., "The Curious Case of Neural Text Degeneration", ICLR 2020, "Nucleus Sampling".
+    """
+    mass_before = probs.cumsum(0) - probs  # (K,), 0 for the likeliest token
+    # a set that sums to top_p but for the last bit of a float32 is whole; before the likeliest there is nothing
+    return mass_before >= max(top_p - 1e-6, 1e-9)  # (K,)
+
+
+def below_min_p(probs: Any, min_p: float) -> Any:
+    """Which tokens are less than `min_p` times as likely as the likeliest; arguments and result as above.
+
+    Source:
+        Nguyen et al., "Turning Up the Heat: Min-p Sampling for Creative and Coherent LLM Outputs", 2024.
+    """
+    return probs < min_p * probs[0]  # (K,)

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from core.config.sampling import SamplingConfig
-from core.generation.sampling import COLDEST, apply_filters, penalise, seen_tokens
+from core.generation.sampling import apply_filters, penalise, seen_tokens
 
 LEFT, GREEDY, TOP_K, TOP_P, MIN_P = range(5)
 FILTERS = ("", "greedy", "top-k", "top-p", "min-p")  # what ruled a token out, by these numbers
@@ -60,7 +60,7 @@ def outlook(logits: Tensor, history: Sequence[int], config: SamplingConfig, n_fi
 def _drawn_with(penalised: Tensor, config: SamplingConfig) -> tuple[Tensor, Tensor]:
     """The probabilities that are drawn with, and what ruled the other tokens out, 2 x (V,)."""
     final = torch.zeros_like(penalised)  # (V,)
-    if config.temperature < COLDEST:
+    if config.is_greedy:
         removed_by = torch.full_like(penalised, GREEDY, dtype=torch.long)  # (V,)
         likeliest = penalised.argmax()
         final[likeliest], removed_by[likeliest] = 1.0, LEFT

@@ -12,9 +12,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from core.config.sampling import SamplingConfig
-
-COLDEST = 1e-6  # a lower temperature than this takes the likeliest token
+from core.config.sampling import SamplingConfig, below_min_p, outside_nucleus
 
 
 def draw(logits: Tensor, config: SamplingConfig, generator: torch.Generator) -> int:
@@ -24,7 +22,7 @@ def draw(logits: Tensor, config: SamplingConfig, generator: torch.Generator) -> 
         logits: Unnormalised scores, (V,), after `penalise`.
         generator: Where the chance comes from, on the CPU; not used when the likeliest token is taken.
     """
-    if config.temperature < COLDEST:
+    if config.is_greedy:
         return int(logits.argmax())
     filtered = apply_filters(logits, config)
     probs = filtered.after_min_p.softmax(dim=-1).cpu()  # (K,)
@@ -50,7 +48,7 @@ def apply_filters(logits: Tensor, config: SamplingConfig) -> Filtered:
 
 def skip_draws(n_draws: int, vocab_size: int, config: SamplingConfig, generator: torch.Generator) -> None:
     """Bring the generator to where it is after so many draws."""
-    if config.temperature < COLDEST:
+    if config.is_greedy:
         return
     times = torch.empty(min(config.top_k or vocab_size, vocab_size))  # (K,), as `choose` has them
     for _ in range(n_draws):
@@ -76,9 +74,7 @@ def rank(logits: Tensor, top_k: int) -> tuple[Tensor, Tensor]:
 
 
 def keep_nucleus(ranked: Tensor, top_p: float) -> Tensor:
-    """Rule out every token outside the smallest set that holds `top_p` of the probability.
-
-    The token that crosses the threshold stays, so the likeliest always does.
+    """Rule out every token `outside_nucleus`.
 
     Args:
         ranked: Logits in falling order, (K,).
@@ -89,31 +85,19 @@ def keep_nucleus(ranked: Tensor, top_p: float) -> Tensor:
 
     Raises:
         ValueError: `top_p` is not in (0, 1].
-
-    Source:
-        Holtzman et al., "The Curious Case of Neural Text Degeneration", ICLR 2020, "Nucleus Sampling".
     """
     if not 0 < top_p <= 1:
         raise ValueError(f"top_p must be in (0, 1], got {top_p}")
     if top_p == 1:
         return ranked  # the running sum below rounds, and would drop a long tail
-    probs = ranked.float().softmax(dim=-1)  # (K,)
-    mass_before = probs.cumsum(dim=-1) - probs  # (K,), 0 for the likeliest token
-    # a set that sums to top_p but for the last bit of a float32 is whole; before the likeliest there is nothing
-    threshold = max(top_p - 1e-6, 1e-9)
-    return ranked.masked_fill(mass_before >= threshold, -torch.inf)  # (K,)
+    return ranked.masked_fill(outside_nucleus(ranked.float().softmax(dim=-1), top_p), -torch.inf)  # (K,)
 
 
 def keep_min_p(ranked: Tensor, min_p: float) -> Tensor:
-    """Rule out every token less than `min_p` times as likely as the likeliest; (K,) to (K,), 0 keeps all.
-
-    Source:
-        Nguyen et al., "Turning Up the Heat: Min-p Sampling for Creative and Coherent LLM Outputs", 2024.
-    """
+    """Rule out every token `below_min_p`; (K,) to (K,), 0 keeps all."""
     if min_p == 0:
         return ranked
-    probs = ranked.float().softmax(dim=-1)  # (K,)
-    return ranked.masked_fill(probs < min_p * probs[0], -torch.inf)  # (K,)
+    return ranked.masked_fill(below_min_p(ranked.float().softmax(dim=-1), min_p), -torch.inf)  # (K,)
 
 
 def seen_tokens(history: Sequence[int], window: int, logits: Tensor) -> Tensor:

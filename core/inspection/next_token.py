@@ -1,7 +1,7 @@
 """From the logits after a position to the token that would be drawn there, filter by filter.
 
 Every filter keeps the likeliest tokens down to some rank, so each is a count. The numbers are those of
-`core/generation/sampling.py`, in numpy; a test compares them.
+`core/generation/sampling.py`, in numpy, because a window may not compute with torch; a test compares them.
 
 Shapes
     V  vocabulary   K  candidates that top-k leaves, ranked
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.config.sampling import SamplingConfig
+from core.config.sampling import SamplingConfig, below_min_p, outside_nucleus
 from core.inspection.captured import Capture, Floats, Ints
 from core.inspection.inspected import Inspected
 from core.inspection.phrase import phrase_of_text
@@ -26,7 +26,6 @@ from core.wording import visible
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-COLDEST = 1e-6  # a lower temperature takes the likeliest token
 DRAWN = 30  # candidates in a picture
 FILTERS = ("top-k", "top-p", "min-p")
 
@@ -96,7 +95,7 @@ def ranked(capture: Capture, position: int) -> Ranked:
 def filtered(tokens: Ranked, config: SamplingConfig) -> Filtered:
     """What temperature, top-k, top-p and min-p make of them, in that order as in the chat."""
     probs = np.zeros(len(tokens.ids), dtype=np.float32)  # (V,)
-    if config.temperature < COLDEST:
+    if config.is_greedy:
         probs[0] = 1
         return Filtered(probs, (1, 1, 1), 0.0, True)
     after_top_k = min(config.top_k or len(probs), len(probs))
@@ -181,20 +180,13 @@ def _title(inspected: Inspected, selection: Selection) -> str:
 
 
 def _nucleus(scaled: Floats, top_p: float) -> int:
-    """How many tokens are in the smallest set that holds `top_p` of the probability. See `keep_nucleus`."""
-    if top_p == 1:
-        return len(scaled)
-    probs = _softmax(scaled)  # (K,)
-    mass_before = np.cumsum(probs, dtype=np.float32) - probs  # (K,)
-    return int((mass_before < np.float32(max(top_p - 1e-6, 1e-9))).sum())
+    """How many tokens are not `outside_nucleus`."""
+    return len(scaled) - (0 if top_p == 1 else int(outside_nucleus(_softmax(scaled), top_p).sum()))
 
 
 def _min_p(scaled: Floats, min_p: float) -> int:
-    """How many tokens have at least `min_p` times the probability of the likeliest. See `keep_min_p`."""
-    if min_p == 0:
-        return len(scaled)
-    probs = _softmax(scaled)  # (K,)
-    return int((probs >= np.float32(min_p) * probs[0]).sum())
+    """How many tokens are not `below_min_p`."""
+    return len(scaled) - (0 if min_p == 0 else int(below_min_p(_softmax(scaled), min_p).sum()))
 
 
 def _softmax(scaled: Floats) -> Floats:
