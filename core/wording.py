@@ -85,6 +85,11 @@ def _escape(character: str) -> str:
     return SIGNS.get(code) or (f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}")
 
 
+def encodable(text: str) -> str:
+    """The same text, with "?" in place of half a character, which JSON can spell and no file or database can hold."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+
+
 def sentence(text: str) -> str:
     """A reason such as "it is damaged" as a sentence of its own: "It is damaged."."""
     ending = "" if text.endswith((".", "!", "?")) else "."

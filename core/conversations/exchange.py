@@ -16,11 +16,11 @@ from pydantic import BaseModel, Field, ValidationError
 from core.conversations.finding import UNTITLED
 from core.conversations.message import Conversation, Message, Role
 from core.conversations.packed_tokens import PackedTokens
-from core.conversations.rows import LARGEST_STEP, LATEST, encodable, opening_of, read_sampling
+from core.conversations.rows import LARGEST_STEP, LATEST, opening_of, read_sampling
 from core.errors.base import BadConversationFileError
 from core.errors.system import system_error
 from core.events.replies import Alternative, TokenDetails
-from core.wording import file_size
+from core.wording import encodable, file_size
 
 FORMAT, VERSION = "sheepop-conversations", 1
 LARGEST_FILE = 200 * 1000 * 1000  # bytes; one of 100,000 tokens with ten alternatives each is 35 MB

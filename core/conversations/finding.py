@@ -10,12 +10,14 @@ from core.corpus.search import (
     excerpt_of,
     highlight_spans,
     holds_all,
+    instr_condition,
     match_expression,
     needs_substrings,
     snippet_of,
     substrings,
 )
 from core.disk.database import Database
+from core.wording import encodable
 
 UNTITLED = "New conversation"
 MOST_EXCERPTS = 50  # beyond so many nobody looks, and they are what takes time
@@ -46,7 +48,7 @@ def list_summaries(database: Database, search: str, deleted: bool) -> list[Summa
     )
     if not search.strip():
         return [_summary(row) for row in rows]
-    search = search.encode("utf-8", "replace").decode("utf-8")
+    search = encodable(search)
     hits = _newest_hits(database, search)
     found = [row for row in rows if row[0] in hits or (row[3] and holds_all(str(row[3]), search))]
     shown = [row for row in found if row[0] in hits][:MOST_EXCERPTS]
@@ -79,12 +81,11 @@ def _newest_hits(database: Database, search: str) -> dict[int, int]:
         )
         return dict(found)
     wanted = substrings(search)
-    holds = " AND ".join(["instr(content, ?)"] * len(wanted)) or "0"
-    return dict(
-        database.query(
-            f"SELECT conversation, max(number) FROM messages WHERE {holds} GROUP BY conversation", wanted
-        )
+    holds = instr_condition("content", wanted)
+    found = database.query(
+        f"SELECT conversation, max(number) FROM messages WHERE {holds} GROUP BY conversation", wanted
     )
+    return dict(found)
 
 
 def _excerpt(database: Database, number: int, search: str) -> tuple[str, tuple[Span, ...]]:
@@ -92,6 +93,5 @@ def _excerpt(database: Database, number: int, search: str) -> tuple[str, tuple[S
         "SELECT substr(content, 1, ?) FROM messages WHERE number = ?", (LONGEST_SEARCHED, number)
     )
     content = str(found[0][0]) if found else ""
-    snippet = snippet_of(content, highlight_spans(content, search))
-    excerpt = excerpt_of(snippet, highlight_spans(snippet, search))
+    excerpt = excerpt_of(*snippet_of(content, search))
     return excerpt, tuple(highlight_spans(excerpt, search))

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from core.config.sampling import SamplingConfig
 from core.conversations.message import Conversation, Kind, Message, Role
 from core.conversations.packed_tokens import pack, unpack
+from core.wording import encodable
 
 # As they follow each other in the tables
 CONVERSATION_COLUMNS = "id, kind, title, pinned, run, checkpoint, sampling, leaf_id, created_at"
@@ -124,11 +125,6 @@ def opening_of(messages: Iterable[Message]) -> str:
     return (
         encodable(" ".join(said[0].content[: 4 * LONGEST_OPENING].split())[:LONGEST_OPENING]) if said else ""
     )
-
-
-def encodable(text: str) -> str:
-    """The same text, with "?" in place of half a character, which no file could hold."""
-    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _sampling_text(sampling: SamplingConfig | None) -> str:

@@ -17,7 +17,6 @@ from core.conversations.rows import (
     CONVERSATION_COLUMNS,
     MESSAGE_COLUMNS,
     conversation_row,
-    encodable,
     message_row,
     opening_of,
     read_conversation,
@@ -33,6 +32,7 @@ from core.errors.base import (
     UnusableConversationsError,
 )
 from core.errors.system import WorkspaceError
+from core.wording import encodable
 
 KEPT_DAYS = 30  # until a deleted conversation is forgotten for good
 DAY_SECONDS = 24 * 60 * 60

@@ -68,6 +68,11 @@ def substrings(query: str) -> list[str]:
     return [text for text in wanted if text.strip()][:MOST_TERMS]
 
 
+def instr_condition(column: str, wanted: Sequence[str]) -> str:
+    """The condition in SQL that a column holds all `wanted`, which are its values; without any, none does."""
+    return " AND ".join([f"instr({column}, ?)"] * len(wanted)) or "0"
+
+
 def highlight_spans(text: str, query: str) -> list[Span]:
     """Where `text` has what `query` asks for, as beginnings and ends in order, none overlapping."""
     if needs_substrings(query):
@@ -89,8 +94,13 @@ def holds_all(text: str, query: str) -> bool:
     return all(any(_find(folded, term)) for term in parse_query(query))
 
 
-def snippet_of(text: str, spans: list[Span]) -> str:
-    """The text around the first hit in one line, or its beginning where there is no hit."""
+def snippet_of(text: str, query: str, spans: Sequence[Span] | None = None) -> tuple[str, tuple[Span, ...]]:
+    """The text around the first hit in one line, or its beginning where there is no hit; and the hits in that line.
+
+    Args:
+        spans: Where the text has what the query asks for, if that is known.
+    """
+    spans = highlight_spans(text, query) if spans is None else spans
     begin, end = spans[0] if spans else (0, 0)
     before = text[max(0, begin - BEFORE) : begin]
     after = text[end : end + AFTER]
@@ -98,7 +108,8 @@ def snippet_of(text: str, spans: list[Span]) -> str:
         before = "…" + before[before.find(" ") + 1 :]
     if end + AFTER < len(text):
         after = (after[: after.rfind(" ")] if " " in after else after) + "…"
-    return " ".join((before + text[begin:end] + after).split())
+    snippet = " ".join((before + text[begin:end] + after).split())
+    return snippet, tuple(highlight_spans(snippet, query))
 
 
 def excerpt_of(snippet: str, spans: Sequence[Span]) -> str:

@@ -13,6 +13,7 @@ from core.corpus.search import (
     Span,
     excerpt_of,
     highlight_spans,
+    instr_condition,
     match_expression,
     needs_substrings,
     snippet_of,
@@ -22,6 +23,7 @@ from core.corpus.search import (
 from core.corpus.texts import HAS_TEXT
 from core.disk.database import Database
 from core.errors.base import UnknownDocumentError
+from core.wording import encodable
 
 STEP_BYTES = 8 * 1024 * 1024
 STEP_DOCUMENTS = 500
@@ -56,7 +58,7 @@ def index_texts(database: Database) -> Iterator[tuple[int, int]]:
 
 
 def search(database: Database, query: str, most: int) -> list[SearchHit]:
-    query = query.encode("utf-8", "replace").decode("utf-8")
+    query = encodable(query)
     found = (
         _with_substrings(database, query, most)
         if needs_substrings(query)
@@ -147,11 +149,9 @@ def _match_unindexed(database: Database, wanted: str) -> list[int]:
 
 
 def _having_substrings(wanted: list[str]) -> Condition:
-    if not wanted:
-        return Condition("0")
     # A text in ASCII alone, which has as many bytes as characters, need not be looked at for other signs.
     spelled = "" if all(text.isascii() for text in wanted) else "text_bytes > characters AND "
-    holds = " AND ".join(["instr(text, ?)"] * len(wanted))
+    holds = instr_condition("text", wanted)
     return Condition(f"{spelled}EXISTS (SELECT 1 FROM texts WHERE document = id AND {holds})", tuple(wanted))
 
 
@@ -184,5 +184,4 @@ def _hit(database: Database, document_id: int, query: str) -> SearchHit | None:
         spans = highlight_spans(text, query)
         if spans and spans[0][1] + AFTER < len(text):
             break
-    snippet = snippet_of(text, spans)
-    return SearchHit(document_id, snippet, tuple(highlight_spans(snippet, query)))
+    return SearchHit(document_id, *snippet_of(text, query, spans))

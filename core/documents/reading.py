@@ -13,6 +13,7 @@ from core.documents.folders import ledger_path
 from core.documents.kinds import Kind, kind_named
 from core.documents.ocr import PageNotReadError
 from core.errors.base import UnsupportedDocumentError
+from core.wording import encodable
 
 MEBIBYTE = 1024 * 1024
 
@@ -39,10 +40,10 @@ def read_source(source: Source, config: ImportConfig) -> Document:
         ledger_path(source),
         kind.name,
         sha256,
-        _storable(text),
+        encodable(text),
         content.pages if kind.has_pages else text.count(PAGE_BREAK) + 1,
-        tuple(map(_storable, content.warnings)),
-        _storable(content.note),
+        tuple(map(encodable, content.warnings)),
+        encodable(content.note),
         content.scans,
         content.members,
         bytes=size,
@@ -78,8 +79,3 @@ def _read(path: Path, source: Source, config: ImportConfig, ends_at: float) -> t
         raise UnsupportedDocumentError(path, "it is an archive inside an archive")
     content = kind.read(path, config, ends_at)
     return kind_named(content.kind or kind.name), content
-
-
-def _storable(text: str) -> str:
-    """`text` without lone surrogates, which JSON can spell and no file or database can hold."""
-    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
