@@ -7,14 +7,20 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from multiprocessing.connection import Connection
-from multiprocessing.process import BaseProcess
 from multiprocessing.synchronize import Event as Flag
 from pathlib import Path
 from typing import Any
 
 from core.bench.rounds import Subject
 from core.errors.bench import MissingPeerError, SubjectEndedError
-from core.system.process import SPINS_BEFORE_SLEEP, keep_large_blocks, share_cores, start_ignoring_interrupts
+from core.system.process import (
+    SPINS_BEFORE_SLEEP,
+    ended_at_last,
+    keep_large_blocks,
+    share_cores,
+    start_ignoring_interrupts,
+    start_with_pipe,
+)
 
 SPIN = "GOMP_SPINCOUNT"
 CYCLES_BETWEEN_LOOKS = 20_000
@@ -73,16 +79,16 @@ def peer_process(make: Callable[..., Subject], *arguments: Any) -> Iterator[Subj
 def plain_process(make: Callable[..., Any], *arguments: Any) -> Iterator[SubjectProcess]:
     """A subject that is made, and does its work, in a new process, with none of our settings for processes."""
     with _without_our_environment():
-        process, pipe = _start(make, arguments, is_ours=False)
-    with _ending(process):
+        process, pipe = start_with_pipe(_serve, make, arguments, False)
+    with ended_at_last(process, pipe):
         yield _made(pipe)
 
 
 @contextmanager
 def our_process(make: Callable[..., Any], *arguments: Any) -> Iterator[SubjectProcess]:
     """A subject that is made, and does its work, in a new process, prepared as that of the program is."""
-    process, pipe = _start(make, arguments, is_ours=True)
-    with _ending(process):
+    process, pipe = start_with_pipe(_serve, make, arguments, True)
+    with ended_at_last(process, pipe):
         yield _made(pipe)
 
 
@@ -115,17 +121,6 @@ def beside(flag: Flag, work: Subject) -> Subject:
     return work_beside
 
 
-def _start(
-    make: Callable[..., Any], arguments: tuple[Any, ...], is_ours: bool
-) -> tuple[BaseProcess, Connection]:
-    spawn = multiprocessing.get_context("spawn")  # a fork would inherit this process's allocator and threads
-    here, there = spawn.Pipe()
-    process = spawn.Process(target=_serve, args=(there, make, arguments, is_ours), daemon=True)
-    start_ignoring_interrupts(process)
-    there.close()  # so that the end of the process is the end of the pipe
-    return process, here
-
-
 @contextmanager
 def _ending_as_error() -> Iterator[None]:
     try:
@@ -138,15 +133,6 @@ def _made(pipe: Connection) -> SubjectProcess:
     process = SubjectProcess(pipe)
     process.wait_until_made()
     return process
-
-
-@contextmanager
-def _ending(process: BaseProcess) -> Iterator[None]:
-    try:
-        yield
-    finally:
-        process.kill()
-        process.join()
 
 
 @contextmanager

@@ -10,7 +10,6 @@ come in the order of the requests, so an answer also says that the one behind it
 """
 
 import logging
-import multiprocessing
 import os
 import pickle
 import signal
@@ -20,7 +19,6 @@ import time
 from collections import deque
 from collections.abc import Callable
 from multiprocessing.connection import wait
-from multiprocessing.process import BaseProcess
 from types import TracebackType
 from typing import Generic, NamedTuple, Self, TypeAlias, TypeVar
 
@@ -30,7 +28,7 @@ from core.documents.folders import ledger_path
 from core.documents.ocr import PageNotReadError
 from core.documents.reader_process import KnownBytes, Recognizer, Reply, Request, serve
 from core.errors.base import UserFacingError
-from core.system.process import start_ignoring_interrupts
+from core.system.process import exit_name, start_with_pipe
 from core.wording import counted
 
 GRACE_SECONDS = 5.0  # for a reader that keeps its own time to end by itself
@@ -187,7 +185,8 @@ class ReaderPool(Generic[Result]):
         if not worker.has_begun:
             raise RuntimeError(f"a reader could not be started: it ended with {worker.exit_code}") from cause
         log.info("the reader of %s died: %r", ledger_path(request.source), cause)
-        outcome = request.failure(f"its reader crashed{_name_exit(worker.exit_code)}")
+        how = f" ({exit_name(worker.exit_code)})" if (worker.exit_code or 0) < 0 else ""
+        outcome = request.failure(f"its reader crashed{how}")
         return [Answer(request.source, request.page, outcome, seconds)]
 
     def _give_up(self, worker: "_Worker") -> Answer[Result]:
@@ -219,13 +218,7 @@ class _Worker:
     """One process, and this side's end of its pipe. The first of its requests is in hand."""
 
     def __init__(self, config: ImportConfig, readers: bytes, scratch: str) -> None:
-        context = multiprocessing.get_context("spawn")  # a fork would copy a window's threads and locks
-        self.connection, theirs = context.Pipe()
-        self._process: BaseProcess = context.Process(
-            target=serve, args=(theirs, config, readers, scratch), name="reader", daemon=True
-        )
-        start_ignoring_interrupts(self._process)
-        theirs.close()  # so that this end is notified when the worker dies
+        self._process, self.connection = start_with_pipe(serve, config, readers, scratch, name="reader")
         self.requests: deque[Request] = deque()
         self.has_begun = False
         self._taken_up = time.monotonic()
@@ -291,10 +284,3 @@ def _kill_group(pid: int | None) -> None:
         os.killpg(pid, signal.SIGKILL)
     except (ProcessLookupError, PermissionError):
         return  # nothing of it is left, or it has not made its group yet and so has started nothing
-
-
-def _name_exit(code: int | None) -> str:
-    if code is None or code >= 0:
-        return ""
-    names = {number.value: number.name for number in signal.Signals}
-    return f" ({names.get(-code, f'signal {-code}')})"

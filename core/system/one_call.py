@@ -13,7 +13,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from core.control import StopToken
-from core.system.process import start_ignoring_interrupts
+from core.system.process import ended_at_last, exit_name, start_with_pipe
 
 POLL_SECONDS = 0.1
 
@@ -39,26 +39,18 @@ def call_in_process(
         CallEndedError: The process was ended, by the system where memory ran out, or because its time was over.
         Exception: Whatever the function raised.
     """
-    context = multiprocessing.get_context("spawn")  # a fork would copy a window's threads and locks
-    ours, theirs = context.Pipe(duplex=False)
-    process = context.Process(target=_answer, args=(theirs, function, arguments), daemon=True)
-    start_ignoring_interrupts(process)
-    theirs.close()  # so that this end is notified when the process ends
+    process, pipe = start_with_pipe(_answer, function, arguments)
     until = time.monotonic() + most_seconds
-    try:
-        while not stop.asked:
-            if ours.poll(POLL_SECONDS):
-                return _value(ours.recv())
-            if time.monotonic() > until:
-                raise CallEndedError("")
-    except EOFError as cause:
-        process.join()
-        raise CallEndedError(_exit_name(process.exitcode)) from cause
-    finally:
-        process.kill()
-        process.join()
-        process.close()
-        ours.close()
+    with ended_at_last(process, pipe):
+        try:
+            while not stop.asked:
+                if pipe.poll(POLL_SECONDS):
+                    return _value(pipe.recv())
+                if time.monotonic() > until:
+                    raise CallEndedError("")
+        except (EOFError, ConnectionError) as cause:
+            process.join()
+            raise CallEndedError(exit_name(process.exitcode)) from cause
     return None
 
 
@@ -99,8 +91,3 @@ def _portable(error: BaseException) -> BaseException:
     except Exception:  # whatever its class does when it is packed or unpacked
         return RuntimeError(f"{type(error).__name__}: {error}")
     return error
-
-
-def _exit_name(code: int | None) -> str:
-    names = {-number.value: number.name for number in signal.Signals}
-    return names.get(code or 0, f"exit code {code}")

@@ -1,4 +1,4 @@
-"""What a process must set before anything large is imported."""
+"""What a process must set before anything large is imported, and how others are started beside it and ended."""
 
 import ctypes
 import io
@@ -6,7 +6,10 @@ import multiprocessing
 import os
 import signal
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from multiprocessing import resource_tracker
+from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
@@ -80,3 +83,44 @@ def start_ignoring_interrupts(process: BaseProcess) -> None:
         process.start()
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def start_with_pipe(
+    target: Callable[..., None], *arguments: object, name: str | None = None
+) -> tuple[BaseProcess, Connection]:
+    """Start a process that never receives Ctrl+C, with a pipe to it.
+
+    Args:
+        target: Called there with its end of the pipe and `arguments`; it travels by name.
+
+    Returns:
+        The process, which ends with this one, and this side's end of the pipe.
+    """
+    context = multiprocessing.get_context(
+        "spawn"
+    )  # a fork would copy a window's threads, locks and allocator
+    ours, theirs = context.Pipe()
+    process = context.Process(target=target, args=(theirs, *arguments), name=name, daemon=True)
+    start_ignoring_interrupts(process)
+    theirs.close()  # so that this end is notified when the process ends
+    return process, ours
+
+
+@contextmanager
+def ended_at_last(process: BaseProcess, pipe: Connection) -> Iterator[None]:
+    """End the process after the block, however that ends, and close the pipe."""
+    try:
+        yield
+    finally:
+        process.kill()
+        process.join()
+        process.close()
+        pipe.close()
+
+
+def exit_name(code: int | None) -> str:
+    """What a process ended with: a signal's name or an exit code."""
+    if code is None or code >= 0:
+        return f"exit code {code}"
+    names = {-number.value: number.name for number in signal.Signals}
+    return names.get(code, f"signal {-code}")

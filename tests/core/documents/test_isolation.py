@@ -1,3 +1,4 @@
+import multiprocessing
 import os
 import signal
 import sys
@@ -28,7 +29,7 @@ def open_pool(monkeypatch):
 
 
 def workers():
-    return [child for child in isolation.multiprocessing.active_children() if child.name == "reader"]
+    return [child for child in multiprocessing.active_children() if child.name == "reader"]
 
 
 def write_files(folder, *texts):

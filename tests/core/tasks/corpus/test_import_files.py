@@ -1,5 +1,6 @@
 import io
 import json
+import multiprocessing
 import os
 import zipfile
 from collections.abc import Callable
@@ -80,7 +81,7 @@ def states(events: list) -> dict[str, str]:
 
 
 def readers_left() -> list:
-    return [child for child in isolation.multiprocessing.active_children() if child.name == "reader"]
+    return [child for child in multiprocessing.active_children() if child.name == "reader"]
 
 
 def test_a_folder_comes_out_as_documents(run, folder, workspace, worker_processes):
