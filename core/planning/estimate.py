@@ -117,6 +117,11 @@ def rows_at_once(training: TrainingConfig) -> int:
     return min(training.micro_batch_size or training.batch_size, training.batch_size)
 
 
+def half(rows: int) -> int:
+    """Half of the rows of a batch, at least one: 12, 6, 3, 2, 1."""
+    return max(1, (rows + 1) // 2)
+
+
 def count_checkpoints(training: TrainingConfig, steps: int) -> int:
     """How many are there at the end: the newest, and the best."""
     saved = math.ceil(steps / training.eval_interval) + 1

@@ -18,7 +18,7 @@ from core.errors.runs import OutOfMemoryError
 from core.events.base import Event, Notice
 from core.model.memory import available_bytes, check_memory_to_train
 from core.model.requirements import bytes_to_train
-from core.planning.estimate import rows_at_once
+from core.planning.estimate import half, rows_at_once
 from core.runs.state import CheckpointState
 from core.wording import counted
 
@@ -87,11 +87,6 @@ def _longest_flops(model: ModelConfig) -> int:
 
 def _same_parts(training: TrainingConfig, before: TrainingConfig) -> bool:
     return (training.batch_size, training.micro_batch_size) == (before.batch_size, before.micro_batch_size)
-
-
-def half(rows: int) -> int:
-    """Half of the rows, at least one: 12, 6, 3, 2, 1."""
-    return max(1, (rows + 1) // 2)
 
 
 def free_memory_of(error: BaseException) -> None:

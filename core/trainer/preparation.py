@@ -20,10 +20,8 @@ from core.errors.base import BadSettingError
 from core.errors.runs import (
     CompileFailedError,
     DeviceMissingError,
-    OutOfMemoryError,
     RunFinishedError,
     TrainingDivergedError,
-    raising_memory_errors,
 )
 from core.events.base import Event, Notice
 from core.model.block import Block
@@ -188,18 +186,7 @@ def _try_first_batch(session: Session, stop: StopToken) -> Generator[Event, None
         CompileFailedError: The model cannot be compiled, for example because there is no C++ compiler.
         StopRequested: `stop` was set.
     """
-    while True:
-        try:
-            with (
-                raising_memory_errors(),
-                cpu_threads(session.compute.threads),
-            ):  # others would compile it again
-                loss = _loss_of_first_batch(session, stop)
-        except OutOfMemoryError as error:
-            notice = session.halve_micro_batch(error)
-        else:
-            break
-        yield notice
+    loss = yield from session.in_memory(lambda: _loss_of_first_batch(session, stop))
     if not math.isfinite(loss):
         raise TrainingDivergedError(session.progress.step)
 
@@ -213,7 +200,11 @@ def _loss_of_first_batch(session: Session, stop: StopToken) -> float:
     batch = in_parts([session.batch_at(session.progress.windows)], session.micro_batch_size)[:1]
     devices = [session.device] if session.device.type == "cuda" else []
     try:
-        with torch.random.fork_rng(devices), raising_compile_errors(session.training.compile != "off"):
+        with (
+            torch.random.fork_rng(devices),
+            raising_compile_errors(session.training.compile != "off"),
+            cpu_threads(session.compute.threads),  # with others it would be compiled again
+        ):
             within = session.group.stop_within_step(stop)
             return accumulate_gradients(model, batch, state.precision, within).item()
     finally:

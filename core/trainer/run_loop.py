@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator
 from contextlib import closing
 
 from core.control import StopToken
-from core.errors.runs import OutOfMemoryError, TrainingDivergedError, raising_memory_errors
+from core.errors.runs import OutOfMemoryError, TrainingDivergedError
 from core.events.base import Event, Notice
 from core.events.runs import Evaluated, RunEnded, RunPrepared, StepDone
 from core.planning.horizon import windows_per_step
@@ -172,21 +172,16 @@ def _evaluated(session: Session, stop: StopToken) -> Generator[Notice, None, Eva
         TrainingDivergedError: The loss is not finite.
         OutOfMemoryError: Not even one row of a batch fits into the memory.
     """
-    while True:
-        try:
-            with raising_memory_errors():
-                evaluated = evaluate(
-                    session.train_state.compute_model,
-                    session.val_batches,
-                    session.train_state.precision,
-                    session.progress.step,
-                    stop,
-                    session.micro_batch_size,
-                )
-            break
-        except OutOfMemoryError as error:
-            notice = session.halve_micro_batch(error)
-        yield notice
+    evaluated = yield from session.in_memory(
+        lambda: evaluate(
+            session.train_state.compute_model,
+            session.val_batches,
+            session.train_state.precision,
+            session.progress.step,
+            stop,
+            session.micro_batch_size,
+        )
+    )
     if evaluated is not None and not math.isfinite(
         evaluated.loss
     ):  # the last step spoiled the weights: keep the checkpoint before

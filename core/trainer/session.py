@@ -1,8 +1,10 @@
 """A run in memory: its model, its data and its optimizer, and what it needs between two steps."""
 
+from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TypeVar
 
 import torch
 from torch import Tensor
@@ -15,9 +17,7 @@ from core.batches.token_file import TokenFile
 from core.config.run import RunConfig
 from core.config.training import TrainingConfig
 from core.disk.checksums import hash_file
-from core.errors.runs import (
-    OutOfMemoryError,
-)
+from core.errors.runs import OutOfMemoryError, raising_memory_errors
 from core.events.base import Notice
 from core.model.transformer import Transformer
 from core.runs.checkpoint_writer import CheckpointWriter
@@ -31,6 +31,8 @@ from core.training.averaging import averaged_weights
 from core.training.compute import ComputePlan
 from core.training.early_stopping import EarlyStopping
 from core.training.loop import Batch, Plan, Progress, TrainState
+
+Computed = TypeVar("Computed")
 
 
 @dataclass
@@ -118,6 +120,20 @@ class Session:
         return batch_at(
             self.train_tokens, self.training.seed, seen, self.windows, self.group, self.train_mask
         )
+
+    def in_memory(self, compute: Callable[[], Computed]) -> Generator[Notice, None, Computed]:
+        """What `compute` returns. Where the memory is too small, it is called again, for half as many rows at once.
+
+        Raises:
+            OutOfMemoryError: Not even one row of a batch fits, or other processes wait for this one.
+        """
+        while True:
+            try:
+                with raising_memory_errors():
+                    return compute()
+            except OutOfMemoryError as error:
+                notice = self.halve_micro_batch(error)
+            yield notice
 
     def halve_micro_batch(self, error: OutOfMemoryError) -> Notice:
         """After the memory was full in a pass: from here on compute half as many rows at once.
