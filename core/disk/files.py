@@ -3,15 +3,37 @@
 import os
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+from core.errors.base import UsageError
 from core.errors.system import WorkspaceError, system_error, workspace_error
 
 PATIENCE_SECONDS = 2.0
 DRAFT = ".draft"  # how the name of a file ends that is being written
+
+
+class SuffixError(UsageError):
+    """A file to be written whose suffix is none of those that are known. `what` begins the sentence, such as "A view"."""
+
+    def __init__(self, what: str, path: Path, suffixes: Sequence[str]) -> None:
+        super().__init__(what, path, suffixes)
+        self.message = f"{what} cannot be saved as {path.suffix or 'a file without a suffix'}."
+        self.remedy = f"Choose a name that ends in {', '.join(suffixes[:-1])} or {suffixes[-1]}."
+
+
+def checked_suffix(what: str, path: Path, suffixes: Sequence[str]) -> str:
+    """The suffix of a file to be written, in small letters.
+
+    Raises:
+        SuffixError: It is none of `suffixes`.
+    """
+    suffix = path.suffix.lower()
+    if suffix not in suffixes:
+        raise SuffixError(what, path, suffixes)
+    return suffix
 
 
 @contextmanager

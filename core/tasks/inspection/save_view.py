@@ -4,8 +4,7 @@ from collections.abc import Generator
 from pathlib import Path
 
 from core.control import StopToken
-from core.disk.files import write_whole
-from core.errors.base import UsageError
+from core.disk.files import checked_suffix, write_whole
 from core.events.base import Event
 from core.inspection.inspected import Inspected
 from core.inspection.selection import Selection
@@ -14,34 +13,23 @@ from core.inspection.view_kinds import ViewKind
 NUMBERS, PICTURES = (".csv", ".json"), (".svg", ".png")
 
 
-class PictureFormatError(UsageError):
-    """A file whose suffix says nothing that a view can be saved as."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(path)
-        self.message = f"A view cannot be saved as {path.suffix or 'a file without a suffix'}."
-        self.remedy = "Choose a name that ends in .csv, .json, .svg or .png."
-
-
-def check_format(kind: ViewKind, path: Path) -> None:
-    """See that a view can be saved as the file's suffix says.
+def check_format(kind: ViewKind, path: Path) -> str:
+    """The suffix of a file that a view can be saved as: .csv, .json, and .svg or .png where it has a picture.
 
     Raises:
-        PictureFormatError: It cannot.
+        SuffixError: It is another one.
     """
-    if path.suffix.lower() not in (*NUMBERS, *(PICTURES if kind.draw else ())):
-        raise PictureFormatError(path)
+    return checked_suffix("A view", path, (*NUMBERS, *(PICTURES if kind.draw else ())))
 
 
 def save_view(kind: ViewKind, inspected: Inspected, selection: Selection, path: Path) -> None:
-    """Write a view's numbers or its picture, as the file's suffix says: .csv, .json, .svg or .png.
+    """Write a view's numbers or its picture, as the file's suffix says.
 
     Raises:
-        PictureFormatError: It says something else, or the view has no picture.
+        SuffixError: As for `check_format`.
         DiskFullError, WorkspaceError: As `write_whole` does.
     """
-    check_format(kind, path)
-    suffix = path.suffix.lower()
+    suffix = check_format(kind, path)
     if kind.draw is not None and suffix in PICTURES:
         from core.figures import rendered  # here, because it imports matplotlib
 

@@ -7,8 +7,7 @@ from itertools import islice
 from pathlib import Path
 
 from core.control import StopToken
-from core.disk.files import writing_whole
-from core.errors.base import UsageError
+from core.disk.files import checked_suffix, write_whole, writing_whole
 from core.events.base import Event
 from core.events.runs import Baseline
 from core.reporting.curve_table import curve_table
@@ -17,17 +16,7 @@ from core.runs.folder import Workspace
 from core.runs.history import RunHistory
 from core.runs.quantities import ChartChoice
 
-SUFFIXES = (".csv", ".png", ".svg")
 EVENTS_AT_ONCE = 5000
-
-
-class CurveFormatError(UsageError):
-    """A file whose suffix says nothing that curves can be saved as."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(path)
-        self.message = f"Curves cannot be saved as {path.suffix or 'a file without a suffix'}."
-        self.remedy = "Choose a name that ends in .csv, .png or .svg."
 
 
 def read_history(workspace: Workspace, name: str, stop: StopToken) -> Generator[Event, None, RunHistory]:
@@ -58,27 +47,20 @@ def export_curves(
         path: A CSV file with raw and smoothed values, or a PNG or SVG picture, by its suffix.
 
     Raises:
-        CurveFormatError: The suffix is another one.
+        SuffixError: It is another one.
         DiskFullError, WorkspaceError: It could not be written.
         StopRequested: `stop` was set before it was written; then there is no file.
     """
     yield from ()
-    check_suffix(path)
-    if path.suffix.lower() == ".csv":
+    suffix = checked_suffix("Curves", path, (".csv", ".png", ".svg"))
+    if suffix == ".csv":
         _write_table(runs, choice.smoothing, path, stop)
-    else:
-        _write_picture(runs, choice, baselines, path)
+        return path
+    from core.figures import rendered  # here, because it imports matplotlib
+    from core.reporting.charts import draw_curves
+
+    write_whole(path, rendered(draw_curves(runs, choice, baselines), suffix))
     return path
-
-
-def check_suffix(path: Path) -> None:
-    """See to it that curves can be written into a file of this name.
-
-    Raises:
-        CurveFormatError: Its suffix is none of those that can be written.
-    """
-    if path.suffix.lower() not in SUFFIXES:
-        raise CurveFormatError(path)
 
 
 def _write_table(runs: Mapping[str, RunHistory], smoothing: float, path: Path, stop: StopToken) -> None:
@@ -89,14 +71,3 @@ def _write_table(runs: Mapping[str, RunHistory], smoothing: float, path: Path, s
             stop.raise_if_asked()
             writer.writerows(rows)
         text.detach()
-
-
-def _write_picture(
-    runs: Mapping[str, RunHistory], choice: ChartChoice, baselines: Sequence[Baseline], path: Path
-) -> None:
-    from core.figures import rendered
-    from core.reporting.charts import draw_curves
-
-    figure = draw_curves(runs, choice, baselines)
-    with writing_whole(path) as file:
-        file.write(rendered(figure, path.suffix.lower()))

@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 from core.control import StopRequested, StopToken
+from core.disk.files import SuffixError
 from core.events.runs import Evaluated, StepDone
 from core.reporting.curve_table import curve_table
 from core.runs.history import RunHistory
 from core.runs.quantities import ChartChoice
 from core.runs.smoothing import Smoother
-from core.tasks.models.export_curves import CurveFormatError, export_curves
+from core.tasks.models.export_curves import export_curves
 
 LOSSES = [3.1, 2.7, float("nan"), 2.9000000000000004]
 
@@ -72,7 +73,7 @@ def test_the_file_is_what_its_name_says(history, tmp_path):
 
 
 def test_another_suffix_is_refused_with_those_that_can_be_written(history, tmp_path):
-    with pytest.raises(CurveFormatError) as refused:
+    with pytest.raises(SuffixError) as refused:
         export(history, tmp_path / "a.pdf")
     assert ".csv, .png or .svg" in refused.value.remedy
 
