@@ -1,4 +1,4 @@
-"""The ways to damage one file of a workspace: its content, or that there is a file at all."""
+"""The ways to damage a file: its content, or that there is one at all."""
 
 import random
 import re
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 NUMBERS = (b"0", b"1", b"-1", b"3.5", b"1e99", b"99999999999999999999", b"9" * 5_000)
-BLOCK_BYTES = 400
+BLOCK_BYTES, CHANCE_OF_ALL = 400, 0.3
 
 Damage = Callable[[bytes, random.Random], bytes]
 
@@ -25,12 +25,12 @@ def cut_off(content: bytes, rng: random.Random) -> bytes:
 
 def put_zeros(content: bytes, rng: random.Random) -> bytes:
     """A disk that lost a block gives zeros in its place."""
-    start, end = _span(content, rng)
+    start, end = some_bytes(content, rng, CHANCE_OF_ALL)
     return content[:start] + bytes(end - start) + content[end:]
 
 
 def put_random_bytes(content: bytes, rng: random.Random) -> bytes:
-    start, end = _span(content, rng)
+    start, end = some_bytes(content, rng, CHANCE_OF_ALL)
     return content[:start] + rng.randbytes(end - start) + content[end:]
 
 
@@ -117,8 +117,9 @@ def copy_for_a_look(path: Path, place: Path) -> None:
         shutil.copy(path, place)
 
 
-def _span(content: bytes, rng: random.Random) -> tuple[int, int]:
-    if rng.random() < 0.3:
+def some_bytes(content: bytes, rng: random.Random, all_of_it: float = 0.0) -> tuple[int, int]:
+    """Where a part of the content begins and ends; with the chance `all_of_it`, that is all of it."""
+    if rng.random() < all_of_it:
         return 0, len(content)
     start = rng.randrange(len(content) + 1)
     return start, min(len(content), start + rng.randint(1, BLOCK_BYTES))

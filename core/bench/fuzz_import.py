@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Generator
 from pathlib import Path
 
-from core.bench.damage import Damage, cut_off, flip_bits
+from core.bench.damage import Damage, cut_off, flip_bits, put_random_bytes, some_bytes
 from core.config.corpus import ImportConfig
 from core.control import StopToken
 from core.errors.bench import FuzzFailedError
@@ -127,18 +127,13 @@ def damaged(content: bytes, rng: random.Random, others: list[bytes]) -> bytes:
 
 
 def _drop_block(content: bytes, rng: random.Random) -> bytes:
-    start, end = _span(content, rng)
+    start, end = some_bytes(content, rng)
     return content[:start] + content[end:]
 
 
 def _repeat_block(content: bytes, rng: random.Random) -> bytes:
-    start, end = _span(content, rng)
+    start, end = some_bytes(content, rng)
     return content[:end] + content[start:end] * rng.randint(1, 50) + content[end:]
-
-
-def _put_noise(content: bytes, rng: random.Random) -> bytes:
-    start, end = _span(content, rng)
-    return content[:start] + rng.randbytes(end - start) + content[end:]
 
 
 def _put_extreme_number(content: bytes, rng: random.Random) -> bytes:
@@ -150,16 +145,11 @@ def _put_extreme_number(content: bytes, rng: random.Random) -> bytes:
     return content[:start] + number + content[start + len(number) :]
 
 
-def _span(content: bytes, rng: random.Random) -> tuple[int, int]:
-    start = rng.randrange(len(content) + 1)
-    return start, min(len(content), start + rng.randint(1, 400))
-
-
 DAMAGES: tuple[Damage, ...] = (
     flip_bits,
     cut_off,
     _drop_block,
     _repeat_block,
-    _put_noise,
+    put_random_bytes,
     _put_extreme_number,
 )
