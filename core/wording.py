@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 KILO = 1000
+MINUTE, HOUR, DAY = 60, 3600, 86_400  # seconds
 RUNNING_TEXT = "\n\t\u00a0\u2009\u202f\u3000\u200c\u200d"  # what texts of many languages have and nobody sees, all harmless
 _DIGITS = re.compile(r"([0-9]+)")
 
@@ -48,6 +49,55 @@ def file_size(size: float) -> str:
         if round(size, 1) < KILO or unit == units[-1]:
             break
     return f"{size:,.1f} {unit}"
+
+
+def rounded(count: int) -> str:
+    """Two significant digits, because an estimate has no more."""
+    return f"{round(count, -digits_to_drop(count)):,}"
+
+
+def digits_to_drop(count: int) -> int:
+    """How many digits of a count are beyond the first two."""
+    return max(len(str(count)) - 2, 0)
+
+
+def rounded_size(size: float) -> str:
+    """Bytes with two significant digits: "44 MB", "1.2 GB"."""
+    digits = len(str(round(size)))
+    return file_size(round(size, 2 - digits)).replace(".0 ", " ")
+
+
+def rounded_time(seconds: float) -> str:
+    """With two significant digits, in the unit that fits it: "45 seconds", "2.5 hours"."""
+    for unit, name in ((DAY, "day"), (HOUR, "hour"), (MINUTE, "minute")):
+        if seconds >= unit:
+            value = float(f"{seconds / unit:.2g}")
+            return f"{value:,g} {name if value == 1 else name + 's'}"
+    return counted(max(1, round(seconds)), "second")
+
+
+def short_time(seconds: float) -> str:
+    """The same for what is over soon, such as a step: "45 ms", "2.5 s"; from 100 seconds on as `rounded_time`."""
+    if seconds < 1:
+        return f"{1000 * seconds:.2g} ms"
+    return f"{seconds:.2g} s" if seconds < 100 else rounded_time(seconds)
+
+
+def duration(seconds: float) -> str:
+    """A time that was measured, in the two units that fit it: "48 s", "6 min 53 s", "2 h 5 min", "3 d 4 h"."""
+    if seconds < MINUTE:
+        return f"{seconds:.1f} s" if 0 < seconds < 10 else f"{seconds:.0f} s"
+    whole = round(seconds)
+    units = (("d", DAY, "h", HOUR), ("h", HOUR, "min", MINUTE), ("min", MINUTE, "s", 1))
+    unit, size, smaller, part = next(fitting for fitting in units if whole >= fitting[1])
+    return f"{whole // size} {unit} {whole % size // part} {smaller}"
+
+
+def clock(seconds: float) -> str:
+    """Minutes and seconds as a clock has them, 3:07, with hours from an hour on: 1:03:07."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
 def percent(share: float, digits: int = 0) -> str:

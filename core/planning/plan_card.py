@@ -8,8 +8,7 @@ from core.config.run import RunConfig
 from core.corpus.passages import CorpusTotals
 from core.planning.estimate import RunEstimate, estimate_run, rows_at_once, snapshot_cost
 from core.planning.machine import Machine
-from core.planning.proposals import rounded, rounded_size, rounded_time
-from core.wording import counted
+from core.wording import counted, rounded, rounded_size, rounded_time, short_time
 
 NOT_KNOWN = "not known yet"
 NOTHING = "–"
@@ -116,8 +115,6 @@ def _time(estimate: RunEstimate, machine: Machine) -> PlanRow:
     times = machine.times
     if times is None:
         return PlanRow("time", "Time", NOT_KNOWN, "A few steps are timed when nothing else is at work.")
-    step = times.step_seconds
-    each = f"{1000 * step:.2g} ms" if step < 1 else f"{step:.2g} s" if step < 100 else rounded_time(step)
-    detail = f"≈ {each} for each step on this machine, and its evaluations; from a few steps that were timed, or an earlier run."
+    detail = f"≈ {short_time(times.step_seconds)} for each step on this machine, and its evaluations; from a few steps that were timed, or an earlier run."
     value = f"≈ {rounded_time(estimate.seconds)}" if estimate.steps else NOTHING
     return PlanRow("time", "Time", value, detail)

@@ -16,17 +16,10 @@ from core.config.toml import with_settings
 from core.corpus.passages import CorpusTotals
 from core.planning.estimate import RunEstimate, characters_to_tokens, estimate_run
 from core.planning.machine import Machine
-from core.planning.proposals import (
-    PlanWarning,
-    Proposal,
-    power_of_two,
-    rounded,
-    rounded_down,
-    smaller_preset,
-)
+from core.planning.proposals import PlanWarning, Proposal, power_of_two, rounded_down, smaller_preset
 from core.planning.resource_warnings import long_warnings, room_warnings
 from core.training.schedule import warmup_steps
-from core.wording import counted, noun_for, percent
+from core.wording import counted, noun_for, percent, rounded
 
 MOST_EPOCHS = 40
 MOST_PARAMETERS_PER_TOKEN = 100

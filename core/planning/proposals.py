@@ -1,4 +1,4 @@
-"""A warning before a run starts, the change that it proposes, and numbers with as many digits as an estimate has."""
+"""A warning before a run starts, and the change that it proposes."""
 
 import math
 from collections.abc import Callable
@@ -8,7 +8,7 @@ from core.config.presets import PRESETS
 from core.config.run import RunConfig
 from core.corpus.passages import CorpusTotals
 from core.planning.estimate import estimate_run
-from core.wording import counted, file_size
+from core.wording import digits_to_drop
 
 PRESETS_TO_PROPOSE = (
     "tiny",
@@ -17,7 +17,6 @@ PRESETS_TO_PROPOSE = (
     "medium",
     "large",
 )  # sizes; `teaching` is for a few lines only
-MINUTE, HOUR, DAY = 60, 3600, 86_400  # seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,35 +54,11 @@ def smaller_preset(
     return None
 
 
-def rounded(count: int) -> str:
-    """Two significant digits, because an estimate has no more."""
-    return f"{round(count, -_digits_to_drop(count)):,}"
-
-
 def rounded_down(count: int) -> int:
-    unit: int = 10 ** _digits_to_drop(count)
+    unit: int = 10 ** digits_to_drop(count)
     return count // unit * unit
-
-
-def _digits_to_drop(count: int) -> int:
-    return max(len(str(count)) - 2, 0)
 
 
 def power_of_two(largest: int) -> int:
     """The largest power of two that is not above `largest`; 0 where there is none."""
     return 2 ** int(math.log2(largest)) if largest >= 1 else 0
-
-
-def rounded_size(size: float) -> str:
-    """Bytes with two significant digits: "44 MB", "1.2 GB"."""
-    digits = len(str(round(size)))
-    return file_size(round(size, 2 - digits)).replace(".0 ", " ")
-
-
-def rounded_time(seconds: float) -> str:
-    """With two significant digits, in the unit that fits it: "45 seconds", "2.5 hours"."""
-    for unit, name in ((DAY, "day"), (HOUR, "hour"), (MINUTE, "minute")):
-        if seconds >= unit:
-            value = float(f"{seconds / unit:.2g}")
-            return f"{value:,g} {name if value == 1 else name + 's'}"
-    return counted(max(1, round(seconds)), "second")

@@ -11,20 +11,13 @@ from core.planning.estimate import (
     RunEstimate,
     estimate_run,
     estimate_vocab_size,
+    half,
     memory_to_train,
     rows_at_once,
 )
 from core.planning.machine import Machine
-from core.planning.proposals import (
-    DAY,
-    PlanWarning,
-    Proposal,
-    rounded,
-    rounded_size,
-    rounded_time,
-    smaller_preset,
-)
-from core.wording import counted
+from core.planning.proposals import PlanWarning, Proposal, smaller_preset
+from core.wording import DAY, counted, rounded, rounded_size, rounded_time
 
 MOST_SECONDS = 3 * DAY
 PROPOSED_SECONDS = DAY
@@ -65,7 +58,7 @@ def _rows_that_fit(run: RunConfig, estimate: RunEstimate, memory: int) -> int:
     vocab_size = estimate_vocab_size(run.tokenizer, estimate.training_tokens)
     rows = rows_at_once(run.training)
     while rows > 1:
-        rows = (rows + 1) // 2
+        rows = half(rows)
         if memory_to_train(run, vocab_size, rows) <= memory:
             return rows
     return 0

@@ -21,7 +21,7 @@ from core.runs.quantities import (
     Quantity,
     baseline_height,
     best_point,
-    clock,
+    time_on_axis,
     training_points,
     validation_points,
 )
@@ -131,7 +131,7 @@ def _set_up(axes: Axes, quantity: Quantity, choice: ChartChoice) -> None:
         axes.set_yscale("log", nonpositive="mask")
         axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _place: f"{value:,.12g}"))
     if axis.name == "time":
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda seconds, _place: clock(seconds)))
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda seconds, _place: time_on_axis(seconds)))
 
 
 def _draw_line(

@@ -13,7 +13,7 @@ from core.config.presets import PRESETS
 from core.documents.kinds import kind_named
 from core.events.runs import MachineNoted
 from core.reporting.run_record import RunRecord
-from core.wording import counted, file_size, listed, number, percent
+from core.wording import counted, duration, file_size, listed, number, percent
 
 NOT_RECORDED = "not recorded"
 NOTHING = "–"
@@ -63,7 +63,7 @@ def headline(record: RunRecord) -> list[Fact]:
         tokens, epochs = history.steps["tokens"][-1], history.steps["epoch"][-1]
         figures.append(Fact("Tokens learned from", short_number(tokens), f"{epochs:.1f} epochs"))
         seconds = float(history.steps["seconds"].sum())
-        figures.append(Fact("Time of the steps", duration(seconds), counted(len(history.steps), "step")))
+        figures.append(Fact("Time of the steps", _duration(seconds), counted(len(history.steps), "step")))
     return figures
 
 
@@ -235,9 +235,9 @@ def time_facts(record: RunRecord) -> list[Fact]:
         saved.seconds for saved in history.snapshots
     )
     facts += [
-        Fact("Steps", duration(float(history.steps["seconds"].sum()))),
-        Fact("Evaluations", duration(evaluations), counted(len(history.evaluations), "evaluation")),
-        Fact("Saves", duration(saves), counted(len(history.checkpoints), "checkpoint")),
+        Fact("Steps", _duration(float(history.steps["seconds"].sum()))),
+        Fact("Evaluations", _duration(evaluations), counted(len(history.evaluations), "evaluation")),
+        Fact("Saves", _duration(saves), counted(len(history.checkpoints), "checkpoint")),
     ]
     if len(history.steps):
         speed = float(np.median(history.steps["tokens_per_second"]))
@@ -257,18 +257,8 @@ def training_loss(record: RunRecord) -> Fact:
     )
 
 
-def duration(seconds: float) -> str:
-    """A time in the two units that fit it: "48 s", "6 min 53 s", "2 h 5 min", "3 d 4 h"."""
-    if not math.isfinite(seconds):
-        return NOT_RECORDED
-    if seconds < 60:
-        return f"{seconds:.1f} s" if 0 < seconds < 10 else f"{seconds:.0f} s"
-    whole = round(seconds)
-    for unit, smaller, size in (("d", "h", 86_400), ("h", "min", 3600), ("min", "s", 60)):
-        if whole >= size:
-            below = {"d": 3600, "h": 60, "min": 1}[unit]
-            return f"{whole // size} {unit} {whole % size // below} {smaller}"
-    raise AssertionError("it has at least a minute")
+def _duration(seconds: float) -> str:
+    return duration(seconds) if math.isfinite(seconds) else NOT_RECORDED
 
 
 def moment(seconds: float) -> str:

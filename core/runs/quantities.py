@@ -10,6 +10,7 @@ from core.events.runs import Baseline
 from core.metrics import perplexity
 from core.runs.history import Column, ColumnView, RunHistory
 from core.runs.smoothing import DEFAULT_SMOOTHING
+from core.wording import MINUTE, clock
 
 LARGEST_EXPONENT = 700.0  # beyond it a perplexity is no float any more
 
@@ -159,10 +160,6 @@ def baseline_height(baseline: Baseline, quantity: Quantity) -> float | None:
     return None
 
 
-def clock(seconds: float) -> str:
+def time_on_axis(seconds: float) -> str:
     """A time as it stands on an axis: 45 s, 3:07, 1:03:07 h; parts of a second below ten."""
-    if abs(seconds) < 60:
-        return f"{seconds:.3g} s"
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+    return f"{seconds:.3g} s" if abs(seconds) < MINUTE else clock(seconds)

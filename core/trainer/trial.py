@@ -13,7 +13,6 @@ from torch import Tensor
 from core.config.training import TrainingConfig
 from core.control import StopRequested, StopToken
 from core.disk.files import raising_disk_errors
-from core.errors.runs import OutOfMemoryError, raising_memory_errors
 from core.events.base import Event, Notice
 from core.events.runs import CheckpointSaved, Evaluated
 from core.generation.decoding import decode
@@ -29,7 +28,7 @@ from core.training.evaluation import evaluate
 from core.training.loop import Plan, Progress, train
 from core.training.optimizer import optimizer_tensors
 from core.training.schedule import ScheduleStart
-from core.wording import counted
+from core.wording import counted, short_time
 
 if TYPE_CHECKING:
     from core.trainer.session import Session
@@ -43,15 +42,7 @@ FEW_TOKENS = 8  # the same for a sample
 
 def plan_for_minutes(session: "Session", stop: StopToken) -> Generator[Event, None, Plan | None]:
     """The plan of a run whose horizon is minutes; None where `stop` was set before it was known what a step takes."""
-    while True:
-        try:
-            with raising_memory_errors(), cpu_threads(session.compute.threads):
-                costs = time_run(session, stop)
-        except OutOfMemoryError as error:
-            notice = session.halve_micro_batch(error)
-        else:
-            break
-        yield notice
+    costs = yield from session.in_memory(lambda: time_run(session, stop))
     if costs is None:
         return None
     plan = new_plan(session.config, session.dataset, session.progress, session.plan.start, costs)
@@ -59,8 +50,8 @@ def plan_for_minutes(session: "Session", stop: StopToken) -> Generator[Event, No
         f"{session.training.max_minutes:g} {'minute' if session.training.max_minutes == 1 else 'minutes'}"
     )
     yield Notice(
-        f"Plans {counted(plan.steps, 'step')} for {minutes}: a step takes {_duration(costs.step)}, and an evaluation "
-        f"with its sample and checkpoint {_duration(costs.evaluation)}.",
+        f"Plans {counted(plan.steps, 'step')} for {minutes}: a step takes {short_time(costs.step)}, and an evaluation "
+        f"with its sample and checkpoint {short_time(costs.evaluation)}.",
         is_detail=True,  # a window shows it before the start, and the steps all the time
     )
     return plan
@@ -73,7 +64,7 @@ def time_run(session: "Session", stop: StopToken) -> RunCosts | None:
         The costs, the same for all processes of a group; None where `stop` was set.
     """
     group = session.group
-    with _leaving_no_trace(session):
+    with cpu_threads(session.compute.threads), _leaving_no_trace(session):
         step = _step_seconds(session, stop)
         if step is None:
             return None
@@ -227,9 +218,3 @@ def _writing_seconds(session: "Session", weights: dict[str, Tensor]) -> float:
             return time.perf_counter() - started
         finally:
             shutil.rmtree(draft, ignore_errors=True)
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 1:
-        return f"{1000 * seconds:.{0 if seconds > 0.01 else 1}f} ms"
-    return f"{seconds:,.{0 if seconds > 10 else 1}f} s"

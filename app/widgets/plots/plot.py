@@ -18,7 +18,7 @@ from app.widgets.plots.curve import Curve, CurveLook, new_curve
 from app.widgets.plots.plot_view import PlotView
 from app.widgets.plots.series import Numbers
 from app.widgets.theme import MEDIUM, SMALL, TINY, set_role
-from core.runs.quantities import clock
+from core.runs.quantities import time_on_axis
 
 POINTS_MS, FRAME_MS = 2000, 33  # until new points are drawn, and until the answer to what the user did is
 MOVED_MS = 5  # until the curves follow the axis
@@ -319,7 +319,7 @@ class CurvePlot(QFrame):
 
     def _place_text(self, x: float) -> str:
         if self._x_kind == "time":
-            return clock(x)
+            return time_on_axis(x)
         return f"{self._x_label} {x:,.0f}" if self._x_kind == "step" else f"{self._x_label} {figure(x)}"
 
     # What the user does

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyqtgraph as pg
 
-from core.runs.quantities import clock
+from core.runs.quantities import time_on_axis
 
 CLOCK_STEPS = (
     1,
@@ -70,7 +70,7 @@ class StepAxis(NumberAxis):
 
     def tickStrings(self, values: Sequence[float], scale: float, spacing: float) -> list[str]:
         if self.kind == "time" and not self.logMode:
-            return [clock(value) for value in values]
+            return [time_on_axis(value) for value in values]
         if self.kind == "number" and not self.logMode and spacing >= 1:
             return [_short(value) for value in values]
         return list(super().tickStrings(values, scale, spacing))
@@ -79,7 +79,7 @@ class StepAxis(NumberAxis):
         texts = super().logTickStrings(values, scale, spacing)
         if self.kind != "time":
             return texts
-        return [clock(10**value) if text else "" for value, text in zip(values, texts, strict=True)]
+        return [time_on_axis(10**value) if text else "" for value, text in zip(values, texts, strict=True)]
 
 
 def _clock_step(seconds: float) -> float:

@@ -155,7 +155,7 @@ def test_what_was_planned_for_minutes_is_said(filled, tiny, six_steps):
     events = train(filled, tiny(MINUTES))
     [text] = [e.text for e in events if isinstance(e, Notice) and e.text.startswith("Plans")]
     assert text == (
-        "Plans 6 steps for 0.1 minutes: a step takes 1.0 s, and an evaluation with its sample and checkpoint 0.0 ms."
+        "Plans 6 steps for 0.1 minutes: a step takes 1 s, and an evaluation with its sample and checkpoint 0 ms."
     )
     assert [e.max_steps for e in events if isinstance(e, RunPrepared)] == [6]
 

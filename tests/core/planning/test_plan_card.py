@@ -13,7 +13,7 @@ from core.corpus.passages import CorpusTotals
 from core.events.runs import StepTimes
 from core.planning.machine import Machine
 from core.planning.plan_card import plan_rows
-from core.planning.proposals import rounded, rounded_size, rounded_time
+from core.wording import rounded, rounded_size, rounded_time
 
 TOTALS = CorpusTotals(documents=2, characters=4000, bytes=6341)
 HALVES = RunConfig(

@@ -24,13 +24,14 @@ from core.events.runs import (
     SampleWritten,
     StepDone,
 )
-from core.reporting.facts import data_facts, duration, short_number
+from core.reporting.facts import data_facts, short_number
 from core.reporting.page import report_page
 from core.reporting.run_record import read_record
 from core.reporting.tables import evaluation_rows, prompt_samples
 from core.runs.folder import Workspace
 from core.runs.kept import keep_checkpoint
 from core.tasks.training.resume_run import resume_run
+from core.wording import duration
 
 WORKSPACES = Path(__file__).parents[2] / "workspaces"
 HOSTILE = '</style><script>alert("1")</script><img src=x onerror=alert(1)> & \x00\x1b[31m \u202etxt'

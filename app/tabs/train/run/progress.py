@@ -20,7 +20,7 @@ from core.events.runs import (
     TokenizerBuilt,
 )
 from core.runs.smoothing import Smoother
-from core.wording import file_size, percent
+from core.wording import HOUR, clock, file_size, percent
 
 WARM_UP_STEPS = 10  # left out of the time left: the first steps allocate and measure
 LONG_STEP_SECONDS, LONG_HOURS = 10, 4 * 24  # from which on larger units are easier to read
@@ -197,8 +197,5 @@ def _step_time(seconds: float) -> str:
 
 def duration(seconds: float) -> str:
     """Minutes and seconds as 3:07, with hours from an hour on: 1:03:07; from four days on "4 d 3 h"."""
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    if hours >= LONG_HOURS:
-        return f"{hours // 24:,} d {hours % 24} h"
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+    hours = round(seconds) // HOUR
+    return f"{hours // 24:,} d {hours % 24} h" if hours >= LONG_HOURS else clock(seconds)
