@@ -34,6 +34,7 @@ from core.errors.bench import FuzzFailedError
 from core.events.base import Event, Notice
 from core.events.bench import FuzzFound, WorkspaceFuzzChecked
 from core.runs.folder import Workspace
+from core.system.memory import address_space
 
 SLOW_SECONDS = 10.0  # for a command that takes a part of one
 HANG_SECONDS = 100.0  # for a case; after these the process ends and says where it was
@@ -229,15 +230,14 @@ def _difference(expected: Answer, answer: Answer) -> str:
 @contextmanager
 def _limited_memory() -> Iterator[None]:
     """Let the process take so much on top of what it has, where the system can say what that is."""
-    try:
-        import resource  # not on Windows
-
-        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])  # not on macOS
-    except (ImportError, OSError):
+    taken = address_space()
+    if taken is None:
         yield
         return
+    import resource  # not on Windows
+
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
-    resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + MEMORY_BYTES, hard))
+    resource.setrlimit(resource.RLIMIT_AS, (taken + MEMORY_BYTES, hard))
     try:
         yield
     finally:

@@ -1,14 +1,12 @@
 """How fast files become text, and how large a library may get: ours beside plain programs on the same files."""
 
-import multiprocessing
 import os
 import shutil
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection
 from pathlib import Path
 
@@ -25,9 +23,11 @@ from core.events.bench import BenchFact, BenchMeasured
 from core.events.document_state import DocumentState
 from core.events.documents import FileImported, TextIndexed
 from core.runs.folder import Workspace
+from core.system.memory import peak_rss_mib
+from core.system.process import ended_at_last, start_with_pipe
 from core.tasks.corpus.import_files import import_files
 
-MEGABYTE, KIBIBYTE, MEBIBYTE = 10**6, 1024, 1024**2
+MEGABYTE = 10**6
 PDF_FILES, PDF_PAGES = 24, 25
 SCANS = 16
 TEXT_FILES, TEXT_BYTES = 2_000, 50_000
@@ -150,19 +150,11 @@ def _large(files: Path, stop: StopToken) -> Generator[Event, None, None]:
 
     megabytes = write_texts(files, LARGE_FILES, LARGE_BYTES) / MEGABYTE
     shape = f"{megabytes:,.0f} MB"
-    spawn = multiprocessing.get_context("spawn")
-    here, there = spawn.Pipe()
-    process = spawn.Process(target=_go_large, args=(there, files, megabytes))
-    process.start()
-    there.close()
-    try:
+    process, pipe = start_with_pipe(_go_large, files, megabytes, daemon=False)  # it has readers
+    with ended_at_last(process, pipe), suppress(EOFError):
         while not stop.asked:
-            if here.poll(0.2):
-                yield BenchFact("large", shape, *here.recv())
-    except EOFError:
-        process.join()
-    finally:
-        process.kill()
+            if pipe.poll(0.2):
+                yield BenchFact("large", shape, *pipe.recv())
 
 
 def _go_large(pipe: Connection, files: Path, megabytes: float) -> None:
@@ -174,7 +166,7 @@ def _go_large(pipe: Connection, files: Path, megabytes: float) -> None:
     with _new_workspace() as workspace:
         seconds = _exhaust(import_files([files], ImportConfig(), workspace, StopToken()))
         pipe.send(("import, index and comparison", megabytes / seconds, "MB/s"))
-        pipe.send(("memory after the import, at most", _peak_mib(), "MiB"))
+        pipe.send(("memory after the import, at most", peak_rss_mib(), "MiB"))
         query = " ".join(next(files.rglob("*.txt")).read_text(encoding="utf-8").split()[:QUERY_WORDS])
         with Library(workspace.library) as library:
             started = time.perf_counter()
@@ -182,7 +174,7 @@ def _go_large(pipe: Connection, files: Path, megabytes: float) -> None:
             pipe.send((f"search, {hits} hits", 1000 * (time.perf_counter() - started), "ms"))
             seconds = _exhaust(build_dataset(library, config, workspace, StopToken()))
             pipe.send(("data set, BPE learned and encoded", megabytes / seconds, "MB/s"))
-        pipe.send(("memory in all, at most", _peak_mib(), "MiB"))
+        pipe.send(("memory in all, at most", peak_rss_mib(), "MiB"))
 
 
 def _exhaust(stream: Generator[Event, None, object]) -> float:
@@ -190,13 +182,3 @@ def _exhaust(stream: Generator[Event, None, object]) -> float:
     for _ in stream:
         pass
     return time.perf_counter() - started
-
-
-def _peak_mib() -> float:
-    """The most memory that this process ever had; 0 where the system does not say."""
-    try:
-        import resource  # not on Windows
-    except ImportError:
-        return 0.0
-    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return most / (MEBIBYTE if sys.platform == "darwin" else KIBIBYTE)  # macOS counts bytes

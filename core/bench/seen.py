@@ -16,11 +16,11 @@ import numpy as np
 from core.batches.dataset import Dataset
 from core.batches.token_file import TokenFileWriter, token_dtype
 from core.bench.rounds import Stream
-from core.bench.subjects import peak_rss_mib
 from core.control import StopToken
 from core.errors.bench import SourcesMissingError
 from core.events.bench import BenchFact
 from core.seen.index import FOLDER, VerbatimIndex, build_index
+from core.system.memory import peak_rss_mib
 from core.system.one_call import call_in_process
 from core.tokenizers.bpe import BpeTokenizer
 from core.tokenizers.char import CharTokenizer

@@ -2,17 +2,16 @@
 
 import multiprocessing
 import os
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from multiprocessing.connection import Connection
 from multiprocessing.synchronize import Event as Flag
-from pathlib import Path
 from typing import Any
 
 from core.bench.rounds import Subject
 from core.errors.bench import MissingPeerError, SubjectEndedError
+from core.system.memory import peak_rss_mib
 from core.system.process import (
     SPINS_BEFORE_SLEEP,
     ended_at_last,
@@ -24,7 +23,6 @@ from core.system.process import (
 
 SPIN = "GOMP_SPINCOUNT"
 CYCLES_BETWEEN_LOOKS = 20_000
-KIBIBYTE, MEBIBYTE = 2**10, 2**20
 
 
 class SubjectProcess:
@@ -168,16 +166,3 @@ def _spin(flag: Flag) -> None:
         flag.wait()
         for _ in range(CYCLES_BETWEEN_LOOKS):
             pass
-
-
-def peak_rss_mib() -> float:
-    """This process's; `ru_maxrss` would begin at what its parent had when it started."""
-    if sys.platform.startswith("linux"):
-        status = Path("/proc/self/status").read_text(encoding="utf-8")
-        peak = next((line for line in status.splitlines() if line.startswith("VmHWM:")), "VmHWM: 0 kB")
-        return int(peak.split()[1]) / KIBIBYTE
-    try:
-        import resource  # not on Windows
-    except ImportError:
-        return 0.0
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / MEBIBYTE  # macOS counts bytes

@@ -22,6 +22,7 @@ from core.documents.document import PageText, Source
 from core.documents.folders import ledger_path
 from core.documents.ocr import PageNotReadError
 from core.errors.base import UnreadableDocumentError, UserFacingError
+from core.system.memory import address_space
 
 READY = "ready"
 OUT_OF_MEMORY = "it needs more memory than its reader may have"
@@ -113,7 +114,7 @@ def _limit_memory(file_bytes: int) -> None:
         return
     import resource  # not on Windows
 
-    limit = _address_space() + file_bytes
+    limit = (address_space() or LIBRARY_BYTES) + file_bytes
     try:
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     except (ValueError, OSError):
@@ -127,15 +128,6 @@ def _limit_seconds(seconds: int) -> None:
     """
     if sys.platform != "win32":
         signal.alarm(seconds)
-
-
-def _address_space() -> int:
-    """The bytes of address space that this process has taken."""
-    try:
-        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
-    except (OSError, ValueError):  # not Linux
-        return LIBRARY_BYTES
-    return pages * os.sysconf("SC_PAGE_SIZE")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,11 @@
-"""How much memory this process can still get: what the machine has free, or less where a container limits it."""
+"""Memory of this process: what it can still get, which is less in a container than on its machine, and what it has taken."""
 
+import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import psutil
-
+KIBIBYTE, MEBIBYTE = 2**10, 2**20
 OWN_GROUPS, GROUPS = Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
 FILES = {  # by version of Linux' control groups: the limit, what is used of it, and the cache in it that can be given back
     2: ("memory.max", "memory.current", "inactive_file"),
@@ -14,6 +15,8 @@ FILES = {  # by version of Linux' control groups: the limit, what is used of it,
 
 def free_bytes(swap: bool = False) -> int | None:
     """Free RAM in bytes, with `swap` what can be swapped out too; None where the system does not tell."""
+    import psutil  # here, because readers of files start without it
+
     try:
         free = psutil.virtual_memory().available
         free += psutil.swap_memory().free if swap else 0
@@ -50,3 +53,28 @@ def _left(folder: Path, limit: str, used: str, cached: str) -> Iterator[int]:
     except (OSError, ValueError):  # no such group here, or "max": no limit
         return
     yield most - taken + int(stat.get(cached, 0))
+
+
+def address_space() -> int | None:
+    """The bytes of address space that it has taken; None where the system does not say, as all but Linux."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+    except (OSError, ValueError):
+        return None
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def peak_rss_mib() -> float:
+    """The most memory that it ever had, in MiB; 0 where the system does not say.
+
+    Linux' `ru_maxrss` would begin at what its parent had when it started.
+    """
+    if sys.platform.startswith("linux"):
+        status = Path("/proc/self/status").read_text(encoding="utf-8")
+        peak = next((line for line in status.splitlines() if line.startswith("VmHWM:")), "VmHWM: 0 kB")
+        return int(peak.split()[1]) / KIBIBYTE
+    try:
+        import resource  # not on Windows
+    except ImportError:
+        return 0.0
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / MEBIBYTE  # macOS counts bytes

@@ -86,21 +86,22 @@ def start_ignoring_interrupts(process: BaseProcess) -> None:
 
 
 def start_with_pipe(
-    target: Callable[..., None], *arguments: object, name: str | None = None
+    target: Callable[..., None], *arguments: object, name: str | None = None, daemon: bool = True
 ) -> tuple[BaseProcess, Connection]:
     """Start a process that never receives Ctrl+C, with a pipe to it.
 
     Args:
         target: Called there with its end of the pipe and `arguments`; it travels by name.
+        daemon: True for one that is ended with this process; it can have no processes of its own.
 
     Returns:
-        The process, which ends with this one, and this side's end of the pipe.
+        The process, and this side's end of the pipe.
     """
     context = multiprocessing.get_context(
         "spawn"
     )  # a fork would copy a window's threads, locks and allocator
     ours, theirs = context.Pipe()
-    process = context.Process(target=target, args=(theirs, *arguments), name=name, daemon=True)
+    process = context.Process(target=target, args=(theirs, *arguments), name=name, daemon=daemon)
     start_ignoring_interrupts(process)
     theirs.close()  # so that this end is notified when the process ends
     return process, ours

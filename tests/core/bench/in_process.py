@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from core.bench.subjects import peak_rss_mib
 from core.config.corpus import ImportConfig
 from core.documents.document import Source
 from core.documents.isolation import Answer
 from core.documents.reader_process import Request, Worker
 from core.documents.reading import recognize_page
+from core.system.memory import peak_rss_mib
 
 
 class InProcess:

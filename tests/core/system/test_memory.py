@@ -2,6 +2,7 @@
 
 from types import SimpleNamespace
 
+import psutil
 import pytest
 
 from core.system import memory
@@ -12,8 +13,8 @@ FREE, SWAP = 8_000, 500
 @pytest.fixture
 def machine(tmp_path, monkeypatch):
     """A machine with 8,000 bytes free; `limit` puts a control group's files into a folder below its root."""
-    monkeypatch.setattr(memory.psutil, "virtual_memory", lambda: SimpleNamespace(available=FREE))
-    monkeypatch.setattr(memory.psutil, "swap_memory", lambda: SimpleNamespace(free=SWAP))
+    monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=FREE))
+    monkeypatch.setattr(psutil, "swap_memory", lambda: SimpleNamespace(free=SWAP))
     monkeypatch.setattr(memory, "OWN_GROUPS", tmp_path / "cgroup")
     monkeypatch.setattr(memory, "GROUPS", tmp_path / "groups")
 
@@ -71,5 +72,5 @@ def test_what_the_system_does_not_tell_is_not_known(machine, monkeypatch):
     def refuse():
         raise OSError
 
-    monkeypatch.setattr(memory.psutil, "virtual_memory", refuse)
+    monkeypatch.setattr(psutil, "virtual_memory", refuse)
     assert memory.free_bytes() is None
