@@ -39,6 +39,12 @@ def listed(parts: Sequence[str]) -> str:
     return " and ".join(part for part in (", ".join(parts[:-1]), *parts[-1:]) if part)
 
 
+def aligned(rows: Sequence[Sequence[str]], gap: str = "  ") -> list[str]:
+    """Rows of cells as lines, in columns of even width."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [gap.join(map(str.ljust, row, widths)).rstrip() for row in rows]
+
+
 def file_size(size: float) -> str:
     """A size in bytes in the unit that fits it: "812 B", "3.4 kB", "1.5 GB"."""
     if size < KILO:

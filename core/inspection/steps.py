@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from core.inspection.table import Cell, Table
+from core.wording import aligned
 
 DIGITS = 4  # significant ones, of a phrase's numbers
 WHOLE, HEAD, TAIL = (
@@ -92,12 +93,7 @@ def text_lines(step: Step) -> list[str]:
 
 def text_rows(grid: Grid) -> list[str]:
     """The titles and the rows, in columns of even width."""
-    shown = (grid.columns, *grid.rows)
-    widths = [max(len(row[place]) for row in shown) for place in range(len(grid.columns))]
-    return [
-        ITEM_GAP.join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in shown
-    ]
+    return aligned((grid.columns, *grid.rows), ITEM_GAP)
 
 
 def number(value: float, digits: int = DIGITS) -> str:

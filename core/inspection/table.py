@@ -5,7 +5,7 @@ import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from core.wording import json_text, printable
+from core.wording import aligned, json_text, printable
 
 Cell = str | int | float | None
 SIGNIFICANT_DIGITS = 6
@@ -43,12 +43,7 @@ class Table:
     def as_text(self) -> str:
         """With columns of even width, for reading."""
         lines = [tuple(map(printable, self.columns)), *self.short_rows()]
-        widths = [max(len(line[place]) for line in lines) for place in range(len(self.columns))]
-        padded = (
-            "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
-            for line in lines
-        )
-        return "\n".join((printable(self.title), *padded))
+        return "\n".join((printable(self.title), *aligned(lines)))
 
 
 def _exact(cell: Cell) -> Cell:
