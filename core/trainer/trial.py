@@ -16,6 +16,7 @@ from core.disk.files import raising_disk_errors
 from core.events.base import Event, Notice
 from core.events.runs import CheckpointSaved, Evaluated
 from core.generation.decoding import decode
+from core.planning.estimate import evaluation_batches
 from core.planning.horizon import RunCosts, windows_per_step
 from core.runs.checkpoint_writer import LEAST_BYTES
 from core.runs.folder import RunFolder
@@ -159,9 +160,7 @@ def _evaluation_seconds(session: "Session", stop: StopToken) -> float:
     Raises:
         StopRequested: `stop` was set.
     """
-    training, windows = session.training, session.windows
-    rows = -(-(len(session.val_tokens) - 1) // windows.context_length)
-    batches = min(training.eval_batches, -(-rows // windows.batch_size))
+    batches = evaluation_batches(session.config, len(session.val_tokens) - 1)
     state, rows_at_once = session.train_state, session.micro_batch_size
     started, part = stop.clock(), []
     for batch in session.val_batches:
@@ -171,7 +170,7 @@ def _evaluation_seconds(session: "Session", stop: StopToken) -> float:
         if stop.clock() - started > EVALUATION_SECONDS:
             break
     seconds = (stop.clock() - started) * batches / len(part)
-    return seconds + (_sample_seconds(session, stop) if training.sample_tokens else 0.0)
+    return seconds + (_sample_seconds(session, stop) if session.training.sample_tokens else 0.0)
 
 
 def _sample_seconds(session: "Session", stop: StopToken) -> float:
