@@ -1,16 +1,13 @@
 """Whether files are still what was written: hashed once, and remembered until a file changes."""
 
-import json
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from core.control import StopToken
 from core.disk.checksums import hash_file
-from core.disk.files import write_whole
-from core.errors.base import UserFacingError
+from core.disk.files import keep_record, read_record
 
 REMEMBERED_FILE = "verified.json"
 CLOCK_SECONDS = 2.0  # a younger file can change again without a new time: FAT's clock is so coarse
@@ -38,7 +35,8 @@ def verify_files(
         StopRequested: `stop` was set before that was known.
         OSError: A file is missing or cannot be read.
     """
-    remembered = _read(folder / REMEMBERED_FILE)
+    kept = read_record(folder / REMEMBERED_FILE)
+    remembered = {name: entry for name, entry in kept.items() if isinstance(entry, dict)}
     found: dict[str, dict[str, Any]] = {}
     for name, written in digests.items():
         known = remembered.get(name, {})
@@ -52,7 +50,7 @@ def verify_files(
             return name
         found[name] = {"sha256": sha256, "stamp": stamp if _is_stable(folder / name) else None}
     if found != remembered:
-        _remember(folder / REMEMBERED_FILE, found)
+        keep_record(folder / REMEMBERED_FILE, found)
     return ""
 
 
@@ -64,17 +62,3 @@ def _stamp(path: Path) -> Stamp:
 
 def _is_stable(path: Path) -> bool:
     return abs(time.time() - path.stat().st_mtime) > CLOCK_SECONDS
-
-
-def _read(path: Path) -> dict[str, dict[str, Any]]:
-    try:
-        record = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return {}
-    known = record if isinstance(record, dict) else {}
-    return {name: entry for name, entry in known.items() if isinstance(entry, dict)}
-
-
-def _remember(path: Path, found: dict[str, dict[str, Any]]) -> None:
-    with suppress(UserFacingError):  # where it cannot be written, files are compared again the next time
-        write_whole(path, json.dumps(found, indent=2) + "\n")

@@ -1,14 +1,15 @@
 """Writing to the disk so that a kill or a full disk never leaves half a file under its own name."""
 
+import json
 import os
 import shutil
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
-from core.errors.base import UsageError
+from core.errors.base import UsageError, UserFacingError
 from core.errors.system import WorkspaceError, system_error, workspace_error
 
 PATIENCE_SECONDS = 2.0
@@ -58,6 +59,21 @@ def write_whole(path: Path, content: str | bytes) -> None:
     """
     with writing_whole(path) as file:
         file.write(content.encode() if isinstance(content, str) else content)
+
+
+def keep_record(path: Path, record: Mapping[str, Any]) -> None:
+    """Replace a file of JSON with what need not be known the next time; nothing is said where that is impossible."""
+    with suppress(UserFacingError):
+        write_whole(path, json.dumps(record, indent=2) + "\n")
+
+
+def read_record(path: Path) -> dict[str, Any]:
+    """What `keep_record` kept; empty where there is no such file, or it is damaged."""
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return record if isinstance(record, dict) else {}
 
 
 def write_anywhere(path: Path, content: str | bytes) -> None:

@@ -1,7 +1,5 @@
 """How long the steps of a run take on this machine, remembered from a trial or from a run of the same settings."""
 
-import hashlib
-import json
 import math
 import os
 import platform
@@ -19,6 +17,7 @@ from core.planning.estimate import evaluation_batches
 from core.runs.folder import Workspace
 from core.runs.measurements import remember, remembered
 
+TIMES = "times"  # the kind of these measurements
 FEWEST_STEPS = 20  # of a run whose times are worth remembering
 FIRST_STEPS = 10  # which are slower, and left out
 LAST_STEPS = 1000
@@ -40,16 +39,16 @@ TIMED_SETTINGS = (  # those that a step's time depends on
 def known_times(workspace: Workspace, run: RunConfig) -> StepTimes | None:
     """What was remembered of such steps; None where that is nothing, or a damaged file's."""
     try:
-        times = StepTimes(**json.loads(remembered(workspace, _key(run))))
+        times = StepTimes(**remembered(workspace, TIMES, _depends_on(run)))
         seconds = float(times.step_seconds), float(times.evaluation_batch_seconds)
         is_sound = all(math.isfinite(value) and value >= 0 for value in seconds) and seconds[0] > 0
         return times if is_sound and isinstance(times.device_bytes, int) else None
-    except (ValueError, TypeError, RecursionError):
+    except (ValueError, TypeError):
         return None
 
 
 def remember_times(workspace: Workspace, run: RunConfig, times: StepTimes) -> None:
-    remember(workspace, _key(run), json.dumps(asdict(times)))
+    remember(workspace, TIMES, _depends_on(run), asdict(times))
 
 
 def remembering_times(
@@ -85,7 +84,6 @@ def timed_settings(run: RunConfig) -> str:
     return f"{run.model.model_dump_json()} {training} {run.tokenizer.kind} {run.tokenizer.vocab_size}"
 
 
-def _key(run: RunConfig) -> str:
+def _depends_on(run: RunConfig) -> str:
     machine = (platform.node(), os.cpu_count(), os.environ.get("OMP_NUM_THREADS"), version("torch"))
-    digest = hashlib.sha256(f"{timed_settings(run)} {machine}".encode()).hexdigest()[:16]
-    return f"times {digest}"
+    return f"{timed_settings(run)} {machine}"

@@ -1,28 +1,32 @@
 """What was once measured on this machine, kept so that the same run is set up the same way twice."""
 
+import hashlib
 import json
+from collections.abc import Mapping
+from typing import Any
 
-from core.disk.files import write_whole
-from core.errors.base import UserFacingError
+from core.disk.files import keep_record, read_record
 from core.runs.folder import Workspace
 
 
-def remembered(workspace: Workspace, key: str) -> str:
-    """What `remember` kept under this key; empty where it kept nothing."""
-    return _read(workspace).get(key, "")
-
-
-def remember(workspace: Workspace, key: str, value: str) -> None:
-    """Keep a measured choice. Where it cannot be kept, it is measured again the next time."""
+def remembered(workspace: Workspace, kind: str, depends_on: str) -> dict[str, Any]:
+    """What `remember` kept of a measurement; empty where it kept nothing, and where that is damaged."""
     try:
-        write_whole(workspace.measurements, json.dumps(_read(workspace) | {key: value}, indent=2) + "\n")
-    except UserFacingError:
-        return
-
-
-def _read(workspace: Workspace) -> dict[str, str]:
-    try:
-        record = json.loads(workspace.measurements.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
+        record = json.loads(str(read_record(workspace.measurements).get(_key(kind, depends_on))))
+    except (ValueError, RecursionError):
         return {}
-    return {str(k): str(v) for k, v in record.items()} if isinstance(record, dict) else {}
+    return record if isinstance(record, dict) else {}
+
+
+def remember(workspace: Workspace, kind: str, depends_on: str, measured: Mapping[str, Any]) -> None:
+    """Keep what was measured. Where it cannot be kept, it is measured again the next time.
+
+    Args:
+        depends_on: Whatever would give another result.
+    """
+    known = {key: str(text) for key, text in read_record(workspace.measurements).items()}
+    keep_record(workspace.measurements, known | {_key(kind, depends_on): json.dumps(measured)})
+
+
+def _key(kind: str, depends_on: str) -> str:
+    return f"{kind} {hashlib.sha256(depends_on.encode()).hexdigest()[:16]}"

@@ -1,12 +1,11 @@
 """How a run computes its passes: what was chosen, or what a few measured steps say, remembered."""
 
-import hashlib
-import json
 import math
 import os
 import time
 from collections.abc import Generator
 from dataclasses import asdict, replace
+from typing import Any
 
 import torch
 
@@ -78,14 +77,14 @@ def choose_compute(
         choices = _kept(choices, before)
     if not choices.is_open:
         return choices.simplest
-    key, is_busy = _key(config, device, model.vocab_size), _is_busy()
-    measured = None if is_busy else _read_measured(remembered(workspace, key), choices)
+    key, is_busy = (f"compute {device}", _depends_on(config, model.vocab_size)), _is_busy()
+    measured = None if is_busy else _read_measured(remembered(workspace, *key), choices)
     if measured is None:
         measured = measured_plan(choices, _trial(model, config, dataset, stop), stop)
         if measured is None:
             return None
         if not is_busy:  # another load may leave more of the processor
-            remember(workspace, key, json.dumps(asdict(measured[0]) | {"speed_up": round(measured[1], 3)}))
+            remember(workspace, *key, asdict(measured[0]) | {"speed_up": round(measured[1], 3)})
     plan, speed_up = measured
     yield Notice(_explanation(plan, choices.simplest, speed_up), is_detail=True)
     return plan
@@ -96,7 +95,8 @@ def remembered_plan(
 ) -> ComputePlan:
     """What a run takes as far as that is known without measuring: what was remembered, else the simplest plan."""
     choices = choices_for(config, device)
-    measured = _read_measured(remembered(workspace, _key(config, device, vocab_size)), choices)
+    kept = remembered(workspace, f"compute {device}", _depends_on(config, vocab_size))
+    measured = _read_measured(kept, choices)
     return choices.simplest if measured is None else measured[0]
 
 
@@ -142,14 +142,13 @@ def _trial(model: Transformer, config: RunConfig, dataset: Dataset, stop: StopTo
     return steps_on(model, training, batch, stop)
 
 
-def _key(config: RunConfig, device: torch.device, vocab_size: int) -> str:
-    """What the measurement depends on, in few characters."""
+def _depends_on(config: RunConfig, vocab_size: int) -> str:
+    """What gives another measurement."""
     training = config.training
     chosen = f"{rows_at_once(training)} {training.precision} {training.attention} {training.threads}"
     shape = f"{config.model.model_dump_json()} {chosen} {vocab_size}"
     machine = f"{torch.__version__} {torch.backends.cpu.get_cpu_capability()} {own_threads()}"
-    digest = hashlib.sha256(f"{shape} {machine} {os.cpu_count()}".encode()).hexdigest()[:16]
-    return f"compute {device} {digest}"
+    return f"{shape} {machine} {os.cpu_count()}"
 
 
 def _is_busy() -> bool:
@@ -164,14 +163,13 @@ def _other_load(seconds: float) -> float:
     return load.cores()
 
 
-def _read_measured(text: str, choices: Choices) -> tuple[ComputePlan, float] | None:
+def _read_measured(record: dict[str, Any], choices: Choices) -> tuple[ComputePlan, float] | None:
     """The plan that was remembered and its speed-up; None where that is nothing, or a damaged file's."""
     try:
-        record = json.loads(text)
         speed_up = float(record.pop("speed_up"))
         plan = ComputePlan(**record)
         return (plan, speed_up) if plan in choices and math.isfinite(speed_up) else None
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+    except (ValueError, TypeError, KeyError):
         return None
 
 

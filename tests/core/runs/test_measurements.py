@@ -2,7 +2,6 @@
 
 import pytest
 
-from core.runs import measurements
 from core.runs.folder import Workspace
 from core.runs.measurements import remember, remembered
 
@@ -13,22 +12,22 @@ def workspace(tmp_path):
 
 
 def test_what_was_remembered_is_found_again_beside_the_rest(workspace):
-    remember(workspace, "a", "float32")
-    remember(workspace, "b", "bfloat16")
-    assert (remembered(workspace, "a"), remembered(workspace, "b")) == ("float32", "bfloat16")
-    assert remembered(workspace, "c") == ""
+    remember(workspace, "compute", "a", {"threads": 1})
+    remember(workspace, "compute", "b", {"threads": 2})
+    assert [remembered(workspace, "compute", key) for key in "ab"] == [{"threads": 1}, {"threads": 2}]
+    assert remembered(workspace, "compute", "c") == remembered(workspace, "times", "a") == {}
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", "\x00", "[" * 100_000])
 def test_a_damaged_memory_is_empty_and_can_be_written_again(workspace, text):
     workspace.measurements.write_text(text)
-    assert remembered(workspace, "a") == ""
-    remember(workspace, "a", "float32")
-    assert remembered(workspace, "a") == "float32"
+    assert remembered(workspace, "compute", "a") == {}
+    remember(workspace, "compute", "a", {"threads": 1})
+    assert remembered(workspace, "compute", "a") == {"threads": 1}
 
 
 def test_what_cannot_be_kept_costs_no_run(tmp_path):
     (tmp_path / "file").write_text("")
     below_a_file = Workspace(tmp_path / "file")
-    remember(below_a_file, "a", "float32")
-    assert measurements.remembered(below_a_file, "a") == ""
+    remember(below_a_file, "compute", "a", {"threads": 1})
+    assert remembered(below_a_file, "compute", "a") == {}
