@@ -4,9 +4,9 @@ import os
 import tempfile
 import time
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from core.control import StopToken
 from core.corpus.library import Library
@@ -20,6 +20,9 @@ from core.events.documents import FilesChanged, FilesMissing
 from core.runs.folder import Workspace
 from core.tasks.corpus.import_files import OWN_FILES_LEFT_OUT, own_files
 
+if TYPE_CHECKING:
+    from watchfiles.main import FileChange
+
 POLL_MS = 200  # how soon a stop is noticed, and how often files are asked whether they grow
 QUIET_SECONDS = 1.0  # a file that has not changed for so long is whole
 MISSING_SECONDS = (
@@ -30,7 +33,6 @@ STEP_MS = 50  # how long nothing may happen before changes are reported
 # Between two searches of the folder, where changes were lost. In a folder whose own name is no UTF-8, each search loses
 # some again.
 RESCAN_SECONDS = 5.0
-DELETED = 3  # as watchfiles numbers changes
 
 
 def watch_folder(
@@ -163,31 +165,44 @@ def _changes(folder: Path, left_out: LeftOut) -> Iterator[_Changes | None]:
     None where changes were lost: a watcher that meets a name that is no UTF-8 reports nothing more, and the next one
     takes its place.
     """
-    # Here: the window imports this module at its start.
-    from watchfiles._rust_notify import RustNotify, WatchfilesRustInternalError
+    from watchfiles import Change, watch  # here: the window imports this module at its start
 
-    is_first = True
+    were_lost = False
     while True:
         if not folder.is_dir():
             raise MissingPathError(folder)
-        with (
-            _path_in_utf_8(folder) as watched,
-            RustNotify([str(watched)], False, False, POLL_MS, True, True) as watcher,
-        ):
-            if not is_first:
-                yield None
-            is_first = False
-            try:
-                while True:
-                    changes = watcher.watch(POLL_MS, STEP_MS, POLL_MS, None)
-                    if isinstance(changes, set):
-                        inside = {_below(watched, path) for change, path in changes if change != DELETED}
-                        has_deletions = any(change == DELETED for change, _ in changes)
-                        yield _Changes(_changed_files(inside, folder, left_out), has_deletions)
-                    else:
-                        yield _Changes([], False)
-            except WatchfilesRustInternalError:
-                continue
+        with _path_in_utf_8(folder) as watched:
+            watcher = watch(
+                watched,
+                watch_filter=None,
+                debounce=POLL_MS,
+                step=STEP_MS,
+                rust_timeout=POLL_MS,
+                yield_on_timeout=True,
+                debug=False,
+                raise_interrupt=False,
+                force_polling=False,
+                ignore_permission_denied=True,
+            )
+            with closing(watcher):
+                while (changes := _next(watcher)) is not None:
+                    if were_lost:  # only now, when this watcher has begun
+                        yield None
+                        were_lost = False
+                    inside = {_below(watched, path) for change, path in changes if change != Change.deleted}
+                    has_deletions = any(change == Change.deleted for change, _ in changes)
+                    yield _Changes(_changed_files(inside, folder, left_out), has_deletions)
+        if were_lost:  # this one had nothing but names that are no UTF-8
+            yield None
+        were_lost = True
+
+
+def _next(watcher: "Iterator[set[FileChange]]") -> "set[FileChange] | None":
+    """None where the watcher has met a name that is no UTF-8, and reports nothing more."""
+    try:
+        return next(watcher, None)
+    except RuntimeError:  # watchfiles gives its own kind no public name
+        return None
 
 
 def _below(watched: Path, changed: str) -> Path:
