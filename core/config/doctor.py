@@ -5,7 +5,6 @@ from core.config.setting import Config, setting
 NOT_FINITE, SPIKE, PLATEAU, OVERFITTING = "not_finite", "spike", "plateau", "overfitting"
 RATE_TOO_LARGE, RATE_TOO_SMALL = "learning_rate_too_large", "learning_rate_too_small"
 LITTLE_DATA = "little_data"
-KINDS = (NOT_FINITE, SPIKE, PLATEAU, OVERFITTING, RATE_TOO_LARGE, RATE_TOO_SMALL, LITTLE_DATA)
 
 
 class DoctorConfig(Config):

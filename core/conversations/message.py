@@ -89,14 +89,3 @@ class Conversation:
         while at is not None:
             self.leaf_id = at
             at = last_children.get(at)
-
-    def remove(self, message: Message) -> None:
-        """Take a message out with all that was said after it, and put what stood before it in front."""
-        gone = {message.id}
-        for one in self.messages.values():  # each comes after its parent
-            if one.parent_id in gone:
-                gone.add(one.id)
-        if self.leaf_id in gone:
-            self.leaf_id = message.parent_id
-        for one_id in gone:
-            del self.messages[one_id]

@@ -138,23 +138,6 @@ class ConversationStore:
             known = self._message_ids(number)
             self._keep_messages(number, [m for m in conversation.messages.values() if m.id not in known])
 
-    def remove_message(self, conversation_id: str, message_id: str) -> None:
-        """Take a message out, with all that was said after it. Keeping the conversation with it brings it back.
-
-        Raises:
-            UnknownConversationError: There is no such conversation.
-        """
-        with self._database.transaction():
-            conversation = self.load(conversation_id)
-            message = conversation.messages.get(message_id)
-            if message is None:
-                return
-            before = list(conversation.messages)
-            conversation.remove(message)
-            gone = [one for one in before if one not in conversation.messages]
-            self._forget_messages("id", gone)
-            self._keep_head(conversation)
-
     def rename(self, conversation_id: str, title: str) -> None:
         """Call it so; an empty title calls it after its first message again."""
         title = encodable(" ".join(title.split())[:LONGEST_TITLE])
@@ -180,8 +163,7 @@ class ConversationStore:
             return 0
         with self._database.transaction():
             numbers = [number for (number,) in self._database.query(*wanted)]
-            self._forget_messages("conversation", numbers)
-            self._database.query(f"DELETE FROM conversations WHERE number {CHOSEN}", (json.dumps(numbers),))
+            self._forget(json.dumps(numbers))
         return len(numbers)
 
     def add(self, conversations: Iterable[Conversation]) -> list[str]:
@@ -233,15 +215,15 @@ class ConversationStore:
             (json.dumps([message.id for message in messages]),),
         )
 
-    def _forget_messages(self, column: str, values: Sequence[Any]) -> None:
-        """Take messages out of the index and the table, inside a transaction."""
-        chosen = json.dumps(list(values))
+    def _forget(self, numbers: str) -> None:
+        """Take conversations out of the index and the tables, inside a transaction."""
         self._database.query(
             "INSERT INTO search (search, rowid, content)"
-            f" SELECT 'delete', number, content FROM messages WHERE {column} {CHOSEN}",
-            (chosen,),
+            f" SELECT 'delete', number, content FROM messages WHERE conversation {CHOSEN}",
+            (numbers,),
         )
-        self._database.query(f"DELETE FROM messages WHERE {column} {CHOSEN}", (chosen,))
+        self._database.query(f"DELETE FROM messages WHERE conversation {CHOSEN}", (numbers,))
+        self._database.query(f"DELETE FROM conversations WHERE number {CHOSEN}", (numbers,))
 
     def _message_ids(self, number: int) -> set[str]:
         found = self._database.query("SELECT id FROM messages WHERE conversation = ?", (number,))

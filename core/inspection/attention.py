@@ -107,21 +107,10 @@ def head_weights(capture: Capture, layer: int, head: int) -> Floats:
     return _weights(*_scores(capture, layer, head))
 
 
-def layer_weights(capture: Capture, layer: int, over: Over, head: int = 0) -> Floats:
-    """One head's weights, or the mean or maximum over all heads of a layer, (T, T)."""
-    steps = layer_weights_in_steps(capture, layer, over, head)
-    while True:
-        try:
-            next(steps)
-        except StopIteration as end:
-            weights: Floats = end.value
-            return weights
-
-
 def layer_weights_in_steps(
     capture: Capture, layer: int, over: Over, head: int = 0
 ) -> Generator[None, None, Floats]:
-    """The same, with a pause before each further head."""
+    """One head's weights, or the mean or maximum over all heads of a layer, (T, T), with a pause before each further head."""
     if over == "head":
         return head_weights(capture, layer, head)
     total = head_weights(capture, layer, 0)  # (T, T)

@@ -39,11 +39,6 @@ def ends_costs(model: ModelConfig, vocab_size: int) -> dict[str, Cost]:
     }
 
 
-def block_costs(model: ModelConfig, n_positions: int) -> dict[str, Cost]:
-    """The operations of one block, for sequences of `n_positions` tokens."""
-    return attention_costs(model, n_positions) | feed_forward_costs(model)
-
-
 def attention_costs(model: ModelConfig, n_positions: int) -> dict[str, Cost]:
     """The operations of a block's first residual step, and its norm."""
     C, bias = model.d_model, model.attention_bias

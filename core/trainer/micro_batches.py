@@ -6,7 +6,6 @@ the losses differ from those of the whole batch in rounding.
 
 import traceback
 from collections.abc import Generator
-from typing import TypeVar
 
 import torch
 
@@ -24,8 +23,6 @@ from core.wording import counted
 
 MOST_FLOPS_AT_ONCE = 6e10  # half a second on two slow cores; for so many rows, more at once are no faster
 SAME_GRADIENT = "with the same gradient"
-
-T = TypeVar("T")
 
 
 def rows_that_fit(

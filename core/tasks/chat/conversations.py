@@ -77,14 +77,6 @@ def keep_conversation(
     return conversation.id
 
 
-def remove_message(
-    workspace: Workspace, conversation_id: str, message_id: str, stop: StopToken
-) -> Generator[Event, None, None]:
-    """Take a message out of a conversation, with all that was said after it. Keeping it again brings it back."""
-    del stop
-    yield from _with_store(workspace, lambda store: store.remove_message(conversation_id, message_id))
-
-
 def rename_conversation(
     workspace: Workspace, conversation_id: str, title: str, stop: StopToken
 ) -> Generator[Event, None, str]:

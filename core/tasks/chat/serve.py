@@ -32,25 +32,13 @@ def serve(
     """Open a model as `open_model` does, and serve it. Whether it can listen is found out before that.
 
     Raises:
-        Those of `open_model` and `serve_model`.
-    """
-    with _listening(config) as listener:
-        model = yield from open_model(workspace, name, checkpoint, stop, weights)
-        yield from _answer(model, config, listener, stop)
-
-
-def serve_model(model: OpenModel, config: ServerConfig, stop: StopToken) -> Stream:
-    """Answer requests with an open model until `stop` is set. Others may go on using the model beside it.
-
-    The caller's thread decodes; one other thread talks to the clients. Where there is nothing to do, the next event can
-    take as long as the next request; `stop` is seen within a tenth of a second.
-
-    Raises:
         ServerPackagesMissingError, PortTakenError, CannotListenError, NetworkNotAllowedError, TokenMissingError: As
             their names say, before anything was answered.
         ServerFailedError: It cannot go on answering.
+        Those of `open_model`.
     """
     with _listening(config) as listener:
+        model = yield from open_model(workspace, name, checkpoint, stop, weights)
         yield from _answer(model, config, listener, stop)
 
 

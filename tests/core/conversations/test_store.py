@@ -60,27 +60,6 @@ def test_a_conversation_is_called_after_its_first_message_until_it_is_renamed(st
     assert store.summaries()[0].title == "Where is the sheep?"
 
 
-def test_a_message_that_was_removed_is_found_no_more_and_comes_back_by_keeping_it(store, talk):
-    conversation = talk("Where is the sheep?", "On the hill.", "And the goat?")
-    store.keep(conversation)
-    reply = conversation.branch()[1]
-    store.remove_message(conversation.id, reply.id)
-    assert [one.content for one in store.load(conversation.id).branch()] == ["Where is the sheep?"]
-    assert store.summaries("hill") == store.summaries("goat") == []
-    store.keep(conversation)
-    assert store.load(conversation.id) == conversation
-    assert len(store.summaries("goat")) == 1
-
-
-def test_removing_a_message_puts_the_one_before_it_in_front(talk):
-    conversation = talk("a", "b", "c")
-    first, second, _ = conversation.branch()
-    conversation.remove(second)
-    assert conversation.branch() == [first]
-    conversation.remove(first)
-    assert conversation.branch() == []
-
-
 def test_a_deleted_conversation_is_hidden_until_it_is_restored(store, talk):
     conversation = talk("sheep")
     store.keep(conversation)

@@ -13,6 +13,7 @@ from core.capture.capture import capture
 from core.config.model import ModelConfig
 from core.config.presets import PRESETS
 from core.config.run import RunConfig
+from core.control import Returning
 from core.figures import rendered
 from core.inspection import attention
 from core.inspection.attention import (
@@ -20,7 +21,7 @@ from core.inspection.attention import (
     draw_attention,
     head_weights,
     is_off,
-    layer_weights,
+    layer_weights_in_steps,
     summaries,
     summary,
 )
@@ -100,12 +101,19 @@ def test_a_hidden_position_is_seen_by_itself_alone():
     assert np.flatnonzero(column).tolist() == [3]
 
 
+def layer_weights(kept, over):
+    """Of the second layer and, where that counts, its second head."""
+    steps = Returning(layer_weights_in_steps(kept, 1, over, 1))
+    assert len(list(steps)) == (0 if over == "head" else 1)
+    return steps.result
+
+
 def test_mean_and_maximum_are_over_the_heads_of_a_layer():
     kept = capture(small_model(), IDS)
     both = np.stack([head_weights(kept, 1, head) for head in range(2)])
-    assert np.allclose(layer_weights(kept, 1, "mean"), both.mean(axis=0))
-    assert np.array_equal(layer_weights(kept, 1, "maximum"), both.max(axis=0))
-    assert np.array_equal(layer_weights(kept, 1, "head", 1), both[1])
+    assert np.allclose(layer_weights(kept, "mean"), both.mean(axis=0))
+    assert np.array_equal(layer_weights(kept, "maximum"), both.max(axis=0))
+    assert np.array_equal(layer_weights(kept, "head"), both[1])
 
 
 def with_weights(ids, keys):
