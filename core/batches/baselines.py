@@ -133,7 +133,7 @@ def _looked_up(keys: Ids, values: NDArray[np.generic], wanted: Ids) -> Floats:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class SummedNats:
     """Nats over all targets and over those that stand for text, how many of the former, and the bytes of the latter."""
 
     nats: float
@@ -142,7 +142,9 @@ class Measured:
     text_bytes: int
 
 
-def measure(model: Unigram | Trigram, ids: Ids, byte_lengths: NDArray[np.int32], stop: StopToken) -> Measured:
+def measure(
+    model: Unigram | Trigram, ids: Ids, byte_lengths: NDArray[np.int32], stop: StopToken
+) -> SummedNats:
     """How well a model foretells the tokens of a text from the third on.
 
     Args:
@@ -158,7 +160,7 @@ def measure(model: Unigram | Trigram, ids: Ids, byte_lengths: NDArray[np.int32],
         each = model.nats(part)
         nats += float(each.sum())
         text_nats += float(each[byte_lengths[part[2:]] > 0].sum())
-    return Measured(nats, text_nats, max(len(ids) - 2, 0), int(byte_lengths[ids[2:]].sum()))
+    return SummedNats(nats, text_nats, max(len(ids) - 2, 0), int(byte_lengths[ids[2:]].sum()))
 
 
 def lzma_nats(before: bytes, text: bytes, stop: StopToken) -> float:

@@ -46,7 +46,7 @@ EQUAL, SENTENCE, NOTICED, MAY_DIFFER = "equal", "a sentence", "another with a no
 RIGHT = (EQUAL, SENTENCE, NOTICED, MAY_DIFFER)
 
 
-class Outcome(NamedTuple):
+class CommandOutcome(NamedTuple):
     """What a command came to: an answer with notices, or a sentence, or, in `defect`, something else."""
 
     answer: Answer = None
@@ -112,7 +112,7 @@ def _report(
 def _case(
     whole: Workspace,
     place: Path,
-    expected: dict[str, Outcome],
+    expected: dict[str, CommandOutcome],
     number: int,
     seed: int,
     ends: Counter[str],
@@ -142,7 +142,7 @@ def _case(
         faulthandler.cancel_dump_traceback_later()
 
 
-def _run_all(whole: Workspace, place: Path, stop: StopToken) -> dict[str, Outcome]:
+def _run_all(whole: Workspace, place: Path, stop: StopToken) -> dict[str, CommandOutcome]:
     """What the commands come to on an undamaged copy."""
     copy = Workspace(shutil.copytree(whole.root, place))
     outcomes = {name: _outcome(command, copy, stop) for name, command in COMMANDS.items()}
@@ -152,7 +152,7 @@ def _run_all(whole: Workspace, place: Path, stop: StopToken) -> dict[str, Outcom
     return outcomes
 
 
-def _outcome(command: Command, workspace: Workspace, stop: StopToken) -> Outcome:
+def _outcome(command: Command, workspace: Workspace, stop: StopToken) -> CommandOutcome:
     started, notices = time.monotonic(), set()
     stream = command(workspace, stop)
     try:
@@ -161,23 +161,23 @@ def _outcome(command: Command, workspace: Workspace, stop: StopToken) -> Outcome
             if isinstance(event, Notice):
                 notices.add(event.text)
     except StopIteration as end:
-        outcome = Outcome(end.value, frozenset(notices))
+        outcome = CommandOutcome(end.value, frozenset(notices))
     except UserFacingError as error:
-        outcome = Outcome(sentence=error.message or type(error).__name__)
+        outcome = CommandOutcome(sentence=error.message or type(error).__name__)
     except Exception as error:  # the frame that looks for defects: it must learn of each
         where = traceback.extract_tb(error.__traceback__)[-1]
         reported = f"{type(error).__name__}: {error}"[:200]
-        outcome = Outcome(defect=f"{reported} ({Path(where.filename).name}, line {where.lineno})")
+        outcome = CommandOutcome(defect=f"{reported} ({Path(where.filename).name}, line {where.lineno})")
     seconds = time.monotonic() - started
     if seconds > SLOW_SECONDS:
-        return Outcome(defect=f"it took {seconds:.0f} s")
+        return CommandOutcome(defect=f"it took {seconds:.0f} s")
     return outcome
 
 
 # What is right
 
 
-def judge(file: str, command: str, expected: Outcome, outcome: Outcome) -> str:
+def judge(file: str, command: str, expected: CommandOutcome, outcome: CommandOutcome) -> str:
     """EQUAL, SENTENCE, NOTICED or MAY_DIFFER where a command came to what it should, else what is wrong.
 
     Args:

@@ -14,7 +14,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from core.bench.recipe import Point, Recipe, split_text
+from core.bench.recipe import LearnedPoint, Recipe, split_text
 from core.bench.subjects import SubjectProcess, our_process, plain_process
 from core.config.run import RunConfig
 from core.config.toml import with_settings
@@ -90,7 +90,7 @@ def bench_learn(
     return compared
 
 
-def compare(text: str, peer: Sequence[Point], ours: Sequence[Point]) -> LearnCompared:
+def compare(text: str, peer: Sequence[LearnedPoint], ours: Sequence[LearnedPoint]) -> LearnCompared:
     """What both curves say about each other."""
     return LearnCompared(
         text=text,
@@ -105,7 +105,7 @@ def compare(text: str, peer: Sequence[Point], ours: Sequence[Point]) -> LearnCom
     )
 
 
-def seconds_to(curve: Sequence[Point], loss: float) -> float | None:
+def seconds_to(curve: Sequence[LearnedPoint], loss: float) -> float | None:
     """When a curve first comes down to a loss, on a straight line between two points; None where it never does."""
     if curve[0].loss <= loss:
         return curve[0].seconds
@@ -116,7 +116,7 @@ def seconds_to(curve: Sequence[Point], loss: float) -> float | None:
     return None
 
 
-def loss_at(curve: Sequence[Point], seconds: float) -> float:
+def loss_at(curve: Sequence[LearnedPoint], seconds: float) -> float:
     """The loss after so many seconds, on a straight line between two points; after the last, the last one's."""
     for before, after in pairwise(curve):
         if before.seconds <= seconds < after.seconds:
@@ -127,9 +127,9 @@ def loss_at(curve: Sequence[Point], seconds: float) -> float:
 
 def _in_turns(
     learners: dict[str, SubjectProcess], text: str, deadline: float, stop: StopToken
-) -> Generator[Event, None, dict[str, list[Point]]]:
+) -> Generator[Event, None, dict[str, list[LearnedPoint]]]:
     """Some seconds of training for each in turn, until both are done or the time is over."""
-    curves: dict[str, list[Point]] = {name: [] for name in learners}
+    curves: dict[str, list[LearnedPoint]] = {name: [] for name in learners}
     waiting = dict(learners)
     while waiting and not stop.asked and time.monotonic() < deadline:
         for name, learner in list(waiting.items()):
@@ -182,7 +182,7 @@ def _make(kind: str, *arguments: Any) -> Any:
     return make(*arguments)
 
 
-def draw_learning(text: str, curves: Mapping[str, Sequence[Point]]) -> bytes:
+def draw_learning(text: str, curves: Mapping[str, Sequence[LearnedPoint]]) -> bytes:
     """An SVG of three diagrams beside each other: the same losses over steps, tokens read, and seconds of training."""
     from core.figures import blank_figure, escaped, rendered  # here, because it imports matplotlib
 

@@ -16,7 +16,7 @@ from core.batches.dataset import Dataset, token_path
 from core.batches.sampler import IGNORED, Windows, eval_batches
 from core.batches.token_file import TokenFile, TokenFileWriter, token_dtype
 from core.bench.nanogpt import NanoGPT, nanogpt_batch, nanogpt_optimizer, nanogpt_step
-from core.bench.recipe import Point, Recipe, split_text
+from core.bench.recipe import LearnedPoint, Recipe, split_text
 from core.config.model import ModelConfig
 from core.config.run import RunConfig
 from core.config.tokenizer import TokenizerConfig
@@ -53,7 +53,7 @@ class Learner:
         self.step = 0
         self.seconds = 0.0
 
-    def advance(self, seconds: float) -> list[Point]:
+    def advance(self, seconds: float) -> list[LearnedPoint]:
         """Train for so long, or to the last step; the points that were measured meanwhile, step 0 among the first."""
         points = [] if self.step else [self._point()]
         until = self.seconds + seconds
@@ -70,8 +70,8 @@ class Learner:
         """True after the last step."""
         return self.step >= self._max_steps
 
-    def _point(self) -> Point:
-        return Point(self.step, self.step * self._tokens_per_step, self.seconds, self._held_out_loss())
+    def _point(self) -> LearnedPoint:
+        return LearnedPoint(self.step, self.step * self._tokens_per_step, self.seconds, self._held_out_loss())
 
     def _take_step(self) -> None:
         raise NotImplementedError

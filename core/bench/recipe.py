@@ -5,7 +5,7 @@ from typing import NamedTuple
 TRAIN_SHARE = 0.9
 
 
-class Point(NamedTuple):
+class LearnedPoint(NamedTuple):
     """How far training has come, and how good the model is then. The loss is in nats per character."""
 
     step: int

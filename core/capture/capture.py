@@ -13,9 +13,9 @@ import torch
 from torch import Tensor
 
 from core.capture import inner
-from core.capture.forward import Step, embedded, steps
+from core.capture.forward import ResidualStep, embedded, steps
 from core.control import Returning, StopToken
-from core.inspection.captured import EVERYTHING, Capture, Floats, Ints, Lens, Progress, What
+from core.inspection.captured import EVERYTHING, Capture, Floats, Ints, Lens, PassProgress, What
 from core.inspection.changes import NO_CHANGES, Changes, sub_layers
 from core.inspection.embedding import rotary_angles
 from core.model.transformer import Transformer
@@ -42,7 +42,7 @@ def capture_in_steps(
     stop: StopToken,
     what: What = EVERYTHING,
     changes: Changes = NO_CHANGES,
-) -> Generator[Progress, None, Capture]:
+) -> Generator[PassProgress, None, Capture]:
     """Compute a phrase, telling after each residual step how far it is.
 
     Args:
@@ -63,7 +63,7 @@ def capture_in_steps(
     for done, step in enumerate(steps(model, state, changes), start=1):
         kept.take(step)
         state = step.state  # (1, T, C)
-        yield Progress(done, len(order))
+        yield PassProgress(done, len(order))
         stop.raise_if_asked()
     final = model.final_norm(state)  # (1, T, C)
     logits = model.head(final)  # (1, T, V)
@@ -108,7 +108,7 @@ class _Kept:
         self._lens_probs: list[Floats] = []
         self._take_state(state)
 
-    def take(self, step: Step) -> None:
+    def take(self, step: ResidualStep) -> None:
         """Keep of one step what is asked for."""
         self._take_state(step.state)
         if self._what.parts:

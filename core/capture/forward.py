@@ -33,7 +33,7 @@ class AttentionStep:
 
 
 @dataclass(slots=True)
-class Step:
+class ResidualStep:
     """One residual step, (B, T, C) each.
 
     Attributes:
@@ -62,7 +62,9 @@ def embedded(model: Transformer, ids: Tensor) -> Tensor:
     return x if model.hidden_dtype is None else x.to(model.hidden_dtype)  # (B, T, C)
 
 
-def steps(model: Transformer, state: Tensor, changes: Changes = NO_CHANGES, first: int = 0) -> Iterator[Step]:
+def steps(
+    model: Transformer, state: Tensor, changes: Changes = NO_CHANGES, first: int = 0
+) -> Iterator[ResidualStep]:
     """The residual steps from number `first` on, the stream before it being `state`, (B, T, C).
 
     Whoever takes a step may write into its `state`: the next one reads it.
@@ -74,7 +76,9 @@ def steps(model: Transformer, state: Tensor, changes: Changes = NO_CHANGES, firs
         state = step.state  # (B, T, C)
 
 
-def _step(block: Block, sub_layer: SubLayer, state: Tensor, rotary: Tensor | None, changes: Changes) -> Step:
+def _step(
+    block: Block, sub_layer: SubLayer, state: Tensor, rotary: Tensor | None, changes: Changes
+) -> ResidualStep:
     in_attention = sub_layer.part == "attention"
     norm = block.norm_1 if in_attention else block.norm_2
     read = norm(state) if block.norm_first else state  # (B, T, C)
@@ -88,7 +92,7 @@ def _step(block: Block, sub_layer: SubLayer, state: Tensor, rotary: Tensor | Non
     if sub_layer in changes.sub_layers:
         added = torch.zeros_like(added)  # (B, T, C)
     state = state + added  # (B, T, C)
-    return Step(sub_layer, read, added, state if block.norm_first else norm(state), attention)
+    return ResidualStep(sub_layer, read, added, state if block.norm_first else norm(state), attention)
 
 
 def _attend(block: Block, layer: int, read: Tensor, rotary: Tensor | None, changes: Changes) -> AttentionStep:

@@ -12,7 +12,7 @@ from typing import cast
 
 from torch import Tensor, nn
 
-from core.capture.forward import Step
+from core.capture.forward import ResidualStep
 from core.config.model import ModelConfig
 from core.model.block import Block
 from core.model.transformer import Transformer
@@ -22,7 +22,7 @@ MOST_HIDDEN = 2**24  # of one kind: 64 MB
 TINY = 8  # entries of a matrix that is kept whole
 
 
-def of_step(model: Transformer, step: Step) -> Iterator[tuple[str, Tensor]]:
+def of_step(model: Transformer, step: ResidualStep) -> Iterator[tuple[str, Tensor]]:
     """What one residual step computes inside, by the names that the model has for its modules.
 
     `qkv_proj.weight` has the rows of (3, H, R, C), the other matrices those of (R, inputs).
@@ -48,7 +48,9 @@ def of_ends(model: Transformer, logits: Tensor) -> Iterator[tuple[str, Tensor]]:
         yield "head.weight", weight[best.to(weight.device)]  # (T, K, C)
 
 
-def _of_attention(block: Block, config: ModelConfig, name: str, step: Step) -> Iterator[tuple[str, Tensor]]:
+def _of_attention(
+    block: Block, config: ModelConfig, name: str, step: ResidualStep
+) -> Iterator[tuple[str, Tensor]]:
     attention, H, C = block.attention, config.n_heads, config.d_model
     D = C // H
     weight = _weight(attention.qkv_proj)
@@ -65,7 +67,7 @@ def _of_attention(block: Block, config: ModelConfig, name: str, step: Step) -> I
 
 
 def _of_feed_forward(
-    block: Block, config: ModelConfig, name: str, step: Step
+    block: Block, config: ModelConfig, name: str, step: ResidualStep
 ) -> Iterator[tuple[str, Tensor]]:
     part = block.feed_forward
     fits = config.n_layers * step.read.shape[1] * config.d_ff <= MOST_HIDDEN

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from core.capture.forward import embedded, steps
 from core.control import StopToken
-from core.inspection.captured import Floats, Progress
+from core.inspection.captured import Floats, PassProgress
 from core.inspection.changes import NO_CHANGES, Changes, sub_layers
 from core.inspection.patch_map import PatchPart
 from core.model.block import Block
@@ -65,7 +65,7 @@ def patch_in_steps(
     target: int,
     stop: StopToken,
     changes: Changes = NO_CHANGES,
-) -> Generator[Progress, None, Floats]:
+) -> Generator[PassProgress, None, Floats]:
     """The probability of `target` after the last position for each place that is patched.
 
     Only places that can change it are computed: where both phrases have the same numbers, as before the first token
@@ -96,7 +96,7 @@ def patch_in_steps(
             logits = _run_on(model, patched, first, changes, stop)  # (B, V)
             probs[row, chunk] = logits.softmax(dim=-1)[:, target]
             done += len(chunk)
-            yield Progress(done, total)
+            yield PassProgress(done, total)
     result: Floats = probs.cpu().numpy()
     return result
 

@@ -16,7 +16,7 @@ from pydantic_core import PydanticCustomError, PydanticKnownError
 
 _HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 
-Kind = Literal["whole", "real", "switch", "choice", "text", "folder", "list"]
+SettingKind = Literal["whole", "real", "switch", "choice", "text", "folder", "list"]
 
 
 class TypedText(str):
@@ -97,7 +97,7 @@ class Setting:
     help: str
     unit: str
     advanced: bool
-    kind: Kind
+    kind: SettingKind
     default: Any
     minimum: float | None
     maximum: float | None
@@ -158,12 +158,12 @@ def _without_none(annotation: Any) -> tuple[Any, bool]:
     return annotation, False
 
 
-def _kind(annotation: Any) -> Kind:
+def _kind(annotation: Any) -> SettingKind:
     if get_origin(annotation) is Literal:
         return "choice"
     if get_origin(annotation) is tuple:
         return "list"
-    kinds: dict[Any, Kind] = {bool: "switch", int: "whole", float: "real", str: "text"}
+    kinds: dict[Any, SettingKind] = {bool: "switch", int: "whole", float: "real", str: "text"}
     return kinds[annotation]
 
 

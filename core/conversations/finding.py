@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, get_args
 
-from core.conversations.message import Kind
+from core.conversations.message import ConversationKind
 from core.conversations.rows import read_time
 from core.corpus.search import (
     Span,
@@ -29,7 +29,7 @@ class Summary:
     """A line of the list. `excerpt` is where something searched for was said, and `spans` what to mark in it."""
 
     id: str
-    kind: Kind
+    kind: ConversationKind
     title: str
     pinned: bool
     run: str
@@ -60,7 +60,7 @@ def _summary(row: tuple[Any, ...], excerpt: str = "", spans: tuple[Span, ...] = 
     _, id_, kind, title, opening, pinned, run, updated_at, messages = row
     return Summary(
         id=str(id_),
-        kind=kind if kind in get_args(Kind) else "chat",
+        kind=kind if kind in get_args(ConversationKind) else "chat",
         title=str(title or opening or UNTITLED),
         pinned=pinned == 1,
         run=str(run),

@@ -14,7 +14,7 @@ from core.config.sampling import SamplingConfig
 from core.events.replies import TokenDetails
 
 Role = Literal["system", "user", "assistant", "text"]
-Kind = Literal["chat", "completion"]
+ConversationKind = Literal["chat", "completion"]
 EDITED = "edited"
 
 
@@ -50,7 +50,7 @@ class Message:
 class Conversation:
     """All messages of a conversation, and which of them are in front."""
 
-    kind: Kind
+    kind: ConversationKind
     id: str = field(default_factory=new_id)
     title: str = ""  # "" until it is named, by the user or after the first message
     pinned: bool = False

@@ -8,7 +8,7 @@ from typing import Any, get_args
 from pydantic import ValidationError
 
 from core.config.sampling import SamplingConfig
-from core.conversations.message import Conversation, Kind, Message, Role
+from core.conversations.message import Conversation, ConversationKind, Message, Role
 from core.conversations.packed_tokens import pack, unpack
 from core.wording import encodable
 
@@ -65,7 +65,7 @@ def read_conversation(row: Sequence[Any], messages: Iterable[Message]) -> Conver
     """
     id_, kind, title, pinned, run, checkpoint, sampling, leaf_id, created_at = row
     found = Conversation(
-        kind=_one_of(kind, get_args(Kind)),
+        kind=_one_of(kind, get_args(ConversationKind)),
         id=_text(id_),
         title=_text(title),
         pinned=pinned == 1,

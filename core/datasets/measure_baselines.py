@@ -9,7 +9,7 @@ from dataclasses import asdict
 import numpy as np
 from pydantic import TypeAdapter
 
-from core.batches.baselines import Ids, Measured, Trigram, Unigram, lzma_nats, measure
+from core.batches.baselines import Ids, SummedNats, Trigram, Unigram, lzma_nats, measure
 from core.batches.dataset import Dataset, read_dataset
 from core.batches.token_file import TokenFile
 from core.control import StopToken
@@ -131,7 +131,7 @@ def _measure_all(
     counted: list[Baseline] = []
     for name, kind in (("unigram", Unigram), ("trigram", Trigram)):
         stop.raise_if_asked()
-        result: Measured = measure(kind(train, dataset.vocab_size), val, lengths, stop)
+        result: SummedNats = measure(kind(train, dataset.vocab_size), val, lengths, stop)
         if not result.text_bytes:
             return ()
         bits = bits_per_byte(result.text_nats, result.text_bytes)

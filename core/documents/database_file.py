@@ -26,7 +26,7 @@ IN_USE = "Its latest changes were not read: close the program that uses it, and 
 _VIRTUAL = re.compile(r"\s*CREATE\s+VIRTUAL\b", re.IGNORECASE)
 
 
-class Column(NamedTuple):
+class TextColumn(NamedTuple):
     """A column with text in it, and what is in its first rows."""
 
     table: str
@@ -95,9 +95,9 @@ def _opened(path: Path, config: ImportConfig, ends_at: float) -> Iterator[sqlite
         raise UnreadableDocumentError(path, problem) from cause
 
 
-def _columns(connection: sqlite3.Connection) -> list[Column]:
+def _columns(connection: sqlite3.Connection) -> list[TextColumn]:
     """The columns with text in them, in the order of the file."""
-    found: list[Column] = []
+    found: list[TextColumn] = []
     for table in _tables(connection):
         names = [str(row[1]) for row in connection.execute(f"PRAGMA table_info({_quoted(table)})")]
         for name in names[: MOST_COLUMNS - len(found)]:
@@ -106,7 +106,7 @@ def _columns(connection: sqlite3.Connection) -> list[Column]:
                 statistics.add(text)
             statistics.is_found = statistics.is_prose
             if statistics.records:
-                found.append(Column(table, name, statistics))
+                found.append(TextColumn(table, name, statistics))
     return found
 
 
@@ -126,7 +126,7 @@ def _tables(connection: sqlite3.Connection) -> list[str]:
     ]
 
 
-def _by_table(columns: Sequence[Column]) -> list[tuple[str, list[str]]]:
+def _by_table(columns: Sequence[TextColumn]) -> list[tuple[str, list[str]]]:
     names: dict[str, list[str]] = {}
     for column in columns:
         names.setdefault(column.table, []).append(column.name)

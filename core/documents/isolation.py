@@ -26,7 +26,7 @@ from core.config.corpus import ImportConfig
 from core.documents.document import PageText, Source
 from core.documents.folders import ledger_path
 from core.documents.ocr import PageNotReadError
-from core.documents.reader_process import KnownBytes, Recognizer, Reply, Request, serve
+from core.documents.reader_process import KnownBytes, ReadRequest, Recognize, Reply, serve
 from core.errors.base import UserFacingError
 from core.system.process import exit_name, start_with_pipe
 from core.wording import counted
@@ -38,12 +38,12 @@ SMALL_BYTES = 1024 * 1024
 PIPE_BYTES = 7000  # of a request that waits: a pipe that is full, and Windows' hold 8 KiB, would keep this side waiting
 
 Result = TypeVar("Result")
-Outcome: TypeAlias = Result | KnownBytes | PageText | PageNotReadError | UserFacingError
+ReadOutcome: TypeAlias = Result | KnownBytes | PageText | PageNotReadError | UserFacingError
 
 log = logging.getLogger(__name__)
 
 
-class Answer(NamedTuple, Generic[Result]):
+class ReaderAnswer(NamedTuple, Generic[Result]):
     """What became of a request: of a source's reading, where `page` is 0, or of one of its pages by OCR.
 
     `seconds` is the time that its worker took.
@@ -51,7 +51,7 @@ class Answer(NamedTuple, Generic[Result]):
 
     source: Source
     page: int
-    outcome: Outcome[Result]
+    outcome: ReadOutcome[Result]
     seconds: float
 
 
@@ -70,12 +70,12 @@ class ReaderPool(Generic[Result]):
         config: ImportConfig,
         workers: int,
         reader: Callable[[Source, ImportConfig], Result],
-        recognizer: Recognizer | None = None,
+        recognizer: Recognize | None = None,
     ) -> None:
         self._config, self._most_workers = config, workers
         self._readers = pickle.dumps((reader, recognizer))
         self._workers: list[_Worker] = []
-        self._waiting: deque[Request] = deque()
+        self._waiting: deque[ReadRequest] = deque()
         self._defects: set[Source] = set()  # what a reader failed at
         self._scratch = tempfile.TemporaryDirectory(prefix="reading-", ignore_cleanup_errors=True)
 
@@ -100,20 +100,20 @@ class ReaderPool(Generic[Result]):
             known: A file with one of these SHA-256 is not read further.
             fields: Its text fields, in place of those of the pool's config; none for these.
         """
-        self._ask(Request(source, known=known, fields=fields))
+        self._ask(ReadRequest(source, known=known, fields=fields))
 
     def recognize(self, source: Source, page: int) -> None:
         """Ask for the text of page `page`, from 1, by OCR."""
-        self._ask(Request(source, page))
+        self._ask(ReadRequest(source, page))
 
-    def ended(self, wait_seconds: float) -> list[Answer[Result]]:
+    def ended(self, wait_seconds: float) -> list[ReaderAnswer[Result]]:
         """The requests that came to their end, good or bad. Waits for news, but not longer than given.
 
         Raises:
             RuntimeError: Workers cannot be started here, which is no file's fault.
         """
         busy = {worker.connection: worker for worker in self._workers if worker.requests}
-        answers: list[Answer[Result]] = []
+        answers: list[ReaderAnswer[Result]] = []
         news = wait(list(busy), wait_seconds)
         for worker in [worker for connection, worker in busy.items() if connection in news]:
             answers += self._receive(worker)
@@ -133,7 +133,7 @@ class ReaderPool(Generic[Result]):
         self._waiting.clear()
         self._scratch.cleanup()
 
-    def _ask(self, request: Request) -> None:
+    def _ask(self, request: ReadRequest) -> None:
         self._waiting.append(request)
         self._deal()
 
@@ -155,9 +155,9 @@ class ReaderPool(Generic[Result]):
         self._workers.append(_Worker(self._config, self._readers, self._scratch.name))
         return self._workers[-1]
 
-    def _receive(self, worker: "_Worker") -> list[Answer[Result]]:
+    def _receive(self, worker: "_Worker") -> list[ReaderAnswer[Result]]:
         """What a worker has to say, which may be nothing but that it is ready to begin."""
-        answers: list[Answer[Result]] = []
+        answers: list[ReaderAnswer[Result]] = []
         try:
             while worker.requests and worker.connection.poll():
                 reply: Reply | str = worker.connection.recv()
@@ -169,7 +169,7 @@ class ReaderPool(Generic[Result]):
             answers += self._report_death(worker, cause)
         return answers
 
-    def _answer(self, worker: "_Worker", reply: Reply) -> Answer[Result]:
+    def _answer(self, worker: "_Worker", reply: Reply) -> ReaderAnswer[Result]:
         request = worker.finish()
         if reply.is_last:
             self._end(worker)
@@ -177,9 +177,9 @@ class ReaderPool(Generic[Result]):
             if request.source not in self._defects:  # a scan's pages may all fail alike
                 log.error("the reader of %s failed:\n%s", ledger_path(request.source), note)
             self._defects.add(request.source)
-        return Answer(request.source, request.page, reply.outcome, reply.seconds)
+        return ReaderAnswer(request.source, request.page, reply.outcome, reply.seconds)
 
-    def _report_death(self, worker: "_Worker", cause: Exception) -> list[Answer[Result]]:
+    def _report_death(self, worker: "_Worker", cause: Exception) -> list[ReaderAnswer[Result]]:
         seconds, request = worker.seconds, worker.finish()
         self._end(worker, patience_seconds=1)
         if not worker.has_begun:
@@ -187,16 +187,16 @@ class ReaderPool(Generic[Result]):
         log.info("the reader of %s died: %r", ledger_path(request.source), cause)
         how = f" ({exit_name(worker.exit_code)})" if (worker.exit_code or 0) < 0 else ""
         outcome = request.failure(f"its reader crashed{how}")
-        return [Answer(request.source, request.page, outcome, seconds)]
+        return [ReaderAnswer(request.source, request.page, outcome, seconds)]
 
-    def _give_up(self, worker: "_Worker") -> Answer[Result]:
+    def _give_up(self, worker: "_Worker") -> ReaderAnswer[Result]:
         seconds, request = worker.seconds, worker.finish()
         self._end(worker)
         if not worker.has_begun:
             raise RuntimeError(f"a reader could not be started in {START_SECONDS:.0f} seconds")
         most = self._most_seconds(request)
         outcome = request.failure(f"it took longer than {counted(most, 'second')}")
-        return Answer(request.source, request.page, outcome, seconds)
+        return ReaderAnswer(request.source, request.page, outcome, seconds)
 
     def _end(self, worker: "_Worker", patience_seconds: float = 0) -> None:
         """Part from a worker. What waited in its pipe is first in the queue again."""
@@ -210,7 +210,7 @@ class ReaderPool(Generic[Result]):
             return START_SECONDS
         return self._most_seconds(worker.requests[0]) + GRACE_SECONDS
 
-    def _most_seconds(self, request: Request) -> int:
+    def _most_seconds(self, request: ReadRequest) -> int:
         return self._config.page_seconds if request.page else self._config.file_seconds
 
 
@@ -219,7 +219,7 @@ class _Worker:
 
     def __init__(self, config: ImportConfig, readers: bytes, scratch: str) -> None:
         self._process, self.connection = start_with_pipe(serve, config, readers, scratch, name="reader")
-        self.requests: deque[Request] = deque()
+        self.requests: deque[ReadRequest] = deque()
         self.has_begun = False
         self._taken_up = time.monotonic()
 
@@ -236,7 +236,7 @@ class _Worker:
     def exit_code(self) -> int | None:
         return self._process.exitcode
 
-    def take(self, request: Request) -> None:
+    def take(self, request: ReadRequest) -> None:
         if self.has_begun and not self.requests:
             self._taken_up = time.monotonic()
         self.requests.append(request)
@@ -249,7 +249,7 @@ class _Worker:
         """It has imported what it needs: only now does the first request's time run."""
         self.has_begun, self._taken_up = True, time.monotonic()
 
-    def finish(self) -> Request:
+    def finish(self) -> ReadRequest:
         """The request in hand has come to its end, and the one behind it is taken up."""
         self._taken_up = time.monotonic()
         return self.requests.popleft()
@@ -267,7 +267,7 @@ class _Worker:
         self.connection.close()
 
 
-def _may_wait_behind(request: Request) -> bool:
+def _may_wait_behind(request: ReadRequest) -> bool:
     """True for a request that is soon done, so that it may be bound to a worker that is still busy."""
     if request.page or len(pickle.dumps(request)) > PIPE_BYTES:
         return False

@@ -31,8 +31,8 @@ MEBIBYTE = 1024 * 1024
 ORPHAN_SECONDS = 60  # beyond its limit, after which a request that nobody ends any more ends its worker
 LIBRARY_BYTES = 256 * MEBIBYTE  # of address space before the first file, where the system does not say
 
-Reader = Callable[[Source, ImportConfig], Any]
-Recognizer = Callable[[Source, int, ImportConfig], PageText]
+Read = Callable[[Source, ImportConfig], Any]
+Recognize = Callable[[Source, int, ImportConfig], PageText]
 
 log = logging.getLogger(__name__)
 
@@ -44,7 +44,7 @@ class KnownBytes:
     sha256: str
 
 
-class Request(NamedTuple):
+class ReadRequest(NamedTuple):
     """What a worker is asked for: page `page` of the source by OCR, or, where that is 0, its reading.
 
     A file whose SHA-256 is in `known` need not be read; a member of an archive is read in any case. `fields` are its
@@ -75,7 +75,7 @@ def serve(connection: Connection, config: ImportConfig, readers: bytes, scratch:
     """Answer requests until the other side closes the pipe, or memory has run out once.
 
     Args:
-        readers: A `Reader` and a `Recognizer`, pickled; None as the second for `reading.recognize_page`.
+        readers: A `Read` and a `Recognize`, pickled; None as the second for `reading.recognize_page`.
         scratch: The folder for temporary files, which the other side sweeps while it lives.
     """
     _enter_folder(scratch)
@@ -90,7 +90,7 @@ def serve(connection: Connection, config: ImportConfig, readers: bytes, scratch:
         connection.send(READY)
         is_last = False
         while not is_last:
-            request: Request = connection.recv()
+            request: ReadRequest = connection.recv()
             is_last = _send(connection, worker.reply(request), request)
     except (EOFError, ConnectionError):  # the program is gone, and sweeps nothing any more
         shutil.rmtree(scratch, ignore_errors=True)
@@ -135,10 +135,10 @@ class Worker:
     """What answers a process's requests, one after the other."""
 
     config: ImportConfig
-    reader: Reader
-    recognizer: Recognizer
+    reader: Read
+    recognizer: Recognize
 
-    def reply(self, request: Request) -> Reply:
+    def reply(self, request: ReadRequest) -> Reply:
         """What becomes of the request. The worker's outermost frame: nothing above it could listen."""
         started = time.monotonic()
         is_last = False
@@ -159,7 +159,7 @@ class Worker:
         _limit_seconds(0)
         return Reply(outcome, time.monotonic() - started, is_last)
 
-    def _answer(self, request: Request) -> Any:
+    def _answer(self, request: ReadRequest) -> Any:
         if request.page:
             return self.recognizer(request.source, request.page, self.config)
         sha256 = _hash(request.source.path) if request.known and not request.source.member else ""
@@ -179,7 +179,7 @@ def _hash(path: Path) -> str:
         return ""
 
 
-def _send(connection: Connection, reply: Reply, request: Request) -> bool:
+def _send(connection: Connection, reply: Reply, request: ReadRequest) -> bool:
     """Send the reply, or, where there is no memory to pack it, that. Returns whether it is the last."""
     try:
         connection.send(reply)

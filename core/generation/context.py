@@ -52,7 +52,7 @@ class PlainText:
 
 
 @dataclass(frozen=True, slots=True)
-class Conversation:
+class DialogueText:
     """<eos><|user|>system question<|assistant|>answer<|user|>question<|assistant|>answer so far
 
     Questions go with their answers, oldest first; the question in hand stays, and so does what stands before the

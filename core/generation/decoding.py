@@ -16,7 +16,7 @@ from core.generation.context import ContextPolicy
 from core.generation.packed import scales_by_call
 from core.generation.prefix import PrefixCache, common_prefix
 from core.generation.row import PLAIN_TEXT, Decoded, Row
-from core.generation.step import Step
+from core.generation.step import DecodingStep
 from core.model.kv_cache import KVCache
 from core.model.transformer import Transformer
 from core.tokenizers.tokenizer import PAD
@@ -101,7 +101,7 @@ def _decode(
     model: Transformer, rows: Sequence[Row], cache: KVCache, stop: StopToken
 ) -> Generator[tuple[int, Decoding], None, None]:
     """The steps of all rows until each is done. The cache holds the beginning of what each has in `read`."""
-    context_length, step = model.config.context_length, Step(model)
+    context_length, step = model.config.context_length, DecodingStep(model)
     batch = list(enumerate(rows))  # as the cache has them; some may be done
     moves = [(number, row.make_room(context_length)) for number, row in batch]
     cache.truncate(min(_same(row) for row in rows))
@@ -162,7 +162,7 @@ def _drop_done(batch: list[tuple[int, Row]], cache: KVCache) -> list[tuple[int, 
     return [batch[at] for at in kept]
 
 
-def next_logits(step: Step, ids: Sequence[Sequence[int]], cache: KVCache) -> Tensor:
+def next_logits(step: DecodingStep, ids: Sequence[Sequence[int]], cache: KVCache) -> Tensor:
     """Read `ids`, B times T that follow what the cache holds, and score what comes after the last: (B, V)."""
     model = step.model
     read = _as_tensor(ids, model)  # (B, T)

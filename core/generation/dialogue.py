@@ -11,13 +11,13 @@ from itertools import groupby
 
 from core.tokenizers.tokenizer import EOS, Tokenizer
 
-Message = tuple[str, str]  # role, "system", "user" or "assistant", and what was said
+Turn = tuple[str, str]  # role, "system", "user" or "assistant", and what was said
 
 BETWEEN = "\n\n"  # messages that become one
 LETTER = "x"  # a question, to see which tokens stand before it
 
 
-def dialogue_prompt(tokenizer: Tokenizer, messages: Sequence[Message]) -> list[int]:
+def dialogue_prompt(tokenizer: Tokenizer, messages: Sequence[Turn]) -> list[int]:
     """The conversation so far, up to the point where the assistant speaks."""
     role_ids = {"user": tokenizer.user_id, "assistant": tokenizer.assistant_id}
     system = system_ids(tokenizer, messages)
@@ -29,7 +29,7 @@ def dialogue_prompt(tokenizer: Tokenizer, messages: Sequence[Message]) -> list[i
     return [*prompt, role_ids["assistant"]]
 
 
-def system_ids(tokenizer: Tokenizer, messages: Sequence[Message]) -> list[int]:
+def system_ids(tokenizer: Tokenizer, messages: Sequence[Turn]) -> list[int]:
     """The tokens with which the first question begins, where a system message stands before it; else none."""
     if [role for role, _ in messages[:2]] != ["system", "user"] or not messages[0][1].strip():
         return []
@@ -37,7 +37,7 @@ def system_ids(tokenizer: Tokenizer, messages: Sequence[Message]) -> list[int]:
     return with_letter[: -len(tokenizer.encode(LETTER))]
 
 
-def _turns(messages: Sequence[Message]) -> list[Message]:
+def _turns(messages: Sequence[Turn]) -> list[Turn]:
     """Users and assistants in turn."""
     spoken = [("user" if role == "system" else role, content) for role, content in messages]
     together = groupby(spoken, key=lambda message: message[0])

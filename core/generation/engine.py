@@ -18,7 +18,7 @@ from core.generation.decoding import Decoding, next_logits, rows_in_memory
 from core.generation.packed import scales_by_call
 from core.generation.prefix import common_prefix
 from core.generation.row import Row
-from core.generation.step import Step
+from core.generation.step import DecodingStep
 from core.model.slot_cache import SlotCache
 from core.model.transformer import Transformer
 
@@ -36,7 +36,7 @@ class RowFailed:
     error: Exception
 
 
-Outcome = Decoding | RowFailed
+RowOutcome = Decoding | RowFailed
 
 
 class _Slot:
@@ -62,7 +62,7 @@ class Engine:
 
     def __init__(self, model: Transformer, n_slots: int) -> None:
         """Take a model in evaluation mode, which nobody else changes meanwhile."""
-        self._model, self._step = model, Step(model)
+        self._model, self._step = model, DecodingStep(model)
         self._context_length = model.config.context_length
         self._alone = scales_by_call(model)
         self.n_slots = min(n_slots, rows_in_memory(model, self._context_length))
@@ -71,7 +71,7 @@ class Engine:
         self._slots = [_Slot(number) for number in range(self.n_slots)]
         self._written = 0
         self._admitted = 0  # so far
-        self._failed: list[tuple[int, Outcome]] = []  # in this step
+        self._failed: list[tuple[int, RowOutcome]] = []  # in this step
 
     @property
     def active(self) -> int:
@@ -117,7 +117,7 @@ class Engine:
         self._swap(self._stop_writing(place), last)
 
     @torch.inference_mode()
-    def step(self) -> list[tuple[int, Outcome]]:
+    def step(self) -> list[tuple[int, RowOutcome]]:
         """One token of every slot whose prompt is read, and more of the oldest prompt that is not: slots and events.
 
         A slot whose context moved has that before its token, or by itself while it is read again. A row that is
@@ -127,7 +127,7 @@ class Engine:
             OutOfMemoryError: There is no memory for the step.
         """
         self._failed = []
-        taken: list[tuple[int, Outcome]] = list(self._make_room())
+        taken: list[tuple[int, RowOutcome]] = list(self._make_room())
         reading = self._oldest_prompt()
         if self._written:
             for place, logits in enumerate(self._score_written()):  # B x (V,)
@@ -211,7 +211,7 @@ class Engine:
         self._cache.lengths[place] += len(ids)
         return logits[0]  # (V,)
 
-    def _draw(self, place: int, logits: Tensor | None) -> list[tuple[int, Outcome]]:
+    def _draw(self, place: int, logits: Tensor | None) -> list[tuple[int, RowOutcome]]:
         """The next token of a row; nothing where there are no scores, or it fails."""
         if logits is None:
             return []

@@ -29,7 +29,7 @@ def draw(logits: Tensor, config: SamplingConfig, generator: torch.Generator) -> 
     return int(filtered.order[choose(probs, generator)])
 
 
-class Filtered(NamedTuple):
+class FilteredLogits(NamedTuple):
     """The tokens that top-k leaves, likeliest first, and their logits after each of the other steps; (K,) each."""
 
     order: Tensor  # token ids
@@ -38,12 +38,12 @@ class Filtered(NamedTuple):
     after_min_p: Tensor
 
 
-def apply_filters(logits: Tensor, config: SamplingConfig) -> Filtered:
+def apply_filters(logits: Tensor, config: SamplingConfig) -> FilteredLogits:
     """Top-k, temperature, top-p and min-p, in this order; the temperature is not 0, and `logits` are (V,)."""
     ranked, order = rank(logits.float(), config.top_k)  # 2 x (K,)
     scaled = (ranked - ranked[0]) / config.temperature  # (K,), at most 0: it overflows to -inf alone
     after_top_p = keep_nucleus(scaled, config.top_p)  # (K,)
-    return Filtered(order, scaled, after_top_p, keep_min_p(after_top_p, config.min_p))
+    return FilteredLogits(order, scaled, after_top_p, keep_min_p(after_top_p, config.min_p))
 
 
 def skip_draws(n_draws: int, vocab_size: int, config: SamplingConfig, generator: torch.Generator) -> None:

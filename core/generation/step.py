@@ -25,10 +25,10 @@ from core.model.slot_cache import SlotCache
 from core.model.transformer import Transformer
 
 Function = Callable[[Tensor], Tensor]
-Projection = Callable[[Tensor, Tensor | None], tuple[Tensor, Tensor]]
+Project = Callable[[Tensor, Tensor | None], tuple[Tensor, Tensor]]
 
 
-class Step:
+class DecodingStep:
     """Reads one token of each row, and scores what comes next. It has the weights that the model has when it is made."""
 
     def __init__(self, model: Transformer) -> None:
@@ -77,7 +77,7 @@ class _BlockStep:
 
     norm_first: bool
     norm_1: Function
-    project: Projection
+    project: Project
     out_proj: Function
     norm_2: Function
     feed_forward: Function | None
@@ -120,7 +120,7 @@ def _block_step(block: Block) -> _BlockStep:
     )
 
 
-def _projection(attention: Attention) -> Projection:
+def _projection(attention: Attention) -> Project:
     """`Attention.project`: (B, C) to queries, (B, H, 1, D), and keys and values, (2, B, H, D)."""
     qkv_proj, H = _as_function(attention.qkv_proj), attention.n_heads
     scales: Tensor | None = None

@@ -12,7 +12,7 @@ from core.control import StopToken
 from core.events.base import Event
 from core.events.replies import Alternative, ContextMoved, PromptRead, ReplyEnded, TokenDetails, TokenWritten
 from core.generation.considered import Considered, consider, probability_of
-from core.generation.context import ContextPolicy, Conversation
+from core.generation.context import ContextPolicy, DialogueText
 from core.generation.decoding import Decoding, decode, decode_batch, rows_at_once
 from core.generation.prefix import PrefixCache
 from core.generation.row import PLAIN_TEXT, Decoded, Row
@@ -259,7 +259,7 @@ def context_policy(prompt: Sequence[int], tokenizer: Tokenizer, system: Sequence
     user, assistant = tokenizer.user_id, tokenizer.assistant_id
     roles = [token for token in prompt if token in (user, assistant)]
     is_conversation = user in roles and roles[-1] == assistant
-    return Conversation(user, assistant, tuple(system)) if is_conversation else PLAIN_TEXT
+    return DialogueText(user, assistant, tuple(system)) if is_conversation else PLAIN_TEXT
 
 
 class StopGate:

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 from core.inspection.arithmetic_attention import attention_steps
 from core.inspection.arithmetic_feed_forward import feed_forward_steps
 from core.inspection.arithmetic_output import output_steps
-from core.inspection.arithmetic_parts import Place, embedding_step, residual_steps
+from core.inspection.arithmetic_parts import PassPlace, embedding_step, residual_steps
 from core.inspection.inspected import Inspected
 from core.inspection.selection import Selection
-from core.inspection.steps import Arithmetic, Step, numbers
+from core.inspection.steps import Arithmetic, WorkedStep, numbers
 from core.inspection.table import Table
 from core.wording import counted
 
@@ -21,7 +21,7 @@ TITLE = "The arithmetic"
 
 def arithmetic(inspected: Inspected, selection: Selection) -> Arithmetic:
     """All steps for the selected position, layer and head, or what is missing for them."""
-    place = Place(inspected, selection)
+    place = PassPlace(inspected, selection)
     captured, model = inspected.capture, inspected.capture.config
     if captured.states is None or captured.read is None or captured.q is None:
         return Arithmetic(TITLE, "The numbers of this phrase were not kept.", ())
@@ -30,12 +30,12 @@ def arithmetic(inspected: Inspected, selection: Selection) -> Arithmetic:
     return Arithmetic(TITLE, about, tuple(_steps(place)))
 
 
-def _steps(place: Place) -> Iterator[Step]:
+def _steps(place: PassPlace) -> Iterator[WorkedStep]:
     yield embedding_step(place)
     if place.layer:
         assert place.captured.states is not None
         stream = place.captured.states[place.step_number("attention"), place.t]
-        yield Step("before", f"The {counted(place.layer, 'layer')} before", "X = G_block ∘ … (X)",
+        yield WorkedStep("before", f"The {counted(place.layer, 'layer')} before", "X = G_block ∘ … (X)",
                    (f"X = {numbers(stream)}",), note="They add to the stream in the same way.",
                    values={"stream": stream})  # fmt: skip
     yield from attention_steps(place)

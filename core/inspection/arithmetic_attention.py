@@ -9,10 +9,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from core.inspection.arithmetic_parts import NO_MATRICES, Place, linear_lines, merged, norm_step
+from core.inspection.arithmetic_parts import NO_MATRICES, PassPlace, linear_lines, merged, norm_step
 from core.inspection.captured import Floats, Ints
 from core.inspection.changes import Head, SubLayer
-from core.inspection.steps import Grid, Step, factor, number, numbers, products
+from core.inspection.steps import Grid, WorkedStep, factor, number, numbers, products
 from core.metrics import softmax
 from core.wording import counted
 
@@ -20,7 +20,7 @@ MOST_KEYS = 12  # in a grid; of more, those with the largest weights
 MOST_KEYS_IN_SUM = 4
 
 
-def attention_steps(place: Place) -> Iterator[Step]:
+def attention_steps(place: PassPlace) -> Iterator[WorkedStep]:
     """Norm, query, key and value, scores, softmax, weighted sum, output projection."""
     captured, t = place.captured, place.t
     assert captured.states is not None
@@ -42,13 +42,13 @@ def attention_steps(place: Place) -> Iterator[Step]:
     yield _output_step(place, index)
 
 
-def visible_keys(place: Place) -> Ints:
+def visible_keys(place: PassPlace) -> Ints:
     """The positions that the selected one may look at, from 0."""
     hidden = place.captured.changes.positions
     return np.array([j for j in range(place.t + 1) if j == place.t or j not in hidden])  # (K,)
 
 
-def _query_key_value(place: Place, read: Floats) -> Iterator[Step]:
+def _query_key_value(place: PassPlace, read: Floats) -> Iterator[WorkedStep]:
     """The three projections of the selected position, before norm and rotation; then those."""
     head, C = place.selection.head, place.model.d_model
     D = C // place.model.n_heads
@@ -69,12 +69,12 @@ def _query_key_value(place: Place, read: Floats) -> Iterator[Step]:
     formula = f"q = y W_Q{plus},  k = y W_K{plus},  v = y W_V{plus}"
     title = f"Query, key, value: head {head + 1:,}"
     note = NO_MATRICES if kept is None else ""
-    yield Step("query_key_value", title, formula, tuple(lines), note=note, values=values)
+    yield WorkedStep("query_key_value", title, formula, tuple(lines), note=note, values=values)
     if place.model.qk_norm or place.model.positions == "rotary":
         yield _turned_step(place, vectors)
 
 
-def _projected(place: Place) -> dict[str, Floats]:
+def _projected(place: PassPlace) -> dict[str, Floats]:
     """Query, key and value as they are projected; without the first two where those were not kept."""
     captured, head = place.captured, place.selection.head
     assert captured.q is not None
@@ -88,7 +88,7 @@ def _projected(place: Place) -> dict[str, Floats]:
     return found | {"v": captured.v[here]}
 
 
-def _turned_step(place: Place, raw: dict[str, Floats]) -> Step:
+def _turned_step(place: PassPlace, raw: dict[str, Floats]) -> WorkedStep:
     """What norm and rotation make of the query and the key."""
     assert place.captured.q is not None
     assert place.captured.k is not None
@@ -116,7 +116,7 @@ def _turned_step(place: Place, raw: dict[str, Floats]) -> Step:
     values |= {letter: vector for letter, vector in raw.items() if letter != "v"}
     lines += [f"{letter} = {numbers(computed[letter])}" for letter in "qk"]
     named = " and ".join(title)
-    return Step(
+    return WorkedStep(
         "turned",
         f"{named.capitalize()} of query and key",
         ", then ".join(formula),
@@ -128,7 +128,7 @@ def _turned_step(place: Place, raw: dict[str, Floats]) -> Step:
 # Scores and weights
 
 
-def _scores(place: Place, keys: Ints) -> Floats:
+def _scores(place: PassPlace, keys: Ints) -> Floats:
     """Of the selected query with each key that it may look at, (K,), as float32."""
     assert place.captured.q is not None
     assert place.captured.k is not None
@@ -152,7 +152,7 @@ def _others(keys: Ints, shown: list[int], weights: np.ndarray) -> str:
     return f"{counted(left, 'other key')} together: {number(max(0.0, rest))}."
 
 
-def _scores_step(place: Place, keys: Ints, scores: Floats, shown: list[int]) -> Step:
+def _scores_step(place: PassPlace, keys: Ints, scores: Floats, shown: list[int]) -> WorkedStep:
     assert place.captured.q is not None
     assert place.captured.k is not None
     q = place.captured.q[place.layer, place.selection.head, place.t]
@@ -167,11 +167,11 @@ def _scores_step(place: Place, keys: Ints, scores: Floats, shown: list[int]) -> 
     hidden = place.t + 1 - len(keys)
     masked += f" {hidden:,} switched off: −∞." * (hidden > 0)
     grid = Grid(("key", "k", "q · k", f"/ √{D}"), rows)
-    return Step("scores", "Scores", "s = q · k / √d_k", (f"q = {numbers(q)},  d_k = {D},  √d_k = {number(math.sqrt(D))}",), grid,
+    return WorkedStep("scores", "Scores", "s = q · k / √d_k", (f"q = {numbers(q)},  d_k = {D},  √d_k = {number(math.sqrt(D))}",), grid,
                 masked.strip(), {"q": q, "k": k[keys], "scores": scores})  # fmt: skip
 
 
-def _softmax_step(place: Place, keys: Ints, scores: Floats, shown: list[int]) -> Step:
+def _softmax_step(place: PassPlace, keys: Ints, scores: Floats, shown: list[int]) -> WorkedStep:
     weights = softmax(scores)
     exponentials = np.exp(scores.astype(np.float64) - scores.max())
     total = float(exponentials.sum())
@@ -186,11 +186,11 @@ def _softmax_step(place: Place, keys: Ints, scores: Floats, shown: list[int]) ->
     )
     grid = Grid(("key", "s", "e^(s − largest)", "weight a"), rows)
     values = merged({}, scores=scores, weights=weights)
-    return Step("softmax", "Attention weights", "aⱼ = e^sⱼ / Σₖ e^sₖ", (f"Σ = {number(total)}",), grid,
+    return WorkedStep("softmax", "Attention weights", "aⱼ = e^sⱼ / Σₖ e^sₖ", (f"Σ = {number(total)}",), grid,
                 _others(keys, shown, weights), values)  # fmt: skip
 
 
-def _mixing_step(place: Place, keys: Ints, weights: np.ndarray, shown: list[int]) -> Step:
+def _mixing_step(place: PassPlace, keys: Ints, weights: np.ndarray, shown: list[int]) -> WorkedStep:
     captured, head = place.captured, place.selection.head
     assert captured.v is not None
     assert captured.mixed is not None
@@ -205,11 +205,11 @@ def _mixing_step(place: Place, keys: Ints, weights: np.ndarray, shown: list[int]
     note = _others(keys, shown, weights)
     if Head(place.layer, head) in captured.changes.heads:
         note = "This head is switched off: what it gathers counts as 0."
-    return Step("mixing", "Weighted sum of values", "o = Σⱼ aⱼ vⱼ", tuple(lines), Grid(("key", "weight a", "v"), rows), note,
+    return WorkedStep("mixing", "Weighted sum of values", "o = Σⱼ aⱼ vⱼ", tuple(lines), Grid(("key", "weight a", "v"), rows), note,
                 {"weights": weights, "v": v, "sum": total, "mixed": mixed})  # fmt: skip
 
 
-def _output_step(place: Place, index: int) -> Step:
+def _output_step(place: PassPlace, index: int) -> WorkedStep:
     captured = place.captured
     assert captured.mixed is not None
     assert captured.added is not None
@@ -223,11 +223,11 @@ def _output_step(place: Place, index: int) -> Step:
     together = f"[{', '.join(f'o of head {head + 1}' for head in range(min(2, place.model.n_heads)))}{', …' * (place.model.n_heads > 2)}]"
     first = f"O = {numbers(heads)}"
     if not place.model.output_projection:
-        return Step("output", "Heads side by side", f"G_attn = {together}", (first, f"G_attn = {numbers(added)}"),
+        return WorkedStep("output", "Heads side by side", f"G_attn = {together}", (first, f"G_attn = {numbers(added)}"),
                     note=note or "This model has no output projection.", values=values)  # fmt: skip
     name = f"blocks.{place.layer}.attention.out_proj"
     rows, bias = place.rows(name), place.vector(f"{name}.bias")
     lines = (first, *linear_lines("Δ", "W_O", heads, rows, bias, len(added)), f"Δ = {numbers(added)}")
     plus = " + b" * (bias is not None)
-    return Step("output", "Output projection", f"Δ = O W_O{plus},  O = {together}", lines,
+    return WorkedStep("output", "Output projection", f"Δ = O W_O{plus},  O = {together}", lines,
                 note=note or ("" if rows is not None else NO_MATRICES), values=merged(values, rows=rows, bias=bias))  # fmt: skip

@@ -10,13 +10,13 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from core.inspection.arithmetic_parts import NO_MATRICES, Place, linear_lines, merged, norm_step
+from core.inspection.arithmetic_parts import NO_MATRICES, PassPlace, linear_lines, merged, norm_step
 from core.inspection.captured import Floats
 from core.inspection.changes import SubLayer
-from core.inspection.steps import Step, factor, number, numbers
+from core.inspection.steps import WorkedStep, factor, number, numbers
 
 
-def feed_forward_steps(place: Place) -> Iterator[Step]:
+def feed_forward_steps(place: PassPlace) -> Iterator[WorkedStep]:
     """Up, activation and down, for the selected position; nothing where the blocks have no such part."""
     if not place.model.feed_forward:
         return
@@ -36,14 +36,14 @@ def feed_forward_steps(place: Place) -> Iterator[Step]:
     yield _down_step(place, name, read, hidden, added)
 
 
-def _down_step(place: Place, name: str, read: Floats, hidden: Floats | None, added: Floats) -> Step:
+def _down_step(place: PassPlace, name: str, read: Floats, hidden: Floats | None, added: Floats) -> WorkedStep:
     """The second matrix; the whole part at once where its hidden units were not kept."""
     note = ""
     if SubLayer(place.layer, "feed_forward") in place.captured.changes.sub_layers:
         note = "The feed-forward part is switched off: what it computes counts as 0."
     if hidden is None:
         whole = (f"y = {numbers(read)}", f"Δ = {numbers(added)}")
-        return Step("down", "Feed-forward part", "Δ = G_ffn(y)", whole, note=note or "Its hidden units are too many to be kept.",
+        return WorkedStep("down", "Feed-forward part", "Δ = G_ffn(y)", whole, note=note or "Its hidden units are too many to be kept.",
                     values={"read": read, "added": added})  # fmt: skip
     rows, bias = place.rows(f"{name}.down_proj"), place.vector(f"{name}.down_proj.bias")
     lines = (
@@ -51,12 +51,12 @@ def _down_step(place: Place, name: str, read: Floats, hidden: Floats | None, add
         *linear_lines("Δ", "W₂", hidden, rows, bias, len(added)),
         f"Δ = {numbers(added)}",
     )
-    return Step("down", "Down projection", "Δ = h W₂" + " + b₂" * (bias is not None), lines,
+    return WorkedStep("down", "Down projection", "Δ = h W₂" + " + b₂" * (bias is not None), lines,
                 note=note or ("" if rows is not None else NO_MATRICES),
                 values=merged({"input": hidden, "result": added}, rows=rows, bias=bias))  # fmt: skip
 
 
-def _hidden(place: Place, name: str, read: Floats) -> tuple[tuple[Step, ...], Floats | None]:
+def _hidden(place: PassPlace, name: str, read: Floats) -> tuple[tuple[WorkedStep, ...], Floats | None]:
     """The steps up to the activation, and the hidden units of one position behind it."""
     u = place.computed(f"{name}.hidden")
     if u is None:
@@ -67,7 +67,7 @@ def _hidden(place: Place, name: str, read: Floats) -> tuple[tuple[Step, ...], Fl
         *linear_lines("u", "W₁", read, rows, bias, len(u)),
         f"u = {numbers(u)}, {len(u):,} hidden units",
     )
-    first = Step("up", "Up projection", "u = y W₁" + " + b₁" * (bias is not None), lines,
+    first = WorkedStep("up", "Up projection", "u = y W₁" + " + b₁" * (bias is not None), lines,
                  values=merged({"input": read, "result": u}, rows=rows, bias=bias))  # fmt: skip
     if place.model.activation == "swiglu":
         second, after = _gated(place, name, read, u)
@@ -76,16 +76,16 @@ def _hidden(place: Place, name: str, read: Floats) -> tuple[tuple[Step, ...], Fl
     return (first, second), after
 
 
-def _activation(place: Place, u: Floats) -> tuple[Step, Floats]:
+def _activation(place: PassPlace, u: Floats) -> tuple[WorkedStep, Floats]:
     after = activated(place.model.activation, u)
     title, formula = ACTIVATION_FORMULAS[place.model.activation]
     lines = (f"h₁ = {title}({number(u[0])}) = {number(after[0])}", f"h = {numbers(after)}")
-    return Step(
+    return WorkedStep(
         "activation", f"Activation: {title}", formula, lines, values={"before": u, "after": after}
     ), after
 
 
-def _gated(place: Place, name: str, read: Floats, u: Floats) -> tuple[Step, Floats]:
+def _gated(place: PassPlace, name: str, read: Floats, u: Floats) -> tuple[WorkedStep, Floats]:
     gate = place.computed(f"{name}.gate")
     assert gate is not None, "it is kept wherever the hidden units are"
     rows, bias = place.rows(f"{name}.gate_proj"), place.vector(f"{name}.gate_proj.bias")
@@ -98,7 +98,7 @@ def _gated(place: Place, name: str, read: Floats, u: Floats) -> tuple[Step, Floa
     )
     values = merged({"input": read, "result": gate, "before": u, "after": after}, rows=rows, bias=bias)
     formula = "h = SiLU(y W_gate) · u,  SiLU(g) = g / (1 + e⁻ᵍ)"
-    return Step("activation", "Gate: SwiGLU", formula, lines, values=values), after
+    return WorkedStep("activation", "Gate: SwiGLU", formula, lines, values=values), after
 
 
 ACTIVATION_FORMULAS = {

@@ -9,16 +9,16 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from core.inspection.arithmetic_parts import Doubles, Place, merged, norm_step
+from core.inspection.arithmetic_parts import Doubles, PassPlace, merged, norm_step
 from core.inspection.captured import Floats
-from core.inspection.steps import Grid, Step, factor, number, numbers, products
+from core.inspection.steps import Grid, WorkedStep, factor, number, numbers, products
 from core.metrics import softmax
 from core.wording import counted
 
 CANDIDATES = 5  # of the next token
 
 
-def output_steps(place: Place) -> Iterator[Step]:
+def output_steps(place: PassPlace) -> Iterator[WorkedStep]:
     """Final norm, logits and probabilities of the next token."""
     captured, t = place.captured, place.t
     assert captured.states is not None
@@ -26,14 +26,14 @@ def output_steps(place: Place) -> Iterator[Step]:
     if place.layer < place.model.n_layers - 1:
         lines = (f"X_L = {numbers(stream)}",)
         left = place.model.n_layers - 1 - place.layer
-        yield Step("rest", f"The {counted(left, 'layer')} behind", "X_L = G_blockL ∘ … (X′)", lines,
+        yield WorkedStep("rest", f"The {counted(left, 'layer')} behind", "X_L = G_blockL ∘ … (X′)", lines,
                    note="They go on in the same way; choose a later layer to see its numbers.", values={"stream": stream})  # fmt: skip
     if place.model.norm == "pre":
         yield norm_step(place, "final_norm", "Final norm", "final_norm", stream, final)
     yield from _next_token(place, final)
 
 
-def _next_token(place: Place, final: Floats) -> Iterator[Step]:
+def _next_token(place: PassPlace, final: Floats) -> Iterator[WorkedStep]:
     logits = place.captured.logits[place.t]
     probs = softmax(logits)
     kept = place.computed("head.ids")
@@ -52,7 +52,7 @@ def _next_token(place: Place, final: Floats) -> Iterator[Step]:
         bias=None if bias is None else bias[best],
     )
     note = "W_out is the token embedding's matrix." if place.model.tied_embeddings else ""
-    yield Step("logits", "Logits of the likeliest", f"L = H W_out{plus}", (f"H = {numbers(final)}",),
+    yield WorkedStep("logits", "Logits of the likeliest", f"L = H W_out{plus}", (f"H = {numbers(final)}",),
                Grid(columns, tuple(cells)), note, values)  # fmt: skip
     yield _probabilities(logits, probs, best, names)
 
@@ -61,7 +61,7 @@ def _terms(final: Floats, column: Floats, bias: Floats | None, token_id: np.int6
     return products(final, column) + ("" if bias is None else f" + {factor(bias[token_id])}")
 
 
-def _probabilities(logits: Floats, probs: Doubles, best: NDArray[np.int64], names: list[str]) -> Step:
+def _probabilities(logits: Floats, probs: Doubles, best: NDArray[np.int64], names: list[str]) -> WorkedStep:
     exponentials = np.exp(logits.astype(np.float64) - logits.max())
     total = float(exponentials.sum())
     rows = tuple(
@@ -77,5 +77,5 @@ def _probabilities(logits: Floats, probs: Doubles, best: NDArray[np.int64], name
     line = f"Σ over all {counted(len(logits), 'token')} = {number(total)}"
     others = 1 - float(probs[best].sum())
     note = f"All other tokens together: {number(max(0.0, others))}." if len(logits) > len(best) else ""
-    return Step("probabilities", "Next token: probabilities", "pᵢ = e^Lᵢ / Σⱼ e^Lⱼ", (line,), grid, note,
+    return WorkedStep("probabilities", "Next token: probabilities", "pᵢ = e^Lᵢ / Σⱼ e^Lⱼ", (line,), grid, note,
                 {"logits": logits, "probs": probs, "ids": best})  # fmt: skip

@@ -17,7 +17,7 @@ from core.inspection.captured import Capture, Floats
 from core.inspection.changes import PART_TITLES, Part, SubLayer
 from core.inspection.inspected import Inspected
 from core.inspection.selection import Selection
-from core.inspection.steps import TERMS, WHOLE, Step, addends, factor, number, numbers, products
+from core.inspection.steps import TERMS, WHOLE, WorkedStep, addends, factor, number, numbers, products
 
 Doubles = NDArray[np.float64]
 
@@ -25,7 +25,7 @@ NO_MATRICES = "The matrices were not kept, or are in 8 bits: results are shown w
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Place:
+class PassPlace:
     """Where in a phrase's pass the arithmetic looks."""
 
     inspected: Inspected
@@ -92,7 +92,7 @@ def merged(values: Mapping[str, NDArray[Any]], **more: NDArray[Any] | None) -> d
 # Embedding
 
 
-def embedding_step(place: Place) -> Step:
+def embedding_step(place: PassPlace) -> WorkedStep:
     """Token vector plus position vector."""
     captured, t = place.captured, place.t
     token, token_id = captured.token_vectors[t], int(captured.ids[t])
@@ -105,18 +105,18 @@ def embedding_step(place: Place) -> Step:
             if place.model.positions == "rotary"
             else "this model has no positions"
         )
-        return Step("embedding", "Embedding", f"X = {scaled}E[id]", (*lines, f"X = {numbers(token)}"),
+        return WorkedStep("embedding", "Embedding", f"X = {scaled}E[id]", (*lines, f"X = {numbers(token)}"),
                     note=f"Nothing is added: {why}.", values=values | {"sum": token})  # fmt: skip
     position = captured.position_vectors[t]
     lines += [f"PE[{t}] = {numbers(position)}", *_sinusoids(place, position)]
     total = token + position
     lines.append(f"X₁ = {factor(token[0])} + {factor(position[0])} = {number(total[0])}")
-    return Step("embedding", "Embedding and position", f"X = {scaled}E[id] + PE[position]", (*lines, f"X = {numbers(total)}"),
+    return WorkedStep("embedding", "Embedding and position", f"X = {scaled}E[id] + PE[position]", (*lines, f"X = {numbers(total)}"),
                 note=f"Token {place.token(t)} has the id {token_id}; the formula counts positions from 0.",
                 values=values | {"position": position, "sum": total})  # fmt: skip
 
 
-def _sinusoids(place: Place, position: Floats) -> Iterator[str]:
+def _sinusoids(place: PassPlace, position: Floats) -> Iterator[str]:
     if place.model.positions == "sinusoidal":
         base = f"{place.model.position_base:,g}"
         for dimension, function in list(enumerate(("sin", "cos")))[: len(position)]:
@@ -127,7 +127,7 @@ def _sinusoids(place: Place, position: Floats) -> Iterator[str]:
 # Norms
 
 
-def norm_step(place: Place, key: str, title: str, name: str, x: Floats, result: Floats) -> Step:
+def norm_step(place: PassPlace, key: str, title: str, name: str, x: Floats, result: Floats) -> WorkedStep:
     """A norm over the width: `x` in, `result` out; `name` is the module's."""
     scale, shift = place.vector(f"{name}.weight"), place.vector(f"{name}.bias")
     eps, C = place.model.norm_epsilon, len(x)
@@ -158,7 +158,7 @@ def norm_step(place: Place, key: str, title: str, name: str, x: Floats, result: 
         if vector is not None:
             lines.append(f"{symbol} = {numbers(vector)}")
             values[symbol] = vector
-    return Step(key, title, formula, (*lines, f"y = {numbers(result)}"), values=values)
+    return WorkedStep(key, title, formula, (*lines, f"y = {numbers(result)}"), values=values)
 
 
 def _squares(x: Doubles, mean: float) -> str:
@@ -172,7 +172,7 @@ def _squares(x: Doubles, mean: float) -> str:
 # Residual sums
 
 
-def residual_steps(place: Place, part: Part) -> Iterator[Step]:
+def residual_steps(place: PassPlace, part: Part) -> Iterator[WorkedStep]:
     """The sum with the stream, and the norm behind it where the model has one there."""
     assert place.captured.states is not None
     assert place.captured.added is not None
@@ -192,7 +192,7 @@ def residual_steps(place: Place, part: Part) -> Iterator[Step]:
         else ""
     )
     values = {"before": before, "added": added, "sum": total}
-    yield Step(f"residual_{part}", title, "X′ = X + Δ", lines, note=note, values=values)
+    yield WorkedStep(f"residual_{part}", title, "X′ = X + Δ", lines, note=note, values=values)
     if place.model.norm == "post":
         number_ = 1 if part == "attention" else 2
         yield norm_step(

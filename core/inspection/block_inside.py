@@ -1,7 +1,7 @@
 """The inner level of the block diagram: every operation of one block, beside its residual path."""
 
 from core.config.model import ModelConfig
-from core.inspection.block_levels import NORMS, STEP, Subject, small_norm
+from core.inspection.block_levels import NORMS, STEP, DrawnModel, small_norm
 from core.inspection.costs import Cost, attention_costs, feed_forward_costs
 from core.inspection.diagram import GAP, HEIGHT, Box, Diagram, Operation, Point, Sheet
 
@@ -27,7 +27,7 @@ def column(number: int) -> float:
 class _Lanes:
     """The boxes of one block on a sheet."""
 
-    def __init__(self, subject: Subject, layer: int) -> None:
+    def __init__(self, subject: DrawnModel, layer: int) -> None:
         model = subject.model
         self.sheet = Sheet()
         self.subject, self.model, self.layer = subject, model, layer
@@ -49,7 +49,7 @@ class _Lanes:
                         lines=(f"ε = {self.model.norm_epsilon:g}",), help=f"{formula}, for each position.")  # fmt: skip
 
 
-def draw_block(subject: Subject, layer: int) -> Diagram:
+def draw_block(subject: DrawnModel, layer: int) -> Diagram:
     """One block: queries, keys and values, scores, mask, softmax, weighted sum, projection; then feed-forward."""
     lanes = _Lanes(subject, layer)
     start = Point(0, KEY_Y + HEIGHT / 2)

@@ -18,7 +18,7 @@ POSITIONS = {"sinusoidal": "sinusoidal, fixed", "learned": "learned", "rotary": 
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class DrawnModel:
     """What is drawn: a run's settings, and how many tokens its tokenizer has."""
 
     config: RunConfig
@@ -42,7 +42,7 @@ class Subject:
         )
 
 
-def draw_model(subject: Subject) -> Diagram:
+def draw_model(subject: DrawnModel) -> Diagram:
     """Text, tokenizer, embedding and positions, stack, norm, head, softmax, sampling; and back."""
     sheet, model = Sheet(), subject.model
     text, tokenizer, embedding = _reading(sheet, subject)
@@ -60,7 +60,7 @@ def draw_model(subject: Subject) -> Diagram:
     )
 
 
-def _reading(sheet: Sheet, subject: Subject) -> tuple[Box, Box, Box]:
+def _reading(sheet: Sheet, subject: DrawnModel) -> tuple[Box, Box, Box]:
     model, vocabulary = subject.model, counted(subject.vocab_size, "token")
     costs = ends_costs(model, subject.vocab_size)
     kind = {"char": "characters", "word": "words", "bpe": "byte pairs (BPE)"}[subject.config.tokenizer.kind]
@@ -81,7 +81,7 @@ def _reading(sheet: Sheet, subject: Subject) -> tuple[Box, Box, Box]:
     return text, tokenizer, embedding
 
 
-def _stack_box(subject: Subject, at: Point) -> Box:
+def _stack_box(subject: DrawnModel, at: Point) -> Box:
     model = subject.model
     one = total(attention_costs(model, model.context_length) | feed_forward_costs(model))
     cost = Cost(one.parameters * model.n_layers, one.flops * model.n_layers)
@@ -90,7 +90,7 @@ def _stack_box(subject: Subject, at: Point) -> Box:
                cost=cost, level="stack", help=f"{blocks} with the same shape and weights of their own. Opens the stack.")  # fmt: skip
 
 
-def _add_positions(sheet: Sheet, subject: Subject, embedding: Box, stack: Box) -> None:
+def _add_positions(sheet: Sheet, subject: DrawnModel, embedding: Box, stack: Box) -> None:
     cost = ends_costs(subject.model, subject.vocab_size)["positions"]
     positions = sheet.add(
         Box("positions", "Positions", "embedding", 2 * STEP, ROW, symbol="G_pos: X + PE",
@@ -106,7 +106,7 @@ def _add_positions(sheet: Sheet, subject: Subject, embedding: Box, stack: Box) -
     sheet.connect(plus.right, stack.left)
 
 
-def _writing(sheet: Sheet, subject: Subject, stack: Box) -> Box:
+def _writing(sheet: Sheet, subject: DrawnModel, stack: Box) -> Box:
     """The lower row, from right to left; gives the sampling."""
     model, y = subject.model, 2 * ROW
     costs = ends_costs(model, subject.vocab_size)
@@ -142,7 +142,7 @@ def _writing(sheet: Sheet, subject: Subject, stack: Box) -> Box:
     return sampling
 
 
-def _filters(subject: Subject) -> tuple[str, ...]:
+def _filters(subject: DrawnModel) -> tuple[str, ...]:
     """What sampling does with the probabilities, as the run's settings say."""
     chosen = subject.config.sampling
     if chosen.temperature == 0:
@@ -175,7 +175,7 @@ PLACES = ((34.0, 100.0), (140.0, 206.0))  # of taps and sums along the stream, f
 POST_NORM_PLACES = ((22.0, 76.0), (140.0, 182.0))
 
 
-def draw_stack(subject: Subject) -> Diagram:
+def draw_stack(subject: DrawnModel) -> Diagram:
     """The residual stream through the blocks, two in a row: attention above it, the feed-forward part below."""
     sheet, stream = Sheet(), Point(-PANEL_GAP, 0)
     before = "Embedding, positions" if subject.model.positions in ("sinusoidal", "learned") else "Embedding"
@@ -209,7 +209,7 @@ def _end(sheet: Sheet, key: str, title: str, left: Point) -> None:
     )  # fmt: skip
 
 
-def _next_row(sheet: Sheet, subject: Subject, stream: Point, y: float) -> Point:
+def _next_row(sheet: Sheet, subject: DrawnModel, stream: Point, y: float) -> Point:
     """Take the stream from the right end of a row to the left end of the next one, whose middle is at `y`."""
     right, left = 2 * PANEL + PANEL_GAP + PANEL_GAP / 2, -PANEL_GAP / 2
     between = y - (PANEL_HEIGHT + ROW_GAP) / 2
@@ -218,7 +218,7 @@ def _next_row(sheet: Sheet, subject: Subject, stream: Point, y: float) -> Point:
     return points[-1]
 
 
-def _hidden_blocks(sheet: Sheet, subject: Subject, _layer: int, at: Point, stream: Point) -> Point:
+def _hidden_blocks(sheet: Sheet, subject: DrawnModel, _layer: int, at: Point, stream: Point) -> Point:
     hidden = subject.model.n_layers - SHOWN_BLOCKS + 1
     one = total(
         attention_costs(subject.model, subject.model.context_length) | feed_forward_costs(subject.model)
@@ -233,7 +233,7 @@ def _hidden_blocks(sheet: Sheet, subject: Subject, _layer: int, at: Point, strea
     return box.right
 
 
-def _one_block(sheet: Sheet, subject: Subject, layer: int, at: Point, stream: Point) -> Point:
+def _one_block(sheet: Sheet, subject: DrawnModel, layer: int, at: Point, stream: Point) -> Point:
     model, x, y = subject.model, at.x, at.y
     attention, feed_forward = attention_costs(model, model.context_length), feed_forward_costs(model)
     sheet.add(
@@ -261,7 +261,7 @@ def _one_block(sheet: Sheet, subject: Subject, layer: int, at: Point, stream: Po
 
 
 def _sub_layer(
-    sheet: Sheet, subject: Subject, box: Box, norm_cost: Cost, places: tuple[float, float], stream: Point
+    sheet: Sheet, subject: DrawnModel, box: Box, norm_cost: Cost, places: tuple[float, float], stream: Point
 ) -> Point:
     """One residual step: from the stream through its box and back to the sum. Gives where the stream goes on."""
     sheet.add(box)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from core.inspection.block_inside import draw_block
-from core.inspection.block_levels import Subject, draw_model, draw_stack
+from core.inspection.block_levels import DrawnModel, draw_model, draw_stack
 from core.inspection.diagram import Diagram, Level
 from core.inspection.inspected import Inspected
 from core.inspection.selection import Selection
@@ -22,12 +22,12 @@ LEVELS: Mapping[Level, str] = {
 }
 
 
-def subject_of(inspected: Inspected) -> Subject:
+def subject_of(inspected: Inspected) -> DrawnModel:
     """What is drawn of a phrase's model."""
-    return Subject(inspected.config, inspected.capture.logits.shape[-1])
+    return DrawnModel(inspected.config, inspected.capture.logits.shape[-1])
 
 
-def block_diagram(subject: Subject, level: Level, layer: int = 0) -> Diagram:
+def block_diagram(subject: DrawnModel, level: Level, layer: int = 0) -> Diagram:
     """One level of a model. `layer` is the block whose inside is drawn, from 0."""
     match level:
         case "model":

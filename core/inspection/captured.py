@@ -60,7 +60,7 @@ EVERYTHING = What()
 USUAL = What(lens=False, inner=False)  # enough for most views
 
 
-class Progress(NamedTuple):
+class PassProgress(NamedTuple):
     """Residual steps that are done, of all."""
 
     done: int
@@ -139,7 +139,7 @@ class Capture:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Measured:
+class MeasuredPass:
     """What is followed of one checkpoint's pass: little enough to be kept of every checkpoint, whatever is selected.
 
     Attributes:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from core.inspection import cases_model, cases_text, cases_training
-from core.inspection.steps import Arithmetic, Step
+from core.inspection.steps import Arithmetic, WorkedStep
 from core.inspection.table import Table
 
 
@@ -21,7 +21,7 @@ class Worked:
     """
 
     numbers: Mapping[str, object]
-    steps: tuple[Step, ...]
+    steps: tuple[WorkedStep, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Case:
     document: str
     title: str
     about: str
-    compute: Callable[[], tuple[Mapping[str, object], tuple[Step, ...]]]
+    compute: Callable[[], tuple[Mapping[str, object], tuple[WorkedStep, ...]]]
     mistake: str = ""
 
     def worked(self) -> Worked:

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from core.config.model import ModelConfig, count_parameters
-from core.inspection.steps import Grid, Step, addends, factor, number, numbers, products
+from core.inspection.steps import Grid, WorkedStep, addends, factor, number, numbers, products
 from core.metrics import softmax
 
-WorkedOut = tuple[dict[str, object], tuple[Step, ...]]
+WorkedOut = tuple[dict[str, object], tuple[WorkedStep, ...]]
 
 DIGITS = 10
 WIDTH, BASE = 512, 10_000
@@ -33,7 +33,7 @@ def sinusoidal_position(pos: int, dimension: int, document_says: Sequence[float]
     }
     if document_says:
         given["document_says"] = list(document_says)
-    return given, (Step("position", "Sine and cosine", formula, lines),)
+    return given, (WorkedStep("position", "Sine and cosine", formula, lines),)
 
 
 def wavelengths() -> WorkedOut:
@@ -45,7 +45,7 @@ def wavelengths() -> WorkedOut:
         for i, length in zip(pairs, lengths, strict=True)
     )
     return {"d_model": WIDTH, "i": pairs, "expected": lengths}, (
-        Step("wavelengths", "Wavelengths", "λᵢ = 2π · 10000^(2i/d)", lines),
+        WorkedStep("wavelengths", "Wavelengths", "λᵢ = 2π · 10000^(2i/d)", lines),
     )
 
 
@@ -59,7 +59,7 @@ def score_scaling() -> WorkedOut:
         f"s = {number(dot, DIGITS)} / √{width} = {number(dot, DIGITS)} / {number(math.sqrt(width))} = {number(score, DIGITS)}",
     )
     return {"q": q, "k": k, "d_k": width, "expected": score}, (
-        Step("score", "Score", "s = q · k / √d_k", lines),
+        WorkedStep("score", "Score", "s = q · k / √d_k", lines),
     )
 
 
@@ -72,7 +72,7 @@ def softmax_of(scores: Sequence[float], document_says: Sequence[float] = ()) -> 
     return given, (_softmax_step("softmax", "Softmax", np.asarray(scores, dtype=np.float64)),)
 
 
-def _softmax_step(key: str, title: str, scores: np.ndarray) -> Step:
+def _softmax_step(key: str, title: str, scores: np.ndarray) -> WorkedStep:
     exponentials, probabilities = np.exp(scores), softmax(scores)
     total = float(exponentials[np.isfinite(scores)].sum())
     rows = tuple(
@@ -85,7 +85,7 @@ def _softmax_step(key: str, title: str, scores: np.ndarray) -> Step:
     )
     lines = (f"Σ = {addends(exponentials, DIGITS)} = {number(total, DIGITS)}",)
     values = {"scores": scores, "weights": probabilities}
-    return Step(key, title, "aᵢ = e^sᵢ / Σⱼ e^sⱼ", lines, Grid(("s", "e^s", "a"), rows), values=values)
+    return WorkedStep(key, title, "aᵢ = e^sᵢ / Σⱼ e^sⱼ", lines, Grid(("s", "e^s", "a"), rows), values=values)
 
 
 def causal_softmax() -> WorkedOut:
@@ -94,7 +94,7 @@ def causal_softmax() -> WorkedOut:
     masked = np.where(np.tril(np.ones_like(scores)) > 0, scores, -np.inf)
     mask_lines = tuple(f"row {row + 1}: {numbers(masked[row], DIGITS)}" for row in range(3))
     steps = [
-        Step(
+        WorkedStep(
             "mask", "Causal mask", "S + M,  M = 0 for earlier keys and itself, −∞ for later ones", mask_lines
         )
     ]
@@ -127,7 +127,7 @@ def layer_norm(x: Sequence[float], eps: float, document_says_variance: float = 0
     }
     if document_says_variance:
         given["document_says_variance"] = document_says_variance
-    return given, (Step("layer_norm", "Layer norm", "y = (x − μ) / √(σ² + ε)", lines),)
+    return given, (WorkedStep("layer_norm", "Layer norm", "y = (x − μ) / √(σ² + ε)", lines),)
 
 
 def gelu() -> WorkedOut:
@@ -138,11 +138,11 @@ def gelu() -> WorkedOut:
     tanh = x * (1 + math.tanh(cube)) / 2
     erf = math.erf(x / math.sqrt(2))
     steps = (
-        Step("exact", "Exact", "GELU(x) = x · (1 + erf(x / √2)) / 2", (
+        WorkedStep("exact", "Exact", "GELU(x) = x · (1 + erf(x / √2)) / 2", (
             f"erf({x} / √2) = {number(erf, DIGITS)}",
             f"{x} · (1 + {number(erf, DIGITS)}) / 2 = {number(exact, 11)}",
         )),
-        Step("tanh", "Tanh approximation", "GELU(x) ≈ x · (1 + tanh(√(2/π) · (x + 0.044715 x³))) / 2", (
+        WorkedStep("tanh", "Tanh approximation", "GELU(x) ≈ x · (1 + tanh(√(2/π) · (x + 0.044715 x³))) / 2", (
             f"tanh({number(cube, DIGITS)}) = {number(math.tanh(cube), DIGITS)}",
             f"{x} · (1 + {number(math.tanh(cube), DIGITS)}) / 2 = {number(tanh, 11)}",
         )),
@@ -171,5 +171,5 @@ def parameter_count() -> WorkedOut:
         "vocabulary": vocabulary,
         "block_weights": blocks,
     }
-    step = Step("parameters", "Weights", "P = L · (4 d² + 2 d · d_ff) + V · d", lines)
+    step = WorkedStep("parameters", "Weights", "P = L · (4 d² + 2 d · d_ff) + V · d", lines)
     return given | {"embedding_weights": embedding, "expected_tied": tied}, (step,)

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from core.inspection.steps import Grid, Step, numbers
+from core.inspection.steps import Grid, WorkedStep, numbers
 from core.tokenizers.char import CharTokenizer
 
-WorkedOut = tuple[dict[str, object], tuple[Step, ...]]
+WorkedOut = tuple[dict[str, object], tuple[WorkedStep, ...]]
 
 
 def char_vocabulary() -> WorkedOut:
@@ -15,7 +15,7 @@ def char_vocabulary() -> WorkedOut:
     shown = [*range(6), tokens.index("z")]
     rows = tuple((repr(tokens[i]), str(i)) for i in shown)
     line = f"id of '!' = 4 special tokens + place 1 among the characters = {tokens.index('!')}"
-    step = Step(
+    step = WorkedStep(
         "vocabulary",
         "Ids",
         "id = number of special tokens + place of the character",
@@ -31,7 +31,7 @@ def ascii_ids() -> WorkedOut:
     ids = [ord(character) for character in text]
     rows = tuple((repr(character), str(token_id)) for character, token_id in zip(text, ids, strict=True))
     line = f"t = [{', '.join(map(str, ids))}]"
-    step = Step("ids", "Ids", "t = T(c)", (f"c = {text!r}", line), Grid(("character", "id"), rows))
+    step = WorkedStep("ids", "Ids", "t = T(c)", (f"c = {text!r}", line), Grid(("character", "id"), rows))
     return {"text": text, "expected": ids}, (step,)
 
 
@@ -47,7 +47,7 @@ def chunking() -> WorkedOut:
         for place, (start, window) in enumerate(zip(starts, padded, strict=True), start=1)
     ]
     note = f"The last window has {padded[-1].count(pad)} token of padding, id {pad}: it does not count in the loss."
-    step = Step(
+    step = WorkedStep(
         "windows", "Windows", "window i = tokens[i·S … i·S + M − 1],  M = 5, S = 5", tuple(lines), note=note
     )
     given = {"tokens": tokens, "max_length": length, "stride": stride, "pad": pad}
@@ -70,7 +70,7 @@ def top_p() -> WorkedOut:
     )
     grid = Grid(("rank", "probability", "sum so far", ""), rows)
     note = "The token that crosses the threshold stays in."
-    step = Step(
+    step = WorkedStep(
         "top_p",
         "The smallest set",
         "keep the first k with p₁ + … + p_k ≥ p",

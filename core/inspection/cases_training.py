@@ -4,10 +4,10 @@ import math
 
 import numpy as np
 
-from core.inspection.steps import Step, factor, number, numbers
+from core.inspection.steps import WorkedStep, factor, number, numbers
 from core.metrics import cross_entropy, perplexity
 
-WorkedOut = tuple[dict[str, object], tuple[Step, ...]]
+WorkedOut = tuple[dict[str, object], tuple[WorkedStep, ...]]
 
 DIGITS = 10
 IGNORED = -100  # the label of padding
@@ -19,7 +19,7 @@ def cross_entropy_of() -> WorkedOut:
     loss = cross_entropy([1, 0], [q, 1 - q])
     line = f"H = −(1 · ln {q} + 0 · ln {1 - q:.1f}) = −ln {q} = {number(loss, DIGITS)} nats"
     return {"q_of_true_class": q, "expected": loss}, (
-        Step("loss", "Cross-entropy", "H(p, q) = −Σ pᵢ ln qᵢ", (line,)),
+        WorkedStep("loss", "Cross-entropy", "H(p, q) = −Σ pᵢ ln qᵢ", (line,)),
     )
 
 
@@ -32,7 +32,7 @@ def masked_cross_entropy() -> WorkedOut:
         for place, row in enumerate(labels, start=1)
     ]
     lines.append(f"loss = −1/{counted} · (sum of {counted} log-probabilities)")
-    step = Step(
+    step = WorkedStep(
         "loss",
         "The tokens that count",
         "loss = −1/n · Σ ln p(yᵢ) over the n labels that are not −100",
@@ -46,7 +46,7 @@ def perplexity_of() -> WorkedOut:
     loss = 2.0
     line = f"e^{loss:g} = {number(perplexity(loss), 11)}"
     return {"loss": loss, "expected": perplexity(loss)}, (
-        Step("perplexity", "Perplexity", "PPL = e^loss", (line,)),
+        WorkedStep("perplexity", "Perplexity", "PPL = e^loss", (line,)),
     )
 
 
@@ -57,8 +57,8 @@ def gradient_clipping() -> WorkedOut:
     clipped = (np.asarray(g) * min(1.0, most / norm)).tolist()
     squares = " + ".join(f"{value}²" for value in g)
     steps = (
-        Step("norm", "Norm", "‖g‖ = √Σ gᵢ²", (f"√({squares}) = {number(norm, 11)}",)),
-        Step("clip", "Clipping", "g · min(1, c / ‖g‖)", (
+        WorkedStep("norm", "Norm", "‖g‖ = √Σ gᵢ²", (f"√({squares}) = {number(norm, 11)}",)),
+        WorkedStep("clip", "Clipping", "g · min(1, c / ‖g‖)", (
             f"{most:g} / {number(norm, 11)} = {number(most / norm, DIGITS)}",
             f"{numbers(g)} · {number(most / norm, DIGITS)} = {numbers(clipped, DIGITS)}",
         )),
@@ -93,7 +93,7 @@ def adamw() -> WorkedOut:
             f"{decay} · {number(theta, DIGITS)}) = {number(new_theta, DIGITS)}",
         )
         formula = "θ ← θ − η · (m̂ / (√v̂ + ε) + λ θ)"
-        steps.append(Step(f"step_{t}", f"Step {t}", formula, lines))
+        steps.append(WorkedStep(f"step_{t}", f"Step {t}", formula, lines))
         m, v, theta = new_m, new_v, new_theta
         thetas.append(theta)
     return given | {"gradients": gradients, "expected_theta": thetas}, tuple(steps)
@@ -109,4 +109,4 @@ def cosine_schedule() -> WorkedOut:
     )
     formula = "ηₜ = η_min + (η_max − η_min) · (1 + cos(π t / T)) / 2"
     given: dict[str, object] = {"lr_max": highest, "lr_min": lowest, "t_max": last, "t": at}
-    return given | {"expected": rates}, (Step("schedule", "Learning rate", formula, lines),)
+    return given | {"expected": rates}, (WorkedStep("schedule", "Learning rate", formula, lines),)

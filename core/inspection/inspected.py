@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 
 from core.config.run import RunConfig
-from core.inspection.captured import Capture, Measured
+from core.inspection.captured import Capture, MeasuredPass
 from core.inspection.patch_map import PatchMap
 from core.inspection.phrase import Phrase, token_text
 from core.tokenizers.tokenizer import Tokenizer
@@ -33,7 +33,7 @@ class Inspected:
     capture: Capture
     tokenizer: Tokenizer = field(repr=False)
     baseline: "Inspected | None" = None
-    history: tuple[Measured, ...] = ()
+    history: tuple[MeasuredPass, ...] = ()
     patch_map: PatchMap | None = None
 
     @property

@@ -33,7 +33,7 @@ class LensRow(NamedTuple):
     title: str
 
 
-class Candidate(NamedTuple):
+class LensCandidate(NamedTuple):
     """A token that may come next. `prob` is from 0 to 1."""
 
     id: int
@@ -87,14 +87,14 @@ def lens_grid(capture: Capture, *, whole_layers: bool = False) -> LensGrid:
     return LensGrid(rows, ids, capture.lens.probs[states, :, 0], is_final, ids == next_ids)
 
 
-def lens_candidates(inspected: Inspected, state: int, position: int) -> tuple[Candidate, ...]:
+def lens_candidates(inspected: Inspected, state: int, position: int) -> tuple[LensCandidate, ...]:
     """The likeliest tokens of one cell, the likeliest first; none where they were not computed."""
     lens = inspected.capture.lens
     if lens is None or lens.ids[state, position, 0] < 0:
         return ()
     ids, probs = lens.ids[state, position], lens.probs[state, position]  # 2 x (K,)
     return tuple(
-        Candidate(int(token_id), text, float(prob))
+        LensCandidate(int(token_id), text, float(prob))
         for token_id, text, prob in zip(ids, inspected.texts(ids), probs, strict=True)
     )
 

@@ -52,7 +52,7 @@ class Ranked:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Filtered:
+class FilteredProbs:
     """What temperature and filters leave.
 
     Attributes:
@@ -92,12 +92,12 @@ def ranked(capture: Capture, position: int) -> Ranked:
     return Ranked(order, logits[order], probs.astype(np.float32), entropy(probs) / math.log(2))
 
 
-def filtered(tokens: Ranked, config: SamplingConfig) -> Filtered:
+def filtered(tokens: Ranked, config: SamplingConfig) -> FilteredProbs:
     """What temperature, top-k, top-p and min-p make of them, in that order as in the chat."""
     probs = np.zeros(len(tokens.ids), dtype=np.float32)  # (V,)
     if config.is_greedy:
         probs[0] = 1
-        return Filtered(probs, (1, 1, 1), 0.0, True)
+        return FilteredProbs(probs, (1, 1, 1), 0.0, True)
     after_top_k = min(config.top_k or len(probs), len(probs))
     scaled = tokens.logits[:after_top_k].astype(np.float32)  # (K,)
     with np.errstate(over="ignore"):  # to -inf, as torch does
@@ -106,7 +106,7 @@ def filtered(tokens: Ranked, config: SamplingConfig) -> Filtered:
     after_min_p = _min_p(scaled[:after_top_p], config.min_p)
     left = _softmax(scaled[:after_min_p])
     probs[:after_min_p] = left
-    return Filtered(probs, (after_top_k, after_top_p, after_min_p), entropy(left) / math.log(2), False)
+    return FilteredProbs(probs, (after_top_k, after_top_p, after_min_p), entropy(left) / math.log(2), False)
 
 
 def sought(inspected: Inspected, text: str) -> Sought | None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from core.inspection.attention import FIRST_ROW, head_weights
-from core.inspection.captured import Capture, Measured, Numbers, What
+from core.inspection.captured import Capture, MeasuredPass, Numbers, What
 from core.inspection.changes import SubLayer
 from core.inspection.inspected import Inspected
 from core.inspection.selection import Selection
@@ -27,20 +27,20 @@ NEEDED = What(attention=True, states=True, parts=False, lens=False, inner=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Quantity:
+class PassQuantity:
     """One of the quantities. `of` gives None where a phrase has none, such as for what follows its last token."""
 
     name: str
     title: str
     unit: str
-    of: Callable[[Measured, Selection], float | None]
+    of: Callable[[MeasuredPass, Selection], float | None]
 
 
-def measure(inspected: Inspected) -> Measured:
+def measure(inspected: Inspected) -> MeasuredPass:
     """What is followed, of a pass whose attention and states were kept (see `NEEDED`)."""
     kept = inspected.capture
     assert kept.states is not None, "the states are among what has to be kept"
-    return Measured(
+    return MeasuredPass(
         step=inspected.step,
         ids=tuple(int(token) for token in kept.ids),
         sub_layers=kept.sub_layers,
@@ -50,14 +50,14 @@ def measure(inspected: Inspected) -> Measured:
     )
 
 
-def next_probability(measured: Measured, selection: Selection) -> float | None:
+def next_probability(measured: MeasuredPass, selection: Selection) -> float | None:
     """The probability that the selected position gave the token that follows it."""
     if selection.position >= len(measured.next_probs):
         return None
     return float(measured.next_probs[selection.position])
 
 
-def phrase_loss(measured: Measured, selection: Selection) -> float | None:
+def phrase_loss(measured: MeasuredPass, selection: Selection) -> float | None:
     """The mean surprise at the phrase's tokens from the second on, in bits per token."""
     del selection
     if not len(measured.next_probs):
@@ -66,28 +66,28 @@ def phrase_loss(measured: Measured, selection: Selection) -> float | None:
         return float(0.0 - np.log2(measured.next_probs).mean())
 
 
-def head_entropy(measured: Measured, selection: Selection) -> float | None:
+def head_entropy(measured: MeasuredPass, selection: Selection) -> float | None:
     """The entropy of the selected head's attention in bits, the mean over the queries from the third on."""
     bits = float(measured.entropies[selection.layer, selection.head])
     return None if math.isnan(bits) else bits
 
 
-def state_norm(measured: Measured, selection: Selection) -> float | None:
+def state_norm(measured: MeasuredPass, selection: Selection) -> float | None:
     """The L2 norm of the selected position's hidden state after the selected part of the selected layer."""
     step = measured.sub_layers.index(SubLayer(selection.layer, selection.part)) + 1
     return float(measured.norms[step, selection.position])
 
 
 QUANTITIES = (
-    Quantity("probability", "Next-token probability", "", next_probability),
-    Quantity("loss", "Phrase loss", "bits/token", phrase_loss),
-    Quantity("entropy", "Head entropy", "bits", head_entropy),
-    Quantity("norm", "Hidden-state norm", "L2 norm", state_norm),
+    PassQuantity("probability", "Next-token probability", "", next_probability),
+    PassQuantity("loss", "Phrase loss", "bits/token", phrase_loss),
+    PassQuantity("entropy", "Head entropy", "bits", head_entropy),
+    PassQuantity("norm", "Hidden-state norm", "L2 norm", state_norm),
 )
 
 
 def series(
-    quantity: Quantity, measured: Sequence[Measured], selection: Selection
+    quantity: PassQuantity, measured: Sequence[MeasuredPass], selection: Selection
 ) -> tuple[list[int], list[float]]:
     """The checkpoints that have the quantity, in the order of their steps, and its values."""
     ordered = sorted(measured, key=lambda one: one.step)
@@ -125,7 +125,7 @@ def draw_training(inspected: Inspected, selection: Selection) -> "Figure":
     return figure
 
 
-def _history(inspected: Inspected) -> tuple[Measured, ...]:
+def _history(inspected: Inspected) -> tuple[MeasuredPass, ...]:
     return inspected.history or (measure(inspected),)
 
 

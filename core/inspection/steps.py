@@ -30,7 +30,7 @@ class Grid:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Step:
+class WorkedStep:
     """One formula.
 
     Attributes:
@@ -60,9 +60,9 @@ class Arithmetic:
 
     title: str
     about: str
-    steps: tuple[Step, ...]
+    steps: tuple[WorkedStep, ...]
 
-    def step(self, key: str) -> Step:
+    def step(self, key: str) -> WorkedStep:
         return next(step for step in self.steps if step.key == key)
 
     def as_table(self) -> Table:
@@ -85,7 +85,7 @@ class Arithmetic:
         return "\n".join(parts)
 
 
-def text_lines(step: Step) -> list[str]:
+def text_lines(step: WorkedStep) -> list[str]:
     """The numbers, the small table and the note of a step."""
     grid = () if step.grid is None else text_rows(step.grid)
     return [*step.lines, *grid, *filter(None, (step.note,))]

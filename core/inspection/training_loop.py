@@ -1,6 +1,6 @@
 """The outermost level of the block diagram: the loop that trains the model."""
 
-from core.inspection.block_levels import STEP, Subject
+from core.inspection.block_levels import STEP, DrawnModel
 from core.inspection.costs import Cost, attention_costs, ends_costs, feed_forward_costs, flops_text, total
 from core.inspection.diagram import HEIGHT, WIDTH, Box, Diagram, Operation, Point, Sheet
 from core.wording import counted, percent
@@ -9,7 +9,7 @@ OPTIMIZERS = {"adamw": "AdamW", "adam": "Adam", "muon": "Muon and AdamW"}
 DOWN = HEIGHT + 70
 
 
-def whole_cost(subject: Subject) -> Cost:
+def whole_cost(subject: DrawnModel) -> Cost:
     """Of the whole model, embedding to head."""
     model = subject.model
     block = total(attention_costs(model, model.context_length) | feed_forward_costs(model))
@@ -17,7 +17,7 @@ def whole_cost(subject: Subject) -> Cost:
     return Cost(model.n_layers * block.parameters, model.n_layers * block.flops) + ends
 
 
-def draw_training(subject: Subject) -> Diagram:
+def draw_training(subject: DrawnModel) -> Diagram:
     """Batch, model, loss, gradient, clipping, optimizer, parameters; and back to the model."""
     sheet, training = Sheet(), subject.config.training
     B, T = training.batch_size, subject.model.context_length
@@ -50,7 +50,7 @@ def _box(
     return sheet.add(Box(key, title, kind, x, y, symbol=symbol, lines=lines, help=help, view=view))
 
 
-def _lower_row(sheet: Sheet, subject: Subject) -> tuple[Box, Box, Box, Box]:
+def _lower_row(sheet: Sheet, subject: DrawnModel) -> tuple[Box, Box, Box, Box]:
     """Gradient, clipping, optimizer and parameters, from right to left, and the schedule below the optimizer."""
     training = subject.config.training
     passes = training.gradient_accumulation_steps
@@ -72,12 +72,12 @@ def _lower_row(sheet: Sheet, subject: Subject) -> tuple[Box, Box, Box, Box]:
     return gradient, clipping, optimizer, parameters
 
 
-def _betas(subject: Subject) -> str:
+def _betas(subject: DrawnModel) -> str:
     training = subject.config.training
     return f"β = {training.beta1:g}, {training.beta2:g}"
 
 
-def _schedule(subject: Subject) -> tuple[str, ...]:
+def _schedule(subject: DrawnModel) -> tuple[str, ...]:
     training = subject.config.training
     if training.warmup_ratio:
         warmup = f"{percent(training.warmup_ratio)} of warm-up"
@@ -91,7 +91,7 @@ def _schedule(subject: Subject) -> tuple[str, ...]:
 
 
 def _join(
-    sheet: Sheet, subject: Subject, upper: tuple[Box, Box, Box], lower: tuple[Box, Box, Box, Box]
+    sheet: Sheet, subject: DrawnModel, upper: tuple[Box, Box, Box], lower: tuple[Box, Box, Box, Box]
 ) -> None:
     batch, model, loss = upper
     gradient, clipping, optimizer, parameters = lower

@@ -25,7 +25,7 @@ class RunCosts:
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class StepsTaken:
     """How far a run has come. `seconds` are those of its steps alone."""
 
     step: int = 0
@@ -34,10 +34,10 @@ class Taken:
 
 
 def planned_steps(
-    training: TrainingConfig, epoch: Epoch, taken: Taken | None = None, costs: RunCosts | None = None
+    training: TrainingConfig, epoch: Epoch, taken: StepsTaken | None = None, costs: RunCosts | None = None
 ) -> int | None:
     """The step at which a run ends; None for a horizon in minutes before it is known how long a step takes."""
-    taken = taken or Taken()
+    taken = taken or StepsTaken()
     if training.horizon == "minutes":
         return None if costs is None else max(1, taken.step + _steps_in_time(training, taken, costs))
     windows = _windows_to_read(training, epoch)
@@ -68,7 +68,7 @@ def _windows_to_read(training: TrainingConfig, epoch: Epoch) -> float | None:
     return None
 
 
-def _steps_in_time(training: TrainingConfig, taken: Taken, costs: RunCosts) -> int:
+def _steps_in_time(training: TrainingConfig, taken: StepsTaken, costs: RunCosts) -> int:
     """How many more steps fit, with what comes between them; the evaluations before the first and after the last are certain."""
     each = costs.step + costs.evaluation / training.eval_interval
     if training.snapshot_interval:

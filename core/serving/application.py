@@ -39,7 +39,7 @@ ROUTES = (
     "/metrics",
 )
 
-Taken = tuple[Work, Answer]
+TakenRequest = tuple[Work, Answer]
 
 log = logging.getLogger(__name__)
 
@@ -85,7 +85,9 @@ class Api:
         """Answer the last message of a conversation."""
         return await self._taken_on(request, self._chat)
 
-    async def _taken_on(self, request: Request, read: Callable[[bytes, str, float], Taken]) -> Response:
+    async def _taken_on(
+        self, request: Request, read: Callable[[bytes, str, float], TakenRequest]
+    ) -> Response:
         """Read a request and take it on. A large one is read in a thread, one at a time, so that others are answered."""
         received = time.perf_counter()
         arguments = (await self._bodies.read(request), _client(request.scope), received)
@@ -97,7 +99,7 @@ class Api:
         self._desk.submit(work)
         return AnswerResponse(work, answer, self._desk)
 
-    def _completion(self, body: bytes, client: str, received: float) -> Taken:
+    def _completion(self, body: bytes, client: str, received: float) -> TakenRequest:
         fields = read_fields(CompletionFields, parsed_object(body))
         self._served.check_name(fields.model)
         work = self._served.completion_work(fields, client, received)
@@ -107,7 +109,7 @@ class Api:
             work, self._served, logprobs=with_logprobs, usage=with_usage, prefixes=prefixes
         )
 
-    def _chat(self, body: bytes, client: str, received: float) -> Taken:
+    def _chat(self, body: bytes, client: str, received: float) -> TakenRequest:
         fields = read_fields(ChatFields, parsed_object(body))
         self._served.check_name(fields.model)
         work = self._served.chat_work(fields, client, received)

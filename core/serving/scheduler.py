@@ -14,7 +14,7 @@ from core.events.base import Event
 from core.events.replies import ContextMoved
 from core.events.serving import RequestEnded, RequestProgress, RequestStarted
 from core.generation.decoding import Decoding
-from core.generation.engine import Engine, Outcome, RowFailed
+from core.generation.engine import Engine, RowFailed, RowOutcome
 from core.serving.work import Choice, Work, WorkFailed, WorkStarted
 
 IDLE_SECONDS = 0.1  # how long a stop can go unseen where there is nothing to do
@@ -141,7 +141,7 @@ class Scheduler:
             if choice.number == 0:
                 one.outbox.append(WorkStarted())
 
-    def _pass_on(self, slot: int, step: Outcome) -> Iterator[Event]:
+    def _pass_on(self, slot: int, step: RowOutcome) -> Iterator[Event]:
         """What one step of a reply means for its request."""
         one, choice = self._slots[slot]
         if isinstance(step, RowFailed):

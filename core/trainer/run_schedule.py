@@ -7,7 +7,7 @@ from core.batches.dataset import Dataset
 from core.batches.sampler import Windows, windows_per_epoch
 from core.config.run import RunConfig
 from core.config.training import TrainingConfig
-from core.planning.horizon import Epoch, RunCosts, Taken, planned_steps
+from core.planning.horizon import Epoch, RunCosts, StepsTaken, planned_steps
 from core.runs.state import CheckpointState
 from core.training.loop import Plan, Progress
 from core.training.schedule import ScheduleStart, learning_rate_at, warmup_steps
@@ -34,7 +34,7 @@ def new_plan(
         costs: What a step takes, where the horizon is minutes; without them, the plan is still to be made.
     """
     epoch = epoch_of(config, dataset)
-    taken = Taken(progress.step, progress.windows, progress.seconds)
+    taken = StepsTaken(progress.step, progress.windows, progress.seconds)
     steps = planned_steps(config.training, epoch, taken, costs)
     return Plan(UNPLANNED if steps is None else steps, epoch.windows, start)
 

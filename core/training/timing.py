@@ -32,7 +32,7 @@ STANDSTILL = {"learning_rate": 1e-9, "min_learning_rate": 0.0, "schedule": "cons
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class TimedPart:
     """What is timed: rows of so many positions through a model of this shape."""
 
     model: ModelConfig
@@ -51,7 +51,7 @@ def time_steps(
     """
     context = config.model.context_length
     rows = min(config.training.micro_batch_size or config.training.batch_size, config.training.batch_size)
-    least = Part(_with_fewer_blocks(config.model, vocab_size), 1, min(FEWEST_POSITIONS, context))
+    least = TimedPart(_with_fewer_blocks(config.model, vocab_size), 1, min(FEWEST_POSITIONS, context))
     check_memory(_bytes(least, config.training, vocab_size), device)
     stop.raise_if_asked()
     model = Transformer(least.model, vocab_size, config.training.seed).to(device)
@@ -73,10 +73,10 @@ class _PartTimes:
     forward: float
 
 
-def _of_the_whole(times: _PartTimes, part: Part, config: RunConfig, vocab_size: int) -> StepTimes:
+def _of_the_whole(times: _PartTimes, part: TimedPart, config: RunConfig, vocab_size: int) -> StepTimes:
     """What a step and an evaluation's batch take where a part of them took so long."""
     training = config.training
-    row = _flops(Part(config.model, 1, config.model.context_length), vocab_size)
+    row = _flops(TimedPart(config.model, 1, config.model.context_length), vocab_size)
     per_batch = training.batch_size * row / _flops(part, vocab_size)
     weights = count_parameters(config.model, vocab_size) / count_parameters(part.model, vocab_size)
     passes = training.gradient_accumulation_steps * per_batch * times.both
@@ -94,7 +94,7 @@ class _Timer:
         self._training = training.model_copy(update=STANDSTILL | one_pass)
         self._until = time.perf_counter() + MOST_SECONDS
 
-    def largest_part(self, least: Part, rows: int, positions: int) -> Part:
+    def largest_part(self, least: TimedPart, rows: int, positions: int) -> TimedPart:
         """The largest, up to so many rows and positions, that fits into memory and can be timed in several rounds."""
         free = available_bytes(self._device)
         part = least
@@ -109,7 +109,7 @@ class _Timer:
             part = larger
         return part
 
-    def median_times(self, part: Part) -> _PartTimes:
+    def median_times(self, part: TimedPart) -> _PartTimes:
         """Of several rounds, or of one where that takes all the time."""
         batch = self._batch(part)
         rounds: list[tuple[float, float, float]] = []
@@ -145,7 +145,7 @@ class _Timer:
             summed_loss(self._state.compute_model, *batch).item()
         return time.perf_counter() - started
 
-    def _batch(self, part: Part) -> Batch:
+    def _batch(self, part: TimedPart) -> Batch:
         """Random tokens, drawn without torch's own random state."""
         generator = torch.Generator().manual_seed(0)
         shape = (part.rows, part.positions + 1)
@@ -153,7 +153,7 @@ class _Timer:
         return ids[:, :-1], ids[:, 1:]
 
 
-def _larger_parts(part: Part, rows: int, positions: int) -> Iterator[Part]:
+def _larger_parts(part: TimedPart, rows: int, positions: int) -> Iterator[TimedPart]:
     """Twice the positions each time, up to all of them, then twice the rows."""
     while part.positions < positions:
         part = replace(part, positions=min(2 * part.positions, positions))
@@ -171,13 +171,13 @@ def _with_fewer_blocks(model: ModelConfig, vocab_size: int) -> ModelConfig:
     return model.model_copy(update={"n_layers": blocks})
 
 
-def _flops(part: Part, vocab_size: int) -> int:
+def _flops(part: TimedPart, vocab_size: int) -> int:
     """Of a forward and backward pass."""
     shape = part.model.model_copy(update={"context_length": part.positions})
     return part.rows * part.positions * model_flops_per_token(shape, vocab_size)
 
 
-def _bytes(part: Part, training: TrainingConfig, vocab_size: int) -> int:
+def _bytes(part: TimedPart, training: TrainingConfig, vocab_size: int) -> int:
     shape = part.model.model_copy(update={"context_length": part.positions})
     averaged = training.average_decay > 0
     return bytes_to_train(shape, vocab_size, part.rows, training.precision != "float32", averaged)

@@ -26,7 +26,7 @@ from core.corpus.tags import TagCount
 from core.documents.text_fields import TextField
 from core.events.runs import CheckpointSaved, RemarkMade, SampleWritten
 from core.runs.run_queue import QueuedRun
-from core.tasks.corpus.look_at_library import DocumentPreview, FilterOverview, Passage
+from core.tasks.corpus.look_at_library import DocumentPreview, FilterOverview, PreviewText
 from tests.app.showing import FINISHED, RUN, opened, shown
 from tests.app.tabs.chat.chat_screens import (
     chat,
@@ -90,7 +90,8 @@ def corpus_chosen():
     preview = tab.documents.preview
     preview.show_row(ROWS[0])
     preview.show_preview(
-        DocumentPreview(1, Passage("a  b", ((1, 2),), ()), Passage("a b", (), ((0, 1),)), (), False), True
+        DocumentPreview(1, PreviewText("a  b", ((1, 2),), ()), PreviewText("a b", (), ((0, 1),)), (), False),
+        True,
     )
     return tab
 

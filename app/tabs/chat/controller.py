@@ -23,7 +23,7 @@ from app.tabs.chat.server.server_panel import ServerPanel
 from app.tabs.chat.session import ChatSession
 from app.tabs.chat.system_dialog import SystemDialog
 from app.tabs.chat.tab import ChatTab
-from core.conversations.message import Conversation, Kind
+from core.conversations.message import Conversation, ConversationKind
 from core.runs.folder import Workspace
 from core.tasks.chat.conversations import keep_conversation
 from core.tasks.chat.reply import complete, reply
@@ -67,7 +67,7 @@ class ChatController(QObject):
         self.panels = Panels(tab, self.front, self.gestures, self.models, workspace, queues, self)
         self.server_panel = ServerPanel(tab)
         self.server = ServerController(self.server_panel, slot, workspace, queues, self)
-        self._kinds: dict[str, Kind] = {}  # by run: what the user chose
+        self._kinds: dict[str, ConversationKind] = {}  # by run: what the user chose
         self._prompt = ""  # to be put in once the model is open
         self._connect()
 
@@ -139,7 +139,7 @@ class ChatController(QObject):
             self._begin(self._usual_kind())  # with the offer to undo it still there
         self.keeper.forget(conversation_id)
 
-    def _begin(self, kind: Kind) -> None:
+    def _begin(self, kind: ConversationKind) -> None:
         self.writer.leave()
         self.front.take_sampling()
         self.front.put(
@@ -152,14 +152,14 @@ class ChatController(QObject):
         )
         self.tab.talk.focus()
 
-    def _usual_kind(self) -> Kind:
+    def _usual_kind(self) -> ConversationKind:
         """What suits the model, unless the user chose otherwise."""
         model = self.slot.model
-        usual: Kind = "chat" if model is None or model.has_conversations else "completion"
+        usual: ConversationKind = "chat" if model is None or model.has_conversations else "completion"
         return self._kinds.get(self.models.name, usual)
 
     @Slot(str)
-    def _choose_kind(self, kind: Kind) -> None:
+    def _choose_kind(self, kind: ConversationKind) -> None:
         self._kinds[self.models.name] = kind
         if kind != self.front.conversation.kind:
             self._begin(kind)

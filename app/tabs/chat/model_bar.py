@@ -4,9 +4,9 @@ from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QWidget
 
 from app.widgets.controls.checkpoint_choice import CheckpointChoice, choice_box
-from core.conversations.message import Kind
+from core.conversations.message import ConversationKind
 
-MODES: tuple[tuple[Kind, str, str], ...] = (
+MODES: tuple[tuple[ConversationKind, str, str], ...] = (
     ("chat", "Conversation", "The model answers you in turns"),
     ("completion", "Completion", "The model goes on with your text"),
 )
@@ -34,10 +34,10 @@ class ModelBar(CheckpointChoice):
         self.add_box("Mo&de", self.mode_box, 1)
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> ConversationKind:
         return MODES[max(self.mode_box.currentIndex(), 0)][0]
 
-    def show_mode(self, kind: Kind) -> None:
+    def show_mode(self, kind: ConversationKind) -> None:
         self.mode_box.setCurrentIndex(self.mode_box.findData(kind))
 
     def set_idle(self, idle: bool) -> None:

@@ -21,7 +21,7 @@ from app.tabs.chat.view.shown_message import ShownMessage
 from app.widgets.banner import Banner, BannerStack
 from app.widgets.controls.small import named_button
 from app.widgets.theme import HUGE, LARGE, MEDIUM, SMALL
-from core.conversations.message import Kind
+from core.conversations.message import ConversationKind
 from core.runs.catalog import RunSummary
 from core.tasks.models.open_model import OpenModel
 from core.wording import counted
@@ -103,7 +103,7 @@ class ChatTab(QWidget):
         self.show_meter(None)
         self._show_what_is_possible()
 
-    def show_kind(self, kind: Kind) -> None:
+    def show_kind(self, kind: ConversationKind) -> None:
         """Whether a conversation or a text is in front."""
         had_focus = self.talk.writing_place().hasFocus()
         self.talk.show_kind(kind)

@@ -15,7 +15,7 @@ from app.widgets.controls.elided_label import ElidedLabel
 from app.widgets.controls.small import named_button
 from app.widgets.label import Label
 from app.widgets.theme import SMALL, set_role
-from core.conversations.message import Kind
+from core.conversations.message import ConversationKind
 
 SEND = {"chat": "&Send", "completion": "C&ontinue"}
 BAR_WIDTH_PX = 72
@@ -35,7 +35,7 @@ class TalkColumn(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("talkColumn")
-        self._kind: Kind = "chat"
+        self._kind: ConversationKind = "chat"
         self.find_bar = FindBar()
         self.pages = ChatPages()
         self.view = ConversationView()
@@ -53,10 +53,10 @@ class TalkColumn(QWidget):
         self.editor.changed.connect(self.changed)
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> ConversationKind:
         return self._kind
 
-    def show_kind(self, kind: Kind) -> None:
+    def show_kind(self, kind: ConversationKind) -> None:
         """Show where a conversation, or a text, is written."""
         self._kind = kind
         self.prompt.setVisible(kind == "chat")

@@ -12,14 +12,14 @@ from app.widgets.icons import give_icon
 from app.widgets.label import Label
 from app.widgets.text_look import match_look
 from app.widgets.theme import TINY, colours, set_role
-from core.tasks.corpus.look_at_library import Passage
+from core.tasks.corpus.look_at_library import PreviewText
 
 BASIC_PLANE = "\uffff"  # Qt counts a character behind it as two
 Span = tuple[int, int]
 
 
 class MarkedText(QPlainTextEdit):
-    """Shows a `Passage`. Only marks that can be seen are made, so that thousands of them cost nothing.
+    """Shows a `PreviewText`. Only marks that can be seen are made, so that thousands of them cost nothing.
 
     Args:
         struck: Whether marked parts are shown as dropped, or as added.
@@ -50,9 +50,9 @@ class MarkedText(QPlainTextEdit):
 
     def show_text(self, text: str) -> None:
         """Show words of our own, without marks."""
-        self.show_passage(Passage(text, (), ()))
+        self.show_passage(PreviewText(text, (), ()))
 
-    def show_passage(self, passage: Passage, ending: str = "") -> None:
+    def show_passage(self, passage: PreviewText, ending: str = "") -> None:
         """Show a text with its marks, and a last line that is not part of it."""
         self._marked = _in_qt(passage.text, passage.marked)
         self._hits = _in_qt(passage.text, passage.hits)

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from app.tabs.inspect.capture_cache import CaptureCache, CaptureKey
-from core.inspection.captured import Measured, What
+from core.inspection.captured import MeasuredPass, What
 from core.inspection.changes import NO_CHANGES
 from core.inspection.inspected import Inspected
 from core.inspection.patch_map import PatchMap
 from core.inspection.view_kinds import KINDS
 
-Parts = tuple[Inspected, Inspected | None, tuple[Measured, ...], PatchMap | None]
+Parts = tuple[Inspected, Inspected | None, tuple[MeasuredPass, ...], PatchMap | None]
 
 WHATS = tuple(dict.fromkeys(kind.what for kind in KINDS))
 
@@ -24,7 +24,7 @@ class Captures:
     def __init__(self, cache: CaptureCache | None = None) -> None:
         self._cache = cache or CaptureCache()
         self._held: dict[CaptureKey, Inspected] = {}
-        self._histories: dict[CaptureKey, tuple[Measured, ...]] = {}  # of the phrase that is asked for
+        self._histories: dict[CaptureKey, tuple[MeasuredPass, ...]] = {}  # of the phrase that is asked for
         self._patch_maps: dict[CaptureKey, PatchMap] = {}
         self._last: tuple[Parts, Inspected] | None = None  # what was shown last, and what it was made of
 
@@ -50,7 +50,7 @@ class Captures:
         self._histories = {key: one for key, one in self._histories.items() if key in asked}
         self._patch_maps = {key: one for key, one in self._patch_maps.items() if _of_phrase(key) in asked}
 
-    def attach_history(self, key: CaptureKey, history: tuple[Measured, ...]) -> None:
+    def attach_history(self, key: CaptureKey, history: tuple[MeasuredPass, ...]) -> None:
         """Keep what was measured at the checkpoints of a run for a phrase."""
         self._histories[_of_phrase(key)] = history
 

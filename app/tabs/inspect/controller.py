@@ -18,7 +18,7 @@ from app.tabs.inspect.inspect_tasks import InspectTasks
 from app.tabs.inspect.phrase_suggestion import PhraseSuggestion
 from app.tabs.inspect.tab import InspectTab
 from core.events.base import Event
-from core.inspection.captured import Measured
+from core.inspection.captured import MeasuredPass
 from core.inspection.changes import NO_CHANGES, Changes
 from core.inspection.inspected import Inspected
 from core.inspection.patch_map import PatchMap
@@ -282,7 +282,7 @@ class InspectController(QObject):
         self.tab.slider.show_step(self._step)
         self._select(self._chosen(found))
 
-    def attach_history(self, key: CaptureKey, history: tuple[Measured, ...]) -> None:
+    def attach_history(self, key: CaptureKey, history: tuple[MeasuredPass, ...]) -> None:
         """Show what was measured at the checkpoints of the run."""
         self.captures.attach_history(key, history)
         self._show_kept()

@@ -27,7 +27,7 @@ class NextToken:
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class NextCandidate:
     """A token that may come next. `probability` is the model's own, `final` the one that it is drawn with.
 
     `removed_by` is "top-k", "top-p", "min-p", or "greedy" where only the likeliest is taken; "" where it is left.
@@ -48,7 +48,7 @@ class Candidates:
     `removed` counts the tokens that each filter ruled out, by its name.
     """
 
-    tokens: tuple[Candidate, ...]
+    tokens: tuple[NextCandidate, ...]
     vocab_size: int
     left: int
     removed: dict[str, int]
@@ -105,7 +105,7 @@ def candidates(found: NextToken, sampling: SamplingConfig, count: int) -> Candid
     columns = (after.probs, after.final, after.removed_by, after.seen)
     rows = zip(first.tolist(), *(column[first].tolist() for column in columns), strict=True)
     tokens = tuple(
-        Candidate(token_id, found.tokenizer.readable(token_id), prob, final, FILTERS[removed_by], seen)
+        NextCandidate(token_id, found.tokenizer.readable(token_id), prob, final, FILTERS[removed_by], seen)
         for token_id, prob, final, removed_by, seen in rows
     )
     counts = torch.bincount(after.removed_by, minlength=len(FILTERS)).tolist()

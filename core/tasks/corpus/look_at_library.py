@@ -45,7 +45,7 @@ class FilterOverview:
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class PreviewText:
     """A text to look at. Spans count characters, ascend and do not overlap.
 
     `marked` are the parts that the other text lacks, `hits` the words that were searched for.
@@ -64,8 +64,8 @@ class DocumentPreview:
     """
 
     document_id: int
-    as_read: Passage
-    cleaned: Passage
+    as_read: PreviewText
+    cleaned: PreviewText
     pages: tuple[PageConfidence, ...]
     is_cut: bool
     begins_at: int = 0
@@ -157,8 +157,8 @@ def preview_document(
     removed, added = differences(read, cleaned)
     return DocumentPreview(
         document_id=document_id,
-        as_read=Passage(read.replace(PAGE_BREAK, "\n"), tuple(removed), _hits(read, query)),
-        cleaned=Passage(cleaned, tuple(added), _hits(cleaned, query)),
+        as_read=PreviewText(read.replace(PAGE_BREAK, "\n"), tuple(removed), _hits(read, query)),
+        cleaned=PreviewText(cleaned, tuple(added), _hits(cleaned, query)),
         pages=pages,
         is_cut=row.characters > LONGEST_PREVIEW,
     )
@@ -206,8 +206,8 @@ def preview_passage(
     as_read = nearest(shown, passage, span[0] if span else 0)
     return DocumentPreview(
         document_id=document_id,
-        as_read=Passage(shown, tuple(removed), (as_read,) if as_read else ()),
-        cleaned=Passage(cleaned, tuple(added), (span,) if span else ()),
+        as_read=PreviewText(shown, tuple(removed), (as_read,) if as_read else ()),
+        cleaned=PreviewText(cleaned, tuple(added), (span,) if span else ()),
         pages=pages,
         is_cut=row.characters > LONGEST_PREVIEW,
         begins_at=begins_at,

@@ -15,7 +15,7 @@ from core.corpus.ledger import CANCELLED, Recorded
 from core.corpus.library import Library
 from core.documents.document import NO_OCR, Document, PageText, Source
 from core.documents.folders import FoundFile, ledger_path
-from core.documents.isolation import Answer, ReaderPool
+from core.documents.isolation import ReaderAnswer, ReaderPool
 from core.documents.kinds import kind_named, kind_of_name
 from core.documents.reader_process import KnownBytes
 from core.documents.scan import Scan
@@ -112,7 +112,7 @@ class ReadingLine:
         self._pool.recognize(source, page)
         yield PageRecognizing(ledger_path(source), page, scan.done, scan.pages)
 
-    def _take(self, answer: Answer[Digested]) -> Iterator[Event]:
+    def _take(self, answer: ReaderAnswer[Digested]) -> Iterator[Event]:
         held = self._in_hand.get(answer.source)
         if held is None:
             return  # a page of a document that was ended without it, because there is no OCR here
@@ -139,7 +139,7 @@ class ReadingLine:
         else:
             self._pages.extend((held.file.source, page) for page in document.scans)
 
-    def _take_page(self, held: "_InHand", answer: Answer[Digested]) -> Iterator[Event]:
+    def _take_page(self, held: "_InHand", answer: ReaderAnswer[Digested]) -> Iterator[Event]:
         scan = held.scan
         assert scan is not None
         match answer.outcome:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from core.control import Returning, StopToken
 from core.events.base import Event
-from core.inspection.captured import Measured
+from core.inspection.captured import MeasuredPass
 from core.inspection.inspected import Inspected
 from core.inspection.patch_map import PatchPart
 from core.inspection.quantities import NEEDED
@@ -70,7 +70,7 @@ def inspect_checkpoint(
 
 def _history(
     workspace: Workspace, name: str, request: ViewRequest, stop: StopToken
-) -> Generator[Event, None, tuple[Measured, ...]]:
+) -> Generator[Event, None, tuple[MeasuredPass, ...]]:
     """What is measured at every checkpoint of the run, told in numbers alone."""
     phrase = replace(request.phrase, what=NEEDED)
     inspected = Returning(inspect_checkpoints(RunCheckpoints(workspace, name), phrase, stop))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from core.control import Returning, StopRequested, StopToken
 from core.errors.runs import NoCheckpointError, raising_memory_errors
 from core.events.base import Event, Notice
-from core.inspection.captured import Measured
+from core.inspection.captured import MeasuredPass
 from core.inspection.inspected import Inspected
 from core.inspection.quantities import measure
 from core.runs.pointers import saved_steps
@@ -23,7 +23,7 @@ class CheckpointInspected(Event):
     """
 
     inspected: Inspected
-    measured: Measured | None
+    measured: MeasuredPass | None
     done: int
     total: int
 
@@ -50,7 +50,7 @@ def inspect_step(
 
 def inspect_checkpoints(
     checkpoints: RunCheckpoints, request: InspectRequest, stop: StopToken, steps: Sequence[int] = ()
-) -> Generator[Event, None, tuple[Measured, ...]]:
+) -> Generator[Event, None, tuple[MeasuredPass, ...]]:
     """A phrase at every checkpoint, each told when it is there; nothing of them is kept here but what is measured.
 
     A checkpoint that has gone since, is damaged or of another shape is left out with a notice. Ends early where `stop`
@@ -71,7 +71,7 @@ def inspect_checkpoints(
     chosen = steps or saved_steps(checkpoints.run)
     if not chosen:
         raise NoCheckpointError(checkpoints.name, "last", "")
-    kept: list[Measured] = []
+    kept: list[MeasuredPass] = []
     for done, step in enumerate(chosen, start=1):
         try:
             opened = Returning(inspect_step(checkpoints, step, request, stop))

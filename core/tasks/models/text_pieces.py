@@ -30,7 +30,7 @@ class TextSource:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class TextPiece:
     """A part of a text, and how many of its source's bytes are read with it."""
 
     text: str
@@ -59,7 +59,7 @@ def open_text(text: Path | BinaryIO) -> Iterator[TextSource]:
         yield TextSource(file, text.name, status.st_size if stat.S_ISREG(status.st_mode) else 0)
 
 
-def text_pieces(source: TextSource) -> Iterator[Piece]:
+def text_pieces(source: TextSource) -> Iterator[TextPiece]:
     """The text from start to end, cut where no token of any tokenizer crosses, with line ends as a line feed.
 
     UTF-8 first, then what a byte-order mark says, then a detected encoding; bytes that it lacks become U+FFFD.
@@ -87,7 +87,7 @@ def text_pieces(source: TextSource) -> Iterator[Piece]:
         given = 0
         for piece in pieces:
             given += len(piece)
-            yield Piece(piece, done + len(block) * given // max(1, len(rest)))
+            yield TextPiece(piece, done + len(block) * given // max(1, len(rest)))
         rest, done, block = last, done + len(block), following
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from core.config.corpus import ImportConfig
 from core.documents.document import Source
-from core.documents.isolation import Answer
-from core.documents.reader_process import Request, Worker
+from core.documents.isolation import ReaderAnswer
+from core.documents.reader_process import ReadRequest, Worker
 from core.documents.reading import recognize_page
 from core.system.memory import peak_rss_mib
 
@@ -25,7 +25,7 @@ class InProcess:
     ) -> None:
         self._most_requests = 2 * workers
         self._worker = Worker(config, reader, recognize_page)
-        self._asked: deque[Request] = deque()
+        self._asked: deque[ReadRequest] = deque()
 
     def __class_getitem__(cls, result: type) -> type["InProcess"]:
         return cls
@@ -41,16 +41,16 @@ class InProcess:
         return len(self._asked) < self._most_requests
 
     def read(self, source: Source, known: frozenset[str] = frozenset(), fields: tuple[str, ...] = ()) -> None:
-        self._asked.append(Request(source, known=known, fields=fields))
+        self._asked.append(ReadRequest(source, known=known, fields=fields))
 
     def recognize(self, source: Source, page: int) -> None:
-        self._asked.append(Request(source, page))
+        self._asked.append(ReadRequest(source, page))
 
-    def ended(self, wait_seconds: float) -> list[Answer[Any]]:
+    def ended(self, wait_seconds: float) -> list[ReaderAnswer[Any]]:
         request = self._asked.popleft()
         with warnings.catch_warnings(action="ignore"):  # a worker ignores them, too
             reply = self._worker.reply(request)
-        return [Answer(request.source, request.page, reply.outcome, reply.seconds)]
+        return [ReaderAnswer(request.source, request.page, reply.outcome, reply.seconds)]
 
     def close(self) -> None:
         self._asked.clear()

@@ -4,7 +4,15 @@ import pytest
 
 from core.bench import fuzz_workspace as task
 from core.bench.damage import DAMAGES, damage_file
-from core.bench.fuzz_workspace import EQUAL, MAY_DIFFER, NOTICED, SENTENCE, Outcome, fuzz_workspace, judge
+from core.bench.fuzz_workspace import (
+    EQUAL,
+    MAY_DIFFER,
+    NOTICED,
+    SENTENCE,
+    CommandOutcome,
+    fuzz_workspace,
+    judge,
+)
 from core.control import StopToken
 from core.errors.bench import FuzzFailedError
 from core.errors.system import WorkspaceError
@@ -68,13 +76,13 @@ def test_a_file_that_is_damaged_is_never_the_same(tmp_path):
 @pytest.mark.parametrize(
     ("file", "command", "expected", "outcome", "end"),
     [
-        ("any", "any", Outcome(7), Outcome(7), EQUAL),
-        ("any", "any", Outcome(7), Outcome(sentence="It is damaged."), SENTENCE),
-        ("any", "any", Outcome(7), Outcome(8, frozenset({"It goes back."})), NOTICED),
-        ("library.sqlite", "search", Outcome([1]), Outcome([]), MAY_DIFFER),
-        ("runs/story/run.toml", "resume story", Outcome([1]), Outcome([2]), MAY_DIFFER),
-        ("runs/talk/events.jsonl", "events", Outcome([1]), Outcome([]), MAY_DIFFER),
-        ("runs/talk/run.toml", "runs", Outcome({"talk": 1, "story": 1}), Outcome({"talk": 2, "story": 1}), MAY_DIFFER),
+        ("any", "any", CommandOutcome(7), CommandOutcome(7), EQUAL),
+        ("any", "any", CommandOutcome(7), CommandOutcome(sentence="It is damaged."), SENTENCE),
+        ("any", "any", CommandOutcome(7), CommandOutcome(8, frozenset({"It goes back."})), NOTICED),
+        ("library.sqlite", "search", CommandOutcome([1]), CommandOutcome([]), MAY_DIFFER),
+        ("runs/story/run.toml", "resume story", CommandOutcome([1]), CommandOutcome([2]), MAY_DIFFER),
+        ("runs/talk/events.jsonl", "events", CommandOutcome([1]), CommandOutcome([]), MAY_DIFFER),
+        ("runs/talk/run.toml", "runs", CommandOutcome({"talk": 1, "story": 1}), CommandOutcome({"talk": 2, "story": 1}), MAY_DIFFER),
     ],
 )  # fmt: skip
 def test_what_is_right(file, command, expected, outcome, end):
@@ -84,15 +92,25 @@ def test_what_is_right(file, command, expected, outcome, end):
 @pytest.mark.parametrize(
     ("file", "command", "expected", "outcome"),
     [
-        ("any", "any", Outcome(7), Outcome(8)),
-        ("any", "any", Outcome(7, frozenset({"As ever."})), Outcome(8, frozenset({"As ever."}))),
-        ("any", "any", Outcome(7), Outcome(defect="KeyError")),
-        ("library.sqlite", "generate story best", Outcome([1]), Outcome([2])),
-        ("runs/story/run.toml", "generate story best", Outcome([1]), Outcome([2])),
-        ("runs/talk/run.toml", "resume story", Outcome([1]), Outcome([2])),
-        ("runs/talk/events.jsonl", "resume talk", Outcome([1]), Outcome([2])),
-        ("runs/talk/run.toml", "runs", Outcome({"talk": 1, "story": 1}), Outcome({"story": 1})),
-        ("runs/talk/run.toml", "runs", Outcome({"talk": 1, "story": 1}), Outcome({"talk": 1, "story": 2})),
+        ("any", "any", CommandOutcome(7), CommandOutcome(8)),
+        (
+            "any",
+            "any",
+            CommandOutcome(7, frozenset({"As ever."})),
+            CommandOutcome(8, frozenset({"As ever."})),
+        ),
+        ("any", "any", CommandOutcome(7), CommandOutcome(defect="KeyError")),
+        ("library.sqlite", "generate story best", CommandOutcome([1]), CommandOutcome([2])),
+        ("runs/story/run.toml", "generate story best", CommandOutcome([1]), CommandOutcome([2])),
+        ("runs/talk/run.toml", "resume story", CommandOutcome([1]), CommandOutcome([2])),
+        ("runs/talk/events.jsonl", "resume talk", CommandOutcome([1]), CommandOutcome([2])),
+        ("runs/talk/run.toml", "runs", CommandOutcome({"talk": 1, "story": 1}), CommandOutcome({"story": 1})),
+        (
+            "runs/talk/run.toml",
+            "runs",
+            CommandOutcome({"talk": 1, "story": 1}),
+            CommandOutcome({"talk": 1, "story": 2}),
+        ),
     ],
 )
 def test_what_is_wrong(file, command, expected, outcome):
@@ -162,7 +180,7 @@ def test_notices_are_part_of_an_outcome(tmp_path):
         yield Notice("It goes back.")
         return 7
 
-    assert task._outcome(command, Workspace(tmp_path), StopToken()) == Outcome(
+    assert task._outcome(command, Workspace(tmp_path), StopToken()) == CommandOutcome(
         7, frozenset({"It goes back."})
     )
 

@@ -10,7 +10,7 @@ from core.batches import sampler
 from core.bench import learners as bench_learners
 from core.bench.learn import bench_learn, compare, draw_learning, loss_at, seconds_to
 from core.bench.learners import NanoGPTLearner, OurLearner, nanogpt_learning_rate
-from core.bench.recipe import Point, Recipe, split_text
+from core.bench.recipe import LearnedPoint, Recipe, split_text
 from core.config.presets import preset_run
 from core.config.toml import with_settings
 from core.control import StopToken
@@ -19,12 +19,12 @@ from core.events.bench import LearnCompared, LearnMeasured
 from core.tokenizers.bpe import BpeTokenizer
 from core.trainer import validation_batches
 
-PEER = [Point(0, 0, 0.0, 4.0), Point(10, 1000, 10.0, 2.0)]
+PEER = [LearnedPoint(0, 0, 0.0, 4.0), LearnedPoint(10, 1000, 10.0, 2.0)]
 OURS = [
-    Point(0, 0, 0.0, 4.0),
-    Point(10, 1000, 4.0, 3.0),
-    Point(20, 2000, 8.0, 1.0),
-    Point(30, 3000, 12.0, 0.5),
+    LearnedPoint(0, 0, 0.0, 4.0),
+    LearnedPoint(10, 1000, 4.0, 3.0),
+    LearnedPoint(20, 2000, 8.0, 1.0),
+    LearnedPoint(30, 3000, 12.0, 0.5),
 ]
 TEXT = "the cat sat on the mat. a dog ran to the cat! " * 40
 RECIPE = Recipe(n_layers=1, n_heads=2, d_model=8, context_length=16, batch_size=2, steps=4, warmup_steps=2)
@@ -163,7 +163,9 @@ def test_both_learn_in_turns_and_a_picture_is_drawn(tmp_path):
 
 
 def test_a_picture_has_the_losses_over_steps_tokens_and_seconds():
-    curves = {name: [Point(0, 0, 0.0, 4.0), Point(2, 20, 1.5, 2.0)] for name in ("nanoGPT", "ours")}
+    curves = {
+        name: [LearnedPoint(0, 0, 0.0, 4.0), LearnedPoint(2, 20, 1.5, 2.0)] for name in ("nanoGPT", "ours")
+    }
     picture = ElementTree.fromstring(draw_learning("a < b", curves))
     words = [text.text for text in picture.findall(".//{http://www.w3.org/2000/svg}text")]
     assert {"Learning a < b", "steps", "tokens read", "seconds of training"} <= set(words)

@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.generation.context import Conversation, PlainText, Shortened
+from core.generation.context import DialogueText, PlainText, Shortened
 from core.tokenizers.tokenizer import EOS
 
 USER, ASSISTANT = 90, 91
-CONVERSATION = Conversation(USER, ASSISTANT)
+CONVERSATION = DialogueText(USER, ASSISTANT)
 
 
 def turns(*lengths):
@@ -93,7 +93,7 @@ def test_a_system_message_longer_than_half_of_the_room_goes():
     assert CONVERSATION.shorten(ids, 12, 2).ids == [EOS, USER, 10, 11, ASSISTANT]
 
 
-SYSTEM_ROLE = Conversation(USER, ASSISTANT, (70, 71, 72))
+SYSTEM_ROLE = DialogueText(USER, ASSISTANT, (70, 71, 72))
 
 
 def conversation_with_system(*lengths):
@@ -116,7 +116,7 @@ def test_a_question_too_long_loses_its_own_beginning_not_the_system_message():
 
 
 def test_a_system_message_too_long_to_talk_beside_goes_and_that_is_said():
-    long = Conversation(USER, ASSISTANT, (70,) * 6)
+    long = DialogueText(USER, ASSISTANT, (70,) * 6)
     ids = [EOS, USER, *[70] * 6, 10, 11, ASSISTANT]
     kept = long.shorten(ids, 12, 2)
     assert kept == Shortened([EOS, USER, 10, 11, ASSISTANT], system_dropped=True)

@@ -9,7 +9,7 @@ from core.config.sampling import SamplingConfig
 from core.control import StopToken
 from core.events.replies import ContextMoved
 from core.generation import engine as engine_module
-from core.generation.context import Conversation
+from core.generation.context import DialogueText
 from core.generation.decoding import CACHE_BYTES, decode
 from core.generation.engine import Engine
 from core.generation.packed import int8_engine, pack_linears
@@ -20,7 +20,7 @@ VOCABULARY = 15
 USER, ASSISTANT = 13, 14
 POSITIONS = ["learned", "sinusoidal", "rotary", "none"]
 FAMILY = {"norm_type": "rms_norm", "qk_norm": True, "activation": "swiglu"}
-CONVERSATION = Conversation(USER, ASSISTANT)
+CONVERSATION = DialogueText(USER, ASSISTANT)
 
 token_ids = st.integers(1, 12)
 plain_prompts = st.lists(token_ids, min_size=1, max_size=14)

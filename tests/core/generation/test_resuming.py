@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from core.config.sampling import SamplingConfig
 from core.control import StopToken
 from core.events.replies import ContextMoved, ReplyEnded, TokenWritten
-from core.generation.context import Conversation
+from core.generation.context import DialogueText
 from core.generation.decoding import decode, decode_batch
 from core.generation.prefix import PrefixCache
 from core.generation.row import PLAIN_TEXT, Decoded, Row, make_generator
@@ -46,7 +46,7 @@ def prompts(draw):
     if draw(st.booleans()):
         return draw(TEXTS), PLAIN_TEXT
     turns = [[USER, *question, ASSISTANT] for question in draw(TURNS)]
-    return [EOS, *(token for turn in turns for token in turn)], Conversation(USER, ASSISTANT)
+    return [EOS, *(token for turn in turns for token in turn)], DialogueText(USER, ASSISTANT)
 
 
 @cache

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from core.generation.packed import int8_engine, pack_linears
-from core.generation.step import Step
+from core.generation.step import DecodingStep
 from core.model.kv_cache import KVCache
 from core.model.slot_cache import SlotCache
 
@@ -44,7 +44,7 @@ def cache_of(model, rows=2):
 
 
 def read_singly(model, ids, cache):
-    step = Step(model)
+    step = DecodingStep(model)
     return torch.stack([step(ids[:, at : at + 1], cache) for at in range(ids.shape[1])], dim=1)  # (B, T, V)
 
 
@@ -73,7 +73,7 @@ def test_steps_of_slots_at_places_of_their_own_are_the_whole_pass(model):
     for slot, length in enumerate((5, 2)):
         model(IDS[slot : slot + 1, :length], cache.sequence(slot))
         cache.lengths[slot] = length
-    step, whole = Step(model), model(IDS)
+    step, whole = DecodingStep(model), model(IDS)
     for at in range(3):
         ids = torch.stack((IDS[0, 5 + at], IDS[1, 2 + at]))[:, None]  # (B, 1)
         expected = torch.stack((whole[0, 5 + at], whole[1, 2 + at]))  # (B, V)
@@ -116,7 +116,7 @@ def test_a_full_cache_takes_no_more_and_keeps_what_it_has(small_model):
     cache = cache_of(model)
     read_singly(model, IDS, cache)
     with pytest.raises(ValueError, match="holds 8 positions, and 9 were given"):
-        Step(model)(IDS[:, :1], cache)
+        DecodingStep(model)(IDS[:, :1], cache)
     assert cache.length == 8
 
 
@@ -125,8 +125,10 @@ def test_a_step_that_fails_leaves_the_cache_as_it_was(small_model):
     model = small_model()
     cache = cache_of(model)
     model(IDS[:, :3], cache)
-    broken = Step(model)
+    broken = DecodingStep(model)
     broken._blocks[1].out_proj = lambda _: 1 / 0
     with pytest.raises(ZeroDivisionError):
         broken(IDS[:, 3:4], cache)
-    assert torch.allclose(Step(model)(IDS[:, 3:4], cache), model(IDS[:, :4])[:, -1], atol=1e-5, rtol=0)
+    assert torch.allclose(
+        DecodingStep(model)(IDS[:, 3:4], cache), model(IDS[:, :4])[:, -1], atol=1e-5, rtol=0
+    )

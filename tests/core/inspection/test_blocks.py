@@ -13,7 +13,7 @@ from core.config.run import RunConfig
 from core.config.toml import with_settings
 from core.figures import rendered
 from core.inspection.block_inside import block_formula
-from core.inspection.block_levels import Subject
+from core.inspection.block_levels import DrawnModel
 from core.inspection.blocks import LEVELS, block_diagram
 from core.inspection.blocks_picture import drawn
 from core.inspection.costs import Cost, count_text, flops_text
@@ -37,12 +37,12 @@ SHAPES = [
 
 def a_subject(**settings):
     small = {"n_layers": 2, "n_heads": 2, "d_model": 8, "d_ff": 12, "context_length": 10} | settings
-    return Subject(RunConfig(model=ModelConfig(**small)), VOCABULARY)
+    return DrawnModel(RunConfig(model=ModelConfig(**small)), VOCABULARY)
 
 
 def all_subjects():
     yield from (a_subject(**shape) for shape in SHAPES)
-    yield from (Subject(preset.run, VOCABULARY) for preset in PRESETS.values())
+    yield from (DrawnModel(preset.run, VOCABULARY) for preset in PRESETS.values())
     for n_layers in (1, 3, 5, 200):
         yield a_subject(n_layers=n_layers)
 
@@ -166,7 +166,7 @@ def test_an_attention_only_block_has_no_second_sum():
 
 def test_the_training_loop_says_what_the_run_was_set_to():
     run = with_settings(PRESETS["gpt2"].run, {"training.max_grad_norm": 0.0, "training.schedule": "constant"})
-    loop = block_diagram(Subject(run, VOCABULARY), "training")
+    loop = block_diagram(DrawnModel(run, VOCABULARY), "training")
     assert loop.box("batch").lines == ("12 × 1,024 tokens",)
     assert loop.box("clipping").lines == ("off",)
     assert loop.box("gradient").lines == ("mean of 40 passes",)

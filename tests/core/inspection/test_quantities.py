@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core.inspection.captured import Measured
+from core.inspection.captured import MeasuredPass
 from core.inspection.changes import Changes, SubLayer
 from core.inspection.quantities import (
     QUANTITIES,
@@ -63,7 +63,7 @@ def test_the_norm_is_that_after_the_selected_part(inspected):
 
 
 def a_measured(step, probability):
-    return Measured(
+    return MeasuredPass(
         step,
         (1, 2),
         (SubLayer(0, "attention"),),

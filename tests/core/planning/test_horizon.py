@@ -16,7 +16,7 @@ from core.errors.base import BadSettingError
 from core.errors.runs import RunFinishedError
 from core.events.base import Notice
 from core.events.runs import Evaluated, RunPrepared, StepDone
-from core.planning.horizon import Epoch, RunCosts, Taken, planned_steps
+from core.planning.horizon import Epoch, RunCosts, StepsTaken, planned_steps
 from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
 from core.runs.state import read_state
@@ -86,7 +86,7 @@ def test_minutes_are_shared_by_steps_evaluations_and_snapshots():
     costs = RunCosts(step=0.1, evaluation=1.0, snapshot=1.0)
     assert planned_steps(training, EPOCH, costs=costs) == int(58 / 0.25)
     assert planned_steps(training, EPOCH, costs=replace(costs, step=1e6)) == 1
-    half = planned_steps(training, EPOCH, Taken(step=100, seconds=10), costs)
+    half = planned_steps(training, EPOCH, StepsTaken(step=100, seconds=10), costs)
     assert half == 100 + int((60 - 10 - 12) / 0.25)
 
 

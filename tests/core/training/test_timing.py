@@ -12,7 +12,7 @@ from core.control import StopRequested, StopToken
 from core.errors.runs import ModelTooLargeError
 from core.training import timing
 from core.training.compute import ComputePlan
-from core.training.timing import Part, time_steps
+from core.training.timing import TimedPart, time_steps
 
 CPU, PLAN, V = torch.device("cpu"), ComputePlan("float32", "sdpa", 1), 50
 MODEL = ModelConfig(n_layers=2, n_heads=2, d_model=16, d_ff=32, context_length=32)
@@ -37,7 +37,7 @@ def test_every_kind_of_run_can_be_timed(optimizer):
 
 
 def test_passes_are_in_proportion_to_rows_and_the_optimizer_is_counted_once():
-    part = Part(MODEL, 4, 32)
+    part = TimedPart(MODEL, 4, 32)
     whole = timing._of_the_whole(TIMES, part, RUN, V)
     assert (whole.step_seconds, whole.evaluation_batch_seconds) == (pytest.approx(0.35), pytest.approx(0.1))
     half = timing._of_the_whole(TIMES, replace(part, rows=2), RUN, V)
@@ -48,8 +48,8 @@ def test_passes_are_in_proportion_to_rows_and_the_optimizer_is_counted_once():
 
 def test_a_part_of_the_blocks_stands_for_all_by_its_weights_and_its_operations():
     one = MODEL.model_copy(update={"n_layers": 1})
-    times = timing._of_the_whole(TIMES, Part(one, 4, 32), RUN, V)
-    flops = timing._flops(Part(MODEL, 4, 32), V) / timing._flops(Part(one, 4, 32), V)
+    times = timing._of_the_whole(TIMES, TimedPart(one, 4, 32), RUN, V)
+    flops = timing._flops(TimedPart(MODEL, 4, 32), V) / timing._flops(TimedPart(one, 4, 32), V)
     weights = count_parameters(MODEL, V) / count_parameters(one, V)
     assert 1 < flops < 2
     assert times.step_seconds == pytest.approx(0.3 * flops + 0.05 * weights)
@@ -63,7 +63,7 @@ def test_a_large_model_is_made_of_fewer_blocks():
 
 
 def test_parts_grow_in_positions_then_in_rows():
-    parts = timing._larger_parts(Part(MODEL, 1, 8), rows=5, positions=20)
+    parts = timing._larger_parts(TimedPart(MODEL, 1, 8), rows=5, positions=20)
     assert [(part.rows, part.positions) for part in parts] == [(1, 16), (1, 20), (2, 20), (4, 20), (5, 20)]
 
 
@@ -74,12 +74,12 @@ def test_what_does_not_fit_into_memory_is_not_begun(monkeypatch):
 
 
 def test_little_memory_allows_a_small_part_only(monkeypatch):
-    least = timing._bytes(Part(MODEL, 1, 32), RUN.training, V)
+    least = timing._bytes(TimedPart(MODEL, 1, 32), RUN.training, V)
     monkeypatch.setattr(timing, "available_bytes", lambda _: 2 * least)
     seen = []
     monkeypatch.setattr(timing._Timer, "median_times", lambda _, part: seen.append(part) or TIMES)
     time_steps(RUN, V, CPU, PLAN, StopToken())
-    assert seen == [Part(MODEL, 1, 32)]
+    assert seen == [TimedPart(MODEL, 1, 32)]
 
 
 def test_a_stop_ends_it():

@@ -17,7 +17,7 @@ from PySide6.QtWidgets import QListView, QStyledItemDelegate, QStyleOptionViewIt
 
 from app.widgets.theme import SMALL, TINY, colours, mono_font, small_font
 from app.widgets.token_text import probability, visible
-from core.tasks.chat.next_token import Candidate, Candidates
+from core.tasks.chat.next_token import Candidates, NextCandidate
 
 Index: TypeAlias = QModelIndex | QPersistentModelIndex
 
@@ -32,10 +32,10 @@ class CandidateModel(QAbstractListModel):
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._rows: tuple[Candidate, ...] = ()
+        self._rows: tuple[NextCandidate, ...] = ()
         self.highest = 1.0  # the probability of the longest bar
 
-    def show_candidates(self, rows: tuple[Candidate, ...]) -> None:
+    def show_candidates(self, rows: tuple[NextCandidate, ...]) -> None:
         before, now = len(self._rows), len(rows)
         self.highest = max((max(row.final, row.probability) for row in rows), default=1.0) or 1.0
         if now > before:
@@ -65,7 +65,7 @@ class CandidateModel(QAbstractListModel):
         return row if role == CANDIDATE_ROLE else None
 
 
-def in_words(row: Candidate) -> str:
+def in_words(row: NextCandidate) -> str:
     """A row as a sentence."""
     said = f"{visible(row.text)}, id {row.token_id}: {probability(row.probability)} by the model; "
     said += f"ruled out by {row.removed_by}" if row.removed_by else f"drawn with {probability(row.final)}"
@@ -82,7 +82,7 @@ class CandidateDelegate(QStyledItemDelegate):
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         model, view = index.model(), self.parent()
         assert isinstance(model, CandidateModel) and isinstance(view, QListView), "made for this list"
-        row: Candidate = index.data(CANDIDATE_ROLE)
+        row: NextCandidate = index.data(CANDIDATE_ROLE)
         place = QRectF(option.rect)
         painter.save()
         is_current = index.row() == view.currentIndex().row()
@@ -104,14 +104,14 @@ class CandidateDelegate(QStyledItemDelegate):
             painter.drawRect(place.adjusted(1, 1, -1, -1))
         painter.restore()
 
-    def _paint_text(self, painter: QPainter, row: Candidate, place: QRectF, colour: QColor) -> None:
+    def _paint_text(self, painter: QPainter, row: NextCandidate, place: QRectF, colour: QColor) -> None:
         painter.setFont(mono_font())
         painter.setPen(colour)
         shown = visible(row.text)
         text = painter.fontMetrics().elidedText(shown, Qt.TextElideMode.ElideRight, int(place.width()))
         painter.drawText(place, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, text)
 
-    def _paint_bars(self, painter: QPainter, row: Candidate, place: QRectF, highest: float) -> None:
+    def _paint_bars(self, painter: QPainter, row: NextCandidate, place: QRectF, highest: float) -> None:
         top = place.center().y() - (BAR_PX + 4) / 2
         for share, high, fill in (
             (row.final, BAR_PX, colours().accent),

@@ -7,7 +7,7 @@ written with every key stroke.
 from html import escape
 
 from app.widgets.theme import Colours
-from core.inspection.steps import Arithmetic, Step, text_rows
+from core.inspection.steps import Arithmetic, WorkedStep, text_rows
 
 INDENT = 18  # of what stands below a title, in pixels
 
@@ -24,7 +24,7 @@ def anchor(number: int) -> str:
     return f"step-{number}"
 
 
-def _step(number: int, step: Step, theme: Colours, family: str) -> str:
+def _step(number: int, step: WorkedStep, theme: Colours, family: str) -> str:
     rows = [_line(line, theme) for line in step.lines]
     if step.grid is not None:
         head, *cells = text_rows(step.grid)

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from app.widgets.theme import SMALL, TINY, colours, mono_font
 from app.widgets.token_text import probability, visible
-from core.inspection.lens import Candidate
+from core.inspection.lens import LensCandidate
 
 MOST = 10
 TOKEN_SHARE = 0.42  # of the width, for the text
@@ -22,9 +22,9 @@ class CandidateBars(QWidget):
         self.setObjectName("candidateBars")
         self.setAccessibleName("The likeliest tokens of the selected cell")
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        self._candidates: Sequence[Candidate] = ()
+        self._candidates: Sequence[LensCandidate] = ()
 
-    def show_candidates(self, candidates: Sequence[Candidate]) -> None:
+    def show_candidates(self, candidates: Sequence[LensCandidate]) -> None:
         self._candidates = candidates
         self.setAccessibleDescription("; ".join(map(_spoken, candidates)))
         self.update()
@@ -70,7 +70,7 @@ class CandidateBars(QWidget):
             painter.drawText(line, right, probability(candidate.prob))
         painter.end()
 
-    def _paint_token(self, painter: QPainter, candidate: Candidate, place: QRectF) -> None:
+    def _paint_token(self, painter: QPainter, candidate: LensCandidate, place: QRectF) -> None:
         painter.setPen(QColor(colours().text))
         painter.setFont(mono_font())
         text = painter.fontMetrics().elidedText(
@@ -82,5 +82,5 @@ class CandidateBars(QWidget):
         return max(QFontMetrics(mono_font()).height(), self.fontMetrics().height()) + TINY
 
 
-def _spoken(candidate: Candidate) -> str:
+def _spoken(candidate: LensCandidate) -> str:
     return f"{visible(candidate.text)}, id {candidate.id}, {probability(candidate.prob)}"

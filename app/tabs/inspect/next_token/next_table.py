@@ -10,7 +10,7 @@ from app.widgets.theme import SMALL, TINY, colours, mono_font
 from app.widgets.token_text import probability, visible
 from core.config.sampling import SamplingConfig
 from core.inspection.inspected import Inspected
-from core.inspection.next_token import Filtered, Ranked
+from core.inspection.next_token import FilteredProbs, Ranked
 
 Index: TypeAlias = QModelIndex | QPersistentModelIndex
 
@@ -41,7 +41,7 @@ class NextModel(QAbstractTableModel):
         super().__init__(parent)
         self._inspected: Inspected | None = None
         self._ranked: Ranked | None = None
-        self._filtered: Filtered | None = None
+        self._filtered: FilteredProbs | None = None
         self._temperature = 1.0
         self._next_id: int | None = None
         self._n_rows = 0
@@ -49,7 +49,12 @@ class NextModel(QAbstractTableModel):
         self.highest = 1.0  # the probability of the longest bar
 
     def show_tokens(
-        self, inspected: Inspected, tokens: Ranked, after: Filtered, sampling: SamplingConfig, position: int
+        self,
+        inspected: Inspected,
+        tokens: Ranked,
+        after: FilteredProbs,
+        sampling: SamplingConfig,
+        position: int,
     ) -> None:
         """Show what may follow a position."""
         before, now = self._n_rows, len(tokens.ids)

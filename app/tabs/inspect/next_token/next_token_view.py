@@ -16,7 +16,7 @@ from app.widgets.theme import SMALL, set_role
 from app.widgets.token_text import probability, visible
 from core.config.sampling import SamplingConfig
 from core.inspection.inspected import Inspected
-from core.inspection.next_token import Filtered, Ranked, Sought, draw_next, filtered, next_table, ranked
+from core.inspection.next_token import FilteredProbs, Ranked, Sought, draw_next, filtered, next_table, ranked
 from core.inspection.selection import Selection
 from core.inspection.view_kinds import VIEWS, ViewKind
 from core.wording import number
@@ -170,7 +170,7 @@ class NextTokenView(TypedTextView):
         self.found.setVisible(bool(sentence))
 
 
-def _entropy_text(tokens: Ranked, after: Filtered) -> str:
+def _entropy_text(tokens: Ranked, after: FilteredProbs) -> str:
     if after.greedy:
         return f"Entropy {tokens.entropy:.3f} bits, then 0: at temperature 0 the likeliest token is taken."
     counts = (len(tokens.ids), *after.left)

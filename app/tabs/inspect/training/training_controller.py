@@ -12,7 +12,7 @@ from app.tabs.inspect.controller import QUEUE, InspectController
 from app.tabs.inspect.training.training_view import TrainingView
 from app.tabs.inspect.view import InspectView
 from core.events.base import Event, Notice
-from core.inspection.captured import Measured
+from core.inspection.captured import MeasuredPass
 from core.tasks.inspection.inspect_checkpoints import CheckpointInspected, inspect_checkpoints
 
 
@@ -30,7 +30,7 @@ class TrainingController(QObject):
         super().__init__(parent)
         self._owner, self._task = owner, task
         self._views: list[TrainingView] = []
-        self._measured: list[Measured] = []
+        self._measured: list[MeasuredPass] = []
         self._key = owner.key
         self._work = NewestJob(queues, QUEUE, self)
         self._work.arrived.connect(self._take)

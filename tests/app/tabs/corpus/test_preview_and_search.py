@@ -16,7 +16,7 @@ from core.corpus.duplicates import digest_text
 from core.corpus.library import Library
 from core.corpus.reading import Digested
 from core.documents.document import Document, PageConfidence
-from core.tasks.corpus.look_at_library import LONGEST_PREVIEW, Passage
+from core.tasks.corpus.look_at_library import LONGEST_PREVIEW, PreviewText
 from core.tasks.inspection.suggest_phrase import Suggestion
 from tests.app.tabs.corpus.conftest import a_row
 
@@ -241,13 +241,13 @@ def marked(edit):
 
 
 def test_marks_behind_characters_that_qt_counts_twice_are_in_their_places(edit):
-    edit.show_passage(Passage("🐑🐑 baa", ((3, 6),), ()))
+    edit.show_passage(PreviewText("🐑🐑 baa", ((3, 6),), ()))
     assert marked(edit) == ["baa"]
 
 
 def test_only_marks_that_can_be_seen_are_made(edit):
     text = "baa\n" * 1000
-    edit.show_passage(Passage(text, tuple((n * 4, n * 4 + 3) for n in range(1000)), ()))
+    edit.show_passage(PreviewText(text, tuple((n * 4, n * 4 + 3) for n in range(1000)), ()))
     assert 5 < len(marked(edit)) < 40
     edit.verticalScrollBar().setValue(900)
     assert edit.extraSelections()[0].cursor.blockNumber() >= 899

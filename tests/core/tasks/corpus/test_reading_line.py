@@ -10,7 +10,7 @@ from core.corpus.duplicates import Digested, digest_text
 from core.corpus.library import Library
 from core.documents.document import Document, PageText, Source
 from core.documents.folders import FoundFile
-from core.documents.isolation import Answer
+from core.documents.isolation import ReaderAnswer
 from core.tasks.corpus import reading_line
 from core.tasks.corpus.reading_line import ReadingLine
 
@@ -20,7 +20,7 @@ class TwoReaders:
 
     def __init__(self) -> None:
         self.asked: list[tuple[str, int]] = []
-        self._answers: list[Answer] = []
+        self._answers: list[ReaderAnswer] = []
 
     @property
     def has_room(self) -> bool:
@@ -35,13 +35,13 @@ class TwoReaders:
     def recognize(self, source: Source, page: int) -> None:
         self._answer(source, page, PageText(f"{source.name}, page {page}", 90.0, 3))
 
-    def ended(self, wait_seconds: float) -> list[Answer]:
+    def ended(self, wait_seconds: float) -> list[ReaderAnswer]:
         answers, self._answers = self._answers, []
         return answers
 
     def _answer(self, source: Source, page: int, outcome: object) -> None:
         self.asked.append((source.name, page))
-        self._answers.append(Answer(source, page, outcome, 0.1))
+        self._answers.append(ReaderAnswer(source, page, outcome, 0.1))
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 from PySide6.QtCore import Qt
 
 from app.tabs.inspect.training.training_view import HINT, NO_NEXT, TrainingView
-from core.inspection.captured import Measured
+from core.inspection.captured import MeasuredPass
 from core.inspection.selection import Selection
 from tests.app.tabs.inspect.made import made
 
@@ -27,7 +27,7 @@ def measured(step):
     probs = np.array([0.5, 0.25])
     entropies = np.array([[0.0, 0.0], [step / 100, 0.0]])
     norms = np.arange(1.0, 16.0).reshape(5, 3)
-    return Measured(step, (1, 2, 3), made("abc").capture.sub_layers, probs, entropies, norms)
+    return MeasuredPass(step, (1, 2, 3), made("abc").capture.sub_layers, probs, entropies, norms)
 
 
 def followed(*steps, **more):
