@@ -6,10 +6,11 @@ import os
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Self, get_origin
+from typing import Any, Self, get_origin
 
 from core.batches.token_file import TokenFile, token_dtype
 from core.batches.verification import verify_files
+from core.config.corpus import Split
 from core.control import StopToken
 from core.disk.checksums import hash_record
 from core.errors.base import DamagedDatasetError
@@ -17,7 +18,6 @@ from core.errors.base import DamagedDatasetError
 VERSION = 1  # of the folder's files; an older data set is built again
 DESCRIPTION_FILE, TOKENIZER_FILE = "dataset.json", "tokenizer.json"
 
-Split = Literal["train", "val"]
 SPLITS: tuple[Split, ...] = ("train", "val")
 
 # Fields that version 0.1 did not write, and what stands for them

@@ -11,8 +11,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from core.batches.dataset import Dataset, Split, token_path
+from core.batches.dataset import Dataset, token_path
 from core.batches.token_file import TokenFile
+from core.config.corpus import Split
 from core.control import StopToken
 from core.disk.files import writing_whole
 

@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from core.batches.dataset import Split, token_path
+from core.batches.dataset import token_path
+from core.config.corpus import Split
 from core.disk.files import write_whole
 
 HEADER = b"sheepop documents 1\n"  # followed by a SHA-256, then by pairs of numbers

@@ -27,7 +27,7 @@ IGNORED = -100
 
 Tokens: TypeAlias = TokenFile | NDArray[np.int64]
 Span = tuple[int, int]  # first token of a window, and the one after its last
-Batch = tuple[Tensor, Tensor]
+Batch = tuple[Tensor, Tensor]  # token ids and the tokens that follow them, (B, T) each
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from torch import nn
 from torch.optim import AdamW, Optimizer
 
-from core.batches.sampler import Windows, batch_at
+from core.batches.sampler import Batch, Windows, batch_at
 from core.batches.token_file import TokenFile
 from core.bench.nanogpt import NanoGPT, nanogpt_batch, nanogpt_optimizer, nanogpt_step
 from core.bench.peer import make_peer
@@ -28,7 +28,7 @@ from core.trainer.choose_compute import choices_for, described
 from core.trainer.prefetched_batches import PrefetchedBatches
 from core.training.compute import ComputePlan, cpu_threads, make_train_state, measured_plan, steps_on
 from core.training.core_sharing import sharing_cores
-from core.training.loop import Batch, Plan, Progress, train
+from core.training.loop import Plan, Progress, train
 from core.training.precision import allow_tensor_float32, choose_device
 
 MEBIBYTE = 2**20

@@ -11,6 +11,8 @@ from core.wording import counted
 
 LONGEST_SEARCH = 1000  # characters
 
+Split = Literal["train", "val"]
+
 
 class ImportConfig(Config):
     """How files become documents."""

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from core.config.sampling import SamplingConfig
 from core.conversations.message import Conversation, ConversationKind, Message, Role
 from core.conversations.packed_tokens import pack, unpack
+from core.corpus.search import Span
 from core.wording import encodable
 
 # As they follow each other in the tables
@@ -20,8 +21,6 @@ MESSAGE_COLUMNS = (
 LONGEST_OPENING = 200  # characters of a first message that are kept for the list
 LARGEST_STEP = 2**63 - 1  # that SQLite can hold
 LATEST = 253e9  # seconds since 1970, in the year 9987
-
-Span = tuple[int, int]
 
 
 def conversation_row(conversation: Conversation) -> tuple[Any, ...]:

@@ -12,11 +12,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 
+from core.corpus.search import Span
 from core.corpus.unicode_forms import normalize
 
 MOST_WORDS = 200  # of a changed passage that are compared word by word
 
-Span = tuple[int, int]
 Match = tuple[int, int]  # the numbers of two lines, one of each text
 
 _WORD = re.compile(r"\w+|[^\S\n]+|\n|\S")

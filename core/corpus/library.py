@@ -9,7 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Literal, Self
 
-from core.config.corpus import CleaningConfig, CorpusConfig, ImportConfig
+from core.config.corpus import CleaningConfig, CorpusConfig, ImportConfig, Split
 from core.control import StopToken
 from core.corpus import (
     imports,
@@ -31,7 +31,6 @@ from core.corpus.passages import CorpusOverview, CorpusTotals, Passage
 from core.corpus.rows import DocumentRow
 from core.corpus.schema import FAILURES, MIGRATIONS, SCHEMA, SCHEMA_VERSION
 from core.corpus.search_index import SearchHit
-from core.corpus.split import Split
 from core.corpus.tags import TagCount
 from core.disk.database import Database
 from core.documents.document import PageConfidence

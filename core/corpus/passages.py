@@ -8,12 +8,12 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from core.config.corpus import CleaningConfig, CorpusConfig
+from core.config.corpus import CleaningConfig, CorpusConfig, Split
 from core.config.renamed import first_json
 from core.corpus.clean import clean
 from core.corpus.rows import name_of
 from core.corpus.selection import check_filter, select_documents
-from core.corpus.split import DocumentSize, Split, chunks_of, validation_documents
+from core.corpus.split import DocumentSize, chunks_of, validation_documents
 from core.corpus.tags import TagCount, list_tags
 from core.corpus.texts import text_with
 from core.disk.database import Database

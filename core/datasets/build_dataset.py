@@ -9,17 +9,10 @@ from pathlib import Path
 
 import numpy as np
 
-from core.batches.dataset import (
-    DESCRIPTION_FILE,
-    SPLITS,
-    VERSION,
-    Dataset,
-    Split,
-    read_dataset,
-    token_path,
-)
+from core.batches.dataset import DESCRIPTION_FILE, SPLITS, VERSION, Dataset, read_dataset, token_path
 from core.batches.origins import Origins, write_origins
 from core.batches.token_file import TokenFileWriter, token_dtype
+from core.config.corpus import Split
 from core.config.run import RunConfig
 from core.control import StopRequested, StopToken, until_stopped
 from core.corpus.library import Library

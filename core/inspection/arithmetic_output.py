@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from core.inspection.arithmetic_parts import Doubles, PassPlace, merged, norm_step
-from core.inspection.captured import Floats
+from core.inspection.arithmetic_parts import PassPlace, merged, norm_step
+from core.inspection.captured import Floats, Numbers
 from core.inspection.steps import Grid, WorkedStep, factor, number, numbers, products
 from core.metrics import softmax
 from core.wording import counted
@@ -61,7 +61,7 @@ def _terms(final: Floats, column: Floats, bias: Floats | None, token_id: np.int6
     return products(final, column) + ("" if bias is None else f" + {factor(bias[token_id])}")
 
 
-def _probabilities(logits: Floats, probs: Doubles, best: NDArray[np.int64], names: list[str]) -> WorkedStep:
+def _probabilities(logits: Floats, probs: Numbers, best: NDArray[np.int64], names: list[str]) -> WorkedStep:
     exponentials = np.exp(logits.astype(np.float64) - logits.max())
     total = float(exponentials.sum())
     rows = tuple(

@@ -13,13 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.config.model import ModelConfig
-from core.inspection.captured import Capture, Floats
+from core.inspection.captured import Capture, Floats, Numbers
 from core.inspection.changes import PART_TITLES, Part, SubLayer
 from core.inspection.inspected import Inspected
 from core.inspection.selection import Selection
 from core.inspection.steps import TERMS, WHOLE, WorkedStep, addends, factor, number, numbers, products
-
-Doubles = NDArray[np.float64]
 
 NO_MATRICES = "The matrices were not kept, or are in 8 bits: results are shown without their products."
 
@@ -161,7 +159,7 @@ def norm_step(place: PassPlace, key: str, title: str, name: str, x: Floats, resu
     return WorkedStep(key, title, formula, (*lines, f"y = {numbers(result)}"), values=values)
 
 
-def _squares(x: Doubles, mean: float) -> str:
+def _squares(x: Numbers, mean: float) -> str:
     if mean:
         terms = [f"({number(value)} − {factor(mean)})²" for value in x[: TERMS + 1]]
     else:

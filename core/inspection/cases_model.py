@@ -6,10 +6,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from core.config.model import ModelConfig, count_parameters
-from core.inspection.steps import Grid, WorkedStep, addends, factor, number, numbers, products
+from core.inspection.steps import Grid, WorkedOut, WorkedStep, addends, factor, number, numbers, products
 from core.metrics import softmax
-
-WorkedOut = tuple[dict[str, object], tuple[WorkedStep, ...]]
 
 DIGITS = 10
 WIDTH, BASE = 512, 10_000

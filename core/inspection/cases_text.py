@@ -2,10 +2,8 @@
 
 import numpy as np
 
-from core.inspection.steps import Grid, WorkedStep, numbers
+from core.inspection.steps import Grid, WorkedOut, WorkedStep, numbers
 from core.tokenizers.char import CharTokenizer
-
-WorkedOut = tuple[dict[str, object], tuple[WorkedStep, ...]]
 
 
 def char_vocabulary() -> WorkedOut:

@@ -4,10 +4,8 @@ import math
 
 import numpy as np
 
-from core.inspection.steps import WorkedStep, factor, number, numbers
+from core.inspection.steps import WorkedOut, WorkedStep, factor, number, numbers
 from core.metrics import cross_entropy, perplexity
-
-WorkedOut = tuple[dict[str, object], tuple[WorkedStep, ...]]
 
 DIGITS = 10
 IGNORED = -100  # the label of padding

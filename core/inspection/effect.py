@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from core.inspection.captured import Capture, Ints
+from core.inspection.captured import Capture, Ints, Numbers
 from core.inspection.inspected import Inspected
 from core.inspection.selection import Selection
 from core.inspection.table import Cell, Table
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
 
 MOST_TOKENS = 10
 BEFORE, AFTER = "#00204d", "#c0ab4f"  # of bars in a file: two ends of the map of the heat maps
-Numbers = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

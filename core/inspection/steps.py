@@ -50,6 +50,9 @@ class WorkedStep:
     values: Mapping[str, NDArray[Any]] = field(default_factory=dict)
 
 
+WorkedOut = tuple[dict[str, object], tuple[WorkedStep, ...]]  # what is given and what comes out, and how
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Arithmetic:
     """Steps that belong together.

@@ -8,12 +8,9 @@ from collections.abc import Generator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from core.control import StopToken
-from core.inspection.captured import Floats, Ints
-
-Doubles = NDArray[np.float64]
+from core.inspection.captured import Floats, Ints, Numbers
 
 PERPLEXITY = 30.0
 NEIGHBOURS_PER_PERPLEXITY = 3
@@ -82,7 +79,7 @@ def _piece(n_tokens: int) -> int:
     return max(FEWEST_STEPS, min(MOST_STEPS, PIECE_TOKENS // n_tokens))
 
 
-def _nearest(vectors: Floats, count: int, stop: StopToken) -> Generator[TsneStep, None, tuple[Ints, Doubles]]:
+def _nearest(vectors: Floats, count: int, stop: StopToken) -> Generator[TsneStep, None, tuple[Ints, Numbers]]:
     """The nearest others of each by cosine and the distances on the unit sphere, (N, K) each."""
     unit = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), np.finfo(np.float32).tiny)
     ids = np.empty((len(unit), count), dtype=np.int64)  # (N, K)
@@ -99,13 +96,13 @@ def _nearest(vectors: Floats, count: int, stop: StopToken) -> Generator[TsneStep
     return ids, distances
 
 
-def _start(points: Floats, seed: int) -> Doubles:
+def _start(points: Floats, seed: int) -> Numbers:
     spread = float(points[:, 0].std())
     scale = START_STD / spread if spread > 0 else 0.0
     noise = np.random.default_rng(seed).normal(scale=JITTER_STD, size=points.shape)  # (N, 2)
-    started: Doubles = points * scale + noise
+    started: Numbers = points * scale + noise
     return started
 
 
-def _points(embedding: Doubles) -> Floats:
+def _points(embedding: Numbers) -> Floats:
     return np.array(embedding, dtype=np.float32)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import torch
 
-from core.training.loop import Batch
+from core.batches.sampler import Batch
 
 MakeBatch = Callable[[int], Batch]  # by how many windows of text came before; on the processor
 

@@ -9,11 +9,12 @@ from typing import TypeVar
 import torch
 from torch import Tensor
 
-from core.batches.dataset import Dataset, Split
+from core.batches.dataset import Dataset
 from core.batches.distributed import ProcessGroup
 from core.batches.loss_mask import LossMask, mask_path
-from core.batches.sampler import Windows, batch_at
+from core.batches.sampler import Batch, Windows, batch_at
 from core.batches.token_file import TokenFile
+from core.config.corpus import Split
 from core.config.run import RunConfig
 from core.config.training import TrainingConfig
 from core.disk.checksums import hash_file
@@ -30,7 +31,7 @@ from core.trainer.validation_batches import ValidationBatches
 from core.training.averaging import averaged_weights
 from core.training.compute import ComputePlan
 from core.training.early_stopping import EarlyStopping
-from core.training.loop import Batch, Plan, Progress, TrainState
+from core.training.loop import Plan, Progress, TrainState
 
 Computed = TypeVar("Computed")
 

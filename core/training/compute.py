@@ -9,11 +9,12 @@ from functools import cache
 import torch
 from torch import nn
 
+from core.batches.sampler import Batch
 from core.config.training import TrainingConfig
 from core.control import StopRequested, StopToken
 from core.model.attention import Attention, AttentionName
 from core.model.transformer import Transformer
-from core.training.loop import Batch, TrainState, accumulate_gradients
+from core.training.loop import TrainState, accumulate_gradients
 from core.training.low_precision import LowPrecisionCopy
 from core.training.optimizer import make_optimizer
 from core.training.precision import Precision, PrecisionName, allow_tensor_float32, gpu_format

@@ -12,11 +12,12 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from core.batches.sampler import Batch
 from core.control import StopRequested, StopToken
 from core.events.runs import Evaluated
 from core.metrics import bits_per_byte, perplexity
 from core.training.interruption import interruptible
-from core.training.loop import Batch, in_parts
+from core.training.loop import in_parts
 from core.training.loss import counted_tokens, token_losses
 from core.training.precision import Precision
 

@@ -15,6 +15,7 @@ from torch.nn.utils import clip_grads_with_norm_, get_total_norm
 from torch.optim import Optimizer
 
 from core.batches.distributed import ONE_PROCESS, ProcessGroup
+from core.batches.sampler import Batch
 from core.config.training import TrainingConfig
 from core.control import StopRequested, StopToken
 from core.errors.runs import OutOfMemoryError, TrainingDivergedError, raising_memory_errors
@@ -28,7 +29,6 @@ from core.training.optimizer import set_learning_rate
 from core.training.precision import Precision
 from core.training.schedule import ScheduleStart, learning_rate_at
 
-Batch = tuple[Tensor, Tensor]  # token ids and the tokens that follow them, (B, T) each
 BatchAt = Callable[[int], Batch]  # by how many windows of text came before
 
 LEAST_SCALE = 1.0  # a float16 loss that overflows unscaled will not get better by scaling

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 import torch
 
+from core.batches.sampler import Batch
 from core.config.model import ModelConfig, count_parameters
 from core.config.run import RunConfig
 from core.config.training import TrainingConfig
@@ -20,7 +21,7 @@ from core.model.memory import available_bytes, check_memory
 from core.model.requirements import bytes_to_train, model_flops_per_token
 from core.model.transformer import Transformer
 from core.training.compute import ComputePlan, cpu_threads, make_train_state
-from core.training.loop import Batch, Plan, Progress, TrainState, accumulate_gradients, train
+from core.training.loop import Plan, Progress, TrainState, accumulate_gradients, train
 from core.training.loss import summed_loss
 
 MOST_SECONDS = 4.0  # making the model comes on top

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from core.config.corpus import CleaningConfig, CorpusConfig
 from core.control import StopToken
 from core.corpus.clean import clean
-from core.corpus.difference import Span, differences
+from core.corpus.difference import differences
 from core.corpus.imports import Interrupted
 from core.corpus.library import Library
 from core.corpus.pages import nearest
 from core.corpus.passages import CorpusOverview, CorpusTotals
 from core.corpus.rows import DocumentRow
-from core.corpus.search import highlight_spans
+from core.corpus.search import Span, highlight_spans
 from core.corpus.search_index import SearchHit
 from core.datasets.fill_index import fill_index
 from core.documents.document import PAGE_BREAK, PageConfidence

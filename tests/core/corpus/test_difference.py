@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from core.config.corpus import CleaningConfig
 from core.corpus import difference
 from core.corpus.clean import clean
-from core.corpus.difference import Span, differences
+from core.corpus.difference import differences
+from core.corpus.search import Span
 
 TRICKY = st.text(st.sampled_from("ab1- \t\r\n\f\x00ﬁé"), max_size=60)
 
