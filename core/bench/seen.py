@@ -19,7 +19,7 @@ from core.bench.rounds import Stream
 from core.control import StopToken
 from core.errors.bench import SourcesMissingError
 from core.events.bench import BenchFact
-from core.seen.index import FOLDER, VerbatimIndex, build_index
+from core.seen.index import FOLDER, SeenIndex, build_index
 from core.system.memory import peak_rss_mib
 from core.system.one_call import call_in_process
 from core.tokenizers.bpe import BpeTokenizer
@@ -103,7 +103,7 @@ def write_dataset(folder: Path, kind: str, least_bytes: int) -> Dataset:
 
 def _look_ups(dataset: Dataset) -> list[tuple[str, float, str]]:
     started = time.perf_counter()
-    index = VerbatimIndex(dataset)
+    index = SeenIndex(dataset)
     opened = time.perf_counter() - started
     rng = random.Random(1)
     repeated: list[float] = []

@@ -101,8 +101,8 @@ def _compare(old: str, new: str) -> tuple[list[Span], list[Span]]:
         return [(begin, begin + len(a))], [(begin, begin + len(b))]
     old_starts, new_starts = _starts(old_words), _starts(new_words)
     lost, gained = [], []
-    for doing, i, j, m, n in SequenceMatcher(None, old_words, new_words, autojunk=False).get_opcodes():
-        if doing != "equal":
+    for tag, i, j, m, n in SequenceMatcher(None, old_words, new_words, autojunk=False).get_opcodes():
+        if tag != "equal":
             lost.append((begin + old_starts[i], begin + old_starts[j]))
             gained.append((begin + new_starts[m], begin + new_starts[n]))
     return lost, gained

@@ -63,7 +63,7 @@ class Origin:
     characters_before: int
 
 
-class VerbatimIndex:
+class SeenIndex:
     """The index of a data set, memory-mapped.
 
     Raises:

@@ -17,7 +17,7 @@ from core.errors.base import UserFacingError
 from core.events.base import Event
 from core.events.seen import SeenProgress
 from core.runs.folder import Workspace
-from core.seen.index import DamagedIndexError, VerbatimIndex, build_index
+from core.seen.index import DamagedIndexError, SeenIndex, build_index
 from core.tokenizers.encoding import encode_passages
 from core.tokenizers.files import load_tokenizer
 from core.tokenizers.tokenizer import Tokenizer
@@ -28,7 +28,7 @@ EVENT_SECONDS = 0.1  # between two reports of progress
 
 def open_or_build(
     workspace: Workspace, dataset: Dataset, config: RunConfig, stop: StopToken
-) -> Generator[Event, None, VerbatimIndex]:
+) -> Generator[Event, None, SeenIndex]:
     """The index of a data set. One process at a time builds it; the others wait, and open what it built.
 
     Args:
@@ -39,7 +39,7 @@ def open_or_build(
         IndexRoomError, DiskFullError, WorkspaceError: It cannot be written.
     """
     try:
-        return VerbatimIndex(dataset, stop)
+        return SeenIndex(dataset, stop)
     except DamagedIndexError:
         pass
     lock = FileLock(dataset.folder / ".seen.lock", thread_local=False)
@@ -47,10 +47,10 @@ def open_or_build(
         yield from acquire(lock, INDEX_WAITS, stop)
     try:
         try:
-            return VerbatimIndex(dataset, stop)  # of whoever had the lock
+            return SeenIndex(dataset, stop)  # of whoever had the lock
         except DamagedIndexError:
             yield from _build(workspace, dataset, config, stop)
-        return VerbatimIndex(dataset, stop)
+        return SeenIndex(dataset, stop)
     finally:
         lock.release()
 

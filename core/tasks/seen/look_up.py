@@ -17,7 +17,7 @@ from core.runs.catalog import Catalog
 from core.runs.folder import RunFolder, Workspace
 from core.runs.pointers import pointed_step
 from core.runs.state import read_state
-from core.seen.index import VerbatimIndex
+from core.seen.index import SeenIndex
 from core.seen.passages import Found
 from core.seen.words import LEAST_WORDS
 from core.tasks.seen.build_index import open_or_build
@@ -95,7 +95,7 @@ def _trained_with(
 
 def _located(
     workspace: Workspace,
-    index: VerbatimIndex,
+    index: SeenIndex,
     found: Found,
     passages: tuple[SeenPassage, ...],
     config: RunConfig,

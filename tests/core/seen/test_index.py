@@ -7,8 +7,8 @@ from core.batches.dataset import Dataset
 from core.batches.origins import Origins
 from core.batches.token_file import TokenFileWriter, token_dtype
 from core.control import StopToken
-from core.seen import text as verbatim_text
-from core.seen.index import DamagedIndexError, VerbatimIndex, build_index
+from core.seen import text as seen_text
+from core.seen.index import DamagedIndexError, SeenIndex, build_index
 from core.seen.text import BREAK, TokenBytes
 from core.tokenizers.bpe import BpeTokenizer
 from core.tokenizers.char import CharTokenizer
@@ -43,7 +43,7 @@ def indexed(folder, tokenizer, passages=PASSAGES):
     dataset, pairs = make_dataset(folder, tokenizer, passages)
     tokens = [tokenizer.token_bytes(token_id) for token_id in range(tokenizer.vocab_size)]
     progress = list(build_index(dataset, tokens, pairs, StopToken()))
-    return VerbatimIndex(dataset), progress
+    return SeenIndex(dataset), progress
 
 
 @pytest.fixture(params=TOKENIZERS)
@@ -93,19 +93,19 @@ def test_without_a_list_of_documents_none_is_known(tmp_path):
     dataset, _ = make_dataset(tmp_path / "dataset", tokenizer)
     tokens = [tokenizer.token_bytes(token_id) for token_id in range(tokenizer.vocab_size)]
     list(build_index(dataset, tokens, None, StopToken()))
-    index = VerbatimIndex(dataset)
+    index = SeenIndex(dataset)
     assert index.origin(found(index, FISH)[FISH][0]) is None
 
 
 def test_what_is_not_there_is_damaged(tmp_path):
     dataset, _ = make_dataset(tmp_path / "dataset", TOKENIZERS["char"])
     with pytest.raises(DamagedIndexError):
-        VerbatimIndex(dataset)
+        SeenIndex(dataset)
 
 
 @pytest.mark.parametrize("kind", TOKENIZERS)
 def test_tokens_become_the_bytes_that_they_stand_for(kind, monkeypatch):
-    monkeypatch.setattr(verbatim_text, "CHUNK_TOKENS", 5)
+    monkeypatch.setattr(seen_text, "CHUNK_TOKENS", 5)
     tokenizer = TOKENIZERS[kind]
     tokens = [tokenizer.token_bytes(token_id) for token_id in range(tokenizer.vocab_size)]
     ids = np.array([*tokenizer.encode(CAT), 3, *tokenizer.encode(FISH)])

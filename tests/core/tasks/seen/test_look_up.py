@@ -23,7 +23,7 @@ from core.errors.runs import NoCheckpointError, UnknownRunError
 from core.errors.system import DiskFullError
 from core.events.seen import SeenFound, SeenLocated, SeenProgress
 from core.runs.folder import Workspace
-from core.seen import index as verbatim_index
+from core.seen import index as index_files
 from core.seen.index import BUILDING, FOLDER, IndexRoomError
 from core.tasks.seen import build_index as seen_index
 from core.tasks.seen.look_up import NoTrainingTextError, look_up
@@ -146,7 +146,7 @@ def test_a_document_that_has_changed_is_said_to_have(indexed, fill):
     assert (place.title, place.problem) == ("river.txt", CHANGED)
 
 
-@pytest.mark.parametrize("name", [*verbatim_index.FILES, verbatim_index.DESCRIPTION])
+@pytest.mark.parametrize("name", [*index_files.FILES, index_files.DESCRIPTION])
 @pytest.mark.parametrize("damage", ["cut", "altered", "gone"])
 def test_a_damaged_index_is_built_anew(indexed, name, damage):
     path = index_of(indexed) / name
@@ -190,7 +190,7 @@ def test_a_stop_leaves_nothing(trained, monkeypatch):
 
 def test_a_full_disk_is_said_before_anything_is_written(trained, monkeypatch):
     free = shutil.disk_usage(trained.root)._replace(free=100)
-    monkeypatch.setattr(verbatim_index.shutil, "disk_usage", lambda _: free)
+    monkeypatch.setattr(index_files.shutil, "disk_usage", lambda _: free)
     with pytest.raises(IndexRoomError, match="the disk has 100 B left"):
         looked_up(trained)
     assert not index_of(trained).exists()
@@ -200,7 +200,7 @@ def test_a_disk_that_fills_meanwhile_leaves_nothing(trained, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(verbatim_index, "_write_numbers", full)
+    monkeypatch.setattr(index_files, "_write_numbers", full)
     with pytest.raises(DiskFullError):
         looked_up(trained)
     assert not index_of(trained).exists()
