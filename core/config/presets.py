@@ -14,6 +14,7 @@ from core.config.corpus import CorpusConfig
 from core.config.model import ModelConfig
 from core.config.run import RunConfig
 from core.config.sampling import SamplingConfig
+from core.config.setting import Config
 from core.config.tokenizer import TokenizerConfig
 from core.config.training import TrainingConfig
 from core.errors.base import UnknownPresetError
@@ -53,204 +54,189 @@ class Preset:
     run: RunConfig
 
 
-PRESETS: dict[str, Preset] = {
-    "starter": Preset(
+def _preset(name: str, title: str, help: str, **groups: Config) -> Preset:
+    return Preset(title, help, RunConfig.model_validate({"preset": name} | groups))
+
+
+_PRESETS = (
+    _preset(
+        "starter",
         "Starter",
         "A first model in a few minutes on a laptop's CPU: answers questions about the sample corpus.",
-        RunConfig(
-            preset="starter",
-            model=ModelConfig(n_heads=3, d_model=192, d_ff=512, **FAMILY),
-            training=TrainingConfig(
-                max_steps=600,
-                batch_size=8,
-                learning_rate=2e-2,  # of the embeddings; with less, a name is copied from a question much later
-                warmup_steps=8,
-                **SHORT_RUN,
-            ),
+        model=ModelConfig(n_heads=3, d_model=192, d_ff=512, **FAMILY),
+        training=TrainingConfig(
+            max_steps=600,
+            batch_size=8,
+            learning_rate=2e-2,  # of the embeddings; with less, a name is copied from a question much later
+            warmup_steps=8,
+            **SHORT_RUN,
         ),
     ),
-    "teaching": Preset(
+    _preset(
+        "teaching",
         "Teaching transformer",
         "The smallest transformer there is: whole words, one head, two dimensions. Trains in seconds.",
-        RunConfig(
-            preset="teaching",
-            corpus=CorpusConfig(samples="lines"),
-            tokenizer=TokenizerConfig(kind="word", vocab_size=2048),
-            model=ModelConfig(
-                n_layers=1,
-                n_heads=1,
-                d_model=2,
-                d_ff=8,
-                context_length=6,
-                norm="none",
-                feed_forward=False,
-                output_projection=False,
-                head_bias=True,
-                tied_embeddings=False,
-                initialisation="xavier",
-                embedding_std=1.0,
-            ),
-            training=TrainingConfig(
-                max_steps=1000,
-                max_epochs=30,
-                batch_size=1,  # 30 passes over a file of four lines must be enough steps to learn it
-                window_overlap=5,
-                optimizer="adam",
-                learning_rate=0.1,
-                min_learning_rate=0.0,
-                schedule="constant",
-                warmup_steps=0,
-                weight_decay=0.0,
-                beta2=0.999,
-                max_grad_norm=0.0,
-                sample_tokens=12,
-            ),
-            sampling=SamplingConfig(temperature=0.0, max_new_tokens=6, end_prompt=True),
+        corpus=CorpusConfig(samples="lines"),
+        tokenizer=TokenizerConfig(kind="word", vocab_size=2048),
+        model=ModelConfig(
+            n_layers=1,
+            n_heads=1,
+            d_model=2,
+            d_ff=8,
+            context_length=6,
+            norm="none",
+            feed_forward=False,
+            output_projection=False,
+            head_bias=True,
+            tied_embeddings=False,
+            initialisation="xavier",
+            embedding_std=1.0,
         ),
+        training=TrainingConfig(
+            max_steps=1000,
+            max_epochs=30,
+            batch_size=1,  # 30 passes over a file of four lines must be enough steps to learn it
+            window_overlap=5,
+            optimizer="adam",
+            learning_rate=0.1,
+            min_learning_rate=0.0,
+            schedule="constant",
+            warmup_steps=0,
+            weight_decay=0.0,
+            beta2=0.999,
+            max_grad_norm=0.0,
+            sample_tokens=12,
+        ),
+        sampling=SamplingConfig(temperature=0.0, max_new_tokens=6, end_prompt=True),
     ),
-    "tiny": Preset(
+    _preset(
+        "tiny",
         "Tiny",
         "BPE, four layers, width 128, context 128: a small model for a CPU.",
-        RunConfig(
-            preset="tiny",
-            tokenizer=TokenizerConfig(kind="bpe", vocab_size=1024),
-            model=ModelConfig(
-                n_layers=4,
-                n_heads=2,
-                d_model=128,
-                d_ff=344,
-                context_length=128,
-                position_base=200.0,  # wavelengths that fit the context
-                **FAMILY,
-            ),
-            training=TrainingConfig(
-                max_steps=1500,
-                batch_size=6,
-                learning_rate=5e-3,
-                warmup_steps=20,
-                eval_interval=250,
-                **SHORT_RUN,
-            ),
+        tokenizer=TokenizerConfig(kind="bpe", vocab_size=1024),
+        model=ModelConfig(
+            n_layers=4,
+            n_heads=2,
+            d_model=128,
+            d_ff=344,
+            context_length=128,
+            position_base=200.0,  # wavelengths that fit the context
+            **FAMILY,
+        ),
+        training=TrainingConfig(
+            max_steps=1500,
+            batch_size=6,
+            learning_rate=5e-3,
+            warmup_steps=20,
+            eval_interval=250,
+            **SHORT_RUN,
         ),
     ),
-    "small": Preset(
+    _preset(
+        "small",
         "Small",
         "Characters, six layers, width 384, context 256. Hours on a CPU, minutes on a GPU.",
-        RunConfig(
-            preset="small",
-            tokenizer=TokenizerConfig(kind="char"),
-            model=ModelConfig(
-                n_layers=6, n_heads=6, d_model=384, d_ff=1024, context_length=256, dropout=0.2, **FAMILY
-            ),
-            training=TrainingConfig(
-                max_steps=5000, batch_size=64, warmup_ratio=0.02, eval_interval=250, **MUON
-            ),
+        tokenizer=TokenizerConfig(kind="char"),
+        model=ModelConfig(
+            n_layers=6, n_heads=6, d_model=384, d_ff=1024, context_length=256, dropout=0.2, **FAMILY
         ),
+        training=TrainingConfig(max_steps=5000, batch_size=64, warmup_ratio=0.02, eval_interval=250, **MUON),
     ),
-    "medium": Preset(
+    _preset(
+        "medium",
         "Medium",
         "BPE, ten layers, width 512, context 512: for a desktop with a GPU.",
-        RunConfig(
-            preset="medium",
-            tokenizer=TokenizerConfig(kind="bpe", vocab_size=16_384),
-            model=ModelConfig(
-                n_layers=10, n_heads=8, d_model=512, d_ff=1368, context_length=512, dropout=0.1, **FAMILY
-            ),
-            training=TrainingConfig(
-                max_steps=10_000, batch_size=32, warmup_ratio=0.01, eval_interval=500, **MUON
-            ),
+        tokenizer=TokenizerConfig(kind="bpe", vocab_size=16_384),
+        model=ModelConfig(
+            n_layers=10, n_heads=8, d_model=512, d_ff=1368, context_length=512, dropout=0.1, **FAMILY
+        ),
+        training=TrainingConfig(
+            max_steps=10_000, batch_size=32, warmup_ratio=0.01, eval_interval=500, **MUON
         ),
     ),
-    "large": Preset(
+    _preset(
+        "large",
         "Large",
         "BPE, twelve layers, width 640, context 1024: hours on a desktop with a large GPU, and a lot of text.",
-        RunConfig(
-            preset="large",
-            tokenizer=TokenizerConfig(kind="bpe", vocab_size=32_768),
-            model=ModelConfig(
-                n_layers=12, n_heads=10, d_model=640, d_ff=1712, context_length=1024, dropout=0.1, **FAMILY
-            ),
-            training=TrainingConfig(
-                max_steps=20_000,
-                batch_size=16,
-                gradient_accumulation_steps=2,
-                warmup_steps=200,
-                warmup_ratio=0.01,
-                eval_interval=500,
-                **MUON,
-            ),
+        tokenizer=TokenizerConfig(kind="bpe", vocab_size=32_768),
+        model=ModelConfig(
+            n_layers=12, n_heads=10, d_model=640, d_ff=1712, context_length=1024, dropout=0.1, **FAMILY
+        ),
+        training=TrainingConfig(
+            max_steps=20_000,
+            batch_size=16,
+            gradient_accumulation_steps=2,
+            warmup_steps=200,
+            warmup_ratio=0.01,
+            eval_interval=500,
+            **MUON,
         ),
     ),
-    "nanogpt-cpu": Preset(
+    _preset(
+        "nanogpt-cpu",
         "nanoGPT on a CPU",
         "nanoGPT's recipe for a CPU, to compare with: characters, learned positions, GELU, AdamW.",
-        RunConfig(
-            preset="nanogpt-cpu",
-            tokenizer=TokenizerConfig(kind="char"),
-            model=ModelConfig(
-                n_layers=4,
-                n_heads=4,
-                d_model=128,
-                d_ff=512,
-                context_length=64,
-                positions="learned",
-                feed_forward_bias=False,
-                scale_residual=True,
-            ),
-            training=TrainingConfig(max_steps=2000, batch_size=12, eval_interval=250),
+        tokenizer=TokenizerConfig(kind="char"),
+        model=ModelConfig(
+            n_layers=4,
+            n_heads=4,
+            d_model=128,
+            d_ff=512,
+            context_length=64,
+            positions="learned",
+            feed_forward_bias=False,
+            scale_residual=True,
         ),
+        training=TrainingConfig(max_steps=2000, batch_size=12, eval_interval=250),
     ),
-    "sheepop": Preset(
+    _preset(
+        "sheepop",
         "SheepOp",
         "SheepOp's own defaults: characters, six layers, width 512, eight heads. Best on a GPU.",
-        RunConfig(
-            preset="sheepop",
-            corpus=CorpusConfig(samples="lines"),
-            tokenizer=TokenizerConfig(kind="char"),
-            model=ModelConfig(n_layers=6, n_heads=8, d_model=512, d_ff=2048, context_length=512, dropout=0.1),
-            training=TrainingConfig(
-                max_steps=10_000,
-                batch_size=32,
-                learning_rate=1e-3,
-                min_learning_rate=0.0,
-                warmup_steps=0,
-                weight_decay=0.01,
-                beta2=0.999,
-                eval_interval=500,
-            ),
-            sampling=SamplingConfig(temperature=1.0, top_k=0, top_p=1.0),
+        corpus=CorpusConfig(samples="lines"),
+        tokenizer=TokenizerConfig(kind="char"),
+        model=ModelConfig(n_layers=6, n_heads=8, d_model=512, d_ff=2048, context_length=512, dropout=0.1),
+        training=TrainingConfig(
+            max_steps=10_000,
+            batch_size=32,
+            learning_rate=1e-3,
+            min_learning_rate=0.0,
+            warmup_steps=0,
+            weight_decay=0.01,
+            beta2=0.999,
+            eval_interval=500,
         ),
+        sampling=SamplingConfig(temperature=1.0, top_k=0, top_p=1.0),
     ),
-    "gpt2": Preset(
+    _preset(
+        "gpt2",
         "GPT-2 small",
         "GPT-2 with 124 million parameters. Needs a large GPU and a lot of text.",
-        RunConfig(
-            preset="gpt2",
-            tokenizer=TokenizerConfig(kind="bpe", vocab_size=50_257),
-            model=ModelConfig(
-                n_layers=12,
-                n_heads=12,
-                d_model=768,
-                d_ff=3072,
-                context_length=1024,
-                positions="learned",
-                activation="gelu_tanh",
-                attention_bias=True,
-                scale_residual=True,
-            ),
-            training=TrainingConfig(
-                max_steps=600_000,
-                batch_size=12,
-                gradient_accumulation_steps=40,
-                learning_rate=6e-4,
-                min_learning_rate=6e-5,
-                warmup_steps=2000,
-                beta2=0.95,
-                eval_interval=1000,
-            ),
+        tokenizer=TokenizerConfig(kind="bpe", vocab_size=50_257),
+        model=ModelConfig(
+            n_layers=12,
+            n_heads=12,
+            d_model=768,
+            d_ff=3072,
+            context_length=1024,
+            positions="learned",
+            activation="gelu_tanh",
+            attention_bias=True,
+            scale_residual=True,
+        ),
+        training=TrainingConfig(
+            max_steps=600_000,
+            batch_size=12,
+            gradient_accumulation_steps=40,
+            learning_rate=6e-4,
+            min_learning_rate=6e-5,
+            warmup_steps=2000,
+            beta2=0.95,
+            eval_interval=1000,
         ),
     ),
-}
+)
+PRESETS = {preset.run.preset: preset for preset in _PRESETS}
 
 
 def preset_run(name: str) -> RunConfig:

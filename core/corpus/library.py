@@ -6,7 +6,6 @@ undone. Removed documents are in none of the answers.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Literal, Self
 
 from core.config.corpus import CleaningConfig, CorpusConfig, ImportConfig, Split
@@ -63,9 +62,7 @@ class Library:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     # The ledger

@@ -19,7 +19,6 @@ import time
 from collections import deque
 from collections.abc import Callable
 from multiprocessing.connection import wait
-from types import TracebackType
 from typing import Generic, NamedTuple, Self, TypeAlias, TypeVar
 
 from core.config.corpus import ImportConfig
@@ -82,9 +81,7 @@ class ReaderPool(Generic[Result]):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     @property

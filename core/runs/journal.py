@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from itertools import groupby, islice
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from pydantic import TypeAdapter
@@ -64,9 +63,7 @@ class Journal:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         with raising_disk_errors(self._path):
             self._file.close()
 

@@ -5,7 +5,6 @@ import logging
 import socket
 import threading
 from collections.abc import Callable
-from types import TracebackType
 from typing import Any
 
 import h11
@@ -106,9 +105,7 @@ class HttpThread:
         self._ready.wait()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._server.should_exit = True
         self._thread.join()
         self._listener.close()

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 Stream = Generator[Event, None, ReplyEnded]
 Batch = Generator[Event, None, list[ReplyEnded]]
+Prompt = tuple[list[int], tuple[str, ...]]  # its tokens, and what of it the vocabulary lacks
 # roles ("system" for the first, "user" or "assistant") and contents, oldest first, the last from the user
 Messages = Sequence[tuple[str, str]]
 
@@ -30,23 +31,8 @@ def complete(
     details: bool = False,
 ) -> Stream:
     """Continue `text`, which can be empty; `written` and `details` are as for `reply`."""
-    from core.generation.writing import write
-
-    loaded = yield from with_weights(model, sampling.weights)
-    prompt, unknown = _completion(model, text, sampling)
-    return (
-        yield from write(
-            loaded.model,
-            loaded.tokenizer,
-            prompt,
-            unknown,
-            sampling,
-            stop,
-            model.prefix,
-            written=written,
-            details=details,
-        )
-    )
+    prompt = _completion(model, text, sampling)
+    return (yield from _write(model, prompt, [], sampling, stop, written, details))
 
 
 def reply(
@@ -67,24 +53,26 @@ def reply(
             a few tokens later, once no stop text can begin in it.
     """
     from core.generation.dialogue import system_ids
+
+    prompt, system = _dialogue(model, messages), system_ids(model.loaded.tokenizer, messages)
+    return (yield from _write(model, prompt, system, sampling, stop, written, details))
+
+
+def _write(
+    model: OpenModel,
+    prompt: Prompt,
+    system: Sequence[int],
+    sampling: SamplingConfig,
+    stop: StopToken,
+    written: Sequence[int],
+    details: bool,
+) -> Stream:
+    """What both come to, with the weights that the settings name."""
     from core.generation.writing import write
 
     loaded = yield from with_weights(model, sampling.weights)
-    prompt, unknown = _dialogue(model, messages)
-    return (
-        yield from write(
-            loaded.model,
-            loaded.tokenizer,
-            prompt,
-            unknown,
-            sampling,
-            stop,
-            model.prefix,
-            system=system_ids(loaded.tokenizer, messages),
-            written=written,
-            details=details,
-        )
-    )
+    given = (loaded.model, loaded.tokenizer, *prompt, sampling, stop, model.prefix)
+    return (yield from write(*given, system=system, written=written, details=details))
 
 
 def whole_tokens(tokens: Sequence[TokenDetails]) -> Sequence[TokenDetails]:
@@ -145,7 +133,7 @@ def _in_batches(
     return (yield from write_batches(loaded.model, loaded.tokenizer, prompts, configs, stop))
 
 
-def _completion(model: OpenModel, text: str, sampling: SamplingConfig) -> tuple[list[int], tuple[str, ...]]:
+def _completion(model: OpenModel, text: str, sampling: SamplingConfig) -> Prompt:
     """The tokens of a text to be continued, and what of it the vocabulary lacks."""
     from core.generation.dialogue import completion_prompt
 
@@ -153,7 +141,7 @@ def _completion(model: OpenModel, text: str, sampling: SamplingConfig) -> tuple[
     return completion_prompt(tokenizer, text, sampling.end_prompt), tokenizer.unknown(text)
 
 
-def _dialogue(model: OpenModel, messages: Messages) -> tuple[list[int], tuple[str, ...]]:
+def _dialogue(model: OpenModel, messages: Messages) -> Prompt:
     """The tokens of a conversation, and what of its last message the vocabulary lacks; of the first two, at first."""
     from core.generation.dialogue import dialogue_prompt
 
