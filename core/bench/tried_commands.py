@@ -19,6 +19,7 @@ from core.control import StopToken
 from core.conversations.message import Conversation, Message
 from core.conversations.store import ConversationStore
 from core.corpus.duplicates import Digested, digest_text
+from core.corpus.ledger import Reading
 from core.corpus.library import Library
 from core.documents.document import Document
 from core.events.base import Event
@@ -107,7 +108,7 @@ def make_finished_workspace(root: Path) -> Workspace:
 def _record(library: Library, name: str, kind: str, text: str) -> None:
     content = text.encode()
     document = Document(name, kind, hashlib.sha256(content).hexdigest(), text)
-    library.record(f"/documents/{name}", Digested(document, digest_text(text)), len(content))
+    library.record(Reading(f"/documents/{name}", len(content)), Digested(document, digest_text(text)))
 
 
 def _train(workspace: Workspace, name: str) -> None:

@@ -60,7 +60,12 @@ class Recorded(NamedTuple):
 class Reading(NamedTuple):
     """Which file was read, when and how.
 
-    `fields` are the text fields that the user chose for it. `place` is where it waited, 0 where it did not.
+    Attributes:
+        import_id: What `begin_import` gave; 0 outside of an import.
+        seconds: How long readers worked on it.
+        modified_ns: When the file was changed, in nanoseconds since 1970; 0 where that is not known.
+        fields: The text fields that the user chose for it.
+        place: Where it waited, 0 where it did not.
     """
 
     path: str

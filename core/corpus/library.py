@@ -171,61 +171,25 @@ class Library:
         """
         return ledger.hashes_of_size(self._database, file_bytes, path, import_id)
 
-    def record(
-        self,
-        path: str,
-        digested: Digested,
-        file_bytes: int,
-        import_id: int = 0,
-        seconds: float = 0.0,
-        modified_ns: int = 0,
-        fields: tuple[str, ...] = (),
-    ) -> Recorded:
+    def record(self, reading: Reading, digested: Digested) -> Recorded:
         """Keep a document that was read, unless it repeats one that is here.
 
         A document of the same path is replaced under its old number, and what repeated its old text takes that
         over. Of equal files in one import the one with the smallest path is the document, whichever ended first.
 
-        Args:
-            import_id: What `begin_import` gave; 0 outside of an import.
-            seconds: How long readers worked on it.
-            modified_ns: When the file was changed, in nanoseconds since 1970; 0 where that is not known.
-            fields: The text fields that the user chose for it.
-
         Returns:
             Its state: done, warning, or duplicate with the name of what it repeats.
         """
-        reading = Reading(path, file_bytes, import_id, seconds, modified_ns, fields)
         return ledger.record(self._database, reading, digested)
 
-    def record_known(
-        self,
-        path: str,
-        sha256: str,
-        file_bytes: int,
-        import_id: int = 0,
-        seconds: float = 0.0,
-        modified_ns: int = 0,
-        fields: tuple[str, ...] = (),
-    ) -> Recorded | None:
+    def record_known(self, reading: Reading, sha256: str) -> Recorded | None:
         """Note a file whose bytes a document here has already.
 
         None where there is no such document now, or where this file is to take its place: it has to be read.
         """
-        reading = Reading(path, file_bytes, import_id, seconds, modified_ns, fields)
         return ledger.record_known(self._database, reading, sha256)
 
-    def record_failure(
-        self,
-        path: str,
-        state: DocumentState,
-        reason: str,
-        kind: str,
-        file_bytes: int,
-        import_id: int = 0,
-        seconds: float = 0.0,
-        modified_ns: int = 0,
-    ) -> Recorded:
+    def record_failure(self, reading: Reading, state: DocumentState, reason: str, kind: str) -> Recorded:
         """Note a file that could not be read.
 
         A text that an earlier import read from it stays, and its row is a warning that says so. Such a file is read
@@ -236,7 +200,6 @@ class Library:
             reason: A sentence.
             kind: What the file's name says that it is, or "".
         """
-        reading = Reading(path, file_bytes, import_id, seconds, modified_ns)
         return ledger.record_failure(self._database, reading, state, reason, kind)
 
     def record_cancelled(self, files: Iterable[QueuedFile], import_id: int = 0) -> None:

@@ -20,6 +20,7 @@ from core.config.toml import with_settings
 from core.config.training import TrainingConfig
 from core.control import StopToken
 from core.corpus.duplicates import Digested, digest_text
+from core.corpus.ledger import Reading
 from core.corpus.library import Library
 from core.documents import reader_process
 from core.documents.document import Document
@@ -179,4 +180,6 @@ def record_texts(workspace: Workspace, texts: dict[str, str]) -> None:
         for name, text in texts.items():
             sha256 = hashlib.sha256(text.encode()).hexdigest()
             document = Document(name, "text", sha256, text)
-            library.record(f"/documents/{name}", Digested(document, digest_text(text)), len(text.encode()))
+            library.record(
+                Reading(f"/documents/{name}", len(text.encode())), Digested(document, digest_text(text))
+            )

@@ -11,7 +11,7 @@ from dataclasses import replace
 from core.config.corpus import ImportConfig
 from core.control import StopToken
 from core.corpus.duplicates import Digested, digest_text
-from core.corpus.ledger import CANCELLED, Recorded
+from core.corpus.ledger import CANCELLED, Reading, Recorded
 from core.corpus.library import Library
 from core.documents.document import NO_OCR, Document, PageText, Source
 from core.documents.folders import FoundFile, ledger_path
@@ -182,15 +182,7 @@ class ReadingLine:
         members = [file for file in found if file.source not in self._members]
         if members:  # first: a kill must not lose them
             self._library.add_waiting(self._import_id, map(queued, members))
-        recorded = self._library.record(
-            held.path,
-            digested,
-            held.file.bytes,
-            self._import_id,
-            held.seconds,
-            held.modified_ns,
-            held.fields,
-        )
+        recorded = self._library.record(self._reading(held), digested)
         yield self._ended(held, recorded, document)
         yield from self._restate(recorded)
         if members:
@@ -199,15 +191,7 @@ class ReadingLine:
             yield from queued_events(members)
 
     def _end_known(self, held: "_InHand", sha256: str) -> Iterator[Event]:
-        recorded = self._library.record_known(
-            held.path,
-            sha256,
-            held.file.bytes,
-            self._import_id,
-            held.seconds,
-            held.modified_ns,
-            held.fields,
-        )
+        recorded = self._library.record_known(self._reading(held), sha256)
         if recorded is None or kind_named(recorded.kind).has_members:
             # What it repeated was replaced meanwhile, or its members have to be looked at: read it after all.
             self._pool.read(held.file.source, fields=held.fields)
@@ -224,17 +208,12 @@ class ReadingLine:
             yield FileRestated(row.path, row.state, row.reason, row.characters, row.id)
 
     def _fail(self, held: "_InHand", state: DocumentState, reason: str) -> FileImported:
-        recorded = self._library.record_failure(
-            held.path,
-            state,
-            reason,
-            kind_of_name(held.file.source.name),
-            held.file.bytes,
-            self._import_id,
-            held.seconds,
-            held.modified_ns,
-        )
-        return self._ended(held, recorded)
+        kind = kind_of_name(held.file.source.name)
+        return self._ended(held, self._library.record_failure(self._reading(held), state, reason, kind))
+
+    def _reading(self, held: "_InHand") -> Reading:
+        size = held.file.bytes
+        return Reading(held.path, size, self._import_id, held.seconds, held.modified_ns, held.fields)
 
     def _ended(self, held: "_InHand", recorded: Recorded, document: Document | None = None) -> FileImported:
         self._in_hand.pop(held.file.source, None)

@@ -15,6 +15,7 @@ from app.settings import WindowSettings
 from app.window.main_window import MainWindow
 from core.config.corpus import CleaningConfig
 from core.corpus.duplicates import digest_text
+from core.corpus.ledger import Reading
 from core.corpus.library import Library
 from core.corpus.reading import Digested
 from core.documents.document import Document
@@ -75,7 +76,7 @@ def test_the_corpus_button_of_the_train_tab_leads_there(window):
 def test_the_edit_menu_takes_back_what_was_done_to_documents(qtbot, window, workspace):
     with Library(workspace.library) as library:
         document = Document("/docs/a.txt", "text", sha256="a", text="baa")
-        library.record("/docs/a.txt", Digested(document, digest_text("baa")), 3)
+        library.record(Reading("/docs/a.txt", 3), Digested(document, digest_text("baa")))
     window.corpus.library.refresh()
     qtbot.waitUntil(lambda: window.corpus_tab.table.rowCount() == 1)
     undo = action(window, "Undo")
@@ -187,7 +188,7 @@ def test_the_windows_thread_never_opens_the_library_nor_walks_the_runs(qtbot, wo
 def test_a_tick_walks_over_no_runs(qtbot, window, workspace, monkeypatch):
     with Library(workspace.library) as library:
         document = Document("/docs/a.txt", "text", sha256="a", text="baa")
-        library.record("/docs/a.txt", Digested(document, digest_text("baa")), 3)
+        library.record(Reading("/docs/a.txt", 3), Digested(document, digest_text("baa")))
     window.corpus.library.refresh()
     qtbot.waitUntil(lambda: not window.train_tab.empty_corpus.isVisibleTo(window.train_tab))
     qtbot.waitUntil(window.queues.at_rest)

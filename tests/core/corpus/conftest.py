@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from core.corpus.duplicates import Digested, digest_text
-from core.corpus.ledger import Recorded
+from core.corpus.ledger import Reading, Recorded
 from core.corpus.library import Library
 from core.documents.document import Document
 
@@ -34,6 +34,6 @@ def add(library: Library, read: Callable[..., Digested]) -> Callable[..., Record
     """Import one document as a file of some path."""
 
     def record(path: str, text: str, import_id: int = 0, **options: object) -> Recorded:
-        return library.record(path, read(text, **options), len(text.encode()), import_id)
+        return library.record(Reading(path, len(text.encode()), import_id), read(text, **options))
 
     return record

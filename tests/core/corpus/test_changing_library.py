@@ -6,6 +6,7 @@ import pytest
 
 from core.config.corpus import CleaningConfig, CorpusConfig
 from core.corpus import search_index
+from core.corpus.ledger import Reading
 from core.corpus.library import Library
 
 NAMES = ("a", "b", "c")
@@ -38,7 +39,7 @@ def test_a_document_that_is_removed_while_passages_are_read_is_still_among_them(
 
 
 def test_a_text_that_is_handed_to_a_copy_meanwhile_is_still_read(second, reading, read):
-    second.record("/z.txt", read("b\n" * 10), 20)
+    second.record(Reading("/z.txt", 20), read("b\n" * 10))
     second.remove(numbers(second, "b"))
     assert list(reading) == ["b", "c"]
 
@@ -49,7 +50,7 @@ def test_a_text_that_has_gone_meanwhile_is_left_out_and_the_fingerprint_tells(
 ):
     before = library.fingerprint(CorpusConfig(), CleaningConfig())
     if change == "replaced":
-        second.record("/b.txt", read("B\n" * 10), 20)
+        second.record(Reading("/b.txt", 20), read("B\n" * 10))
     else:
         second.remove(numbers(second, "b"))
         second.purge_removed()

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from core.corpus.ledger import Reading
 from core.corpus.library import Library
 from core.disk import database
 from core.errors.base import DamagedLibraryError, UserFacingError
@@ -25,7 +26,7 @@ def test_damage_in_the_middle_is_told_when_it_is_met(tmp_path, read):
     path = tmp_path / "library.sqlite"
     with Library(path) as library:
         for number in range(200):
-            library.record(f"/{number}.txt", read(f"{number} sheep " * 200), 9)
+            library.record(Reading(f"/{number}.txt", 9), read(f"{number} sheep " * 200))
     data = path.read_bytes()
     path.write_bytes(data[:8192] + b"\xff" * (len(data) - 8192))
     with pytest.raises(DamagedLibraryError), Library(path) as library:
@@ -82,7 +83,7 @@ def test_two_instances_write_in_turn(library, add, tmp_path, read):
     with Library(tmp_path / "library.sqlite") as second:
         for number in range(20):
             add(f"/a/{number}.txt", f"sheep {number}")
-            second.record(f"/b/{number}.txt", read(f"goats {number}"), 9)
+            second.record(Reading(f"/b/{number}.txt", 9), read(f"goats {number}"))
         assert second.totals() == library.totals()
     assert library.totals().documents == 40
 
@@ -92,12 +93,13 @@ def test_a_kill_leaves_whole_rows(tmp_path):
         "import os, sys\n"
         "from pathlib import Path\n"
         "from core.corpus.duplicates import Digested, digest_text\n"
+        "from core.corpus.ledger import Reading\n"
         "from core.corpus.library import Library\n"
         "from core.documents.document import Document\n"
         "library = Library(Path(sys.argv[1]))\n"
         "for number in range(50):\n"
         "    text = f'{number} sheep'\n"
-        "    library.record(f'/{number}.txt', Digested(Document('', 'text', text, text), digest_text(text)), 9)\n"
+        "    library.record(Reading(f'/{number}.txt', 9), Digested(Document('', 'text', text, text), digest_text(text)))\n"
         "with library._database.transaction():\n"
         "    library._database.query('DELETE FROM texts')\n"
         "    library._database.query('UPDATE documents SET indexed = 1')\n"
@@ -116,13 +118,14 @@ import sys
 from pathlib import Path
 from core.corpus.duplicates import Digested, digest_text
 from core.disk import database
+from core.corpus.ledger import Reading
 from core.corpus.library import Library
 from core.documents.document import Document
 library = Library(Path(sys.argv[1]))
 for number in range(100_000):
     text = f"{number % 7} sheep graze on the meadow " * 50
     digested = Digested(Document("", "text", text[:9], text), digest_text(text))
-    library.record(f"/{number % 11}.txt", digested, 9, import_id=number // 30)
+    library.record(Reading(f"/{number % 11}.txt", 9, import_id=number // 30), digested)
     if number % 3 == 0:
         list(library.index_texts())
     if number % 5 == 4:
@@ -205,7 +208,7 @@ def test_a_library_that_does_not_exist_is_read_as_empty_and_not_made(tmp_path):
 def test_a_library_on_a_full_disk_can_be_read(tmp_path, read, monkeypatch):
     path = tmp_path / "library.sqlite"
     with Library(path) as library:
-        library.record("/a.txt", read("sheep"), 9)
+        library.record(Reading("/a.txt", 9), read("sheep"))
 
     def full(self, *_):
         raise DiskFullError(path)

@@ -1,6 +1,7 @@
 import pytest
 
 from core.config.corpus import ImportConfig
+from core.corpus.ledger import Reading
 from core.corpus.library import Library
 from core.errors.system import WorkspaceGoneError
 from core.events.documents import QueuedFile
@@ -19,8 +20,8 @@ def test_a_file_that_is_recorded_waits_no_longer(library, add, read):
     add("/0000.txt", "sheep")
     add("/0001.txt", "sheep")
     add("/0000.txt", "sheep")
-    library.record_known("/0002.txt", read("sheep").document.sha256, 5)
-    library.record_failure("/0003.txt", "failed", "It is damaged.", "", 5)
+    library.record_known(Reading("/0002.txt", 5), read("sheep").document.sha256)
+    library.record_failure(Reading("/0003.txt", 5), "failed", "It is damaged.", "")
     library.record_cancelled(FILES[4:5])
     assert list(library.waiting(number)) == FILES[5:6]
 
@@ -28,7 +29,7 @@ def test_a_file_that_is_recorded_waits_no_longer(library, add, read):
 def test_a_file_may_be_recorded_while_those_that_wait_are_listed(library, add):
     number = library.begin_import(["/"], ImportConfig(), FILES)
     for file in library.waiting(number):
-        library.record_failure(file.path, "failed", "It is damaged.", "", 5)
+        library.record_failure(Reading(file.path, 5), "failed", "It is damaged.", "")
     assert list(library.waiting(number)) == []
 
 

@@ -2,6 +2,7 @@ import itertools
 
 import pytest
 
+from core.corpus.ledger import Reading
 from core.corpus.library import Library
 
 
@@ -27,16 +28,16 @@ def test_a_changed_file_replaces_its_text_and_keeps_its_number(library, add):
 
 
 def test_the_same_bytes_read_better_this_time_replace_the_text(library, read):
-    library.record("/scan.png", read("shoop", file=b"png", warnings=("Hard to read.",)), 3)
-    again = library.record("/scan.png", read("sheep", file=b"png"), 3)
+    library.record(Reading("/scan.png", 3), read("shoop", file=b"png", warnings=("Hard to read.",)))
+    again = library.record(Reading("/scan.png", 3), read("sheep", file=b"png"))
     assert again.state == "done"
     assert library.text(again.document_id) == "sheep"
 
 
 @pytest.mark.parametrize("text", ["sheep", ""])
 def test_the_same_text_read_without_the_warning_loses_it(library, read, text):
-    library.record("/a.pdf", read(text, file=b"pdf", warnings=("Page 2 is lost.",)), 3)
-    again = library.record("/a.pdf", read(text, file=b"pdf"), 3)
+    library.record(Reading("/a.pdf", 3), read(text, file=b"pdf", warnings=("Page 2 is lost.",)))
+    again = library.record(Reading("/a.pdf", 3), read(text, file=b"pdf"))
     assert again.state == ("done" if text else "warning")
     assert "Page 2" not in library.row(again.document_id).reason
 
@@ -63,7 +64,7 @@ def photograph(library, read):
     """Import a file of those bytes, in which OCR found this text."""
 
     def record(path, text="", file=PHOTOGRAPH):
-        return library.record(path, read(text, kind="image", file=file), len(file))
+        return library.record(Reading(path, len(file)), read(text, kind="image", file=file))
 
     return record
 
@@ -114,10 +115,10 @@ def test_known_bytes_need_not_be_read_again(library, add, read):
     add("/a.txt", "sheep")
     (known,) = library.hashes_of_size(5)
     assert known == read("sheep").document.sha256
-    duplicate = library.record_known("/b.txt", known, 5)
+    duplicate = library.record_known(Reading("/b.txt", 5), known)
     assert duplicate
     assert duplicate.reason.startswith("Same as a.txt")
-    assert library.record_known("/c.txt", "0" * 64, 5) is None
+    assert library.record_known(Reading("/c.txt", 5), "0" * 64) is None
 
 
 def test_what_repeated_a_changed_file_keeps_the_old_text(library, add):
@@ -168,22 +169,22 @@ def test_who_takes_a_place_says_whose(library, add):
 
 
 def test_bytes_are_not_known_to_a_file_that_comes_first(library, read):
-    library.record("/b.txt", read("sheep"), 5, import_id=1)
+    library.record(Reading("/b.txt", 5, import_id=1), read("sheep"))
     sha256 = read("sheep").document.sha256
     assert library.hashes_of_size(5, "/a.txt", import_id=1) == frozenset()
     assert library.hashes_of_size(5, "/c.txt", import_id=1) == {sha256}
-    assert library.record_known("/a.txt", sha256, 5, import_id=1) is None
-    assert library.record_known("/c.txt", sha256, 5, import_id=1)
+    assert library.record_known(Reading("/a.txt", 5, import_id=1), sha256) is None
+    assert library.record_known(Reading("/c.txt", 5, import_id=1), sha256)
 
 
 def test_known_bytes_of_the_same_path_are_in_the_library_already(library, add, read):
     added = add("/a.txt", "sheep")
-    known = library.record_known("/a.txt", read("sheep").document.sha256, 5)
+    known = library.record_known(Reading("/a.txt", 5), read("sheep").document.sha256)
     assert (known.reason, known.document_id) == ("It is already in the library.", added.document_id)
 
 
 def test_a_failure_in_place_of_a_copy_leaves_its_document_alone(library, add):
     add("/a.txt", "sheep")
     add("/b.txt", "sheep")
-    library.record_failure("/b.txt", "failed", "It is gone.", "", 0)
+    library.record_failure(Reading("/b.txt", 0), "failed", "It is gone.", "")
     assert states(library) == {"/a.txt": "done", "/b.txt": "failed"}

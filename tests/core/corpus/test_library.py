@@ -1,6 +1,7 @@
 import pytest
 
 from core.config.corpus import CleaningConfig, CorpusConfig, ImportConfig
+from core.corpus.ledger import Reading
 from core.corpus.library import Library
 from core.corpus.passages import CorpusTotals
 from core.documents.document import PageConfidence
@@ -51,7 +52,7 @@ def test_the_beginning_of_a_text_is_that_many_characters(library, add, most):
 
 
 def test_a_file_without_text_has_an_empty_beginning(library):
-    library.record_failure("/a.pdf", "failed", "It is damaged.", "pdf", 9)
+    library.record_failure(Reading("/a.pdf", 9), "failed", "It is damaged.", "pdf")
     assert library.text(library.rows()[0].id, most_characters=5) == ""
 
 
@@ -77,14 +78,14 @@ def test_an_empty_file_is_a_warning_and_no_ones_duplicate(library, add):
 
 
 def test_a_failure_stands_in_the_ledger_without_text(library):
-    library.record_failure("/a.pdf", "encrypted", "a.pdf is locked.", "pdf", 9)
+    library.record_failure(Reading("/a.pdf", 9), "encrypted", "a.pdf is locked.", "pdf")
     (row,) = library.rows()
     assert (row.state, row.reason, row.kind, row.bytes) == ("encrypted", "a.pdf is locked.", "pdf", 9)
     assert library.text(row.id) == ""
 
 
 def test_a_file_that_failed_is_done_when_it_is_read_later(library, add):
-    library.record_failure("/a.txt", "failed", "No.", "", 9)
+    library.record_failure(Reading("/a.txt", 9), "failed", "No.", "")
     add("/a.txt", "sheep")
     (row,) = library.rows()
     assert (row.state, row.reason) == ("done", "")
@@ -92,7 +93,7 @@ def test_a_file_that_failed_is_done_when_it_is_read_later(library, add):
 
 def test_a_failure_costs_nothing_that_was_read_before(library, add):
     first = add("/a.pdf", "sheep")
-    again = library.record_failure("/a.pdf", "failed", "It is damaged.", "pdf", 9)
+    again = library.record_failure(Reading("/a.pdf", 9), "failed", "It is damaged.", "pdf")
     assert again.reason == "It is damaged. The text of an earlier import is kept."
     assert again.document_id == first.document_id
     assert library.text(first.document_id) == "sheep"
@@ -102,7 +103,7 @@ def test_a_failure_costs_nothing_that_was_read_before(library, add):
 def test_a_row_whose_file_cannot_be_read_any_more_says_so_until_it_is_read(library, add):
     first = add("/a.txt", "sheep").document_id
     for _ in range(2):
-        library.record_failure("/a.txt", "failed", "It is damaged.", "text", 9, modified_ns=7)
+        library.record_failure(Reading("/a.txt", 9, modified_ns=7), "failed", "It is damaged.", "text")
         row = library.row(first)
         assert (row.state, row.is_outdated, row.characters) == ("warning", True, 5)
         assert row.reason == "It is damaged. The text of an earlier import is kept."
@@ -116,14 +117,17 @@ def test_a_row_whose_file_cannot_be_read_any_more_says_so_until_it_is_read(libra
 
 def test_a_file_that_gave_no_text_before_is_failed_when_it_cannot_be_read(library, add):
     number = add("/a.txt", "").document_id
-    assert library.record_failure("/a.txt", "failed", "It is damaged.", "text", 9).reason == "It is damaged."
+    assert (
+        library.record_failure(Reading("/a.txt", 9), "failed", "It is damaged.", "text").reason
+        == "It is damaged."
+    )
     assert library.row(number).state == "failed"
 
 
 def test_a_copy_that_takes_over_an_outdated_text_is_not_outdated_itself(library, add):
     first = add("/a.txt", "sheep").document_id
     add("/b.txt", "sheep")
-    library.record_failure("/a.txt", "failed", "It is damaged.", "text", 9)
+    library.record_failure(Reading("/a.txt", 9), "failed", "It is damaged.", "text")
     (heir,) = library.remove([first])
     assert (library.row(heir).state, library.row(heir).reason) == ("done", "")
 
@@ -148,7 +152,7 @@ def test_a_number_that_no_document_has_is_told(library):
 def test_what_is_known_of_a_reading_is_kept(library, read):
     pages = (PageConfidence(1, 91.5, 20), PageConfidence(3, 55.0, 4))
     digested = read("sheep", kind="pdf", pages=3, confidences=pages, note="Its field `body` is the text.")
-    number = library.record("/a.pdf", digested, 9, seconds=1.5, fields=("body",)).document_id
+    number = library.record(Reading("/a.pdf", 9, seconds=1.5, fields=("body",)), digested).document_id
     row = library.row(number)
     assert (row.state, row.reason, row.pages, row.seconds) == (
         "done",
@@ -195,7 +199,7 @@ def test_a_place_whose_number_is_taken_gives_way(library, add):
 
 
 def test_a_file_is_unchanged_while_its_size_and_time_are(library, read):
-    library.record("/a.txt", read("sheep"), 5, modified_ns=7)
+    library.record(Reading("/a.txt", 5, modified_ns=7), read("sheep"))
     assert library.is_unchanged("/a.txt", 5, 7)
     assert not library.is_unchanged("/a.txt", 6, 7)
     assert not library.is_unchanged("/a.txt", 5, 8)
@@ -203,23 +207,23 @@ def test_a_file_is_unchanged_while_its_size_and_time_are(library, read):
 
 
 def test_a_file_that_was_only_touched_is_unchanged_when_it_was_looked_at(library, read):
-    library.record("/a.txt", read("sheep"), 5, modified_ns=7)
-    library.record("/a.txt", read("sheep"), 5, modified_ns=8)
+    library.record(Reading("/a.txt", 5, modified_ns=7), read("sheep"))
+    library.record(Reading("/a.txt", 5, modified_ns=8), read("sheep"))
     assert library.is_unchanged("/a.txt", 5, 8)
 
 
 def test_a_file_that_failed_counts_as_changed(library):
-    library.record_failure("/a.pdf", "failed", "It is damaged.", "pdf", 9, modified_ns=7)
+    library.record_failure(Reading("/a.pdf", 9, modified_ns=7), "failed", "It is damaged.", "pdf")
     assert not library.is_unchanged("/a.pdf", 9, 7)
 
 
 def test_a_file_of_no_known_kind_is_unchanged_so_that_a_watched_folder_tries_it_once(library):
-    library.record_failure("/a.bin", "unsupported", "It is no text.", "", 9, modified_ns=7)
+    library.record_failure(Reading("/a.bin", 9, modified_ns=7), "unsupported", "It is no text.", "")
     assert library.is_unchanged("/a.bin", 9, 7)
 
 
 def test_a_removed_file_is_unchanged_so_that_a_watched_folder_leaves_it_alone(library, read):
-    library.remove([library.record("/a.txt", read("sheep"), 5, modified_ns=7).document_id])
+    library.remove([library.record(Reading("/a.txt", 5, modified_ns=7), read("sheep")).document_id])
     assert library.is_unchanged("/a.txt", 5, 7)
 
 
@@ -322,7 +326,7 @@ def test_the_fingerprint_does_not_depend_on_the_order_of_import(tmp_path, read):
     for name, order in (("one", ["/a.txt", "/b.txt"]), ("two", ["/b.txt", "/a.txt"])):
         with Library(tmp_path / name) as library:
             for path in order:
-                library.record(path, read(f"text of {path}"), 9)
+                library.record(Reading(path, 9), read(f"text of {path}"))
             prints.append(library.fingerprint(CONFIG, CLEANING))
     assert prints[0] == prints[1]
 

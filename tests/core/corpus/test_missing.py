@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.corpus.ledger import MISSING, NO_TEXT
+from core.corpus.ledger import MISSING, NO_TEXT, Reading
 
 
 def states(library):
@@ -50,7 +50,7 @@ def test_a_file_that_was_moved_is_one_document_and_keeps_its_tick(library, add, 
 
 def test_a_damaged_file_keeps_its_row_and_its_warning_where_a_copy_comes(library, add):
     add("/a.txt", "sheep", import_id=1)
-    failed = library.record_failure("/a.txt", "failed", "It is damaged.", "text", 5, import_id=2)
+    failed = library.record_failure(Reading("/a.txt", 5, import_id=2), "failed", "It is damaged.", "text")
     assert add("/b.txt", "sheep", import_id=3).state == "duplicate"
     row = library.row_of("/a.txt")
     assert (row.state, row.reason, row.is_outdated) == ("warning", failed.reason, True)
@@ -66,8 +66,8 @@ def test_a_copy_that_was_deleted_too_is_no_heir(library, add):
 
 def test_a_photograph_that_was_deleted_hands_its_row_to_its_copy(library, read):
     photograph = read("", kind="image", file=b"a photograph")
-    library.record("/watched/a.png", photograph, 12)
-    assert library.record("/watched/b.png", photograph, 12).state == "duplicate"
+    library.record(Reading("/watched/a.png", 12), photograph)
+    assert library.record(Reading("/watched/b.png", 12), photograph).state == "duplicate"
     missing = library.mark_missing(["/watched/a.png"])
     assert (missing.kept, missing.removed) == ((), (1,))
     assert states(library) == {"/watched/b.png": ("warning", NO_TEXT)}
@@ -75,7 +75,7 @@ def test_a_photograph_that_was_deleted_hands_its_row_to_its_copy(library, read):
 
 def test_rows_without_text_go_and_can_be_brought_back(library, add):
     add("/watched/empty.txt", "")
-    library.record_failure("/watched/broken.pdf", "failed", "It is damaged.", "pdf", 9)
+    library.record_failure(Reading("/watched/broken.pdf", 9), "failed", "It is damaged.", "pdf")
     missing = library.mark_missing(["/watched/empty.txt", "/watched/broken.pdf"])
     assert missing.kept == ()
     assert states(library) == {}

@@ -10,6 +10,7 @@ import pytest
 from core.control import StopToken
 from core.corpus import near_update
 from core.corpus.duplicates import Digested, TextDigest
+from core.corpus.ledger import Reading
 from core.corpus.library import Library
 from core.corpus.near_duplicates import SIGNATURE_VALUES
 from core.documents.document import Document
@@ -29,7 +30,7 @@ def keep(library: Library, path: str, characters: int, signature: bytes) -> int:
     document = Document(path, "text", hashlib.sha256((path + text).encode()).hexdigest(), text[:characters])
     fingerprint = hashlib.sha256(document.text.encode()).hexdigest()
     digested = Digested(document, TextDigest(fingerprint, signature, characters))
-    return library.record(path, digested, characters).document_id
+    return library.record(Reading(path, characters), digested).document_id
 
 
 def flags(library: Library) -> dict[str, tuple[str, float]]:
@@ -79,7 +80,9 @@ class Walk:
             text = self.library.text(self.chance.choice(rows).id)
             sha256 = hashlib.sha256(text.encode()).hexdigest()
             digest = TextDigest(sha256, b"", len(text))
-            self.library.record("/copy.txt", Digested(Document("", "text", sha256, text), digest), len(text))
+            self.library.record(
+                Reading("/copy.txt", len(text)), Digested(Document("", "text", sha256, text), digest)
+            )
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from core.corpus.ledger import Reading
 from core.corpus.library import Library
 
 WORDS = ("sheep", "goats", "owls", "dogs", "cows")
@@ -30,21 +31,21 @@ class Walk:
     def record(self) -> None:
         path, word = self.chance.choice(PATHS), self.chance.choice(WORDS)
         text = f"{word} graze on the meadow" + self.chance.choice(["", " \n", "\r\n"])
-        self.library.record(path, self.read(text), len(text), self.import_id)
+        self.library.record(Reading(path, len(text), self.import_id), self.read(text))
         self.there[path] = word
         self.removed.pop(path, None)
 
     def record_known(self) -> None:
         path, word = self.chance.choice(PATHS), self.chance.choice(WORDS)
         sha256 = self.read(f"{word} graze on the meadow").document.sha256
-        if self.library.record_known(path, sha256, 9, self.import_id):
+        if self.library.record_known(Reading(path, 9, self.import_id), sha256):
             self.there[path] = word
             self.removed.pop(path, None)
 
     def fail(self) -> None:
         path = self.chance.choice(PATHS)
         row = self.library.row_of(path)
-        self.library.record_failure(path, "failed", "It is damaged.", "", 9, self.import_id)
+        self.library.record_failure(Reading(path, 9, self.import_id), "failed", "It is damaged.", "")
         if not row or row.state not in ("done", "warning"):
             self.there[path] = ""
             self.removed.pop(path, None)
@@ -136,9 +137,9 @@ def test_the_order_in_which_files_of_an_import_end_changes_nothing(tmp_path, rea
     for attempt in range(4):
         with Library(tmp_path / str(attempt)) as library:
             for path, word in earlier:
-                library.record(path, read(word), 5, 1)
+                library.record(Reading(path, 5, 1), read(word))
             for path, word in files:
-                library.record(path, read(word), 5, 2)
+                library.record(Reading(path, 5, 2), read(word))
             rows = {row.path: (row.state, library.text(row.id)) for row in library.rows()}
             said.append({path: rows[path] for path in PATHS})
         chance.shuffle(files)

@@ -1,5 +1,6 @@
 import pytest
 
+from core.corpus.ledger import Reading
 from core.corpus.library import Library
 from core.errors.base import UnknownDocumentError
 from core.events.documents import QueuedFile
@@ -25,7 +26,7 @@ def test_a_removed_document_is_nowhere(library, add):
 
 def test_restoring_brings_rows_back_as_they_were(library, add):
     numbers = [add(f"/{n}.txt", f"sheep {n}").document_id for n in range(3)]
-    library.record_failure("/f.pdf", "failed", "It is damaged.", "pdf", 9)
+    library.record_failure(Reading("/f.pdf", 9), "failed", "It is damaged.", "pdf")
     library.set_included(numbers[:1], False)
     before = library.rows()
     everything = [row.id for row in before]

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from core.corpus.ledger import Reading
 from core.corpus.library import Library
 from core.corpus.schema import SCHEMA_VERSION
 
@@ -86,10 +87,10 @@ def test_a_library_of_version_1_can_do_what_a_new_one_can(tmp_path, read):
     with Library(tmp_path / "library.sqlite") as library:
         assert list(library.index_texts()) == [(2, 2)]
         assert [hit.document_id for hit in library.search("meadow")] == [1]
-        library.record("/f.txt", read(f"{TEXT} And so on."), 9)
+        library.record(Reading("/f.txt", 9), read(f"{TEXT} And so on."))
         assert library.find_near_duplicates(threshold=0.5) == 1
         assert library.row(1).near == "f.txt"
-        assert library.record("/g.txt", read(TEXT + "\r\n"), 9).state == "duplicate"
+        assert library.record(Reading("/g.txt", 9), read(TEXT + "\r\n")).state == "duplicate"
         library.remove([1])
         assert library.row(2).state == "done"  # /b.txt, of the same size
         assert library.row(3).state == "duplicate"

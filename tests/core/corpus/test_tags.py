@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from core.config.tag import tag_name
+from core.corpus.ledger import Reading
 from core.corpus.library import Library
 from core.corpus.tags import TagCount
 from core.errors.base import BadTagError, DamagedLibraryError, UnknownDocumentError, UnknownTagError
@@ -75,7 +76,7 @@ def test_a_changed_file_that_is_read_again_keeps_its_tags(three, add):
     three.change_tags({"novel": [1]})
     add("/a.txt", "another text")
     assert tags_of(three)["/a.txt"] == ("novel",)
-    three.record_failure("/a.txt", DocumentState.FAILED, "It is damaged.", "text", 3)
+    three.record_failure(Reading("/a.txt", 3), DocumentState.FAILED, "It is damaged.", "text")
     assert tags_of(three)["/a.txt"] == ("novel",)
 
 

@@ -9,6 +9,7 @@ import torch
 from core.config.toml import with_settings
 from core.control import StopToken
 from core.corpus.duplicates import Digested, digest_text
+from core.corpus.ledger import Reading
 from core.corpus.library import Library
 from core.documents.document import Document
 from core.errors.base import BadSettingError
@@ -36,7 +37,7 @@ def talk_template(tmp_path_factory):
     workspace.prepare()
     with Library(workspace.library) as library:
         document = Document("talk.jsonl", "conversation", hashlib.sha256(TALK.encode()).hexdigest(), TALK)
-        library.record("/documents/talk.jsonl", Digested(document, digest_text(TALK)), len(TALK))
+        library.record(Reading("/documents/talk.jsonl", len(TALK)), Digested(document, digest_text(TALK)))
     return workspace.root
 
 

@@ -9,6 +9,7 @@ from app.settings import WindowSettings
 from app.tabs.corpus.controller import CorpusController
 from app.tabs.corpus.tab import CorpusTab
 from core.corpus.duplicates import digest_text
+from core.corpus.ledger import Reading
 from core.corpus.library import Library
 from core.corpus.reading import Digested
 from core.corpus.rows import DocumentRow
@@ -112,7 +113,7 @@ def controller(tab, workspace, queues, settings):
 
 def keep(library, name, text):
     document = Document(f"/docs/{name}", "text", sha256=name, text=text)
-    library.record(document.path, Digested(document, digest_text(text)), len(text))
+    library.record(Reading(document.path, len(text)), Digested(document, digest_text(text)))
 
 
 @pytest.fixture

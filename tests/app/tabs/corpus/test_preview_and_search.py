@@ -13,6 +13,7 @@ from app.tabs.corpus.preview import AS_READ, BOTH, CLEANED
 from app.tabs.inspect.phrase_suggestion import PhraseSuggestion
 from core.config.corpus import CleaningConfig
 from core.corpus.duplicates import digest_text
+from core.corpus.ledger import Reading
 from core.corpus.library import Library
 from core.corpus.reading import Digested
 from core.documents.document import Document, PageConfidence
@@ -29,7 +30,7 @@ TEXTS = {
 
 def keep(library, name, text, kind="text", **facts):
     document = Document(f"/docs/{name}", kind, sha256=name, text=text, **facts)
-    library.record(document.path, Digested(document, digest_text(text)), len(text))
+    library.record(Reading(document.path, len(text)), Digested(document, digest_text(text)))
 
 
 @pytest.fixture

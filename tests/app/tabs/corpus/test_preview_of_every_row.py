@@ -5,6 +5,7 @@ import pytest
 from app.tabs.corpus import preview_controller
 from app.tabs.corpus.controller import CorpusController
 from core.corpus.duplicates import digest_text
+from core.corpus.ledger import Reading
 from core.corpus.library import Library
 from core.corpus.reading import Digested
 from core.documents.document import Document
@@ -19,7 +20,7 @@ FAILURES = ("encrypted", "unsupported", "failed")
 
 def keep(library, path, kind, text, **facts):
     document = Document(path, kind, sha256=path, text=text, **facts)
-    library.record(path, Digested(document, digest_text(text)), len(text))
+    library.record(Reading(path, len(text)), Digested(document, digest_text(text)))
 
 
 def fill(library):
@@ -30,7 +31,7 @@ def fill(library):
         keep(library, f"/{kind}/without text", kind, "")
         keep(library, f"/{kind}/duplicate", kind, TEXT.format(kind))
         for state in FAILURES:
-            library.record_failure(f"/{kind}/{state}", state, "This is why.", kind, 9)
+            library.record_failure(Reading(f"/{kind}/{state}", 9), state, "This is why.", kind)
     library.record_cancelled([QueuedFile(f"/{kind}/cancelled", kind, 9) for kind in KIND_NAMES])
 
 

@@ -6,6 +6,7 @@ from PySide6.QtWidgets import QLabel
 
 from app.tabs.corpus.controller import CorpusController, ImportTasks
 from core.config.corpus import ImportConfig
+from core.corpus.ledger import Reading
 from core.corpus.library import Library
 from tests.app.tabs.corpus.conftest import a_row, finished, imported
 
@@ -123,7 +124,7 @@ def test_another_password_is_tried_on_what_is_still_locked_and_the_last_one_clos
 def test_a_wrong_password_leaves_the_filter(give, mixed, workspace, shown, click):
     with Library(workspace.library) as library:
         for path in PASSWORDS:
-            library.record_failure(path, "encrypted", "It is locked.", "pdf", 10)
+            library.record_failure(Reading(path, 10), "encrypted", "It is locked.", "pdf")
     click(mixed.documents.chips.chip("encrypted"))
     give("oink")
     mixed.table.arrange()

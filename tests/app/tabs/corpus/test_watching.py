@@ -12,7 +12,7 @@ from app.settings import WindowSettings
 from app.tabs.corpus.controller import CorpusController, ImportTasks
 from app.tabs.corpus.tool_row import short_path
 from core.corpus.duplicates import Digested, digest_text
-from core.corpus.ledger import MISSING
+from core.corpus.ledger import MISSING, Reading
 from core.corpus.library import Library
 from core.documents.document import Document
 from core.errors.base import MissingPathError
@@ -97,7 +97,7 @@ def known(watching, workspace):
     file.write_text("sheep", encoding="utf-8")
     with Library(workspace.library) as library:
         digested = Digested(Document(str(file), "text", sha256="x", text="sheep"), digest_text("sheep"))
-        library.record(str(file), digested, 5, modified_ns=file.stat().st_mtime_ns)
+        library.record(Reading(str(file), 5, modified_ns=file.stat().st_mtime_ns), digested)
     return file
 
 

@@ -7,6 +7,7 @@ import pytest
 from core.config.run import RunConfig
 from core.config.toml import run_to_toml
 from core.corpus.duplicates import Digested, digest_text
+from core.corpus.ledger import Reading
 from core.corpus.library import Library
 from core.documents.document import Document
 from core.events.runs import CheckpointSaved, Evaluated, RunEnded, RunPrepared, SampleWritten, StepDone
@@ -80,7 +81,7 @@ def workspace(tmp_path):
     text = "Mila the goat lives by the old mill. " * 200
     document = Document("story.txt", "text", "00" * 32, text)
     with Library(made.library) as library:
-        library.record("story.txt", Digested(document, digest_text(text)), len(text))
+        library.record(Reading("story.txt", len(text)), Digested(document, digest_text(text)))
     return made
 
 

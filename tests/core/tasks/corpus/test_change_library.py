@@ -5,6 +5,7 @@ import pytest
 from core.config.corpus import ImportConfig
 from core.control import StopToken
 from core.corpus.duplicates import digest_text
+from core.corpus.ledger import Reading
 from core.corpus.library import Library
 from core.corpus.reading import Digested
 from core.documents.document import Document
@@ -29,7 +30,7 @@ def workspace(tmp_path):
         for name in ("a", "b"):
             text = f"the text of {name}"
             document = Document(f"/docs/{name}", "text", sha256=name, text=text)
-            library.record(document.path, Digested(document, digest_text(text)), 9)
+            library.record(Reading(document.path, 9), Digested(document, digest_text(text)))
     return workspace
 
 
@@ -73,7 +74,7 @@ def test_near_duplicates_that_nothing_has_compared_yet_are_found(workspace):
     with Library(workspace.library) as library:
         for name, text in (("c", said), ("d", f"{said} and on")):
             document = Document(f"/docs/{name}", "text", sha256=name, text=text)
-            library.record(document.path, Digested(document, digest_text(text)), 9)
+            library.record(Reading(document.path, 9), Digested(document, digest_text(text)))
     assert result_of(find_near_duplicates, workspace) == [3]
 
 

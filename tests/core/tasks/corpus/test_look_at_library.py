@@ -6,6 +6,7 @@ from core.config.corpus import CleaningConfig, ImportConfig
 from core.control import StopToken
 from core.corpus import search_index
 from core.corpus.duplicates import digest_text
+from core.corpus.ledger import Reading
 from core.corpus.library import Library
 from core.corpus.reading import Digested
 from core.documents.document import Document, PageConfidence
@@ -36,7 +37,9 @@ def keep(workspace):
     def write(name, text, kind="text", indexed=True, **facts):
         document = Document(f"/docs/{name}", kind, sha256=name, text=text, **facts)
         with Library(workspace.library) as library:
-            number = library.record(document.path, Digested(document, digest_text(text)), 9).document_id
+            number = library.record(
+                Reading(document.path, 9), Digested(document, digest_text(text))
+            ).document_id
             if indexed:
                 list(library.index_texts())
         return number

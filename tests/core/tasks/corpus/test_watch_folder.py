@@ -11,6 +11,7 @@ import pytest
 
 from core.control import StopToken
 from core.corpus.duplicates import digest_text
+from core.corpus.ledger import Reading
 from core.corpus.library import Library
 from core.corpus.reading import Digested
 from core.documents.document import Document, Source
@@ -70,7 +71,7 @@ def test_a_file_that_was_read_and_has_not_changed_is_left_alone(workspace, folde
     with Library(workspace.library) as library:
         status = known.stat()
         digested = Digested(document, digest_text("baa"))
-        library.record(str(known), digested, status.st_size, modified_ns=status.st_mtime_ns)
+        library.record(Reading(str(known), status.st_size, modified_ns=status.st_mtime_ns), digested)
     assert names(next(watching)) == ["a.txt"]
 
 
@@ -96,7 +97,7 @@ def test_what_is_no_file_any_more_is_missing(workspace, folder, stop):
     with Library(workspace.library) as library:
         for path in paths:
             document = Document(str(path), "text", sha256=path.name, text=path.name)
-            library.record(str(path), Digested(document, digest_text(path.name)), 9)
+            library.record(Reading(str(path), 9), Digested(document, digest_text(path.name)))
     paths[0].write_text("baa", encoding="utf-8")
     paths[1].mkdir()
     paths[2].symlink_to(folder / "nowhere.txt")
@@ -213,7 +214,7 @@ def know(workspace, file):
     text = file.read_text(encoding="utf-8")
     digested = Digested(Document(str(file), "text", sha256=text, text=text), digest_text(text))
     with Library(workspace.library) as library:
-        library.record(str(file), digested, status.st_size, modified_ns=status.st_mtime_ns)
+        library.record(Reading(str(file), status.st_size, modified_ns=status.st_mtime_ns), digested)
 
 
 def test_a_file_of_the_library_that_is_deleted_is_reported(workspace, folder, watching):

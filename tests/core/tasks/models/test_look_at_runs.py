@@ -7,6 +7,7 @@ from core.config.run import RunConfig
 from core.config.toml import run_to_toml, with_settings
 from core.control import StopRequested, StopToken
 from core.corpus.duplicates import digest_text
+from core.corpus.ledger import Reading
 from core.corpus.library import Library
 from core.corpus.reading import Digested
 from core.documents.document import Document
@@ -54,6 +55,6 @@ def test_the_corpus_is_counted(tmp_path):
     workspace.prepare()
     with Library(workspace.library) as library:
         document = Document("/docs/a.txt", "text", sha256="a", text="baa")
-        library.record("/docs/a.txt", Digested(document, digest_text("baa")), 3)
+        library.record(Reading("/docs/a.txt", 3), Digested(document, digest_text("baa")))
     totals = result(count_corpus(workspace, CorpusConfig(), StopToken()))
     assert (totals.documents, totals.characters) == (1, 3)

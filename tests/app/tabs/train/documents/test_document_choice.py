@@ -10,6 +10,7 @@ from app.tabs.train.tab import TrainTab
 from core.config.corpus import CorpusConfig
 from core.config.presets import preset_run
 from core.corpus.duplicates import Digested, digest_text
+from core.corpus.ledger import Reading
 from core.corpus.library import Library
 from core.corpus.passages import CorpusTotals
 from core.documents.document import Document
@@ -19,7 +20,7 @@ from core.errors.system import WorkspaceError
 def keep(library, name, kind="text"):
     text = f"the text of {name} tells of sheep"
     document = Document(f"/docs/{name}", kind, name, text)
-    library.record(document.path, Digested(document, digest_text(text)), len(text))
+    library.record(Reading(document.path, len(text)), Digested(document, digest_text(text)))
 
 
 @pytest.fixture
