@@ -84,6 +84,14 @@ class Returning(Iterable[T], Generic[T, R]):
         self.result = yield from self._stream
 
 
+def result_of(stream: Generator[object, None, R]) -> R:
+    """What a generator returns, once it has gone through all that it yields."""
+    passed = Returning(stream)
+    for _ in passed:
+        pass
+    return passed.result
+
+
 def until_stopped(items: Iterable[T], stop: StopToken) -> Iterator[T]:
     """The items up to the first before which `stop` was set."""
     for item in items:

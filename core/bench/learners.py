@@ -20,7 +20,7 @@ from core.bench.recipe import LearnedPoint, Recipe, split_text
 from core.config.model import ModelConfig
 from core.config.run import RunConfig
 from core.config.tokenizer import TokenizerConfig
-from core.control import StopToken
+from core.control import StopToken, result_of
 from core.runs.folder import Workspace
 from core.tokenizers.bpe import BpeTokenizer
 from core.tokenizers.char import CharTokenizer
@@ -197,13 +197,9 @@ def _open(text: str, folder: Path, config: RunConfig, tokenizer: Tokenizer) -> S
     dataset = _make_dataset(text, workspace.datasets / "text", tokenizer)
     run.root.mkdir(parents=True)
     lay_out_run(run, dataset)
-    opening = open_session(workspace, run, config, dataset, StopToken())
-    while True:
-        try:
-            next(opening)
-        except StopIteration as end:
-            session: Session = end.value
-            return session
+    session = result_of(open_session(workspace, run, config, dataset, StopToken()))
+    assert session is not None  # nobody stops it
+    return session
 
 
 def _make_dataset(text: str, folder: Path, tokenizer: Tokenizer) -> Dataset:

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from core.capture import inner
 from core.capture.forward import ResidualStep, embedded, steps
-from core.control import Returning, StopToken
+from core.control import StopToken, result_of
 from core.inspection.captured import EVERYTHING, Capture, Floats, Ints, Lens, PassProgress, What
 from core.inspection.changes import NO_CHANGES, Changes, sub_layers
 from core.inspection.embedding import rotary_angles
@@ -29,10 +29,7 @@ def capture(
     model: Transformer, ids: Sequence[int], what: What = EVERYTHING, changes: Changes = NO_CHANGES
 ) -> Capture:
     """Compute a phrase at once. See `capture_in_steps`."""
-    passed = Returning(capture_in_steps(model, ids, StopToken(), what, changes))
-    for _ in passed:
-        pass
-    return passed.result
+    return result_of(capture_in_steps(model, ids, StopToken(), what, changes))
 
 
 @torch.inference_mode()

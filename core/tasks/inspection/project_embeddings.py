@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.control import StopToken
+from core.control import Returning, StopToken
 from core.events.base import Event
 from core.inspection.plane import EmbeddingPlane, Projection
 from core.inspection.tsne import perplexity_for, tsne_in_steps
@@ -44,15 +44,11 @@ def project_embeddings(
     ids = tokens_to_project(plane, most)
     points = plane.pca.points[ids]  # (N, 2)
     if len(ids) >= FEWEST_TOKENS:
-        steps = tsne_in_steps(plane.vectors[ids], points, seed, threads, stop)
-        while True:
-            try:
-                step = next(steps)
-            except StopIteration as end:
-                points = end.value
-                break
+        steps = Returning(tsne_in_steps(plane.vectors[ids], points, seed, threads, stop))
+        for step in steps:
             shown = () if step.points is None else tuple(map(tuple, step.points.tolist()))
             yield ProjectionAdvanced(100 * step.share, shown)
+        points = steps.result
     return Projection("tsne", ids, points, _note(plane, len(ids)))
 
 
