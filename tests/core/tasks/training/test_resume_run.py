@@ -339,7 +339,7 @@ def test_an_evaluation_made_up_for_stands_once_in_the_journal(filled, trained, t
 def test_a_stop_ends_a_resume_that_still_compares_files(stopped, monkeypatch, part):
     stop = StopToken()
     module = state_module if part == "checkpoint" else verification
-    monkeypatch.setattr(verification, "_read", lambda _: {})  # as if nothing was compared before
+    monkeypatch.setattr(verification, "read_record", lambda _: {})  # as if nothing was compared before
     hash_file = module.hash_file
     monkeypatch.setattr(module, "hash_file", lambda path, stop: (stop.set(), hash_file(path, stop)))
     events = resume(stopped, stop=stop)
