@@ -12,6 +12,8 @@ from pypdf import PdfReader, PdfWriter
 
 from core.config.corpus import ImportConfig
 from core.control import StopToken
+from core.corpus.duplicates import Digested
+from core.corpus.ledger import Reading
 from core.corpus.library import Library
 from core.documents import isolation
 from core.errors.base import DamagedLibraryError, NothingInterruptedError
@@ -305,8 +307,8 @@ def test_a_full_disk_ends_the_import_and_no_process_stays(run, folder, monkeypat
     assert not readers_left()
 
 
-def refuse_as_full(library: Library, path: str, *facts: object) -> object:
-    raise DiskFullError(Path(path))
+def refuse_as_full(library: Library, reading: Reading, digested: Digested) -> object:
+    raise DiskFullError(Path(reading.path))
 
 
 # Archives
