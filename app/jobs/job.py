@@ -83,8 +83,10 @@ class Job(QObject):
 
     running: ClassVar[set["Job"]] = set()  # a running QThread must not be collected
 
-    def __init__(self, open_stream: OpenStream, parent: QObject | None = None) -> None:
+    def __init__(self, open_stream: OpenStream, parent: QObject | None = None, *, doing: str = "") -> None:
+        """`doing` is what a user is told of it; "" for what he need not know of."""
         super().__init__(parent)
+        self.doing = doing
         self._open_stream = open_stream
         self._stop = StopToken()
         self._inbox: deque[Any] = deque()  # append and popleft are atomic: no lock

@@ -15,45 +15,21 @@ from PySide6.QtCore import (
 
 from app.jobs.job import Job, OpenStream
 
-QUEUES = ("corpus", "training", "chat")
-# What a user need not know of: it neither keeps the window busy nor from closing, and its jobs end soon when asked.
-BACKGROUND_QUEUES = (
-    "library",
-    "preview",
-    "search",
-    "watch",
-    "totals",
-    "documents",
-    "runs",
-    "settings",
-    "plan",
-    "model",
-    "inspect",
-    "suggestion",
-    "tokens",
-    "plane",
-    "report",
-    "curves",
-    "baselines",
-    "conversations",
-    "seen",
-    "next token",
-    "ranking",
-    "compare",
-    "serve",
-)
 LOOK_MS = 2
 
 
 class JobQueues(QObject):
     """All the work of the window. Whatever `start` returns ends through its own `ended` or `failed`.
 
+    A queue is made when it is first asked for. What a user is told of keeps the window busy and from closing; what he
+    need not know of does neither, and ends soon when asked.
+
     Signals:
         busy_changed: A queue's name, and whether it now has work. A queue is idle only after everyone who
             listens to its last job was notified of the end.
-        idle: No queue has work any more, but for the quiet ones.
-        paused_changed: A queue's name, not one of the quiet ones: its job is now held back, or goes on.
-        stop_overdue: A queue's name, not one of the quiet ones: its job was asked to end and does not.
+        idle: There is no work any more that a user is told of.
+        paused_changed: A queue's name: its job, of which a user is told, is now held back, or goes on.
+        stop_overdue: A queue's name: its job, of which a user is told, was asked to end and does not.
     """
 
     busy_changed = Signal(str, bool)
@@ -64,46 +40,49 @@ class JobQueues(QObject):
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._closing = False
-        self._queues = {name: _JobQueue(name, self) for name in (*QUEUES, *BACKGROUND_QUEUES)}
-        for queue in self._queues.values():
-            queue.busy_changed.connect(self._pass_on)
-        for name in QUEUES:
-            self._queues[name].stop_overdue.connect(self.stop_overdue)
-            self._queues[name].paused_changed.connect(self.paused_changed)
+        self._queues: dict[str, _JobQueue] = {}
 
-    def start(self, queue: str, open_stream: OpenStream) -> Job:
-        """A job on `queue`: started now, or as soon as the work before it has ended."""
-        job = self._queues[queue].start(open_stream)
+    def start(self, queue: str, open_stream: OpenStream, *, doing: str = "") -> Job:
+        """A job on `queue`: started now, or as soon as the work before it has ended.
+
+        Args:
+            doing: What a user is told of it, such as "Training"; "" for what he need not know of.
+        """
+        job = self._queue(queue).start(open_stream, doing)
         if self._closing:
             job.stop()
         return job
 
     def busy(self, queue: str) -> bool:
-        return self._queues[queue].busy
+        return self._queue(queue).busy
 
     def paused(self, queue: str) -> bool:
         """True while the queue's job is held back."""
-        return self._queues[queue].paused
+        return self._queue(queue).paused
+
+    def doing(self, queue: str) -> str:
+        """What a user is told of the queue's work; "" where there is none, or none that he need know of."""
+        return self._queue(queue).doing
 
     def active(self) -> list[str]:
-        """The queues that have work, but for the quiet ones."""
-        return [name for name in QUEUES if self._queues[name].busy]
+        """The queues with work that a user is told of."""
+        return [name for name, queue in self._queues.items() if queue.doing]
 
     def overdue(self) -> list[str]:
-        """The queues whose job was asked to end and does not, but for the quiet ones."""
-        return [name for name in QUEUES if self._queues[name].overdue]
+        """Those of them whose job was asked to end and does not."""
+        return [name for name in self.active() if self._queues[name].overdue]
 
     def at_rest(self) -> bool:
         """True while no queue at all has work."""
         return not self.at_work()
 
     def at_work(self) -> list[str]:
-        """All queues that have work, the quiet ones too."""
+        """All queues that have work, of which a user is told or not."""
         return [name for name, queue in self._queues.items() if queue.busy]
 
     def stop(self, queue: str) -> None:
         """Ask the queue's job, and those queued behind it, to end."""
-        self._queues[queue].stop()
+        self._queue(queue).stop()
 
     def stop_all(self) -> None:
         for queue in self._queues.values():
@@ -129,19 +108,32 @@ class JobQueues(QObject):
         gone = [job.wait(deadline.remainingTime()) for job in Job.running]  # a list: each of them is asked
         return all(gone)
 
-    @Slot(str, bool)
-    def _pass_on(self, queue: str, busy: bool) -> None:
-        self.busy_changed.emit(queue, busy)
-        if queue in QUEUES and not self.active():
+    def _queue(self, name: str) -> "_JobQueue":
+        if name not in self._queues:
+            queue = self._queues[name] = _JobQueue(name, self)
+            queue.busy_changed.connect(self.busy_changed)
+            queue.paused_changed.connect(self.paused_changed)
+            queue.stop_overdue.connect(self.stop_overdue)
+            queue.told_ended.connect(self._look_whether_idle)
+        return self._queues[name]
+
+    @Slot()
+    def _look_whether_idle(self) -> None:
+        if not self.active():
             self.idle.emit()
 
 
 class _JobQueue(QObject):
-    """A queue of jobs of which the first one runs."""
+    """A queue of jobs of which the first one runs.
+
+    Signals:
+        told_ended: A job of which a user was told has left the queue.
+    """
 
     busy_changed = Signal(str, bool)
     paused_changed = Signal(str)
     stop_overdue = Signal(str)
+    told_ended = Signal()
 
     def __init__(self, name: str, parent: QObject) -> None:
         super().__init__(parent)
@@ -153,6 +145,10 @@ class _JobQueue(QObject):
         return bool(self._jobs)
 
     @property
+    def doing(self) -> str:
+        return next((job.doing for job in self._jobs if job.doing), "")
+
+    @property
     def paused(self) -> bool:
         return self.busy and self._jobs[0].paused
 
@@ -160,8 +156,8 @@ class _JobQueue(QObject):
     def overdue(self) -> bool:
         return self.busy and self._jobs[0].overdue
 
-    def start(self, open_stream: OpenStream) -> Job:
-        job = Job(open_stream, self)
+    def start(self, open_stream: OpenStream, doing: str) -> Job:
+        job = Job(open_stream, self, doing=doing)
         # Queued: whoever listens to the job learns of its end before the queue goes on.
         job.ended.connect(self._advance, Qt.ConnectionType.QueuedConnection)
         job.failed.connect(self._advance, Qt.ConnectionType.QueuedConnection)
@@ -179,16 +175,21 @@ class _JobQueue(QObject):
 
     @Slot(bool)
     def _pass_on_paused(self, _paused: bool) -> None:
-        self.paused_changed.emit(self._name)
+        if self.doing:
+            self.paused_changed.emit(self._name)
 
     @Slot()
     def _pass_on_overdue(self) -> None:
-        self.stop_overdue.emit(self._name)
+        if self.doing:
+            self.stop_overdue.emit(self._name)
 
     @Slot()
     def _advance(self) -> None:
-        self._jobs.popleft().deleteLater()
+        gone = self._jobs.popleft()
+        gone.deleteLater()
         if self._jobs:
             self._jobs[0].start()
         else:
             self.busy_changed.emit(self._name, False)
+        if gone.doing:
+            self.told_ended.emit()

@@ -5,11 +5,9 @@ from PySide6.QtCore import Slot
 from app.jobs.job_queue import JobQueues
 from app.widgets.label import Label
 
-DOING = {"corpus": "Reading files", "training": "Training", "chat": "Writing"}
-
 
 class DoingLabel(Label):
-    """A word for each queue that has work, and whether it is paused; empty where none has."""
+    """What the queues are doing, and whether that is paused; empty where there is nothing to tell."""
 
     def __init__(self, queues: JobQueues) -> None:
         super().__init__(objectName="doingLabel")
@@ -19,5 +17,7 @@ class DoingLabel(Label):
 
     @Slot()
     def _show(self) -> None:
-        active = self._queues.active()
-        self.setText("   ".join(DOING[name] + " (paused)" * self._queues.paused(name) for name in active))
+        queues = self._queues
+        self.setText(
+            "   ".join(queues.doing(name) + " (paused)" * queues.paused(name) for name in queues.active())
+        )

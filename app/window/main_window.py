@@ -34,7 +34,7 @@ from app.widgets.icons import icon
 from app.widgets.label import Label
 from app.widgets.theme import colours
 from app.window.close_question import BEFORE_ANOTHER, STILL_AT_WORK, STILL_STOPPING, CloseQuestion
-from app.window.doing_label import DOING, DoingLabel
+from app.window.doing_label import DoingLabel
 from app.window.first_run import STEPS, FirstRun
 from app.window.menus import Menus
 from app.window.notification import Notifier
@@ -234,7 +234,7 @@ class MainWindow(QMainWindow):
     def _ask(self, *, leaving: bool) -> None:
         """Ask whether to stop and close; with `leaving`, whether to close under work that does not stop."""
         at_work = STILL_AT_WORK if self._next is None else BEFORE_ANOTHER
-        doing = " and ".join(DOING[queue].lower() for queue in self.queues.active())
+        doing = " and ".join(self.queues.doing(queue).lower() for queue in self.queues.active())
         self.question = CloseQuestion(doing, STILL_STOPPING if leaving else at_work, self)
         self.question.agreed.connect(self._leave if leaving else self._stop_and_close)
         if leaving:

@@ -24,7 +24,7 @@ def test_an_idle_window_closes_without_a_question(window):
 
 
 def test_closing_during_a_job_asks_once(qtbot, window):
-    window.queues.start("training", endless)
+    window.queues.start("training", endless, doing="Training")
     assert not window.close()
     question = window.question
     assert "training" in question.text()
@@ -35,7 +35,7 @@ def test_closing_during_a_job_asks_once(qtbot, window):
 
 
 def test_keep_running_keeps_the_window_and_the_job(qtbot, window):
-    job = window.queues.start("training", endless)
+    job = window.queues.start("training", endless, doing="Training")
     window.close()
     qtbot.mouseClick(button(window, "Keep"), Qt.MouseButton.LeftButton)
     assert window.isVisible()
@@ -48,8 +48,8 @@ def test_keep_running_keeps_the_window_and_the_job(qtbot, window):
 
 def test_stop_and_close_waits_for_the_step_and_then_closes(qtbot, window):
     ended = []
-    window.queues.start("training", endless).ended.connect(ended.append)
-    window.queues.start("corpus", endless)
+    window.queues.start("training", endless, doing="Training").ended.connect(ended.append)
+    window.queues.start("corpus", endless, doing="Reading files")
     window.close()
     qtbot.mouseClick(button(window, "Stop"), Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: not window.isVisible())
@@ -66,7 +66,7 @@ def stuck(window):
         yield 0
         may_end.wait(60)
 
-    window.queues.start("training", hangs)
+    window.queues.start("training", hangs, doing="Training")
     window.stop_and_close()
     yield
     may_end.set()
@@ -82,7 +82,7 @@ def stuck_in_open_window(window, monkeypatch):
         yield 0
         may_end.wait(60)
 
-    window.queues.start("training", hangs).stop()
+    window.queues.start("training", hangs, doing="Training").stop()
     yield may_end
     may_end.set()
 
@@ -122,7 +122,7 @@ def test_closing_offers_to_close_now_where_a_step_does_not_end(qtbot, workspace,
         yield 0
         may_end.wait(60)
 
-    window.queues.start("training", hangs)
+    window.queues.start("training", hangs, doing="Training")
     window.stop_and_close()
     qtbot.waitUntil(lambda: window.question is not None)
     assert "loses nothing that is saved" in window.question.informativeText()
@@ -163,7 +163,7 @@ def test_waiting_on_keeps_the_window_until_the_step_has_ended(qtbot, window, stu
 
 
 def test_a_job_that_ends_under_the_question_needs_no_stopping(qtbot, window):
-    job = window.queues.start("training", endless)
+    job = window.queues.start("training", endless, doing="Training")
     window.close()
     with qtbot.waitSignal(window.queues.idle):
         job.stop()
@@ -173,7 +173,7 @@ def test_a_job_that_ends_under_the_question_needs_no_stopping(qtbot, window):
 
 def test_asked_from_outside_it_stops_and_closes_without_a_question(qtbot, window):
     ended = []
-    window.queues.start("training", endless).ended.connect(ended.append)
+    window.queues.start("training", endless, doing="Training").ended.connect(ended.append)
     window.stop_and_close()
     assert window.question is None
     qtbot.waitUntil(lambda: not window.isVisible())
@@ -181,7 +181,7 @@ def test_asked_from_outside_it_stops_and_closes_without_a_question(qtbot, window
 
 
 def test_asked_from_outside_the_standing_question_goes_away(qtbot, window):
-    window.queues.start("training", endless)
+    window.queues.start("training", endless, doing="Training")
     window.close()
     window.stop_and_close()
     assert window.question is None

@@ -22,7 +22,7 @@ from core.runs.folder import Workspace
 class Busy(MainWindow):
     def show(self):
         super().show()
-        self.queues.start("training", task).ended.connect(lambda result: print(result, flush=True))
+        self.queues.start("training", task, doing="Training").ended.connect(lambda result: print(result, flush=True))
 
 def task(stop):
     print("working", flush=True)

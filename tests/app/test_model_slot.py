@@ -112,7 +112,7 @@ def test_a_lease_ends_with_its_job(qtbot, slot, queues, fails):
             raise LostError
 
     open_now(qtbot, slot)
-    job = queues.start("chat", work)
+    job = queues.start("chat", work, doing="Writing")
     slot.lease("Chat", "writing a reply").hold_for(job)
     with qtbot.waitSignal(job.failed if fails else job.ended):
         pass

@@ -52,7 +52,7 @@ class ReplyWriter(QObject):
         assert self._job is None, "the reply before has ended, or was left"
         self.session, self.draft = session, draft
         self.meter = ReplyMeter(time.perf_counter())
-        self._job = self._queues.start(QUEUE, self._stream(lease.model, draft))
+        self._job = self._queues.start(QUEUE, self._stream(lease.model, draft), doing="Writing")
         lease.hold_for(self._job)
         self._job.arrived.connect(self._take)
         self._job.ended.connect(self._end)

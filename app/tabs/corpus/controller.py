@@ -158,7 +158,7 @@ class CorpusController(QObject):
         job.failed.connect(self.sample_failed)
 
     def _start(self, open_stream: OpenStream) -> Job:
-        job = self._queues.start(QUEUE, open_stream)
+        job = self._queues.start(QUEUE, open_stream, doing="Reading files")
         self._jobs.append(job)
         job.arrived.connect(self._pump.put)
         job.ended.connect(self._finish)

@@ -252,7 +252,7 @@ class TrainController(QObject):
         self.curves.leave_time()
         self._name = name
         self._tab.show_started(name)
-        self._job = self._queues.start("training", open_stream)
+        self._job = self._queues.start("training", open_stream, doing="Training")
         self._job.arrived.connect(self._tab.show_events)
         self._job.arrived.connect(self.curves.follow)
         self._job.arrived.connect(self._look_for_checkpoints)

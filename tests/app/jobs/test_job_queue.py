@@ -20,7 +20,7 @@ def test_a_queue_is_busy_from_start_to_end(qtbot, queues):
     told = []
     queues.busy_changed.connect(lambda queue, busy: told.append((queue, busy)))
     with qtbot.waitSignal(queues.idle):
-        queues.start("corpus", short)
+        queues.start("corpus", short, doing="Reading files")
         assert queues.active() == ["corpus"]
     assert queues.active() == []
     assert told == [("corpus", True), ("corpus", False)]
@@ -33,8 +33,8 @@ def test_a_second_job_waits_for_the_first(qtbot, queues):
         opened.append("second")
         yield 1
 
-    first = queues.start("corpus", endless)
-    second = queues.start("corpus", watched)
+    first = queues.start("corpus", endless, doing="Reading files")
+    second = queues.start("corpus", watched, doing="Reading files")
     with qtbot.waitSignal(first.arrived):
         pass
     assert opened == []
@@ -46,22 +46,22 @@ def test_a_second_job_waits_for_the_first(qtbot, queues):
 def test_a_queue_stays_busy_while_work_waits(qtbot, queues):
     told = []
     queues.busy_changed.connect(lambda _queue, busy: told.append(busy))
-    queues.start("corpus", short)
-    queues.start("corpus", short)
+    queues.start("corpus", short, doing="Reading files")
+    queues.start("corpus", short, doing="Reading files")
     qtbot.waitUntil(lambda: not queues.active())
     assert told == [True, False]
 
 
 def test_queue_do_not_wait_for_each_other(qtbot, queues):
-    queues.start("training", endless)
-    queues.start("chat", short)
+    queues.start("training", endless, doing="Training")
+    queues.start("chat", short, doing="Writing")
     qtbot.waitUntil(lambda: queues.active() == ["training"])
 
 
 def test_whoever_listens_to_a_job_learns_of_its_end_before_the_queue_is_idle(qtbot, queues):
     heard = []
     queues.idle.connect(lambda: heard.append("idle"))
-    job = queues.start("corpus", short)
+    job = queues.start("corpus", short, doing="Reading files")
     job.ended.connect(heard.append)
     qtbot.waitUntil(lambda: "idle" in heard)
     assert heard == ["done", "idle"]
@@ -72,8 +72,8 @@ def test_a_failed_job_lets_the_next_one_start(qtbot, queues):
         yield 1
         raise ValueError("no")
 
-    queues.start("corpus", fails)
-    with qtbot.waitSignal(queues.start("corpus", short).ended):
+    queues.start("corpus", fails, doing="Reading files")
+    with qtbot.waitSignal(queues.start("corpus", short, doing="Reading files").ended):
         pass
 
 
@@ -87,8 +87,8 @@ def test_one_that_waits_is_opened_as_things_stand_at_its_turn(qtbot, queues):
     def tells(words, thread):
         yield words, thread
 
-    first = queues.start("corpus", endless)
-    second = queues.start("corpus", open_stream)
+    first = queues.start("corpus", endless, doing="Reading files")
+    second = queues.start("corpus", open_stream, doing="Reading files")
     second.arrived.connect(seen.extend)
     chosen[0] = "later"
     with qtbot.waitSignals([first.ended, second.ended], order="strict"):
@@ -97,20 +97,23 @@ def test_one_that_waits_is_opened_as_things_stand_at_its_turn(qtbot, queues):
 
 
 def test_stopping_a_queue_ends_those_that_wait_as_well(qtbot, queues):
-    first, second = queues.start("corpus", endless), queues.start("corpus", endless)
+    first, second = (
+        queues.start("corpus", endless, doing="Reading files"),
+        queues.start("corpus", endless, doing="Reading files"),
+    )
     with qtbot.waitSignals([first.ended, second.ended]):
         queues.stop("corpus")
 
 
 def test_what_is_begun_while_closing_down_ends_at_once(qtbot, queues):
-    queues.start("training", endless)
+    queues.start("training", endless, doing="Training")
     with qtbot.waitSignal(queues.idle):
         queues.close_down()
-        queues.start("chat", endless)
+        queues.start("chat", endless, doing="Writing")
 
 
 def test_waiting_for_all_leaves_no_thread(qtbot, queues):
-    job = queues.start("training", endless)
+    job = queues.start("training", endless, doing="Training")
     queues.stop_all()
     with qtbot.waitSignal(job.ended):
         assert queues.wait_all(60_000)
@@ -162,5 +165,5 @@ def test_waiting_for_all_takes_one_time_out_however_many_do_not_end(qtbot, queue
         queues.start(queue, stubborn)
     assert not queues.wait_all(20)
     assert waited_ms == [0, 0, 0, 0]  # the time was over before the first of them
-    assert queues.at_work() == ["training", "chat", "library", "watch"]
+    assert queues.at_work() == ["training", "chat", "watch", "library"]
     may_end.set()

@@ -14,7 +14,10 @@ def label(qtbot, queues):
 
 
 def test_it_names_what_works_and_is_empty_at_rest(qtbot, queues, label):
-    training, chat = queues.start("training", endless), queues.start("chat", endless)
+    training, chat = (
+        queues.start("training", endless, doing="Training"),
+        queues.start("chat", endless, doing="Writing"),
+    )
     assert label.text() == "Training   Writing"
     for job in (training, chat):
         job.stop()
@@ -22,7 +25,7 @@ def test_it_names_what_works_and_is_empty_at_rest(qtbot, queues, label):
 
 
 def test_a_paused_job_is_told_from_one_that_works(qtbot, queues, label):
-    job = queues.start("training", endless)
+    job = queues.start("training", endless, doing="Training")
     job.pause()
     assert label.text() == "Training (paused)"
     job.resume()

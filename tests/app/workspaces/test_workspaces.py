@@ -109,7 +109,7 @@ def test_work_that_never_ends_keeps_no_other_workspace_closed(qtbot, studio, tmp
 def test_running_work_is_asked_about_first(qtbot, studio, tmp_path):
     ended = []
     first = studio.window
-    first.queues.start("training", endless).ended.connect(ended.append)
+    first.queues.start("training", endless, doing="Training").ended.connect(ended.append)
     first.workspaces.choose(str(made(tmp_path / "two").root))
     assert studio.window is first
     assert "the other workspace opens" in first.question.informativeText()
@@ -121,7 +121,7 @@ def test_running_work_is_asked_about_first(qtbot, studio, tmp_path):
 @pytest.mark.slow
 def test_keep_running_keeps_the_workspace_and_closing_later_closes(qtbot, studio, tmp_path):
     first = studio.window
-    job = first.queues.start("training", endless)
+    job = first.queues.start("training", endless, doing="Training")
     first.workspaces.choose(str(made(tmp_path / "two").root))
     qtbot.mouseClick(button(first, "Keep"), LEFT)
     with qtbot.waitSignal(first.queues.idle):
@@ -133,7 +133,7 @@ def test_keep_running_keeps_the_workspace_and_closing_later_closes(qtbot, studio
 
 def test_an_end_that_the_system_asks_for_opens_no_other_workspace(qtbot, studio, tmp_path):
     first = studio.window
-    first.queues.start("training", endless)
+    first.queues.start("training", endless, doing="Training")
     first.workspaces.choose(str(made(tmp_path / "two").root))
     studio.stop_and_close()
     qtbot.waitUntil(lambda: not first.isVisible())

@@ -46,7 +46,8 @@ class TokenizerController(QObject):
         """Build what a run with these settings would be trained on, and show its tokenizer."""
         self.stop()
         self._tab.tokenizer_window.show_started()
-        self._job = self._queues.start("training", partial(self._examine, config, self._workspace))
+        stream = partial(self._examine, config, self._workspace)
+        self._job = self._queues.start("training", stream, doing="Training")
         self._job.arrived.connect(self._tab.tokenizer_window.show_events)
         self._job.ended.connect(self._end)
         self._job.failed.connect(self._fail)

@@ -156,7 +156,7 @@ def test_nothing_is_timed_while_other_work_goes_on(tab, queues, controller, timi
             stop._event.wait(0.01)
             yield None
 
-    job = queues.start("corpus", busy)
+    job = queues.start("corpus", busy, doing="Reading files")
     tab.form.show_run(with_settings(preset_run("starter"), {"training.batch_size": 2}))
     come_to_rest(qtbot, queues, controller)
     assert 2 not in timing.timed
