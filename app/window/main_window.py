@@ -19,6 +19,7 @@ from app.settings import APPLICATION, WindowSettings
 from app.tabs.chat.controller import ChatController
 from app.tabs.chat.server.served_label import ServedLabel
 from app.tabs.chat.tab import ChatTab
+from app.tabs.context import Context
 from app.tabs.corpus.controller import CorpusController
 from app.tabs.corpus.tab import CorpusTab
 from app.tabs.inspect.controller import InspectController
@@ -67,6 +68,7 @@ class MainWindow(QMainWindow):
         self.question: CloseQuestion | None = None  # while it is asked whether to stop and close
         self.queues = JobQueues(self)
         self.slot = ModelSlot(workspace, self.queues, self)
+        self._context = Context(workspace, self.queues, self.slot, self._settings)
         self.workspaces = WorkspaceChooser(workspace, self)
         self._controllers: list[TabController] = []
         self._make_tabs()
@@ -137,13 +139,11 @@ class MainWindow(QMainWindow):
     def _make_tabs(self) -> None:
         self.corpus_tab, self.train_tab, self.chat_tab = CorpusTab(), TrainTab(), ChatTab()
         self.inspect_tab = InspectTab(MAKERS)
-        self.corpus = CorpusController(self.corpus_tab, self._workspace, self.queues, self._settings, self)
-        self.train = TrainController(self.train_tab, self._workspace, self.queues, self)
-        self.chat = ChatController(
-            self.chat_tab, self.slot, self._workspace, self.queues, self, settings=self._settings
-        )
-        self.inspect = InspectController(self.inspect_tab, self.slot, self._workspace, self.queues, self)
-        self.inspect_views = ViewConnections(self.inspect, self._workspace, self.queues, self)
+        self.corpus = CorpusController(self.corpus_tab, self._context, self)
+        self.train = TrainController(self.train_tab, self._context, self)
+        self.chat = ChatController(self.chat_tab, self._context, self)
+        self.inspect = InspectController(self.inspect_tab, self._context, self)
+        self.inspect_views = ViewConnections(self.inspect, self._context, self)
         self.first_run = FirstRun(self._workspace, self.corpus, self.train, self.chat, self.queues, self)
         self.undo_group = QUndoGroup(self)
         for stack in (self.corpus.library.undo_stack, self.chat.undo_stack):

@@ -1,9 +1,12 @@
-"""A tab or a dialog as it is shown in a test, and the runs that stand in it."""
+"""A tab or a dialog as it is shown in a test, what its controller is given, and the runs that stand in it."""
 
 from dataclasses import replace
 
 from PySide6.QtWidgets import QApplication
 
+from app.model_slot import ModelSlot
+from app.settings import WindowSettings
+from app.tabs.context import Context
 from core.runs.catalog import RunSummary
 
 SIZE_PX = (1280, 712)  # what a window of 1280 x 800 leaves for a tab
@@ -29,3 +32,9 @@ def opened(dialog, tab):
     dialog.tab = tab  # else it is collected, and takes its dialog along
     dialog.show()
     return dialog
+
+
+def context_of(workspace, queues, slot=None):
+    """What the window would share with a tab; `slot` where a test opens models of its own."""
+    slot = slot or ModelSlot(workspace, queues, queues)
+    return Context(workspace, queues, slot, WindowSettings(workspace.root))

@@ -7,9 +7,6 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from app.errors import present
 from app.jobs.job import Stream
-from app.jobs.job_queue import JobQueues
-from app.model_slot import ModelSlot
-from app.settings import WindowSettings
 from app.tabs.chat.front import FrontConversation
 from app.tabs.chat.gestures import Gestures
 from app.tabs.chat.history import History
@@ -23,8 +20,8 @@ from app.tabs.chat.server.server_panel import ServerPanel
 from app.tabs.chat.session import ChatSession
 from app.tabs.chat.system_dialog import SystemDialog
 from app.tabs.chat.tab import ChatTab
+from app.tabs.context import Context
 from core.conversations.message import Conversation, ConversationKind
-from core.runs.folder import Workspace
 from core.tasks.chat.conversations import keep_conversation
 from core.tasks.chat.reply import complete, reply
 
@@ -44,29 +41,26 @@ class ChatController(QObject):
     def __init__(
         self,
         tab: ChatTab,
-        slot: ModelSlot,
-        workspace: Workspace,
-        queues: JobQueues,
+        context: Context,
         parent: QObject | None = None,
         *,
         reply: Callable[..., Stream] = reply,
         complete: Callable[..., Stream] = complete,
         keep: Callable[..., Stream] = keep_conversation,
-        settings: WindowSettings | None = None,
     ) -> None:
         super().__init__(parent)
-        self.tab, self.slot = tab, slot
-        self.models = ModelOpening(tab, slot, workspace, queues, self)
-        self.writer = ReplyWriter(queues, reply, complete, self)
-        self.keeper = ConversationKeeper(queues, partial(keep, workspace), self)
-        self.front = FrontConversation(tab, slot, self.keeper, self)
+        self.tab, self.slot = tab, context.slot
+        self.models = ModelOpening(tab, context, self)
+        self.writer = ReplyWriter(context.queues, reply, complete, self)
+        self.keeper = ConversationKeeper(context.queues, partial(keep, context.workspace), self)
+        self.front = FrontConversation(tab, context.slot, self.keeper, self)
         self.gestures = Gestures(tab, self.front, self.models, self.writer, self)
         self.undo_stack = self.front.undo_stack
-        self.looks = ChatLooks(tab, settings, self)
-        self.history = History(tab, self.front, self.keeper, workspace, queues, self)
-        self.panels = Panels(tab, self.front, self.gestures, self.models, workspace, queues, self)
+        self.looks = ChatLooks(tab, context.settings, self)
+        self.history = History(tab, self.front, self.keeper, context, self)
+        self.panels = Panels(tab, self.front, self.gestures, self.models, context, self)
         self.server_panel = ServerPanel(tab)
-        self.server = ServerController(self.server_panel, slot, workspace, queues, self)
+        self.server = ServerController(self.server_panel, context, self)
         self._kinds: dict[str, ConversationKind] = {}  # by run: what the user chose
         self._prompt = ""  # to be put in once the model is open
         self._connect()

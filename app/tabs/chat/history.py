@@ -6,13 +6,12 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from app.errors import present
 from app.jobs.job import Job
-from app.jobs.job_queue import JobQueues
 from app.tabs.chat.front import FrontConversation
 from app.tabs.chat.keeper import ConversationKeeper
 from app.tabs.chat.kept.list_controller import ListController
 from app.tabs.chat.tab import ChatTab
+from app.tabs.context import Context
 from core.conversations.message import Conversation
-from core.runs.folder import Workspace
 from core.tasks.chat.conversations import load_conversation
 
 QUEUE = "conversations"
@@ -34,15 +33,14 @@ class History(QObject):
         tab: ChatTab,
         front: FrontConversation,
         keeper: ConversationKeeper,
-        workspace: Workspace,
-        queues: JobQueues,
+        context: Context,
         parent: QObject,
     ) -> None:
         super().__init__(parent)
         self._tab, self._front, self._keeper = tab, front, keeper
-        self._workspace, self._queues = workspace, queues
+        self._workspace, self._queues = context.workspace, context.queues
         self._job: Job | None = None
-        self.list = ListController(tab.list, workspace, queues, tab.banner, self)
+        self.list = ListController(tab.list, context, tab.banner, self)
         self.list.opened.connect(self._load)
         self.list.renamed.connect(self._rename)
         self.list.deleted.connect(self.deleted)

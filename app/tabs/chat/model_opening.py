@@ -5,12 +5,11 @@ from functools import partial
 from PySide6.QtCore import QObject, Signal, Slot
 
 from app.errors import present
-from app.jobs.job_queue import JobQueues
 from app.jobs.refresher import Refresher
-from app.model_slot import ModelInUseError, ModelSlot
+from app.model_slot import ModelInUseError
 from app.tabs.chat.tab import ChatTab
+from app.tabs.context import Context
 from core.runs.catalog import RunSummary
-from core.runs.folder import Workspace
 from core.tasks.models.look_at_runs import RunsListed, list_runs
 
 
@@ -25,25 +24,18 @@ class ModelOpening(QObject):
     left = Signal()
     opened = Signal()
 
-    def __init__(
-        self,
-        tab: ChatTab,
-        slot: ModelSlot,
-        workspace: Workspace,
-        queues: JobQueues,
-        parent: QObject | None = None,
-    ) -> None:
+    def __init__(self, tab: ChatTab, context: Context, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self.slot, self._tab = slot, tab
+        self.slot, self._tab = context.slot, tab
         self.name = self.checkpoint = ""  # of the model that is shown
-        self._runs = Refresher(queues, "runs", partial(list_runs, workspace), self)
+        self._runs = Refresher(context.queues, "runs", partial(list_runs, context.workspace), self)
         self._names: set[str] | None = None  # of the runs with a checkpoint; None until they were listed
         self._newest: RunSummary | None = None  # of those with a checkpoint that was trained
         self._activated = False
-        slot.opening.connect(self._show_opening)
-        slot.noticed.connect(tab.banner.show_notice)
-        slot.changed.connect(self._show_model)
-        slot.failed.connect(self._fail_to_open)
+        self.slot.opening.connect(self._show_opening)
+        self.slot.noticed.connect(tab.banner.show_notice)
+        self.slot.changed.connect(self._show_model)
+        self.slot.failed.connect(self._fail_to_open)
         self._runs.refreshed.connect(self._show_runs)
         self._runs.failed.connect(self._fail_to_list)
         tab.open_requested.connect(self.open)

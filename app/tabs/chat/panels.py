@@ -2,8 +2,6 @@
 
 from PySide6.QtCore import QObject, Slot
 
-from app.jobs.job_queue import JobQueues
-from app.model_slot import ModelSlot
 from app.tabs.chat.compare.compare_controller import CompareController
 from app.tabs.chat.documents.seen_controller import SeenController
 from app.tabs.chat.front import FrontConversation
@@ -12,8 +10,8 @@ from app.tabs.chat.model_opening import ModelOpening
 from app.tabs.chat.sampling.next_token_controller import NextTokenController
 from app.tabs.chat.sampling.sampler_controller import SamplerController
 from app.tabs.chat.tab import ChatTab
+from app.tabs.context import Context
 from core.conversations.packed_tokens import ids_of, texts_of
-from core.runs.folder import Workspace
 
 
 class Panels(QObject):
@@ -25,17 +23,15 @@ class Panels(QObject):
         front: FrontConversation,
         gestures: Gestures,
         models: ModelOpening,
-        workspace: Workspace,
-        queues: JobQueues,
+        context: Context,
         parent: QObject,
     ) -> None:
         super().__init__(parent)
         self._tab, self._front, self._models = tab, front, models
-        slot: ModelSlot = models.slot
-        self.samplers = SamplerController(tab.sampling, workspace, queues, self)
-        self.seen = SeenController(tab.seen, workspace, queues, self)
-        self.next_token = NextTokenController(tab.next_token, slot, queues, tab.title, self)
-        self.compare = CompareController(tab.compare, slot, workspace, queues, self)
+        self.samplers = SamplerController(tab.sampling, context, self)
+        self.seen = SeenController(tab.seen, context, self)
+        self.next_token = NextTokenController(tab.next_token, context, tab.title, self)
+        self.compare = CompareController(tab.compare, context, self)
         self._gestures = gestures
         self._connect()
 

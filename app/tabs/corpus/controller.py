@@ -12,8 +12,7 @@ from PySide6.QtGui import QAction
 
 from app.errors import present
 from app.jobs.job import Job, OpenStream
-from app.jobs.job_queue import JobQueues
-from app.settings import WindowSettings
+from app.tabs.context import Context
 from app.tabs.corpus.import_options import read_config
 from app.tabs.corpus.import_progress import ImportReport
 from app.tabs.corpus.library_controller import LibraryController
@@ -27,7 +26,6 @@ from core.corpus.imports import Interrupted
 from core.errors.base import UserFacingError
 from core.events.base import Event, Notice
 from core.events.documents import FilesQueued, ImportFinished
-from core.runs.folder import Workspace
 from core.tasks.corpus.change_library import forget_interrupted
 from core.tasks.corpus.import_files import continue_import, import_files
 from core.tasks.corpus.look_at_library import find_interrupted
@@ -70,26 +68,21 @@ class CorpusController(QObject):
     changed = Signal()
 
     def __init__(
-        self,
-        tab: CorpusTab,
-        workspace: Workspace,
-        queues: JobQueues,
-        settings: WindowSettings,
-        parent: QObject | None = None,
-        tasks: ImportTasks = TASKS,
+        self, tab: CorpusTab, context: Context, parent: QObject | None = None, tasks: ImportTasks = TASKS
     ) -> None:
         super().__init__(parent)
-        self._tab, self._workspace, self._queues, self._settings = tab, workspace, queues, settings
+        self._tab, self._settings = tab, context.settings
+        self._workspace, self._queues = context.workspace, context.queues
         self._tasks = tasks
         self._jobs: list[Job] = []  # the import that runs, and those that wait behind it
         self._pump = EventPump(self)
         self._report = ImportReport()  # of the imports since none was under way
-        self.library = LibraryController(tab, workspace, queues, self)
-        self.preview = PreviewController(tab, workspace, queues, settings, self)
-        self.search = SearchController(tab, workspace, queues, self)
+        self.library = LibraryController(tab, context, self)
+        self.preview = PreviewController(tab, context, self)
+        self.search = SearchController(tab, context, self)
         self._opening = OpeningController(tab, self.library, self)
         self._reread = RereadController(tab, self.library, self.read_again, self)
-        self.watch = WatchController(tab, workspace, queues, settings, self)
+        self.watch = WatchController(tab, context, self)
         self._show_action = QAction("&Show them", self, toolTip="Show only these files in the table")
         self._go_on_action = QAction("&Go on", self, toolTip="Read the files that are left")
         self._forget_action = QAction("&Forget", self, toolTip="Leave them; what was read stays")

@@ -9,12 +9,11 @@ from PySide6.QtGui import QAction, QUndoCommand, QUndoStack
 
 from app.errors import present
 from app.jobs.job import Job, OpenStream
-from app.jobs.job_queue import JobQueues
+from app.tabs.context import Context
 from app.tabs.corpus.tab import CorpusTab
 from core.corpus.missing import Missing
 from core.corpus.rows import DocumentRow
 from core.errors.base import UnknownDocumentError
-from core.runs.folder import Workspace
 from core.tasks.corpus.change_library import (
     change_tags,
     find_near_duplicates,
@@ -42,11 +41,9 @@ class LibraryController(QObject):
     changed = Signal()
     reported = Signal(str)
 
-    def __init__(
-        self, tab: CorpusTab, workspace: Workspace, queues: JobQueues, parent: QObject | None = None
-    ) -> None:
+    def __init__(self, tab: CorpusTab, context: Context, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._tab, self._workspace, self._queues = tab, workspace, queues
+        self._tab, self._workspace, self._queues = tab, context.workspace, context.queues
         self.undo_stack = QUndoStack(self)
         self.undo_stack.indexChanged.connect(self._step_over_refused)
         self._listed: set[str] = set()

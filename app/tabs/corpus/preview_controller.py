@@ -6,8 +6,7 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from app.errors import present
 from app.jobs.job import Job, OpenStream
-from app.jobs.job_queue import JobQueues
-from app.settings import WindowSettings
+from app.tabs.context import Context
 from app.tabs.corpus.cleaning_menu import read_cleaning
 from app.tabs.corpus.columns import has_text
 from app.tabs.corpus.preview import CLEANED
@@ -15,7 +14,6 @@ from app.tabs.corpus.tab import CorpusTab
 from core.config.corpus import CleaningConfig
 from core.corpus.rows import DocumentRow
 from core.corpus.search_index import SearchHit
-from core.runs.folder import Workspace
 from core.tasks.corpus.look_at_library import (
     DocumentPreview,
     preview_document,
@@ -37,23 +35,17 @@ class PreviewController(QObject):
 
     cleaning_changed = Signal(object)
 
-    def __init__(
-        self,
-        tab: CorpusTab,
-        workspace: Workspace,
-        queues: JobQueues,
-        settings: WindowSettings,
-        parent: QObject | None = None,
-    ) -> None:
+    def __init__(self, tab: CorpusTab, context: Context, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._card = tab.documents.preview
-        self._tab, self._workspace, self._queues, self._settings = tab, workspace, queues, settings
+        self._tab, self._settings = tab, context.settings
+        self._workspace, self._queues = context.workspace, context.queues
         self._row: DocumentRow | None = None
         self._query = ""
         self._passage: tuple[int, int, str] | None = (
             None  # a document, where in its text, and what stands there
         )
-        self._cleaning = read_cleaning(settings.cleaning)
+        self._cleaning = read_cleaning(context.settings.cleaning)
         self._shown: tuple[object, ...] = ()  # what the preview was made of
         self._job: Job | None = None
         self._soon = QTimer(self, interval=PREVIEW_DEBOUNCE_MS, singleShot=True)
@@ -142,11 +134,9 @@ class SearchController(QObject):
 
     searched = Signal(str)
 
-    def __init__(
-        self, tab: CorpusTab, workspace: Workspace, queues: JobQueues, parent: QObject | None = None
-    ) -> None:
+    def __init__(self, tab: CorpusTab, context: Context, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._tab, self._workspace, self._queues = tab, workspace, queues
+        self._tab, self._workspace, self._queues = tab, context.workspace, context.queues
         self._query = ""
         self._job: Job | None = None
         self._soon = QTimer(self, interval=SEARCH_DEBOUNCE_MS, singleShot=True)

@@ -8,13 +8,11 @@ from PySide6.QtGui import QAction
 
 from app.errors import present
 from app.jobs.job import Job
-from app.jobs.job_queue import JobQueues
-from app.settings import WindowSettings
+from app.tabs.context import Context
 from app.tabs.corpus.tab import CorpusTab
 from app.widgets.label import spelled_out
 from core.events.base import Notice
 from core.events.documents import FilesChanged, FilesMissing
-from core.runs.folder import Workspace
 from core.tasks.corpus.watch_folder import find_changed, watch_folder
 
 QUEUE = "watch"
@@ -31,16 +29,10 @@ class WatchController(QObject):
     files_changed = Signal(list)
     files_missing = Signal(list)
 
-    def __init__(
-        self,
-        tab: CorpusTab,
-        workspace: Workspace,
-        queues: JobQueues,
-        settings: WindowSettings,
-        parent: QObject | None = None,
-    ) -> None:
+    def __init__(self, tab: CorpusTab, context: Context, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._tab, self._workspace, self._queues, self._settings = tab, workspace, queues, settings
+        self._tab, self._settings = tab, context.settings
+        self._workspace, self._queues = context.workspace, context.queues
         self._job: Job | None = None
         self._watch_action = QAction(
             "&Watch it", self, toolTip="Read its files now, and new ones as they come"

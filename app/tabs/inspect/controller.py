@@ -8,9 +8,9 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from app.errors import present
 from app.jobs.job import Job
-from app.jobs.job_queue import JobQueues
 from app.jobs.refresher import Refresher
-from app.model_slot import ModelInUseError, ModelSlot
+from app.model_slot import ModelInUseError
+from app.tabs.context import Context
 from app.tabs.inspect.capture_cache import CaptureKey
 from app.tabs.inspect.captures import Captures, of_all_positions, same_phrase, without_changes
 from app.tabs.inspect.comparison import Comparison
@@ -25,7 +25,6 @@ from core.inspection.patch_map import PatchMap
 from core.inspection.selection import Selection
 from core.inspection.view_kinds import VIEWS
 from core.runs.catalog import RunSummary
-from core.runs.folder import Workspace
 from core.tasks.inspection.inspect_phrase import EmptyPhraseError, InspectRequest, PassAdvanced
 from core.tasks.inspection.suggest_phrase import Suggestion
 from core.tasks.models.look_at_runs import RunsListed, list_runs
@@ -52,16 +51,15 @@ class InspectController(QObject):
     def __init__(
         self,
         tab: InspectTab,
-        slot: ModelSlot,
-        workspace: Workspace,
-        queues: JobQueues,
+        context: Context,
         parent: QObject | None = None,
         tasks: InspectTasks | None = None,
     ) -> None:
         super().__init__(parent)
-        self.tab, self.slot, self._workspace, self._queues = tab, slot, workspace, queues
+        self.tab, self.slot = tab, context.slot
+        self._workspace, self._queues = context.workspace, context.queues
         self._tasks = tasks or InspectTasks()
-        self._runs = Refresher(queues, "runs", partial(list_runs, workspace), self)
+        self._runs = Refresher(context.queues, "runs", partial(list_runs, context.workspace), self)
         self._summaries: Sequence[RunSummary] = ()
         self.captures = Captures()
         self._checkpoints: RunCheckpoints | None = None  # of the run that is shown
@@ -79,7 +77,7 @@ class InspectController(QObject):
         self._opened: tuple[str, int] | None = (
             None  # the checkpoint of the window's model, as it was taken over
         )
-        self._suggestion = PhraseSuggestion(workspace, queues, self, task=self._tasks.suggest)
+        self._suggestion = PhraseSuggestion(context, self, task=self._tasks.suggest)
         self._suggested = False  # once; the user may have cleared the phrase since
         self._connect()
 

@@ -6,9 +6,8 @@ from functools import partial
 from PySide6.QtCore import QObject, Signal, Slot
 
 from app.jobs.job import Stream
-from app.jobs.job_queue import JobQueues
 from app.jobs.newest_job import NewestJob
-from core.runs.folder import Workspace
+from app.tabs.context import Context
 from core.tasks.inspection.suggest_phrase import Suggestion, suggest_phrase
 
 QUEUE = "suggestion"
@@ -26,16 +25,11 @@ class PhraseSuggestion(QObject):
     failed = Signal(object)
 
     def __init__(
-        self,
-        workspace: Workspace,
-        queues: JobQueues,
-        parent: QObject | None = None,
-        *,
-        task: Callable[..., Stream] = suggest_phrase,
+        self, context: Context, parent: QObject | None = None, *, task: Callable[..., Stream] = suggest_phrase
     ) -> None:
         super().__init__(parent)
-        self._workspace, self._task = workspace, task
-        self._work = NewestJob(queues, QUEUE, self)
+        self._workspace, self._task = context.workspace, task
+        self._work = NewestJob(context.queues, QUEUE, self)
         self._work.ended.connect(self._take)
         self._work.failed.connect(self.failed)
 

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, Slot
 
 from app.jobs.job import Stream
-from app.jobs.job_queue import JobQueues
+from app.tabs.context import Context
 from app.tabs.inspect.controller import QUEUE, InspectController
 from app.tabs.inspect.typed_text import TypedText, TypedTextView
 from app.tabs.inspect.view import InspectView
 from core.inspection.inspected import Inspected
 from core.inspection.selection import Selection
 from core.inspection.view_kinds import ViewKind
-from core.runs.folder import Workspace
 from core.tasks.inspection.inspect_phrase import counting_tokens, seeking_token
 from core.tasks.inspection.save_view import saving_view
 
@@ -28,14 +27,10 @@ class ViewConnections(QObject):
     """Whoever holds it need not know which views there are."""
 
     def __init__(
-        self,
-        controller: InspectController,
-        workspace: Workspace,
-        queues: JobQueues,
-        parent: QObject | None = None,
+        self, controller: InspectController, context: Context, parent: QObject | None = None
     ) -> None:
         super().__init__(parent)
-        self._controller, self._workspace, self._queues = controller, workspace, queues
+        self._controller, self._context, self._queues = controller, context, context.queues
         controller.tab.view_made.connect(self._connect_view)
         controller.tab.save_requested.connect(self._save)
 
@@ -78,7 +73,7 @@ class ViewConnections(QObject):
         from app.tabs.inspect.plane.plane_view import PlaneView
 
         assert isinstance(view, PlaneView)
-        PlaneController(view, self._controller, self._workspace, self._queues)
+        PlaneController(view, self._controller, self._context)
 
     def _connect_what_if(self, view: InspectView) -> None:
         from app.tabs.inspect.what_if.what_if_view import WhatIfView

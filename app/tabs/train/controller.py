@@ -8,9 +8,9 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from app.errors import present
 from app.jobs.job import Job, OpenStream, Stream
-from app.jobs.job_queue import JobQueues
 from app.jobs.newest_job import NewestJob
 from app.jobs.refresher import Refresher
+from app.tabs.context import Context
 from app.tabs.train.documents.document_controller import DocumentController
 from app.tabs.train.form.origin_controller import OriginController
 from app.tabs.train.form.plan_controller import PlanController
@@ -31,7 +31,6 @@ from core.errors.runs import QueuedAlreadyError
 from core.events.base import Event
 from core.events.runs import CheckpointSaved, RunEnded
 from core.runs.catalog import Catalog
-from core.runs.folder import Workspace
 from core.tasks.corpus.look_at_library import count_corpus
 from core.tasks.models.look_at_runs import RunsListed, list_runs, read_settings
 from core.tasks.models.review_run import review_run
@@ -53,33 +52,36 @@ class TrainController(QObject):
     def __init__(
         self,
         tab: TrainTab,
-        workspace: Workspace,
-        queues: JobQueues,
+        context: Context,
         parent: QObject | None = None,
         *,
         train: Callable[..., Stream] = train_model,
         resume: Callable[..., Stream] = resume_run,
     ) -> None:
         super().__init__(parent)
-        self._tab, self._workspace, self._queues = tab, workspace, queues
+        self._tab, self._workspace, self._queues = tab, context.workspace, context.queues
         self._train_model, self._resume_run = train, resume
-        self._catalog = Catalog(workspace)
+        self._catalog = Catalog(context.workspace)
         self._job: Job | None = None
         self._history: Job | None = None
         self._goes_on: tuple[dict[str, Any], str] | None = None  # how the run that is being stopped does
-        self.tokenizer = TokenizerController(tab, workspace, queues, self)
-        self.plan = PlanController(tab, workspace, queues, self)
-        self.documents = DocumentController(tab.form.documents.dialog, workspace, queues, self)
-        self.curves = CurvesController(tab, workspace, queues, self)
-        self.origin = OriginController(tab, workspace, queues, self)
-        self.queue = QueueController(tab, workspace, queues, self)
-        self.interrupted = InterruptedController(tab, workspace, queues, self)
-        self.report = ReportController(tab, workspace, queues, self)
-        self.keep = KeepController(tab, workspace, queues, self)
-        self._totals = Refresher(queues, "totals", self._count, self)
-        self._runs = Refresher(queues, "runs", self._list_runs, self)
-        self._resumed = NewestJob(queues, "settings", self)  # reads what a run goes on with, for the form
-        self._before = NewestJob(queues, "settings", self)  # reads what a run had, to change its course
+        self.tokenizer = TokenizerController(tab, context, self)
+        self.plan = PlanController(tab, context, self)
+        self.documents = DocumentController(tab.form.documents.dialog, context, self)
+        self.curves = CurvesController(tab, context, self)
+        self.origin = OriginController(tab, context, self)
+        self.queue = QueueController(tab, context, self)
+        self.interrupted = InterruptedController(tab, context, self)
+        self.report = ReportController(tab, context, self)
+        self.keep = KeepController(tab, context, self)
+        self._totals = Refresher(context.queues, "totals", self._count, self)
+        self._runs = Refresher(context.queues, "runs", self._list_runs, self)
+        self._resumed = NewestJob(
+            context.queues, "settings", self
+        )  # reads what a run goes on with, for the form
+        self._before = NewestJob(
+            context.queues, "settings", self
+        )  # reads what a run had, to change its course
         self._course = ("", "")  # that run, and what to do about a remark
         self._documents = CorpusConfig()  # which of them the form takes
         self._name = ""  # of the run that trains, or whose curves are shown

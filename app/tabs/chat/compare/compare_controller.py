@@ -9,10 +9,9 @@ from PySide6.QtCore import QObject, Slot
 
 from app.errors import present, sentences
 from app.jobs.job import Job, Stream
-from app.jobs.job_queue import JobQueues
 from app.jobs.refresher import Refresher
-from app.model_slot import ModelSlot
 from app.tabs.chat.compare.compare_panel import ComparePanel
+from app.tabs.context import Context
 from core.errors.runs import UnknownRunError
 from core.events.base import Event, Notice
 from core.events.comparison import CheckpointReplied, SideWritten
@@ -43,17 +42,16 @@ class CompareController(QObject):
     def __init__(
         self,
         panel: ComparePanel,
-        slot: ModelSlot,
-        workspace: Workspace,
-        queues: JobQueues,
+        context: Context,
         parent: QObject | None = None,
         tasks: CompareTasks | None = None,
     ) -> None:
         super().__init__(parent)
-        self.panel, self.slot, self._workspace, self._queues = panel, slot, workspace, queues
+        self.panel, self.slot = panel, context.slot
+        self._workspace, self._queues = context.workspace, context.queues
         self._tasks = tasks or CompareTasks()
-        self._runs = Refresher(queues, "runs", partial(self._tasks.runs, workspace), self)
-        self._models = ComparedModels(workspace)
+        self._runs = Refresher(context.queues, "runs", partial(self._tasks.runs, context.workspace), self)
+        self._models = ComparedModels(context.workspace)
         self._checkpoints: RunCheckpoints | None = None
         self._prompt: ComparedPrompt | None = None  # of the checkpoints that are being computed
         self._replies: dict[int, CheckpointReplied] = {}

@@ -8,11 +8,10 @@ from PySide6.QtCore import QObject, Slot
 
 from app.errors import sentences
 from app.jobs.job import Job, Stream
-from app.jobs.job_queue import JobQueues
 from app.tabs.chat.documents.seen_panel import SeenPanel
+from app.tabs.context import Context
 from core.events.base import Event
 from core.events.seen import SeenFound, SeenLocated, SeenProgress
-from core.runs.folder import Workspace
 from core.tasks.seen.look_up import look_up
 
 QUEUE = "seen"
@@ -33,14 +32,14 @@ class SeenController(QObject):
     def __init__(
         self,
         panel: SeenPanel,
-        workspace: Workspace,
-        queues: JobQueues,
+        context: Context,
         parent: QObject | None = None,
         *,
         look_up: Callable[..., Stream] = look_up,
     ) -> None:
         super().__init__(parent)
-        self.panel, self._workspace, self._queues, self._look_up = panel, workspace, queues, look_up
+        self.panel, self._look_up = panel, look_up
+        self._workspace, self._queues = context.workspace, context.queues
         self._wanted: Request | None = None  # the reply that the page is about
         self._begun: Request | None = None  # the one that was looked up last, or is
         self._job: Job | None = None

@@ -9,14 +9,13 @@ from PySide6.QtGui import QAction
 
 from app.errors import present
 from app.jobs.job import Job, OpenStream, Stream
-from app.jobs.job_queue import JobQueues
 from app.jobs.refresher import Refresher
 from app.tabs.chat.kept.conversation_list import ConversationList
+from app.tabs.context import Context
 from app.widgets.banner import Banner
 from core.control import StopToken
 from core.conversations.finding import Summary
 from core.events.base import Event, Notice
-from core.runs.folder import Workspace
 from core.tasks.chat.conversations import (
     delete_conversations,
     export_conversation,
@@ -46,19 +45,15 @@ class ListController(QObject):
     deleted = Signal(str)
 
     def __init__(
-        self,
-        view: ConversationList,
-        workspace: Workspace,
-        queues: JobQueues,
-        banner: Banner,
-        parent: QObject | None = None,
+        self, view: ConversationList, context: Context, banner: Banner, parent: QObject | None = None
     ) -> None:
         super().__init__(parent)
-        self.view, self._workspace, self._queues, self._banner = view, workspace, queues, banner
+        self.view, self._banner = view, banner
+        self._workspace, self._queues = context.workspace, context.queues
         self._search = ""
         self._told = ""  # the title of what was deleted last
         self._gone: list[str] = []  # what was deleted last, for the undo
-        self._list = Refresher(queues, QUEUE, self._list_stream, self)
+        self._list = Refresher(context.queues, QUEUE, self._list_stream, self)
         self.undo = QAction("&Undo", self, toolTip="Bring the deleted conversation back")
         self._connect()
 

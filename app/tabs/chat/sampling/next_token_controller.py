@@ -7,10 +7,9 @@ from typing import NamedTuple
 from PySide6.QtCore import QObject, QTimer, Slot
 
 from app.jobs.job import Job, Stream
-from app.jobs.job_queue import JobQueues
 from app.jobs.refresher import Refresher
-from app.model_slot import ModelSlot
 from app.tabs.chat.sampling.next_token_panel import NOTHING, NextTokenPanel
+from app.tabs.context import Context
 from core.config.sampling import SamplingConfig
 from core.control import StopToken
 from core.errors.base import UserFacingError
@@ -36,15 +35,15 @@ class NextTokenController(QObject):
     def __init__(
         self,
         panel: NextTokenPanel,
-        slot: ModelSlot,
-        queues: JobQueues,
+        context: Context,
         user: str,
         parent: QObject | None = None,
         *,
         next_token: Callable[..., Stream] = next_token,
     ) -> None:
         super().__init__(parent)
-        self._panel, self._slot, self._queues, self._user = panel, slot, queues, user
+        self._panel, self._user = panel, user
+        self._slot, self._queues = context.slot, context.queues
         self._next_token = next_token
         self._front: tuple[str | Messages, tuple[int, ...]] | None = (
             None  # the prompt, and what is written after it
@@ -57,14 +56,14 @@ class NextTokenController(QObject):
         self._job: Job | None = None
         self._timer = QTimer(self, singleShot=True, interval=DELAY_MS)
         self._timer.timeout.connect(self._start)
-        self._ranker = Refresher(queues, "ranking", self._rank, self)
+        self._ranker = Refresher(context.queues, "ranking", self._rank, self)
         self._ranker.refreshed.connect(self._show_ranked)
         self._ranker.failed.connect(self._say_failure)
         panel.shown.connect(self._ask)
         panel.shown.connect(self._rank_newest)
         panel.hidden.connect(self._give_way)
-        slot.opening.connect(self._forget)
-        slot.changed.connect(self._look_again)
+        self._slot.opening.connect(self._forget)
+        self._slot.changed.connect(self._look_again)
 
     def follow(self, prompt: str | Messages, written: Sequence[int] = ()) -> None:
         """Show what may come after a text or a conversation, and the tokens of a reply that has begun."""

@@ -6,9 +6,8 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Slot
 
-from app.jobs.job_queue import JobQueues
 from app.tabs.chat.sampling.sampling_panel import SamplingPanel
-from core.runs.folder import Workspace
+from app.tabs.context import Context
 from core.runs.samplers import Samplers
 from core.tasks.chat.samplers import (
     Stream,
@@ -24,11 +23,9 @@ from core.tasks.chat.samplers import (
 class SamplerController(QObject):
     """Connects a panel with the files of its workspace."""
 
-    def __init__(
-        self, panel: SamplingPanel, workspace: Workspace, queues: JobQueues, parent: QObject | None = None
-    ) -> None:
+    def __init__(self, panel: SamplingPanel, context: Context, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._panel, self._workspace, self._queues = panel, workspace, queues
+        self._panel, self._workspace, self._queues = panel, context.workspace, context.queues
         bar = panel.bar
         bar.save_requested.connect(self._save)
         bar.rename_requested.connect(self._rename)

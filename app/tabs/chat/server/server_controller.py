@@ -8,15 +8,13 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from app.errors import present
 from app.jobs.job import Job, Stream
-from app.jobs.job_queue import JobQueues
 from app.jobs.refresher import Refresher
-from app.model_slot import ModelSlot
 from app.tabs.chat.server.server_panel import ServerPanel
+from app.tabs.context import Context
 from core.config.server import ServerConfig
 from core.errors.serving import PortTakenError
 from core.events.base import Event, Notice
 from core.events.serving import ServerStarted
-from core.runs.folder import Workspace
 from core.tasks.chat.free_port import next_free_port
 from core.tasks.chat.serve import serve
 from core.tasks.models.look_at_runs import RunsListed, list_runs
@@ -36,17 +34,16 @@ class ServerController(QObject):
     def __init__(
         self,
         panel: ServerPanel,
-        slot: ModelSlot,
-        workspace: Workspace,
-        queues: JobQueues,
+        context: Context,
         parent: QObject | None = None,
         *,
         serve: Callable[..., Stream] = serve,
     ) -> None:
         super().__init__(parent)
-        self.panel, self._slot, self._workspace, self._queues = panel, slot, workspace, queues
+        self.panel, self._slot = panel, context.slot
+        self._workspace, self._queues = context.workspace, context.queues
         self._serve = serve
-        self._runs = Refresher(queues, "runs", partial(list_runs, workspace), self)
+        self._runs = Refresher(context.queues, "runs", partial(list_runs, context.workspace), self)
         self._job: Job | None = None
         self._port = 0  # that was asked for
         self._runs.refreshed.connect(self._show_runs)

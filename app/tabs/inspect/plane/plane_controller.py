@@ -7,13 +7,12 @@ from functools import partial
 from PySide6.QtCore import QObject, Slot
 
 from app.jobs.job import Job, Stream
-from app.jobs.job_queue import JobQueues
+from app.tabs.context import Context
 from app.tabs.inspect.controller import QUEUE, InspectController
 from app.tabs.inspect.plane.plane_view import PlaneView
 from core.errors.base import UserFacingError
 from core.events.base import Event
 from core.inspection.plane import EmbeddingPlane, Projection
-from core.runs.folder import Workspace
 from core.tasks.inspection.open_plane import PlaneAdvanced, open_plane, open_plane_at
 from core.tasks.inspection.project_embeddings import ProjectionAdvanced, project_embeddings
 
@@ -33,15 +32,11 @@ class PlaneController(QObject):
     """Connects one view with its tasks. An object is made for each view: two of them may show two checkpoints."""
 
     def __init__(
-        self,
-        view: PlaneView,
-        owner: InspectController,
-        workspace: Workspace,
-        queues: JobQueues,
-        tasks: PlaneTasks | None = None,
+        self, view: PlaneView, owner: InspectController, context: Context, tasks: PlaneTasks | None = None
     ) -> None:
         super().__init__(view)
-        self._view, self._owner, self._workspace, self._queues = view, owner, workspace, queues
+        self._view, self._owner = view, owner
+        self._workspace, self._queues = context.workspace, context.queues
         self._tasks = tasks or PlaneTasks()
         self._opening: Job | None = None
         self._layout: Job | None = None

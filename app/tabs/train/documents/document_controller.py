@@ -4,25 +4,22 @@ from PySide6.QtCore import QObject, Slot
 
 from app.errors import sentences
 from app.jobs.job import Stream
-from app.jobs.job_queue import JobQueues
 from app.jobs.refresher import Refresher
+from app.tabs.context import Context
 from app.tabs.train.documents.document_dialog import DocumentDialog
 from core.config.corpus import CorpusConfig
 from core.control import StopToken
-from core.runs.folder import Workspace
 from core.tasks.corpus.look_at_library import FilterOverview, look_at_filter
 
 
 class DocumentController(QObject):
     """Counts and names what a filter takes, one filter at a time, the latest one last."""
 
-    def __init__(
-        self, dialog: DocumentDialog, workspace: Workspace, queues: JobQueues, parent: QObject | None = None
-    ) -> None:
+    def __init__(self, dialog: DocumentDialog, context: Context, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._dialog, self._workspace = dialog, workspace
+        self._dialog, self._workspace = dialog, context.workspace
         self._asked = CorpusConfig()
-        self._overview = Refresher(queues, "documents", self._look, self)
+        self._overview = Refresher(context.queues, "documents", self._look, self)
         self._overview.refreshed.connect(self._show)
         self._overview.failed.connect(self._fail)
         dialog.overview_requested.connect(self._request)

@@ -5,25 +5,22 @@ from functools import partial
 from PySide6.QtCore import QObject, Slot
 
 from app.errors import present
-from app.jobs.job_queue import JobQueues
 from app.jobs.newest_job import NewestJob
+from app.tabs.context import Context
 from app.tabs.train.form.start_from import Origin
 from app.tabs.train.tab import TrainTab
 from core.config.run import RunConfig
-from core.runs.folder import Workspace
 from core.tasks.models.look_at_runs import read_base_settings, read_settings
 
 
 class OriginController(QObject):
     """Connects what the tab wants to start from, last of all, with the queue "settings"."""
 
-    def __init__(
-        self, tab: TrainTab, workspace: Workspace, queues: JobQueues, parent: QObject | None = None
-    ) -> None:
+    def __init__(self, tab: TrainTab, context: Context, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._tab, self._workspace = tab, workspace
+        self._tab, self._workspace = tab, context.workspace
         self._resumed = ""  # the run that would go on; empty where a checkpoint is fine-tuned
-        self._reading = NewestJob(queues, "settings", self)
+        self._reading = NewestJob(context.queues, "settings", self)
         self._reading.ended.connect(self._show)
         self._reading.failed.connect(self._refuse)
         tab.settings_requested.connect(self._read_settings)

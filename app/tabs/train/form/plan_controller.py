@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, QTimer, Slot
 
 from app.jobs.job import Job, Stream
-from app.jobs.job_queue import JobQueues
 from app.jobs.refresher import Refresher
+from app.tabs.context import Context
 from core.config.run import RunConfig
 from core.control import StopToken
 from core.errors.base import UserFacingError
@@ -16,7 +16,6 @@ from core.events.base import Event
 from core.events.runs import StepTimes
 from core.planning.machine import Machine
 from core.planning.step_times import timed_settings
-from core.runs.folder import Workspace
 from core.tasks.training.look_at_machine import look_at_machine
 from core.tasks.training.time_steps import time_steps
 
@@ -33,15 +32,14 @@ class PlanController(QObject):
     def __init__(
         self,
         tab: "TrainTab",
-        workspace: Workspace,
-        queues: JobQueues,
+        context: Context,
         parent: QObject | None = None,
         *,
         look: Callable[..., Stream] = look_at_machine,
         time: Callable[..., Stream] = time_steps,
     ) -> None:
         super().__init__(parent)
-        self._tab, self._workspace, self._queues = tab, workspace, queues
+        self._tab, self._workspace, self._queues = tab, context.workspace, context.queues
         self._card = tab.plan
         self._look, self._time = look, time
         self._run: RunConfig | None = None  # the one that the card shows
@@ -49,12 +47,12 @@ class PlanController(QObject):
         self._timed = ""  # the settings whose steps the job times
         self._seen = ""  # those for which the machine was looked at last
         self._failed = ""  # those whose steps could not be timed
-        self._machine = Refresher(queues, "plan", self._look_at_machine, self)
+        self._machine = Refresher(context.queues, "plan", self._look_at_machine, self)
         self._machine.refreshed.connect(self._show_machine)
         self._machine.failed.connect(self._fail_to_look)
         self._settled = QTimer(self, singleShot=True)
         self._settled.timeout.connect(self._begin)
-        queues.idle.connect(self.activate)
+        context.queues.idle.connect(self.activate)
         tab.plan_changed.connect(self._follow)
 
     @property

@@ -8,12 +8,11 @@ from PySide6.QtCore import QObject, Slot
 
 from app.errors import present
 from app.jobs.job import Job
-from app.jobs.job_queue import JobQueues
+from app.tabs.context import Context
 from app.tabs.train.tab import TrainTab
 from core.datasets.measure_baselines import measure_run_baselines
 from core.events.base import Event
 from core.events.runs import BaselinesMeasured
-from core.runs.folder import Workspace
 from core.runs.history import RunHistory
 from core.tasks.models.export_curves import export_curves, read_history
 
@@ -21,11 +20,10 @@ from core.tasks.models.export_curves import export_curves, read_history
 class CurvesController(QObject):
     """Connects the charts, the queue "curves" and the quiet queue "baselines"."""
 
-    def __init__(
-        self, tab: TrainTab, workspace: Workspace, queues: JobQueues, parent: QObject | None = None
-    ) -> None:
+    def __init__(self, tab: TrainTab, context: Context, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._tab, self._curves, self._workspace, self._queues = tab, tab.curves, workspace, queues
+        self._tab, self._curves = tab, tab.curves
+        self._workspace, self._queues = context.workspace, context.queues
         self._reading: dict[
             Job, str
         ] = {}  # the run whose history each job reads, or whose baselines it measures

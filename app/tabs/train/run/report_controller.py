@@ -10,9 +10,8 @@ from PySide6.QtWidgets import QFileDialog
 
 from app.errors import present
 from app.jobs.job import Stream
-from app.jobs.job_queue import JobQueues
+from app.tabs.context import Context
 from app.tabs.train.tab import TrainTab
-from core.runs.folder import Workspace
 from core.tasks.models.write_report import SUFFIX, report_name, write_report
 
 QUEUE = "report"
@@ -24,14 +23,14 @@ class ReportController(QObject):
     def __init__(
         self,
         tab: TrainTab,
-        workspace: Workspace,
-        queues: JobQueues,
+        context: Context,
         parent: QObject | None = None,
         *,
         write: Callable[..., Stream] = write_report,
     ) -> None:
         super().__init__(parent)
-        self._tab, self._workspace, self._queues, self._write_report = tab, workspace, queues, write
+        self._tab, self._write_report = tab, write
+        self._workspace, self._queues = context.workspace, context.queues
         self._name = ""
         self._folder = QStandardPaths.writableLocation(QStandardPaths.StandardLocation.DocumentsLocation)
         tab.report_requested.connect(self.ask)

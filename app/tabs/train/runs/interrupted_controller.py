@@ -6,10 +6,9 @@ from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtGui import QAction
 
 from app.errors import present
-from app.jobs.job_queue import JobQueues
+from app.tabs.context import Context
 from app.tabs.train.tab import TrainTab
 from core.runs.catalog import RunSummary
-from core.runs.folder import Workspace
 from core.tasks.models.look_at_runs import find_interrupted_runs, leave_interrupted
 from core.wording import counted
 
@@ -25,11 +24,9 @@ class InterruptedController(QObject):
     found = Signal()
     resume_requested = Signal(str)
 
-    def __init__(
-        self, tab: TrainTab, workspace: Workspace, queues: JobQueues, parent: QObject | None = None
-    ) -> None:
+    def __init__(self, tab: TrainTab, context: Context, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._tab, self._workspace, self._queues = tab, workspace, queues
+        self._tab, self._workspace, self._queues = tab, context.workspace, context.queues
         self._runs: tuple[RunSummary, ...] = ()
         # No letters of Alt: those of these words are the chooser's and the menu bar's.
         self._resume = QAction("Resume it", self, toolTip="Go on from its last checkpoint")

@@ -6,12 +6,11 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from app.errors import present
 from app.jobs.job import OpenStream
-from app.jobs.job_queue import JobQueues
+from app.tabs.context import Context
 from app.tabs.train.runs.keep_dialog import KeepDialog
 from app.tabs.train.tab import TrainTab
 from core.errors.base import UserFacingError
 from core.runs.catalog import RunSummary
-from core.runs.folder import Workspace
 from core.tasks.models.keep_checkpoint import keep, let_go
 from core.tasks.models.look_at_runs import summarize_run
 
@@ -25,11 +24,9 @@ class KeepController(QObject):
 
     changed = Signal()
 
-    def __init__(
-        self, tab: TrainTab, workspace: Workspace, queues: JobQueues, parent: QObject | None = None
-    ) -> None:
+    def __init__(self, tab: TrainTab, context: Context, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._tab, self._workspace, self._queues = tab, workspace, queues
+        self._tab, self._workspace, self._queues = tab, context.workspace, context.queues
         self._dialog: KeepDialog | None = None
         self._name = ""
         tab.head.keep_requested.connect(self.ask)

@@ -8,10 +8,9 @@ from PySide6.QtGui import QAction
 
 from app.errors import present
 from app.jobs.job import OpenStream
-from app.jobs.job_queue import JobQueues
+from app.tabs.context import Context
 from app.tabs.train.tab import TrainTab
 from core.config.run import RunConfig
-from core.runs.folder import Workspace
 from core.runs.run_queue import QueuedRun
 from core.tasks.models.look_at_runs import RunsListed
 from core.tasks.training.change_queue import dequeue_run, enqueue_run
@@ -28,11 +27,9 @@ class QueueController(QObject):
     changed = Signal()
     next_ready = Signal(str, object)
 
-    def __init__(
-        self, tab: TrainTab, workspace: Workspace, queues: JobQueues, parent: QObject | None = None
-    ) -> None:
+    def __init__(self, tab: TrainTab, context: Context, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._tab, self._workspace, self._queues = tab, workspace, queues
+        self._tab, self._workspace, self._queues = tab, context.workspace, context.queues
         self._entries: tuple[QueuedRun, ...] = ()
         self._failures: dict[str, str] = {}  # why runs did not begin, which therefore still wait
         self._goes_on = False  # with what is read next

@@ -7,11 +7,10 @@ from PySide6.QtCore import QObject, Slot
 
 from app.errors import present
 from app.jobs.job import Job, Stream
-from app.jobs.job_queue import JobQueues
 from app.jobs.newest_job import NewestJob
+from app.tabs.context import Context
 from app.tabs.train.tab import TrainTab
 from core.config.run import RunConfig
-from core.runs.folder import Workspace
 from core.tasks.models.examine_tokenizer import TokenizerCard, examine_tokenizer, split_text
 
 
@@ -24,17 +23,16 @@ class TokenizerController(QObject):
     def __init__(
         self,
         tab: TrainTab,
-        workspace: Workspace,
-        queues: JobQueues,
+        context: Context,
         parent: QObject | None = None,
         *,
         examine: Callable[..., Stream] = examine_tokenizer,
     ) -> None:
         super().__init__(parent)
-        self._tab, self._workspace, self._queues = tab, workspace, queues
+        self._tab, self._workspace, self._queues = tab, context.workspace, context.queues
         self._examine = examine
         self._job: Job | None = None
-        self._pieces = NewestJob(queues, "tokens", self)
+        self._pieces = NewestJob(context.queues, "tokens", self)
         self._pieces.ended.connect(tab.tokenizer_window.sentence.show_pieces)
         self._pieces.failed.connect(self._report)
         tab.tokenizer_window.sentence.split_requested.connect(self._split)

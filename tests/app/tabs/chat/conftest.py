@@ -16,6 +16,7 @@ from core.config.toml import run_to_toml
 from core.errors.base import UserFacingError
 from core.events.replies import Alternative, ModelOpened, PromptRead, ReplyEnded, TokenDetails, TokenWritten
 from core.runs.folder import Workspace
+from tests.app.showing import context_of
 
 
 @dataclass(frozen=True)
@@ -162,7 +163,7 @@ def slot(tab, workspace, queues, models):
 @pytest.fixture
 def controller(tab, slot, workspace, queues, models, disk, qtbot):
     fakes = {"reply": models.reply, "complete": models.complete, "keep": disk.keep}
-    controller = ChatController(tab, slot, workspace, queues, tab, **fakes)
+    controller = ChatController(tab, context_of(workspace, queues, slot), tab, **fakes)
     controller.refresh()
     qtbot.waitUntil(queues.at_rest)
     yield controller

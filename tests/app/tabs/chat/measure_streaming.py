@@ -17,6 +17,7 @@ from contextlib import redirect_stdout
 from pathlib import Path
 
 from tests.app.measuring import Ticks, in_thread, wait_until
+from tests.app.showing import context_of
 
 # isort: split
 
@@ -122,7 +123,7 @@ def measure(streams, workspace):
     tab.show()
     slot = ModelSlot(workspace, queues, tab, open=streams.open)
     controller = ChatController(
-        tab, slot, workspace, queues, tab, complete=streams.complete, reply=streams.reply
+        tab, context_of(workspace, queues, slot), tab, complete=streams.complete, reply=streams.reply
     )
     controller.open("first", "")
     wait_until(lambda: slot.model is not None)

@@ -12,13 +12,14 @@ from app.model_slot import ModelSlot
 from app.tabs.chat.controller import ChatController
 from app.tabs.chat.tab import ChatTab
 from core.runs.folder import Workspace
+from tests.app.showing import context_of
 
 
 def talk(root: Path, kept: Connection) -> None:
     app, workspace = QApplication([]), Workspace(root)
     queues, tab = JobQueues(), ChatTab()
     slot = ModelSlot(workspace, queues, tab)
-    controller = ChatController(tab, slot, workspace, queues, tab)
+    controller = ChatController(tab, context_of(workspace, queues, slot), tab)
     controller.open("first", "")
     numbers, told = itertools.count(), set()
 

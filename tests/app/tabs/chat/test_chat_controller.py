@@ -4,12 +4,12 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QComboBox, QWidget
 
-from app.model_slot import ModelSlot
 from app.tabs.chat.controller import ChatController
 from core.config.sampling import SamplingConfig
 from core.events.base import Notice
 from core.events.replies import ContextMoved
 from core.runs.folder import Workspace
+from tests.app.showing import context_of
 from tests.app.tabs.chat.gestures import choose, press, say, shown, type_and_send
 
 LEFT = Qt.MouseButton.LeftButton
@@ -25,7 +25,7 @@ def notes(tab):
 def test_without_a_run_the_tab_leads_to_training(tab, queues, tmp_path, qtbot):
     empty = Workspace(tmp_path / "empty")
     empty.prepare()
-    ChatController(tab, ModelSlot(empty, queues, tab), empty, queues, tab).refresh()
+    ChatController(tab, context_of(empty, queues), tab).refresh()
     qtbot.waitUntil(queues.at_rest)
     assert tab.talk.pages.no_runs.isVisible()
     with qtbot.waitSignal(tab.train_requested):

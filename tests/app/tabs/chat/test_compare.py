@@ -27,6 +27,7 @@ from core.runs.catalog import RunSummary
 from core.runs.folder import Workspace
 from core.tasks.chat.compare_replies import Side
 from core.tasks.models.look_at_runs import RunsListed
+from tests.app.showing import context_of
 from tests.app.tabs.chat.conftest import FakeModel
 
 FIRST = RunSummary("first", "tiny", 40, 40, 2.5, 2.5, 1000, 10, 0.0, (10, 20, 30, 40), 30, 40, True)
@@ -115,7 +116,7 @@ def slot(panel, tmp_path, queues):
 @pytest.fixture
 def controller(panel, slot, tmp_path, queues, tasks, qtbot):
     fakes = CompareTasks(tasks.compare, tasks.at_step, FakeCheckpoints, tasks.listed)
-    made = CompareController(panel, slot, Workspace(tmp_path), queues, panel, fakes)
+    made = CompareController(panel, context_of(Workspace(tmp_path), queues, slot), panel, fakes)
     made.open()
     qtbot.waitUntil(queues.at_rest)
     yield made

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from app.model_slot import ModelSlot
 from app.tabs.chat.compare.compare_controller import CompareController
 from app.tabs.chat.compare.compare_panel import ComparePanel
 from core.config.sampling import SamplingConfig
 from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
+from tests.app.showing import context_of
 
 KEPT = Path(__file__).parents[3] / "workspaces" / "0.1-library-3"
 
@@ -24,7 +24,7 @@ def test_real_models_write_side_by_side_and_at_every_checkpoint(qtbot, queues, t
     qtbot.addWidget(panel)
     panel.show()
     panel.show_sampling(SamplingConfig(seed=1, max_new_tokens=5))
-    controller = CompareController(panel, ModelSlot(workspace, queues, panel), workspace, queues, panel)
+    controller = CompareController(panel, context_of(workspace, queues), panel)
     controller.open("whole", "last")
     qtbot.waitUntil(queues.at_rest)
     panel.show_prompt("the ")

@@ -18,6 +18,7 @@ from core.conversations.finding import Summary
 from core.conversations.message import Conversation, Message
 from core.conversations.store import ConversationStore
 from core.runs.folder import Workspace
+from tests.app.showing import context_of
 
 DAY = 24 * 3600
 NOON = time.mktime((*time.localtime()[:3], 12, 0, 0, 0, 0, -1))
@@ -230,7 +231,7 @@ def workspace(tmp_path):
 def controller(qtbot, view, workspace, queues):
     banner = Banner()
     qtbot.addWidget(banner)
-    controller = ListController(view, workspace, queues, banner, view)
+    controller = ListController(view, context_of(workspace, queues), banner, view)
     controller.banner = banner
     controller.refresh()
     qtbot.waitUntil(lambda: titles(view) == ["A loop in Python", "Where is the sheep?"])

@@ -17,6 +17,7 @@ from core.config.sampling import SamplingConfig
 from core.runs.folder import Workspace
 from core.tasks.chat.next_token import NextToken, candidates
 from core.tokenizers.char import CharTokenizer
+from tests.app.showing import context_of
 from tests.app.waiting import come_behind
 
 CHAR = CharTokenizer.train(["abcdefghijklmnopqrstuvwxyz"])
@@ -123,9 +124,14 @@ def slot(queues, tmp_path, qtbot):
 
 
 @pytest.fixture
-def controller(panel, slot, queues, task, monkeypatch):
+def context(slot, queues, tmp_path):
+    return context_of(Workspace(tmp_path), queues, slot)
+
+
+@pytest.fixture
+def controller(panel, context, task, monkeypatch):
     monkeypatch.setattr(next_token_controller, "DELAY_MS", DELAY_MS)
-    return NextTokenController(panel, slot, queues, "Chat", panel, next_token=task)
+    return NextTokenController(panel, context, "Chat", panel, next_token=task)
 
 
 def likeliest(panel):
@@ -236,12 +242,12 @@ def test_the_text_is_read_again_only_where_the_settings_change_that(panel, contr
     qtbot.waitUntil(lambda: len(task.asked) == 2)
 
 
-def test_a_failure_is_said_in_the_panel(panel, slot, queues, qtbot, caplog):
+def test_a_failure_is_said_in_the_panel(panel, context, qtbot, caplog):
     def fails(*_):
         yield from ()
         raise RuntimeError
 
-    controller = NextTokenController(panel, slot, queues, "Chat", panel, next_token=fails)
+    controller = NextTokenController(panel, context, "Chat", panel, next_token=fails)
     controller.follow("x")
     qtbot.waitUntil(lambda: panel.status.text() == "The next token could not be computed.")
     caplog.clear()

@@ -9,6 +9,7 @@ from app.tabs.chat.sampling.sampling_panel import SamplingPanel
 from core.config.sampling import SamplingConfig
 from core.runs.folder import Workspace
 from core.runs.samplers import BUILT_IN, read_samplers, save_sampler
+from tests.app.showing import context_of
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -29,7 +30,7 @@ def workspace(tmp_path):
 @pytest.fixture
 def controller(panel, workspace, queues, qtbot):
     save_sampler(workspace.samplers, "Warm", SamplingConfig(temperature=1.5))
-    controller = SamplerController(panel, workspace, queues, panel)
+    controller = SamplerController(panel, context_of(workspace, queues), panel)
     controller.refresh()
     qtbot.waitUntil(queues.at_rest)
     return controller

@@ -13,6 +13,7 @@ from core.control import StopRequested
 from core.events.seen import SeenFound, SeenLocated, SeenPassage, SeenPlace, SeenProgress
 from core.runs.folder import Workspace
 from core.tasks.seen.look_up import NoTrainingTextError
+from tests.app.showing import context_of
 
 REPLY = "Once the sheep grazes on the green meadow by the mill, and so on."
 LONG = SeenPassage(5, 53, REPLY[5:53], 10, 3)
@@ -64,7 +65,7 @@ def panel(qtbot):
 
 @pytest.fixture
 def controller(panel, queues, tmp_path, look_up):
-    return SeenController(panel, Workspace(tmp_path), queues, look_up=look_up)
+    return SeenController(panel, context_of(Workspace(tmp_path), queues), panel, look_up=look_up)
 
 
 def shown(panel):

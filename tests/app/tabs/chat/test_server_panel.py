@@ -25,6 +25,7 @@ from core.events.serving import RequestProgress, ServerEnded
 from core.runs.folder import Workspace
 from core.tasks.chat.free_port import next_free_port
 from core.tasks.training.train_model import train_model
+from tests.app.showing import context_of
 from tests.app.tabs.chat.conftest import FakeModel
 from tests.app.tabs.chat.server_screens import RUN, STARTED, asked, ended, refused
 from tests.core.conftest import TEXTS, TINY, record_texts
@@ -75,9 +76,7 @@ def panel(qtbot, queues):
 
 @pytest.fixture
 def controller(panel, server, workspace, queues):
-    return ServerController(
-        panel, ModelSlot(workspace, queues, panel), workspace, queues, panel, serve=server
-    )
+    return ServerController(panel, context_of(workspace, queues), panel, serve=server)
 
 
 def click(qtbot, button):
@@ -272,7 +271,7 @@ def test_a_real_model_answers_while_the_panel_follows(panel, tmp_path, queues, q
     workspace = Workspace(tmp_path)
     record_texts(workspace, TEXTS)
     list(train_model(workspace, "first", TINY, StopToken()))
-    controller = ServerController(panel, ModelSlot(workspace, queues, panel), workspace, queues, panel)
+    controller = ServerController(panel, context_of(workspace, queues), panel)
     panel.port.setValue(next_free_port("127.0.0.1", 18_000))
     start(qtbot, panel)
     body = {"model": "first", "prompt": "the grey cat", "max_tokens": 3, "stream": False}

@@ -8,6 +8,7 @@ from app.model_slot import ModelInUseError
 from app.tabs.chat.controller import ChatController
 from core.config.sampling import SamplingConfig
 from core.conversations.message import Conversation, Message
+from tests.app.showing import context_of
 from tests.app.tabs.chat.gestures import choose, press, say, shown, type_and_send
 
 LEFT = Qt.MouseButton.LeftButton
@@ -242,7 +243,7 @@ def test_while_a_model_is_on_its_way_the_tab_says_so(tab, controller, slot, qtbo
 
 
 def test_the_newest_run_opens_once_the_runs_are_listed(tab, slot, workspace, queues, qtbot):
-    controller = ChatController(tab, slot, workspace, queues, tab)
+    controller = ChatController(tab, context_of(workspace, queues, slot), tab)
     controller.activate()
     controller.refresh()
     qtbot.waitUntil(lambda: slot.model is not None)
@@ -256,7 +257,7 @@ def test_what_was_chosen_stays_open(controller, models, qtbot):
 
 
 def test_a_hidden_tab_opens_nothing_when_a_run_ends(tab, slot, workspace, queues, models, qtbot):
-    controller = ChatController(tab, slot, workspace, queues, tab)
+    controller = ChatController(tab, context_of(workspace, queues, slot), tab)
     controller.activate()
     tab.hide()
     controller.refresh()
@@ -288,7 +289,7 @@ def test_a_run_that_was_never_trained_does_not_open_by_itself(tab, slot, workspa
     for step in (200, 500):
         workspace.run("first").checkpoint(step).rmdir()
     workspace.run("first").checkpoint(0).mkdir()
-    ChatController(tab, slot, workspace, queues, tab).activate()
+    ChatController(tab, context_of(workspace, queues, slot), tab).activate()
     qtbot.waitUntil(lambda: slot.model is not None)
     assert models.asked == [("open", "second", "best")]
 
@@ -296,5 +297,5 @@ def test_a_run_that_was_never_trained_does_not_open_by_itself(tab, slot, workspa
 def test_a_run_that_was_trained_meanwhile_is_there_when_the_tab_comes_to_the_front(
     tab, slot, workspace, queues, qtbot
 ):
-    ChatController(tab, slot, workspace, queues, tab).activate()
+    ChatController(tab, context_of(workspace, queues, slot), tab).activate()
     qtbot.waitUntil(tab.model_bar.has_runs)

@@ -9,6 +9,7 @@ from app.tabs.chat.controller import ChatController
 from core.conversations.store import ConversationStore
 from core.runs.folder import Workspace
 from core.tasks.chat.reply import text_of
+from tests.app.showing import context_of
 from tests.app.tabs.chat.gestures import choose, press, shown, type_and_send
 from tests.core.tasks.chat.test_open_and_reply import CHAR, CONFIG, run_to_toml, save, save_tokenizer
 
@@ -39,7 +40,7 @@ def made(tmp_path):
 @pytest.fixture
 def real(tab, made, queues, qtbot):
     slot = ModelSlot(made, queues, tab)
-    controller = ChatController(tab, slot, made, queues, tab)
+    controller = ChatController(tab, context_of(made, queues, slot), tab)
     controller.open("first", "")
     qtbot.waitUntil(lambda: slot.model is not None)
     tab.sampling.set_value(GREEDY)

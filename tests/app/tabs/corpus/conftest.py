@@ -16,6 +16,7 @@ from core.corpus.rows import DocumentRow
 from core.documents.document import Document
 from core.events.documents import FileImported, ImportFinished
 from core.runs.folder import Workspace
+from tests.app.showing import context_of
 
 
 def a_row(number=1, name="a.txt", **changes):
@@ -108,7 +109,7 @@ def click(qtbot):
 
 @pytest.fixture
 def controller(tab, workspace, queues, settings):
-    return CorpusController(tab, workspace, queues, settings, tab)
+    return CorpusController(tab, context_of(workspace, queues), tab)
 
 
 def keep(library, name, text):

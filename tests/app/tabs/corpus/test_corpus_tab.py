@@ -17,6 +17,7 @@ from core.errors.system import WorkspaceError
 from core.events.base import Notice
 from core.events.documents import FileReading, FilesQueued, FileWritten, ImportStarted, QueuedFile
 from core.tasks.corpus.import_files import interrupted_import
+from tests.app.showing import context_of
 from tests.app.tabs.corpus.conftest import a_row, finished, imported
 
 NO_BUTTON, NO_KEY = Qt.MouseButton.NoButton, Qt.KeyboardModifier.NoModifier
@@ -29,7 +30,7 @@ def begin(tab, workspace, queues, settings):
     def make(read=None, **tasks):
         if read is not None:
             tasks["read"] = read
-        return CorpusController(tab, workspace, queues, settings, tab, tasks=ImportTasks(**tasks))
+        return CorpusController(tab, context_of(workspace, queues), tab, tasks=ImportTasks(**tasks))
 
     return make
 

@@ -8,6 +8,7 @@ from app.tabs.corpus.controller import CorpusController
 from app.tabs.corpus.import_options import ImportOptions, read_config
 from core.config.corpus import ImportConfig
 from core.documents import ocr
+from tests.app.showing import context_of
 
 OK, CANCEL = QDialogButtonBox.StandardButton.Ok, QDialogButtonBox.StandardButton.Cancel
 
@@ -128,7 +129,7 @@ def test_without_tesseract_the_dialog_says_how_to_install_it(options, dialog):
 
 
 def test_the_choice_is_remembered_but_for_the_password(qtbot, tab, workspace, queues, settings):
-    CorpusController(tab, workspace, queues, settings, tab).begin()
+    CorpusController(tab, context_of(workspace, queues), tab).begin()
     qtbot.waitUntil(queues.at_rest)
     dialog = tab.tools.options.dialog
     tab.tools.options.click()

@@ -7,6 +7,7 @@ from app.tabs.corpus.controller import CorpusController, ImportTasks
 from app.tabs.corpus.filters import LAST_IMPORT
 from core.events.base import Notice
 from core.events.documents import FileRestated
+from tests.app.showing import context_of
 from tests.app.tabs.corpus.conftest import a_row, finished, imported
 
 
@@ -19,7 +20,7 @@ def run(qtbot, tab, workspace, queues, settings):
         yield from events
         return events[-1]
 
-    controller = CorpusController(tab, workspace, queues, settings, tab, tasks=ImportTasks(read=read))
+    controller = CorpusController(tab, context_of(workspace, queues), tab, tasks=ImportTasks(read=read))
 
     def run_to_its_end(*given):
         events[:] = given

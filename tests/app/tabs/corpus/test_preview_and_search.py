@@ -19,6 +19,7 @@ from core.corpus.reading import Digested
 from core.documents.document import Document, PageConfidence
 from core.tasks.corpus.look_at_library import LONGEST_PREVIEW, PreviewText
 from core.tasks.inspection.suggest_phrase import Suggestion
+from tests.app.showing import context_of
 from tests.app.tabs.corpus.conftest import a_row
 
 TEXTS = {
@@ -41,7 +42,7 @@ def reading(qtbot, tab, workspace, queues, settings):
             keep(library, name, text, "code" if name.endswith(".py") else "text")
         for _ in library.index_texts():
             pass
-    tab.controller = CorpusController(tab, workspace, queues, settings, tab)
+    tab.controller = CorpusController(tab, context_of(workspace, queues), tab)
     tab.controller.begin()
     qtbot.waitUntil(lambda: tab.table.rowCount() == 3)
     return tab
@@ -109,7 +110,7 @@ def test_a_preview_leaves_the_suggestion_of_a_phrase_for_inspect_alone(
                 return None
         return Suggestion("the barn", marked=False)
 
-    suggestion = PhraseSuggestion(workspace, queues, task=suggest)
+    suggestion = PhraseSuggestion(context_of(workspace, queues), task=suggest)
     suggestion.ask("first")
     open_document("olive.txt")
     with qtbot.waitSignal(suggestion.found):
@@ -131,7 +132,7 @@ def test_pages_that_ocr_was_unsure_of_are_named(qtbot, tab, workspace, queues, s
     with Library(workspace.library) as library:
         pages = (PageConfidence(1, 95.0, 20), PageConfidence(2, 41.0, 10))
         keep(library, "scan.pdf", "one\ftwo", "pdf", pages=2, confidences=pages)
-    CorpusController(tab, workspace, queues, settings, tab).begin()
+    CorpusController(tab, context_of(workspace, queues), tab).begin()
     qtbot.waitUntil(lambda: tab.table.rowCount() == 1)
     tab.documents.view.go_to(0)
     qtbot.waitUntil(tab.documents.preview.pages.isVisible)
@@ -149,7 +150,7 @@ def test_a_file_that_could_not_be_read_shows_why_and_what_to_do(tab):
 def test_a_text_of_blank_lines_is_no_text(qtbot, tab, workspace, queues, settings):
     with Library(workspace.library) as library:
         keep(library, "blank.txt", " \n\n\f\n")
-    CorpusController(tab, workspace, queues, settings, tab).begin()
+    CorpusController(tab, context_of(workspace, queues), tab).begin()
     qtbot.waitUntil(lambda: tab.table.rowCount() == 1)
     tab.documents.view.go_to(0)
     qtbot.waitUntil(lambda: tab.documents.preview.text.toPlainText() == "There is no text in it.")
@@ -158,7 +159,7 @@ def test_a_text_of_blank_lines_is_no_text(qtbot, tab, workspace, queues, setting
 def test_a_text_that_goes_on_behind_its_preview_says_so(qtbot, tab, workspace, queues, settings):
     with Library(workspace.library) as library:
         keep(library, "long.txt", "word\n" * (LONGEST_PREVIEW // 5 + 1))
-    CorpusController(tab, workspace, queues, settings, tab).begin()
+    CorpusController(tab, context_of(workspace, queues), tab).begin()
     qtbot.waitUntil(lambda: tab.table.rowCount() == 1)
     tab.documents.view.go_to(0)
     qtbot.waitUntil(lambda: "The preview ends here" in tab.documents.preview.text.toPlainText())

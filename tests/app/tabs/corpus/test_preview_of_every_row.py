@@ -11,6 +11,7 @@ from core.corpus.reading import Digested
 from core.documents.document import Document
 from core.documents.kinds import KINDS
 from core.events.documents import QueuedFile
+from tests.app.showing import context_of
 from tests.app.tabs.corpus.conftest import a_row
 
 KIND_NAMES = [kind.name for kind in KINDS]
@@ -40,7 +41,7 @@ def card(qtbot, tab, workspace, queues, settings, monkeypatch):
     monkeypatch.setattr(preview_controller, "PREVIEW_DEBOUNCE_MS", 0)
     with Library(workspace.library) as library:
         fill(library)
-    CorpusController(tab, workspace, queues, settings, tab).begin()
+    CorpusController(tab, context_of(workspace, queues), tab).begin()
     qtbot.waitUntil(lambda: queues.at_rest() and tab.table.rowCount() == 8 * len(KIND_NAMES))
     return tab.documents.preview
 

@@ -8,6 +8,7 @@ from app.tabs.corpus.controller import CorpusController, ImportTasks
 from core.config.corpus import ImportConfig
 from core.corpus.ledger import Reading
 from core.corpus.library import Library
+from tests.app.showing import context_of
 from tests.app.tabs.corpus.conftest import a_row, finished, imported
 
 PASSWORDS = {"/docs/locked.pdf": "baa", "/docs/sealed.pdf": "moo"}
@@ -30,7 +31,7 @@ def controller(tab, workspace, queues, settings, asked):
         yield end
         return end
 
-    return CorpusController(tab, workspace, queues, settings, tab, tasks=ImportTasks(read=read))
+    return CorpusController(tab, context_of(workspace, queues), tab, tasks=ImportTasks(read=read))
 
 
 @pytest.fixture

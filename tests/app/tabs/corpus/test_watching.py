@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from PySide6.QtWidgets import QFileDialog, QPushButton
 
-from app.settings import WindowSettings
 from app.tabs.corpus.controller import CorpusController, ImportTasks
 from app.tabs.corpus.tool_row import short_path
 from core.corpus.duplicates import Digested, digest_text
@@ -19,6 +18,7 @@ from core.errors.base import MissingPathError
 from core.events.documents import FilesChanged
 from core.tasks.corpus import watch_folder
 from core.tasks.corpus.import_files import OWN_FILES_LEFT_OUT
+from tests.app.showing import context_of
 from tests.app.tabs.corpus.conftest import finished
 
 
@@ -36,7 +36,7 @@ def controller(tab, workspace, queues, settings, read):
         yield end
         return end
 
-    return CorpusController(tab, workspace, queues, settings, tab, tasks=ImportTasks(read=reads))
+    return CorpusController(tab, context_of(workspace, queues), tab, tasks=ImportTasks(read=reads))
 
 
 @pytest.fixture
@@ -180,8 +180,7 @@ def begin_again(tab, workspace, queues, read):
             return end
 
         gc.collect()  # Qt shares what settings of one file have read, as long as one of them lives
-        again = WindowSettings(workspace.root)
-        controller = CorpusController(tab, workspace, queues, again, tab, tasks=ImportTasks(read=reads))
+        controller = CorpusController(tab, context_of(workspace, queues), tab, tasks=ImportTasks(read=reads))
         controller.watch.begin()
         return controller
 

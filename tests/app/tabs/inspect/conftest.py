@@ -21,6 +21,7 @@ from core.inspection.table import Table
 from core.inspection.view_kinds import VIEWS, ViewKind
 from core.runs.folder import Workspace
 from core.tasks.inspection.inspect_phrase import EmptyPhraseError, PassAdvanced
+from tests.app.showing import context_of
 from tests.app.tabs.inspect.made import made
 
 
@@ -130,8 +131,9 @@ def tab(qtbot, makers):
 def controller(qtbot, tab, models, tmp_path):
     queues = JobQueues()
     slot = ModelSlot(Workspace(tmp_path), queues, open=models.open)
-    controller = InspectController(tab, slot, Workspace(tmp_path), queues, tab, models.tasks())
-    ViewConnections(controller, Workspace(tmp_path), queues, controller)
+    context = context_of(Workspace(tmp_path), queues, slot)
+    controller = InspectController(tab, context, tab, models.tasks())
+    ViewConnections(controller, context, controller)
     yield controller
     models.may_end.set()
     qtbot.waitUntil(queues.at_rest)

@@ -24,6 +24,7 @@ from app.tabs.inspect.tab import InspectTab
 from app.tabs.inspect.view_connections import ViewConnections
 from core.config.presets import preset_run
 from core.runs.folder import Workspace
+from tests.app.showing import context_of
 
 ROUNDS = 9
 PHRASE_TOKENS = 64
@@ -36,8 +37,9 @@ def main(root: str, run: str) -> None:
     queues = JobQueues()
     tab = InspectTab(MAKERS)
     slot = ModelSlot(workspace, queues)
-    controller = InspectController(tab, slot, workspace, queues)
-    connections = ViewConnections(controller, workspace, queues)
+    context = context_of(workspace, queues, slot)
+    controller = InspectController(tab, context)
+    connections = ViewConnections(controller, context)
     tab.resize(1232, 700)
     tab.show()
     tab.show_first_view()

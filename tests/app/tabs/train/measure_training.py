@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.app.measuring import Ticks, in_thread, wait_until
+from tests.app.showing import context_of
 
 # isort: split
 
@@ -110,7 +111,7 @@ def measure(workspace: Workspace, run: RunConfig, count: int) -> tuple[list[Roun
     queues, tab = JobQueues(), TrainTab()
     tab.resize(1280, 712)
     tab.show()
-    controller = TrainController(tab, workspace, queues, tab)
+    controller = TrainController(tab, context_of(workspace, queues), tab)
     rounds = []
     for number in range(count + 1):
         plain = in_thread(partial(in_a_loop, workspace, f"plain-{number}", run))

@@ -10,6 +10,7 @@ from app.jobs.job_queue import JobQueues
 from app.tabs.train.controller import TrainController
 from app.tabs.train.tab import TrainTab
 from core.events.runs import CheckpointBegun, CheckpointSaved, DatasetBuilt, RunEnded
+from tests.app.showing import context_of
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -41,7 +42,7 @@ def tab(qtbot, one_chart, workspace, stuck, monkeypatch):
     monkeypatch.setattr(job_module, "STOP_TIMEOUT_MS", 20)
     queues, tab = JobQueues(), TrainTab()
     tab.show()
-    controller = TrainController(tab, workspace, queues, tab, train=stuck.train)
+    controller = TrainController(tab, context_of(workspace, queues), tab, train=stuck.train)
     controller.refresh()
     qtbot.waitUntil(queues.at_rest)
     qtbot.mouseClick(tab.buttons.start_button, LEFT)

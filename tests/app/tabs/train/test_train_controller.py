@@ -18,6 +18,7 @@ from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
 from core.runs.state import CheckpointState
 from core.tasks.models import look_at_runs
+from tests.app.showing import context_of
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -38,7 +39,9 @@ def tab(qtbot, one_chart, queues):
 
 @pytest.fixture
 def controller(tab, workspace, queues, training, qtbot):
-    controller = TrainController(tab, workspace, queues, tab, train=training.train, resume=training.resume)
+    controller = TrainController(
+        tab, context_of(workspace, queues), tab, train=training.train, resume=training.resume
+    )
     controller.refresh()
     qtbot.waitUntil(queues.at_rest)
     return controller
@@ -125,7 +128,7 @@ def test_a_run_that_fails_says_why_and_keeps_its_curves(tab, workspace, queues, 
             yield next(events)
         raise NoRoomError
 
-    controller = TrainController(tab, workspace, queues, tab, train=fails)
+    controller = TrainController(tab, context_of(workspace, queues), tab, train=fails)
     controller.refresh()
     qtbot.waitUntil(queues.at_rest)
     with qtbot.waitSignal(controller.run_ended) as ended:
@@ -376,7 +379,7 @@ def test_while_a_run_trains_the_form_has_a_free_name_for_the_next(
 def test_an_empty_workspace_offers_no_start(tab, queues, tmp_path, training, qtbot):
     empty = Workspace(tmp_path / "empty")
     empty.prepare()
-    TrainController(tab, empty, queues, tab, train=training.train).refresh()
+    TrainController(tab, context_of(empty, queues), tab, train=training.train).refresh()
     qtbot.waitUntil(queues.at_rest)
     assert not tab.buttons.start_button.isEnabled()
     assert tab.empty_corpus.isVisible()

@@ -16,6 +16,7 @@ from core.inspection.selection import Selection
 from core.runs.folder import Workspace
 from core.tasks.inspection.open_plane import PlaneAdvanced
 from core.tasks.inspection.project_embeddings import ProjectionAdvanced
+from tests.app.showing import context_of
 from tests.app.tabs.inspect.made import TOKENIZER, made
 from tests.core.inspection.planes import make_plane
 
@@ -79,7 +80,7 @@ def view(qtbot, controller, planes, queues, tmp_path):
     view = PlaneView()
     qtbot.addWidget(view)
     view.show()
-    PlaneController(view, controller, Workspace(tmp_path), queues, planes.tasks())
+    PlaneController(view, controller, context_of(Workspace(tmp_path), queues), planes.tasks())
     yield view
     planes.may_end.set()
     qtbot.waitUntil(queues.at_rest)

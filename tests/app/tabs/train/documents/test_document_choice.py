@@ -15,6 +15,7 @@ from core.corpus.library import Library
 from core.corpus.passages import CorpusTotals
 from core.documents.document import Document
 from core.errors.system import WorkspaceError
+from tests.app.showing import context_of
 
 
 def keep(library, name, kind="text"):
@@ -32,7 +33,9 @@ def tab(qtbot, one_chart, queues, workspace, training):
     tab = TrainTab()
     tab.resize(1200, 700)
     tab.show()
-    made = TrainController(tab, workspace, queues, tab, train=training.train, resume=training.resume)
+    made = TrainController(
+        tab, context_of(workspace, queues), tab, train=training.train, resume=training.resume
+    )
     made.begin()
     qtbot.waitUntil(lambda: "4 documents" in tab.form.documents.totals_label.text())
     yield tab

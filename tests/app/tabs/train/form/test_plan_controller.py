@@ -15,6 +15,8 @@ from core.corpus.passages import CorpusTotals
 from core.errors.base import BadSettingError
 from core.events.runs import StepTimes
 from core.planning.machine import Machine
+from core.runs.folder import Workspace
+from tests.app.showing import context_of
 from tests.app.waiting import come_behind
 
 SAMPLE = CorpusTotals(8, 1_600_000, 1_610_000)
@@ -70,7 +72,9 @@ def tab(qtbot, one_chart, queues):
 
 @pytest.fixture
 def controller(tab, queues, timing, tmp_path):
-    controller = PlanController(tab, tmp_path, queues, tab, look=timing.look, time=timing.time)
+    controller = PlanController(
+        tab, context_of(Workspace(tmp_path), queues), tab, look=timing.look, time=timing.time
+    )
     tab.show_totals(SAMPLE)
     return controller
 
@@ -166,7 +170,9 @@ def test_nothing_is_timed_while_other_work_goes_on(tab, queues, controller, timi
 
 def test_nothing_is_timed_for_a_tab_that_nobody_sees(tab, queues, timing, tmp_path, qtbot):
     tab.hide()
-    controller = PlanController(tab, tmp_path, queues, tab, look=timing.look, time=timing.time)
+    controller = PlanController(
+        tab, context_of(Workspace(tmp_path), queues), tab, look=timing.look, time=timing.time
+    )
     tab.show_totals(SAMPLE)
     come_to_rest(qtbot, queues, controller)
     assert timing.timed == []

@@ -9,6 +9,7 @@ from app.tabs.train.run.curves_controller import CurvesController
 from app.tabs.train.tab import TrainTab
 from core.errors.base import UserFacingError
 from core.events.runs import Baseline, BaselinesMeasured, CheckpointSaved
+from tests.app.showing import context_of
 from tests.app.tabs.train.conftest import evaluated, prepared, step
 
 SAVED = CheckpointSaved(2, "", True, 10, 0.1)
@@ -43,7 +44,7 @@ def asked(monkeypatch):
 @pytest.fixture
 def controller(tab, workspace, qtbot):
     queues = JobQueues(tab)
-    yield CurvesController(tab, workspace, queues)
+    yield CurvesController(tab, context_of(workspace, queues))
     queues.stop_all()
     qtbot.waitUntil(queues.at_rest)
 

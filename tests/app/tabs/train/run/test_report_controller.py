@@ -12,6 +12,7 @@ from app.tabs.train.run.report_controller import ReportController
 from app.tabs.train.tab import TrainTab
 from core.errors.base import UsageError
 from core.events.runs import ReportWritten
+from tests.app.showing import context_of
 from tests.app.tabs.train.conftest import prepared, step
 
 
@@ -47,7 +48,7 @@ def tab(qtbot, one_chart, workspace, fake, opened):
     queues = JobQueues()
     tab = TrainTab()
     tab.queues = queues
-    tab.controller = ReportController(tab, workspace, queues, tab, write=fake.write)
+    tab.controller = ReportController(tab, context_of(workspace, queues), tab, write=fake.write)
     tab.resize(1280, 712)
     tab.show()
     yield tab

@@ -10,6 +10,7 @@ from core.config.run import RunConfig
 from core.config.toml import run_to_toml
 from core.events.runs import CheckpointSaved, StepDone
 from core.runs.catalog import RunSummary
+from tests.app.showing import context_of
 
 RUN = RunSummary("first", "starter", 40, 100, 2.5, 2.5, 3_000_000, 10, 0.0, (20, 40), 20, 40, True)
 LEFT = Qt.MouseButton.LeftButton
@@ -73,7 +74,7 @@ def tab(qtbot, one_chart, queues, workspace):
 
 
 def test_a_checkpoint_that_is_damaged_is_refused_in_the_dialog(tab, workspace, queues, qtbot):
-    controller = TrainController(tab, workspace, queues, tab)
+    controller = TrainController(tab, context_of(workspace, queues), tab)
     tab.clear_run("first")
     tab.show_events([StepDone(2, 2.0, 1e-3, 1.0, 10, 10.0, 0.1, 0.1), CheckpointSaved(2, "", True, 10, 0.1)])
     qtbot.mouseClick(tab.head.keep_button, LEFT)
@@ -87,7 +88,7 @@ def test_a_checkpoint_that_is_damaged_is_refused_in_the_dialog(tab, workspace, q
 
 
 def test_one_that_is_kept_now_can_be_started_from(tab, workspace, queues, qtbot):
-    controller = TrainController(tab, workspace, queues, tab)
+    controller = TrainController(tab, context_of(workspace, queues), tab)
     controller.refresh()
     qtbot.waitUntil(lambda: tab.start_from.run is not None)
     (workspace.run("first").kept / "good" / "step-000002").mkdir(parents=True)

@@ -17,6 +17,7 @@ from core.events.runs import RunEnded, RunPrepared, StepDone
 from core.runs.interrupted import is_interrupted
 from core.runs.run_queue import QueuedRun, RunQueue
 from core.tasks.models.look_at_runs import list_runs
+from tests.app.showing import context_of
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -44,7 +45,9 @@ def tab(qtbot, one_chart, queues):
 
 @pytest.fixture
 def controller(tab, workspace, queues, training, qtbot):
-    controller = TrainController(tab, workspace, queues, tab, train=training.train, resume=training.resume)
+    controller = TrainController(
+        tab, context_of(workspace, queues), tab, train=training.train, resume=training.resume
+    )
     controller.begin()
     qtbot.waitUntil(queues.at_rest)
     return controller
@@ -129,7 +132,7 @@ def test_queued_runs_begin_by_themselves_also_behind_one_that_fails(tab, workspa
     queue = RunQueue(workspace)
     for name in ("run", "a", "b"):
         queue.add(name, RunConfig())
-    controller = TrainController(tab, workspace, queues, tab, train=quick)
+    controller = TrainController(tab, context_of(workspace, queues), tab, train=quick)
     controller.begin()
     qtbot.waitUntil(lambda: len(rows(tab)) == 3)
     ended = []
@@ -164,7 +167,7 @@ def test_a_run_that_ends_while_the_queue_is_read_is_not_begun_again(
         is_read.wait(60)
         return (yield from quick(workspace, name, config, stop))
 
-    controller = TrainController(tab, workspace, queues, tab, train=stands_late)
+    controller = TrainController(tab, context_of(workspace, queues), tab, train=stands_late)
     controller.begin()
     controller.run_ended.connect(lambda *args: ended.append(args))
     controller.run_ended.connect(lambda *_: has_ended.set())
@@ -185,7 +188,7 @@ def test_a_run_whose_turn_has_come_leaves_the_queue_before_it_stands(tab, worksp
         return RunEnded(name, 0, "stopped", 0.0, 0.0)
 
     RunQueue(workspace).add("a", RunConfig())
-    controller = TrainController(tab, workspace, queues, tab, train=prepares)
+    controller = TrainController(tab, context_of(workspace, queues), tab, train=prepares)
     controller.begin()
     qtbot.waitUntil(lambda: rows(tab) == ["a: Starter"])
     qtbot.mouseClick(tab.queue.start_button, LEFT)
@@ -202,7 +205,7 @@ def test_a_run_that_cannot_begin_stays_in_the_queue_and_says_so(tab, workspace, 
         raise NoRoomError
 
     RunQueue(workspace).add("a", RunConfig())
-    controller = TrainController(tab, workspace, queues, tab, train=refuses)
+    controller = TrainController(tab, context_of(workspace, queues), tab, train=refuses)
     controller.begin()
     qtbot.waitUntil(lambda: rows(tab) == ["a: Starter"])
     with qtbot.waitSignal(controller.run_ended):

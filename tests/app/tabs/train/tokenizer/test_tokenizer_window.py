@@ -17,6 +17,7 @@ from core.events.runs import DatasetProgress, LearningProgress
 from core.runs.folder import Workspace
 from core.tasks.models.examine_tokenizer import TokenizerCard, TokenizerFacts
 from core.tokenizers.char import CharTokenizer
+from tests.app.showing import context_of
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -72,7 +73,7 @@ def window(tab):
 def examination(tab, tmp_path):
     fake = FakeExamination()
     fake.queues = JobQueues(tab)
-    TokenizerController(tab, Workspace(tmp_path), fake.queues, tab, examine=fake.examine)
+    TokenizerController(tab, context_of(Workspace(tmp_path), fake.queues), tab, examine=fake.examine)
     return fake
 
 
@@ -130,7 +131,7 @@ def test_a_failure_is_reported_in_the_tab(tab, window, tmp_path, qtbot):
         raise EmptyCorpusError
 
     queues = JobQueues(tab)
-    TokenizerController(tab, Workspace(tmp_path), queues, tab, examine=fails)
+    TokenizerController(tab, context_of(Workspace(tmp_path), queues), tab, examine=fails)
     qtbot.mouseClick(tab.form.tokenizer_button, LEFT)
     qtbot.waitUntil(tab.banner.isVisible)
     assert EmptyCorpusError().message in tab.banner.text()
