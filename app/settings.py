@@ -3,6 +3,7 @@
 import hashlib
 import logging
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 import platformdirs
@@ -14,7 +15,6 @@ APPLICATION = "SheepOp Studio"
 LARGEST_FILE = 1_000_000  # bytes; the window itself writes some thousand
 LONGEST_GEOMETRY = 4_096  # bytes
 LONGEST_PATH = 4_096  # characters
-NO_CHARTS = "none"
 APPEARANCES = ("system", "light", "dark")
 
 
@@ -57,62 +57,36 @@ class WindowSettings:
     def tab(self, value: str) -> None:
         self._store.setValue("window/tab", value)
 
+    def of_tab(self, name: str) -> dict[str, str]:
+        """What the tab of this object name has kept, by its own keys."""
+        group = _group_of(name)
+        self._store.beginGroup(group)
+        keys = self._store.childKeys()
+        self._store.endGroup()
+        return {key: text for key in keys if (text := self._text(f"{group}/{key}"))}
+
+    def keep(self, name: str, values: Mapping[str, str]) -> None:
+        """Keep some values for the tab of this object name; what else is kept for it stays."""
+        for key, value in values.items():
+            self._store.setValue(f"{_group_of(name)}/{key}", value)
+
     @property
     def appearance(self) -> str:
         """ "system", "light" or "dark": this user's choice on this machine, for all workspaces."""
-        stored = self._personal.value("window/appearance")
-        return str(stored) if stored in APPEARANCES else "system"
+        stored = self.own("window/appearance")
+        return stored if stored in APPEARANCES else "system"
 
     @appearance.setter
     def appearance(self, value: str) -> None:
-        self._personal.setValue("window/appearance", value)
+        self.keep_own("window/appearance", value)
 
-    @property
-    def enter_sends(self) -> bool:
-        """Whether Enter sends a prompt and Shift+Enter begins a new line, or the other way round."""
-        return str(self._personal.value("chat/enter_sends", "true")) != "false"
+    def own(self, key: str) -> str:
+        """This user's choice on this machine, for all workspaces; "" where he made none."""
+        stored = self._personal.value(key)
+        return stored if isinstance(stored, str) else ""
 
-    @enter_sends.setter
-    def enter_sends(self, value: bool) -> None:
-        self._personal.setValue("chat/enter_sends", "true" if value else "false")
-
-    @property
-    def chat_text_size(self) -> int:
-        """By how many points the text of conversations is larger than other text."""
-        stored = str(self._personal.value("chat/text_size", "0"))
-        return int(stored) if re.fullmatch(r"-?\d{1,2}", stored) else 0
-
-    @chat_text_size.setter
-    def chat_text_size(self, value: int) -> None:
-        self._personal.setValue("chat/text_size", str(value))
-
-    @property
-    def charts(self) -> list[str] | None:
-        """The names of the charts below the loss; None at the first start."""
-        stored = self._text("train/charts")
-        return [name for name in stored.split(",") if name != NO_CHARTS] if stored else None
-
-    @charts.setter
-    def charts(self, value: list[str]) -> None:
-        self._store.setValue("train/charts", ",".join(value) or NO_CHARTS)
-
-    @property
-    def reading(self) -> str:
-        """How files are to be read, an `ImportConfig` as JSON; "" at the first start."""
-        return self._text("corpus/reading")
-
-    @reading.setter
-    def reading(self, value: str) -> None:
-        self._store.setValue("corpus/reading", value)
-
-    @property
-    def cleaning(self) -> str:
-        """What is cleaned out of texts, a `CleaningConfig` as JSON; "" at the first start."""
-        return self._text("corpus/cleaning")
-
-    @cleaning.setter
-    def cleaning(self, value: str) -> None:
-        self._store.setValue("corpus/cleaning", value)
+    def keep_own(self, key: str, value: str) -> None:
+        self._personal.setValue(key, value)
 
     @property
     def watched(self) -> str:
@@ -146,6 +120,11 @@ class WindowSettings:
     def _text(self, key: str) -> str:
         stored = self._store.value(key)
         return stored if isinstance(stored, str) else ""
+
+
+def _group_of(tab: str) -> str:
+    """Where a tab's values stand in the file, by its object name: those of "trainTab" in [train]."""
+    return tab.removesuffix("Tab")
 
 
 def _set_aside_what_is_not_ours(file: Path) -> None:

@@ -38,6 +38,7 @@ from core.sample.meadow import held_out_questions  # noqa: E402
 FOLDER = ROOT / "packaging" / "pictures"
 SIZE = QSize(1280, 800)
 STEPS_TO_COMPUTE = 6  # times that the window is let live, until a view of a model has come
+CORPUS, TRAIN, CHAT, INSPECT = range(4)  # the tabs, in their order
 SETTLE_MS = 300  # for the last frame's timer, layouts and fonts
 
 
@@ -60,12 +61,8 @@ def main() -> None:
     ask(window)
     for appearance in ("light", "dark"):
         theme.choose(appearance)
-        for tab, name in (
-            (window.corpus_tab, "corpus"),
-            (window.train_tab, "train"),
-            (window.chat_tab, "chat"),
-        ):
-            window.tabs.setCurrentWidget(tab)
+        for place, name in ((CORPUS, "corpus"), (TRAIN, "train"), (CHAT, "chat")):
+            window.tabs.setCurrentIndex(place)
             picture(window, f"{name}-{appearance}")
         look_at_tokens(window, appearance)
         inspect(window, appearance)
@@ -76,37 +73,37 @@ def take_the_tour(window: MainWindow, workspace: Workspace) -> None:
     """From "Try the sample" to the question typed in; or open the run that is there."""
     runs = Catalog(workspace).names()
     if runs:
-        window.train_tab.run_chosen.emit(runs[0])
-        window.chat.open(runs[0], held_out_questions()[0].question)
+        window.tabs.widget(TRAIN).run_chosen.emit(runs[0])
+        window.ways.chat_requested.emit(runs[0], held_out_questions()[0].question)
         wait_for(window.slot.changed)
         return
-    window.first_run.begin()
-    wait_for(window.first_run.model_ready)
+    window.tabs.widget(CORPUS).sample_requested.emit()
+    wait_for(window.ways.chat_requested)
     wait_for(window.slot.changed)
 
 
 def choose_a_document(window: MainWindow) -> None:
     """Look at what was read from the cookbook."""
     settle()
-    table = window.corpus_tab.table
+    table = window.tabs.widget(CORPUS).table
     paths = [table.row(table.index(place, 0)).path for place in range(table.rowCount())]
     cookbook = next(path for path in paths if path.endswith("cookbook.pdf"))
-    window.corpus_tab.documents.view.go_to(table.place_of(cookbook))
+    window.tabs.widget(CORPUS).documents.view.go_to(table.place_of(cookbook))
 
 
 def ask(window: MainWindow) -> None:
     """Send the question that stands there, then two more."""
     for question in (None, held_out_questions()[40].question, held_out_questions()[70].question):
         if question is not None:
-            window.chat_tab.show_prompt(question)
+            window.tabs.widget(CHAT).show_prompt(question)
         settle()
-        window.chat_tab.talk.send_button.click()
+        window.tabs.widget(CHAT).talk.send_button.click()
         wait_for(window.queues.idle)
 
 
 def look_at_tokens(window: MainWindow, appearance: str) -> None:
     """Shade the replies by probability, beside what would come next."""
-    tab = window.chat_tab
+    tab = window.tabs.widget(CHAT)
     tab.view.set_shading("probability")
     tab.panel.show_page(tab.next_token)
     for _ in range(STEPS_TO_COMPUTE):
@@ -118,10 +115,10 @@ def look_at_tokens(window: MainWindow, appearance: str) -> None:
 
 def inspect(window: MainWindow, appearance: str) -> None:
     """Look inside the model at its last reply, in some of the views."""
-    window.tabs.setCurrentWidget(window.chat_tab)
-    window.chat_tab.inspect_button.click()
+    window.tabs.setCurrentIndex(CHAT)
+    window.tabs.widget(CHAT).inspect_button.click()
     for view in ("attention", "lens", "plane", "blocks"):
-        window.inspect_tab.show_view(view)
+        window.tabs.widget(INSPECT).show_view(view)
         for _ in range(STEPS_TO_COMPUTE):
             settle()
         picture(window, f"inspect-{view}-{appearance}")

@@ -1,18 +1,17 @@
 """The list of keys, read off the shortcuts that there are."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from html import escape
 
 from PySide6.QtCore import QSize
-from PySide6.QtGui import QAction, QKeySequence, QShortcut
-from PySide6.QtWidgets import QDialog, QDialogButtonBox, QMenu, QMenuBar, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QDialogButtonBox, QVBoxLayout, QWidget
 
 from app.help.help_window import HelpPages
 from app.widgets.geometry import bounded
+from app.widgets.keys import Keys
 from app.widgets.theme import MEDIUM
 
 FIRST_SIZE_PX = QSize(560, 600)
-Keys = Sequence[tuple[str, str]]  # the keys, and what they do
 
 
 class ShortcutsDialog(QDialog):
@@ -47,34 +46,3 @@ class ShortcutsDialog(QDialog):
         self.show()
         self.activateWindow()
         self.page.setFocus()
-
-
-def keys_of(widget: QWidget) -> list[tuple[str, str]]:
-    """The keys of a widget's actions, and of its shortcuts that say what they are for."""
-    found = [
-        (_spelled(action.shortcuts()), _title(action))
-        for action in widget.findChildren(QAction)
-        if action.shortcuts()
-    ]
-    found += [
-        (_spelled([shortcut.key()]), shortcut.whatsThis())
-        for shortcut in widget.findChildren(QShortcut)
-        if shortcut.whatsThis()
-    ]
-    return list(dict.fromkeys(found))
-
-
-def keys_of_menus(bar: QMenuBar) -> list[tuple[str, str]]:
-    """The keys of a window's menus."""
-    actions = [action for menu in bar.findChildren(QMenu) for action in menu.actions()]
-    return [(_spelled(action.shortcuts()), _title(action)) for action in actions if action.shortcuts()]
-
-
-def _title(action: QAction) -> str:
-    return action.text().replace("&", "").rstrip("…")
-
-
-def _spelled(keys: Sequence[QKeySequence]) -> str:
-    """The keys as they stand on a keyboard; the number pad's Enter is another key of the same name."""
-    names = [key.toString(QKeySequence.SequenceFormat.NativeText).replace("Return", "Enter") for key in keys]
-    return ", ".join(dict.fromkeys(names))

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from app.jobs.job_queue import JobQueues
 from app.model_slot import ModelSlot
 from app.settings import WindowSettings
+from app.tabs.ways_between_tabs import WaysBetweenTabs
 from core.runs.folder import Workspace
 
 
@@ -21,3 +22,4 @@ class Context:
     queues: JobQueues
     slot: ModelSlot
     settings: WindowSettings
+    ways: WaysBetweenTabs

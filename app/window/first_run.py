@@ -5,15 +5,12 @@ from functools import partial
 from PySide6.QtCore import QObject, Signal, Slot
 
 from app.errors import sentences
-from app.jobs.job_queue import JobQueues
-from app.tabs.chat.controller import ChatController
-from app.tabs.corpus.controller import CorpusController
-from app.tabs.train.controller import TrainController
-from core.config.corpus import CorpusConfig
+from app.tabs.context import Context
+from app.widgets.controls.step_strip import StepStrip
+from core.config.corpus import CleaningConfig, CorpusConfig
 from core.config.presets import DEFAULT_PRESET, preset_run
 from core.config.run import RunConfig
 from core.events.documents import ImportFinished
-from core.runs.folder import Workspace
 from core.sample.meadow import held_out_questions
 from core.tasks.models.look_at_runs import find_unused_name
 
@@ -26,80 +23,83 @@ BUSY = 'The sample was read. Another run is training: press "Try the sample" aga
 class FirstRun(QObject):
     """Leads from one tab to the next as each one's work comes to a good end; anything else ends the tour.
 
+    Attributes:
+        strip: Where it stands, for whoever looks at the window.
+
     Signals:
         step_reached: The position in `STEPS` of what is being done now.
         left: The tour has ended before its last step.
-        refused: Why there is no training, as a sentence.
-        training_begun: The Train tab is the one to look at now.
-        model_ready: The Chat tab is the one to look at now.
     """
 
     step_reached = Signal(int)
     left = Signal()
-    refused = Signal(str)
-    training_begun = Signal()
-    model_ready = Signal()
 
-    def __init__(
-        self,
-        workspace: Workspace,
-        corpus: CorpusController,
-        train: TrainController,
-        chat: ChatController,
-        queues: JobQueues,
-        parent: QObject | None = None,
-    ) -> None:
+    def __init__(self, context: Context, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._workspace, self._queues = workspace, queues
-        self._corpus = corpus
-        self._train = train
-        self._chat = chat
+        self._workspace, self._queues, self._ways = context.workspace, context.queues, context.ways
+        self._cleaning = CleaningConfig()
         self._run = ""  # the run that the tour waits for
-        corpus.sample_imported.connect(self._find_name)
-        corpus.sample_failed.connect(self.left)
-        train.run_ended.connect(self._open_chat)
+        self.strip = StepStrip(STEPS)
+        self.step_reached.connect(self.strip.show_step)
+        self.left.connect(self.strip.hide)
+        self._ways.cleaning_changed.connect(self._take_cleaning)
+        self._ways.sample_begun.connect(self._begin)
+        self._ways.sample_ended.connect(self._find_name)
+        self._ways.run_refused.connect(self._wait_for_another)
+        self._ways.run_begun.connect(self._follow_training)
+        self._ways.run_ended.connect(self._open_chat)
 
     @Slot()
-    def begin(self) -> None:
-        """Write and read the sample corpus; the rest follows."""
-        self.step_reached.emit(READING)
-        self._corpus.add_sample()
+    def look_away(self) -> None:
+        """Another tab comes to the front: who leaves the chat at the end of the way has seen all of its steps."""
+        if self.strip.at_end:
+            self.strip.hide()
 
     @Slot(object)
-    def _find_name(self, finished: ImportFinished) -> None:
-        if finished.cancelled:
+    def _take_cleaning(self, cleaning: CleaningConfig) -> None:
+        self._cleaning = cleaning
+
+    @Slot()
+    def _begin(self) -> None:
+        self.step_reached.emit(READING)
+
+    @Slot(object)
+    def _find_name(self, finished: ImportFinished | None) -> None:
+        if finished is None or finished.cancelled:
             self.left.emit()
             return
         job = self._queues.start("runs", partial(find_unused_name, self._workspace, RUN_STEM))
-        job.ended.connect(self._begin_training)
+        job.ended.connect(self._ask_for_training)
         job.failed.connect(self._fail)
 
     @Slot(object)
-    def _begin_training(self, name: str | None) -> None:
-        if name is None:  # the window closes
-            return
-        if self._train.active:
+    def _ask_for_training(self, name: str | None) -> None:
+        if name is not None:  # else the window closes
+            self._run = name
+            self._ways.run_requested.emit(name, self._config())
+
+    @Slot(str)
+    def _wait_for_another(self, name: str) -> None:
+        if name == self._run:
             self._refuse(BUSY)
-            return
-        self._run = name
-        self._train.start(name, self._config())
-        self.step_reached.emit(TRAINING)
-        self.training_begun.emit()
+
+    @Slot(str)
+    def _follow_training(self, name: str) -> None:
+        if name == self._run:
+            self.step_reached.emit(TRAINING)
 
     @Slot(object)
     def _fail(self, error: Exception) -> None:
         self._refuse(" ".join(sentences(error)))
 
     def _refuse(self, reason: str) -> None:
+        self._run = ""
         self.left.emit()
-        self.refused.emit(reason)
+        self._ways.sample_refused.emit(reason)
 
     def _config(self) -> RunConfig:
         """The preset for newcomers on the sample alone, whatever else the library holds."""
-        changes = {
-            "corpus": CorpusConfig(folder=str(self._workspace.sample)),
-            "cleaning": self._corpus.cleaning,
-        }
+        changes = {"corpus": CorpusConfig(folder=str(self._workspace.sample)), "cleaning": self._cleaning}
         return preset_run(DEFAULT_PRESET).model_copy(update=changes)
 
     @Slot(str, str)
@@ -110,6 +110,5 @@ class FirstRun(QObject):
         if reason not in ("finished", "early_stopped"):
             self.left.emit()
             return
-        self._chat.open(name, held_out_questions()[0].question)
-        self.model_ready.emit()
+        self._ways.chat_requested.emit(name, held_out_questions()[0].question)
         self.step_reached.emit(CHATTING)

@@ -2,77 +2,64 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from PySide6.QtCore import QObject, Signal, SignalInstance, Slot
-from PySide6.QtGui import QAction, QActionGroup, QKeySequence, QUndoGroup
+from PySide6.QtGui import QAction, QActionGroup, QKeySequence
 from PySide6.QtWidgets import QMainWindow, QMenu
 
+from app.help.about import AboutDialog
+from app.help.help_window import HelpWindow
+from app.help.report import problem_report
+from app.help.report_dialog import ReportDialog
+from app.help.shortcuts_dialog import ShortcutsDialog
 from app.widgets.icons import give_icon
+from app.widgets.keys import keys_of_menus, with_letter
 from app.widgets.label import without_mnemonic
+from app.window.tab_row import TabRow
 from app.workspaces.recent_workspaces import RecentWorkspaces
 
 HELP_PAGES = (
-    ("&Contents", "", "index"),
-    ("&Terms", "", "terms"),
-    ("&Keyboard", "", "keys"),
-    ("&Workspaces and files", "", "workspace"),
+    ("&Contents", "index"),
+    ("&Terms", "terms"),
+    ("&Keyboard", "keys"),
+    ("&Workspaces and files", "workspace"),
 )
 APPEARANCES = {"system": "Use &system setting", "light": "&Light", "dark": "&Dark"}
 
 
 class Menus(QObject):
-    """Builds the menu bar of a window.
+    """Builds the menu bar of a window, and does what its tabs and its help are asked for.
 
     Signals:
-        files_requested, folder_requested: The user wants to add files, or a folder.
-        watch_requested: The user wants a folder to be watched.
         workspace_requested: The user wants to choose another workspace.
         recent_requested: The workspace at this path should be opened.
-        select_all_requested: Everything where the user is should be selected.
-        tab_requested: The tab at this position should come to the front.
         appearance_requested: "system", "light" or "dark".
-        help_requested: The page of help on what is in front.
-        page_requested: The page of help with this name.
-        shortcuts_requested: The list of all shortcuts.
-        report_requested, about_requested: The other entries of the Help menu.
     """
 
-    files_requested = Signal()
-    folder_requested = Signal()
-    watch_requested = Signal()
     workspace_requested = Signal()
     recent_requested = Signal(str)
-    select_all_requested = Signal()
-    tab_requested = Signal(int)
     appearance_requested = Signal(str)
-    help_requested = Signal()
-    page_requested = Signal(str)
-    shortcuts_requested = Signal()
-    report_requested = Signal()
-    about_requested = Signal()
 
-    def __init__(
-        self,
-        window: QMainWindow,
-        workspace: Path,
-        tabs: dict[str, str],
-        appearance: str,
-        undo_group: QUndoGroup,
-        remove: QAction,
-    ) -> None:
+    def __init__(self, window: QMainWindow, workspace: Path, tabs: TabRow, appearance: str) -> None:
         super().__init__(window)
-        self._window, self._workspace = window, workspace
+        self._window, self._workspace, self._tabs = window, workspace, tabs
+        self._help: HelpWindow | None = None
         self._add_file_menu()
-        self._add_edit_menu(undo_group, remove)
-        self._add_view_menu(tabs, appearance)
+        self._add_edit_menu()
+        self._add_view_menu(appearance)
         self._add_help_menu()
+
+    @property
+    def help(self) -> HelpWindow:
+        """The pages of help, made when somebody first asks for them."""
+        if self._help is None:
+            self._help = HelpWindow(self._window)
+        return self._help
 
     def _add_file_menu(self) -> None:
         menu = self._window.menuBar().addMenu("&File")
-        self._add(menu, "Add &files…", "Ctrl+O", "file", self.files_requested)
-        self._add(menu, "Add f&older…", "Ctrl+Shift+O", "folder", self.folder_requested)
-        self._add(menu, "&Watch a folder…", "", "eye", self.watch_requested)
+        for controller in self._tabs.controllers:
+            menu.addActions(controller.file_actions)
         menu.addSeparator()
         self._add(menu, "Open wor&kspace…", "", "folder", self.workspace_requested)
         self.recent = menu.addMenu("&Recent workspaces")
@@ -80,9 +67,9 @@ class Menus(QObject):
         menu.addSeparator()
         self._add(menu, "&Quit", "Ctrl+Q", "", self._window.close)
 
-    def _add_edit_menu(self, undo_group: QUndoGroup, remove: QAction) -> None:
-        """`remove` takes the chosen documents out of the library; `undo_group` holds what can be undone in each tab."""
+    def _add_edit_menu(self) -> None:
         menu = self._window.menuBar().addMenu("&Edit")
+        undo_group = self._tabs.undo_group
         for action, keys, picture in (
             (undo_group.createUndoAction(self, "&Undo"), QKeySequence.StandardKey.Undo, "undo"),
             (undo_group.createRedoAction(self, "&Redo"), QKeySequence.StandardKey.Redo, "redo"),
@@ -91,17 +78,17 @@ class Menus(QObject):
             give_icon(action, picture)
             menu.addAction(action)
         menu.addSeparator()
-        self._add(menu, "Select &all", "", "", self.select_all_requested)
-        menu.addAction(remove)
+        self._add(menu, "Select &all", "", "", self._tabs.select_all)
+        for controller in self._tabs.controllers:
+            menu.addActions(controller.edit_actions)
 
-    def _add_view_menu(self, tabs: dict[str, str], appearance: str) -> None:
+    def _add_view_menu(self, appearance: str) -> None:
         menu = self._window.menuBar().addMenu("&View")
         letters = {"A"}  # Appearance
-        for place, (title, picture) in enumerate(tabs.items()):
-            at = next(at for at, letter in enumerate(title) if letter.upper() not in letters)
-            letters.add(title[at].upper())
-            text = f"{title[:at]}&{title[at:]}"
-            self._add(menu, text, f"Ctrl+{place + 1}", picture, self._request_tab).setData(place)
+        for place, controller in enumerate(self._tabs.controllers):
+            text = with_letter(controller.tab.title, letters)
+            entry = self._add(menu, text, f"Ctrl+{place + 1}", controller.tab.icon_name, self._go_to)
+            entry.setData(place)
         menu.addSeparator()
         group = QActionGroup(self)
         looks = menu.addMenu("&Appearance")
@@ -114,13 +101,13 @@ class Menus(QObject):
 
     def _add_help_menu(self) -> None:
         menu = self._window.menuBar().addMenu("&Help")
-        self._add(menu, "&Help on this tab", "F1", "info", self.help_requested)
-        for title, keys, page in HELP_PAGES:
-            self._add(menu, title, keys, "", self._request_page).setData(page)
-        self._add(menu, "Keyboard &shortcuts…", "Ctrl+/", "", self.shortcuts_requested)
+        self._add(menu, "&Help on this tab", "F1", "info", self._show_help)
+        for title, page in HELP_PAGES:
+            self._add(menu, title, "", "", self._show_page).setData(page)
+        self._add(menu, "Keyboard &shortcuts…", "Ctrl+/", "", self._show_shortcuts)
         menu.addSeparator()
-        self._add(menu, "&Report a problem…", "", "bug", self.report_requested)
-        self._add(menu, "&About SheepOp Studio", "", "", self.about_requested)
+        self._add(menu, "&Report a problem…", "", "bug", self._report)
+        self._add(menu, "&About SheepOp Studio", "", "", self._show_about)
 
     def _add(
         self, menu: QMenu, title: str, keys: str, picture: str, slot: Callable[[], object] | SignalInstance
@@ -132,27 +119,25 @@ class Menus(QObject):
             give_icon(action, picture)
         return action
 
-    def _chosen(self) -> Any:
-        """What the entry that was triggered stands for: to be asked in its slot."""
+    # What the entries do
+
+    def _chosen(self) -> QAction:
+        """The entry that was triggered: to be asked in its slot."""
         action = self.sender()
         assert isinstance(action, QAction), "only entries of the menus are connected to these slots"
-        return action.data()
+        return action
 
     @Slot()
-    def _request_tab(self) -> None:
-        self.tab_requested.emit(self._chosen())
+    def _go_to(self) -> None:
+        self._tabs.go_to(self._chosen().data())
 
     @Slot()
     def _request_appearance(self) -> None:
-        self.appearance_requested.emit(self._chosen())
-
-    @Slot()
-    def _request_page(self) -> None:
-        self.page_requested.emit(self._chosen())
+        self.appearance_requested.emit(self._chosen().data())
 
     @Slot()
     def _request_recent(self) -> None:
-        self.recent_requested.emit(self._chosen())
+        self.recent_requested.emit(self._chosen().data())
 
     @Slot()
     def _fill_recent(self) -> None:
@@ -162,3 +147,25 @@ class Menus(QObject):
             entry.setData(str(path))
         if self.recent.isEmpty():
             self.recent.addAction("No other yet").setEnabled(False)
+
+    @Slot()
+    def _show_help(self) -> None:
+        self.help.show_page(self._tabs.front.tab.help_page)
+
+    @Slot()
+    def _show_page(self) -> None:
+        self.help.show_page(self._chosen().data())
+
+    @Slot()
+    def _show_shortcuts(self) -> None:
+        dialog = ShortcutsDialog(self._window)
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.show_keys([("Everywhere", keys_of_menus(self._window.menuBar())), *self._tabs.keys()])
+
+    @Slot()
+    def _report(self) -> None:
+        ReportDialog(problem_report(self._workspace), self._window).open()
+
+    @Slot()
+    def _show_about(self) -> None:
+        AboutDialog(self._workspace, self._window).open()

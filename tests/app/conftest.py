@@ -133,10 +133,23 @@ def workspace(tmp_path):
     return workspace
 
 
+class NamedTabs(MainWindow):
+    """The window, and its tabs by name: the program's own need not know which there are."""
+
+    def __getattr__(self, name):
+        controllers = {one.tab.title.casefold(): one for one in self.tabs.controllers}
+        tabs = {f"{title}_tab": one.tab for title, one in controllers.items()}
+        if name in controllers:
+            return controllers[name]
+        if name in tabs:
+            return tabs[name]
+        raise AttributeError(name)
+
+
 @pytest.fixture
 def window(qtbot, workspace, one_chart):
     """The program's window on the workspace."""
-    window = MainWindow(workspace)
+    window = NamedTabs(workspace)
     window.show()
     yield window
     leave(qtbot, window)
@@ -168,7 +181,7 @@ def action(window, words):
 
 def button(window, text):
     """The button of a window's question with this text."""
-    return next(b for b in window.question.buttons() if text in b.text())
+    return next(b for b in window.closing.question.buttons() if text in b.text())
 
 
 RESTING = threading.Event()  # that nobody sets

@@ -10,15 +10,16 @@ from PySide6.QtWidgets import QMessageBox, QWidget
 from app.help.about import AboutDialog
 from app.help.help_window import HelpWindow
 from app.help.report_dialog import ReportDialog
-from app.help.shortcuts_dialog import ShortcutsDialog, keys_of
+from app.help.shortcuts_dialog import ShortcutsDialog
 from app.tabs.chat.system_dialog import SystemDialog
 from app.tabs.corpus.dialogs import FieldsDialog, PasswordDialog
 from app.tabs.corpus.tab import CorpusTab
 from app.tabs.train.form.start_from import Origin
 from app.tabs.train.runs.queue_controller import undo_removal
 from app.tabs.train.tab import TrainTab
+from app.widgets.keys import keys_of
 from app.widgets.label import MessageBox
-from app.window.close_question import STILL_AT_WORK
+from app.window.closing import STILL_AT_WORK
 from core.config.corpus import CorpusConfig
 from core.config.presets import preset_run
 from core.corpus.passages import CorpusOverview, CorpusTotals

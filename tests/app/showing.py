@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QApplication
 from app.model_slot import ModelSlot
 from app.settings import WindowSettings
 from app.tabs.context import Context
+from app.tabs.ways_between_tabs import WaysBetweenTabs
 from core.runs.catalog import RunSummary
 
 SIZE_PX = (1280, 712)  # what a window of 1280 x 800 leaves for a tab
@@ -37,4 +38,4 @@ def opened(dialog, tab):
 def context_of(workspace, queues, slot=None):
     """What the window would share with a tab; `slot` where a test opens models of its own."""
     slot = slot or ModelSlot(workspace, queues, queues)
-    return Context(workspace, queues, slot, WindowSettings(workspace.root))
+    return Context(workspace, queues, slot, WindowSettings(workspace.root), WaysBetweenTabs(queues))

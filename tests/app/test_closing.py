@@ -6,30 +6,29 @@ import pytest
 from PySide6.QtCore import Qt
 
 from app.jobs import job as job_module
-from app.window.main_window import MainWindow
 from core.config.run import RunConfig
 from core.events.runs import RunEnded
-from tests.app.conftest import button, endless, leave
+from tests.app.conftest import NamedTabs, button, endless, leave
 
 
 def test_quiet_work_does_not_keep_the_window_from_closing(window):
     window.queues.start("watch", endless)
     assert window.close()
-    assert window.question is None
+    assert window.closing.question is None
 
 
 def test_an_idle_window_closes_without_a_question(window):
     assert window.close()
-    assert window.question is None
+    assert window.closing.question is None
 
 
 def test_closing_during_a_job_asks_once(qtbot, window):
     window.queues.start("training", endless, doing="Training")
     assert not window.close()
-    question = window.question
+    question = window.closing.question
     assert "training" in question.text()
     assert not window.close()
-    assert window.question is question
+    assert window.closing.question is question
     button(window, "Stop").click()
     qtbot.waitUntil(lambda: not window.isVisible())
 
@@ -40,7 +39,7 @@ def test_keep_running_keeps_the_window_and_the_job(qtbot, window):
     qtbot.mouseClick(button(window, "Keep"), Qt.MouseButton.LeftButton)
     assert window.isVisible()
     assert window.queues.active() == ["training"]
-    assert window.question is None
+    assert window.closing.question is None
     with qtbot.waitSignal(window.queues.idle):
         job.stop()
     assert window.isVisible()
@@ -90,14 +89,14 @@ def stuck_in_open_window(window, monkeypatch):
 def test_a_window_that_waits_for_a_step_can_be_closed_now(qtbot, window, stuck):
     assert window.isVisible()
     assert not window.close()
-    assert "has not come to the end" in window.question.informativeText()
+    assert "has not come to the end" in window.closing.question.informativeText()
     qtbot.mouseClick(button(window, "now"), Qt.MouseButton.LeftButton)
     assert not window.isVisible()
     assert "training" in window.queues.at_work()  # `run` looks at it
 
 
 def test_a_run_that_is_stopped_for_closing_says_so(qtbot, workspace):
-    window, may_end = MainWindow(workspace), threading.Event()
+    window, may_end = NamedTabs(workspace), threading.Event()
 
     def hangs(workspace, name, config, stop):
         yield 0
@@ -115,7 +114,7 @@ def test_a_run_that_is_stopped_for_closing_says_so(qtbot, workspace):
 
 def test_closing_offers_to_close_now_where_a_step_does_not_end(qtbot, workspace, monkeypatch):
     monkeypatch.setattr(job_module, "STOP_TIMEOUT_MS", 20)
-    window, may_end = MainWindow(workspace), threading.Event()
+    window, may_end = NamedTabs(workspace), threading.Event()
     window.show()
 
     def hangs(stop):
@@ -124,8 +123,8 @@ def test_closing_offers_to_close_now_where_a_step_does_not_end(qtbot, workspace,
 
     window.queues.start("training", hangs, doing="Training")
     window.stop_and_close()
-    qtbot.waitUntil(lambda: window.question is not None)
-    assert "loses nothing that is saved" in window.question.informativeText()
+    qtbot.waitUntil(lambda: window.closing.question is not None)
+    assert "loses nothing that is saved" in window.closing.question.informativeText()
     may_end.set()
     qtbot.waitUntil(lambda: not window.isVisible())  # it has stopped after all
     leave(qtbot, window)
@@ -135,7 +134,7 @@ def test_a_run_that_did_not_stop_in_time_can_be_left_from_its_stop_button(
     qtbot, window, stuck_in_open_window
 ):
     qtbot.waitUntil(lambda: window.queues.overdue() == ["training"])
-    assert window.question is None  # nobody asked to close
+    assert window.closing.question is None  # nobody asked to close
     window.train_tab.leave_requested.emit()
     qtbot.mouseClick(button(window, "now"), Qt.MouseButton.LeftButton)
     assert not window.isVisible()
@@ -151,7 +150,7 @@ def test_the_offer_goes_when_the_run_has_stopped_after_all(qtbot, window, stuck_
     qtbot.waitUntil(lambda: window.queues.overdue() == ["training"])
     window.train_tab.leave_requested.emit()
     stuck_in_open_window.set()
-    qtbot.waitUntil(lambda: window.question is None)
+    qtbot.waitUntil(lambda: window.closing.question is None)
     assert window.isVisible()
 
 
@@ -159,7 +158,7 @@ def test_waiting_on_keeps_the_window_until_the_step_has_ended(qtbot, window, stu
     window.close()
     qtbot.mouseClick(button(window, "Wait"), Qt.MouseButton.LeftButton)
     assert window.isVisible()
-    assert window.question is None
+    assert window.closing.question is None
 
 
 def test_a_job_that_ends_under_the_question_needs_no_stopping(qtbot, window):
@@ -175,7 +174,7 @@ def test_asked_from_outside_it_stops_and_closes_without_a_question(qtbot, window
     ended = []
     window.queues.start("training", endless, doing="Training").ended.connect(ended.append)
     window.stop_and_close()
-    assert window.question is None
+    assert window.closing.question is None
     qtbot.waitUntil(lambda: not window.isVisible())
     assert ended == ["stopped"]
 
@@ -184,7 +183,7 @@ def test_asked_from_outside_the_standing_question_goes_away(qtbot, window):
     window.queues.start("training", endless, doing="Training")
     window.close()
     window.stop_and_close()
-    assert window.question is None
+    assert window.closing.question is None
     qtbot.waitUntil(lambda: not window.isVisible())
 
 

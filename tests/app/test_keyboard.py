@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, QRect, Qt
-from PySide6.QtGui import QImage, QUndoGroup
+from PySide6.QtGui import QImage
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
     QAbstractButton,
@@ -25,12 +25,13 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.tabs.chat.tab import ChatTab
-from app.tabs.corpus.row_actions import RowActions
-from app.tabs.corpus.tab import CorpusTab
-from app.tabs.train.tab import TrainTab
+from app.jobs.job_queue import JobQueues
 from app.window.menus import Menus
+from app.window.tab_row import TabRow
+from app.window.tabs import TABS
+from core.runs.folder import Workspace
 from tests.app import screens
+from tests.app.showing import context_of
 from tests.app.waiting import LONGEST_WAIT_MS
 
 FIELDS = (QLineEdit, QComboBox, QAbstractSpinBox)
@@ -92,10 +93,9 @@ def letters(text):
 @pytest.fixture(scope="module")
 def menu_bar(theme, tmp_path_factory):
     """The window's, for all screens."""
-    window = QMainWindow()
-    remove = RowActions(window).remove
-    titles = {page.title: page.icon_name for page in (CorpusTab, TrainTab, ChatTab)}
-    Menus(window, tmp_path_factory.mktemp("workspace"), titles, "system", QUndoGroup(window), remove)
+    window, root = QMainWindow(), tmp_path_factory.mktemp("workspace")
+    context = context_of(Workspace(root), JobQueues(window))
+    Menus(window, root, TabRow(window, context, TABS), "system")
     yield window.menuBar()
     screens.close(window)
 

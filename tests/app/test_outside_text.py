@@ -17,7 +17,7 @@ from app.tabs.corpus.opening import OpeningQuestion, risky_files
 from app.tabs.inspect.makers import MAKERS
 from app.widgets.plots.heat_map import HeatMap
 from app.widgets.theme import apply_theme
-from app.window.main_window import MainWindow
+from app.window.closing import STILL_AT_WORK
 from core.conversations.message import Message
 from core.documents.text_fields import TextField
 from core.errors.system import WorkspaceError
@@ -26,7 +26,7 @@ from core.events.runs import SampleWritten
 from core.inspection.selection import Selection
 from core.runs.catalog import RunSummary
 from core.tokenizers.word import WordTokenizer
-from tests.app.conftest import leave, plain_looks_afterwards
+from tests.app.conftest import NamedTabs, action, leave, plain_looks_afterwards
 from tests.app.tabs.corpus.conftest import a_row
 from tests.app.tabs.inspect.made import made
 
@@ -47,7 +47,7 @@ def hostile(tmp_path):
 
 @pytest.fixture
 def window(qtbot, workspace, qapp, one_chart):
-    window = MainWindow(workspace)
+    window = NamedTabs(workspace)
     with plain_looks_afterwards(qapp):
         apply_theme(qapp)
         window.show()
@@ -85,8 +85,8 @@ def test_no_label_of_a_dialog_guesses_a_format(qtbot, window, tmp_path, hostile)
     fields = [field(hostile)]
     box = failure_box(WorkspaceError(hostile, hostile))
     qtbot.addWidget(box)
-    window.menus.about_requested.emit()
-    window._ask(leaving=False)
+    action(window, "About").trigger()
+    window.closing._ask(STILL_AT_WORK, leaving=False)
     dialogs = [
         FieldsDialog(["/a"], fields, window),
         PasswordDialog(["/a", "/b"], window),
@@ -95,7 +95,7 @@ def test_no_label_of_a_dialog_guesses_a_format(qtbot, window, tmp_path, hostile)
         window.train_tab.tokenizer_window,
         box,
         window.findChild(QMessageBox),
-        window.question,
+        window.closing.question,
     ]
     for dialog in dialogs:
         dialog.show()

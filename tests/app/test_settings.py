@@ -10,9 +10,8 @@ from PySide6.QtCore import QByteArray, QSettings
 
 from app.help.report import LOG_NAME
 from app.settings import WindowSettings
-from app.window.main_window import MainWindow
 from core.config.corpus import CleaningConfig, ImportConfig
-from tests.app.conftest import leave
+from tests.app.conftest import NamedTabs, leave
 
 HUGE = "9" * 4000
 
@@ -58,7 +57,7 @@ def everywhere(value):
     ids=lambda text: str(text[:40]),
 )
 def test_whatever_window_ini_holds_the_window_opens_as_at_a_first_start(qtbot, written, one_chart, text):
-    window = MainWindow(written(text))
+    window = NamedTabs(written(text))
     window.show()
     found = (
         window.width() < 4000,
@@ -84,11 +83,12 @@ def test_a_file_with_a_serialized_object_is_set_aside(written, mark):
 
 def test_what_the_window_wrote_itself_stays(workspace, qtbot):
     settings = WindowSettings(workspace.root)
-    settings.geometry, settings.reading = QByteArray(bytes(range(256)) * 4), '{"ocr": "a@b, \\"c\\""}'
+    settings.geometry, reading = QByteArray(bytes(range(256)) * 4), {"reading": '{"ocr": "a@b, \\"c\\""}'}
+    settings.keep("corpusTab", reading)
     settings.save()
     again = WindowSettings(workspace.root)
     assert not (workspace.root / "window.ini.unused").exists()
-    assert (again.geometry, again.reading) == (settings.geometry, settings.reading)
+    assert (again.geometry, again.of_tab("corpusTab")) == (settings.geometry, reading)
 
 
 def test_what_the_window_writes_has_one_of_the_workspace_s_own_names(written):
@@ -139,16 +139,16 @@ def test_a_folder_is_only_watched_by_its_absolute_path(workspace):
     assert WindowSettings(workspace.root).watched == ""
 
 
-@pytest.mark.parametrize("charts", [[], ["memory"], ["perplexity", "grad_norm"]])
-def test_the_chosen_charts_are_remembered(workspace, charts):
+def test_what_a_tab_keeps_is_kept_under_its_name(workspace):
+    WindowSettings(workspace.root).keep("trainTab", {"charts": "memory"})
     settings = WindowSettings(workspace.root)
-    assert settings.charts is None
-    settings.charts = charts
+    settings.keep("trainTab", {"runSplitter": "1,2"})
     settings.save()
-    assert WindowSettings(workspace.root).charts == charts
+    assert WindowSettings(workspace.root).of_tab("trainTab") == {"charts": "memory", "runSplitter": "1,2"}
+    assert WindowSettings(workspace.root).of_tab("corpusTab") == {}
 
 
 def test_charts_that_nobody_knows_are_passed_over(written, qtbot):
-    window = MainWindow(written("[train]\ncharts=memory;x y\n"))
+    window = NamedTabs(written("[train]\ncharts=memory;x y\n"))
     assert set(window.train_tab.curves.charts) <= {"memory"}
     leave(qtbot, window)

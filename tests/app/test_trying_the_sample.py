@@ -36,9 +36,9 @@ def test_one_click_leads_from_an_empty_workspace_to_a_question_for_the_trained_m
     qtbot, window, workspace
 ):
     imported, ended = [], []
-    window.corpus.sample_imported.connect(imported.append)
+    window.ways.sample_ended.connect(imported.append)
     window.train.run_ended.connect(lambda name, reason: ended.append((name, reason)))
-    way = [window.first_run.training_begun, window.first_run.model_ready]
+    way = [window.ways.run_begun, window.ways.chat_requested]
     with qtbot.waitSignals(way, order="strict", timeout=100_000):
         qtbot.mouseClick(window.corpus_tab.first_start.sample_button, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(window.chat_tab.talk.send_button.isEnabled)

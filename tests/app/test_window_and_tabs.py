@@ -12,19 +12,18 @@ from app.help.shortcuts_dialog import ShortcutsDialog
 from app.settings import WindowSettings
 from app.widgets import geometry
 from app.widgets.label import Label
-from app.window.main_window import MainWindow
 from core.events.documents import FileReading
 from core.system.resources import resource
-from tests.app.conftest import action, leave
+from tests.app.conftest import NamedTabs, action, leave
 
 
 def test_f1_opens_the_page_of_the_tab_in_front(qtbot, window):
     for place, page in enumerate(("corpus", "train", "chat")):
         window.tabs.setCurrentIndex(place)
         qtbot.keyClick(window, Qt.Key.Key_F1)
-        assert Path(window.help.pages.source().toLocalFile()).stem == page
-    assert window.help.isVisible()
-    window.help.close()
+        assert Path(window.menus.help.pages.source().toLocalFile()).stem == page
+    assert window.menus.help.isVisible()
+    window.menus.help.close()
 
 
 def test_the_list_of_keys_has_a_key(qtbot, window):
@@ -32,7 +31,7 @@ def test_the_list_of_keys_has_a_key(qtbot, window):
     text = window.findChild(ShortcutsDialog).page.toPlainText()
     for line in ("Ctrl+B", "Ctrl+Enter", "Regenerate the last reply", "Ctrl+Shift+F", "Send the prompt"):
         assert line in text
-    window.help.close()
+    window.menus.help.close()
 
 
 def test_a_passage_of_a_reply_leads_to_its_document(window):
@@ -61,7 +60,7 @@ def test_a_report_of_a_problem_is_shown_before_it_is_copied(window, workspace):
 
 
 def test_all_tabs_are_handled_by_the_same_names(window):
-    for place, controller in enumerate(window._controllers):
+    for place, controller in enumerate(window.tabs.controllers):
         tab = controller.tab
         assert window.tabs.widget(place) is tab
         assert window.tabs.tabText(place) == tab.title
@@ -72,7 +71,7 @@ def test_all_tabs_are_handled_by_the_same_names(window):
 
 def test_the_keyboard_is_in_the_tab_that_was_gone_to(window):
     for place in (1, 2, 0):
-        window.menus.tab_requested.emit(place)
+        window.tabs.go_to(place)
         assert window.tabs.widget(place).isAncestorOf(window.focusWidget())
 
 
@@ -90,7 +89,7 @@ def test_a_window_that_was_left_on_a_larger_screen_fits_on_a_smaller_one(qtbot, 
     settings.save()
     screen = QRect(0, 0, 1067, 667)  # 1600x1000 at 150 %
     monkeypatch.setattr(geometry, "available_geometry", lambda _window: screen)
-    window = MainWindow(workspace)
+    window = NamedTabs(workspace)
     window.show()
     for place in range(3):
         window.tabs.setCurrentIndex(place)
@@ -113,12 +112,12 @@ def test_select_all_takes_the_documents_where_the_field_is_empty(window):
 
 
 def test_the_steps_stand_beside_the_tabs_until_the_chat_is_left(window):
-    assert not window.sample_steps.isVisible()
+    assert not window.first_run.strip.isVisible()
     window.first_run.step_reached.emit(1)
-    assert window.sample_steps.isVisible()
-    assert window.sample_steps.accessibleName() == "Step 2 of 3: Train"
+    assert window.first_run.strip.isVisible()
+    assert window.first_run.strip.accessibleName() == "Step 2 of 3: Train"
     window.tabs.setCurrentIndex(2)
     window.first_run.step_reached.emit(2)
-    assert window.sample_steps.isVisible()
+    assert window.first_run.strip.isVisible()
     window.tabs.setCurrentIndex(0)
-    assert not window.sample_steps.isVisible()
+    assert not window.first_run.strip.isVisible()

@@ -1,9 +1,9 @@
 """Turns what the Chat tab asks into changes of the conversation in front and into core tasks, and hands events back."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 
-from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtCore import QObject, Signal, SignalInstance, Slot
 
 from app.errors import present
 from app.jobs.job import Stream
@@ -15,18 +15,21 @@ from app.tabs.chat.looks import ChatLooks
 from app.tabs.chat.model_opening import ModelOpening
 from app.tabs.chat.panels import Panels
 from app.tabs.chat.reply_writer import ReplyWriter
-from app.tabs.chat.server.server_controller import ServerController
+from app.tabs.chat.server.server_controller import ServedLabel, ServerController
 from app.tabs.chat.server.server_panel import ServerPanel
 from app.tabs.chat.session import ChatSession
 from app.tabs.chat.system_dialog import SystemDialog
 from app.tabs.chat.tab import ChatTab
 from app.tabs.context import Context
+from app.tabs.tab import TabController
+from app.tabs.ways_between_tabs import WaysBetweenTabs
+from app.widgets.keys import Keys
 from core.conversations.message import Conversation, ConversationKind
 from core.tasks.chat.conversations import keep_conversation
 from core.tasks.chat.reply import complete, reply
 
 
-class ChatController(QObject):
+class ChatController(TabController):
     """Connects the tab, the queues "chat" and "conversations", and the window's open model.
 
     Signals:
@@ -38,6 +41,8 @@ class ChatController(QObject):
     inspect_requested = Signal(str, bool, int)
     document_requested = Signal(int, int, str)
 
+    tab: ChatTab
+
     def __init__(
         self,
         tab: ChatTab,
@@ -48,8 +53,8 @@ class ChatController(QObject):
         complete: Callable[..., Stream] = complete,
         keep: Callable[..., Stream] = keep_conversation,
     ) -> None:
-        super().__init__(parent)
-        self.tab, self.slot = tab, context.slot
+        super().__init__(tab, context, parent)
+        self.slot = context.slot
         self.models = ModelOpening(tab, context, self)
         self.writer = ReplyWriter(context.queues, reply, complete, self)
         self.keeper = ConversationKeeper(context.queues, partial(keep, context.workspace), self)
@@ -63,7 +68,9 @@ class ChatController(QObject):
         self.server = ServerController(self.server_panel, context, self)
         self._kinds: dict[str, ConversationKind] = {}  # by run: what the user chose
         self._prompt = ""  # to be put in once the model is open
+        self.status_widgets = [ServedLabel(self.server)]
         self._connect()
+        self._find_ways(context.ways)
 
     @property
     def active(self) -> bool:
@@ -91,12 +98,35 @@ class ChatController(QObject):
         self.models.open(name, "best")
         self._prompt = prompt
 
+    @Slot(str, str)
+    def _open_for_other(self, name: str, prompt: str) -> None:
+        self.open(name, prompt)
+        self.come_to_front()
+
+    def remember(self) -> dict[str, str]:
+        """Whether the panel is shown, too."""
+        return super().remember() | {"panel": "open" if self.tab.panel_button.isChecked() else "closed"}
+
+    def restore(self, kept: Mapping[str, str]) -> None:
+        super().restore(kept)
+        self.tab.panel_button.setChecked(kept.get("panel") != "closed")
+
+    def keys(self) -> Keys:
+        """Those of the prompt are no actions."""
+        return [*self.tab.prompt.typed_keys(), *super().keys()]
+
     @Slot()
     def stop(self) -> None:
+        """Ask the reply to end with what was written."""
+        self.writer.stop()
+        self.panels.stop()
+
+    def before_close(self) -> SignalInstance | None:
         """End the reply with what was written, and keep everything."""
         self.writer.leave()
         self.panels.stop()
         self.front.keep()
+        return self.keeper.kept if self.keeper.busy else None
 
     @Slot()
     def refresh(self) -> None:
@@ -205,3 +235,11 @@ class ChatController(QObject):
         self.tab.seen.document_requested.connect(self.document_requested)
         self.history.loaded.connect(self.show_conversation)
         self.history.deleted.connect(self.forget)
+
+    def _find_ways(self, ways: WaysBetweenTabs) -> None:
+        self.inspect_requested.connect(ways.phrase_requested)
+        self.document_requested.connect(ways.passage_requested)
+        self.tab.train_requested.connect(ways.training_requested)
+        ways.chat_requested.connect(self._open_for_other)
+        for news in (ways.checkpoint_saved, ways.run_ended):
+            news.connect(self.refresh)

@@ -1,5 +1,7 @@
 """How the conversation looks and what Enter does: chosen in the menu, with keys or with the wheel, and remembered."""
 
+import re
+
 from PySide6.QtCore import QEvent, QObject, Qt, Slot
 from PySide6.QtGui import QAction, QActionGroup, QWheelEvent
 from PySide6.QtWidgets import QApplication
@@ -7,6 +9,7 @@ from PySide6.QtWidgets import QApplication
 from app.settings import WindowSettings
 from app.tabs.chat.tab import ChatTab
 
+SIZE_KEY, ENTER_KEY = "chat/text_size", "chat/enter_sends"  # this user's own, for all workspaces
 FEWEST_POINTS, MOST_POINTS = 6, 40
 SHADINGS = (("none", "&None"), ("probability", "By &probability"), ("entropy", "By &entropy"))
 
@@ -14,7 +17,7 @@ SHADINGS = (("none", "&None"), ("probability", "By &probability"), ("entropy", "
 class ChatLooks(QObject):
     """Connects the menu's switches with the conversation and the text."""
 
-    def __init__(self, tab: ChatTab, settings: WindowSettings | None, parent: QObject) -> None:
+    def __init__(self, tab: ChatTab, settings: WindowSettings, parent: QObject) -> None:
         super().__init__(parent)
         self._tab, self._settings = tab, settings
         self._larger_by = 0  # points
@@ -32,10 +35,11 @@ class ChatLooks(QObject):
         keys["enter"].toggled.connect(self._choose_enter)
         for area in (tab.view.viewport(), tab.editor.viewport()):
             area.installEventFilter(self)
-        if settings is not None:
-            self._set_size(settings.chat_text_size)
-            tab.prompt.set_enter_sends(settings.enter_sends)
-            keys["enter"].setChecked(not settings.enter_sends)
+        size = settings.own(SIZE_KEY)
+        self._set_size(int(size) if re.fullmatch(r"-?\d{1,2}", size) else 0)
+        enter_sends = settings.own(ENTER_KEY) != "false"
+        tab.prompt.set_enter_sends(enter_sends)
+        keys["enter"].setChecked(not enter_sends)
 
     def eventFilter(self, area: QObject, event: QEvent) -> bool:
         if isinstance(event, QWheelEvent) and event.modifiers() == Qt.KeyboardModifier.ControlModifier:
@@ -63,8 +67,7 @@ class ChatLooks(QObject):
         font = self._tab.editor.font()
         font.setPointSizeF(points)
         self._tab.editor.setFont(font)
-        if self._settings is not None:
-            self._settings.chat_text_size = self._larger_by
+        self._settings.keep_own(SIZE_KEY, str(self._larger_by))
 
     @Slot(QAction)
     def _shade(self, action: QAction) -> None:
@@ -74,5 +77,4 @@ class ChatLooks(QObject):
     @Slot(bool)
     def _choose_enter(self, begins_line: bool) -> None:
         self._tab.prompt.set_enter_sends(not begins_line)
-        if self._settings is not None:
-            self._settings.enter_sends = not begins_line
+        self._settings.keep_own(ENTER_KEY, "false" if begins_line else "true")

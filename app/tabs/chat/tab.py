@@ -18,6 +18,7 @@ from app.tabs.chat.sampling.sampling_panel import SamplingPanel
 from app.tabs.chat.side_panel import Page, SidePanel
 from app.tabs.chat.talk_column import TalkColumn
 from app.tabs.chat.view.shown_message import ShownMessage
+from app.tabs.tab import Tab
 from app.widgets.banner import Banner, BannerStack
 from app.widgets.controls.small import named_button
 from app.widgets.theme import HUGE, LARGE, MEDIUM, SMALL
@@ -34,7 +35,7 @@ PANEL_TOOLTIP = "Show or hide the panel at the right"
 NO_PANEL_ROOM = "Beside a comparison there is room for the panel in a wider window"
 
 
-class ChatTab(QWidget):
+class ChatTab(Tab):
     """Shows and asks; it starts nothing. What is asked by keys and by the menu are the actions of `keys`.
 
     Signals:
@@ -54,7 +55,6 @@ class ChatTab(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("chatTab")
-        self.setAccessibleName("Chat")
         self._model: OpenModel | None = None
         self._opening = self._replying = False
         self._shown: Sequence[ShownMessage] = ()

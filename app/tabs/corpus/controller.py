@@ -1,7 +1,7 @@
 """Between the Corpus tab and imports: asks become imports in a job, and their events become rows."""
 
 from collections import deque
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -13,6 +13,7 @@ from PySide6.QtGui import QAction
 from app.errors import present
 from app.jobs.job import Job, OpenStream
 from app.tabs.context import Context
+from app.tabs.corpus.cleaning_menu import read_cleaning
 from app.tabs.corpus.import_options import read_config
 from app.tabs.corpus.import_progress import ImportReport
 from app.tabs.corpus.library_controller import LibraryController
@@ -21,7 +22,11 @@ from app.tabs.corpus.preview_controller import PreviewController, SearchControll
 from app.tabs.corpus.reread_controller import RereadController
 from app.tabs.corpus.tab import CorpusTab
 from app.tabs.corpus.watch_controller import WatchController
+from app.tabs.tab import TabController
+from app.tabs.ways_between_tabs import WaysBetweenTabs
+from app.widgets.icons import give_icon
 from core.config.corpus import CleaningConfig, ImportConfig
+from core.config.setting import Config
 from core.corpus.imports import Interrupted
 from core.errors.base import UserFacingError
 from core.events.base import Event, Notice
@@ -52,27 +57,22 @@ class ImportTasks:
 TASKS = ImportTasks()
 
 
-class CorpusController(QObject):
+class CorpusController(TabController):
     """Reads files into the workspace's library as the tab asks.
 
     Signals:
         imported: An import came to its end (`ImportFinished`), whole or cancelled.
-        sample_imported: The same, for the sample corpus alone.
-        sample_failed: The sample corpus could not be written or read; why is said in the tab.
         changed: The corpus may hold other text than before.
     """
 
     imported = Signal(object)
-    sample_imported = Signal(object)
-    sample_failed = Signal()
     changed = Signal()
 
     def __init__(
         self, tab: CorpusTab, context: Context, parent: QObject | None = None, tasks: ImportTasks = TASKS
     ) -> None:
-        super().__init__(parent)
-        self._tab, self._settings = tab, context.settings
-        self._workspace, self._queues = context.workspace, context.queues
+        super().__init__(tab, context, parent)
+        self._tab, self._workspace, self._queues = tab, context.workspace, context.queues
         self._tasks = tasks
         self._jobs: list[Job] = []  # the import that runs, and those that wait behind it
         self._pump = EventPump(self)
@@ -83,22 +83,28 @@ class CorpusController(QObject):
         self._opening = OpeningController(tab, self.library, self)
         self._reread = RereadController(tab, self.library, self.read_again, self)
         self.watch = WatchController(tab, context, self)
+        self.undo_stack = self.library.undo_stack
+        self.file_actions = [
+            self._file_action("Add &files…", "Ctrl+O", "file", self._choose_files),
+            self._file_action("Add f&older…", "Ctrl+Shift+O", "folder", self._choose_folder),
+            self._file_action("&Watch a folder…", "", "eye", self._choose_watched_folder),
+        ]
+        self.edit_actions = [tab.documents.row_actions.remove]
         self._show_action = QAction("&Show them", self, toolTip="Show only these files in the table")
         self._go_on_action = QAction("&Go on", self, toolTip="Read the files that are left")
         self._forget_action = QAction("&Forget", self, toolTip="Leave them; what was read stays")
         self._connect()
+        self._find_ways(context.ways)
 
-    @property
-    def tab(self) -> CorpusTab:
-        return self._tab
-
-    def activate(self) -> None:
-        """Nothing here waits for the tab to come to the front."""
+    def restore(self, kept: Mapping[str, str]) -> None:
+        """How files are read and texts are cleaned, too, which is kept as soon as it is chosen."""
+        super().restore(kept)
+        self._tab.tools.options.show_config(read_config(kept.get("reading", "")))
+        self.preview.show_cleaning(read_cleaning(kept.get("cleaning", "")))
 
     def begin(self) -> None:
         """Show the library, and go on where an earlier session was left."""
         options = self._tab.tools.options
-        options.show_config(read_config(self._settings.reading))
         options.changed.connect(self._remember_options)
         self.library.begin()
         self.library.start(partial(find_interrupted, self._workspace)).ended.connect(self._offer_to_go_on)
@@ -106,6 +112,11 @@ class CorpusController(QObject):
         languages.ended.connect(options.show_languages)
         languages.failed.connect(self._report_missing_ocr)
         self.watch.begin()
+        self.context.ways.cleaning_changed.emit(self.cleaning)
+
+    def select_all(self) -> None:
+        """All documents that the table shows."""
+        self._tab.documents.view.selectAll()
 
     @property
     def active(self) -> bool:
@@ -136,6 +147,7 @@ class CorpusController(QObject):
     @Slot(int, int, str)
     def show_passage(self, document_id: int, start: int, passage: str) -> None:
         """Show a document, and mark the passage that begins about there in its clean text."""
+        self.come_to_front()
         if self._tab.documents.show_document(document_id):
             self.preview.show_passage(document_id, start, passage)
             self._tab.documents.view.setFocus()
@@ -147,8 +159,39 @@ class CorpusController(QObject):
         """Write the sample corpus and read it."""
         self._tab.documents.end_last_import()
         job = self._start(partial(self._tasks.sample, self._workspace, self._tab.import_config()))
-        job.ended.connect(self.sample_imported)
-        job.failed.connect(self.sample_failed)
+        job.ended.connect(self.context.ways.sample_ended)
+        job.failed.connect(self._give_sample_up)
+        self.context.ways.sample_begun.emit()
+
+    @Slot()
+    def _give_sample_up(self) -> None:
+        self.context.ways.sample_ended.emit(None)
+
+    # Entries of the menu File
+
+    def _file_action(self, text: str, keys: str, picture: str, slot: Callable[[], None]) -> QAction:
+        action = QAction(text, self)
+        action.setShortcut(keys)
+        give_icon(action, picture)
+        action.triggered.connect(slot)
+        return action
+
+    @Slot()
+    def _choose_files(self) -> None:
+        self.come_to_front()
+        self._tab.choose_files()
+
+    @Slot()
+    def _choose_folder(self) -> None:
+        self.come_to_front()
+        self._tab.choose_folder()
+
+    @Slot()
+    def _choose_watched_folder(self) -> None:
+        self.come_to_front()
+        self._tab.choose_watched_folder()
+
+    # Imports
 
     def _start(self, open_stream: OpenStream) -> Job:
         job = self._queues.start(QUEUE, open_stream, doing="Reading files")
@@ -241,7 +284,14 @@ class CorpusController(QObject):
 
     @Slot()
     def _remember_options(self) -> None:
-        self._settings.reading = self._tab.import_config().model_dump_json()
+        self._keep("reading", self._tab.import_config())
+
+    @Slot(object)
+    def _remember_cleaning(self, cleaning: CleaningConfig) -> None:
+        self._keep("cleaning", cleaning)
+
+    def _keep(self, key: str, config: Config) -> None:
+        self.context.settings.keep(self._tab.objectName(), {key: config.model_dump_json()})
 
     @Slot(str, bool)
     def _follow_queue(self, queue: str, busy: bool) -> None:
@@ -258,9 +308,19 @@ class CorpusController(QObject):
         self._forget_action.triggered.connect(self._forget)
         self._queues.busy_changed.connect(self._follow_queue)
         self.library.changed.connect(self.changed)
+        self.library.reported.connect(self.reported)
         self.search.searched.connect(self.preview.search)
+        self.preview.cleaning_changed.connect(self._remember_cleaning)
         self.watch.files_changed.connect(self.add)
         self.watch.files_missing.connect(self.library.mark_missing)
+
+    def _find_ways(self, ways: WaysBetweenTabs) -> None:
+        self.changed.connect(ways.corpus_changed)
+        self.preview.cleaning_changed.connect(ways.cleaning_changed)
+        self._tab.sample_requested.connect(self.add_sample)
+        ways.sample_refused.connect(self._tab.banner.show_notice)
+        ways.corpus_requested.connect(self.come_to_front)
+        ways.passage_requested.connect(self.show_passage)
 
 
 class EventPump(QObject):

@@ -10,7 +10,6 @@ from PySide6.QtCore import (
 )
 from PySide6.QtWidgets import (
     QLineEdit,
-    QSplitter,
     QVBoxLayout,
     QWidget,
 )
@@ -20,13 +19,14 @@ from app.tabs.corpus.document_view import DocumentView
 from app.tabs.corpus.filters import ALL, LAST_IMPORT, FilterRow, NoMatches, StateChips
 from app.tabs.corpus.preview import PreviewCard
 from app.tabs.corpus.row_actions import ActionRow, RowActions
+from app.widgets.controls.splitter import Splitter
 from app.widgets.theme import MEDIUM, SMALL
 from core.corpus.search_index import SearchHit
 from core.events.document_state import WITH_TEXT
 from core.events.documents import FileImported
 
 
-class DocumentList(QSplitter):
+class DocumentList(Splitter):
     """Shows a `DocumentTable`, and the document under the cursor.
 
     Signals:
@@ -36,8 +36,7 @@ class DocumentList(QSplitter):
     filters_cleared = Signal()
 
     def __init__(self, table: DocumentTable, parent: QWidget | None = None) -> None:
-        super().__init__(Qt.Orientation.Horizontal, parent)
-        self.setChildrenCollapsible(False)
+        super().__init__("documentSplitter", Qt.Orientation.Horizontal, parent=parent)
         self.setHandleWidth(MEDIUM)
         self._table = table
         self._last_import: frozenset[str] = frozenset()

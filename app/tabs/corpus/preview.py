@@ -8,7 +8,6 @@ from PySide6.QtWidgets import (
     QButtonGroup,
     QFrame,
     QHBoxLayout,
-    QSplitter,
     QToolButton,
     QVBoxLayout,
     QWidget,
@@ -17,6 +16,7 @@ from PySide6.QtWidgets import (
 from app.tabs.corpus.cleaning_menu import CleaningButton
 from app.tabs.corpus.columns import has_text, kind_title, note, pages
 from app.tabs.corpus.marked_text import HitStepper, MarkedText
+from app.widgets.controls.splitter import Splitter
 from app.widgets.label import Label
 from app.widgets.theme import MEDIUM, SMALL, TINY, mono_font, set_role
 from core.corpus.rows import DocumentRow
@@ -84,7 +84,7 @@ class PreviewCard(QFrame):
         self.stepper.step_requested.connect(self.step)
         self._sides = QButtonGroup(self)
         bar = self._make_bar()
-        self._texts = QSplitter(Qt.Orientation.Vertical, childrenCollapsible=False)
+        self._texts = Splitter("previewSplitter", Qt.Orientation.Vertical)
         self._lay_out(bar)
         self._row: DocumentRow | None = None
         self._readable = self._from_end = False

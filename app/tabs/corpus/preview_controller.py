@@ -7,7 +7,6 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from app.errors import present
 from app.jobs.job import Job, OpenStream
 from app.tabs.context import Context
-from app.tabs.corpus.cleaning_menu import read_cleaning
 from app.tabs.corpus.columns import has_text
 from app.tabs.corpus.preview import CLEANED
 from app.tabs.corpus.tab import CorpusTab
@@ -38,25 +37,28 @@ class PreviewController(QObject):
     def __init__(self, tab: CorpusTab, context: Context, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._card = tab.documents.preview
-        self._tab, self._settings = tab, context.settings
-        self._workspace, self._queues = context.workspace, context.queues
+        self._tab, self._workspace, self._queues = tab, context.workspace, context.queues
         self._row: DocumentRow | None = None
         self._query = ""
         self._passage: tuple[int, int, str] | None = (
             None  # a document, where in its text, and what stands there
         )
-        self._cleaning = read_cleaning(context.settings.cleaning)
+        self._cleaning = CleaningConfig()
         self._shown: tuple[object, ...] = ()  # what the preview was made of
         self._job: Job | None = None
         self._soon = QTimer(self, interval=PREVIEW_DEBOUNCE_MS, singleShot=True)
         self._soon.timeout.connect(self._read)
-        self._card.cleaning.show_config(self._cleaning)
         self._card.cleaning_changed.connect(self._clean)
         tab.documents.view.current_changed.connect(self._choose)
 
     @property
     def cleaning(self) -> CleaningConfig:
         return self._cleaning
+
+    def show_cleaning(self, cleaning: CleaningConfig) -> None:
+        """Clean the text in this way from now on."""
+        self._cleaning = cleaning
+        self._card.cleaning.show_config(cleaning)
 
     @Slot(str)
     def search(self, query: str) -> None:
@@ -83,7 +85,6 @@ class PreviewController(QObject):
     @Slot(object)
     def _clean(self, cleaning: CleaningConfig) -> None:
         self._cleaning = cleaning
-        self._settings.cleaning = cleaning.model_dump_json()
         self.cleaning_changed.emit(cleaning)
         self._soon.start()
 

@@ -13,6 +13,7 @@ from app.tabs.corpus.import_progress import ProgressStrip
 from app.tabs.corpus.kind_chart import KindChart
 from app.tabs.corpus.tags_dialog import TagsDialog
 from app.tabs.corpus.tool_row import FirstStart, ToolRow
+from app.tabs.tab import Tab
 from app.widgets.banner import Banner, BannerStack
 from app.widgets.drop_area import DropArea
 from app.widgets.theme import HUGE, LARGE, SMALL
@@ -21,7 +22,7 @@ from core.corpus.rows import DocumentRow
 from core.documents.text_fields import TextField
 
 
-class CorpusTab(DropArea):
+class CorpusTab(DropArea, Tab):
     """Shows the documents and asks for files to be read.
 
     Signals:
@@ -43,7 +44,6 @@ class CorpusTab(DropArea):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("corpusTab")
-        self.setAccessibleName("Corpus")
         self.banner = Banner()
         self.unfinished_offer = Banner("unfinishedOffer")
         self.watch_offer = Banner("watchOffer")

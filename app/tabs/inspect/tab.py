@@ -5,10 +5,12 @@ from collections.abc import Mapping, Sequence
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
+from app.tabs.inspect.makers import MAKERS
 from app.tabs.inspect.phrase_edit import PhraseEdit
 from app.tabs.inspect.selection_bar import SelectionBar
 from app.tabs.inspect.view_list import ViewList
 from app.tabs.inspect.view_pane import MakeView, ViewPane
+from app.tabs.tab import Tab
 from app.widgets.banner import Banner, BannerStack
 from app.widgets.controls.checkpoint_choice import CheckpointChoice
 from app.widgets.controls.checkpoint_slider import CheckpointSlider
@@ -23,7 +25,7 @@ from core.runs.catalog import RunSummary
 from core.wording import counted
 
 
-class InspectTab(QWidget):
+class InspectTab(Tab):
     """Shows and asks; it starts nothing.
 
     Signals:
@@ -48,10 +50,9 @@ class InspectTab(QWidget):
     reset_requested = Signal()
     train_requested = Signal()
 
-    def __init__(self, makers: Mapping[str, MakeView], parent: QWidget | None = None) -> None:
+    def __init__(self, makers: Mapping[str, MakeView] = MAKERS, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("inspectTab")
-        self.setAccessibleName("Inspect")
         self._has_model = self._opening = False
         self._inspected: Inspected | None = None
         self.banner = Banner()
@@ -74,11 +75,6 @@ class InspectTab(QWidget):
         self._connect()
         self.show_changes("")
         self._show_page()
-
-    @property
-    def busy(self) -> bool:
-        """Never: what is computed here is computed anew in a moment."""
-        return False
 
     def first_focus(self) -> QWidget:
         return self.phrase.line if self.choice.has_runs() else self.train_button

@@ -10,6 +10,7 @@ from PySide6.QtCore import QObject, Slot
 from app.jobs.job import Stream
 from app.tabs.context import Context
 from app.tabs.inspect.controller import QUEUE, InspectController
+from app.tabs.inspect.tab import InspectTab
 from app.tabs.inspect.typed_text import TypedText, TypedTextView
 from app.tabs.inspect.view import InspectView
 from core.inspection.inspected import Inspected
@@ -97,3 +98,10 @@ class ViewConnections(QObject):
     @Slot(object)
     def _tell_saved(self, path: Path) -> None:
         self._controller.tab.banner.show_notice(f"Saved as {path}.")
+
+
+def make_controller(tab: InspectTab, context: Context, parent: QObject | None = None) -> InspectController:
+    """The tab's controller, with those of its views."""
+    controller = InspectController(tab, context, parent)
+    ViewConnections(controller, context, controller)
+    return controller

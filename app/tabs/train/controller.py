@@ -1,6 +1,6 @@
 """Turns what the Train tab asks into core tasks, and hands their events back."""
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -11,6 +11,7 @@ from app.jobs.job import Job, OpenStream, Stream
 from app.jobs.newest_job import NewestJob
 from app.jobs.refresher import Refresher
 from app.tabs.context import Context
+from app.tabs.tab import TabController
 from app.tabs.train.documents.document_controller import DocumentController
 from app.tabs.train.form.origin_controller import OriginController
 from app.tabs.train.form.plan_controller import PlanController
@@ -21,6 +22,7 @@ from app.tabs.train.runs.keep_controller import KeepController
 from app.tabs.train.runs.queue_controller import QueueController
 from app.tabs.train.tab import TrainTab
 from app.tabs.train.tokenizer.tokenizer_controller import TokenizerController
+from app.tabs.ways_between_tabs import WaysBetweenTabs
 from core.config.corpus import CorpusConfig
 from core.config.remark_actions import STOP, changes_of, place_of
 from core.config.run import RunConfig
@@ -37,8 +39,10 @@ from core.tasks.models.review_run import review_run
 from core.tasks.training.resume_run import resume_run
 from core.tasks.training.train_model import train_model
 
+NO_CHARTS = "none"
 
-class TrainController(QObject):
+
+class TrainController(TabController):
     """Connects the tab, the queue "training", and the workspace.
 
     Signals:
@@ -58,7 +62,7 @@ class TrainController(QObject):
         train: Callable[..., Stream] = train_model,
         resume: Callable[..., Stream] = resume_run,
     ) -> None:
-        super().__init__(parent)
+        super().__init__(tab, context, parent)
         self._tab, self._workspace, self._queues = tab, context.workspace, context.queues
         self._train_model, self._resume_run = train, resume
         self._catalog = Catalog(context.workspace)
@@ -107,10 +111,7 @@ class TrainController(QObject):
         self.keep.changed.connect(self._tell_of_checkpoints)
         self.queue.next_ready.connect(self.start)
         self.interrupted.resume_requested.connect(self.resume)
-
-    @property
-    def tab(self) -> TrainTab:
-        return self._tab
+        self._find_ways(context.ways)
 
     def begin(self) -> None:
         """Read what the corpus holds and which runs there are."""
@@ -120,6 +121,15 @@ class TrainController(QObject):
     def activate(self) -> None:
         """A step is timed while the tab is in front."""
         self.plan.activate()
+
+    def remember(self) -> dict[str, str]:
+        """The charts below the loss, too."""
+        return super().remember() | {"charts": ",".join(self._tab.curves.charts) or NO_CHARTS}
+
+    def restore(self, kept: Mapping[str, str]) -> None:
+        super().restore(kept)
+        if charts := kept.get("charts", ""):
+            self._tab.curves.show_charts([name for name in charts.split(",") if name != NO_CHARTS])
 
     @property
     def active(self) -> bool:
@@ -201,6 +211,19 @@ class TrainController(QObject):
         else:
             self.resume(name, *goes_on)
 
+    @Slot(str, object)
+    def _train_for_other(self, name: str, config: RunConfig) -> None:
+        """Train a run that was asked for elsewhere."""
+        if self.active:
+            self.context.ways.run_refused.emit(name)
+        else:
+            self.start(name, config)
+            self.come_to_front()
+
+    @Slot(str)
+    def _ask_for_chat(self, name: str) -> None:
+        self.context.ways.chat_requested.emit(name, "")
+
     @Slot()
     def refresh(self) -> None:
         """Read anew what the corpus holds and which runs there are."""
@@ -263,6 +286,7 @@ class TrainController(QObject):
         self._job.ended.connect(self._end)
         self._job.failed.connect(self._fail)
         self._runs.refresh()  # the next run needs another name
+        self.context.ways.run_begun.emit(name)
 
     @Slot()
     def _pause(self) -> None:
@@ -339,6 +363,19 @@ class TrainController(QObject):
         if job is self._history:
             self._history = None
         job.deleteLater()
+
+    def _find_ways(self, ways: WaysBetweenTabs) -> None:
+        self.checkpoint_saved.connect(ways.checkpoint_saved)
+        self.run_ended.connect(ways.run_ended)
+        self._tab.chat_requested.connect(self._ask_for_chat)
+        self._tab.inspect_requested.connect(ways.inspect_requested)
+        self._tab.corpus_requested.connect(ways.corpus_requested)
+        self._tab.leave_requested.connect(ways.leave_requested)
+        self.interrupted.found.connect(self.come_to_front)
+        ways.training_requested.connect(self.come_to_front)
+        ways.run_requested.connect(self._train_for_other)
+        ways.corpus_changed.connect(self.refresh_totals)
+        ways.cleaning_changed.connect(self._tab.show_cleaning)
 
 
 def _of_filter(

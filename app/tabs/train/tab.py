@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import QSplitter, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
+from app.tabs.tab import Tab
 from app.tabs.train.form.changes_note import ChangesNote
 from app.tabs.train.form.form_column import EmptyCorpus, FormColumn
 from app.tabs.train.form.plan_card import COUNTING_HELP, PlanCard
@@ -22,7 +23,8 @@ from app.tabs.train.runs.queue_panel import QueuePanel
 from app.tabs.train.runs.run_chooser import RunChooser
 from app.tabs.train.tokenizer.tokenizer_window import TokenizerWindow
 from app.widgets.banner import Banner, BannerStack
-from app.widgets.theme import HUGE, LARGE, MEDIUM, SMALL
+from app.widgets.controls.splitter import Splitter
+from app.widgets.theme import HUGE, LARGE, MEDIUM
 from core.config.corpus import CleaningConfig, CorpusConfig
 from core.config.run import RunConfig
 from core.corpus.passages import CorpusTotals
@@ -46,7 +48,7 @@ SAVING_PREFIXES = {  # to what is being saved
 }
 
 
-class TrainTab(QWidget):
+class TrainTab(Tab):
     """Shows and asks; it starts nothing.
 
     Signals:
@@ -93,7 +95,6 @@ class TrainTab(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("trainTab")
-        self.setAccessibleName("Train")
         self._totals = NO_TOTALS
         self._documents = CorpusConfig()  # the filter that `_totals` are of
         self._counting = False  # what passes it
@@ -265,14 +266,12 @@ class TrainTab(QWidget):
         self.corpus_button = self.empty_corpus.button
 
     def _lay_out(self) -> None:
-        split = QSplitter(Qt.Orientation.Horizontal, childrenCollapsible=False)
         facts, below = [self.plan, self.changes_note], [self.queue, self.buttons, self.chooser]
         self.run_column = RunColumn(self.head, self.curves, self.samples)
-        split.addWidget(FormColumn(self.empty_corpus, [self.start_from, self.form], facts, below))
-        split.addWidget(self.run_column)
+        form = FormColumn(self.empty_corpus, [self.start_from, self.form], facts, below)
+        sizes = [FORM_WIDTH_PX, 3 * FORM_WIDTH_PX]
+        split = Splitter("trainSplitter", Qt.Orientation.Horizontal, [form, self.run_column], sizes)
         split.setStretchFactor(1, 1)
-        split.setSizes([FORM_WIDTH_PX, 3 * FORM_WIDTH_PX])
-        split.setHandleWidth(SMALL)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(HUGE, LARGE, HUGE, LARGE)
         layout.setSpacing(MEDIUM)

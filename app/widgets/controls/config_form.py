@@ -42,7 +42,12 @@ class ConfigForm(QWidget, Generic[ConfigType]):
         layout.addWidget(rows_of(self.fields.some(advanced=False)))
         if advanced := self.fields.some(advanced=True):
             layout.addWidget(
-                Section("Advanced", rows_of(advanced), "Show or hide the settings that few need")
+                Section(
+                    f"{group}Advanced",
+                    "Advanced",
+                    rows_of(advanced),
+                    "Show or hide the settings that few need",
+                )
             )
         layout.addStretch()
 

@@ -10,8 +10,10 @@ from app.widgets.theme import SMALL
 class Section(QWidget):
     """A title with an arrow, and below it what the title opens and closes; closed at first."""
 
-    def __init__(self, title: str, content: QWidget, tooltip: str) -> None:
+    def __init__(self, name: str, title: str, content: QWidget, tooltip: str) -> None:
+        """`name` is its object name."""
         super().__init__()
+        self.setObjectName(name)
         self._content = content
         self.button = QToolButton(text=title, checkable=True, autoRaise=True)
         self.button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
@@ -32,6 +34,13 @@ class Section(QWidget):
 
     def open(self) -> None:
         self.button.setChecked(True)
+
+    def state(self) -> str:
+        """To be remembered."""
+        return "open" if self.is_open else "closed"
+
+    def set_state(self, state: str) -> None:
+        self.button.setChecked(state == "open")
 
     @Slot(bool)
     def _fold(self, opened: bool) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.window.doing_label import DoingLabel
+from app.window.main_window import DoingLabel
 from tests.app.conftest import endless
 
 

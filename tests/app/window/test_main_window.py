@@ -12,7 +12,6 @@ from PySide6.QtWidgets import QComboBox, QFileDialog
 from app.application import CrashHook, failure_box, has_display, run
 from app.errors import DEFECT
 from app.settings import WindowSettings
-from app.window.main_window import MainWindow
 from core.config.corpus import CleaningConfig
 from core.corpus.duplicates import digest_text
 from core.corpus.ledger import Reading
@@ -24,7 +23,7 @@ from core.errors.system import WorkspaceError
 from core.events.documents import FileReading
 from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
-from tests.app.conftest import action, leave
+from tests.app.conftest import NamedTabs, action, leave
 
 # Standing
 
@@ -43,7 +42,7 @@ def test_each_tab_has_a_key(qtbot, window):
 def test_it_opens_as_it_was_left(qtbot, window, workspace):
     window.tabs.setCurrentIndex(2)
     window.close()
-    again = MainWindow(workspace)
+    again = NamedTabs(workspace)
     assert again.tabs.currentIndex() == 2
     leave(qtbot, again)
 
@@ -176,7 +175,7 @@ def threads(monkeypatch):
 
 
 def test_the_windows_thread_never_opens_the_library_nor_walks_the_runs(qtbot, workspace, threads):
-    window = MainWindow(workspace)
+    window = NamedTabs(workspace)
     window.corpus.library.refresh()
     window.train.refresh()
     window.chat.refresh()

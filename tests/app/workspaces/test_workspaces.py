@@ -112,7 +112,7 @@ def test_running_work_is_asked_about_first(qtbot, studio, tmp_path):
     first.queues.start("training", endless, doing="Training").ended.connect(ended.append)
     first.workspaces.choose(str(made(tmp_path / "two").root))
     assert studio.window is first
-    assert "the other workspace opens" in first.question.informativeText()
+    assert "the other workspace opens" in first.closing.question.informativeText()
     qtbot.mouseClick(button(first, "Stop and open"), LEFT)
     qtbot.waitUntil(lambda: studio.window is not first)
     assert ended == ["stopped"]

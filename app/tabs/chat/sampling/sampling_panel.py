@@ -106,7 +106,11 @@ class SamplingPanel(QWidget):
         column.addLayout(self._seed_rows())
         column.addLayout(_below(self.fields.field("stop")))
         others = [self.fields.field(name) for name in ("weights", "end_prompt")]
-        column.addWidget(Section("Advanced", rows_of(others), "Show or hide the settings that few need"))
+        column.addWidget(
+            Section(
+                "samplingAdvanced", "Advanced", rows_of(others), "Show or hide the settings that few need"
+            )
+        )
         column.addStretch()
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)

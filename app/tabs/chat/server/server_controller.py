@@ -1,4 +1,4 @@
-"""Runs the window's server in a queue of its own, and shows what it does."""
+"""Runs the window's server in a queue of its own, and shows what it does and where it answers."""
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
@@ -11,6 +11,7 @@ from app.jobs.job import Job, Stream
 from app.jobs.refresher import Refresher
 from app.tabs.chat.server.server_panel import ServerPanel
 from app.tabs.context import Context
+from app.widgets.label import Label
 from core.config.server import ServerConfig
 from core.errors.serving import PortTakenError
 from core.events.base import Event, Notice
@@ -123,3 +124,15 @@ class ServerController(QObject):
     @Slot(object)
     def _present(self, error: Exception) -> None:
         present(error, self.panel.banner)
+
+
+class ServedLabel(Label):
+    """Where the server answers, for the window's status bar: in sight while it runs, its panel open or not."""
+
+    def __init__(self, server: ServerController) -> None:
+        super().__init__(objectName="servedLabel", toolTip="Other programs can ask the model here")
+        server.address_changed.connect(self._show)
+
+    @Slot(str)
+    def _show(self, url: str) -> None:
+        self.setText(f"Serving at {url}" if url else "")

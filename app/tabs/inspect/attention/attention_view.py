@@ -13,7 +13,6 @@ from PySide6.QtWidgets import (
     QComboBox,
     QHBoxLayout,
     QScrollArea,
-    QSplitter,
     QStackedWidget,
     QVBoxLayout,
     QWidget,
@@ -24,6 +23,7 @@ from app.tabs.inspect.attention.attention_lines import AttentionLines
 from app.tabs.inspect.view import InspectView
 from app.widgets.controls.elided_label import ElidedLabel
 from app.widgets.controls.small import scrolled, toggle_button
+from app.widgets.controls.splitter import Splitter
 from app.widgets.label import Label
 from app.widgets.plots.colour_map import number
 from app.widgets.plots.heat_map import HeatMap
@@ -240,13 +240,10 @@ class AttentionView(InspectView):
         self.grid_area = QScrollArea(widgetResizable=True, frameShape=QScrollArea.Shape.NoFrame)
         self.grid_area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.grid_area.setWidget(self.grid)
-        split = QSplitter(Qt.Orientation.Horizontal, childrenCollapsible=False)
-        split.addWidget(self.grid_area)
-        split.addWidget(right)
+        parts = [self.grid_area, right]
+        split = Splitter("attentionSplitter", Qt.Orientation.Horizontal, parts, [300, 460])
         split.setStretchFactor(0, 2)
         split.setStretchFactor(1, 3)
-        split.setSizes([300, 460])
-        split.setHandleWidth(SMALL)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(SMALL)

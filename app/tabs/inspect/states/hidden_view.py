@@ -3,11 +3,12 @@
 from dataclasses import replace
 
 import numpy as np
-from PySide6.QtCore import Slot
-from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QSplitter, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtCore import Qt, Slot
+from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QToolButton, QVBoxLayout, QWidget
 
 from app.tabs.inspect.view import InspectView
 from app.widgets.controls.small import toggle_button
+from app.widgets.controls.splitter import Splitter
 from app.widgets.label import Label
 from app.widgets.plots.colour_map import Floats, number
 from app.widgets.plots.heat_map import HeatMap
@@ -151,11 +152,7 @@ class HiddenView(InspectView):
         controls.addStretch(1)
         self._buttons["norms"].setChecked(True)
         group.buttonClicked.connect(self._show)
-        split = QSplitter(childrenCollapsible=False)
-        split.addWidget(self.lines)
-        split.addWidget(self.map)
-        split.setSizes([340, 420])
-        split.setHandleWidth(SMALL)
+        split = Splitter("hiddenSplitter", Qt.Orientation.Horizontal, [self.lines, self.map], [340, 420])
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(SMALL)

@@ -181,7 +181,9 @@ class RunForm(QWidget):
         documents.addRow(self._label("D&ocuments", self.documents.choose_button), self.documents)
         layout.addLayout(documents)
         layout.addWidget(self.tokenizer_button, alignment=Qt.AlignmentFlag.AlignLeft)
-        self.advanced = Section("Advanced", self._advanced(), "Show or hide every other setting of the run")
+        self.advanced = Section(
+            "runAdvanced", "Advanced", self._advanced(), "Show or hide every other setting of the run"
+        )
         layout.addWidget(self.advanced)
         layout.addStretch()
 

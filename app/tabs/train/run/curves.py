@@ -3,14 +3,15 @@
 from collections.abc import Iterable, Sequence
 
 from PySide6.QtCore import QEvent, Qt, Signal, Slot
-from PySide6.QtWidgets import QFileDialog, QSplitter, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFileDialog, QVBoxLayout, QWidget
 
 from app.tabs.train.run.chart_grid import ChartGrid
 from app.tabs.train.run.curve_controls import CurveControls
 from app.tabs.train.run.run_legend import RunLegend
 from app.tabs.train.run.run_points import RunPoints
+from app.widgets.controls.splitter import Splitter
 from app.widgets.plots.plot import CurvePlot, figure
-from app.widgets.theme import SMALL, TINY
+from app.widgets.theme import TINY
 from core.events.base import Event
 from core.events.runs import Baseline
 from core.runs.history import RunHistory
@@ -161,17 +162,13 @@ class Curves(QWidget):
         self._draw_baselines()
 
     def _lay_out(self) -> None:
-        self._split = QSplitter(Qt.Orientation.Vertical, childrenCollapsible=False)
-        self._split.addWidget(self.loss)
-        self._split.addWidget(self.grid)
-        self._split.setSizes([300, 200])
-        self._split.setHandleWidth(SMALL)
+        charts = Splitter("chartSplitter", Qt.Orientation.Vertical, [self.loss, self.grid], [300, 200])
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(TINY)
         layout.addWidget(self.controls)
         layout.addWidget(self.legend)
-        layout.addWidget(self._split, stretch=1)
+        layout.addWidget(charts, stretch=1)
 
     def _connect(self) -> None:
         controls = self.controls

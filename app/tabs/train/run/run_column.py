@@ -1,8 +1,9 @@
 """The right column of the Train tab: where a run stands, its charts and its samples, or what will appear there."""
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QSplitter, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
+from app.widgets.controls.splitter import Splitter
 from app.widgets.empty_state import EmptyState
 from app.widgets.theme import SMALL
 
@@ -16,11 +17,7 @@ class RunColumn(QWidget):
         self, head: QWidget, curves: QWidget, samples: QWidget, parent: QWidget | None = None
     ) -> None:
         super().__init__(parent)
-        split = QSplitter(Qt.Orientation.Vertical, childrenCollapsible=False)
-        split.addWidget(curves)
-        split.addWidget(samples)
-        split.setSizes([500, 120])
-        split.setHandleWidth(SMALL)
+        split = Splitter("runSplitter", Qt.Orientation.Vertical, [curves, samples], [500, 120])
         self.pages = QStackedWidget()
         self.pages.addWidget(EmptyState("The curves of a run appear here", NO_RUN))
         self.pages.addWidget(split)

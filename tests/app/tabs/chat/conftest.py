@@ -167,7 +167,7 @@ def controller(tab, slot, workspace, queues, models, disk, qtbot):
     controller.refresh()
     qtbot.waitUntil(queues.at_rest)
     yield controller
-    controller.stop()
+    controller.before_close()
     qtbot.waitUntil(lambda: not controller.active)
 
 

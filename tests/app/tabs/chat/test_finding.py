@@ -5,10 +5,10 @@ import pytest
 from PySide6.QtCore import QCoreApplication, QEvent, Qt
 from PySide6.QtGui import QColor, QImage
 
-from app.help.shortcuts_dialog import keys_of
 from app.tabs.chat.tab import ChatTab
 from app.tabs.chat.view.match_marks import SHARE
 from app.tabs.chat.view.shown_message import ShownMessage
+from app.widgets.keys import keys_of
 from app.widgets.theme import colours
 from core.conversations.message import Message
 from tests.app.tabs.chat.conftest import FakeModel

@@ -28,11 +28,11 @@ def test_keys_change_the_size_of_the_text_and_bring_it_back(tab, looks, settings
     tab.prompt.setFocus()
     press(tab, qtbot, "Ctrl++")
     press(tab, qtbot, "Ctrl+=")
-    assert (larger_by(tab), settings.chat_text_size) == (2, 2)
+    assert (larger_by(tab), settings.own("chat/text_size")) == (2, "2")
     press(tab, qtbot, "Ctrl+-")
     assert larger_by(tab) == 1
     press(tab, qtbot, "Ctrl+0")
-    assert (larger_by(tab), settings.chat_text_size) == (0, 0)
+    assert (larger_by(tab), settings.own("chat/text_size")) == (0, "0")
 
 
 def test_the_wheel_changes_the_size_while_ctrl_is_held(tab, looks):
@@ -61,7 +61,7 @@ def test_a_size_from_the_settings_stays_within_limits(tab, settings, stored):
 
 def test_what_enter_does_is_remembered(tab, looks, settings):
     tab.keys["enter"].trigger()
-    assert (tab.prompt.enter_sends, settings.enter_sends) == (False, False)
+    assert (tab.prompt.enter_sends, settings.own("chat/enter_sends")) == (False, "false")
     tab.prompt.set_enter_sends(True)
     ChatLooks(tab, settings, tab)
     assert not tab.prompt.enter_sends

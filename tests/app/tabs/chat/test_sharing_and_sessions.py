@@ -69,7 +69,7 @@ def test_a_window_that_closes_keeps_what_was_written(tab, opened, models, disk, 
     type_and_send(tab, qtbot, "Where?")
     models.allow(1)
     qtbot.waitUntil(lambda: shown(tab) == ["Where?", "Mila "])
-    opened.stop()
+    opened.before_close()
     queues.close_down()
     qtbot.waitUntil(queues.at_rest)
     assert disk.contents() == [["Where?", "Mila "]]
@@ -77,7 +77,7 @@ def test_a_window_that_closes_keeps_what_was_written(tab, opened, models, disk, 
 
 def test_an_empty_conversation_is_not_kept(tab, opened, disk, queues, qtbot):
     opened.begin_anew()
-    opened.stop()
+    opened.before_close()
     qtbot.waitUntil(queues.at_rest)
     assert disk.contents() == []
 

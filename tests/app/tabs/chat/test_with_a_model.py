@@ -46,7 +46,7 @@ def real(tab, made, queues, qtbot):
     tab.sampling.set_value(GREEDY)
     choose(tab.model_bar.mode_box, 0)
     yield controller
-    controller.stop()
+    controller.before_close()
     qtbot.waitUntil(queues.at_rest)
 
 

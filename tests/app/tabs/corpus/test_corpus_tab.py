@@ -257,8 +257,9 @@ def test_a_sample_that_cannot_be_written_is_reported_where_somebody_waits_for_it
         raise WorkspaceError("/meadow", "it is read-only")
 
     controller = begin(sample=sample)
-    with qtbot.waitSignal(controller.sample_failed):
+    with qtbot.waitSignal(controller.context.ways.sample_ended) as ended:
         controller.add_sample()
+    assert ended.args == [None]
     assert tab.banner.isVisible()
 
 
@@ -268,7 +269,7 @@ def test_the_sample_is_written_and_told_apart(qtbot, tab, begin):
         return (yield from reads_all([Path("/docs/a.txt")], config, workspace, stop))
 
     controller = begin(sample=sample)
-    with qtbot.waitSignals([controller.sample_imported, controller.imported]):
+    with qtbot.waitSignals([controller.context.ways.sample_ended, controller.imported]):
         controller.add_sample()
     qtbot.waitUntil(lambda: not tab.busy)
 

@@ -136,8 +136,9 @@ def test_the_choice_is_remembered_but_for_the_password(qtbot, tab, workspace, qu
     dialog.ocr_box.setCurrentText("force")
     dialog.password_edit.setText("baa")
     dialog.accept()
-    assert read_config(settings.reading) == ImportConfig(ocr="force")
-    assert "baa" not in settings.reading
+    reading = settings.of_tab("corpusTab")["reading"]
+    assert read_config(reading) == ImportConfig(ocr="force")
+    assert "baa" not in reading
 
 
 @pytest.mark.parametrize("stored", ["", "{", '{"ocr": "sometimes"}', '{"gone": 1}'])

@@ -125,7 +125,9 @@ def test_a_switch_of_the_cleaning_is_seen_at_once_and_remembered(
         card.cleaning.switch("blank_lines").setChecked(False)
     assert told.args == [CleaningConfig(blank_lines=False)]
     qtbot.waitUntil(lambda: card.cleaned.toPlainText() == TEXTS["olive.txt"])
-    assert CleaningConfig.model_validate_json(settings.cleaning) == CleaningConfig(blank_lines=False)
+    assert CleaningConfig.model_validate_json(settings.of_tab("corpusTab")["cleaning"]) == CleaningConfig(
+        blank_lines=False
+    )
 
 
 def test_pages_that_ocr_was_unsure_of_are_named(qtbot, tab, workspace, queues, settings):

@@ -102,7 +102,7 @@ def test_a_password_is_given_to_the_locked_ones_and_not_kept(qtbot, mixed, dialo
     assert [path.name for path in paths] == ["locked.pdf", "sealed.pdf"]
     assert config.password == "baa"
     assert mixed.import_config().password == ""
-    assert "baa" not in settings.reading
+    assert "baa" not in settings.of_tab("corpusTab").get("reading", "")
 
 
 def test_a_wrong_password_keeps_the_dialog_and_names_the_file(dialog, give, mixed):

@@ -1,0 +1,49 @@
+"""The ways between the tabs, which do not know each other."""
+
+from PySide6.QtCore import QObject, Signal
+
+
+class WaysBetweenTabs(QObject):
+    """Who wants something of another tab, or has news for it, emits; who has the answer, or cares, connects.
+
+    Asked, and the tab that answers comes to the front:
+        corpus_requested: Where documents are added.
+        passage_requested: A document's number, the character at which a passage begins, and the passage.
+        training_requested: Where a model is trained.
+        run_requested: The name and the `RunConfig` of a run that should train; where another one does, `run_refused` tells.
+        chat_requested: The name of a run, and a prompt to put in; "" for none.
+        inspect_requested: The name of a run whose model is to be looked into.
+        phrase_requested: A phrase to be looked at, whether role markers in it are tokens, and the character that was
+            pointed at, or -1 for the end.
+
+    Told:
+        corpus_changed: The corpus may hold other text than before.
+        cleaning_changed: The `CleaningConfig` that texts are cleaned by from now on.
+        sample_begun: The sample corpus is being written and read.
+        sample_ended: The `ImportFinished` of the sample corpus; None where it failed, and its tab has said why.
+        sample_refused: Why a model is not trained on the sample, as a sentence.
+        run_refused: The name of a run that was requested while another one trained.
+        run_begun: The name of the run that trains now.
+        run_ended: A run's name, and "finished", "early_stopped", "stopped" or "failed".
+        checkpoint_saved: The name of a run that has other checkpoints now.
+        leave_requested: The program should close under work that does not stop.
+    """
+
+    corpus_requested = Signal()
+    passage_requested = Signal(int, int, str)
+    training_requested = Signal()
+    run_requested = Signal(str, object)
+    chat_requested = Signal(str, str)
+    inspect_requested = Signal(str)
+    phrase_requested = Signal(str, bool, int)
+
+    corpus_changed = Signal()
+    cleaning_changed = Signal(object)
+    sample_begun = Signal()
+    sample_ended = Signal(object)
+    sample_refused = Signal(str)
+    run_refused = Signal(str)
+    run_begun = Signal(str)
+    run_ended = Signal(str, str)
+    checkpoint_saved = Signal(str)
+    leave_requested = Signal()

@@ -1,0 +1,50 @@
+"""Keys, read off the shortcuts that there are, and the letters of Alt."""
+
+from collections.abc import Sequence
+
+from PySide6.QtGui import QAction, QKeySequence, QShortcut
+from PySide6.QtWidgets import QMenu, QMenuBar, QWidget
+
+Keys = Sequence[tuple[str, str]]  # the keys, and what they do
+
+
+def keys_of(widget: QWidget) -> Keys:
+    """The keys of a widget's actions, and of its shortcuts that say what they are for."""
+    found = [
+        (_spelled(action.shortcuts()), _title(action))
+        for action in widget.findChildren(QAction)
+        if action.shortcuts()
+    ]
+    found += [
+        (_spelled([shortcut.key()]), shortcut.whatsThis())
+        for shortcut in widget.findChildren(QShortcut)
+        if shortcut.whatsThis()
+    ]
+    return list(dict.fromkeys(found))
+
+
+def keys_of_menus(bar: QMenuBar) -> Keys:
+    """The keys of a window's menus."""
+    actions = [action for menu in bar.findChildren(QMenu) for action in menu.actions()]
+    return [(_spelled(action.shortcuts()), _title(action)) for action in actions if action.shortcuts()]
+
+
+def _title(action: QAction) -> str:
+    return action.text().replace("&", "").rstrip("…")
+
+
+def _spelled(keys: Sequence[QKeySequence]) -> str:
+    """The keys as they stand on a keyboard; the number pad's Enter is another key of the same name."""
+    names = [key.toString(QKeySequence.SequenceFormat.NativeText).replace("Return", "Enter") for key in keys]
+    return ", ".join(dict.fromkeys(names))
+
+
+def with_letter(title: str, taken: set[str]) -> str:
+    """A title with an "&" before its first letter that is not in `taken`, to which that is added."""
+    at = next(
+        (at for at, letter in enumerate(title) if letter.isalnum() and letter.upper() not in taken), None
+    )
+    if at is None:
+        return title
+    taken.add(title[at].upper())
+    return f"{title[:at]}&{title[at:]}"

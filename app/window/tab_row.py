@@ -1,0 +1,106 @@
+"""The tabs in a row, with what stands behind them: each is handled alike."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtGui import QUndoGroup
+from PySide6.QtWidgets import QLineEdit, QMainWindow, QPlainTextEdit, QTextEdit
+
+from app.tabs.context import Context
+from app.tabs.tab import Tab, TabController
+from app.widgets.geometry import BoundedTabs
+from app.widgets.icons import icon
+from app.widgets.keys import Keys
+from app.widgets.theme import colours
+
+MakeTab: TypeAlias = tuple[Callable[[], Tab], Callable[[Any, Context, QObject], TabController]]
+
+
+class TabRow(BoundedTabs):
+    """Makes the tabs and their controllers, and knows which of them is in front.
+
+    Attributes:
+        undo_group: What can be undone: of the tab in front, or of the first tab that has an undo stack.
+
+    Signals:
+        reported: A sentence on what a tab has just done.
+    """
+
+    reported = Signal(str)
+
+    def __init__(self, window: QMainWindow, context: Context, makers: Sequence[MakeTab]) -> None:
+        super().__init__(window)
+        self._settings = context.settings
+        self.controllers: list[TabController] = []
+        self.undo_group = QUndoGroup(self)
+        for make_page, make_controller in makers:
+            page = make_page()
+            self._add(page, make_controller(page, context, self))
+        self.currentChanged.connect(self.show_front)
+
+    def _add(self, page: Tab, controller: TabController) -> None:
+        self.controllers.append(controller)
+        place = self.addTab(page, controller.tab.title)
+        self.setTabToolTip(place, f"{controller.tab.title} (Ctrl+{place + 1})")
+        controller.front_requested.connect(self.setCurrentWidget)
+        controller.reported.connect(self.reported)
+        if controller.undo_stack is not None:
+            self.undo_group.addStack(controller.undo_stack)
+
+    @property
+    def front(self) -> TabController:
+        """Of the tab that the user looks at."""
+        return self.controllers[self.currentIndex()]
+
+    def begin(self) -> None:
+        """The window is built: bring back what it was left with, and let the tabs read what they show."""
+        for controller in self.controllers:
+            controller.restore(self._settings.of_tab(controller.tab.objectName()))
+            controller.begin()
+        names = [controller.tab.objectName() for controller in self.controllers]
+        if self._settings.tab in names:
+            self.setCurrentIndex(names.index(self._settings.tab))
+        self.show_front()
+
+    def remember(self) -> None:
+        """Keep how the tabs stand, for the next start."""
+        self._settings.tab = self.front.tab.objectName()
+        for controller in self.controllers:
+            self._settings.keep(controller.tab.objectName(), controller.remember())
+
+    @Slot()
+    def show_front(self) -> None:
+        """Colour the icon of the tab in front, and let it have the keyboard, unless the row of tabs has it."""
+        with_front_first = (self.front, *self.controllers)
+        stacks = [one.undo_stack for one in with_front_first if one.undo_stack is not None]
+        if stacks:
+            self.undo_group.setActiveStack(stacks[0])
+        for place, controller in enumerate(self.controllers):
+            colour = colours().accent if controller is self.front else colours().muted
+            self.setTabIcon(place, icon(controller.tab.icon_name, colour))
+        if self.window().isVisible():
+            if not self.tabBar().hasFocus():
+                self.front.tab.first_focus().setFocus()
+            self.front.activate()
+
+    @Slot(int)
+    def go_to(self, place: int) -> None:
+        self.setCurrentIndex(place)
+        self.front.tab.first_focus().setFocus()
+
+    @Slot()
+    def select_all(self) -> None:
+        """In the field that has the cursor, if it has text to select, else what the tab in front has."""
+        field = self.window().focusWidget()
+        if (isinstance(field, QLineEdit) and field.text()) or (
+            isinstance(field, QPlainTextEdit | QTextEdit) and field.toPlainText()
+        ):
+            field.selectAll()
+        else:
+            self.front.select_all()
+
+    def keys(self) -> list[tuple[str, Keys]]:
+        """The keys of each tab under its title, of that in front first."""
+        others = [controller for controller in self.controllers if controller is not self.front]
+        return [(controller.tab.title, controller.keys()) for controller in (self.front, *others)]

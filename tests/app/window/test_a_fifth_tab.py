@@ -1,0 +1,193 @@
+"""A fifth tab is a folder of its own and a line in the table of tabs: the window treats it like the others."""
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QAction, QKeySequence, QUndoCommand, QUndoStack
+from PySide6.QtWidgets import QPlainTextEdit, QVBoxLayout
+
+from app.help.shortcuts_dialog import ShortcutsDialog
+from app.settings import WindowSettings
+from app.tabs.tab import Tab, TabController
+from app.widgets.banner import Banner
+from app.widgets.controls.section import Section
+from app.widgets.controls.splitter import Splitter
+from app.widgets.label import Label
+from app.window import main_window
+from app.window.tabs import TABS
+from tests.app.conftest import NamedTabs, action, leave
+
+PLACE = len(TABS)
+
+
+class NotesTab(Tab):
+    title, icon_name, help_page = "Notes", "file", "terms"
+
+    def __init__(self, parent=None):
+        super().__init__(parent)
+        self.setObjectName("notesTab")
+        self.banner = Banner()
+        self.pages = [QPlainTextEdit("baa"), QPlainTextEdit()]
+        self.splitter = Splitter("notesSplitter", Qt.Orientation.Horizontal, self.pages, [300, 300])
+        self.section = Section("notesSection", "More", Label("more"), "More of it")
+        layout = QVBoxLayout(self)
+        for part in (self.banner, self.splitter, self.section):
+            layout.addWidget(part)
+
+    def first_focus(self):
+        return self.pages[0]
+
+
+class NotesController(TabController):
+    """Says what the window asks of it."""
+
+    written = Signal()
+
+    def __init__(self, tab, context, parent=None):
+        super().__init__(tab, context, parent)
+        self.asked, self.writes = [], False
+        self.undo_stack = QUndoStack(self)
+        self.file_actions = [QAction("Add &note…", self)]
+        self.file_actions[0].triggered.connect(self.come_to_front)
+        self.edit_actions = [QAction("&Turn over", self)]
+        self.status_widgets = [Label("3 notes", objectName="notesLabel")]
+        tab.addAction(QAction("Next note", tab, shortcut=QKeySequence("Ctrl+J")))
+        context.ways.corpus_requested.connect(lambda: self.asked.append("corpus"))
+
+    def begin(self):
+        self.asked.append("begin")
+
+    def activate(self):
+        self.asked.append("activate")
+
+    def stop(self):
+        self.asked.append("stop")
+
+    def before_close(self):
+        super().before_close()
+        return self.written if self.writes else None
+
+    def select_all(self):
+        self.asked.append("select all")
+
+    def remember(self):
+        return super().remember() | {"note": "3"}
+
+    def restore(self, kept):
+        super().restore(kept)
+        self.asked.append(kept.get("note", ""))
+
+
+@pytest.fixture(autouse=True)
+def one_line(monkeypatch):
+    monkeypatch.setattr(main_window, "TABS", (*TABS, (NotesTab, NotesController)))
+
+
+@pytest.fixture
+def in_front(window):
+    window.tabs.setCurrentIndex(PLACE)
+    return window
+
+
+def test_it_stands_in_the_row_of_tabs(window):
+    assert window.tabs.tabText(PLACE) == "Notes"
+    assert window.tabs.tabToolTip(PLACE) == "Notes (Ctrl+5)"
+    assert not window.tabs.tabIcon(PLACE).isNull()
+    assert window.notes_tab.accessibleName() == "Notes"
+
+
+def test_it_stands_in_the_view_menu_and_has_a_key(qtbot, window):
+    entry = action(window, "Notes")
+    assert (entry.text(), entry.shortcut().toString()) == ("&Notes", "Ctrl+5")
+    qtbot.keySequence(window, QKeySequence("Ctrl+5"))
+    assert window.tabs.currentIndex() == PLACE
+    assert window.focusWidget() is window.notes_tab.first_focus()
+
+
+def test_it_is_begun_once_and_activated_when_it_comes_to_the_front(window):
+    assert window.notes.asked == ["", "begin"]
+    window.tabs.setCurrentIndex(PLACE)
+    assert window.notes.asked == ["", "begin", "activate"]
+
+
+def test_f1_opens_its_page(qtbot, in_front):
+    qtbot.keyClick(in_front, Qt.Key.Key_F1)
+    assert Path(in_front.menus.help.pages.source().toLocalFile()).stem == "terms"
+    in_front.menus.help.close()
+
+
+def test_its_keys_are_listed_first_while_it_is_in_front(qtbot, in_front):
+    qtbot.keySequence(in_front, QKeySequence("Ctrl+/"))
+    text = in_front.findChild(ShortcutsDialog).page.toPlainText()
+    assert text.rindex("\nNotes\n") < text.index("\nCtrl+J\n") < text.rindex("\nCorpus\n")
+
+
+def test_undo_is_its_own_while_it_is_in_front(in_front):
+    in_front.notes.undo_stack.push(QUndoCommand("a note"))
+    undo = action(in_front, "Undo")
+    assert undo.text() == "&Undo a note"
+    in_front.tabs.setCurrentIndex(0)
+    assert not undo.isEnabled()
+
+
+def test_its_entries_stand_in_the_menus_and_lead_to_it(window):
+    action(window, "Add note").trigger()
+    assert window.tabs.currentIndex() == PLACE
+    assert action(window, "Turn over") is window.notes.edit_actions[0]
+
+
+def test_select_all_is_asked_of_it_where_no_text_is(qtbot, in_front):
+    note = in_front.notes_tab.first_focus()
+    qtbot.waitUntil(note.hasFocus)
+    action(in_front, "Select").trigger()
+    assert note.textCursor().selectedText() == "baa"
+    note.clear()
+    action(in_front, "Select").trigger()
+    assert in_front.notes.asked[-1] == "select all"
+
+
+def test_it_has_a_part_of_the_status_bar(window):
+    assert window.statusBar().findChild(Label, "notesLabel").isVisible()
+
+
+def test_a_failure_is_said_in_it(in_front):
+    in_front.show_failure(KeyError("oops"))
+    assert in_front.notes_tab.banner.isVisible()
+
+
+def test_it_takes_the_ways_between_tabs(window):
+    window.train_tab.corpus_requested.emit()
+    assert window.notes.asked[-1] == "corpus"
+
+
+def test_it_is_opened_as_it_was_left(qtbot, in_front, workspace):
+    tab = in_front.notes_tab
+    tab.section.button.click()
+    tab.splitter.moveSplitter(150, 1)
+    sizes = tab.splitter.sizes()
+    in_front.close()
+    again = NamedTabs(workspace)
+    assert again.tabs.currentIndex() == PLACE
+    assert again.notes.asked[0] == "3"
+    assert again.notes_tab.section.is_open
+    assert [round(size / sum(sizes), 1) for size in sizes] == [
+        round(size / sum(again.notes_tab.splitter.sizes()), 1) for size in again.notes_tab.splitter.sizes()
+    ]
+    assert WindowSettings(workspace.root).of_tab("notesTab")["note"] == "3"
+    leave(qtbot, again)
+
+
+def test_the_window_waits_for_what_it_writes_and_then_closes(window):
+    window.notes.writes = True
+    assert not window.close()
+    assert window.isVisible()
+    assert window.notes.asked[-1] == "stop"
+    window.notes.written.emit()
+    assert not window.isVisible()
+
+
+def test_it_may_write_only_once(window):
+    window.notes.writes = True
+    assert not window.close()
+    assert window.close()
