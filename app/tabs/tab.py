@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from PySide6.QtCore import QObject, Signal, SignalInstance
+from PySide6.QtCore import QObject, Signal, SignalInstance, Slot
 from PySide6.QtGui import QAction, QUndoStack
 from PySide6.QtWidgets import QWidget
 
@@ -66,6 +66,7 @@ class TabController(QObject):
     def __init__(self, tab: Tab, context: Context, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.tab, self.context = tab, context
+        self._kept: Mapping[str, str] = {}
 
     def begin(self) -> None:
         """The window is built: read what the tab shows."""
@@ -101,14 +102,15 @@ class TabController(QObject):
 
     def restore(self, kept: Mapping[str, str]) -> None:
         """Let it be as it was. Whoever gives a workspace away gives `kept`, too: whatever it holds does no harm."""
-        restore_parts(self.tab, kept)
+        self._kept = kept
+        self.restore_part(self.tab)
 
-
-def restore_parts(page: QWidget, kept: Mapping[str, str]) -> None:
-    """Let borders and folds of a page, or of a part of it, be as they were."""
-    for part in _parts(page):
-        if part.objectName() in kept:
-            part.set_state(kept[part.objectName()])
+    @Slot(QWidget)
+    def restore_part(self, page: QWidget) -> None:
+        """Let borders and folds of the tab, or of what is made when it is first shown, be as they were."""
+        for part in _parts(page):
+            if part.objectName() in self._kept:
+                part.set_state(self._kept[part.objectName()])
 
 
 def _parts(page: QWidget) -> list[Splitter | Section]:

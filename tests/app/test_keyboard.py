@@ -26,6 +26,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.jobs.job_queue import JobQueues
+from app.tabs.tab import Tab
 from app.window.menus import Menus
 from app.window.tab_row import TabRow
 from app.window.tabs import TABS
@@ -106,6 +107,14 @@ def test_no_letter_of_alt_is_claimed_twice(screen, menu_bar):
         for entry in menu_bar.actions():
             claims[letters(entry.text())[0]].append("the menu bar")
     assert {letter: who for letter, who in claims.items() if len(who) > 1} == {}
+
+
+def test_no_letter_of_alt_is_claimed_twice_in_any_tab_as_it_begins(menu_bar):
+    for page in menu_bar.window().findChildren(Tab):
+        claims = mnemonics(page)
+        for entry in menu_bar.actions():
+            claims[letters(entry.text())[0]].append("the menu bar")
+        assert {letter: who for letter, who in claims.items() if len(who) > 1} == {}, page.title
 
 
 def test_no_letter_stands_twice_in_a_menu(menu_bar, screen):

@@ -14,7 +14,7 @@ from app.application import failure_box
 from app.tabs.chat.view.shown_message import ShownMessage
 from app.tabs.corpus.dialogs import FieldsDialog, PasswordDialog
 from app.tabs.corpus.opening import OpeningQuestion, risky_files
-from app.tabs.inspect.makers import MAKERS
+from app.tabs.inspect.view_list import MAKERS
 from app.widgets.plots.heat_map import HeatMap
 from app.widgets.theme import apply_theme
 from app.window.closing import STILL_AT_WORK

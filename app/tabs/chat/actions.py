@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QAction, QKeyEvent, QKeySequence
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
 from app.widgets.icons import give_icon
 
@@ -79,3 +79,16 @@ class ChatActions(QObject):
             give_icon(action, entry.picture)
         tab.addAction(action)
         return action
+
+
+def leaves_to_window(field: QPlainTextEdit, event: QEvent) -> bool:
+    """Whether a field asked if it wants a key should answer no: there is nothing typed in it to undo, or redo.
+
+    Ctrl+Z is the conversation's then.
+    """
+    if event.type() != QEvent.Type.ShortcutOverride or not isinstance(event, QKeyEvent):
+        return False
+    typed = field.document()
+    if event.matches(QKeySequence.StandardKey.Undo):
+        return not typed.isUndoAvailable()
+    return event.matches(QKeySequence.StandardKey.Redo) and not typed.isRedoAvailable()

@@ -1,14 +1,17 @@
 """The conversation in front: shown, changed step by step with a way back, and kept."""
 
+from collections.abc import Callable
+
 from PySide6.QtCore import QObject, Signal, Slot
-from PySide6.QtGui import QAction, QUndoStack
+from PySide6.QtGui import QAction, QUndoCommand, QUndoStack
 
 from app.model_slot import ModelSlot
 from app.tabs.chat.keeper import ConversationKeeper
 from app.tabs.chat.session import ChatSession
 from app.tabs.chat.tab import ChatTab
-from app.tabs.chat.undo import LeafMove, new_undo_stack
 from core.conversations.message import Conversation
+
+MOST_STEPS = 200  # that can be taken back
 
 
 class FrontConversation(QObject):
@@ -26,7 +29,8 @@ class FrontConversation(QObject):
         self.keeper = keeper
         self.looked_at = ""  # the message that a change is about, where that is not the last one
         self._tab, self._slot = tab, slot
-        self.undo_stack: QUndoStack = new_undo_stack(self)
+        self.undo_stack = QUndoStack(self)
+        self.undo_stack.setUndoLimit(MOST_STEPS)
         self._undo = QAction("Undo", self)  # without a letter of Alt: others have it
         self._undo.triggered.connect(self.undo_stack.undo)
 
@@ -101,3 +105,21 @@ class FrontConversation(QObject):
         self.conversation.leaf_id = leaf_id
         self.show()
         self.keeper.keep(self.conversation)
+
+
+class LeafMove(QUndoCommand):
+    """Takes back what was done, whose every step is another leaf: puts the one before in front, and again the one after."""
+
+    def __init__(self, text: str, before: str, after: str, go_to: Callable[[str], None]) -> None:
+        super().__init__(text)
+        self._before, self._after, self._go_to = before, after, go_to
+        self._done = True  # it is pushed behind the deed
+
+    def undo(self) -> None:
+        self._go_to(self._before)
+
+    def redo(self) -> None:
+        if self._done:
+            self._done = False
+        else:
+            self._go_to(self._after)

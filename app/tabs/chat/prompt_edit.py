@@ -4,7 +4,7 @@ from PySide6.QtCore import QEvent, QMimeData, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
-from app.tabs.chat.typed_undo import leaves_to_window
+from app.tabs.chat.actions import leaves_to_window
 from app.widgets.theme import LARGE
 
 LARGEST_SHARE = 0.4  # of the height of what it stands in

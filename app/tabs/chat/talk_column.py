@@ -2,10 +2,9 @@
 
 from PySide6.QtCore import QSize, Qt, Signal, Slot
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QPushButton, QStackedWidget, QVBoxLayout, QWidget
 
 from app.tabs.chat.completion.completion_edit import CompletionEdit
-from app.tabs.chat.pages import ChatPages
 from app.tabs.chat.prompt_edit import PromptEdit
 from app.tabs.chat.reply_meter import ReplyMeter
 from app.tabs.chat.view.conversation_view import ConversationView
@@ -13,12 +12,18 @@ from app.tabs.chat.view.find_bar import FindBar
 from app.tabs.chat.view.shown_message import ShownMessage, version_caption
 from app.widgets.controls.elided_label import ElidedLabel
 from app.widgets.controls.small import named_button
+from app.widgets.empty_state import Card, EmptyState, card_button
 from app.widgets.label import Label
 from app.widgets.theme import SMALL, set_role
 from core.conversations.message import ConversationKind
 
 SEND = {"chat": "&Send", "completion": "C&ontinue"}
 BAR_WIDTH_PX = 72
+
+EXPLAINED = (
+    "This model has not trained on conversations: it goes on with the text of a conversation, and seldom answers. "
+    "The mode Completion suits it."
+)
 
 
 class TalkColumn(QWidget):
@@ -142,3 +147,30 @@ class TalkColumn(QWidget):
     def focus(self) -> None:
         """Put the keyboard where the user writes."""
         self.writing_place().setFocus()
+
+
+class ChatPages(QStackedWidget):
+    """The pages for no run, no model, a model on its way and a new conversation; `add` takes those with content."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.no_runs = EmptyState("No model yet", "Train one on your documents, and talk with it here.")
+        self.train_button = card_button(
+            "Go to Train", "trainCardButton", "train", "Open the Train tab", primary=True
+        )
+        self.no_runs.add_card(
+            Card("train", "Train a model", "It takes minutes with the sample corpus.", self.train_button)
+        )
+        self.opening = EmptyState(
+            "Opening the model", "The first one takes longer: PyTorch is loaded with it."
+        )
+        self.no_model = EmptyState("Which model?", "Choose a run above: its best checkpoint opens.")
+        self.begin_chat = EmptyState(
+            "Ask something", "This model has trained on conversations: it answers your prompt."
+        )
+        self.begin_explained = EmptyState("Ask something", EXPLAINED)
+        for page in (self.no_runs, self.no_model, self.opening, self.begin_chat, self.begin_explained):
+            self.addWidget(page)
+
+    def add(self, page: QWidget) -> None:
+        self.addWidget(page)

@@ -1,11 +1,10 @@
 """Turns what the Inspect tab asks into core tasks: the newest phrase wins, and what was computed once is kept."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
 from PySide6.QtCore import QObject, Signal, Slot
-from PySide6.QtWidgets import QWidget
 
 from app.errors import present
 from app.jobs.job import Job
@@ -18,8 +17,7 @@ from app.tabs.inspect.comparison import Comparison
 from app.tabs.inspect.inspect_tasks import InspectTasks
 from app.tabs.inspect.phrase_suggestion import PhraseSuggestion
 from app.tabs.inspect.tab import InspectTab
-from app.tabs.tab import TabController, restore_parts
-from app.tabs.ways_between_tabs import WaysBetweenTabs
+from app.tabs.tab import TabController
 from core.events.base import Event
 from core.inspection.captured import MeasuredPass
 from core.inspection.changes import NO_CHANGES, Changes
@@ -65,7 +63,6 @@ class InspectController(TabController):
         self._workspace, self._queues = context.workspace, context.queues
         self._tasks = tasks or InspectTasks()
         self._runs = Refresher(context.queues, "runs", partial(list_runs, context.workspace), self)
-        self._kept: Mapping[str, str] = {}  # how the borders of views stood
         self._summaries: Sequence[RunSummary] = ()
         self.captures = Captures()
         self._checkpoints: RunCheckpoints | None = None  # of the run that is shown
@@ -80,13 +77,11 @@ class InspectController(TabController):
         self._computing: CaptureKey | None = None
         self._failed: set[CaptureKey] = set()  # of what is wanted now
         self._told: CaptureKey | None = None  # the phrase of which `outdated` was emitted last
-        self._opened: tuple[str, int] | None = (
-            None  # the checkpoint of the window's model, as it was taken over
-        )
+        # the checkpoint of the window's model, as it was taken over
+        self._opened: tuple[str, int] | None = None
         self._suggestion = PhraseSuggestion(context, self, task=self._tasks.suggest)
         self._suggested = False  # once; the user may have cleared the phrase since
         self._connect()
-        self._find_ways(context.ways)
 
     @property
     def inspected(self) -> Inspected | None:
@@ -103,15 +98,6 @@ class InspectController(TabController):
         """What is asked for now."""
         what = VIEWS[self.tab.views.name].what
         return InspectRequest(self.tab.phrase.text, self.tab.phrase.marked, what, self._changes)
-
-    def restore(self, kept: Mapping[str, str]) -> None:
-        """Views are made when they come to the front first."""
-        super().restore(kept)
-        self._kept = kept
-
-    @Slot(object)
-    def _restore_view(self, view: QWidget) -> None:
-        restore_parts(view, self._kept)
 
     def begin(self) -> None:
         """Read which runs there are."""
@@ -147,16 +133,6 @@ class InspectController(TabController):
         """
         self._character = character if character >= 0 else len(text)
         self.tab.phrase.show_phrase(text, marked=marked)
-
-    @Slot(str, bool, int)
-    def _show_phrase_of_other(self, text: str, marked: bool, character: int) -> None:
-        self.show_phrase(text, marked=marked, character=character)
-        self.come_to_front()
-
-    @Slot(str)
-    def _open_for_other(self, name: str) -> None:
-        self.open(name)
-        self.come_to_front()
 
     def open(self, name: str) -> None:
         """Open the best checkpoint of a run, and look at what it wrote as a sample last."""
@@ -415,15 +391,7 @@ class InspectController(TabController):
         self.tab.open_requested.connect(self._open)
         self.tab.phrase_changed.connect(self.look)
         self.tab.view_shown.connect(self.look)
-        self.tab.view_made.connect(self._restore_view)
         self.tab.selection_requested.connect(self._select)
         self.tab.reset_requested.connect(self._reset)
         self.tab.slider.step_requested.connect(self.show_step)
         self._comparison.changed.connect(self.look)
-
-    def _find_ways(self, ways: WaysBetweenTabs) -> None:
-        self.tab.train_requested.connect(ways.training_requested)
-        ways.inspect_requested.connect(self._open_for_other)
-        ways.phrase_requested.connect(self._show_phrase_of_other)
-        for news in (ways.checkpoint_saved, ways.run_ended):
-            news.connect(self.refresh)

@@ -5,10 +5,9 @@ from collections.abc import Mapping, Sequence
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
-from app.tabs.inspect.makers import MAKERS
 from app.tabs.inspect.phrase_edit import PhraseEdit
 from app.tabs.inspect.selection_bar import SelectionBar
-from app.tabs.inspect.view_list import ViewList
+from app.tabs.inspect.view_list import MAKERS, ViewList
 from app.tabs.inspect.view_pane import MakeView, ViewPane
 from app.tabs.tab import Tab
 from app.widgets.banner import Banner, BannerStack

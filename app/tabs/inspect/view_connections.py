@@ -1,4 +1,4 @@
-"""Connects the views that ask for more than a selection, as they are made, and saves what they show."""
+"""Connects the tab with the others, and the views that ask for more than a selection, as they are made; saves what they show."""
 
 from collections.abc import Callable
 from functools import cached_property, partial
@@ -13,6 +13,7 @@ from app.tabs.inspect.controller import QUEUE, InspectController
 from app.tabs.inspect.tab import InspectTab
 from app.tabs.inspect.typed_text import TypedText, TypedTextView
 from app.tabs.inspect.view import InspectView
+from app.tabs.ways_between_tabs import WaysBetweenTabs
 from core.inspection.inspected import Inspected
 from core.inspection.selection import Selection
 from core.inspection.view_kinds import ViewKind
@@ -33,7 +34,26 @@ class ViewConnections(QObject):
         super().__init__(parent)
         self._controller, self._context, self._queues = controller, context, context.queues
         controller.tab.view_made.connect(self._connect_view)
+        controller.tab.view_made.connect(controller.restore_part)
         controller.tab.save_requested.connect(self._save)
+        self._find_ways(context.ways)
+
+    def _find_ways(self, ways: WaysBetweenTabs) -> None:
+        self._controller.tab.train_requested.connect(ways.training_requested)
+        ways.inspect_requested.connect(self._open)
+        ways.phrase_requested.connect(self._show_phrase)
+        for news in (ways.checkpoint_saved, ways.run_ended):
+            news.connect(self._controller.refresh)
+
+    @Slot(str)
+    def _open(self, name: str) -> None:
+        self._controller.open(name)
+        self._controller.come_to_front()
+
+    @Slot(str, bool, int)
+    def _show_phrase(self, text: str, marked: bool, character: int) -> None:
+        self._controller.show_phrase(text, marked=marked, character=character)
+        self._controller.come_to_front()
 
     @Slot(object)
     def _connect_view(self, view: InspectView) -> None:

@@ -6,8 +6,7 @@ from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.tabs.tab import Tab
-from app.tabs.train.form.changes_note import ChangesNote
-from app.tabs.train.form.form_column import EmptyCorpus, FormColumn
+from app.tabs.train.form.form_column import ChangesNote, EmptyCorpus, FormColumn
 from app.tabs.train.form.plan_card import COUNTING_HELP, PlanCard
 from app.tabs.train.form.run_buttons import RunButtons, RunState
 from app.tabs.train.form.run_form import RunForm

@@ -10,12 +10,12 @@ from PySide6.QtCore import QEvent, QMimeData, QPoint, Qt, Signal, Slot
 from PySide6.QtGui import QContextMenuEvent, QKeyEvent, QKeySequence, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QMenu, QPlainTextEdit, QWidget
 
+from app.tabs.chat.actions import leaves_to_window
 from app.tabs.chat.completion.completion_paint import paint_found, paint_parts
 from app.tabs.chat.completion.completion_text import CompletionText
 from app.tabs.chat.completion.completion_tokens import CompletionTokens
 from app.tabs.chat.completion.generated_parts import Part, n_units, tokens_of
 from app.tabs.chat.completion.passage_marks import PassageMarks
-from app.tabs.chat.typed_undo import leaves_to_window
 from app.tabs.chat.view.document_style import Shading
 from app.tabs.chat.view.shading_legend import ShadingLegend
 from app.tabs.chat.view.text_matches import TextMatches

@@ -5,13 +5,13 @@ for colour-blind people, their shapes differ.
 """
 
 from collections.abc import Callable
-from math import cos, pi, sin
+from math import ceil, cos, pi, sin
 
 import numpy as np
 import pyqtgraph as pg
 from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QPainter, QPainterPath, QPolygonF
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPainterPath, QPixmap, QPolygonF
 
 from app.widgets.theme import DARK, colours
 
@@ -22,6 +22,7 @@ DARK_KINDS = ("#3f8fe0", "#00b486", "#9bd7ff", "#f0b429", "#e08fc0", "#ffffff", 
 SHAPES = ("disc", "square", "triangle", "wedge", "diamond", "plus", "star")
 KIND_SHAPES = (0, 0, 1, 2, 3, 4, 5, 6)  # as positions in `SHAPES`
 LEVELS = 32  # of the scale of frequencies; the one before them is for tokens that never occur
+HALO_PX = 2  # around a name, so that it stays legible on points
 NEVER_LIGHT, NEVER_DARK = "#b9b6ac", "#59635e"
 
 
@@ -92,3 +93,24 @@ _POLYGONS: dict[str, Callable[[float], QPolygonF]] = {
 def _palette(names: tuple[str, ...]) -> Palette:
     shades = map(QColor, names)
     return np.array([(shade.red(), shade.green(), shade.blue()) for shade in shades], dtype=np.uint8)
+
+
+def haloed(text: str, font: QFont, colour: str, halo: str, ratio: float) -> QPixmap:
+    """A text with an edge of another colour, `HALO_PX` wide, for a screen with so many pixels per unit."""
+    metrics = QFontMetricsF(font)
+    width, height = metrics.horizontalAdvance(text) + 2 * HALO_PX, metrics.height() + 2 * HALO_PX
+    pixmap = QPixmap(ceil(width * ratio), ceil(height * ratio))
+    pixmap.setDevicePixelRatio(ratio)
+    pixmap.fill(Qt.GlobalColor.transparent)
+    painter = QPainter(pixmap)
+    painter.setFont(font)
+    base = QPointF(HALO_PX, HALO_PX + metrics.ascent())
+    painter.setPen(QColor(halo))
+    around = range(-HALO_PX, HALO_PX + 1)
+    for right in around:
+        for down in around:
+            painter.drawText(base + QPointF(right, down), text)
+    painter.setPen(QColor(colour))
+    painter.drawText(base, text)
+    painter.end()
+    return pixmap

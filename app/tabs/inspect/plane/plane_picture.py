@@ -21,12 +21,13 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QWidget
 
 from app.tabs.inspect.plane.plane_looks import (
+    HALO_PX,
     KIND_SHAPES,
     frequency_levels,
     frequency_palette,
+    haloed,
     kind_palette,
 )
-from app.tabs.inspect.plane.plane_names import HALO_PX, haloed
 from app.tabs.inspect.plane.plane_points import Doubles, Numbers, PointPainter, Viewport, visible_rows
 from app.widgets.theme import colours, mono_font
 from app.widgets.token_text import shortened

@@ -9,8 +9,10 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QStyle, QVBoxLayout, QWidget
 from app.widgets.controls.small import named_button, scrolled
 from app.widgets.label import Label
 from app.widgets.theme import MEDIUM, SMALL, set_role
+from core.wording import counted
 
 LOW_PX = 600  # a column that is lower leaves its room to the form
+MOST_SHOWN = 2  # of what changes
 
 
 class FormColumn(QWidget):
@@ -80,3 +82,21 @@ class EmptyCorpus(QFrame):
         layout.setContentsMargins(MEDIUM, SMALL, MEDIUM, SMALL)
         layout.addWidget(Label("There is no text to train on yet.", wordWrap=True), stretch=1)
         layout.addWidget(self.button)
+
+
+class ChangesNote(Label):
+    """What the changes to a run that goes on will do: some lines, gone where nothing changes; the tool tip has all of them."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(objectName="changesNote", wordWrap=True, visible=False)
+        self.setParent(parent)
+        self.setAccessibleName("What the changes do")
+
+    def show_changes(self, sentences: Sequence[str]) -> None:
+        """The first sentences, and how many more there are."""
+        shown, more = list(sentences[:MOST_SHOWN]), len(sentences) - MOST_SHOWN
+        if more > 0:
+            shown.append(f"And {counted(more, 'more change', 'more changes')}.")
+        self.setText("\n".join(shown))
+        self.setToolTip("\n".join(sentences))
+        self.setVisible(bool(sentences))

@@ -2,8 +2,8 @@
 
 from functools import partial
 
-from app.tabs.inspect.makers import MAKERS
 from app.tabs.inspect.tab import InspectTab
+from app.tabs.inspect.view_list import MAKERS
 from core.inspection.next_token import sought
 from core.inspection.selection import Selection
 from tests.app.showing import RUN, shown

@@ -19,9 +19,9 @@ from PySide6.QtWidgets import QApplication
 from app.jobs.job_queue import JobQueues
 from app.model_slot import ModelSlot
 from app.tabs.inspect.controller import InspectController
-from app.tabs.inspect.makers import MAKERS
 from app.tabs.inspect.tab import InspectTab
 from app.tabs.inspect.view_connections import ViewConnections
+from app.tabs.inspect.view_list import MAKERS
 from core.config.presets import preset_run
 from core.runs.folder import Workspace
 from tests.app.showing import context_of

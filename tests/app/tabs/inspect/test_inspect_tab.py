@@ -13,8 +13,8 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 from app.tabs.inspect.capture_cache import CaptureCache
 from app.tabs.inspect.captures import Captures
 from app.tabs.inspect.inspect_tasks import InspectTasks
-from app.tabs.inspect.makers import MAKERS
 from app.tabs.inspect.tab import InspectTab
+from app.tabs.inspect.view_list import MAKERS
 from core.inspection.captured import What
 from core.inspection.changes import Changes
 from core.inspection.view_kinds import VIEWS
