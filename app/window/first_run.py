@@ -4,8 +4,8 @@ from functools import partial
 
 from PySide6.QtCore import QObject, Signal, Slot
 
+from app.context import Context
 from app.errors import sentences
-from app.tabs.context import Context
 from app.widgets.controls.step_strip import StepStrip
 from core.config.corpus import CleaningConfig, CorpusConfig
 from core.config.presets import DEFAULT_PRESET, preset_run

@@ -4,12 +4,11 @@ from PySide6.QtCore import QByteArray, QSize, QTimer, Signal, Slot
 from PySide6.QtGui import QCloseEvent, QShowEvent
 from PySide6.QtWidgets import QMainWindow, QWidget
 
+from app.context import Context, WaysBetweenTabs
 from app.errors import present
 from app.jobs.job_queue import JobQueues
 from app.model_slot import ModelSlot
 from app.settings import APPLICATION, WindowSettings
-from app.tabs.context import Context
-from app.tabs.ways_between_tabs import WaysBetweenTabs
 from app.widgets.geometry import bring_inside
 from app.widgets.label import Label
 from app.window.closing import Closing

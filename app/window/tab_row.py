@@ -7,8 +7,8 @@ from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtGui import QUndoGroup
 from PySide6.QtWidgets import QLineEdit, QMainWindow, QPlainTextEdit, QTextEdit
 
-from app.tabs.context import Context
-from app.tabs.tab import Tab, TabController
+from app.context import Context
+from app.tab import Tab, TabController
 from app.widgets.geometry import BoundedTabs
 from app.widgets.icons import icon
 from app.widgets.keys import Keys

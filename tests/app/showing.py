@@ -4,10 +4,9 @@ from dataclasses import replace
 
 from PySide6.QtWidgets import QApplication
 
+from app.context import Context, WaysBetweenTabs
 from app.model_slot import ModelSlot
 from app.settings import WindowSettings
-from app.tabs.context import Context
-from app.tabs.ways_between_tabs import WaysBetweenTabs
 from core.runs.catalog import RunSummary
 
 SIZE_PX = (1280, 712)  # what a window of 1280 x 800 leaves for a tab

@@ -26,7 +26,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.jobs.job_queue import JobQueues
-from app.tabs.tab import Tab
+from app.tab import Tab
 from app.window.menus import Menus
 from app.window.tab_row import TabRow
 from app.window.tabs import TABS

@@ -5,8 +5,10 @@ from functools import partial
 
 from PySide6.QtCore import QObject, Signal, SignalInstance, Slot
 
+from app.context import Context, WaysBetweenTabs
 from app.errors import present
 from app.jobs.job import Stream
+from app.tab import TabController
 from app.tabs.chat.front import FrontConversation
 from app.tabs.chat.gestures import Gestures
 from app.tabs.chat.history import History
@@ -20,9 +22,6 @@ from app.tabs.chat.server.server_panel import ServerPanel
 from app.tabs.chat.session import ChatSession
 from app.tabs.chat.system_dialog import SystemDialog
 from app.tabs.chat.tab import ChatTab
-from app.tabs.context import Context
-from app.tabs.tab import TabController
-from app.tabs.ways_between_tabs import WaysBetweenTabs
 from app.widgets.keys import Keys
 from core.conversations.message import Conversation, ConversationKind
 from core.tasks.chat.conversations import keep_conversation

@@ -4,13 +4,13 @@ from functools import partial
 
 from PySide6.QtCore import QObject, Signal, Slot
 
+from app.context import Context
 from app.errors import present
 from app.jobs.job import Job
 from app.tabs.chat.front import FrontConversation
 from app.tabs.chat.keeper import ConversationKeeper
 from app.tabs.chat.kept.list_controller import ListController
 from app.tabs.chat.tab import ChatTab
-from app.tabs.context import Context
 from core.conversations.message import Conversation
 from core.tasks.chat.conversations import load_conversation
 

@@ -4,11 +4,11 @@ from functools import partial
 
 from PySide6.QtCore import QObject, Signal, Slot
 
+from app.context import Context
 from app.errors import present
 from app.jobs.refresher import Refresher
 from app.model_slot import ModelInUseError
 from app.tabs.chat.tab import ChatTab
-from app.tabs.context import Context
 from core.runs.catalog import RunSummary
 from core.tasks.models.look_at_runs import RunsListed, list_runs
 

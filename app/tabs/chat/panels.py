@@ -2,6 +2,7 @@
 
 from PySide6.QtCore import QObject, Slot
 
+from app.context import Context
 from app.tabs.chat.compare.compare_controller import CompareController
 from app.tabs.chat.documents.seen_controller import SeenController
 from app.tabs.chat.front import FrontConversation
@@ -10,7 +11,6 @@ from app.tabs.chat.model_opening import ModelOpening
 from app.tabs.chat.sampling.next_token_controller import NextTokenController
 from app.tabs.chat.sampling.sampler_controller import SamplerController
 from app.tabs.chat.tab import ChatTab
-from app.tabs.context import Context
 from core.conversations.packed_tokens import ids_of, texts_of
 
 

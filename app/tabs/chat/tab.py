@@ -6,6 +6,7 @@ from PySide6.QtCore import Signal, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QApplication, QHBoxLayout, QMenu, QVBoxLayout, QWidget
 
+from app.tab import Tab
 from app.tabs.chat.actions import ChatActions
 from app.tabs.chat.compare.compare_panel import ComparePanel
 from app.tabs.chat.documents.seen_panel import SeenPanel
@@ -18,7 +19,6 @@ from app.tabs.chat.sampling.sampling_panel import SamplingPanel
 from app.tabs.chat.side_panel import Page, SidePanel
 from app.tabs.chat.talk_column import TalkColumn
 from app.tabs.chat.view.shown_message import ShownMessage
-from app.tabs.tab import Tab
 from app.widgets.banner import Banner, BannerStack
 from app.widgets.controls.small import named_button
 from app.widgets.theme import HUGE, LARGE, MEDIUM, SMALL

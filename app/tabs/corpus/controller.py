@@ -10,9 +10,10 @@ from typing import TypeAlias
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from PySide6.QtGui import QAction
 
+from app.context import Context, WaysBetweenTabs
 from app.errors import present
 from app.jobs.job import Job, OpenStream
-from app.tabs.context import Context
+from app.tab import TabController
 from app.tabs.corpus.cleaning_menu import read_cleaning
 from app.tabs.corpus.import_options import read_config
 from app.tabs.corpus.import_progress import ImportReport
@@ -22,8 +23,6 @@ from app.tabs.corpus.preview_controller import PreviewController, SearchControll
 from app.tabs.corpus.reread_controller import RereadController
 from app.tabs.corpus.tab import CorpusTab
 from app.tabs.corpus.watch_controller import WatchController
-from app.tabs.tab import TabController
-from app.tabs.ways_between_tabs import WaysBetweenTabs
 from app.widgets.icons import give_icon
 from core.config.corpus import CleaningConfig, ImportConfig
 from core.config.setting import Config

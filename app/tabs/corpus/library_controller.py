@@ -7,9 +7,9 @@ import shiboken6
 from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtGui import QAction, QUndoCommand, QUndoStack
 
+from app.context import Context
 from app.errors import present
 from app.jobs.job import Job, OpenStream
-from app.tabs.context import Context
 from app.tabs.corpus.tab import CorpusTab
 from core.corpus.missing import Missing
 from core.corpus.rows import DocumentRow

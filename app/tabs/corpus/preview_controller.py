@@ -4,9 +4,9 @@ from functools import partial
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
+from app.context import Context
 from app.errors import present
 from app.jobs.job import Job, OpenStream
-from app.tabs.context import Context
 from app.tabs.corpus.columns import has_text
 from app.tabs.corpus.preview import CLEANED
 from app.tabs.corpus.tab import CorpusTab

@@ -6,6 +6,7 @@ from pathlib import Path
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
+from app.tab import Tab
 from app.tabs.corpus.dialogs import FieldsDialog, PasswordDialog
 from app.tabs.corpus.document_list import DocumentList
 from app.tabs.corpus.document_table import DocumentTable
@@ -13,7 +14,6 @@ from app.tabs.corpus.import_progress import ProgressStrip
 from app.tabs.corpus.kind_chart import KindChart
 from app.tabs.corpus.tags_dialog import TagsDialog
 from app.tabs.corpus.tool_row import FirstStart, ToolRow
-from app.tabs.tab import Tab
 from app.widgets.banner import Banner, BannerStack
 from app.widgets.drop_area import DropArea
 from app.widgets.theme import HUGE, LARGE, SMALL

@@ -6,9 +6,9 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtGui import QAction
 
+from app.context import Context
 from app.errors import present
 from app.jobs.job import Job
-from app.tabs.context import Context
 from app.tabs.corpus.tab import CorpusTab
 from app.widgets.label import spelled_out
 from core.events.base import Notice

@@ -6,18 +6,18 @@ from functools import partial
 
 from PySide6.QtCore import QObject, Signal, Slot
 
+from app.context import Context
 from app.errors import present
 from app.jobs.job import Job
 from app.jobs.refresher import Refresher
 from app.model_slot import ModelInUseError
-from app.tabs.context import Context
+from app.tab import TabController
 from app.tabs.inspect.capture_cache import CaptureKey
 from app.tabs.inspect.captures import Captures, of_all_positions, same_phrase, without_changes
 from app.tabs.inspect.comparison import Comparison
 from app.tabs.inspect.inspect_tasks import InspectTasks
 from app.tabs.inspect.phrase_suggestion import PhraseSuggestion
 from app.tabs.inspect.tab import InspectTab
-from app.tabs.tab import TabController
 from core.events.base import Event
 from core.inspection.captured import MeasuredPass
 from core.inspection.changes import NO_CHANGES, Changes

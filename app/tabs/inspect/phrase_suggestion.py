@@ -5,9 +5,9 @@ from functools import partial
 
 from PySide6.QtCore import QObject, Signal, Slot
 
+from app.context import Context
 from app.jobs.job import Stream
 from app.jobs.newest_job import NewestJob
-from app.tabs.context import Context
 from core.tasks.inspection.suggest_phrase import Suggestion, suggest_phrase
 
 QUEUE = "suggestion"

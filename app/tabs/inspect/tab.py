@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
+from app.tab import Tab
 from app.tabs.inspect.phrase_edit import PhraseEdit
 from app.tabs.inspect.selection_bar import SelectionBar
 from app.tabs.inspect.view_list import MAKERS, ViewList
 from app.tabs.inspect.view_pane import MakeView, ViewPane
-from app.tabs.tab import Tab
 from app.widgets.banner import Banner, BannerStack
 from app.widgets.controls.checkpoint_choice import CheckpointChoice
 from app.widgets.controls.checkpoint_slider import CheckpointSlider

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Slot
 
+from app.context import Context, WaysBetweenTabs
 from app.jobs.job import Stream
-from app.tabs.context import Context
 from app.tabs.inspect.controller import QUEUE, InspectController
 from app.tabs.inspect.tab import InspectTab
 from app.tabs.inspect.typed_text import TypedText, TypedTextView
 from app.tabs.inspect.view import InspectView
-from app.tabs.ways_between_tabs import WaysBetweenTabs
 from core.inspection.inspected import Inspected
 from core.inspection.selection import Selection
 from core.inspection.view_kinds import ViewKind

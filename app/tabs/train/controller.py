@@ -6,12 +6,12 @@ from typing import Any
 
 from PySide6.QtCore import QObject, Signal, Slot
 
+from app.context import Context, WaysBetweenTabs
 from app.errors import present
 from app.jobs.job import Job, OpenStream, Stream
 from app.jobs.newest_job import NewestJob
 from app.jobs.refresher import Refresher
-from app.tabs.context import Context
-from app.tabs.tab import TabController
+from app.tab import TabController
 from app.tabs.train.documents.document_controller import DocumentController
 from app.tabs.train.form.origin_controller import OriginController
 from app.tabs.train.form.plan_controller import PlanController
@@ -22,7 +22,6 @@ from app.tabs.train.runs.keep_controller import KeepController
 from app.tabs.train.runs.queue_controller import QueueController
 from app.tabs.train.tab import TrainTab
 from app.tabs.train.tokenizer.tokenizer_controller import TokenizerController
-from app.tabs.ways_between_tabs import WaysBetweenTabs
 from core.config.corpus import CorpusConfig
 from core.config.remark_actions import STOP, changes_of, place_of
 from core.config.run import RunConfig

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from app.tabs.tab import Tab
+from app.tab import Tab
 from app.tabs.train.form.form_column import ChangesNote, EmptyCorpus, FormColumn
 from app.tabs.train.form.plan_card import COUNTING_HELP, PlanCard
 from app.tabs.train.form.run_buttons import RunButtons, RunState

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QPlainTextEdit, QVBoxLayout
 
 from app.help.shortcuts_dialog import ShortcutsDialog
 from app.settings import WindowSettings
-from app.tabs.tab import Tab, TabController
+from app.tab import Tab, TabController
 from app.widgets.banner import Banner
 from app.widgets.controls.section import Section
 from app.widgets.controls.splitter import Splitter

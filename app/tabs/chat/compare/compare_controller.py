@@ -7,11 +7,11 @@ from typing import Any
 
 from PySide6.QtCore import QObject, Slot
 
+from app.context import Context
 from app.errors import present, sentences
 from app.jobs.job import Job, Stream
 from app.jobs.refresher import Refresher
 from app.tabs.chat.compare.compare_panel import ComparePanel
-from app.tabs.context import Context
 from core.errors.runs import UnknownRunError
 from core.events.base import Event, Notice
 from core.events.comparison import CheckpointReplied, SideWritten

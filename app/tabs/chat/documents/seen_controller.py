@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 from PySide6.QtCore import QObject, Slot
 
+from app.context import Context
 from app.errors import sentences
 from app.jobs.job import Job, Stream
 from app.tabs.chat.documents.seen_panel import SeenPanel
-from app.tabs.context import Context
 from core.events.base import Event
 from core.events.seen import SeenFound, SeenLocated, SeenProgress
 from core.tasks.seen.look_up import look_up

@@ -7,11 +7,11 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtGui import QAction
 
+from app.context import Context
 from app.errors import present
 from app.jobs.job import Job, OpenStream, Stream
 from app.jobs.refresher import Refresher
 from app.tabs.chat.kept.conversation_list import ConversationList
-from app.tabs.context import Context
 from app.widgets.banner import Banner
 from core.control import StopToken
 from core.conversations.finding import Summary

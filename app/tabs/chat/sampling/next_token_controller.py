@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 from PySide6.QtCore import QObject, QTimer, Slot
 
+from app.context import Context
 from app.jobs.job import Job, Stream
 from app.jobs.refresher import Refresher
 from app.tabs.chat.sampling.next_token_panel import NOTHING, NextTokenPanel
-from app.tabs.context import Context
 from core.config.sampling import SamplingConfig
 from core.control import StopToken
 from core.errors.base import UserFacingError

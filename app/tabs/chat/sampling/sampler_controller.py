@@ -6,8 +6,8 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Slot
 
+from app.context import Context
 from app.tabs.chat.sampling.sampling_panel import SamplingPanel
-from app.tabs.context import Context
 from core.runs.samplers import Samplers
 from core.tasks.chat.samplers import (
     Stream,

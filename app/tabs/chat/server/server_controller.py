@@ -6,11 +6,11 @@ from functools import partial
 
 from PySide6.QtCore import QObject, Signal, Slot
 
+from app.context import Context
 from app.errors import present
 from app.jobs.job import Job, Stream
 from app.jobs.refresher import Refresher
 from app.tabs.chat.server.server_panel import ServerPanel
-from app.tabs.context import Context
 from app.widgets.label import Label
 from core.config.server import ServerConfig
 from core.errors.serving import PortTakenError

@@ -6,8 +6,8 @@ from functools import partial
 
 from PySide6.QtCore import QObject, Slot
 
+from app.context import Context
 from app.jobs.job import Job, Stream
-from app.tabs.context import Context
 from app.tabs.inspect.controller import QUEUE, InspectController
 from app.tabs.inspect.plane.plane_view import PlaneView
 from core.errors.base import UserFacingError

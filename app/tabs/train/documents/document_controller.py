@@ -2,10 +2,10 @@
 
 from PySide6.QtCore import QObject, Slot
 
+from app.context import Context
 from app.errors import sentences
 from app.jobs.job import Stream
 from app.jobs.refresher import Refresher
-from app.tabs.context import Context
 from app.tabs.train.documents.document_dialog import DocumentDialog
 from core.config.corpus import CorpusConfig
 from core.control import StopToken

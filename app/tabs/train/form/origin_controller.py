@@ -4,9 +4,9 @@ from functools import partial
 
 from PySide6.QtCore import QObject, Slot
 
+from app.context import Context
 from app.errors import present
 from app.jobs.newest_job import NewestJob
-from app.tabs.context import Context
 from app.tabs.train.form.start_from import Origin
 from app.tabs.train.tab import TrainTab
 from core.config.run import RunConfig

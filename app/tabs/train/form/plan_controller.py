@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer, Slot
 
+from app.context import Context
 from app.jobs.job import Job, Stream
 from app.jobs.refresher import Refresher
-from app.tabs.context import Context
 from core.config.run import RunConfig
 from core.control import StopToken
 from core.errors.base import UserFacingError

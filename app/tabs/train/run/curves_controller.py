@@ -6,9 +6,9 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Slot
 
+from app.context import Context
 from app.errors import present
 from app.jobs.job import Job
-from app.tabs.context import Context
 from app.tabs.train.tab import TrainTab
 from core.datasets.measure_baselines import measure_run_baselines
 from core.events.base import Event

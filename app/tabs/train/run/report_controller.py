@@ -8,9 +8,9 @@ from PySide6.QtCore import QObject, QStandardPaths, Qt, QUrl, Slot
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QFileDialog
 
+from app.context import Context
 from app.errors import present
 from app.jobs.job import Stream
-from app.tabs.context import Context
 from app.tabs.train.tab import TrainTab
 from core.tasks.models.write_report import SUFFIX, report_name, write_report
 

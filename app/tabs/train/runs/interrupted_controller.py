@@ -5,8 +5,8 @@ from functools import partial
 from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtGui import QAction
 
+from app.context import Context
 from app.errors import present
-from app.tabs.context import Context
 from app.tabs.train.tab import TrainTab
 from core.runs.catalog import RunSummary
 from core.tasks.models.look_at_runs import find_interrupted_runs, leave_interrupted

@@ -4,9 +4,9 @@ from functools import partial
 
 from PySide6.QtCore import QObject, Signal, Slot
 
+from app.context import Context
 from app.errors import present
 from app.jobs.job import OpenStream
-from app.tabs.context import Context
 from app.tabs.train.runs.keep_dialog import KeepDialog
 from app.tabs.train.tab import TrainTab
 from core.errors.base import UserFacingError

@@ -6,9 +6,9 @@ from typing import Any
 from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtGui import QAction
 
+from app.context import Context
 from app.errors import present
 from app.jobs.job import OpenStream
-from app.tabs.context import Context
 from app.tabs.train.tab import TrainTab
 from core.config.run import RunConfig
 from core.runs.run_queue import QueuedRun

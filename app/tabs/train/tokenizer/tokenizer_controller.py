@@ -5,10 +5,10 @@ from functools import partial
 
 from PySide6.QtCore import QObject, Slot
 
+from app.context import Context
 from app.errors import present
 from app.jobs.job import Job, Stream
 from app.jobs.newest_job import NewestJob
-from app.tabs.context import Context
 from app.tabs.train.tab import TrainTab
 from core.config.run import RunConfig
 from core.tasks.models.examine_tokenizer import TokenizerCard, examine_tokenizer, split_text

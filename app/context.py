@@ -1,10 +1,35 @@
-"""The ways between the tabs, which do not know each other."""
+"""What a window shares with its tabs, and the ways between them."""
+
+from dataclasses import dataclass
 
 from PySide6.QtCore import QObject, Signal
 
+from app.jobs.job_queue import JobQueues
+from app.model_slot import ModelSlot
+from app.settings import WindowSettings
+from core.runs.folder import Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """Handed on by each controller to those below it.
+
+    Attributes:
+        slot: Of the one open model.
+        settings: What is remembered between two starts.
+    """
+
+    workspace: Workspace
+    queues: JobQueues
+    slot: ModelSlot
+    settings: WindowSettings
+    ways: "WaysBetweenTabs"
+
 
 class WaysBetweenTabs(QObject):
-    """Who wants something of another tab, or has news for it, emits; who has the answer, or cares, connects.
+    """The tabs do not know each other: one that wants something of another, or has news for it, emits.
+
+    The one that has the answer, and all that care, connect.
 
     Asked, and the tab that answers comes to the front:
         corpus_requested: Where documents are added.

@@ -6,7 +6,7 @@ from PySide6.QtCore import QObject, Signal, SignalInstance, Slot
 from PySide6.QtGui import QAction, QUndoStack
 from PySide6.QtWidgets import QWidget
 
-from app.tabs.context import Context
+from app.context import Context
 from app.widgets.banner import Banner
 from app.widgets.controls.section import Section
 from app.widgets.controls.splitter import Splitter
