@@ -86,6 +86,7 @@ class TabController(QObject):
         self.stop()
         return None
 
+    @Slot()
     def come_to_front(self) -> None:
         self.front_requested.emit(self.tab)
 

@@ -62,7 +62,7 @@ def test_whatever_window_ini_holds_the_window_opens_as_at_a_first_start(qtbot, w
     found = (
         window.width() < 4000,
         window.tabs.currentIndex(),
-        window.corpus.cleaning,
+        window.corpus.preview.cleaning,
         window.corpus_tab.import_config(),
         window.corpus_tab.tools.watch_chip.isVisible(),
         window.corpus_tab.watch_offer.isVisible(),

@@ -69,7 +69,7 @@ class ChatController(TabController):
         self._prompt = ""  # to be put in once the model is open
         self.status_widgets = [ServedLabel(self.server)]
         self._connect()
-        self._find_ways(context.ways)
+        self._connect_ways(context.ways)
 
     @property
     def active(self) -> bool:
@@ -235,7 +235,7 @@ class ChatController(TabController):
         self.history.loaded.connect(self.show_conversation)
         self.history.deleted.connect(self.forget)
 
-    def _find_ways(self, ways: WaysBetweenTabs) -> None:
+    def _connect_ways(self, ways: WaysBetweenTabs) -> None:
         self.inspect_requested.connect(ways.phrase_requested)
         self.document_requested.connect(ways.passage_requested)
         self.tab.train_requested.connect(ways.training_requested)

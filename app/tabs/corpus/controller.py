@@ -84,16 +84,16 @@ class CorpusController(TabController):
         self.watch = WatchController(tab, context, self)
         self.undo_stack = self.library.undo_stack
         self.file_actions = [
-            self._file_action("Add &files…", "Ctrl+O", "file", self._choose_files),
-            self._file_action("Add f&older…", "Ctrl+Shift+O", "folder", self._choose_folder),
-            self._file_action("&Watch a folder…", "", "eye", self._choose_watched_folder),
+            self._file_action("Add &files…", "Ctrl+O", "file", tab.choose_files),
+            self._file_action("Add f&older…", "Ctrl+Shift+O", "folder", tab.choose_folder),
+            self._file_action("&Watch a folder…", "", "eye", tab.choose_watched_folder),
         ]
         self.edit_actions = [tab.documents.row_actions.remove]
         self._show_action = QAction("&Show them", self, toolTip="Show only these files in the table")
         self._go_on_action = QAction("&Go on", self, toolTip="Read the files that are left")
         self._forget_action = QAction("&Forget", self, toolTip="Leave them; what was read stays")
         self._connect()
-        self._find_ways(context.ways)
+        self._connect_ways(context.ways)
 
     def restore(self, kept: Mapping[str, str]) -> None:
         """How files are read and texts are cleaned, too, which is kept as soon as it is chosen."""
@@ -111,21 +111,11 @@ class CorpusController(TabController):
         languages.ended.connect(options.show_languages)
         languages.failed.connect(self._report_missing_ocr)
         self.watch.begin()
-        self.context.ways.cleaning_changed.emit(self.cleaning)
+        self.context.ways.cleaning_changed.emit(self.preview.cleaning)
 
     def select_all(self) -> None:
         """All documents that the table shows."""
         self._tab.documents.view.selectAll()
-
-    @property
-    def active(self) -> bool:
-        """True while files are being read."""
-        return self._queues.busy(QUEUE)
-
-    @property
-    def cleaning(self) -> CleaningConfig:
-        """What is done to texts before a model learns from them."""
-        return self.preview.cleaning
 
     @Slot()
     def stop(self) -> None:
@@ -165,32 +155,6 @@ class CorpusController(TabController):
     @Slot()
     def _give_sample_up(self) -> None:
         self.context.ways.sample_ended.emit(None)
-
-    # Entries of the menu File
-
-    def _file_action(self, text: str, keys: str, picture: str, slot: Callable[[], None]) -> QAction:
-        action = QAction(text, self)
-        action.setShortcut(keys)
-        give_icon(action, picture)
-        action.triggered.connect(slot)
-        return action
-
-    @Slot()
-    def _choose_files(self) -> None:
-        self.come_to_front()
-        self._tab.choose_files()
-
-    @Slot()
-    def _choose_folder(self) -> None:
-        self.come_to_front()
-        self._tab.choose_folder()
-
-    @Slot()
-    def _choose_watched_folder(self) -> None:
-        self.come_to_front()
-        self._tab.choose_watched_folder()
-
-    # Imports
 
     def _start(self, open_stream: OpenStream) -> Job:
         job = self._queues.start(QUEUE, open_stream, doing="Reading files")
@@ -297,6 +261,15 @@ class CorpusController(TabController):
         if queue == QUEUE:
             self._tab.show_busy(busy)
 
+    def _file_action(self, text: str, keys: str, picture: str, slot: Callable[[], None]) -> QAction:
+        """An entry of the menu File that leads to this tab and does something there."""
+        action = QAction(text, self)
+        action.setShortcut(keys)
+        give_icon(action, picture)
+        action.triggered.connect(self.come_to_front)
+        action.triggered.connect(slot)
+        return action
+
     def _connect(self) -> None:
         self._pump.portion.connect(self._show_events)
         self._tab.add_requested.connect(self.add)
@@ -313,7 +286,7 @@ class CorpusController(TabController):
         self.watch.files_changed.connect(self.add)
         self.watch.files_missing.connect(self.library.mark_missing)
 
-    def _find_ways(self, ways: WaysBetweenTabs) -> None:
+    def _connect_ways(self, ways: WaysBetweenTabs) -> None:
         self.changed.connect(ways.corpus_changed)
         self.preview.cleaning_changed.connect(ways.cleaning_changed)
         self._tab.sample_requested.connect(self.add_sample)

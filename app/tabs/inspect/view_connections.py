@@ -35,9 +35,9 @@ class ViewConnections(QObject):
         controller.tab.view_made.connect(self._connect_view)
         controller.tab.view_made.connect(controller.restore_part)
         controller.tab.save_requested.connect(self._save)
-        self._find_ways(context.ways)
+        self._connect_ways(context.ways)
 
-    def _find_ways(self, ways: WaysBetweenTabs) -> None:
+    def _connect_ways(self, ways: WaysBetweenTabs) -> None:
         self._controller.tab.train_requested.connect(ways.training_requested)
         ways.inspect_requested.connect(self._open)
         ways.phrase_requested.connect(self._show_phrase)

@@ -110,7 +110,7 @@ class TrainController(TabController):
         self.keep.changed.connect(self._tell_of_checkpoints)
         self.queue.next_ready.connect(self.start)
         self.interrupted.resume_requested.connect(self.resume)
-        self._find_ways(context.ways)
+        self._connect_ways(context.ways)
 
     def begin(self) -> None:
         """Read what the corpus holds and which runs there are."""
@@ -363,7 +363,7 @@ class TrainController(TabController):
             self._history = None
         job.deleteLater()
 
-    def _find_ways(self, ways: WaysBetweenTabs) -> None:
+    def _connect_ways(self, ways: WaysBetweenTabs) -> None:
         self.checkpoint_saved.connect(ways.checkpoint_saved)
         self.run_ended.connect(ways.run_ended)
         self._tab.chat_requested.connect(self._ask_for_chat)
