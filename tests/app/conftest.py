@@ -137,7 +137,7 @@ class NamedTabs(MainWindow):
     """The window, and its tabs by name: the program's own need not know which there are."""
 
     def __getattr__(self, name):
-        controllers = {one.tab.title.casefold(): one for one in self.tabs.controllers}
+        controllers = {one.tab.title.casefold(): one for one in vars(self)["tabs"].controllers}
         tabs = {f"{title}_tab": one.tab for title, one in controllers.items()}
         if name in controllers:
             return controllers[name]

@@ -299,3 +299,13 @@ def test_a_run_that_was_trained_meanwhile_is_there_when_the_tab_comes_to_the_fro
 ):
     ChatController(tab, context_of(workspace, queues, slot), tab).activate()
     qtbot.waitUntil(tab.model_bar.has_runs)
+
+
+def test_the_panel_stays_away_once_it_was_closed(tab, controller):
+    tab.panel_button.click()
+    kept = controller.remember()
+    tab.panel_button.click()
+    controller.restore(kept)
+    assert not tab.panel.isVisible()
+    controller.restore({})
+    assert tab.panel.isVisible()

@@ -15,12 +15,14 @@ from app.tabs.inspect.captures import Captures
 from app.tabs.inspect.inspect_tasks import InspectTasks
 from app.tabs.inspect.tab import InspectTab
 from app.tabs.inspect.view_list import MAKERS
+from app.widgets.controls.splitter import Splitter
 from core.inspection.captured import What
 from core.inspection.changes import Changes
 from core.inspection.view_kinds import VIEWS
 from core.runs.catalog import RunSummary
 from core.tasks.inspection.suggest_phrase import Suggestion
 from core.tasks.models.look_at_runs import RunsListed
+from tests.app.tabs.inspect.conftest import FakeView
 from tests.app.waiting import come_behind
 
 
@@ -354,3 +356,18 @@ def test_a_phrase_without_a_token_is_an_invitation_and_no_failure(qtbot, control
     controller.tab.phrase.line.setText("  ")
     qtbot.waitUntil(lambda: controller.tab.pages.currentWidget() is controller.tab.no_phrase)
     assert not controller.tab.banner.isVisible()
+
+
+class DividedView(FakeView):
+    def __init__(self):
+        super().__init__()
+        self.layout().addWidget(
+            Splitter("dividedSplitter", Qt.Orientation.Horizontal, [QWidget(), QWidget()])
+        )
+
+
+def test_borders_of_a_view_are_where_they_were_as_soon_as_it_is_made(controller, makers):
+    makers["more"] = DividedView
+    controller.restore({"dividedSplitter": "100,300"})
+    controller.tab.show_view("more")
+    assert controller.tab.pane.view("more").findChild(Splitter).state() == "100,300"

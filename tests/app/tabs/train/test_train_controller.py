@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QWidget
 from app.tabs.train.controller import TrainController
 from app.tabs.train.form.start_from import Origin
 from app.tabs.train.tab import TrainTab
+from app.widgets.controls.splitter import Splitter
 from core.config.presets import preset_run
 from core.config.remark_actions import BACK_TO_BEST, HALVE_LEARNING_RATE, STOP
 from core.config.run import RunConfig
@@ -429,3 +430,30 @@ def test_an_earlier_run_goes_back_at_once(tab, controller, training, earlier_run
     qtbot.waitUntil(lambda: len(training.asked) == 1)
     assert training.asked[0][2] == "best"
     stop(tab, qtbot, controller)
+
+
+# What is remembered
+
+
+@pytest.mark.parametrize("charts", [[], ["memory"], ["perplexity", "grad_norm"]])
+def test_the_chosen_charts_are_there_again(tab, controller, charts):
+    tab.curves.show_charts(charts)
+    kept = controller.remember()
+    tab.curves.show_charts(["learning_rate"])
+    controller.restore(kept)
+    assert sorted(tab.curves.charts) == sorted(charts)
+
+
+def test_at_a_first_start_the_usual_charts_are_there(tab, controller):
+    before = tab.curves.charts
+    controller.restore({})
+    assert tab.curves.charts == before
+
+
+def test_the_advanced_settings_stay_open_and_borders_where_they_are(tab, controller):
+    tab.form.advanced.button.click()
+    kept = controller.remember()
+    tab.form.advanced.button.click()
+    controller.restore(kept | {"trainSplitter": "500,700"})
+    assert tab.form.advanced.is_open
+    assert tab.findChild(Splitter, "trainSplitter").state() == "500,700"
