@@ -222,12 +222,12 @@ class ChatTab(Tab):
         middle.addWidget(self.talk, stretch=1)
         middle.addWidget(self.compare, stretch=1)
         middle.addWidget(self.panel)
-        self._show_parts()
         layout = QVBoxLayout(self)
         layout.setContentsMargins(HUGE, LARGE, HUGE, LARGE)
         layout.setSpacing(MEDIUM)
         layout.addLayout(top)
         layout.addLayout(middle, stretch=1)
+        self._show_parts()  # now that they have a parent: before, each would be a window of its own
         BannerStack(self, [self.banner], over=[self.talk.pages])
         self.banner.follow_in_tab_order(self.editor)
         QWidget.setTabOrder(self.banner, self.prompt)

@@ -51,6 +51,7 @@ class TalkColumn(QWidget):
         self._make_figures()
         self._make_buttons()
         self._lay_out()
+        self.show_kind("chat")
         self.prompt.send_requested.connect(self.send_requested)
         self.send_button.clicked.connect(self.send_requested)
         self.editor.continue_requested.connect(self.send_requested)
@@ -115,7 +116,6 @@ class TalkColumn(QWidget):
         set_role(self.send_button, "primary")
         self.stop_button = named_button("S&top", "stopReplyButton", "stop", "End the reply here (Esc)")
         self.send_button.setMinimumSize(self._widest(self.send_button))
-        self.show_kind("chat")
 
     def _widest(self, button: QPushButton) -> QSize:
         """With the longer of its texts, so that nothing moves when that changes."""

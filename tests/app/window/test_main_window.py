@@ -6,8 +6,9 @@ import threading
 from types import SimpleNamespace
 
 import pytest
+from PySide6.QtCore import QEvent, QObject
 from PySide6.QtGui import QKeySequence
-from PySide6.QtWidgets import QComboBox, QFileDialog
+from PySide6.QtWidgets import QComboBox, QFileDialog, QWidget
 
 from app.application import CrashHook, failure_box, has_display, run
 from app.errors import DEFECT
@@ -37,6 +38,23 @@ def test_each_tab_has_a_key(qtbot, window):
     for place in (1, 2, 0):
         qtbot.keySequence(window, QKeySequence(f"Ctrl+{place + 1}"))
         assert window.tabs.currentIndex() == place
+
+
+def test_no_part_of_it_is_a_window_of_its_own_while_it_is_made(qtbot, workspace, qapp):
+    shown = []
+
+    class Watch(QObject):
+        def eventFilter(self, watched, event):
+            if event.type() == QEvent.Type.Show and isinstance(watched, QWidget):
+                shown.append(watched)
+            return False
+
+    watch = Watch()
+    qapp.installEventFilter(watch)
+    window = NamedTabs(workspace)
+    qapp.removeEventFilter(watch)
+    assert [part.objectName() for part in shown] == []
+    leave(qtbot, window)
 
 
 def test_it_opens_as_it_was_left(qtbot, window, workspace):
