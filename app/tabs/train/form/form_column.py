@@ -4,10 +4,11 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QEvent, QObject
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QStyle, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QStyle, QVBoxLayout, QWidget
 
 from app.widgets.controls.small import named_button, scrolled
 from app.widgets.label import Label
+from app.widgets.layout import row
 from app.widgets.theme import MEDIUM, SMALL, set_role
 from core.wording import counted
 
@@ -78,10 +79,8 @@ class EmptyCorpus(QFrame):
         self.button = named_button(
             "Go to &Corpus", "corpusButton", "corpus", "Add documents, or try the sample"
         )
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(MEDIUM, SMALL, MEDIUM, SMALL)
-        layout.addWidget(Label("There is no text to train on yet.", wordWrap=True), stretch=1)
-        layout.addWidget(self.button)
+        text = Label("There is no text to train on yet.", wordWrap=True)
+        row((text, 1), self.button, of=self, margins=(MEDIUM, SMALL, MEDIUM, SMALL))
 
 
 class ChangesNote(Label):
