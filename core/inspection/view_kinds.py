@@ -1,8 +1,8 @@
-"""All views of the inspection: their names, help, tables and pictures, in the order in which they are offered."""
+"""All views of the inspection: their names, help, tables and pictures, in the groups in which they are offered."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from core.inspection.arithmetic import arithmetic_table, draw_arithmetic
 from core.inspection.attention import attention_table, draw_attention
@@ -31,6 +31,8 @@ from core.inspection.tokens import draw_tokens, tokens_table
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+Group = Literal["See", "Compute", "Intervene"]
+
 
 @dataclass(frozen=True, slots=True)
 class ViewKind:
@@ -43,6 +45,7 @@ class ViewKind:
         table: Its numbers.
         draw: Its picture; None where the numbers are all there is.
         what: The quantities that it shows: only what is in front is computed.
+        group: The head below which the window lists it.
     """
 
     name: str
@@ -51,6 +54,7 @@ class ViewKind:
     table: Callable[[Inspected, Selection], Table]
     draw: "Callable[[Inspected, Selection], Figure] | None" = None
     what: What = USUAL
+    group: Group = "See"
 
 
 TOKENS = ViewKind(
@@ -107,6 +111,7 @@ WHAT_IF = ViewKind(
     "A part whose absence changes little was not needed for this phrase, or another part computes the same.",
     what_if_table,
     draw_what_if,
+    group="Intervene",
 )
 PATCHING = ViewKind(
     "patching",
@@ -118,6 +123,7 @@ PATCHING = ViewKind(
     "A place that raises it holds what the prediction after the second phrase depends on.",
     patching_table,
     draw_patching,
+    group="Intervene",
 )
 TRAINING = ViewKind(
     "training",
@@ -164,6 +170,7 @@ BLOCKS = ViewKind(
     "A click on a box opens the level inside it, or the view that shows its numbers.",
     blocks_table,
     draw_blocks,
+    group="Compute",
 )
 ARITHMETIC = ViewKind(
     "arithmetic",
@@ -176,6 +183,7 @@ ARITHMETIC = ViewKind(
     arithmetic_table,
     draw_arithmetic,
     What(lens=False),
+    group="Compute",
 )
 
 KINDS: tuple[ViewKind, ...] = (
@@ -186,9 +194,9 @@ KINDS: tuple[ViewKind, ...] = (
     LENS,
     NEXT,
     PLANE,
+    TRAINING,
     BLOCKS,
     ARITHMETIC,
-    TRAINING,
     WHAT_IF,
     PATCHING,
 )

@@ -21,6 +21,7 @@ from app.tabs.inspect.tab import InspectTab
 from core.events.base import Event
 from core.inspection.captured import MeasuredPass
 from core.inspection.changes import NO_CHANGES, Changes
+from core.inspection.first_look import first_position
 from core.inspection.inspected import Inspected
 from core.inspection.patch_map import PatchMap
 from core.inspection.selection import Selection
@@ -71,6 +72,8 @@ class InspectController(TabController):
         self._changes = NO_CHANGES
         self._selection = Selection()
         self._at_end = True  # the last position is selected, and stays so while the phrase grows
+        self._suggested_text: str | None = None  # until the user selects something
+        self._suggested_position: int | None = None  # None until there are numbers
         self._character: int | None = None  # of the phrase, whose token is to be selected
         self._inspected: Inspected | None = None
         self._job: Job | None = None
@@ -147,7 +150,8 @@ class InspectController(TabController):
     @Slot(object)
     def _show_suggestion(self, suggestion: Suggestion) -> None:
         if not self.tab.phrase.text:  # what somebody has typed meanwhile stays
-            self.show_phrase(suggestion.text, marked=suggestion.marked)
+            self._suggested_text, self._suggested_position = suggestion.text, None
+            self.tab.phrase.show_phrase(suggestion.text, marked=suggestion.marked)
 
     # The model
 
@@ -280,7 +284,7 @@ class InspectController(TabController):
             return
         self._inspected = found
         self.tab.slider.show_step(self._step)
-        self._select(self._chosen(found))
+        self._show_selection(self._chosen(found))
 
     def attach_history(self, key: CaptureKey, history: tuple[MeasuredPass, ...]) -> None:
         """Show what was measured at the checkpoints of the run."""
@@ -351,20 +355,33 @@ class InspectController(TabController):
         self.look()
 
     def _chosen(self, inspected: Inspected) -> Selection:
-        """The selection as it was, but for a character that was asked for, and for the end of the phrase."""
+        """The selection as it was, but for a character that was asked for, a suggestion, and the end of the phrase."""
         if self._character is not None:
             character, self._character = self._character, None
             return replace(self._selection, position=inspected.phrase.at(character))
+        if self._is_suggested:
+            if self._suggested_position is None:
+                self._suggested_position = first_position(inspected.capture)
+            return replace(self._selection, position=self._suggested_position)
         last = inspected.capture.n_positions - 1
         return replace(self._selection, position=last) if self._at_end else self._selection
 
+    @property
+    def _is_suggested(self) -> bool:
+        """The phrase is the suggestion still, and what of it is selected, too."""
+        return self.tab.phrase.text == self._suggested_text
+
     @Slot(object)
     def _select(self, selection: Selection) -> None:
-        if self._inspected is None:
-            return
+        self._suggested_text = None
+        if self._inspected is not None:
+            self._show_selection(selection)
+
+    def _show_selection(self, selection: Selection) -> None:
+        assert self._inspected is not None
         captured = self._inspected.capture
         self._selection = selection.within(captured.config, captured.n_positions)
-        self._at_end = self._selection.position == captured.n_positions - 1
+        self._at_end = self._is_suggested or self._selection.position == captured.n_positions - 1
         self.tab.show_inspected(self._inspected, self._selection)
         self._comparison.show(self.captures, self.key, self._selection)
 

@@ -1,10 +1,12 @@
-"""The views, and the list of their names by which one is chosen."""
+"""The views, and the list of their names under three heads, by which one is chosen."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
 from importlib import import_module
+from itertools import groupby
 
-from PySide6.QtCore import QModelIndex, QStringListModel, Signal, Slot
+from PySide6.QtCore import QModelIndex, Qt, Signal, Slot
+from PySide6.QtGui import QStandardItem, QStandardItemModel
 from PySide6.QtWidgets import QListView, QWidget
 
 from app.tabs.inspect.view import InspectView
@@ -13,6 +15,7 @@ from app.widgets.theme import set_role
 from core.inspection.view_kinds import ViewKind
 
 WIDTH_PX = 150
+NAME_ROLE = Qt.ItemDataRole.UserRole
 CLASSES = {  # in the order of the list
     "tokens": "tokens.tokens_view.TokensView",
     "embedding": "states.embedding_view.EmbeddingView",
@@ -21,16 +24,16 @@ CLASSES = {  # in the order of the list
     "lens": "states.lens_view.LensView",
     "next": "next_token.next_token_view.NextTokenView",
     "plane": "plane.plane_view.PlaneView",
+    "training": "training.training_view.TrainingView",
     "blocks": "blocks.blocks_view.BlocksView",
     "arithmetic": "arithmetic.arithmetic_view.ArithmeticView",
-    "training": "training.training_view.TrainingView",
     "whatif": "what_if.what_if_view.WhatIfView",
     "patching": "patching.patching_view.PatchingView",
 }
 
 
 class ViewList(QListView):
-    """One row for each view.
+    """One row for each view, below the head of its group.
 
     Signals:
         chosen: The name of the view that the user came to.
@@ -46,23 +49,39 @@ class ViewList(QListView):
         self.setFixedWidth(WIDTH_PX)
         self.setEditTriggers(QListView.EditTrigger.NoEditTriggers)
         set_role(self, "plain")
-        self._names = [kind.name for kind in kinds]
-        self.setModel(QStringListModel([kind.title for kind in kinds], self))
-        self.choose(self._names[0])
+        self._rows = QStandardItemModel(self)
+        for group, members in groupby(kinds, key=lambda kind: kind.group):
+            self._rows.appendRow(_head(group))
+            for kind in members:
+                row = QStandardItem(kind.title)
+                row.setData(kind.name, NAME_ROLE)
+                self._rows.appendRow(row)
+        self.setModel(self._rows)
+        self.choose(kinds[0].name)
         self.selectionModel().currentChanged.connect(self._report)
 
     @property
     def name(self) -> str:
-        """Of the view that is chosen."""
-        return self._names[self.currentIndex().row()]
+        """Of the view that is selected."""
+        return str(self.currentIndex().data(NAME_ROLE))
 
     def choose(self, name: str) -> None:
         """Bring a view's row to the front."""
-        self.setCurrentIndex(self.model().index(self._names.index(name), 0))
+        self.setCurrentIndex(self._rows.match(self._rows.index(0, 0), NAME_ROLE, name)[0])
 
     @Slot(QModelIndex, QModelIndex)
     def _report(self, now: QModelIndex, _before: QModelIndex) -> None:
-        self.chosen.emit(self._names[now.row()])
+        self.chosen.emit(now.data(NAME_ROLE))
+
+
+def _head(text: str) -> QStandardItem:
+    """Neither the keyboard nor the mouse comes to it."""
+    head = QStandardItem(text)
+    head.setFlags(Qt.ItemFlag.NoItemFlags)
+    font = head.font()
+    font.setBold(True)
+    head.setFont(font)
+    return head
 
 
 def _made(place: str) -> InspectView:

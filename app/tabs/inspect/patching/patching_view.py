@@ -19,6 +19,7 @@ from app.widgets.plots.heat_map import HeatMap
 from app.widgets.theme import SMALL, set_role
 from app.widgets.token_text import visible
 from core.inspection.changes import SubLayer
+from core.inspection.first_look import second_phrase
 from core.inspection.inspected import Inspected
 from core.inspection.patch_map import PATCH_TITLES, PatchMap
 from core.inspection.selection import Selection
@@ -27,7 +28,7 @@ from core.wording import counted
 
 MOST_CHARACTERS = 30_000  # are laid out within a frame; a context holds far fewer
 HINT = (
-    "Type a second phrase of as many tokens, such as the same one with another name in it. "
+    "The second phrase is the first one with a word changed, of as many tokens; type another one if you like. "
     "The map shows where the model holds what makes the difference."
 )
 
@@ -81,7 +82,7 @@ class PatchingView(TypedTextView):
         same = self._inspected is not None and self._inspected.phrase.ids == inspected.phrase.ids
         self._inspected, self._selection = inspected, selection
         if not same and not self._edited:
-            self.source_edit.setText(inspected.decoded())
+            self.source_edit.setText(second_phrase(inspected))
         if inspected.patch_map is not self._map:
             self._show_map(inspected.patch_map)
         self._mark()

@@ -5,6 +5,7 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
@@ -180,6 +181,44 @@ def test_a_newcomer_finds_what_the_run_wrote_last(qtbot, controller, models):
     models.suggestion = Suggestion("the barn", marked=False)
     opened(qtbot, controller)
     qtbot.waitUntil(lambda: shown_text(controller) == "the barn")
+
+
+def test_a_suggestion_opens_where_the_prediction_changes_most_and_typing_follows_the_end(
+    qtbot, controller, models
+):
+    def inspect(model, request, stop):
+        inspected = yield from models.inspect(model, request, stop)
+        logits = np.zeros_like(inspected.capture.logits)
+        logits[3:, 5] = 9.0  # one token is expected from the fourth position on, and nothing before it
+        return replace(inspected, capture=replace(inspected.capture, logits=logits))
+
+    controller._tasks = replace(controller._tasks, inspect=inspect)
+    models.suggestion = Suggestion("the barn", marked=False)
+    opened(qtbot, controller)
+    qtbot.waitUntil(lambda: shown_text(controller) == "the barn")
+    assert controller.tab.selection.position_box.value() == 4
+    qtbot.keyClicks(controller.tab.phrase.line, "s")
+    qtbot.waitUntil(lambda: shown_text(controller) == "the barns")
+    assert controller.tab.selection.position_box.value() == 9
+
+
+def test_views_stand_below_three_heads_that_no_key_comes_to(qtbot):
+    tab = InspectTab(MAKERS)
+    qtbot.addWidget(tab)
+    tab.show_runs([listed(500)])
+    tab.views.setEnabled(True)
+    rows = tab.views.model()
+    texts = [rows.index(row, 0).data() for row in range(rows.rowCount())]
+    assert texts == [
+        "See", "Tokens", "Embedding", "Attention", "Hidden states", "Logit lens", "Next token", "Embedding plane",
+        "Through training", "Compute", "Model as blocks", "The arithmetic", "Intervene", "What if", "Patching",
+    ]  # fmt: skip
+    tab.show_view("training")
+    qtbot.keyClick(tab.views, Qt.Key.Key_Down)
+    assert tab.views.name == "blocks"
+    tab.show_view("tokens")
+    qtbot.keyClick(tab.views, Qt.Key.Key_Up)
+    assert tab.views.name == "tokens"
 
 
 def test_a_suggestion_that_comes_late_takes_nothing_away(qtbot, controller, models):
