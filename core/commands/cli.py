@@ -49,6 +49,7 @@ from core.system.signals import INTERRUPTED
 from core.tasks.chat.evaluate_sample import evaluate_sample
 from core.tasks.chat.reply import complete, reply, samples
 from core.tasks.models.open_model import OpenModel, open_model
+from core.terminal.output import TerminalFormatter
 from core.terminal.screen import Stream, print_failure
 
 app = typer.Typer(
@@ -88,6 +89,8 @@ def run(arguments: Sequence[str], open_window: Callable[[Workspace], int]) -> in
         arguments: What follows the program's name.
         open_window: Shows the window on a workspace, for when no command is given.
     """
+    if logging.lastResort:  # what writes to stderr where no log is kept
+        logging.lastResort.setFormatter(TerminalFormatter())
     try:
         refuse_typed_password(arguments)
         command = typer.main.get_command(app)

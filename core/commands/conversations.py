@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from core.commands.arguments import named_path, unicode_text
-from core.commands.place import perform, print_rows
+from core.commands.place import perform, print_rows, print_sentence
 from core.conversations.exchange import export_markdown
 from core.conversations.finding import Summary
 from core.conversations.store import KEPT_DAYS
@@ -23,7 +23,7 @@ from core.tasks.chat.conversations import (
     rename_conversation,
     restore_conversations,
 )
-from core.wording import RUNNING_TEXT, printable
+from core.terminal.output import print_text
 
 app = typer.Typer(help="List, search, show, export and import the conversations of the Chat tab.")
 
@@ -79,7 +79,7 @@ def show(context: typer.Context, id_: ConversationId) -> int:
         said = [asdict(message) | {"tokens": len(message.tokens)} for message in conversation.branch()]
         print_rows(context, "message", (), said)
     else:
-        print(printable(export_markdown(conversation), kept=RUNNING_TEXT), end="")
+        print_text(export_markdown(conversation), end="")
     return code
 
 
@@ -100,7 +100,7 @@ def export(
     if file.suffix.lower() not in EXPORTS:
         raise typer.BadParameter("it must end in .md or .json", param_hint="FILE")
     path, code = _ask(context, export_conversation, _find(context, id_), file, writes=False)
-    _report(context, f"Written to {path}.")
+    print_sentence(context, f"Written to {path}.")
     return code
 
 
@@ -122,7 +122,7 @@ def import_command(
 def delete(context: typer.Context, id_: ConversationId) -> int:
     """Delete a conversation; it can be restored for 30 days."""
     (gone,), code = _ask(context, delete_conversations, [_find(context, id_)])
-    _report(
+    print_sentence(
         context,
         f"Conversation {gone[:SHORT_ID]} deleted; `conversations restore {gone[:SHORT_ID]}` brings it back, "
         f"for {KEPT_DAYS} days.",
@@ -134,7 +134,7 @@ def delete(context: typer.Context, id_: ConversationId) -> int:
 def restore(context: typer.Context, id_: ConversationId) -> int:
     """Restore a deleted conversation."""
     (back,), code = _ask(context, restore_conversations, [_find(context, id_, deleted=True)])
-    _report(context, f"Conversation {back[:SHORT_ID]} restored.")
+    print_sentence(context, f"Conversation {back[:SHORT_ID]} restored.")
     return code
 
 
@@ -184,8 +184,3 @@ def _print(context: typer.Context, found: Sequence[Summary], columns: Sequence[s
     if not context.obj.as_json:
         rows = [row | {"id": row["id"][:SHORT_ID], "pinned": "yes" if row["pinned"] else ""} for row in rows]
     print_rows(context, "conversation", columns, rows)
-
-
-def _report(context: typer.Context, sentence: str) -> None:
-    if not context.obj.as_json:
-        print(sentence)

@@ -10,7 +10,7 @@ import typer
 
 from core.commands.arguments import document_ids, document_number, named_path
 from core.commands.password import VARIABLE, take_password
-from core.commands.place import perform, print_rows
+from core.commands.place import perform, print_rows, print_sentence
 from core.config.corpus import CleaningConfig, ImportConfig
 from core.config.setting import describe
 from core.config.tag import tag_key
@@ -27,6 +27,7 @@ from core.tasks.corpus.import_files import continue_import, import_files
 from core.tasks.corpus.look_at_library import search_library
 from core.tasks.corpus.make_sample import make_sample
 from core.tasks.corpus.watch_and_import import watch_and_import
+from core.terminal.output import print_text
 from core.terminal.screen import print_failure
 from core.wording import counted
 
@@ -118,7 +119,9 @@ def import_command(
     wanted = [*there, *(_paths_to_retry(context) if retry else ())]
     if not wanted:
         if not missing:
-            _report(context, "No file failed, was encrypted or was cancelled: there is nothing to retry.")
+            print_sentence(
+                context, "No file failed, was encrypted or was cancelled: there is nothing to retry."
+            )
         return int(bool(missing))
     code = _code(
         *perform(context, lambda stop: import_files(wanted, config, workspace, stop, again or retry))
@@ -169,7 +172,7 @@ def text(
         found, row = library.text(document), library.row(document)
     if cleaned:
         found = clean(found, row.kind, CleaningConfig())
-    print(found)
+    print_text(found)
     return 0
 
 
@@ -227,7 +230,7 @@ def tag(context: typer.Context, name: TagName, ids: Ids) -> int:
     """Give documents a tag, by which a run can choose them."""
     with _library(context) as library:
         library.change_tags({name: ids})
-    _report(context, f"{_documents(ids)} tagged {name.strip()!r}.")
+    print_sentence(context, f"{_documents(ids)} tagged {name.strip()!r}.")
     return 0
 
 
@@ -236,7 +239,7 @@ def untag(context: typer.Context, name: TagName, ids: Ids) -> int:
     """Take a tag away from documents."""
     with _library(context) as library:
         library.change_tags({}, {name: ids})
-    _report(context, f"The tag {name.strip()!r} taken away from {_documents(ids)}.")
+    print_sentence(context, f"The tag {name.strip()!r} taken away from {_documents(ids)}.")
     return 0
 
 
@@ -245,7 +248,7 @@ def remove(context: typer.Context, ids: Ids) -> int:
     """Remove documents and their text from the library; the files themselves are kept."""
     with _library(context) as library:
         library.remove(ids)
-    _report(context, f"{_documents(ids)} removed; `restore` brings them back, for at least a day.")
+    print_sentence(context, f"{_documents(ids)} removed; `restore` brings them back, for at least a day.")
     return 0
 
 
@@ -254,24 +257,19 @@ def restore(context: typer.Context, ids: Ids) -> int:
     """Restore removed documents."""
     with _library(context) as library:
         library.restore(ids)
-    _report(context, f"{_documents(ids)} restored.")
+    print_sentence(context, f"{_documents(ids)} restored.")
     return 0
 
 
 def _set_included(context: typer.Context, ids: list[int], included: bool) -> int:
     with _library(context) as library:
         library.set_included(ids, included)
-    _report(context, f"{_documents(ids)} {'included in' if included else 'excluded from'} the corpus.")
+    print_sentence(context, f"{_documents(ids)} {'included in' if included else 'excluded from'} the corpus.")
     return 0
 
 
 def _documents(ids: list[int]) -> str:
     return counted(len(ids), "document")
-
-
-def _report(context: typer.Context, sentence: str) -> None:
-    if not context.obj.as_json:
-        print(sentence)
 
 
 def _paths_to_retry(context: typer.Context) -> list[Path]:

@@ -19,6 +19,7 @@ from core.inspection.view_variants import VARIANTS
 from core.tasks.inspection.inspect_checkpoint import ViewRequest, inspect_checkpoint
 from core.tasks.inspection.inspect_phrase import InspectRequest
 from core.tasks.inspection.save_view import check_format, save_view
+from core.terminal.output import print_text, print_to_stderr
 from core.wording import counted, noun_for, number, printable
 
 app = typer.Typer()
@@ -119,7 +120,7 @@ def inspect(
     selection = _selection(inspected, Selection(position - 1, layer - 1, head - 1, _part(part)))
     if out is not None:
         save_view(kind, inspected, selection, out)
-        typer.echo(f"Saved as {out}.", err=here.as_json)
+        (print_to_stderr if here.as_json else print_text)(f"Saved as {out}.")
         return code
     _print(context, view, kind.table(inspected, selection))
     return code

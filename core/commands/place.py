@@ -9,6 +9,7 @@ import typer
 from core.control import StopRequested
 from core.runs.folder import Workspace
 from core.system.signals import INTERRUPTED
+from core.terminal.output import print_text
 from core.terminal.screen import OpenStream, Result, follow, print_record, print_table
 
 
@@ -53,3 +54,9 @@ def print_rows(
             print_record({"event": event} | row)
     else:
         print_table(columns, rows)
+
+
+def print_sentence(context: typer.Context, sentence: str) -> None:
+    """What was done, for people."""
+    if not context.obj.as_json:
+        print_text(sentence)

@@ -1,6 +1,5 @@
 """The commands on named sampling settings: list, show and import."""
 
-import sys
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,6 +11,7 @@ from core.commands.place import perform, print_rows
 from core.errors.system import absolute_path
 from core.runs.samplers import KEPT, Sampler
 from core.tasks.chat.samplers import import_sampler, list_samplers
+from core.terminal.output import print_text, print_to_stderr
 from core.terminal.screen import print_record
 
 app = typer.Typer(help="List, show and import the named sampling settings that `generate --sampler` takes.")
@@ -32,7 +32,7 @@ def list_command(context: typer.Context) -> int:
         return code
     print_rows(context, "sampler", COLUMNS, [_row(sampler) for sampler in found.found])
     for problem in found.problems:
-        print(problem, file=sys.stderr)
+        print_to_stderr(problem)
     return 0
 
 
@@ -49,7 +49,7 @@ def show(
     if context.obj.as_json:
         print_record({"event": "sampler"} | _row(sampler))
     else:
-        print(sampler.as_toml(), end="")
+        print_text(sampler.as_toml(), end="")
     return 0
 
 

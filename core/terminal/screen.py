@@ -2,7 +2,6 @@
 
 import os
 import signal
-import sys
 import threading
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -18,6 +17,7 @@ from rich.text import Text
 from core.control import StopToken
 from core.errors.base import UserFacingError
 from core.events.base import Event
+from core.events.comparison import CheckpointReplied, SideEnded
 from core.events.document_state import DocumentState
 from core.events.documents import (
     ArchiveOpened,
@@ -27,12 +27,14 @@ from core.events.documents import (
     PageRecognizing,
     TextIndexed,
 )
-from core.events.replies import TokenWritten
+from core.events.replies import ReplyEnded, TokenWritten
 from core.events.runs import DatasetBuilt, DatasetProgress, LearningProgress, RunEnded, RunPrepared, StepDone
 from core.events.scoring import SampleEvaluated, ScoreProgress, TextScored
-from core.events.seen import SeenFound, SeenProgress
+from core.events.seen import SeenFound, SeenLocated, SeenProgress
+from core.events.serving import ServerStarted
 from core.system.signals import ENDING, exit_at_once
 from core.terminal.lines import event_line, prepared_line, step_figures
+from core.terminal.output import print_to_stderr, terminal_text
 from core.wording import RUNNING_TEXT, json_text, printable
 
 Result = TypeVar("Result")
@@ -53,6 +55,8 @@ WORTH_A_LINE = {
     DocumentState.ENCRYPTED,
     DocumentState.FAILED,
 }  # a folder can hold thousands of files of no known kind
+# what takes several lines; in any other event a line break is one of a name, which is shown as a sign
+WITH_LINES = ReplyEnded | SideEnded | CheckpointReplied | TextScored | SeenFound | SeenLocated | ServerStarted
 
 
 def follow(open_stream: OpenStream[Result], as_json: bool) -> tuple[Result, bool]:
@@ -76,9 +80,9 @@ def follow(open_stream: OpenStream[Result], as_json: bool) -> tuple[Result, bool
 
 
 def print_failure(error: UserFacingError) -> None:
-    """What happened and what to do next, on stderr; bytes of a path that are no UTF-8 are spelled out."""
-    said = f"error: {error.message}\n{error.remedy}"
-    print(said.encode("utf-8", "backslashreplace").decode(), file=sys.stderr)
+    """What happened and what to do next, each a line on stderr."""
+    print_to_stderr(f"error: {error.message}")
+    print_to_stderr(error.remedy)
 
 
 def print_record(record: dict[str, object]) -> None:
@@ -91,7 +95,9 @@ def print_table(columns: Sequence[str], rows: Sequence[dict[str, Any]]) -> None:
     table = Table(box=None, pad_edge=False)
     for column in columns:
         number = column in NUMBERS
-        table.add_column(column, justify="right" if number else "left", overflow="fold", no_wrap=number)
+        table.add_column(
+            Text(printable(column)), justify="right" if number else "left", overflow="fold", no_wrap=number
+        )
     for row in rows:
         table.add_row(*(Text(_cell(column, row[column])) for column in columns))
     console = Console(highlight=False)
@@ -156,7 +162,7 @@ class Screen:
             TextColumn("{task.description}"),
             BarColumn(bar_width=24),
             MofNCompleteColumn(),
-            TextColumn("{task.fields[figures]}"),
+            TextColumn("{task.fields[figures]}", markup=False),
             TimeRemainingColumn(),
             console=self._console,
             transient=True,
@@ -198,10 +204,7 @@ class Screen:
             case TokenWritten(sample=sample):
                 if sample:
                     return  # of several replies at once each is shown when it is whole
-                on_screen = (
-                    self._console.is_terminal
-                )  # which a control character could rewrite; a file gets the text
-                text = printable(event.text, kept=RUNNING_TEXT) if on_screen else event.text
+                text = terminal_text(event.text, self._console.file)
                 print(text, end="", flush=True, file=self._console.file)  # for each token: rich takes 0.1 ms
             case _:
                 self._say(event)
@@ -213,7 +216,8 @@ class Screen:
             case ArchiveOpened():
                 self._add_to_total(event.files)
             case PageRecognizing():
-                self._advance(0, f"{PurePath(event.path).name}: page {event.page:,}")
+                name = printable(PurePath(event.path).name)  # a bar is only on a terminal
+                self._advance(0, f"{name}: page {event.page:,}")
             case FileImported():
                 self._advance(1)
                 if event.state in WORTH_A_LINE:
@@ -232,10 +236,14 @@ class Screen:
         ):
             self._end_bar()
         if line:
-            self._line(line)
+            self._line(line, kept=RUNNING_TEXT if isinstance(event, WITH_LINES) else "")
 
-    def _line(self, text: str) -> None:
-        self._console.print(Text(text))  # a Text, so that nobody's file name is read as markup
+    def _line(self, text: str, kept: str = "") -> None:
+        if self._console.is_terminal:
+            text = terminal_text(text, self._console.file, kept)
+            self._console.print(Text(text))  # a Text, so that nobody's file name is read as markup
+        else:
+            print(text, file=self._console.file)  # rich would take some control characters out
 
     def _start_bar(self, title: str, total: int | None, done: int = 0) -> None:
         self._end_bar()

@@ -1,5 +1,7 @@
 """`conversations`: list, search, show, export, import, delete, restore, rename and pin."""
 
+import sys
+
 import pytest
 
 from core.conversations.message import Conversation, Message
@@ -45,13 +47,23 @@ def test_a_conversation_is_shown_by_the_beginning_of_its_id(ask, command, worksp
     assert (code, out.splitlines()[0]) == (0, "# Where is the sheep?")
 
 
-def test_control_characters_of_a_message_do_not_reach_the_terminal(command, workspace):
+@pytest.mark.parametrize(
+    ("is_terminal", "shown"),
+    [
+        (True, "a\n\tb \\u001b]0;owned\\u0007 \\u202ec␍\\u009b2J\n"),
+        (False, "a\n\tb \x1b]0;owned\x07 \u202ec\r\x9b2J\n"),
+    ],
+)
+def test_control_characters_of_a_message_do_not_reach_the_terminal(
+    command, workspace, monkeypatch, is_terminal, shown
+):
     with ConversationStore(workspace.conversations) as store:
         conversation = Conversation("chat", id="bell", run="pairs")
         conversation.add(Message("", "user", "a\n\tb \x1b]0;owned\x07 \u202ec\r\x9b2J", created_at=1000.0))
         store.keep(conversation)
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: is_terminal)
     _, out, _ = command("conversations", "show", "bell", "--workspace", workspace.root)
-    assert out.endswith("## User\n\na\n\tb \\u001b]0;owned\\u0007 \\u202ec␍\\u009b2J\n")
+    assert out.endswith(f"## User\n\n{shown}")
 
 
 def test_what_was_exported_is_imported(ask, command, workspace, tmp_path):

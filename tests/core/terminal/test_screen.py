@@ -198,7 +198,7 @@ def test_every_kind_of_event_can_be_shown(capsys):
 def test_a_reply_cannot_steer_the_terminal_and_is_left_alone_in_a_file(
     capsys, monkeypatch, is_terminal, shown
 ):
-    monkeypatch.setattr("rich.console.Console.is_terminal", is_terminal)
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: is_terminal)
     follow(stream_of(TokenWritten("a\x1b[2J\n\u00a0b\u3000", 7, 0.5, 6)), as_json=False)
     assert shown in capsys.readouterr().out
 
