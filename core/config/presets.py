@@ -1,7 +1,7 @@
 """The named starting points, each a whole run.
 
 `starter` is where a newcomer begins: it answers questions about the sample corpus after minutes on two cores.
-It, `tiny`, `small`, `medium` and `large` are of one family, `FAMILY`, and train with what was measured to learn
+It, `tiny`, `mini`, `small`, `medium` and `large` are of one family, `FAMILY`, and train with what was measured to learn
 most from a token. `nanogpt-cpu` and `gpt2` are what people compare with; `sheepop` has SheepOp's own defaults, and
 `teaching` is the teaching transformer: one head, two dimensions, nothing else.
 """
@@ -130,6 +130,20 @@ _PRESETS = (
             warmup_steps=20,
             eval_interval=250,
             **SHORT_RUN,
+        ),
+    ),
+    _preset(
+        "mini",
+        "Mini",
+        "BPE, six layers, width 320, context 256: learns more than Starter from ten minutes on a CPU on.",
+        model=ModelConfig(n_layers=6, n_heads=5, d_model=320, d_ff=864, context_length=256, **FAMILY),
+        training=TrainingConfig(
+            max_steps=2100,
+            batch_size=8,
+            learning_rate=2e-2,
+            warmup_steps=28,
+            eval_interval=150,
+            **SHORT_RUN | {"muon_learning_rate": 0.015},
         ),
     ),
     _preset(

@@ -1,5 +1,6 @@
 """The sizes of models, from the smallest to the largest: each is a preset, and gives settings their values until somebody chooses others."""
 
+from dataclasses import dataclass
 from typing import Any
 
 from core.config.model import count_parameters, d_ff_beside, heads_beside
@@ -7,12 +8,36 @@ from core.config.presets import PRESETS
 from core.config.run import RunConfig
 from core.config.tokenizer import TokenizerConfig
 
-SIZES = ("teaching", "tiny", "starter", "small", "medium", "large", "gpt2")
+SIZES = ("tiny", "starter", "mini", "small", "medium", "large", "gpt2")
 SIZED = {  # by group: what a size is made of
     "model": ("n_layers", "n_heads", "d_model", "d_ff", "context_length"),
     "training": (
         *("batch_size", "gradient_accumulation_steps"),
         *("learning_rate", "muon_learning_rate", "min_learning_rate"),
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class SizeChoice:
+    """A size in a word, and what was measured of it on two processor cores: docs/performance.md has the tables."""
+
+    title: str
+    reached: str
+
+
+CHOICES = {  # for an ordinary computer, by preset, the smallest first
+    "tiny": SizeChoice(
+        "Quick", "In two minutes it reached 1.34 nats per character on the unread tenth of a 1.1 MB handbook."
+    ),
+    "starter": SizeChoice(
+        "Balanced",
+        "In three minutes it answered all 160 held-out questions about the sample; in ten it reached 1.09 bits per byte of "
+        "unread Python code.",
+    ),
+    "mini": SizeChoice(
+        "Capable",
+        "In ten minutes it reached 1.00 bits per byte of unread Python code, where Balanced reached 1.09.",
     ),
 }
 CHARACTERS = 100  # about as many as a text in English has
@@ -34,6 +59,11 @@ def nearest_size(preset: str) -> str:
         return preset
     count = _parameters(preset)
     return min(SIZES, key=lambda size: abs(_parameters(size) - count))
+
+
+def presets_by_size() -> list[str]:
+    """All presets, the one with the fewest parameters first."""
+    return sorted(PRESETS, key=_parameters)
 
 
 def _parameters(preset: str) -> int:

@@ -104,6 +104,14 @@ def estimate_run(run: RunConfig, totals: CorpusTotals, times: StepTimes | None =
     )
 
 
+def likely_parameters(run: RunConfig, totals: CorpusTotals) -> int:
+    """About how many parameters the model has; without a text, with the whole vocabulary."""
+    if totals.characters:
+        return estimate_run(run, totals).parameters
+    chars = run.tokenizer.kind == "char"
+    return count_parameters(run.model, CHARACTERS_IN_USE if chars else run.tokenizer.vocab_size)
+
+
 def memory_to_train(run: RunConfig, vocab_size: int, rows: int) -> int:
     """About how much memory training takes with so many sequences computed at once."""
     training = run.training

@@ -10,14 +10,16 @@ Sources:
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 
 from core.config.run import RunConfig
 from core.config.toml import with_settings
 from core.corpus.passages import CorpusTotals
 from core.planning.estimate import RunEstimate, characters_to_tokens, estimate_run
 from core.planning.machine import Machine
-from core.planning.proposals import PlanWarning, Proposal, power_of_two, rounded_down, smaller_preset
+from core.planning.proposals import PlanWarning, Proposal, power_of_two, rounded_down, smaller_presets
 from core.planning.resource_warnings import long_warnings, room_warnings
+from core.planning.step_times import timed_settings
 from core.training.schedule import warmup_steps
 from core.wording import counted, noun_for, percent, rounded
 
@@ -34,12 +36,28 @@ USUAL_VALIDATION_SHARE = 0.1
 def plan_warnings(run: RunConfig, totals: CorpusTotals, machine: Machine | None = None) -> list[PlanWarning]:
     """What a user should know before starting a run on a corpus of this size, the gravest first; nothing without text.
 
+    What is proposed leaves fewer warnings than there are; where training would end with an error, it takes that one away.
+
     Args:
         machine: What there is for the run, where that is known.
     """
+    machine = machine or Machine()
+    found = _found(run, totals, machine)
+
+    def helps(proposal: Proposal) -> bool:
+        proposed = proposal.run
+        if found and _has_too_little_text(run, estimate_run(run, totals)):
+            return not _has_too_little_text(proposed, estimate_run(proposed, totals))
+        same_steps = timed_settings(proposed) == timed_settings(run)
+        left = _found(proposed, totals, machine if same_steps else replace(machine, times=None))
+        return len(left) < len(found)
+
+    return [replace(warning, proposals=tuple(filter(helps, warning.proposals))) for warning in found]
+
+
+def _found(run: RunConfig, totals: CorpusTotals, machine: Machine) -> list[PlanWarning]:
     if not totals.characters:
         return []
-    machine = machine or Machine()
     estimate = estimate_run(run, totals, machine.times)
     if _has_too_little_text(run, estimate):
         return [_too_little_text(run, estimate)]  # the others would only say the same again
@@ -79,7 +97,7 @@ def _too_little_text(run: RunConfig, estimate: RunEstimate) -> PlanWarning:
         return PlanWarning(message, "Add documents.")
     proposed = with_settings(run, {"model.context_length": shorter})
     proposal = Proposal(f"Set the context to {counted(shorter, 'token')}", proposed)
-    return PlanWarning(message, "Add documents, or choose a shorter context.", proposal)
+    return PlanWarning(message, "Add documents, or choose a shorter context.", (proposal,))
 
 
 def _too_large_a_model(run: RunConfig, totals: CorpusTotals, estimate: RunEstimate) -> Iterator[PlanWarning]:
@@ -90,11 +108,10 @@ def _too_large_a_model(run: RunConfig, totals: CorpusTotals, estimate: RunEstima
         f"≈ {rounded(estimate.parameters)} parameters for ≈ {rounded(estimate.training_tokens)} tokens of training "
         f"text are ≈ {rounded(round(per_token))} for each token: the model will memorize the text."
     )
-    smaller = smaller_preset(run, totals, lambda proposed: _is_small_enough(proposed, totals))
-    if smaller is None:
-        yield PlanWarning(message, "Add documents.")
-    else:
-        yield PlanWarning(message, "Add documents, or choose a smaller model.", smaller)
+    smaller = smaller_presets(run, totals, lambda proposed: _is_small_enough(proposed, totals))
+    yield PlanWarning(
+        message, "Add documents, or choose a smaller model." if smaller else "Add documents.", smaller
+    )
 
 
 def _is_small_enough(proposed: RunConfig, totals: CorpusTotals) -> bool:
@@ -116,7 +133,7 @@ def _too_many_epochs(run: RunConfig, estimate: RunEstimate) -> Iterator[PlanWarn
         yield PlanWarning(
             message,
             "Add documents, or take fewer epochs.",
-            Proposal(f"Take {counted(MOST_EPOCHS, 'epoch')}", fewer),
+            (Proposal(f"Take {counted(MOST_EPOCHS, 'epoch')}", fewer),),
         )
         return
     steps = math.floor(MOST_EPOCHS * estimate.steps / estimate.epochs)
@@ -128,7 +145,7 @@ def _too_many_epochs(run: RunConfig, estimate: RunEstimate) -> Iterator[PlanWarn
     if warmup_steps(run.training, steps) >= steps:
         changes["training.warmup_steps"] = round(WARMUP_SHARE * steps)
     proposal = Proposal(f"Take {counted(steps, 'step')}", with_settings(run, changes))
-    yield PlanWarning(message, "Add documents, or take fewer steps.", proposal)
+    yield PlanWarning(message, "Add documents, or take fewer steps.", (proposal,))
 
 
 def _no_validation_text(run: RunConfig, estimate: RunEstimate) -> Iterator[PlanWarning]:
@@ -145,7 +162,7 @@ def _no_validation_text(run: RunConfig, estimate: RunEstimate) -> Iterator[PlanW
         yield PlanWarning(message, "Add documents.")
         return
     title = f"Hold out {percent(USUAL_VALIDATION_SHARE)} for validation"
-    yield PlanWarning(message, "Add documents, or hold out a larger share.", Proposal(title, more))
+    yield PlanWarning(message, "Add documents, or hold out a larger share.", (Proposal(title, more),))
 
 
 def _too_short_documents(run: RunConfig, totals: CorpusTotals) -> Iterator[PlanWarning]:
@@ -165,7 +182,7 @@ def _too_short_documents(run: RunConfig, totals: CorpusTotals) -> Iterator[PlanW
         return
     proposed = with_settings(run, {"model.context_length": shorter})
     proposal = Proposal(f"Set the context to {counted(shorter, 'token')}", proposed)
-    yield PlanWarning(message, "A shorter context trains faster.", proposal)
+    yield PlanWarning(message, "A shorter context trains faster.", (proposal,))
 
 
 def _too_long_a_warmup(run: RunConfig, estimate: RunEstimate) -> Iterator[PlanWarning]:
@@ -179,7 +196,7 @@ def _too_long_a_warmup(run: RunConfig, estimate: RunEstimate) -> Iterator[PlanWa
     shorter = max(1, round(WARMUP_SHARE * estimate.steps))
     proposed = with_settings(run, {"training.warmup_steps": shorter})
     proposal = Proposal(f"Set the warm-up to {counted(shorter, 'step')}", proposed)
-    yield PlanWarning(message, "Shorten the warm-up, or take more steps.", proposal)
+    yield PlanWarning(message, "Shorten the warm-up, or take more steps.", (proposal,))
 
 
 def warmup_warning(warmup_steps: int, steps: int) -> str:

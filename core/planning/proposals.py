@@ -13,6 +13,7 @@ from core.wording import digits_to_drop
 PRESETS_TO_PROPOSE = (
     "tiny",
     "starter",
+    "mini",
     "small",
     "medium",
     "large",
@@ -29,29 +30,35 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True)
 class PlanWarning:
-    """Sentences: what will happen, with its numbers, and what helps. `proposal` is None where no setting does."""
+    """Sentences: what will happen, with its numbers, and what helps; `proposals` are changes that do, the best first."""
 
     message: str
     remedy: str
-    proposal: Proposal | None = None
+    proposals: tuple[Proposal, ...] = ()
+
+    @property
+    def proposal(self) -> Proposal | None:
+        """The best of them."""
+        return self.proposals[0] if self.proposals else None
 
 
-def smaller_preset(
+def smaller_presets(
     run: RunConfig, totals: CorpusTotals, fits: Callable[[RunConfig], bool]
-) -> Proposal | None:
-    """The largest preset with fewer parameters than the run that fits, with the run's documents.
+) -> tuple[Proposal, ...]:
+    """The presets with fewer parameters than the run that fit, with the run's documents, the largest first.
 
-    None where there is none, or where the model is one that was trained before.
+    None where the model is one that was trained before.
     """
     if run.base_model:
-        return None
+        return ()
+    found = []
     kept = {"corpus": run.corpus, "cleaning": run.cleaning}
     below = estimate_run(run, totals).parameters
     for name in reversed(PRESETS_TO_PROPOSE):
         proposed = PRESETS[name].run.model_copy(update=kept)
         if estimate_run(proposed, totals).parameters < below and fits(proposed):
-            return Proposal(f"Use the preset {PRESETS[name].title}", proposed)
-    return None
+            found.append(Proposal(f"Use the preset {PRESETS[name].title}", proposed))
+    return tuple(found)
 
 
 def rounded_down(count: int) -> int:

@@ -16,7 +16,7 @@ from core.planning.estimate import (
     rows_at_once,
 )
 from core.planning.machine import Machine
-from core.planning.proposals import PlanWarning, Proposal, smaller_preset
+from core.planning.proposals import PlanWarning, Proposal, smaller_presets
 from core.wording import DAY, counted, rounded, rounded_size, rounded_time
 
 MOST_SECONDS = 3 * DAY
@@ -44,10 +44,10 @@ def _too_little_memory(
     )
     if rows := _rows_that_fit(run, estimate, machine.memory_bytes):
         fewer = with_settings(run, {"training.micro_batch_size": rows})
-        proposal = Proposal(f"Compute {counted(rows, 'sequence')} at once", fewer)
+        proposal = Proposal(f"Use micro-batches of {rows:,}", fewer)
         remedy = f"Compute each batch of {run.training.batch_size:,} in parts: the gradient stays the same."
-        return PlanWarning(message, remedy, proposal)
-    smaller = smaller_preset(
+        return PlanWarning(message, remedy, (proposal,))
+    smaller = smaller_presets(
         run, totals, lambda other: estimate_run(other, totals).memory_bytes <= machine.memory_bytes
     )
     return PlanWarning(message, "Close other programs, or choose a smaller model.", smaller)
@@ -75,7 +75,9 @@ def _too_little_disk(
     for title, changes in _smaller_files(run):
         proposed = with_settings(run, changes)
         if estimate_run(proposed, totals, machine.times).most_bytes <= machine.disk_bytes:
-            return PlanWarning(message, "Free some space, or keep fewer of them.", Proposal(title, proposed))
+            return PlanWarning(
+                message, "Free some space, or keep fewer of them.", (Proposal(title, proposed),)
+            )
     return PlanWarning(message, "Free some space, or choose a smaller model.")
 
 
@@ -97,10 +99,10 @@ def long_warnings(run: RunConfig, totals: CorpusTotals, estimate: RunEstimate) -
     if PROPOSED_SECONDS * estimate.steps / estimate.seconds >= FEWEST_STEPS:
         changes = {"training.horizon": "minutes", "training.max_minutes": PROPOSED_SECONDS / 60}
         proposal = Proposal("Train for 24 hours", with_settings(run, changes))
-        yield PlanWarning(message, "Train for a shorter time, or choose a smaller model.", proposal)
+        yield PlanWarning(message, "Train for a shorter time, or choose a smaller model.", (proposal,))
         return
     per_flop = estimate.seconds / _flops(run, totals)
-    smaller = smaller_preset(run, totals, lambda other: per_flop * _flops(other, totals) <= PROPOSED_SECONDS)
+    smaller = smaller_presets(run, totals, lambda other: per_flop * _flops(other, totals) <= PROPOSED_SECONDS)
     yield PlanWarning(message, "Choose a smaller model.", smaller)
 
 

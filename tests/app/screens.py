@@ -130,7 +130,7 @@ def train():
         [SampleWritten(at, prompt, f"a goat {at}") for at in (0, 2) for prompt in ("Who? ", "Mila ")]
     )
     tab.samples.compare_button.click()
-    tab.form.advanced.open()
+    tab.form.details.open()
     return tab
 
 

@@ -22,6 +22,7 @@ from app.tabs.corpus.rows import Summary
 from app.widgets.banner import Banner, BannerStack
 from app.widgets.controls.elided_label import ElidedLabel
 from app.widgets.plots.plot import CurvePlot
+from core.config.presets import preset_run
 from core.inspection.selection import Selection
 from core.runs.run_queue import QueuedRun
 from tests.app import screens
@@ -288,3 +289,21 @@ def test_the_titles_of_the_axes_are_inside_of_a_small_plot(qtbot, theme):
     title = view.getPlotItem().getAxis("bottom").label
     bottom = view.mapFromScene(title.sceneBoundingRect()).boundingRect().bottom()
     assert bottom - title.document().documentMargin() <= view.viewport().height()
+
+
+@pytest.mark.parametrize(
+    "size", [(1280, 712), (1050, 452), (853, 445), (640, 312)]
+)  # 1280 x 800, 1050 x 540, and at 150 and 200 %
+@pytest.mark.parametrize("screen", [screens.train_empty, screens.train, screens.train_queued])
+def test_start_is_always_in_sight(show, screen, size):
+    tab = show(screen, size)
+    tab.form.show_run(preset_run("gpt2"))  # with warnings
+    settle()
+    assert tab.size().toTuple()[1] == size[1]
+    for part in (
+        tab.buttons.start_button,
+        *([tab.obstacle.button] if tab.obstacle.button.isVisible() else []),
+    ):
+        place = QRect(part.mapTo(tab, QPoint()), part.size())
+        assert tab.rect().contains(place)
+        assert not part.visibleRegion().isEmpty()

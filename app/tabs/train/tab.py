@@ -1,17 +1,18 @@
 """The Train tab: a form that asks for a run, and the curves, figures and samples of the one that trains."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.tab import Tab
-from app.tabs.train.form.form_column import ChangesNote, EmptyCorpus, FormColumn
+from app.tabs.train.form.form_column import ChangesNote, FormColumn
 from app.tabs.train.form.plan_card import COUNTING_HELP, PlanCard
 from app.tabs.train.form.run_buttons import RunButtons, RunState
 from app.tabs.train.form.run_form import RunForm
 from app.tabs.train.form.start_from import StartFrom
 from app.tabs.train.form.start_mode import StartMode
+from app.tabs.train.form.start_obstacle import StartObstacle
 from app.tabs.train.run.curves import Curves
 from app.tabs.train.run.progress import Progress, alike_in_a_row
 from app.tabs.train.run.remark_banner import RemarkBanner
@@ -29,12 +30,15 @@ from core.config.run import RunConfig
 from core.corpus.passages import CorpusTotals
 from core.events.base import Event, Notice
 from core.events.runs import SampleWritten
+from core.planning.estimate import likely_parameters
 from core.runs.catalog import RunSummary
 
 FORM_WIDTH_PX = 380
 NO_TEXT = "There is no text to train on yet: add documents in the Corpus tab."
-NO_TEXT_CHOSEN = "None of the included documents with text passes the filter. Choose other documents."
-NOT_COUNTED = "The chosen documents could not be counted."
+NO_TEXT_SELECTED = "None of the included documents with text passes the filter."
+NOT_COUNTED = "The selected documents could not be counted."
+TO_CORPUS, ALL_DOCUMENTS = "Go to Corpus", "Use all documents"
+PRESET_VALUE, LONGER = "Use the preset's value", "Train it twice as long"
 NO_TOTALS = CorpusTotals(documents=0, characters=0, bytes=0)
 PREFIXES = {  # to the line that says where the run stands
     RunState.PAUSED: "Paused",
@@ -126,7 +130,7 @@ class TrainTab(Tab):
         )
 
     def first_focus(self) -> QWidget:
-        return self.buttons.pause_button if self._state.is_active else self.form.preset_box
+        return self.buttons.pause_button if self._state.is_active else self.form.documents.choose_button
 
     # What the controller shows
 
@@ -261,13 +265,12 @@ class TrainTab(Tab):
         self.remarks = RemarkBanner()
         self.curves = Curves()
         self.samples = Samples()
-        self.empty_corpus = EmptyCorpus()
-        self.corpus_button = self.empty_corpus.button
+        self.obstacle = StartObstacle()
 
     def _lay_out(self) -> None:
-        facts, below = [self.plan, self.changes_note], [self.queue, self.buttons, self.chooser]
-        self.run_column = RunColumn(self.head, self.curves, self.samples)
-        form = FormColumn(self.empty_corpus, [self.start_from, self.form], facts, below)
+        facts = [self.queue, self.plan, self.changes_note]
+        self.run_column = RunColumn(self.chooser, self.head, self.curves, self.samples)
+        form = FormColumn([self.start_from, self.form, self.plan.more], facts, [self.obstacle, self.buttons])
         sizes = [FORM_WIDTH_PX, 3 * FORM_WIDTH_PX]
         split = Splitter("trainSplitter", Qt.Orientation.Horizontal, [form, self.run_column], sizes)
         split.setStretchFactor(1, 1)
@@ -291,7 +294,8 @@ class TrainTab(Tab):
         self.head.inspect_requested.connect(self.inspect_requested)
         self.remarks.action_requested.connect(self.course_change_requested)
         self.head.report_requested.connect(self.report_requested)
-        self.corpus_button.clicked.connect(self.corpus_requested)
+        self.obstacle.mend_requested.connect(self._mend)
+        self.form.details.button.toggled.connect(self._show_what_is_possible)
         self.start_mode.changed.connect(self._show_what_is_possible)
         self.start_mode.resume_chosen.connect(self.settings_requested)
         self.start_mode.base_chosen.connect(self.base_requested)
@@ -325,18 +329,23 @@ class TrainTab(Tab):
         self._follow_documents()
         had_focus = self.buttons.has_focus() or self.chooser.resume_button.hasFocus()
         self.buttons.show_state(self._state, self._obstacle(), resumes=self.start_mode.resumes)
+        mend, _ = self._way_out()
+        waits = self._counting or self.start_mode.waits or self._state.is_stopping
+        self.obstacle.show_obstacle("" if waits else self._obstacle(), mend)
         self.queue.set_idle(not self._state.is_active)
         learns = self.start_mode.is_new and bool(self._totals.characters)
         self.form.tokenizer_button.setEnabled(learns and not self.form.value_problem())
         self.changes_note.show_changes(self.start_mode.explanations())
         self.chooser.set_idle(not self._state.is_active)
-        is_empty = not (self._totals.characters or self._counting or self._documents.is_filtered)
-        self.empty_corpus.setVisible(is_empty and not self.start_mode.resumes)
+        self.start_from.setVisible(self.form.details.is_open or not self.start_mode.is_new)
+        self.plan.set_detailed(self.form.details.is_open)
         if had_focus:
             self._keep_focus()
-        if problem := self.form.problem():
-            self.plan.show_problem(problem)
+        if self.form.value_problem():
+            self.plan.show_no_run()
         else:
+            run = self.form.value()
+            self.form.size_choice.show_run(run, likely_parameters(run, self._totals))
             warns = not self._state.is_active and not self.start_mode.resumes
             self.plan.show_run(self.form.value(), self._totals, counting=self._counting, warns=warns)
         self.plan_changed.emit()
@@ -363,7 +372,7 @@ class TrainTab(Tab):
         if self._state.is_stopping:
             return "A run is ending."
         if self.start_mode.waits:
-            return "The settings of the chosen run are being read."
+            return "The settings of the selected run are being read."
         if self.start_mode.resumes:
             only_new = "A run is training; only a new run can wait in the queue."
             problem = self.form.value_problem() or self.start_mode.obstacle()
@@ -371,8 +380,38 @@ class TrainTab(Tab):
         if self._counting:
             return COUNTING_HELP
         if not self._totals.characters:
-            return self._filter_problem or (NO_TEXT_CHOSEN if self._documents.is_filtered else NO_TEXT)
+            return self._filter_problem or (NO_TEXT_SELECTED if self._documents.is_filtered else NO_TEXT)
         return self.form.problem()
+
+    def _way_out(self) -> tuple[str, Callable[[], None] | None]:
+        """What mends what stands in the way of Start, in words and to be done; nothing where one click does not."""
+        if self.form.value_problem():
+            return PRESET_VALUE, self.form.mend
+        if self.start_mode.resumes:
+            is_over = bool(self.start_mode.obstacle()) and not self._state.is_active
+            return (LONGER, self.start_from.longer_requested.emit) if is_over else ("", None)
+        if not self._totals.characters:
+            if self._documents.is_filtered:
+                return ALL_DOCUMENTS, self._take_all_documents
+            return TO_CORPUS, self.corpus_requested.emit
+        name = self.form.suggested_name
+        if self.form.problem() and name:
+            return f"Call it “{name}”", self._take_suggested_name
+        return "", None
+
+    @Slot()
+    def _mend(self) -> None:
+        _, act = self._way_out()
+        if act is not None:
+            act()
+        if not self.obstacle.isVisibleTo(self):
+            self.buttons.start_button.setFocus()
+
+    def _take_all_documents(self) -> None:
+        self.form.documents.take(CorpusConfig())
+
+    def _take_suggested_name(self) -> None:
+        self.form.put_name(self.form.suggested_name)
 
     def _prefix(self) -> str:
         """What the line begins with that says where the run stands."""

@@ -207,12 +207,12 @@ def test_a_tick_walks_over_no_runs(qtbot, window, workspace, monkeypatch):
         document = Document("/docs/a.txt", "text", sha256="a", text="baa")
         library.record(Reading("/docs/a.txt", 3), Digested(document, digest_text("baa")))
     window.corpus.library.refresh()
-    qtbot.waitUntil(lambda: not window.train_tab.empty_corpus.isVisibleTo(window.train_tab))
+    qtbot.waitUntil(lambda: not window.train_tab.obstacle.isVisibleTo(window.train_tab))
     qtbot.waitUntil(window.queues.at_rest)
     walks = []
     monkeypatch.setattr(Catalog, "runs", walks.append)
     window.corpus.library.include([1], False)
-    qtbot.waitUntil(lambda: window.train_tab.empty_corpus.isVisibleTo(window.train_tab))
+    qtbot.waitUntil(lambda: window.train_tab.obstacle.isVisibleTo(window.train_tab))
     assert walks == []
 
 

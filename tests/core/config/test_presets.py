@@ -42,7 +42,7 @@ def test_a_preset_like_no_other_is_answered_with_all_of_them():
     with pytest.raises(UnknownPresetError) as caught:
         preset_run("qqq")
     assert caught.value.remedy == (
-        "The presets are starter, teaching, tiny, small, medium, large, nanogpt-cpu, sheepop, gpt2."
+        "The presets are starter, teaching, tiny, mini, small, medium, large, nanogpt-cpu, sheepop, gpt2."
     )
 
 
@@ -79,7 +79,7 @@ def test_nanogpt_has_what_its_train_file_and_the_command_for_a_cpu_say():
     assert (model.tied_embeddings, model.scale_residual, model.initial_std) == (True, True, 0.02)
 
 
-@pytest.mark.parametrize("name", ["starter", "tiny", "small", "medium", "large"])
+@pytest.mark.parametrize("name", ["starter", "tiny", "mini", "small", "medium", "large"])
 def test_the_presets_for_own_models_are_of_the_family_that_others_load(name):
     run = preset_run(name)
     assert has_qwen3_twin(run.model)
@@ -88,7 +88,13 @@ def test_the_presets_for_own_models_are_of_the_family_that_others_load(name):
 
 @pytest.mark.parametrize(
     ("name", "steps", "warmup"),
-    [("starter", 600, 8), ("tiny", 1500, 20), ("small", 5000, 100), ("medium", 10_000, 100)],
+    [
+        ("starter", 600, 8),
+        ("tiny", 1500, 20),
+        ("mini", 2100, 28),
+        ("small", 5000, 100),
+        ("medium", 10_000, 100),
+    ],
 )
 def test_the_warm_up_is_a_share_of_the_run_that_comes_to_the_number_measured(name, steps, warmup):
     training = preset_run(name).training

@@ -2,17 +2,16 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QEvent, QObject
+from PySide6.QtCore import QEvent, QObject, QSize
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QFrame, QStyle, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QStyle, QVBoxLayout, QWidget
 
-from app.widgets.controls.small import named_button, scrolled
+from app.widgets.controls.small import scrolled
 from app.widgets.label import Label
-from app.widgets.layout import row
-from app.widgets.theme import MEDIUM, SMALL, set_role
+from app.widgets.theme import MEDIUM, SMALL
 from core.wording import counted
 
-LOW_PX = 600  # a column that is lower leaves its room to the form
+LOW_PX = 380  # a column that is lower leaves its room to the form
 MOST_SHOWN = 2  # of what changes
 
 
@@ -21,13 +20,12 @@ class FormColumn(QWidget):
 
     def __init__(
         self,
-        above: QWidget,
         form: Sequence[QWidget],
         facts: Sequence[QWidget],
         below: Sequence[QWidget],
         parent: QWidget | None = None,
     ) -> None:
-        """`form` scrolls, between what stands above and below it; `facts` stay in sight where there is room."""
+        """`form` scrolls above what stands `below` it; `facts` stay in sight where there is room."""
         super().__init__(parent)
         self._facts = list(facts)
         self._inner = QWidget()
@@ -36,7 +34,7 @@ class FormColumn(QWidget):
         inner.setSpacing(SMALL)
         for widget in form:
             inner.addWidget(widget)
-        inner.setStretch(len(form) - 1, 1)
+        inner.addStretch(1)
         self._scrolled = inner
         self.area = scrolled(self._inner)
         self._seen = QVBoxLayout()
@@ -44,7 +42,6 @@ class FormColumn(QWidget):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(SMALL)
-        layout.addWidget(above)
         layout.addWidget(self.area, stretch=1)
         layout.addLayout(self._seen)
         for widget in [*facts, *below]:
@@ -64,23 +61,15 @@ class FormColumn(QWidget):
             if place.indexOf(widget) < 0:
                 place.addWidget(widget)
 
+    def minimumSizeHint(self) -> QSize:
+        """Without the facts, which go into the form where the column is low."""
+        hint = super().minimumSizeHint()
+        seen = self._seen.minimumSize().height()
+        return QSize(hint.width(), hint.height() - seen)
+
     def _keep_width(self) -> None:
         bar = self.style().pixelMetric(QStyle.PixelMetric.PM_ScrollBarExtent, None, self.area)
         self.setMinimumWidth(self._inner.minimumSizeHint().width() + bar)
-
-
-class EmptyCorpus(QFrame):
-    """Says that there is no text to train on, and leads to where it is added."""
-
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.setObjectName("emptyCorpus")
-        set_role(self, "notice")
-        self.button = named_button(
-            "Go to &Corpus", "corpusButton", "corpus", "Add documents, or try the sample"
-        )
-        text = Label("There is no text to train on yet.", wordWrap=True)
-        row((text, 1), self.button, of=self, margins=(MEDIUM, SMALL, MEDIUM, SMALL))
 
 
 class ChangesNote(Label):

@@ -1,26 +1,38 @@
-"""How long a run trains, in one row: a number, and of what."""
+"""How long a run trains: a time, until it no longer improves, the preset's length, or any number of what one likes."""
 
 from typing import Any
 
 from PySide6.QtCore import QEvent, QObject, Qt, Slot
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QWidget
 
 from app.widgets.controls.config_form import Fields
+from app.widgets.controls.elided_box import ElidedBox
 from app.widgets.controls.small import named_button
 from app.widgets.label import Label
-from app.widgets.theme import SMALL, TINY, set_role
-from core.wording import noun_for
+from app.widgets.layout import column, row
+from app.widgets.theme import TINY, set_role
+from core.config.training import TrainingConfig
+from core.wording import counted, noun_for
 
 LIMITS = {f"max_{unit}": unit for unit in ("steps", "epochs", "tokens", "minutes")}
 SHOWN_HERE = ("horizon", *LIMITS)
 FIRST_EPOCHS = 4.0  # a text that is read four times is almost as good as new text
+TIMES = {10.0: "10 minutes", 60.0: "1 hour", 480.0: "Overnight (8 hours)"}  # by minutes
+PATIENCE, MOST_EPOCHS = (
+    5,
+    40.0,
+)  # from 40 times on, reading a text again teaches nothing: `core.planning.plan_warnings`
+IMPROVES, PRESET, OTHER = "improves", "preset", "other"
+IMPROVES_TEXT = "Until it no longer improves"
+IMPROVES_HELP = f"Ends after {PATIENCE} evaluations in a row without a better validation loss, after {MOST_EPOCHS:g} epochs at the latest."
 
 
 class HorizonRow(QObject):
-    """The number that ends the run, and the box that says what it counts. The numbers of the other units are kept.
+    """A box of lengths; for another one, the number that ends the run, and a box that says what it counts.
 
-    Epochs are a limit beside the number of steps too: that is one number in the settings, and two here.
+    The numbers of the other units are kept. Epochs are a limit beside the number of steps too: that is one number in the
+    settings, and two here.
     """
 
     def __init__(self, fields: Fields[Any]) -> None:
@@ -28,7 +40,8 @@ class HorizonRow(QObject):
         self._fields = fields
         self._numbers = {unit: fields.field(name) for name, unit in LIMITS.items()}
         self._box = fields.editor("horizon")
-        self._unit = ""
+        self._unit, self._other = "", False
+        self._preset = TrainingConfig()
         self._epochs = {"steps": 0.0, "epochs": FIRST_EPOCHS}
         self.label = Label("Train for")
         self.label.setToolTip(fields.field("horizon").setting.help)
@@ -39,58 +52,112 @@ class HorizonRow(QObject):
             "Remove", "removeEpochsButton", "close", "Let the steps alone end the run"
         )
         set_role(self._no_limit, "quiet")
+        self._make_lengths()
         self.row = self._lay_out()
         self._box.changed.connect(self._change_unit)
         fields.changed.connect(self._show)
         self._no_limit.clicked.connect(self._remove_limit)
-        self.follow()
+        self.follow(self._preset)
 
-    def follow(self) -> None:
-        """Take over what somebody has put into the fields, as it is."""
+    def follow(self, preset: TrainingConfig) -> None:
+        """Take over what somebody has put into the fields, as it is; it began as `preset`."""
+        self._preset, self._other = preset, False
+        length = preset.horizon_text
+        if preset.horizon == "steps" and preset.max_epochs:
+            length += f" or {counted(preset.max_epochs, 'epoch')}"
+        self.lengths.setItemText(self.lengths.findData(PRESET), f"Preset: {length}")
         self._unit = self._box.read()
         self._epochs = {"steps": 0.0, "epochs": FIRST_EPOCHS}
         self._keep_epochs()
         self._show()
 
+    def set_fixed(self, reason: str) -> None:
+        """Let nobody choose another length, for a reason; "" lets them again."""
+        self.lengths.setEnabled(not reason)
+        self.lengths.setToolTip(reason or self._fields.field("horizon").setting.help)
+
+    def _make_lengths(self) -> None:
+        self.lengths = ElidedBox("lengthBox")
+        self.lengths.setAccessibleName("Train for")
+        for minutes, title in TIMES.items():
+            self.lengths.addItem(title, minutes)
+        self.lengths.addItem(IMPROVES_TEXT, IMPROVES)
+        self.lengths.addItem("", PRESET)
+        self.lengths.addItem("Another length…", OTHER)
+        self.lengths.activated.connect(self._take_length)
+        self.until = Label(IMPROVES_HELP, wordWrap=True, visible=False)
+        set_role(self.until, "muted")
+        self.set_fixed("")
+
     def _lay_out(self) -> QWidget:
-        row = QWidget()
-        beside = QHBoxLayout()
-        beside.setSpacing(SMALL)
+        self.number = QWidget()
+        beside = row(of=self.number)
         for field in self._numbers.values():
             field.unit.hide()
             beside.addWidget(field.row, stretch=1)
         beside.addWidget(self._box, alignment=Qt.AlignmentFlag.AlignTop)
         self.limit = QWidget()
-        limit = QHBoxLayout(self.limit)
-        limit.setContentsMargins(0, 0, 0, 0)
-        limit.addWidget(self.also, stretch=1)
-        limit.addWidget(self._no_limit)
-        below = QVBoxLayout(row)
-        below.setContentsMargins(0, 0, 0, 0)
-        below.setSpacing(TINY)
-        below.addLayout(beside)
-        below.addWidget(self.limit)
+        row((self.also, 1), self._no_limit, of=self.limit)
+        whole = QWidget()
+        column(self.lengths, self.number, self.limit, self.until, of=whole, spacing=TINY)
         self._box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
-        self.label.setAlignment(Qt.AlignmentFlag.AlignTop)
         for field in self._numbers.values():
             field.editor.installEventFilter(self)
-        return row
+        self.lengths.installEventFilter(self)
+        self.label.setAlignment(Qt.AlignmentFlag.AlignTop)
+        self.label.setBuddy(self.lengths)
+        return whole
 
     def eventFilter(self, editor: QObject, event: QEvent) -> bool:
-        """The box is as high as the number beside it, and the label stands at its middle."""
+        """The box is as high as the number beside it, and the label stands at the middle of the lengths."""
         if isinstance(event, QResizeEvent):
             height = event.size().height()
-            self._box.setFixedHeight(height)
+            if editor is not self.lengths:
+                self._box.setFixedHeight(height)
+                return super().eventFilter(editor, event)
             self.label.setContentsMargins(0, (height - self.label.fontMetrics().height()) // 2, 0, 0)
         return super().eventFilter(editor, event)
+
+    @Slot(int)
+    def _take_length(self, index: int) -> None:
+        chosen, preset = self.lengths.itemData(index), self._preset
+        was_until = self._length() == IMPROVES
+        self._keep_epochs()
+        self._other = chosen == OTHER
+        values: dict[str, Any] = {}
+        if was_until and chosen != IMPROVES:
+            values["early_stopping_patience"] = preset.early_stopping_patience
+        if chosen == IMPROVES:
+            values = {"horizon": "epochs", "max_epochs": MOST_EPOCHS, "early_stopping_patience": PATIENCE}
+        elif chosen == PRESET:
+            values |= {name: getattr(preset, name) for name in SHOWN_HERE}
+        elif chosen != OTHER:
+            values |= {"horizon": "minutes", "max_minutes": chosen}
+        self._fields.show(values)
+        self._unit = self._box.read()
+        self._show()
+
+    def _length(self) -> str | float:
+        """Which of the lengths the fields say."""
+        values, preset = self._fields.read(), self._preset
+        horizon, patience = values.get("horizon"), values.get("early_stopping_patience")
+        if self._other:
+            return OTHER
+        if all(values.get(name) == getattr(preset, name) for name in ("horizon", *_counted(preset))):
+            return PRESET
+        if horizon == "epochs" and values.get("max_epochs") == MOST_EPOCHS and patience:
+            return IMPROVES
+        return values["max_minutes"] if horizon == "minutes" and values.get("max_minutes") in TIMES else OTHER
 
     @Slot()
     def _change_unit(self) -> None:
         """The user has chosen another one: each unit has the number that it had last."""
+        self._other = True
         self._keep_epochs()
         self._unit = self._box.read()
         if self._unit in self._epochs:
             self._fields.show({"max_epochs": self._epochs[self._unit]})
+        self._show()
 
     def _keep_epochs(self) -> None:
         epochs = self._fields.read().get("max_epochs")
@@ -99,12 +166,14 @@ class HorizonRow(QObject):
 
     @Slot()
     def _show(self) -> None:
-        unit = self._box.read()
+        unit, length = self._box.read(), self._length()
+        self.lengths.setCurrentIndex(self.lengths.findData(length))
+        self.until.setVisible(length == IMPROVES)
+        self.number.setVisible(length == OTHER)
         for name, field in self._numbers.items():
             field.row.setVisible(name == unit)
-        self.label.setBuddy(self._numbers[unit].editor)
         epochs = self._fields.read().get("max_epochs") if unit == "steps" else 0
-        self.limit.setVisible(bool(epochs))
+        self.limit.setVisible(bool(epochs) and length == OTHER)
         if epochs:
             self.also.setText(f"or {epochs:g} {noun_for(epochs, 'epoch')}")
 
@@ -112,3 +181,8 @@ class HorizonRow(QObject):
     def _remove_limit(self) -> None:
         self._fields.show({"max_epochs": 0.0})
         self._numbers["steps"].editor.setFocus()
+
+
+def _counted(training: TrainingConfig) -> tuple[str, ...]:
+    """The settings that say how long a run trains whose horizon is this one's."""
+    return ("max_steps", "max_epochs") if training.horizon == "steps" else (f"max_{training.horizon}",)

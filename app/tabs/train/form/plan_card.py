@@ -1,14 +1,15 @@
-"""What the run in the form comes to, and what is likely to go wrong with it, before it starts."""
+"""What the run in the form comes to, in three lines or in all, and what is likely to go wrong with it, before it starts."""
 
 from dataclasses import replace
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QFrame, QGridLayout, QStackedLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QGridLayout, QWidget
 
 from app.tabs.train.form.plan_warning import PlanWarningFrame
 from app.widgets.controls.elided_label import ElidedLabel
 from app.widgets.controls.usage_bar import UsageBar
 from app.widgets.label import Label
+from app.widgets.layout import column
 from app.widgets.theme import MEDIUM, SMALL, TINY, set_role
 from core.config.run import RunConfig
 from core.corpus.passages import CorpusTotals
@@ -18,23 +19,24 @@ from core.planning.plan_warnings import plan_warnings
 from core.planning.step_times import timed_settings
 
 ROWS = {  # what `plan_rows` gives, by name, with the titles
+    "time": "Time",
+    "memory": "Memory",
+    "disk": "Disk",
     "parameters": "Parameters",
     "corpus": "Corpus",
     "ratio": "Tokens per parameter",
     "epochs": "Epochs",
-    "memory": "Memory",
-    "disk": "Disk",
-    "time": "Time",
 }
+ALWAYS = ("time", "memory", "disk")
 WITH_BAR = ("memory", "disk")
 MEASURING = "measuring…"
-COUNTING, COUNTING_HELP = "counting…", "The chosen documents are being counted."
+COUNTING, COUNTING_HELP = "counting…", "The selected documents are being counted."
 MARGINS = (MEDIUM, SMALL, MEDIUM, SMALL)
 LINE_PX = 2  # between rows that are read as one block
 
 
 class PlanCard(QWidget):
-    """Rows of facts, or why there is no run; below them what may go wrong, and a change that would help.
+    """Rows of facts; below them what may go wrong, and a change that would help. `more` has the other facts.
 
     Signals:
         proposal_accepted: The `RunConfig` that the user would rather have.
@@ -51,8 +53,6 @@ class PlanCard(QWidget):
         self._measuring, self._failure = False, ""
         self.values = {name: ElidedLabel(objectName=f"{name}Fact") for name in ROWS}
         self.bars = {name: UsageBar(ROWS[name]) for name in WITH_BAR}
-        self.problem = Label(objectName="planProblem", wordWrap=True)
-        set_role(self.problem, "error")
         self.warning = PlanWarningFrame()
         self.warning.proposal_accepted.connect(self.proposal_accepted)
         self._lay_out()
@@ -62,11 +62,12 @@ class PlanCard(QWidget):
         """What is known of the machine for the run that is shown."""
         return self._machine
 
-    def show_problem(self, problem: str) -> None:
-        """There is no run to say anything of."""
-        self._run = None
-        self.problem.setText(problem)
-        self._pages.setCurrentWidget(self.problem)
+    def set_detailed(self, detailed: bool) -> None:
+        """Show all facts, or the three that say what the run takes."""
+        self.more.setVisible(detailed)
+
+    def show_no_run(self) -> None:
+        """A value of the form cannot be: the plan stays that of the run before, and nothing is warned of."""
         self.warning.show_warnings([])
 
     def show_run(
@@ -81,7 +82,6 @@ class PlanCard(QWidget):
             self._measuring, self._failure = False, ""
         self._run, self._totals, self._counting = run, totals, counting
         self._warns = warns and not counting
-        self._pages.setCurrentWidget(self._facts)
         self._show()
 
     def show_machine(self, machine: Machine) -> None:
@@ -102,33 +102,30 @@ class PlanCard(QWidget):
     # Building
 
     def _lay_out(self) -> None:
-        self._facts = QWidget()
-        grid = QGridLayout(self._facts)
-        grid.setContentsMargins(*MARGINS)
-        grid.setHorizontalSpacing(SMALL)
-        grid.setVerticalSpacing(LINE_PX)
-        grid.setColumnStretch(1, 1)
-        for place, (name, title) in enumerate(ROWS.items()):
-            caption = Label(title)
-            set_role(caption, "muted")
-            value = self.values[name]
-            value.setAccessibleName(title)
-            grid.addWidget(caption, place, 0)
-            grid.addWidget(value, place, 1, 1, 1 if name in self.bars else 2)
-            if name in self.bars:
-                grid.addWidget(self.bars[name], place, 2, Qt.AlignmentFlag.AlignVCenter)
-        self._frame = QFrame(objectName="planCard")
-        set_role(self._frame, "panel")
-        self._pages = QStackedLayout(self._frame)
-        self.problem.setContentsMargins(*MARGINS)
-        self.problem.setAlignment(Qt.AlignmentFlag.AlignTop)
-        self._pages.addWidget(self._facts)
-        self._pages.addWidget(self.problem)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(TINY)
-        layout.addWidget(self._frame)
-        layout.addWidget(self.warning)
+        self._frame, self.more = QFrame(objectName="planCard"), QFrame(objectName="planFigures")
+        for frame, names in (
+            (self._frame, ALWAYS),
+            (self.more, [name for name in ROWS if name not in ALWAYS]),
+        ):
+            set_role(frame, "panel")
+            grid = QGridLayout(frame)
+            grid.setContentsMargins(*MARGINS)
+            grid.setHorizontalSpacing(SMALL)
+            grid.setVerticalSpacing(LINE_PX)
+            grid.setColumnStretch(1, 1)
+            for place, name in enumerate(names):
+                self._add_row(grid, place, name)
+        self.set_detailed(False)
+        column(self._frame, self.warning, of=self, spacing=TINY)
+
+    def _add_row(self, grid: QGridLayout, place: int, name: str) -> None:
+        caption, value = Label(ROWS[name]), self.values[name]
+        set_role(caption, "muted")
+        value.setAccessibleName(ROWS[name])
+        grid.addWidget(caption, place, 0)
+        grid.addWidget(value, place, 1, 1, 1 if name in self.bars else 2)
+        if name in self.bars:
+            grid.addWidget(self.bars[name], place, 2, Qt.AlignmentFlag.AlignVCenter)
 
     # What is shown
 

@@ -1,31 +1,37 @@
-"""The form of a run: its preset, its name, the settings a newcomer needs, and all the others folded away."""
+"""The form of a run: four rows that a newcomer needs, and all its settings in groups that are folded away."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import QComboBox, QFormLayout, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QFormLayout, QLineEdit, QWidget
 
 from app.tabs.train.documents.document_choice import DocumentChoice
 from app.tabs.train.form.horizon_row import SHOWN_HERE, HorizonRow
+from app.tabs.train.form.setting_group import SettingGroup
+from app.tabs.train.form.size_choice import SizeChoiceRow
 from app.tabs.train.form.size_dial import SizeDial
 from app.tabs.train.form.size_marks import SizeMarks
-from app.widgets.controls.config_form import Field, Fields, align, in_titles, rows_of
+from app.widgets.controls.config_form import Fields, align, in_titles, rows_of
 from app.widgets.controls.section import Section
 from app.widgets.controls.small import named_button
 from app.widgets.label import Label
+from app.widgets.layout import STRETCH, column
 from app.widgets.theme import MEDIUM, SMALL, set_role
 from core.config.corpus import CleaningConfig, CorpusConfig
 from core.config.model import ModelConfig
 from core.config.presets import DEFAULT_PRESET, PRESETS
 from core.config.run import RunConfig
 from core.config.setting import Config
+from core.config.sizes import presets_by_size
 from core.config.tokenizer import TokenizerConfig
 from core.config.training import TrainingConfig
 from core.errors.runs import BadRunNameError
 from core.runs.folder import Workspace
+from core.wording import counted
 
 GROUPS: dict[str, tuple[str, type[Config]]] = {
     "corpus": ("Corpus", CorpusConfig),
@@ -37,8 +43,25 @@ TOKENIZER_HELP = (
     "Learn the tokenizer from the corpus now, and see its vocabulary and what it makes of a sentence"
 )
 PRESET_HELP = "Begin with the settings of a preset; each of them can be changed below"
-NAME_HELP = "The run's folder gets this name: letters, digits, '-', '_' and '.'"
-BASIC_ORDER = ("training", "model", "tokenizer", "corpus")  # how long, how large, in what pieces
+NAME_HELP = "What the run is called; its folder gets this name"
+WIDEST_LABELS = ("Documents", "Checkpoint")
+KEPT_APART = {  # settings of the training that stand in groups of their own
+    "evaluation": (
+        "Evaluation and saving",
+        (
+            *("eval_interval", "eval_batches", "early_stopping_patience", "early_stopping_min_delta"),
+            *("assistant_only_loss", "keep_checkpoints", "snapshot_interval", "snapshot_dtype"),
+        ),
+    ),
+    "samples": ("Samples", ("sample_prompts", "sample_tokens")),
+    "computing": (
+        "Computing",
+        (
+            *("micro_batch_size", "precision", "attention", "threads", "device", "compile"),
+            *("tensorboard", "keep_awake", "seed"),
+        ),
+    ),
+}
 
 
 class RunForm(QWidget):
@@ -60,8 +83,9 @@ class RunForm(QWidget):
         self.documents = DocumentChoice()
         self._value: RunConfig | None = None
         self._problem = ""
-        self._suggested_name = ""
+        self.suggested_name = ""
         self._cleaning = CleaningConfig()
+        self._fixed: Mapping[str, str] = {}
         self._make_head()
         self.horizon = HorizonRow(self._groups["training"])
         self.marks = SizeMarks(self._groups, PRESETS[DEFAULT_PRESET].run)
@@ -102,12 +126,14 @@ class RunForm(QWidget):
             fields.set_value(getattr(run, name))
             fields.blockSignals(False)
         self.documents.show_value(run.corpus)
-        self.horizon.follow()
+        self.horizon.follow(PRESETS[run.preset].run.training)
         self.marks.follow(PRESETS[run.preset].run)
+        self.size_choice.show_note("")
         self._check()
 
     def set_fixed(self, reasons: Mapping[str, str]) -> None:
         """Let nobody change these settings, by dotted name, nor "preset" and "name"; each says why in its tool tip."""
+        self._fixed = reasons
         for group, fields in self._groups.items():
             own = {name: reason for name, reason in reasons.items() if name.startswith(f"{group}.")}
             fields.set_fixed({name.removeprefix(f"{group}."): reason for name, reason in own.items()})
@@ -118,10 +144,12 @@ class RunForm(QWidget):
             editor.setEnabled(name not in reasons)
             editor.setToolTip(reasons.get(name, tip))
         self.dial.setEnabled("preset" not in reasons)
+        self.size_choice.set_fixed(reasons.get("preset", ""))
+        self.horizon.set_fixed(reasons.get("training.horizon", ""))
         self.documents.set_fixed(reasons.get("corpus.folder", ""))
 
     def show_name(self, name: str) -> None:
-        self._suggested_name = name  # once that run stands, the next suggestion may take its place
+        self.suggested_name = name  # once that run stands, the next suggestion may take its place
         self.name_edit.setText(name)
 
     def put_name(self, name: str) -> None:
@@ -130,13 +158,13 @@ class RunForm(QWidget):
 
     def suggest_name(self, name: str) -> None:
         """Put a free name into the form, unless the user has typed one, or it is fixed."""
-        if self.name_edit.isEnabledTo(self) and self.name() in ("", self._suggested_name):
-            self._suggested_name = name
+        if self.name_edit.isEnabledTo(self) and self.name() in ("", self.suggested_name):
+            self.suggested_name = name
             self.name_edit.setText(name)
 
     def label_width(self) -> int:
-        """How wide the labels are, for what stands above them."""
-        return self._basic_fields()[0].label.minimumWidth()
+        """How wide the labels of the first rows are, and of what stands above them."""
+        return max(self.fontMetrics().horizontalAdvance(text) for text in WIDEST_LABELS) + SMALL
 
     # Building
 
@@ -144,12 +172,13 @@ class RunForm(QWidget):
         self.preset_box = QComboBox(objectName="presetBox")
         self.preset_box.setAccessibleName("Preset")
         self.preset_box.setToolTip(PRESET_HELP)
-        for row, (key, preset) in enumerate(PRESETS.items()):
-            self.preset_box.addItem(preset.title, key)
-            self.preset_box.setItemData(row, preset.help, Qt.ItemDataRole.ToolTipRole)
+        for row, key in enumerate(presets_by_size()):
+            self.preset_box.addItem(PRESETS[key].title, key)
+            self.preset_box.setItemData(row, PRESETS[key].help, Qt.ItemDataRole.ToolTipRole)
         self.preset_box.activated.connect(self._take_preset)
-        self.dial = SizeDial()
+        self.dial, self.size_choice = SizeDial(), SizeChoiceRow()
         self.dial.size_chosen.connect(self._take_size)
+        self.size_choice.size_chosen.connect(self._take_size)
         self._preset_help = Label(wordWrap=True)
         set_role(self._preset_help, "muted")
         self.name_edit = QLineEdit(objectName="nameEdit", maxLength=64)
@@ -157,64 +186,96 @@ class RunForm(QWidget):
         self.name_edit.setToolTip(NAME_HELP)
         self.name_edit.textChanged.connect(self.changed)
         self.tokenizer_button = named_button(
-            "Look at the to&kenizer", "tokenizerButton", "search", TOKENIZER_HELP
+            "To&kenizer preview", "tokenizerButton", "search", TOKENIZER_HELP
         )
         set_role(self.tokenizer_button, "quiet")
         self.tokenizer_button.clicked.connect(self.tokenizer_requested)
 
     def _lay_out(self) -> None:
-        align([field for fields in self._groups.values() for field in fields.all()])
-        head = QFormLayout()
-        head.setSpacing(SMALL)
-        head.addRow(self._label("&Preset", self.preset_box), self.preset_box)
-        head.addRow(self.dial)
-        head.addRow(self._preset_help)
-        head.addRow(self._label("&Name", self.name_edit), self.name_edit)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(MEDIUM)
-        layout.addLayout(head)
-        layout.addWidget(rows_of([self.horizon, *self._basic_fields()]))
-        documents = QFormLayout()
-        documents.setSpacing(SMALL)
-        documents.setLabelAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
-        documents.addRow(self._label("D&ocuments", self.documents.choose_button), self.documents)
-        layout.addLayout(documents)
-        layout.addWidget(self.tokenizer_button, alignment=Qt.AlignmentFlag.AlignLeft)
-        self.advanced = Section(
-            "runAdvanced", "Advanced", self._advanced(), "Show or hide every other setting of the run"
+        fields = [field for fields in self._groups.values() for field in fields.all()]
+        align(fields)
+        self.horizon.label.setMinimumWidth(self.label_width())
+        rows = QFormLayout()
+        rows.setHorizontalSpacing(SMALL)
+        rows.setVerticalSpacing(MEDIUM)
+        rows.setLabelAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
+        rows.addRow(self._label("D&ocuments", self.documents.choose_button), self.documents)
+        rows.addRow(self._label("Size", self.size_choice.first), self.size_choice)
+        rows.addRow(self.horizon.label, self.horizon.row)
+        rows.addRow(self._label("&Name", self.name_edit), self.name_edit)
+        self.details = Section(
+            "runDetails", "&Details", self._make_details(), "Show or hide all other settings of the run"
         )
-        layout.addWidget(self.advanced)
-        layout.addStretch()
+        column(rows, self.details, STRETCH, of=self, spacing=MEDIUM)
 
     def _label(self, text: str, editor: QWidget) -> Label:
         """A label of the same width as those below, beside the middle of its editor."""
         label = Label(text, buddy=editor)
         editor.ensurePolished()  # before its height is known
-        label.setMinimumSize(self.label_width(), editor.sizeHint().height())
+        label.setMinimumWidth(self.label_width())
+        label.setFixedHeight(editor.sizeHint().height())
         return label
 
-    def _basic_fields(self) -> list[Field]:
-        return [field for group in BASIC_ORDER for field in self._some(group, advanced=False)]
-
-    def _some(self, group: str, *, advanced: bool) -> list[Field]:
-        """Those that have a row of their own."""
-        is_elsewhere = SHOWN_HERE if group == "training" else ()
-        fields = self._groups[group].some(advanced=advanced)
-        return [field for field in fields if field.setting.name not in is_elsewhere]
-
-    def _advanced(self) -> QWidget:
+    def _make_details(self) -> QWidget:
+        self._members: dict[
+            str, tuple[str, list[str]]
+        ] = {}  # of each group on screen: the group in the settings, names
+        self._heads: dict[str, SettingGroup] = {}
+        apart = {name for _, names in KEPT_APART.values() for name in names} | set(SHOWN_HERE)
+        for group, (title, _) in GROUPS.items():
+            own = [field.setting.name for field in self._groups[group].all()]
+            names = [name for name in own if group != "training" or name not in apart]
+            below = (self.tokenizer_button,) if group == "tokenizer" else ()
+            self._add_group(group, title, group, names, *below)
+        for name, (title, members) in KEPT_APART.items():
+            self._add_group(name, title, "training", members)
         panel = QWidget()
-        layout = QVBoxLayout(panel)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(SMALL)
-        for name, (title, _) in GROUPS.items():
-            if fields := self._some(name, advanced=True):
-                heading = Label(title)
-                set_role(heading, "subtitle")
-                layout.addWidget(heading)
-                layout.addWidget(rows_of(fields))
+        self._preset_group = Section(
+            "presetGroup",
+            "Preset",
+            self._make_preset_rows(),
+            "Show or hide the presets, and all sizes in a row",
+        )
+        column(self._preset_group, *self._heads.values(), of=panel, margins=(MEDIUM, 0, 0, 0), spacing=0)
         return panel
+
+    def _add_group(self, name: str, title: str, group: str, names: Iterable[str], *below: QWidget) -> None:
+        self._members[name] = group, list(names)
+        content = QWidget()
+        rows = rows_of(self._groups[group].field(each) for each in self._members[name][1])
+        column(rows, *below, of=content, margins=(0, 0, 0, MEDIUM))
+        self._heads[name] = SettingGroup(f"{name}Group", title, content)
+        self._heads[name].reset_requested.connect(partial(self._reset, name))
+
+    def _make_preset_rows(self) -> QWidget:
+        panel = QWidget()
+        head = QFormLayout(panel)
+        head.setContentsMargins(0, 0, 0, MEDIUM)
+        head.setSpacing(SMALL)
+        head.addRow(self._label("&Preset", self.preset_box), self.preset_box)
+        head.addRow(self.dial)
+        head.addRow(self._preset_help)
+        return panel
+
+    # Changing
+
+    def mend(self) -> None:
+        """Put the preset's value into a field that cannot be; where that is not enough, into all of its group."""
+        for group, fields in self._groups.items():
+            wrong = [field.setting.name for field in fields.all() if field.reason]
+            if wrong:
+                self.marks.reset(group, wrong)
+                if self._problem:
+                    self.marks.reset(group, [field.setting.name for field in fields.all()])
+
+    def _reset(self, name: str) -> None:
+        group, names = self._members[name]
+        self.marks.reset(group, [each for each in names if f"{group}.{each}" not in self._fixed])
+
+    def _count_changes(self) -> None:
+        for name, (group, names) in self._members.items():
+            free = [each for each in names if f"{group}.{each}" not in self._fixed]
+            self._heads[name].show_changed(len(self.marks.changed(group, free)))
 
     # Reading
 
@@ -227,22 +288,41 @@ class RunForm(QWidget):
 
     @Slot(str)
     def _take_size(self, size: str) -> None:
-        """Take over the settings of a size, but for those that were changed by hand."""
+        """Take over the settings of a size, but for those that were changed by hand. Another tokenizer is told of."""
+        tokenizer = self._groups["tokenizer"].read()
         before, after = (PRESETS[name].run for name in (self.preset_box.currentData(), size))
         if self._sampling == before.sampling:
             self._sampling = after.sampling
         self.preset_box.setCurrentIndex(self.preset_box.findData(size))
+        self.dial.show_preset(size)
         self.marks.take_size(after)
-        self.horizon.follow()
+        self.horizon.follow(after.training)
         self._check()
+        changed = tokenizer != self._groups["tokenizer"].read()
+        self.size_choice.show_note(
+            f"The tokenizer changed with the size: {self._tokenizer_words()}." if changed else ""
+        )
+
+    def _tokenizer_words(self) -> str:
+        """What the text is cut into."""
+        if self._problem:
+            return "see Details"
+        config = self.value().tokenizer
+        if config.kind == "char":
+            return "single characters"
+        return f"{'BPE' if config.kind == 'bpe' else 'words'}, up to {counted(config.vocab_size, 'token')}"
 
     @Slot()
     def _check(self) -> None:
-        self._preset_help.setText(PRESETS[self.preset_box.currentData()].help)
+        preset = PRESETS[self.preset_box.currentData()]
+        self._preset_help.setText(preset.help)
+        self._preset_group.button.setText(f"Preset · {preset.title}")
+        self._preset_group.button.setAccessibleName(self._preset_group.button.text())
         for fields in self._groups.values():
             fields.forgive()
         problems = [fields.problem() for fields in self._groups.values() if fields.problem()]
         self._problem = problems[0] if problems else self._check_together()
+        self._count_changes()
         self.changed.emit()
 
     def _check_together(self) -> str:

@@ -1,6 +1,6 @@
 """Which settings of the form follow its size, and which were changed by hand; the way back for each."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import partial
 from typing import Any
 
@@ -48,13 +48,25 @@ class SizeMarks(QObject):
         if "d_model" in following["model"]:
             self._width = size.model.d_model
         for group, names in following.items():
-            self._groups[group].show({name: self._auto(group, name) for name in names})
+            self._groups[group].show({name: self.auto(group, name) for name in names})
+
+    def reset(self, group: str, names: Collection[str]) -> None:
+        """Give these settings the values of the present size, whatever was changed by hand."""
+        if group == "model" and "d_model" in names:
+            self._width = self._size.model.d_model
+        self._groups[group].show({name: self.auto(group, name) for name in names})
+
+    def changed(self, group: str, names: Collection[str]) -> list[str]:
+        """Those of these settings that do not have the value of the present size, or none at all."""
+        following = self._following(group)
+        return [name for name in names if name not in following]
 
     def _following(self, group: str) -> list[str]:
         values = self._groups[group].read()
-        return [name for name, value in values.items() if value == self._auto(group, name)]
+        return [name for name, value in values.items() if value == self.auto(group, name)]
 
-    def _auto(self, group: str, name: str) -> Any:
+    def auto(self, group: str, name: str) -> Any:
+        """What a setting has in a run of the present size and width."""
         return value_of_size(self._size, group, name, self._width)
 
     def _read_width(self) -> int:
@@ -66,11 +78,11 @@ class SizeMarks(QObject):
         """Heads and feed-forward width go along with a changed width, unless they were changed by hand."""
         following = set(GOES_WITH_WIDTH) & set(self._following("model"))
         self._width = self._read_width()
-        self._groups["model"].show({name: self._auto("model", name) for name in following})
+        self._groups["model"].show({name: self.auto("model", name) for name in following})
 
     def _go_back(self, group: str, name: str) -> None:
         editor = self._groups[group].editor(name)
-        editor.show_value(self._auto(group, name))
+        editor.show_value(self.auto(group, name))
         editor.setFocus()
 
     @Slot()
@@ -78,7 +90,7 @@ class SizeMarks(QObject):
         values = {group: self._groups[group].read() for group in SIZED}
         title = title_of(self._size.preset)
         for (group, name), mark in self._marks.items():
-            auto = self._auto(group, name)
+            auto = self.auto(group, name)
             goes_with_width = name in GOES_WITH_WIDTH and self._width != self._size.model.d_model
             origin = "goes with the width" if goes_with_width else f"from the size {title}"
             if values[group].get(name) == auto:

@@ -3,13 +3,14 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import Signal, Slot
-from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QPushButton, QWidget
 
 from app.widgets.controls.elided_box import ElidedBox
 from app.widgets.controls.run_list import RunList
 from app.widgets.icons import give_icon
 from app.widgets.label import Label
-from app.widgets.theme import SMALL, TINY, set_role
+from app.widgets.layout import row
+from app.widgets.theme import set_role
 from core.runs.catalog import RunSummary
 from core.wording import counted
 
@@ -59,16 +60,8 @@ class RunChooser(QWidget):
 
     def _lay_out(self) -> None:
         title = Label("Ear&lier runs", buddy=self.box)
-        set_role(title, "subtitle")
-        row = QHBoxLayout()
-        row.setSpacing(SMALL)
-        row.addWidget(self.box, stretch=1)
-        row.addWidget(self.resume_button)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(TINY)
-        layout.addWidget(title)
-        layout.addLayout(row)
+        set_role(title, "muted")
+        row(title, (self.box, 1), self.resume_button, of=self)
 
     def _chosen_run(self) -> RunSummary | None:
         return self._runs.run(self.box.currentIndex())

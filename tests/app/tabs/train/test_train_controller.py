@@ -7,6 +7,7 @@ from PySide6.QtCore import QCoreApplication, QEvent, Qt
 from PySide6.QtWidgets import QWidget
 
 from app.tabs.train.controller import TrainController
+from app.tabs.train.form.setting_group import SettingGroup
 from app.tabs.train.form.start_from import Origin
 from app.tabs.train.tab import TrainTab
 from app.widgets.controls.splitter import Splitter
@@ -224,7 +225,7 @@ def test_nothing_starts_until_the_settings_of_the_chosen_run_are_shown(
 ):
     choose(tab, Origin.RESUME)
     assert not tab.buttons.start_button.isEnabled()
-    assert tab.buttons.start_button.toolTip() == "The settings of the chosen run are being read."
+    assert tab.buttons.start_button.toolTip() == "The settings of the selected run are being read."
     slow_settings.set()
     qtbot.waitUntil(tab.buttons.start_button.isEnabled)
     assert tab.form.value() == preset_run("tiny")
@@ -383,7 +384,7 @@ def test_an_empty_workspace_offers_no_start(tab, queues, tmp_path, training, qtb
     TrainController(tab, context_of(empty, queues), tab, train=training.train).refresh()
     qtbot.waitUntil(queues.at_rest)
     assert not tab.buttons.start_button.isEnabled()
-    assert tab.empty_corpus.isVisible()
+    assert tab.obstacle.button.text() == "Go to Corpus"
 
 
 # What helps about a remark
@@ -451,9 +452,13 @@ def test_at_a_first_start_the_usual_charts_are_there(tab, controller):
 
 
 def test_the_advanced_settings_stay_open_and_borders_where_they_are(tab, controller):
-    tab.form.advanced.button.click()
+    model = tab.form.findChild(SettingGroup, "modelGroup")
+    for section in (tab.form.details, model):
+        section.button.click()
     kept = controller.remember()
-    tab.form.advanced.button.click()
+    for section in (tab.form.details, model):
+        section.button.click()
     controller.restore(kept | {"trainSplitter": "500,700"})
-    assert tab.form.advanced.is_open
+    assert tab.form.details.is_open
+    assert model.is_open
     assert tab.findChild(Splitter, "trainSplitter").state() == "500,700"

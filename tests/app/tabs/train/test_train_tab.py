@@ -97,13 +97,13 @@ def test_a_name_that_no_folder_can_have_disables_start(tab):
 
 
 def test_an_empty_corpus_is_said_and_leads_to_the_corpus_tab(tab, qtbot):
-    assert not tab.empty_corpus.isVisible()
+    assert not tab.obstacle.isVisible()
     tab.show_totals(CorpusTotals(0, 0, 0))
-    assert tab.empty_corpus.isVisible()
+    assert tab.obstacle.isVisible()
     assert not tab.buttons.start_button.isEnabled()
     assert "Corpus tab" in tab.buttons.start_button.toolTip()
     with qtbot.waitSignal(tab.corpus_requested):
-        qtbot.mouseClick(tab.corpus_button, Qt.MouseButton.LeftButton)
+        qtbot.mouseClick(tab.obstacle.button, Qt.MouseButton.LeftButton)
 
 
 def test_every_run_is_cleaned_as_was_chosen_elsewhere(tab):

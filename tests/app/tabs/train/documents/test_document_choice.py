@@ -100,7 +100,7 @@ def test_until_they_are_counted_nothing_is_claimed_of_the_chosen_documents(qtbot
     assert tab.plan.values["corpus"].text().startswith("≈")
     tab.form.documents.take(CorpusConfig(kinds=("markdown",)))
     assert not tab.buttons.start_button.isEnabled()
-    assert tab.buttons.start_button.toolTip() == "The chosen documents are being counted."
+    assert tab.buttons.start_button.toolTip() == "The selected documents are being counted."
     assert {value.text() for value in tab.plan.values.values()} == {"counting…"}
     assert not tab.plan.warning.isVisible()
     assert tab.planned_run() is None
@@ -115,7 +115,7 @@ def test_a_library_that_holds_text_is_not_called_empty_while_it_is_counted(qtbot
     tab.form.documents.take(CorpusConfig(search="unicorn"))
     qtbot.waitUntil(lambda: "None of the included" in tab.buttons.start_button.toolTip())
     tab.form.documents.take(CorpusConfig())
-    assert not tab.empty_corpus.isVisible()
+    assert not tab.obstacle.isVisible()
 
 
 def test_the_count_of_documents_that_were_left_meanwhile_is_not_shown(qtbot, tab, monkeypatch):
@@ -146,7 +146,7 @@ def test_documents_that_cannot_be_counted_say_so(qtbot, tab, monkeypatch):
     monkeypatch.setattr(controller, "count_corpus", broken)
     tab.form.documents.take(CorpusConfig(tags=("water",)))
     qtbot.waitUntil(tab.banner.isVisible)
-    assert tab.buttons.start_button.toolTip() == "The chosen documents could not be counted."
+    assert tab.buttons.start_button.toolTip() == "The selected documents could not be counted."
     assert not tab.buttons.start_button.isEnabled()
 
 

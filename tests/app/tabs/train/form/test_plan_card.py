@@ -1,7 +1,8 @@
 """The plan stands above Start, and a run that is likely to go wrong is warned of there, with a change that helps."""
 
 import pytest
-from PySide6.QtCore import QCoreApplication, Qt
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QWidget
 
 from app.tabs.train.tab import TrainTab
 from core.config.presets import preset_run
@@ -9,6 +10,7 @@ from core.config.toml import with_settings
 from core.corpus.passages import CorpusTotals
 from core.events.runs import StepTimes
 from core.planning.machine import Machine
+from core.planning.plan_warnings import plan_warnings
 
 OWN = CorpusTotals(documents=10, characters=90_000, bytes=90_000)
 SAMPLE = CorpusTotals(8, 1_600_000, 1_610_000)
@@ -70,12 +72,6 @@ def test_a_run_that_trains_is_not_warned_of(tab):
 # The rows
 
 
-def settle():
-    """Let every layout come to its end: one may ask for another."""
-    for _ in range(5):
-        QCoreApplication.processEvents()
-
-
 def shown(tab, name):
     return tab.plan.values[name].text()
 
@@ -85,7 +81,7 @@ def test_the_rows_follow_the_form(tab):
     assert all(before.values())
     tab.form.show_run(preset_run("medium"))
     changed = [name for name in before if shown(tab, name) != before[name]]
-    assert changed == ["parameters", "corpus", "ratio", "epochs", "memory", "disk"]
+    assert changed == ["memory", "disk", "parameters", "corpus", "ratio", "epochs"]
 
 
 def test_bars_show_how_much_of_what_there_is_would_be_taken(tab):
@@ -117,18 +113,49 @@ def test_a_time_is_kept_for_more_steps_and_dropped_for_another_step(tab):
     assert shown(tab, "time") == "not known yet"
 
 
-def test_a_problem_takes_the_place_of_the_rows_and_as_much_room(tab):
+def test_a_wrong_field_is_said_beside_start_and_leaves_the_plan(tab, qtbot):
     tab.show_totals(SAMPLE)
     tab.form.show_run(preset_run("starter"))
-    settle()
-    before = tab.plan.height()
-    tab.form.show_name("two words")
-    settle()
-    assert tab.plan.problem.isVisible()
-    assert not tab.plan.values["memory"].isVisible()
-    assert tab.plan.height() == before
-    tab.form.show_name("run")
+    before = {name: shown(tab, name) for name in tab.plan.values}
+    tab.form.findChild(QWidget, "model.n_heads").show_value(5)
+    assert {name: shown(tab, name) for name in tab.plan.values} == before
     assert tab.plan.values["memory"].isVisible()
+    assert tab.obstacle.label.text() == "Width does not fit: 192 must be a multiple of Heads, 5."
+    qtbot.mouseClick(tab.obstacle.button, LEFT)
+    assert tab.form.value() == preset_run("starter")
+    assert not tab.obstacle.isVisible()
+    assert tab.buttons.start_button.isEnabled()
+
+
+def test_a_name_that_is_missing_is_given_by_one_click(tab, qtbot):
+    tab.show_totals(SAMPLE)
+    tab.form.put_name("")
+    assert tab.obstacle.label.text() == "The run needs a name."
+    qtbot.mouseClick(tab.obstacle.button, LEFT)
+    assert tab.form.name() == "run"
+    assert tab.buttons.start_button.isEnabled()
+
+
+def test_three_facts_are_seen_at_first_and_the_others_with_the_details(tab):
+    assert [name for name in tab.plan.values if tab.plan.values[name].isVisible()] == [
+        "time",
+        "memory",
+        "disk",
+    ]
+    tab.form.details.button.click()
+    assert all(value.isVisible() for value in tab.plan.values.values())
+
+
+@pytest.mark.parametrize("preset", ["gpt2", "large", "medium", "small", "mini", "starter"])
+@pytest.mark.parametrize("memory", [10**8, 10**9, 4 * 10**9])
+def test_a_proposal_never_leads_to_as_many_warnings(tab, qtbot, preset, memory):
+    tab.form.show_run(preset_run(preset))
+    tab.plan.show_machine(Machine(memory, 10**12))
+    machine = tab.plan.machine
+    while tab.plan.warning.proposal_button.isVisible():
+        before = len(plan_warnings(tab.form.value(), OWN, machine))
+        qtbot.mouseClick(tab.plan.warning.proposal_button, LEFT)
+        assert len(plan_warnings(tab.form.value(), OWN, machine)) < before
 
 
 def test_the_card_takes_a_third_of_its_column(tab):
@@ -168,7 +195,7 @@ def test_a_single_warning_needs_no_button_to_the_next(tab):
 def test_too_little_memory_is_mended_by_its_button(tab, qtbot):
     tab.show_totals(SAMPLE)
     tab.plan.show_machine(Machine(300_000_000, 10**12))
-    assert tab.plan.warning.proposal_button.text() == "Compute 4 sequences at once"
+    assert tab.plan.warning.proposal_button.text() == "Use micro-batches of 4"
     qtbot.mouseClick(tab.plan.warning.proposal_button, LEFT)
     assert tab.form.value().training.micro_batch_size == 4
     assert not tab.plan.warning.isVisible()

@@ -5,7 +5,11 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
 
-from app.tabs.train.form.run_form import RunForm
+from app.tabs.train.form.run_form import GROUPS, RunForm
+from app.widgets.controls.section import Section
+from app.widgets.label import Label
+from core.config.corpus import CorpusConfig
+from core.config.model import count_parameters
 from core.config.presets import PRESETS
 from core.config.sizes import SIZES
 from core.config.toml import with_settings
@@ -16,7 +20,8 @@ def form(qtbot):
     form = RunForm()
     qtbot.addWidget(form)
     form.resize(380, 1200)
-    form.advanced.open()
+    for section in form.findChildren(Section):
+        section.open()
     form.show_name("run")
     form.show()
     return form
@@ -37,6 +42,7 @@ def choose(form, preset):
 
 
 def unit(form, name):
+    lengths(form, "Another length")
     editor(form, "training.horizon").setCurrentText(name)
 
 
@@ -76,7 +82,7 @@ def test_a_click_on_a_name_turns_to_it(form):
 
 
 def test_the_dial_follows_the_preset_box(form):
-    nearest = {"nanogpt-cpu": "tiny", "sheepop": "small"}
+    nearest = {"nanogpt-cpu": "tiny", "sheepop": "small", "teaching": "tiny"}
     for preset in PRESETS:
         choose(form, preset)
         assert form.value() == PRESETS[preset].run
@@ -219,6 +225,112 @@ def test_an_earlier_runs_horizon_is_shown(form):
     assert editor(form, "training.horizon").currentText() == "epochs"
 
 
-def test_no_limit_stands_among_the_advanced_settings_too(form):
+def test_no_limit_stands_among_the_details_too(form):
     for name in ("max_steps", "max_epochs", "max_tokens", "max_minutes", "horizon"):
-        assert not form.advanced.isAncestorOf(editor(form, f"training.{name}"))
+        assert not form.details.isAncestorOf(editor(form, f"training.{name}"))
+
+
+def lengths(form, text):
+    box = form.horizon.lengths
+    row = next(row for row in range(box.count()) if text in box.itemText(row))
+    box.setCurrentIndex(row)
+    box.activated.emit(row)
+
+
+@pytest.mark.parametrize(("text", "minutes"), [("10 minutes", 10), ("1 hour", 60), ("Overnight", 480)])
+def test_a_time_is_chosen_in_words(form, text, minutes):
+    lengths(form, text)
+    assert (form.value().training.horizon, form.value().training.max_minutes) == ("minutes", minutes)
+    assert not form.horizon.number.isVisible()
+    lengths(form, "Preset: 600 steps")
+    assert form.value().training.horizon == "steps"
+
+
+def test_until_it_no_longer_improves_is_early_stopping_with_an_end(form):
+    lengths(form, "Until it no longer improves")
+    training = form.value().training
+    assert (training.horizon, training.max_epochs, training.early_stopping_patience) == ("epochs", 40, 5)
+    assert "after 40 epochs at the latest" in form.horizon.until.text()
+    lengths(form, "1 hour")
+    assert form.value().training.early_stopping_patience == 0
+
+
+def test_another_length_has_a_number_and_its_unit(form):
+    assert not form.horizon.number.isVisible()
+    lengths(form, "Another length")
+    assert form.horizon.number.isVisible()
+    assert form.value() == PRESETS["starter"].run
+
+
+# Size in words, and the details
+
+
+@pytest.mark.parametrize(
+    ("preset", "word"), [("tiny", "Quick"), ("starter", "Balanced"), ("mini", "Capable")]
+)
+def test_a_size_is_a_word_with_what_it_reached(form, preset, word):
+    button = editor(form, f"{preset}SizeButton")
+    assert button.text() == word
+    QTest.mouseClick(button, Qt.MouseButton.LeftButton)
+    assert form.value() == PRESETS[preset].run
+    assert button.isChecked()
+    form.size_choice.show_run(form.value(), 1_234_567)
+    assert form.size_choice.meaning.text().startswith("≈ 1,200,000 parameters. In ")
+
+
+def test_a_size_that_is_none_of_the_words_is_told(form):
+    choose(form, "gpt2")
+    form.size_choice.show_run(form.value(), 124_000_000)
+    assert form.size_choice.meaning.text() == "≈ 120,000,000 parameters: GPT-2 small, selected under Details."
+    assert not any(button.isChecked() for button in form.size_choice.buttons.values())
+
+
+def test_a_size_with_another_tokenizer_says_so(form):
+    assert not form.size_choice.note.isVisible()
+    form.dial.slider.setValue(SIZES.index("small"))
+    assert form.size_choice.note.text() == "The tokenizer changed with the size: single characters."
+    QTest.mouseClick(editor(form, "tinySizeButton"), Qt.MouseButton.LeftButton)
+    assert form.size_choice.note.text() == "The tokenizer changed with the size: BPE, up to 1,024 tokens."
+    choose(form, "starter")
+    assert not form.size_choice.note.isVisible()
+
+
+def test_sizes_and_presets_stand_in_the_order_of_their_size(form):
+    parameters = [
+        count_parameters(PRESETS[form.preset_box.itemData(row)].run.model, 100)
+        for row in range(form.preset_box.count())
+    ]
+    assert parameters[0] < parameters[-1]
+    presets = [form.preset_box.itemData(row) for row in range(form.preset_box.count())]
+    assert [preset for preset in presets if preset in SIZES] == list(SIZES)
+
+
+def test_a_group_says_how_much_differs_from_the_preset_and_puts_it_back(form):
+    group = editor(form, "modelGroup")
+    assert group.button.text() == "Model"
+    assert not group.reset_button.isVisible()
+    editor(form, "model.n_layers").show_value(9)
+    editor(form, "model.dropout").show_value(0.2)
+    assert group.button.text() == "Model · 2 changed"
+    QTest.mouseClick(group.reset_button, Qt.MouseButton.LeftButton)
+    assert form.value() == PRESETS["starter"].run
+    assert group.button.text() == "Model"
+
+
+def test_every_setting_of_a_run_stands_in_the_form_once(form):
+    for group, (_, model) in GROUPS.items():
+        for name in model.model_fields:
+            if group != "corpus" or name not in CorpusConfig.FILTER:
+                assert len(form.findChildren(QWidget, f"{group}.{name}")) == 1, name
+
+
+def test_four_rows_are_seen_at_first(qtbot):
+    form = RunForm()
+    qtbot.addWidget(form)
+    form.show()
+    seen = [
+        label.text().replace("&", "")
+        for label in form.findChildren(Label)
+        if label.isVisible() and label.buddy()
+    ]
+    assert seen == ["Documents", "Size", "Train for", "Name"]

@@ -136,7 +136,7 @@ def test_a_run_goes_on_without_any_text_in_the_library(stopped):
     choose(stopped, Origin.RESUME)
     stopped.show_totals(CorpusTotals(documents=0, characters=0, bytes=0))
     assert stopped.buttons.start_button.isEnabled()
-    assert not stopped.empty_corpus.isVisible()
+    assert not stopped.obstacle.isVisible()
 
 
 def test_a_finished_run_says_what_can_be_done_and_offers_both(finished, qtbot):

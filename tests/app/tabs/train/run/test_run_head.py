@@ -145,7 +145,7 @@ def test_a_folder_without_text_is_the_reason_why_nothing_starts(tab):
     tab.form.suggest_name("run")
     assert not tab.buttons.start_button.isEnabled()
     assert "passes the filter" in tab.buttons.start_button.toolTip()
-    assert not tab.empty_corpus.isVisible()
+    assert tab.obstacle.button.text() == "Use all documents"
 
 
 def test_the_figures_of_a_run_that_trains_change_a_few_times_a_second(qtbot, tab, monkeypatch):
