@@ -90,7 +90,7 @@ def first_settings(
         return read_run(run_file, preset or "") if run_file else preset_run(preset or DEFAULT_PRESET)
     if preset:
         raise typer.BadParameter(
-            "a fine-tune has the settings of the run that it begins from; change them with --set"
+            "a fine-tune takes over the settings of its base run; change them with --set"
         )
     start = fine_tune_config(workspace, base)
     return read_run(run_file, base=start) if run_file else start
@@ -108,8 +108,8 @@ BaseCheckpoint = Annotated[
     typer.Option(
         "--from",
         metavar="NAME[@STEP]",
-        help="Fine-tune: begin a new run with the weights of another run's checkpoint: @STEP, @last, or @best, the "
-        "default. It has that run's tokenizer, model and other settings, and a tenth of its learning rates.",
+        help="Fine-tune: start a new run from another run's checkpoint: @STEP, @last or @best, the "
+        "default. It takes over that run's tokenizer, model and other settings, with a tenth of its learning rates.",
         callback=named,
     ),
 ]

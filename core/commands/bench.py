@@ -22,11 +22,12 @@ def train(
     shape: Shape = "L",
     rounds: Rounds = 5,
     busy: Annotated[
-        int, typer.Option(min=0, help="Also time each step beside so many processes that keep a core busy.")
+        int,
+        typer.Option(
+            min=0, help="Also time each step beside this many processes that each keep a core busy."
+        ),
     ] = 0,
-    profile: Annotated[
-        bool, typer.Option("--profile", help="Also show which part of a step takes how much of its time.")
-    ] = False,
+    profile: Annotated[bool, typer.Option("--profile", help="Also show how a step's time is spent.")] = False,
     device: Device = "auto",
 ) -> int:
     """Training speed, against a plain float32 loop with transformers and against nanoGPT's recipe."""
@@ -45,7 +46,7 @@ def generate(context: typer.Context, shape: Shape = "M", rounds: Rounds = 5, dev
 
 @app.command(name="serve")
 def serve(context: typer.Context, shape: Shape = "M", rounds: Rounds = 5) -> int:
-    """Tokens per second of 2, 4 and 8 clients that are served at once, against one."""
+    """Tokens per second of 2, 4 and 8 concurrent clients, against one."""
     from core.bench.serve import bench_serve
 
     return perform(context, lambda stop: bench_serve(shape, rounds, stop))[1]
@@ -57,21 +58,23 @@ def learn(
     text: Annotated[
         Path | None,
         typer.Option(
-            help="A file of UTF-8 text; without it, the sample corpus.", parser=named_path, metavar="FILE"
+            help="A UTF-8 text file; by default the sample corpus.", parser=named_path, metavar="FILE"
         ),
     ] = None,
     out: Annotated[
         Path,
-        typer.Option(help="The folder that the picture is written into.", parser=named_path, metavar="DIR"),
+        typer.Option(help="The folder for the plot.", parser=named_path, metavar="DIR"),
     ] = Path(),
-    preset: Annotated[str, typer.Option(help="Our settings.")] = "tiny",
+    preset: Annotated[str, typer.Option(help="The preset of our model.")] = "tiny",
     tokenizer: Annotated[
-        str, typer.Option(help="Ours: bpe or char; without it, that of the preset.", metavar="KIND")
+        str, typer.Option(help="Our tokenizer: bpe or char; by default the preset's.", metavar="KIND")
     ] = "",
-    seed: Annotated[int, typer.Option(min=0, help="Of both, ours and the peer's.")] = 1,
-    minutes: Annotated[float, typer.Option(min=0, help="The longest that all of it may take.")] = 60,
+    seed: Annotated[int, typer.Option(min=0, help="The seed of both models.")] = 1,
+    minutes: Annotated[
+        float, typer.Option(min=0, help="Time limit of the whole benchmark, in minutes.")
+    ] = 60,
 ) -> int:
-    """Loss against time on one text: ours and nanoGPT's published recipe for a CPU, in turns."""
+    """Loss over time on one text: ours and nanoGPT's published recipe for a CPU, in turns."""
     from core.bench.learn import bench_learn
     from core.config.presets import preset_run
     from core.config.toml import with_settings
@@ -84,9 +87,9 @@ def learn(
 @app.command(name="seen")
 def seen(
     context: typer.Context,
-    megabytes: Annotated[int, typer.Option(min=1, max=10_000, help="Of text.")] = 100,
+    megabytes: Annotated[int, typer.Option(min=1, max=10_000, help="Size of the text.")] = 100,
 ) -> int:
-    """The index over a training text: seconds, memory and size, and how fast replies are looked up."""
+    """The index of a training text: time, memory and size, and the speed of look-ups."""
     from core.bench.seen import bench_seen
 
     return perform(context, lambda stop: bench_seen(megabytes, stop))[1]
@@ -98,7 +101,7 @@ def import_command(
     part: Annotated[str, typer.Option(help="pdf, ocr, text, tokens, large or all.")] = "all",
     rounds: Rounds = 3,
 ) -> int:
-    """Speed of reading files and of tokenizing, on generated files, against plain programs."""
+    """Speed of reading and tokenizing generated files, against simple programs."""
     from core.bench.importing import bench_import
 
     return perform(context, lambda stop: bench_import(part, rounds, stop))[1]
@@ -111,10 +114,10 @@ def fuzz_import_command(
     seed: Annotated[int, typer.Option(help="The same seed damages the same files in the same way.")] = 1,
     kept: Annotated[
         Path,
-        typer.Option(help="Where files that crashed a reader are kept.", parser=named_path, metavar="DIR"),
+        typer.Option(help="The folder for files that crashed a reader.", parser=named_path, metavar="DIR"),
     ] = Path("fuzz"),
 ) -> int:
-    """Fuzz the import: damaged files must each end in a state, within their limits."""
+    """Fuzz the import: each damaged file must end in a state, within its limits."""
     from core.bench.fuzz_import import fuzz_import
 
     return perform(context, lambda stop: fuzz_import(seconds, seed, kept, stop))[1]
@@ -129,7 +132,7 @@ def fuzz_workspace_command(
     kept: Annotated[
         Path,
         typer.Option(
-            help="Where damaged files that led to a finding are kept.", parser=named_path, metavar="DIR"
+            help="The folder for damaged files that led to a finding.", parser=named_path, metavar="DIR"
         ),
     ] = Path("fuzz"),
 ) -> int:

@@ -216,19 +216,21 @@ def generate(
     sampler: Annotated[
         str | None,
         typer.Option(
-            help="Named sampling settings, as `samplers` lists them; other options go before them.",
+            help="Named sampling settings, as listed by `samplers`; other options override them.",
             callback=named,
         ),
     ] = None,
     checkpoint: Annotated[
         str,
-        typer.Option(help="The checkpoint: best, last or a step number; all: each of them, with one seed."),
+        typer.Option(
+            help="The checkpoint: best, last or a step number; all: every checkpoint, with the same seed."
+        ),
     ] = "best",
     against: Annotated[
         str | None,
         typer.Option(
             metavar="NAME[@CHECKPOINT]",
-            help="A second model for the same prompt and seed: another run, or @STEP for this one at another step.",
+            help="A second model for the same prompt and seed: another run, or @STEP for another step of this run.",
             callback=named,
         ),
     ] = None,
@@ -239,7 +241,7 @@ def generate(
             "--samples",
             min=1,
             max=MOST_SAMPLES,
-            help="How many replies to write, all at once; with a seed, each has the next one.",
+            help="How many replies to generate at once; with a seed, each reply uses the next one.",
         ),
     ] = 1,
 ) -> int:
@@ -264,7 +266,7 @@ def generate(
     )  # before the model is opened: a wrong number should not cost a wait
     if against is not None or checkpoint == ALL:
         if count > 1:
-            raise typer.BadParameter("one reply of each model is compared", param_hint="--samples")
+            raise typer.BadParameter("only one reply of each model can be compared", param_hint="--samples")
         return generate_several(context, name, checkpoint, against, prompt, changes, chat)
     model, code = perform(
         context,

@@ -43,7 +43,7 @@ def generate_several(
     workspace: Workspace = context.obj.workspace
     workspace.look()
     if against is not None and checkpoint == ALL:
-        raise typer.BadParameter("choose one checkpoint to compare with --against", param_hint="--checkpoint")
+        raise typer.BadParameter("give one checkpoint to compare with --against", param_hint="--checkpoint")
     catalog, sides = Catalog(workspace), [Side(name, checkpoint)]
     if against is not None:
         sides.append(Side(*catalog.run_and_checkpoint(against, name)))

@@ -33,7 +33,7 @@ EXPORTS = (".md", ".json")
 
 ConversationId = Annotated[
     str,
-    typer.Argument(metavar="ID", help="Its id, as `conversations list` shows it, or the beginning of it."),
+    typer.Argument(metavar="ID", help="Its id, as listed by `conversations list`, or the beginning of it."),
 ]
 
 
@@ -48,7 +48,7 @@ def conversations(context: typer.Context) -> int:
 def list_command(
     context: typer.Context,
     deleted: Annotated[
-        bool, typer.Option("--deleted", help="Those that were deleted and can be restored.")
+        bool, typer.Option("--deleted", help="Deleted ones that can still be restored.")
     ] = False,
 ) -> int:
     """List the conversations, pinned ones first, then the newest."""
@@ -64,7 +64,7 @@ def search(
         list[str], typer.Argument(metavar="WORDS", help="Words that must all occur in one message.")
     ],
 ) -> int:
-    """Find conversations by what was said in them, or by their titles."""
+    """Search conversations by their messages and titles."""
     query = unicode_text(" ".join(words))
     found, code = _ask(context, list_conversations, query, writes=False)
     _print(context, found, ("id", "title", "excerpt"))
@@ -73,7 +73,7 @@ def search(
 
 @app.command()
 def show(context: typer.Context, id_: ConversationId) -> int:
-    """Print the branch of a conversation that is in front, as Markdown."""
+    """Print the current branch of a conversation as Markdown."""
     conversation, code = _ask(context, load_conversation, _find(context, id_), writes=False)
     if context.obj.as_json:
         said = [asdict(message) | {"tokens": len(message.tokens)} for message in conversation.branch()]
@@ -91,12 +91,12 @@ def export(
         Path,
         typer.Argument(
             metavar="FILE",
-            help="FILE.md for the branch in front, FILE.json for all of it.",
+            help="FILE.md for the current branch, FILE.json for all branches.",
             parser=named_path,
         ),
     ],
 ) -> int:
-    """Write a conversation into a file, as Markdown or as JSON."""
+    """Export a conversation to a file, as Markdown or JSON."""
     if file.suffix.lower() not in EXPORTS:
         raise typer.BadParameter("it must end in .md or .json", param_hint="FILE")
     path, code = _ask(context, export_conversation, _find(context, id_), file, writes=False)
@@ -107,11 +107,9 @@ def export(
 @app.command(name="import")
 def import_command(
     context: typer.Context,
-    file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="A JSON file that was exported.", parser=named_path)
-    ],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="An exported JSON file.", parser=named_path)],
 ) -> int:
-    """Add the conversations of an exported JSON file."""
+    """Import the conversations of an exported JSON file."""
     added, code = _ask(context, import_conversations, file)
     found, _ = _ask(context, list_conversations, "", writes=False)
     _print(context, [one for one in found if one.id in added], COLUMNS)
@@ -124,7 +122,7 @@ def delete(context: typer.Context, id_: ConversationId) -> int:
     (gone,), code = _ask(context, delete_conversations, [_find(context, id_)])
     print_sentence(
         context,
-        f"Conversation {gone[:SHORT_ID]} deleted; `conversations restore {gone[:SHORT_ID]}` brings it back, "
+        f"Conversation {gone[:SHORT_ID]} deleted; `conversations restore {gone[:SHORT_ID]}` brings it back "
         f"for {KEPT_DAYS} days.",
     )
     return code
@@ -142,7 +140,7 @@ def restore(context: typer.Context, id_: ConversationId) -> int:
 def rename(
     context: typer.Context,
     id_: ConversationId,
-    title: Annotated[str, typer.Argument(help='Its title; "" to call it after its first message again.')],
+    title: Annotated[str, typer.Argument(help='The new title; "" names it after its first message again.')],
 ) -> int:
     """Rename a conversation."""
     return _change(context, id_, rename_conversation, unicode_text(title))
@@ -150,13 +148,13 @@ def rename(
 
 @app.command()
 def pin(context: typer.Context, id_: ConversationId) -> int:
-    """List a conversation above the others."""
+    """Pin a conversation to the top of the list."""
     return _change(context, id_, pin_conversation, True)
 
 
 @app.command()
 def unpin(context: typer.Context, id_: ConversationId) -> int:
-    """List a conversation among the others again."""
+    """Unpin a conversation."""
     return _change(context, id_, pin_conversation, False)
 
 

@@ -39,10 +39,12 @@ AGAIN = (*NOT_READ, DocumentState.ENCRYPTED)  # what a retry reads again
 
 Ids = Annotated[
     list[int],
-    typer.Argument(metavar="ID...", help="Numbers, as `documents` lists them.", callback=document_ids),
+    typer.Argument(
+        metavar="ID...", help="Document numbers, as listed by `documents`.", callback=document_ids
+    ),
 ]
 TagName = Annotated[
-    str, typer.Argument(metavar="NAME", help="1 to 50 characters, no comma; case does not count.")
+    str, typer.Argument(metavar="NAME", help="1 to 50 characters, no comma; case-insensitive.")
 ]
 
 
@@ -59,7 +61,7 @@ def import_command(
     paths: Annotated[
         list[Path] | None,
         typer.Argument(
-            help="Files and folders; folders are read with all their subfolders.",
+            help="Files and folders; folders are read with their subfolders.",
             parser=named_path,
             metavar="[PATH]...",
         ),
@@ -86,19 +88,22 @@ def import_command(
         bool, typer.Option("--again", help="Also read files that are already in the library unchanged.")
     ] = False,
     retry: Annotated[
-        bool, typer.Option("--retry", help="Read files again that failed, were encrypted or were cancelled.")
+        bool,
+        typer.Option("--retry", help="Read files that failed, were encrypted or were cancelled once more."),
     ] = False,
     go_on: Annotated[
         bool, typer.Option("--continue", help="Continue an import that was interrupted.")
     ] = False,
     watch: Annotated[
-        bool, typer.Option("--watch", help="Wait for new and changed files in the folder, until Ctrl+C.")
+        bool, typer.Option("--watch", help="Watch the folder for new and changed files until Ctrl+C.")
     ] = False,
 ) -> int:
-    """Read files into the library. Exits with 1 where a path is missing, or where nothing could be read."""
+    """Read files into the library. Exits with 1 if a path is missing or nothing could be read."""
     workspace = context.obj.workspace
     if go_on and (paths or retry or again or watch):
-        raise typer.BadParameter("it reads the files that are left, and no others", param_hint="--continue")
+        raise typer.BadParameter(
+            "it only reads the files that are left; leave the other arguments out", param_hint="--continue"
+        )
     if not go_on and not paths and not retry:
         raise typer.BadParameter("name files or folders, or use --retry or --continue", param_hint="PATH")
     changes = parse_assignments(set_ or [])
@@ -137,10 +142,10 @@ def documents(
     name: Annotated[str, typer.Option(help="Only files whose name contains this text.")] = "",
     tag: Annotated[list[str] | None, typer.Option(help="Only this tag; repeat for more.")] = None,
     near_duplicates: Annotated[
-        bool, typer.Option("--near-duplicates", help="Only those that nearly repeat another document.")
+        bool, typer.Option("--near-duplicates", help="Only near duplicates of other documents.")
     ] = False,
 ) -> int:
-    """List every file that was imported or tried."""
+    """List all files of the library, with their states."""
     keys = {tag_key(one) for one in tag or ()}
     with _library(context, for_reading=True) as library:
         rows = [
@@ -161,7 +166,7 @@ def text(
     context: typer.Context,
     document: Annotated[
         int,
-        typer.Argument(metavar="ID", help="Its number, as `documents` lists it.", callback=document_number),
+        typer.Argument(metavar="ID", help="Its number, as listed by `documents`.", callback=document_number),
     ],
     cleaned: Annotated[
         bool, typer.Option("--cleaned", help="Cleaned as for training, instead of as it was read.")
@@ -179,8 +184,10 @@ def text(
 @app.command()
 def search(
     context: typer.Context,
-    query: Annotated[str, typer.Argument(help='Words that must all occur; "in quotes" as a phrase.')],
-    most: Annotated[int, typer.Option(min=1, help="The most documents to list.")] = 20,
+    query: Annotated[
+        str, typer.Argument(help='Words that must all occur; "quoted words" match as a phrase.')
+    ],
+    most: Annotated[int, typer.Option(min=1, help="Maximum number of documents to list.")] = 20,
 ) -> int:
     """Find documents by the words in them."""
     workspace = context.obj.workspace
@@ -205,7 +212,7 @@ def exclude(
     context: typer.Context,
     ids: Annotated[list[int] | None, typer.Argument(metavar="[ID...]", callback=document_ids)] = None,
     near_duplicates: Annotated[
-        bool, typer.Option("--near-duplicates", help="All that nearly repeat another document.")
+        bool, typer.Option("--near-duplicates", help="All near duplicates of other documents.")
     ] = False,
 ) -> int:
     """Exclude documents from the corpus; their text is kept."""
@@ -218,7 +225,7 @@ def exclude(
 
 @app.command()
 def tags(context: typer.Context) -> int:
-    """List the tags, with how many documents have each and the characters of their texts."""
+    """List the tags, with the documents that have each and the characters of their texts."""
     with _library(context, for_reading=True) as library:
         rows = [asdict(tag) for tag in library.tags()]
     print_rows(context, "tag", ("name", "documents", "characters"), rows)
@@ -227,7 +234,7 @@ def tags(context: typer.Context) -> int:
 
 @app.command()
 def tag(context: typer.Context, name: TagName, ids: Ids) -> int:
-    """Give documents a tag, by which a run can choose them."""
+    """Tag documents, so that a run can select them."""
     with _library(context) as library:
         library.change_tags({name: ids})
     print_sentence(context, f"{_documents(ids)} tagged {name.strip()!r}.")
@@ -236,10 +243,10 @@ def tag(context: typer.Context, name: TagName, ids: Ids) -> int:
 
 @app.command()
 def untag(context: typer.Context, name: TagName, ids: Ids) -> int:
-    """Take a tag away from documents."""
+    """Remove a tag from documents."""
     with _library(context) as library:
         library.change_tags({}, {name: ids})
-    print_sentence(context, f"The tag {name.strip()!r} taken away from {_documents(ids)}.")
+    print_sentence(context, f"Tag {name.strip()!r} removed from {_documents(ids)}.")
     return 0
 
 
@@ -248,7 +255,7 @@ def remove(context: typer.Context, ids: Ids) -> int:
     """Remove documents and their text from the library; the files themselves are kept."""
     with _library(context) as library:
         library.remove(ids)
-    print_sentence(context, f"{_documents(ids)} removed; `restore` brings them back, for at least a day.")
+    print_sentence(context, f"{_documents(ids)} removed; `restore` brings them back for at least a day.")
     return 0
 
 

@@ -35,7 +35,7 @@ def view_name(value: str) -> str:
         typer.BadParameter: There is none of that name.
     """
     if value not in VARIANTS:
-        raise typer.BadParameter(f"{value!r} is no view; there are {', '.join(VARIANTS)}")
+        raise typer.BadParameter(f"{value!r} is not a view; the views are {', '.join(VARIANTS)}")
     return value
 
 
@@ -60,7 +60,7 @@ def source_part_name(value: str) -> str:
     part = value.replace("-", "_")
     if part not in PATCH_TITLES:
         names = ", ".join(name.replace("_", "-") for name in PATCH_TITLES)
-        raise typer.BadParameter(f"{value!r} is none of {names}")
+        raise typer.BadParameter(f"{value!r} is not one of {names}")
     return part
 
 
@@ -75,12 +75,12 @@ def inspect(
         typer.Option(help=f"One of {', '.join(VIEWS)}, or the name of a worked example.", callback=view_name),
     ] = "next",
     position: Annotated[
-        int, typer.Option(min=0, help="The token to look at, counted from 1; 0 is the last one.")
+        int, typer.Option(min=0, help="The position to look at, counted from 1; 0: the last one.")
     ] = LAST,
     layer: Annotated[int, typer.Option(min=1, help="The layer, counted from 1.")] = 1,
     head: Annotated[int, typer.Option(min=1, help="The attention head, counted from 1.")] = 1,
     part: Annotated[
-        str, typer.Option(help="Which half of the layer: attention or feed-forward.", callback=part_name)
+        str, typer.Option(help="The sub-layer: attention or feed-forward.", callback=part_name)
     ] = "attention",
     roles: Annotated[
         bool, typer.Option("--roles", help="Read <|user|>, <|assistant|> and <eos> in the text as tokens.")
@@ -91,11 +91,9 @@ def inspect(
             help="What to switch off: 'layer 2 head 1; layer 3 attention; position 5'.", callback=unicode_text
         ),
     ] = "",
-    source: Annotated[
-        str, typer.Option(help="For patching: the phrase to take from.", callback=unicode_text)
-    ] = "",
+    source: Annotated[str, typer.Option(help="For patching: the source phrase.", callback=unicode_text)] = "",
     source_part: Annotated[
-        str, typer.Option(help="For patching: what to take from it.", callback=source_part_name)
+        str, typer.Option(help="For patching: what to patch in from the source.", callback=source_part_name)
     ] = "hidden-state",
     out: Annotated[
         Path | None,

@@ -22,22 +22,22 @@ def keep_command(
     checkpoint: Annotated[
         str | None,
         typer.Option(
-            help="The checkpoint to keep: best, the default, last or a step number.", callback=named
+            help="The checkpoint to keep: best (the default), last or a step number.", callback=named
         ),
     ] = None,
     label: Annotated[
         str | None, typer.Option("--as", metavar="LABEL", help="Keep it under this name.", callback=named)
     ] = None,
     remove: Annotated[
-        str | None, typer.Option(metavar="LABEL", help="Let a kept checkpoint go.", callback=named)
+        str | None, typer.Option(metavar="LABEL", help="Stop keeping a checkpoint.", callback=named)
     ] = None,
 ) -> int:
-    """Keep a checkpoint for ever under a name, or list those that are kept."""
+    """Keep a checkpoint permanently under a name, or list the kept checkpoints."""
     workspace: Workspace = context.obj.workspace
     if label and remove:
         raise typer.BadParameter("it cannot be combined with --as", param_hint="--remove")
     if checkpoint and not label:
-        raise typer.BadParameter("say under which name to keep it; add --as LABEL", param_hint="--checkpoint")
+        raise typer.BadParameter("add --as LABEL, the name to keep it under", param_hint="--checkpoint")
     if label:
         _, code = perform(context, partial(keep, workspace, name, checkpoint or "best", label))
         if code:

@@ -27,7 +27,7 @@ def plan(
     base: BaseCheckpoint = None,
     set_: Assignments = None,
 ) -> int:
-    """Show what a run would come to: parameters, epochs, memory, disk and time, and what may go wrong. Nothing is trained."""
+    """Estimate a run without training it: parameters, epochs, memory, disk space and time, and what may go wrong."""
     workspace = context.obj.workspace
     start = first_settings(workspace, run_file, preset, base)
     run = with_absolute_folder(with_settings(start, parse_assignments(set_ or [])))

@@ -20,12 +20,12 @@ SOME_FAILED = 1
 @app.command()
 def queue(
     context: typer.Context,
-    run: Annotated[bool, typer.Option("--run", help="Train them all, one after the other.")] = False,
+    run: Annotated[bool, typer.Option("--run", help="Train all queued runs, one after the other.")] = False,
     remove: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Take a run out of the queue.", callback=named)
+        str | None, typer.Option(metavar="NAME", help="Remove a run from the queue.", callback=named)
     ] = None,
 ) -> int:
-    """List the runs that wait for their turn, train them, or take one out."""
+    """List the queued runs, train them, or remove one."""
     workspace: Workspace = context.obj.workspace
     if run and remove:
         raise typer.BadParameter("it cannot be combined with --run", param_hint="--remove")

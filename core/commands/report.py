@@ -26,7 +26,7 @@ def report(
         ),
     ] = None,
 ) -> int:
-    """Write a report of a run, one HTML file: its data, settings, curves, samples and figures."""
+    """Write a report on a run as one HTML file: its data, settings, curves, samples and figures."""
     workspace = context.obj.workspace
     path = absolute_path(out or Path(report_name(name)))
     return perform(context, lambda stop: write_report(workspace, name, path, stop), writes=False)[1]

@@ -26,7 +26,7 @@ def samplers(context: typer.Context) -> int:
 
 @app.command(name="list")
 def list_command(context: typer.Context) -> int:
-    """List them, those that are built in first."""
+    """List them, built-in ones first."""
     found, code = perform(context, partial(list_samplers, context.obj.workspace), writes=False)
     if code:
         return code
@@ -41,7 +41,7 @@ def show(
     context: typer.Context,
     name: Annotated[str, typer.Argument(help="Its name.", callback=named)],
 ) -> int:
-    """Print one as its TOML file, which another workspace can import."""
+    """Print one as TOML, which another workspace can import."""
     found, code = perform(context, partial(list_samplers, context.obj.workspace), writes=False)
     if code:
         return code
@@ -58,7 +58,7 @@ def import_command(
     context: typer.Context,
     path: Annotated[Path, typer.Argument(help="A TOML file.", parser=named_path, metavar="FILE")],
 ) -> int:
-    """Take a TOML file in, under its name or, where that is taken, with a number behind it."""
+    """Import a TOML file; if its name is taken, a number is added to it."""
     file = absolute_path(path)
     return perform(context, partial(import_sampler, context.obj.workspace, file))[1]
 

@@ -25,18 +25,18 @@ def score(
         typer.Option(help="A text file; - reads standard input.", parser=named_path, metavar="FILE"),
     ],
     checkpoint: Annotated[
-        str, typer.Option(help="The checkpoint: best, last or a step number, also of a snapshot.")
+        str, typer.Option(help="The checkpoint: best, last, or the step of a checkpoint or snapshot.")
     ] = "best",
     against: Annotated[
         str | None,
         typer.Option(
             metavar="NAME[@CHECKPOINT]",
-            help="A second model, to compare with: another run, or @STEP for this one at another step.",
+            help="A second model to compare with: another run, or @STEP for another step of this run.",
             callback=named,
         ),
     ] = None,
 ) -> int:
-    """Measure how well a run's model predicts a text: loss, perplexity, bits per byte, and KL divergence from another."""
+    """Measure how well a run's model predicts a text: loss, perplexity, bits per byte, and KL divergence from another model."""
     workspace = context.obj.workspace
     source = sys.stdin.buffer if text == STANDARD_INPUT else text
     other = None if against is None else Catalog(workspace).run_and_checkpoint(against, name)

@@ -23,9 +23,9 @@ def seen(
         typer.Argument(help="The text, such as a reply; - reads standard input.", callback=unicode_text),
     ],
 ) -> int:
-    """Find the passages of a text that stand word for word in the text that a run was trained on.
+    """Find the passages of a text that occur word for word in the text that a run was trained on.
 
-    The first time, an index over the training text is built: it takes 1.5 bytes on the disk for each byte of text.
+    The first time, an index of the training text is built; it takes 1.5 bytes of disk space per byte of text.
     """
     workspace = context.obj.workspace
     said = sys.stdin.buffer.read().decode("utf-8", "replace") if text == STANDARD_INPUT else text

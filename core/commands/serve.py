@@ -37,7 +37,7 @@ def serve_command(
         bool,
         typer.Option(
             "--token",
-            help=f"Requests need a bearer token (an API key): that of the environment variable {VARIABLE}, else a new one, which is printed.",
+            help=f"Require a bearer token (API key): that of the environment variable {VARIABLE}, else a new one, which is printed.",
         ),
     ] = False,
     origin: Annotated[
@@ -48,7 +48,7 @@ def serve_command(
     body_mib: Annotated[int | None, typer.Option(help=HELP["body_mib"])] = None,
     weights: Annotated[str | None, typer.Option(help=WEIGHTS_HELP)] = None,
 ) -> int:
-    """Let a run's model answer over HTTP, as OpenAI's interface does, until Ctrl+C."""
+    """Serve a run's model over an OpenAI-compatible HTTP interface until Ctrl+C."""
     given = os.environ.pop(VARIABLE, "")
     made = secrets.token_urlsafe(24) if (token or allow_network) and not given else ""
     values: dict[str, Any] = {

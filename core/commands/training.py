@@ -37,7 +37,7 @@ def train(
     name: Annotated[
         str | None,
         typer.Option(
-            help="The run's name; by default a new name, or with --resume the last run.", callback=named
+            help="The run's name; by default a new one, or with --resume the most recent run.", callback=named
         ),
     ] = None,
     preset: PresetName = None,
@@ -48,12 +48,12 @@ def train(
         str,
         typer.Option(
             metavar="best|STEP",
-            help="With --resume, continue from this checkpoint instead; what was saved later is set aside.",
+            help="With --resume, continue from this checkpoint instead; later ones are set aside.",
         ),
     ] = "",
     queue: Annotated[
         bool,
-        typer.Option("--queue", help="Put the run into the queue instead; `queue --run` trains it in turn."),
+        typer.Option("--queue", help="Add the run to the queue instead; `queue --run` trains it."),
     ] = False,
 ) -> int:
     """Train a model on the library's documents."""
@@ -69,7 +69,7 @@ def train(
         resumed = name or _last_run(workspace)
         return perform(context, lambda stop: resume_run(workspace, resumed, changes, stop, at))[1]
     if at:
-        raise typer.BadParameter("only a run that resumes has checkpoints to continue from; add --resume")
+        raise typer.BadParameter("only a resumed run can continue from a checkpoint; add --resume")
     start = first_settings(workspace, run_file, preset, base)
     config = with_absolute_folder(with_settings(start, changes))
     if queue:  # the best checkpoint of its base may be another one when its turn comes

@@ -24,7 +24,7 @@ class ImportConfig(Config):
         advanced=False,
     )
     languages: str = setting(
-        "eng", "OCR languages", "Tesseract's language codes, joined by a plus sign: eng+deu.", advanced=False
+        "eng", "OCR languages", "Tesseract language codes, joined by plus signs: eng+deu.", advanced=False
     )
     password: str = setting("", "Password", "Tried on encrypted files. Never saved.", secret=True)
     text_fields: tuple[str, ...] = setting(
@@ -118,27 +118,27 @@ class CorpusConfig(Config):
     folder: str = setting(
         "",
         "Folder",
-        "Only documents in this folder, and below it; also an archive or a single file. Empty takes all that are included.",
+        "Only documents in this folder or below; an archive or a single file works too. If empty, all included documents.",
         empty="Everywhere",
         is_folder=True,
         advanced=False,
     )
     kinds: tuple[str, ...] = setting(
-        (), "Kinds", "Only documents of these kinds, such as pdf and markdown. Empty takes all kinds."
+        (), "Kinds", "Only documents of these kinds, such as pdf and markdown. If empty, all kinds."
     )
     tags: tuple[str, ...] = setting(
         (),
         "Tags",
-        "Only documents with at least one of these tags. Empty takes documents with any tag or none.",
+        "Only documents with at least one of these tags. If empty, documents with any tag or none.",
     )
     exclude_tags: tuple[str, ...] = setting(
-        (), "Tags left out", "No document with one of these tags, nor one that repeats such a document."
+        (), "Tags left out", "Excludes documents with one of these tags, and duplicates of them."
     )
     search: str = setting(
         "",
         "Search",
-        'Only documents that hold all these words, as the search box finds them; "quoted words" stand together. '
-        "Empty takes all.",
+        'Only documents that contain all these words, as in the search box; "quoted words" match as a phrase. '
+        "If empty, all.",
         empty="any text",
     )
 

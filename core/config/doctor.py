@@ -24,14 +24,14 @@ class DoctorConfig(Config):
     spike_deviations: float = setting(
         4.0,
         "Spike in deviations",
-        "A spike must also rise by so many standard deviations of the loss of single steps.",
+        "A spike must also rise by this many standard deviations of the loss of single steps.",
         ge=0,
         le=1000,
     )
     rate_too_large_rise: float = setting(
         0.5,
         "Rise of the loss",
-        "The learning rate is called too large where the mean loss of a hundred steps exceeds the lowest one before by so much.",
+        "The learning rate is called too large if the mean loss of a hundred steps exceeds the lowest one before by this much.",
         unit="nats/token",
         gt=0,
         le=1000,
@@ -39,7 +39,7 @@ class DoctorConfig(Config):
     rate_too_small_steps: int = setting(
         200,
         "Time to learn",
-        "The learning rate is called too small where so many steps after the warm-up the model has learned next to nothing.",
+        "The learning rate is called too small if the model has learned next to nothing this many steps after the warm-up.",
         unit="steps",
         ge=100,
         le=10_000_000,
@@ -77,7 +77,7 @@ class DoctorConfig(Config):
     overfitting_evaluations: int = setting(
         3,
         "Over-fitting",
-        "So many evaluations in a row must be worse than the best, while the training loss falls.",
+        "This many evaluations in a row must be worse than the best, while the training loss falls.",
         unit="evaluations",
         ge=1,
         le=10_000,
@@ -93,7 +93,7 @@ class DoctorConfig(Config):
     little_data_epochs: float = setting(
         4.0,
         "Passes over little text",
-        "The text can be called too little after so many passes over it.",
+        "The text can be called too small after this many passes over it.",
         unit="epochs",
         gt=0,
         le=1e6,
@@ -101,7 +101,7 @@ class DoctorConfig(Config):
     little_data_gap: float = setting(
         0.5,
         "Validation gap",
-        "The text is called too little where the validation loss exceeds the training loss by so much.",
+        "The text is called too small if the validation loss exceeds the training loss by this much.",
         unit="nats/token",
         gt=0,
         le=100,

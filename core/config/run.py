@@ -17,11 +17,11 @@ class RunConfig(Config):
     """What a run is trained with. `sampling` is what its replies begin with, `doctor` what its curves are
     watched for; a user changes these any time."""
 
-    preset: str = setting("starter", "Preset", "The preset that these settings began as.", advanced=False)
+    preset: str = setting("starter", "Preset", "The preset that these settings started from.", advanced=False)
     base_model: str = setting(
         "",
         "Base model",
-        "The checkpoint that the weights began as, as NAME@STEP, or as NAME@LABEL where it is kept under a name; empty: random weights. A fine-tuned run has its tokenizer and model settings.",
+        "The checkpoint that the run starts from, as NAME@STEP, or as NAME@LABEL if it is kept under a name; empty: random weights. A fine-tuned run has its tokenizer and model settings.",
     )
     corpus: CorpusConfig = CorpusConfig()
     cleaning: CleaningConfig = CleaningConfig()

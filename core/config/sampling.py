@@ -88,9 +88,9 @@ class SamplingConfig(Config):
     weights: WeightsFormat = setting(
         "auto",
         "Weights",
-        "Number format of the weights while replies are generated. auto: float32, by the fastest way measured here. "
+        "Number format of the weights while replies are generated. auto: float32, in the fastest way measured here. "
         "bfloat16: half the memory. int8: a quarter, and the fastest on processors; replies can differ slightly. "
-        "A change opens the model again.",
+        "Changing it loads the model again.",
     )
 
     @property

@@ -26,7 +26,7 @@ class ServerConfig(Config):
     port: int = setting(
         8000,
         "Port",
-        "The port to listen on; 0: one that is free.",
+        "The port to listen on; 0: any free port.",
         advanced=False,
         ge=0,
         le=65535,
@@ -34,37 +34,37 @@ class ServerConfig(Config):
     allow_network: bool = setting(
         False,
         "Open to the network",
-        "Allows an address that other machines reach. They need the token.",
+        "Allows an address that other machines can reach. They need the token.",
     )
     token: str = setting(
         "",
         "Token",
-        "What requests must bring as a bearer token (an API key); empty: none is needed.",
+        "The bearer token (API key) that requests must send; empty: none is needed.",
         secret=True,
     )
     origins: tuple[str, ...] = setting(
         (),
         "Web pages",
-        "Origins of web pages that may ask, such as http://localhost:3000; * stands for all.",
+        "Origins of web pages that may send requests, such as http://localhost:3000; *: all.",
     )
     slots: int = setting(
         8,
         "Replies at once",
-        "The most replies that are written at once; fewer where their caches would need too much memory.",
+        "Maximum number of replies generated at once; fewer if their KV caches would need too much memory.",
         ge=1,
         le=64,
     )
     queue: int = setting(
         64,
         "Waiting requests",
-        "The most requests that wait for a place; those beyond are told to try again later.",
+        "Maximum number of waiting requests; further ones are told to try again later.",
         ge=0,
         le=10_000,
     )
     body_mib: int = setting(
         4,
         "Largest request",
-        "The most that a request may hold.",
+        "Maximum size of a request.",
         unit="MiB",
         ge=1,
         le=64,

@@ -20,9 +20,9 @@ def tag_name(text: str) -> str:
     if len(name) > LONGEST_TAG:
         raise ValueError(f"it has more than {LONGEST_TAG} characters")
     if SEPARATOR in name:
-        raise ValueError("there is a comma in it")
+        raise ValueError("it contains a comma")
     if not name.isprintable():
-        raise ValueError("there is a character in it that is not printed")
+        raise ValueError("it contains a character that cannot be printed")
     return name
 
 

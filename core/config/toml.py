@@ -77,7 +77,7 @@ def parse_assignments(assignments: Sequence[str]) -> dict[str, Any]:
         if option := CHOSEN_OTHERWISE.get(
             name.strip()
         ):  # else a run would be called after what it does not have
-            raise BadSettingError(name.strip(), f"is chosen with {option}, not with --set")
+            raise BadSettingError(name.strip(), f"is set with {option}, not with --set")
         values[name.strip()] = _parse_value(name.strip(), text.strip())
     return values
 
@@ -190,7 +190,7 @@ def _bad_setting(cause: ValidationError, secrets: Sequence[str]) -> BadSettingEr
         field, _, reason = reason.partition(": ")
         return BadSettingError(".".join(part for part in (name, field) if part), f"does not fit: {reason}")
     if name in secrets:
-        return BadSettingError(name, f"cannot be what was given: {reason[0].lower()}{reason[1:]}")
+        return BadSettingError(name, f"cannot have this value: {reason[0].lower()}{reason[1:]}")
     return BadSettingError(name, f"cannot be {_shown(first['input'])}: {reason[0].lower()}{reason[1:]}")
 
 

@@ -22,27 +22,27 @@ class TrainingConfig(Config):
     max_epochs: float = setting(
         0,
         "Epochs",
-        "Ends the run after so many passes over the text, if that comes first; 0: no limit.",
+        "Ends the run after this many passes over the text, if that comes first; 0: no limit.",
         ge=0,
         le=1e6,
     )
     horizon: Literal["steps", "epochs", "tokens", "minutes"] = setting(
         "steps",
         "Train for",
-        "What ends the run. steps: Steps, or Epochs where that is set and comes first; epochs, tokens, minutes: that setting alone. "
+        "What ends the run. steps: Steps, or Epochs if that is set and comes first; epochs, tokens, minutes: that setting alone. "
         "The schedule is planned for it.",
     )
     max_tokens: int = setting(
         10_000_000,
         "Tokens",
-        "Where the horizon is tokens: ends the run after so many, counted with repetition.",
+        "If the run is trained for tokens: it ends after this many, repetitions included.",
         ge=1,
         le=10**15,
     )
     max_minutes: float = setting(
         10.0,
         "Minutes",
-        "Where the horizon is minutes: a few steps are timed at the start, and as many planned as fit, with evaluations and saves.",
+        "If the run is trained for minutes: a few steps are timed at the start, and as many are planned as fit, with evaluations and checkpoints.",
         gt=0,
         le=1e6,
     )
@@ -61,7 +61,7 @@ class TrainingConfig(Config):
         0,
         "Micro-batch size",
         "Sequences computed at once; a batch that is larger is computed in parts, with the same gradient. 0: the whole batch, "
-        "or as much of it as the memory holds and as lets a processor hear a stop within a second.",
+        "or as much of it as fits in memory and lets a CPU stop within a second.",
         unit="sequences",
         ge=0,
         le=65536,
@@ -113,7 +113,7 @@ class TrainingConfig(Config):
     warmup_ratio: float = setting(
         0.0,
         "Warm-up ratio",
-        "The warm-up as a share of the run's steps, in place of a number of steps; 0: the number counts.",
+        "The warm-up as a share of the run's steps, in place of a number of steps; 0: the number applies.",
         ge=0,
         lt=1,
     )
@@ -134,7 +134,7 @@ class TrainingConfig(Config):
     muon_interval: int = setting(
         1,
         "Muon interval",
-        "Muon updates each matrix once in so many steps, by as many times its learning rate, a part of them in each step: "
+        "Muon updates each matrix once in this many steps, by as many times its learning rate, a part of them in each step: "
         "2 halves what it costs.",
         unit="steps",
         ge=1,
@@ -183,7 +183,7 @@ class TrainingConfig(Config):
     early_stopping_patience: int = setting(
         0,
         "Early stopping",
-        "Ends the run after so many evaluations in a row without a better validation loss; 0: never.",
+        "Ends the run after this many evaluations in a row without a better validation loss; 0: never.",
         unit="evaluations",
         ge=0,
         le=10_000,
@@ -199,8 +199,8 @@ class TrainingConfig(Config):
     assistant_only_loss: bool = setting(
         False,
         "Loss on replies only",
-        "Of a conversation, the loss counts the assistant's replies only, in training and in validation; the rest is context. "
-        "Text without roles counts whole.",
+        "In a conversation, the loss counts only the assistant's replies, in training and in validation; the rest is context. "
+        "Text without roles counts in full.",
     )
     keep_checkpoints: int = setting(
         3,
@@ -272,7 +272,7 @@ class TrainingConfig(Config):
     tensorboard: bool = setting(
         False,
         "TensorBoard files",
-        "Writes the figures for TensorBoard too, into the run's folder tensorboard; needs the package tensorboard (pip install sheepop-studio[tensorboard]).",
+        "Also writes TensorBoard files, into the run's folder tensorboard; needs the package tensorboard (pip install sheepop-studio[tensorboard]).",
     )
     keep_awake: bool = setting(
         True, "Keep awake", "Keeps the system from sleeping while the run trains; the screen may turn off."

@@ -79,7 +79,7 @@ def explosion(course: Course, config: DoctorConfig) -> Finding | None:
         RATE_TOO_LARGE,
         f"After {counted(course.step, 'step')} the training loss is {course.losses[-1]:.2f} nats/token, far above the "
         f"{_untrained_loss(course):.2f} that it began at. The learning rate is probably too large.",
-        "Halve the learning rate from here, or start anew with a tenth of it.",
+        "Halve the learning rate from here, or start again with a tenth of it.",
         HALVE_LEARNING_RATE,
         "block",
         _untrained_loss(course),
@@ -93,7 +93,7 @@ def rate_too_large(course: Course, config: DoctorConfig) -> Finding | None:
             RATE_TOO_LARGE,
             f"After {counted(course.step, 'step')} the training loss is {course.recent:.2f} nats/token; "
             f"it began at {_untrained_loss(course):.2f}. The learning rate is probably too large.",
-            "Halve the learning rate from here, or start anew with a tenth of it.",
+            "Halve the learning rate from here, or start again with a tenth of it.",
             HALVE_LEARNING_RATE,
             "recent",
             _untrained_loss(course),
@@ -200,7 +200,7 @@ def little_data(course: Course, config: DoctorConfig) -> Finding | None:
         LITTLE_DATA,
         f"The text was read {course.epoch:.1f} times, and the validation loss, {last.loss:.2f}, is far above the training loss, "
         f"{course.recent:.2f} nats/token: there is too little text.",
-        "Stop and keep the best checkpoint, then add documents and train anew, or choose a smaller model.",
+        "Stop and keep the best checkpoint, then add documents and train again, or choose a smaller model.",
         STOP,
         "validation",
         -math.inf,  # more steps add no text

@@ -81,9 +81,7 @@ class PasswordOnCommandLineError(UsageError):
     def __init__(self) -> None:
         super().__init__()
         self.message = "--password takes no value: every user of this machine can read command lines."
-        self.remedy = (
-            "Give --password alone to be asked for it, or set the environment variable SHEEPOP_PASSWORD."
-        )
+        self.remedy = "Use --password without a value to be asked for it, or set the environment variable SHEEPOP_PASSWORD."
 
 
 class PasswordUnaskedError(UsageError):
@@ -180,7 +178,7 @@ class EmptyCorpusError(UserFacingError):
         super().__init__(conditions)
         if conditions:
             self.message = f"None of the included documents with text {listed(conditions)}."
-            self.remedy = "Include such documents, or choose another filter, or none, to take all documents."
+            self.remedy = "Include such documents, or change the filter, or remove it to use all documents."
             return
         self.message = "There is no text to train on yet."
         self.remedy = f"Add documents in the Corpus tab (or `{command('import PATH')}`), or add the sample corpus (`{command('sample')}`)."
@@ -206,7 +204,7 @@ class UnknownDocumentError(UsageError):
 
 
 class BadTagError(UsageError):
-    """A text that cannot be a tag. `reason` is a clause, such as "there is a comma in it"."""
+    """A text that cannot be a tag. `reason` is a clause, such as "it contains a comma"."""
 
     def __init__(self, name: str, reason: str) -> None:
         super().__init__(name, reason)
@@ -238,7 +236,7 @@ class BadSearchError(UsageError):
     def __init__(self, query: str, reason: str) -> None:
         super().__init__(query, reason)
         self.message = f"The search {query!r} cannot be answered: {reason}."
-        self.remedy = 'Write words that must all occur; "quoted words" stand together.'
+        self.remedy = 'Write words that must all occur; "quoted words" match as a phrase.'
 
 
 class NothingInterruptedError(UserFacingError):
@@ -348,7 +346,7 @@ class UnusableConversationsError(UserFacingError):
         self.message = (
             f"The conversations in {path} cannot be opened: {reason}. Nothing in the file was changed."
         )
-        self.remedy = "Install the newest version, or move the file away to begin a new one."
+        self.remedy = "Install the newest version, or move the file away to start a new one."
 
 
 class DamagedConversationsError(UnusableConversationsError):
@@ -357,7 +355,7 @@ class DamagedConversationsError(UnusableConversationsError):
     def __init__(self, path: Path, reason: str) -> None:
         super().__init__(path, reason)
         self.remedy = (
-            "Open the Chat tab, or list the conversations: what can be read is taken over into a new file."
+            "Open the Chat tab, or list the conversations: what can be read is moved into a new file."
         )
 
 

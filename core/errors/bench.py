@@ -11,7 +11,7 @@ class FuzzFailedError(UserFacingError):
 
     def __init__(self, path: Path, reason: str) -> None:
         super().__init__(path, reason)
-        self.message = f"A promise was broken for {path.name}: {reason}."
+        self.message = f"A guarantee was broken for {path.name}: {reason}."
         self.remedy = f"Report it, with {path}. The same --seed makes it again."
 
 
@@ -22,7 +22,7 @@ class MissingPeerError(UserFacingError):
         super().__init__(package)
         self.message = f"The benchmark compares with {package}, which is not installed."
         self.remedy = (
-            "Run the benchmark from the source: the packaged program cannot take the package up."
+            "Run the benchmark from the source: the packaged program cannot use the package."
             if is_packaged()
             else "Install the development tools: pip install -e '.[dev]'."
         )
@@ -40,5 +40,5 @@ class SourcesMissingError(UserFacingError):
 class SubjectEndedError(UserFacingError):
     """A process whose speed was measured is gone."""
 
-    message = "A process whose speed was measured ended before its time, perhaps because memory ran out."
+    message = "A benchmarked process ended early, perhaps because memory ran out."
     remedy = "Choose a smaller shape, or close other programs."

@@ -27,7 +27,7 @@ class RunExistsError(UserFacingError):
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
-        self.message = f"A run named {name!r} exists already, and nothing in it was changed."
+        self.message = f"A run named {name!r} already exists, and nothing in it was changed."
         self.remedy = "Choose another name, or resume it (--resume, or Resume in the Train tab)."
 
 
@@ -36,8 +36,8 @@ class QueuedAlreadyError(UserFacingError):
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
-        self.message = f"A run named {name!r} is in the queue already, and nothing in it was changed."
-        self.remedy = "Choose another name, or take that one out of the queue first."
+        self.message = f"A run named {name!r} is already in the queue, and nothing in it was changed."
+        self.remedy = "Choose another name, or remove that one from the queue first."
 
 
 class UnknownQueuedRunError(UserFacingError):
@@ -103,8 +103,8 @@ class KeptAlreadyError(UserFacingError):
 
     def __init__(self, name: str, label: str) -> None:
         super().__init__(name, label)
-        self.message = f"The run {name!r} keeps another checkpoint as {label!r} already."
-        self.remedy = "Choose another name, or let that one go first."
+        self.message = f"The run {name!r} already keeps another checkpoint as {label!r}."
+        self.remedy = "Choose another name, or stop keeping that one first."
 
 
 class CheckpointGoneError(UserFacingError):
@@ -116,7 +116,7 @@ class CheckpointGoneError(UserFacingError):
             f"The weights cannot be changed to {asked}: "
             f"the checkpoint of {name!r} at step {step:,} is no longer there."
         )
-        self.remedy = f"Open the model anew, with another checkpoint, or set the weights back to {used}."
+        self.remedy = f"Open another checkpoint of the model, or set the weights back to {used}."
 
 
 class LostBaseError(UserFacingError):
@@ -229,7 +229,7 @@ class TensorBoardMissingError(UserFacingError):
 
     message = "Files for TensorBoard cannot be written: the package tensorboard is not installed."
     remedy = (
-        'Install it with pip install "sheepop-studio[tensorboard]" (the packaged program cannot take it up), or set '
+        'Install it with pip install "sheepop-studio[tensorboard]" (the packaged program cannot use it), or set '
         "training.tensorboard to false."
     )
 

@@ -10,7 +10,7 @@ class ServerPackagesMissingError(UserFacingError):
         super().__init__(package)
         self.message = f"The server needs a package that is not installed: {package}."
         self.remedy = (
-            'Install it with pip install "sheepop-studio[serve]" (the packaged program cannot take it up).'
+            'Install it with pip install "sheepop-studio[serve]" (the packaged program cannot use it).'
         )
 
 
@@ -19,10 +19,8 @@ class PortTakenError(UserFacingError):
 
     def __init__(self, host: str, port: int) -> None:
         super().__init__(host, port)
-        self.message = (
-            f"Port {port} of {host} is taken by another program, perhaps by another server of ours."
-        )
-        self.remedy = "End that program, or choose another port with --port; 0 takes one that is free."
+        self.message = f"Port {port} of {host} is already in use, perhaps by another server of this program."
+        self.remedy = "Stop that program, or choose another port with --port; 0 picks a free one."
 
 
 class CannotListenError(UserFacingError):
@@ -31,7 +29,7 @@ class CannotListenError(UserFacingError):
     def __init__(self, host: str, port: int, reason: str) -> None:
         super().__init__(host, port, reason)
         self.message = f"The server cannot listen on port {port} of {host}: {reason}."
-        self.remedy = "Choose an address of this machine (--host 127.0.0.1) and a port from 1024 on."
+        self.remedy = "Choose an address of this machine (--host 127.0.0.1) and a port of 1024 or higher."
 
 
 class NetworkNotAllowedError(UsageError):
@@ -47,7 +45,7 @@ class TokenMissingError(UsageError):
     """A server for other machines without a token."""
 
     message = "A server that other machines reach needs a token."
-    remedy = "Give one: requests then bring it as an API key."
+    remedy = "Set one: requests then send it as an API key."
 
 
 class ServerFailedError(UserFacingError):

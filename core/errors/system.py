@@ -16,10 +16,10 @@ REMEDIES = {
     errno.ENOTDIR: "Part of the path is a file: move that file away, or choose another path.",
     errno.EISDIR: "There is a folder where a file should be: move it away.",
     errno.ENAMETOOLONG: "Choose a shorter name or path.",
-    errno.ELOOP: "Links lead in a circle: choose the folder that they should lead to.",
+    errno.ELOOP: "Symbolic links form a loop: choose the folder that they should lead to.",
     errno.ENOENT: "A file or folder is missing: check whether it was moved or removed.",
     errno.EEXIST: "Something with that name exists already: move it away.",
-    errno.EIO: "The disk or its network connection fails: check it, and back up your files.",
+    errno.EIO: "The disk or its network connection is failing: check it, and back up your files.",
     errno.EFBIG: "The file is too large for this file system or for the limit on file size (ulimit -f): use another file system, or raise the limit.",
     errno.EMFILE: "Close other programs, or raise the limit on open files (ulimit -n).",
     errno.ENFILE: "Close other programs, or raise the limit on open files.",
@@ -91,7 +91,7 @@ def workspace_error(path: Path, cause: OSError) -> WorkspaceError | DiskFullErro
     if cause.errno in FULL:
         return DiskFullError(path, by_quota=cause.errno == errno.EDQUOT)
     kind = ReadOnlyWorkspaceError if cause.errno in READ_ONLY else WorkspaceError
-    return kind(path, _reason(cause), f"{_remedy(cause)} Another workspace is chosen with --workspace DIR.")
+    return kind(path, _reason(cause), f"{_remedy(cause)} Or choose another workspace with --workspace DIR.")
 
 
 def system_error(cause: OSError) -> UserFacingError:

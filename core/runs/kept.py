@@ -59,7 +59,7 @@ def keep_checkpoint(run: RunFolder, which: str, name: str, stop: StopToken) -> P
 
 
 def drop_kept(run: RunFolder, name: str) -> None:
-    """Let a kept checkpoint go.
+    """Stop keeping a checkpoint.
 
     Raises:
         NoCheckpointError: None is kept under that name.

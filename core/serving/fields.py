@@ -125,7 +125,7 @@ class CompletionFields(Common):
         """As for all, and what completions alone have."""
         super().refuse()
         if self.suffix:
-            raise unsupported("suffix", "There is no suffix here: a model only goes on with a text.")
+            raise unsupported("suffix", "There is no suffix here: a model only continues a text.")
         if self.best_of not in (None, 1, self.n):
             raise unsupported("best_of", "There is no best_of here. Ask for n replies instead.")
         if self.echo and self.logprobs is not None:

@@ -154,7 +154,7 @@ class ServedModel:
             return completion_prompt(self.tokenizer, text, self.sampling.end_prompt)
         if not all(0 <= token < self.tokenizer.vocab_size for token in prompt):
             raise invalid(
-                "prompt", f"A token of the prompt is none of this model's {self.tokenizer.vocab_size:,}."
+                "prompt", f"A token of the prompt is not one of this model's {self.tokenizer.vocab_size:,}."
             )
         return prompt or completion_prompt(self.tokenizer, "", end_prompt=False)
 

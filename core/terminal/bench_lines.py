@@ -34,9 +34,9 @@ def benchmark_line(event: Event) -> str:
 def _learned(event: LearnCompared) -> str:
     seconds, lower = event.seconds_to_peer_loss, event.peer_loss - event.loss_at_peer_seconds
     reached = (
-        "Ours did not come to that loss"
+        "Ours did not reach that loss"
         if seconds is None
-        else f"Ours came to that loss after {seconds:.1f} s, {seconds / event.peer_seconds:.2f} of its time"
+        else f"Ours reached that loss after {seconds:.1f} s, {seconds / event.peer_seconds:.2f} of its time"
     )
     return (
         f"{event.text}: nanoGPT ended at {event.peer_loss:.4f} nats/character, after {counted(event.peer_steps, 'step')} "

@@ -97,7 +97,7 @@ def _reply_line(event: Event) -> str:
             return f"[not in the vocabulary: {' '.join(map(repr, unknown))}]"
         case ContextMoved():
             cut = (
-                "; the question is longer than the context, only its end was read"
+                "; the question is longer than the context: only its end was read"
                 if event.question_cut
                 else ""
             )
@@ -143,7 +143,9 @@ def _reply_line(event: Event) -> str:
 
 def _fuzz_report(event: FuzzChecked) -> str:
     states = ", ".join(f"{count:,} {state}" for state, count in event.states)
-    broken = f"; {len(event.broken):,} broke a reader: {', '.join(event.broken[-3:])}" if event.broken else ""
+    broken = (
+        f"; {len(event.broken):,} crashed a reader: {', '.join(event.broken[-3:])}" if event.broken else ""
+    )
     return f"{counted(event.files, 'file')} in {event.seconds:.0f} s: {states}{broken}"
 
 

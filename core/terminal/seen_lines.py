@@ -11,16 +11,16 @@ def summary(found: SeenFound) -> str:
     if not found.characters:
         return "The reply is empty."
     if not found.passages:
-        return f"No passage of {found.least_words} words or more stands in the training text."
+        return f"No passage of {found.least_words} words or more occurs in the training text."
     passages = counted(len(found.passages), "passage")
-    return f"{percent(found.share)} of the reply stands word for word in the training text, in {passages}."
+    return f"{percent(found.share)} of the reply occurs word for word in the training text, in {passages}."
 
 
 def base_note(found: SeenFound) -> str:
     """What was not searched of a fine-tuned run; "" of any other."""
     if not found.base_model:
         return ""
-    return f"Only the texts of the fine-tuning were searched, not those of its base model {found.base_model}."
+    return f"Only the text of the fine-tuning was searched, not that of its base model {found.base_model}."
 
 
 def places_words(passage: SeenPassage, *, is_complete: bool) -> str:

@@ -20,7 +20,7 @@ def serving_line(event: Event) -> str:
             what = printable(f"{event.method} {event.path} from {event.client}")
             return f"{event.status} {what}: {printable(event.message)}"
         case ServerEnded():
-            return f"The server has ended after {counted(event.requests, 'request')} and {counted(event.tokens, 'token')}."
+            return f"The server stopped after {counted(event.requests, 'request')} and {counted(event.tokens, 'token')}."
         case _:
             return ""
 
@@ -30,6 +30,6 @@ def _started(event: ServerStarted) -> str:
     body = f'{{"model": "{event.model}", "messages": [{{"role": "user", "content": "Hello"}}]}}'
     return (
         f"{event.model}, step {event.step:,}, answers at {event.url}: {counted(event.slots, 'reply', 'replies')} at once, "
-        f"{event.queue:,} waiting. Ctrl+C ends it.\n"
+        f"{event.queue:,} waiting. Ctrl+C stops it.\n"
         f"  curl {event.url}/chat/completions{token} -H 'Content-Type: application/json' -d '{body}'"
     )

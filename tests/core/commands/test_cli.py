@@ -145,7 +145,7 @@ def test_what_is_compiled_learns_the_same(filled, run_file, records, tmp_path):
 def test_a_name_that_was_chosen_is_not_numbered(trained, run_file, command):
     code, _, said = command("train", run_file, "--name", "first", "--workspace", trained.root)
     assert code == 1
-    assert "exists already" in said
+    assert "already exists" in said
 
 
 def test_a_preset_is_chosen_by_name(filled, records):
@@ -331,7 +331,7 @@ def test_characters_that_the_vocabulary_lacks_are_named(trained, records):
         (["train", "--preset", "tinny"], 2, "Did you mean 'tiny'?"),
         (["train", "nowhere.toml"], 2, "nowhere.toml could not be read"),
         (["train", "--name", "a b"], 2, "cannot be a run's name"),
-        (["train", "--name", "first"], 1, "exists already"),
+        (["train", "--name", "first"], 1, "already exists"),
         (["train", "--resume", "--name", "first"], 1, "has taken all of its 6 steps"),
         (["train", "--resume", "--name", "frist"], 1, "Did you mean 'first'?"),
         (["train", "--resume", "--preset", "tiny"], 2, "leave out RUN.toml and --preset"),
@@ -345,7 +345,7 @@ def test_characters_that_the_vocabulary_lacks_are_named(trained, records):
         (["generate", "first", "--weights", "int4"], 2, "weights cannot be 'int4'"),
         (["generate", "first", "--samples", "0"], 2, "--samples"),
         (["generate", "first", "--checkpoint", "all", "--samples", "2"], 2, "one reply of each model"),
-        (["generate", "first", "--checkpoint", "all", "--against", "@2"], 2, "choose one checkpoint"),
+        (["generate", "first", "--checkpoint", "all", "--against", "@2"], 2, "give one checkpoint"),
         (["generate", "first", "--against", "frist"], 1, "Did you mean 'first'?"),
         (["generate", "first", "--against", "@3"], 1, "best, last, 2, 4, 6"),
         (["evaluate-sample", "first"], 1, "has no sample corpus"),

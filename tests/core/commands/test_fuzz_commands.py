@@ -36,4 +36,4 @@ def test_a_workspace_is_fuzzed_as_asked(tmp_path, command, asked):
 def test_a_finding_is_a_failure(tmp_path, command, asked):
     code, _, told = command("fuzz-workspace", "--seed", 13, "--workspace", tmp_path)
     assert code == 1
-    assert "A promise was broken for state.json: runs: KeyError." in told
+    assert "A guarantee was broken for state.json: runs: KeyError." in told

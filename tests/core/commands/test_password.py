@@ -63,7 +63,7 @@ def test_a_password_can_stand_in_the_environment_and_goes_no_further(
 def test_a_password_on_the_command_line_is_refused_and_not_repeated(tmp_path, command, given, arguments):
     code, out, err = command(*arguments, "--workspace", tmp_path)
     assert (code, out, given) == (2, "", [])
-    assert "Give --password alone to be asked for it" in err
+    assert "Use --password without a value to be asked for it" in err
     assert "SHEEPOP_PASSWORD" in err
     assert "baa" not in err
 

@@ -51,7 +51,7 @@ def test_a_run_in_the_queue_is_not_lost_to_another_one_of_its_name(filled, tiny,
     RunQueue(filled).add("a", tiny())
     code, _, said = command("train", "--name", "a", "--workspace", filled.root)
     assert code == 1
-    assert "is in the queue already" in said
+    assert "is already in the queue" in said
     assert RunQueue(filled).names() == ["a"]
 
 

@@ -83,5 +83,5 @@ def test_missing_packages_are_named_with_the_line_that_installs_them(trained, co
     assert (code, err) == (
         1,
         f"error: The server needs a package that is not installed: {package}.\n"
-        'Install it with pip install "sheepop-studio[serve]" (the packaged program cannot take it up).\n',
+        'Install it with pip install "sheepop-studio[serve]" (the packaged program cannot use it).\n',
     )

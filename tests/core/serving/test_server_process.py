@@ -134,7 +134,7 @@ def test_a_run_that_is_deleted_goes_on_being_served(server):
 def test_a_second_server_on_the_port_is_refused_in_a_sentence(server, trained, command):
     code, _, err = command("--workspace", trained.root, "serve", "first", "--port", server.port)
     assert (code, err.count("\n")) == (1, 2)
-    assert f"Port {server.port} of 127.0.0.1 is taken" in err
+    assert f"Port {server.port} of 127.0.0.1 is already in use" in err
 
 
 @pytest.mark.slow

@@ -13,7 +13,7 @@ from core.runs.catalog import RunSummary
 RUN = RunSummary("first", "starter", 700, 700, 2.5, 2.5, 3_000_000, 10, 0.0, (600, 700), 600, 700, True)
 STARTED = ServerStarted("http://127.0.0.1:8000/v1", "first", 700, 8, 64, needs_token=False, network=False)
 QUESTION = "Who lives in the old mill by the river, and what do they eat in winter?"
-TAKEN = "Port 8000 of 127.0.0.1 is taken by another program, perhaps by another server of ours."
+TAKEN = "Port 8000 of 127.0.0.1 is already in use, perhaps by another server of this program."
 
 
 def asked(number, prompt=QUESTION):

@@ -85,7 +85,7 @@ def test_a_reply_is_looked_up_and_its_passages_are_listed(qtbot, controller, pan
     qtbot.waitUntil(lambda: panel.rows.place(0) is not None)
     assert look_up.asked == [("first", REPLY)]
     assert (
-        panel.summary.text() == "85 % of the reply stands word for word in the training text, in 2 passages."
+        panel.summary.text() == "85 % of the reply occurs word for word in the training text, in 2 passages."
     )
     assert (panel.share.value(), panel.share_words.text()) == (850, "85 %")
     assert shown(panel) == [
@@ -166,7 +166,7 @@ def test_a_fine_tuned_run_says_what_was_not_searched(qtbot, controller, panel, l
     look_up.events = [found(base_model="base@500")]
     controller.show_reply("first", "m1", REPLY)
     qtbot.waitUntil(panel.note.isVisible)
-    assert "not those of its base model base@500" in panel.note.text()
+    assert "not that of its base model base@500" in panel.note.text()
 
 
 def test_a_failure_is_a_sentence_in_the_page(qtbot, controller, panel, look_up):

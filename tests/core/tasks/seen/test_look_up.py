@@ -276,7 +276,7 @@ def test_the_command_prints_passages_and_places(trained, command):
     code, printed, _ = command("--workspace", trained.root, "seen", "first", REPLY)
     assert code == 0
     lines = printed.splitlines()
-    assert lines[0].startswith("74 % of the reply stands word for word in the training text, in 1 passage.")
+    assert lines[0].startswith("74 % of the reply occurs word for word in the training text, in 1 passage.")
     assert SENTENCE in lines[1]
     assert "river.txt, characters " in lines[-1]
 

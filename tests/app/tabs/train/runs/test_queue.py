@@ -232,7 +232,7 @@ def test_a_name_that_is_queued_already_is_refused_with_a_sentence(
     tab.form.name_edit.setText("run-2")
     qtbot.mouseClick(tab.buttons.start_button, LEFT)
     qtbot.waitUntil(tab.banner.isVisible)
-    assert "in the queue already" in tab.banner.text()
+    assert "already in the queue" in tab.banner.text()
     stop(tab, qtbot, controller)
 
 
@@ -270,6 +270,6 @@ def test_start_leaves_a_queued_run_of_that_name_its_turn(tab, controller, worksp
     qtbot.waitUntil(lambda: rows(tab) == ["a: Starter"])
     tab.form.name_edit.setText("A")
     qtbot.mouseClick(tab.buttons.start_button, LEFT)
-    assert "in the queue already" in tab.banner.text()
+    assert "already in the queue" in tab.banner.text()
     assert training.asked == []
     assert RunQueue(workspace).names() == ["a"]
