@@ -55,7 +55,7 @@ class BadRunNameError(UsageError):
     def __init__(self, name: str) -> None:
         super().__init__(name)
         self.message = f"{name!r} cannot be a run's name."
-        self.remedy = "Use at most 64 letters, digits, '-', '_' and '.', starting with a letter or digit."
+        self.remedy = "Use at most 64 letters, digits, spaces, '-', '_' and '.', starting with a letter or digit, and no spaces side by side."
 
 
 class RunBusyError(UserFacingError):

@@ -3,6 +3,7 @@
 import os
 import re
 import tempfile
+import unicodedata
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,8 +13,28 @@ from core.errors.runs import BadRunNameError
 
 TOKENIZER_FILE, OLD_TOKENIZER_FILE = "tokenizer.sheepop.json", "tokenizer.json"
 
-_RUN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+PUNCTUATION = (
+    " ._-',()&+!"  # in a run's name, beside letters and digits of any script; @ stands before a step
+)
+MOST_CHARACTERS, MOST_BYTES = 64, 180  # a file in the queue has the name too, with a number and a suffix
 _DEVICE_NAME = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)  # no folders on Windows
+
+
+def as_run_name(text: str) -> str:
+    """The name that a run gets from what somebody calls it, which its folder has on every system; "" where none is left.
+
+    Letters and digits of any script and spaces stay; what no folder can have becomes "-".
+    """
+    text = unicodedata.normalize("NFC", text)
+    text = " ".join("".join(sign if _may_stand(sign) else "-" for sign in " ".join(text.split())).split())
+    while text and not text[0].isalnum():
+        text = text[1:]
+    text = text[:MOST_CHARACTERS].encode()[:MOST_BYTES].decode(errors="ignore").rstrip(" .")
+    return f"run {text}" if _DEVICE_NAME.fullmatch(text) else text
+
+
+def _may_stand(sign: str) -> bool:
+    return sign in PUNCTUATION or unicodedata.category(sign)[0] in "LMN"
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +122,7 @@ class Workspace:
         Raises:
             BadRunNameError: The name cannot be a folder's.
         """
-        if not _RUN_NAME.fullmatch(name) or name.endswith(".") or _DEVICE_NAME.fullmatch(name):
+        if not name or name != as_run_name(name):
             raise BadRunNameError(name)
         return RunFolder(self.runs / name)
 

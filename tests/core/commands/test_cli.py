@@ -330,7 +330,7 @@ def test_characters_that_the_vocabulary_lacks_are_named(trained, records):
         (["train", "--set", "model.n_heads=5"], 2, "must be a multiple"),
         (["train", "--preset", "tinny"], 2, "Did you mean 'tiny'?"),
         (["train", "nowhere.toml"], 2, "nowhere.toml could not be read"),
-        (["train", "--name", "a b"], 2, "cannot be a run's name"),
+        (["train", "--name", "a/b"], 2, "cannot be a run's name"),
         (["train", "--name", "first"], 1, "already exists"),
         (["train", "--resume", "--name", "first"], 1, "has taken all of its 6 steps"),
         (["train", "--resume", "--name", "frist"], 1, "Did you mean 'first'?"),

@@ -8,7 +8,7 @@ from filelock import FileLock
 from core.disk.files import writing_whole
 from core.errors.runs import BadRunNameError
 from core.errors.system import WorkspaceError
-from core.runs.folder import Workspace
+from core.runs.folder import Workspace, as_run_name
 
 
 @pytest.mark.parametrize("name", ["a", "first", "Run-2", "console", "2026.11.21_b", "x" * 64])
@@ -27,10 +27,11 @@ def test_a_plain_name_is_a_run_s(tmp_path, name):
         "a\\b",
         ".hidden",
         "-x",
-        "a b",
         "ends.",
         "x" * 65,
-        "größe",
+        " a",
+        "a  b",
+        "a@2",
         "a\n",
         "con",
         "Nul",
@@ -41,6 +42,34 @@ def test_a_plain_name_is_a_run_s(tmp_path, name):
 def test_a_name_that_cannot_be_a_folder_s_everywhere_is_refused(tmp_path, name):
     with pytest.raises(BadRunNameError):
         Workspace(tmp_path).run(name)
+
+
+@pytest.mark.parametrize(
+    "name", ["two words", "größe", "Überschrift 2", "小さいモデル", "हिन्दी", "модель-1", "it's (new), v1.2"]
+)
+def test_a_name_may_have_spaces_and_letters_of_any_script(tmp_path, name):
+    folder = Workspace(tmp_path).run(name)
+    folder.root.mkdir(parents=True)
+    assert folder.root.name == name
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("  two   words ", "two words"),
+        ("a/b: c?", "a-b- c-"),
+        ("../x", "x"),
+        ("nul", "run nul"),
+        ("ends.", "ends"),
+        ("x" * 80, "x" * 64),
+        ("…", ""),
+        ("o\u0308l", "öl"),
+        ("小" * 80, "小" * 60),
+    ],
+)
+def test_what_somebody_calls_a_run_becomes_a_name(tmp_path, text, name):
+    assert as_run_name(text) == name
+    assert not name or Workspace(tmp_path).run(name).name == name
 
 
 def test_a_workspace_is_made_where_there_is_none(tmp_path):

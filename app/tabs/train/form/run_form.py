@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
@@ -29,8 +28,7 @@ from core.config.setting import Config
 from core.config.sizes import presets_by_size
 from core.config.tokenizer import TokenizerConfig
 from core.config.training import TrainingConfig
-from core.errors.runs import BadRunNameError
-from core.runs.folder import Workspace
+from core.runs.folder import as_run_name
 from core.wording import counted
 
 GROUPS: dict[str, tuple[str, type[Config]]] = {
@@ -43,7 +41,9 @@ TOKENIZER_HELP = (
     "Learn the tokenizer from the corpus now, and see its vocabulary and what it makes of a sentence"
 )
 PRESET_HELP = "Begin with the settings of a preset; each of them can be changed below"
-NAME_HELP = "What the run is called; its folder gets this name"
+NAME_HELP = (
+    "What the run is called: letters of any script, digits and spaces; its folder gets a name made from it"
+)
 WIDEST_LABELS = ("Documents", "Checkpoint")
 KEPT_APART = {  # settings of the training that stand in groups of their own
     "evaluation": (
@@ -109,7 +109,8 @@ class RunForm(QWidget):
         return self._problem
 
     def name(self) -> str:
-        return self.name_edit.text().strip()
+        """The run's name, which a folder can have: made from what was typed."""
+        return as_run_name(self.name_edit.text())
 
     def show_cleaning(self, config: CleaningConfig) -> None:
         """Clean text so from now on, whatever runs are shown."""
@@ -349,11 +350,7 @@ class RunForm(QWidget):
         return ""
 
     def _name_problem(self) -> str:
-        try:
-            Workspace(Path()).run(self.name())
-        except BadRunNameError as cause:
-            return f"{cause.message} {cause.remedy}" if self.name() else "The run needs a name."
-        return ""
+        return "" if self.name() else "The run needs a name, with a letter or a digit in it."
 
 
 def _without_filter(model: type[Config]) -> list[str]:

@@ -88,8 +88,16 @@ def test_settings_of_two_groups_are_checked_against_each_other(tab):
     assert editor(tab, "training.window_overlap").property("valid") is True
 
 
-def test_a_name_that_no_folder_can_have_disables_start(tab):
-    for name in ("", "..", "a/b", "two words"):
+def test_a_run_can_be_called_anything_with_a_letter(tab, qtbot):
+    for typed, name in (("Zwei Wörter", "Zwei Wörter"), ("a/b", "a-b"), ("第一", "第一")):
+        tab.form.name_edit.setText(typed)
+        with qtbot.waitSignal(tab.start_requested) as asked:
+            qtbot.mouseClick(tab.buttons.start_button, Qt.MouseButton.LeftButton)
+        assert asked.args[0] == name
+
+
+def test_no_name_disables_start(tab):
+    for name in ("", "..", "/"):
         tab.form.show_name("fine")
         assert tab.buttons.start_button.isEnabled()
         tab.form.show_name(name)

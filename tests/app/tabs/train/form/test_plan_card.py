@@ -130,7 +130,7 @@ def test_a_wrong_field_is_said_beside_start_and_leaves_the_plan(tab, qtbot):
 def test_a_name_that_is_missing_is_given_by_one_click(tab, qtbot):
     tab.show_totals(SAMPLE)
     tab.form.put_name("")
-    assert tab.obstacle.label.text() == "The run needs a name."
+    assert tab.obstacle.label.text() == "The run needs a name, with a letter or a digit in it."
     qtbot.mouseClick(tab.obstacle.button, LEFT)
     assert tab.form.name() == "run"
     assert tab.buttons.start_button.isEnabled()
