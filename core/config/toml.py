@@ -45,10 +45,20 @@ def read_run(path: Path, preset: str = "", base: RunConfig | None = None) -> Run
         UnknownPresetError, UnknownSettingError, BadSettingError: As for `with_settings`.
     """
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
+        return parse_run(path.read_text(encoding="utf-8"), path, preset, base)
     except OSError as cause:
         raise BadConfigFileError(path, cause.strerror or "it cannot be opened") from cause
-    except ValueError as cause:  # TOML's and Unicode's errors, and a number of more digits than Python reads
+    except UnicodeDecodeError as cause:
+        raise BadConfigFileError(path, f"it is not TOML ({cause})") from cause
+
+
+def parse_run(
+    text: str, path: Path = Path("run.toml"), preset: str = "", base: RunConfig | None = None
+) -> RunConfig:
+    """The same of text that `path` is said to hold."""
+    try:
+        table = tomllib.loads(text)
+    except ValueError as cause:  # TOML's errors, and a number of more digits than Python reads
         raise BadConfigFileError(path, f"it is not TOML ({cause})") from cause
     except RecursionError as cause:
         raise BadConfigFileError(path, NESTED) from cause

@@ -1,6 +1,7 @@
 """Turns what the Train tab asks into core tasks, and hands their events back."""
 
 from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -25,9 +26,10 @@ from app.tabs.train.tokenizer.tokenizer_controller import TokenizerController
 from core.config.corpus import CorpusConfig
 from core.config.remark_actions import STOP, changes_of, place_of
 from core.config.run import RunConfig
+from core.config.toml import parse_run, run_to_toml
 from core.control import StopToken
 from core.corpus.passages import CorpusTotals
-from core.errors.base import UsageError
+from core.errors.base import UsageError, UserFacingError
 from core.errors.runs import QueuedAlreadyError
 from core.events.base import Event
 from core.events.runs import CheckpointSaved, RunEnded
@@ -39,6 +41,7 @@ from core.tasks.training.resume_run import resume_run
 from core.tasks.training.train_model import train_model
 
 NO_CHARTS = "none"
+LONGEST_FORM = 100_000  # characters
 
 
 class TrainController(TabController):
@@ -101,7 +104,7 @@ class TrainController(TabController):
         tab.resume_changed_requested.connect(self._resume_changed)
         tab.pause_requested.connect(self._pause)
         tab.go_on_requested.connect(self._go_on)
-        tab.stop_requested.connect(self.stop)
+        tab.stop_requested.connect(self._stop)
         tab.course_change_requested.connect(self._change_course)
         tab.run_chosen.connect(self._show_history)
         tab.documents_chosen.connect(self._count_documents)
@@ -122,13 +125,21 @@ class TrainController(TabController):
         self.plan.activate()
 
     def remember(self) -> dict[str, str]:
-        """The charts below the loss, too."""
-        return super().remember() | {"charts": ",".join(self._tab.curves.charts) or NO_CHARTS}
+        """The charts below the loss, the form, and a run that was stopped because the window closes, too."""
+        return super().remember() | {
+            "charts": ",".join(self._tab.curves.charts) or NO_CHARTS,
+            "form": run_to_toml(self._tab.own_run()),
+            "cut_off": self.interrupted.cut_off,
+        }
 
     def restore(self, kept: Mapping[str, str]) -> None:
         super().restore(kept)
         if charts := kept.get("charts", ""):
             self._tab.curves.show_charts([name for name in charts.split(",") if name != NO_CHARTS])
+        if (form := kept.get("form", "")) and len(form) <= LONGEST_FORM:
+            with suppress(UserFacingError):  # of another version, or written by nobody we know
+                self._tab.form.show_run(parse_run(form).model_copy(update={"base_model": ""}))
+        self.interrupted.cut_off = kept.get("cut_off", "")
 
     @property
     def active(self) -> bool:
@@ -178,8 +189,14 @@ class TrainController(TabController):
         if config is not None:  # else the window closes
             self._tab.show_settings(config)
 
-    @Slot()
     def stop(self) -> None:
+        """The window closes: as the button Stop, and the next start offers to go on."""
+        if self.active and not self._tab.stopping:
+            self.interrupted.cut_off = self._name
+        self._stop()
+
+    @Slot()
+    def _stop(self) -> None:
         """Ask the run to end at its next step; it still saves, and ends in its own time."""
         self._goes_on = None
         self._before.forget()
@@ -193,7 +210,7 @@ class TrainController(TabController):
     def _change_course(self, action: str) -> None:
         """Do what helps about a remark: stop the run, and let it go on at once with other settings."""
         if action == STOP:
-            self.stop()
+            self._stop()
         else:
             self._course = self._name, action
             self._before.start(partial(read_settings, self._workspace, self._name))
@@ -205,7 +222,7 @@ class TrainController(TabController):
             return
         goes_on = changes_of(action, before), place_of(action)
         if self.active:
-            self.stop()
+            self._stop()
             self._goes_on = goes_on
         else:
             self.resume(name, *goes_on)

@@ -121,6 +121,15 @@ class TrainTab(Tab):
         """The text that a run would be trained on."""
         return self._totals
 
+    @property
+    def stopping(self) -> bool:
+        """True while a run was asked to end and has not."""
+        return self._state.is_stopping
+
+    def own_run(self) -> RunConfig:
+        """What the user has in the form for a new model, behind what is shown there for another run."""
+        return self._own_run or self.start_mode.own_run() or self.form.value()
+
     def planned_run(self) -> RunConfig | None:
         """The run that could be started now; None while another one trains, or where something is amiss."""
         return (

@@ -9,7 +9,7 @@ from core.config.toml import with_settings
 from core.control import StopToken
 from core.events.base import Event
 from core.runs.base_model import fine_tune_config
-from core.runs.catalog import Catalog, RunSummary
+from core.runs.catalog import Catalog, RunSummary, is_held
 from core.runs.folder import Workspace
 from core.runs.interrupted import is_interrupted, leave_stopped
 from core.runs.run_queue import QueuedRun, RunQueue
@@ -83,13 +83,21 @@ def find_unused_name(workspace: Workspace, stem: str, stop: StopToken) -> Genera
 
 
 def find_interrupted_runs(
-    workspace: Workspace, stop: StopToken
+    workspace: Workspace, stop: StopToken, cut_off: str = ""
 ) -> Generator[Event, None, tuple[RunSummary, ...]]:
-    """The runs that a kill, a crash or a power cut ended, the last changed first."""
+    """The runs that a kill, a crash or a power cut ended, the last changed first.
+
+    Args:
+        cut_off: The name of one that counts among them where it has steps left: it was stopped because the program closed.
+    """
     del stop  # the last lines of some files
     yield from ()
     catalog = Catalog(workspace)
-    names = [name for name in catalog.names() if is_interrupted(catalog.folder(name))]
+    names = [name for name in catalog.names() if is_interrupted(catalog.folder(name)) or name == cut_off]
+    if cut_off in names and not is_interrupted(catalog.folder(cut_off)):
+        run = catalog.summary(cut_off)
+        if run.last_step is None or run.step >= run.max_steps or is_held(catalog.folder(cut_off)):
+            names.remove(cut_off)
     return tuple(sorted(map(catalog.summary, names), key=lambda run: run.changed, reverse=True))
 
 

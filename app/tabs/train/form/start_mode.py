@@ -58,6 +58,10 @@ class StartMode(QObject):
         """Whether Start trains a model from random weights."""
         return self._start_from.origin is Origin.NEW
 
+    def own_run(self) -> RunConfig | None:
+        """What the user had in the form before the choice; None where the form is still that."""
+        return self._own[1] if self._own is not None else None
+
     def make_room(self, run: RunConfig) -> None:
         """Give the user's own form back before another run than the form's is shown in it."""
         if (

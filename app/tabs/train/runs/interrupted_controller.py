@@ -1,4 +1,4 @@
-"""Runs that a kill, a crash or a power cut ended: offered to go on when the window opens."""
+"""Runs that ended with the program, by a kill, a crash, a power cut or a window that closed: offered to go on when it opens."""
 
 from functools import partial
 
@@ -16,6 +16,9 @@ from core.wording import counted
 class InterruptedController(QObject):
     """Looks once, and offers the run that was trained last.
 
+    Attributes:
+        cut_off: The run that was stopped because the window closed; "" where none was, or where the user has answered.
+
     Signals:
         found: There is something to offer.
         resume_requested: The name of the run that should go on.
@@ -28,8 +31,9 @@ class InterruptedController(QObject):
         super().__init__(parent)
         self._tab, self._workspace, self._queues = tab, context.workspace, context.queues
         self._runs: tuple[RunSummary, ...] = ()
+        self.cut_off = ""
         # No letters of Alt: those of these words are the chooser's and the menu bar's.
-        self._resume = QAction("Resume it", self, toolTip="Go on from its last checkpoint")
+        self._resume = QAction("Go on", self, toolTip="Go on from its last checkpoint")
         self._resume.triggered.connect(self._ask_to_resume)
         self._leave = QAction(
             "Leave it stopped", self, toolTip="Do not offer this again; it can be resumed later"
@@ -38,7 +42,9 @@ class InterruptedController(QObject):
 
     def look(self) -> None:
         """Find out whether there is such a run."""
-        job = self._queues.start("runs", partial(find_interrupted_runs, self._workspace))
+        job = self._queues.start(
+            "runs", partial(find_interrupted_runs, self._workspace, cut_off=self.cut_off)
+        )
         job.ended.connect(self._offer)
         job.failed.connect(self._report)
 
@@ -47,24 +53,21 @@ class InterruptedController(QObject):
         if not runs or self._tab.busy:
             return
         self._runs = runs
-        others = (
-            f" So {'was' if len(runs) == 2 else 'were'} {counted(len(runs) - 1, 'other run')}."
-            if runs[1:]
-            else ""
-        )
+        others = f" {counted(len(runs) - 1, 'other run')} stopped, too." if runs[1:] else ""
         self._tab.unfinished_offer.show_offer(
-            f"The run {runs[0].name!r} was interrupted. Its last checkpoint is of step {runs[0].step:,}; "
-            f"it goes on from there with the very steps it would have taken.{others}",
+            f"Go on with {runs[0].name!r}, stopped at step {runs[0].step:,} of {runs[0].max_steps:,}?{others}",
             [self._resume, self._leave],
         )
         self.found.emit()
 
     @Slot()
     def _ask_to_resume(self) -> None:
+        self.cut_off = ""
         self.resume_requested.emit(self._runs[0].name)
 
     @Slot()
     def _leave_stopped(self) -> None:
+        self.cut_off = ""
         names = tuple(run.name for run in self._runs)
         job = self._queues.start("runs", partial(leave_interrupted, self._workspace, names))
         job.failed.connect(self._report)

@@ -11,13 +11,15 @@ from app.tabs.train.form.setting_group import SettingGroup
 from app.tabs.train.form.start_from import Origin
 from app.tabs.train.tab import TrainTab
 from app.widgets.controls.splitter import Splitter
+from core.config.corpus import CorpusConfig
 from core.config.presets import preset_run
 from core.config.remark_actions import BACK_TO_BEST, HALVE_LEARNING_RATE, STOP
 from core.config.run import RunConfig
-from core.config.toml import run_to_toml
+from core.config.toml import parse_run, run_to_toml
 from core.errors.base import UserFacingError
 from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
+from core.runs.interrupted import is_interrupted, leave_stopped
 from core.runs.state import CheckpointState
 from core.tasks.models import look_at_runs
 from tests.app.showing import context_of
@@ -462,3 +464,56 @@ def test_the_advanced_settings_stay_open_and_borders_where_they_are(tab, control
     assert tab.form.details.is_open
     assert model.is_open
     assert tab.findChild(Splitter, "trainSplitter").state() == "500,700"
+
+
+# What the next start brings back
+
+
+def test_the_form_is_as_it_was_left(tab, controller, training, qtbot):
+    tab.form.findChild(QWidget, "model.n_layers").show_value(7)
+    tab.form.documents.take(CorpusConfig(tags=("novel",)))
+    mine = tab.form.value()
+    kept = controller.remember()
+    tab.form.show_run(preset_run("tiny"))
+    controller.restore(kept)
+    assert tab.form.value() == mine
+
+
+def test_another_runs_settings_are_not_taken_for_the_form(tab, earlier_run, controller, training, qtbot):
+    mine = tab.form.value()
+    controller.resume("first")
+    qtbot.waitUntil(lambda: tab.form.value() != mine or training.taken > 0)
+    kept = controller.remember()
+    assert parse_run(kept["form"]) == mine
+    stop(tab, qtbot, controller)
+
+
+@pytest.mark.parametrize("form", ["[", 'preset = "no such"', "[model]\nn_layers = -1", "x" * 200_000])
+def test_a_form_that_nobody_could_have_left_is_passed_over(tab, controller, form):
+    mine = tab.form.value()
+    controller.restore({"form": form})
+    assert tab.form.value() == mine
+
+
+@pytest.mark.parametrize("by_user", [False, True])
+def test_a_run_that_the_closing_window_stopped_is_offered_at_the_next_start(
+    tab, earlier_run, controller, training, queues, qtbot, by_user
+):
+    write_state(earlier_run.checkpoint(2))
+    leave_stopped(earlier_run)
+    controller.resume("first")
+    qtbot.waitUntil(lambda: training.taken > 0)
+    if by_user:
+        qtbot.mouseClick(tab.buttons.stop_button, LEFT)
+    controller.stop()  # as the window does
+    qtbot.waitUntil(lambda: not controller.active)
+    kept = controller.remember()
+    if is_interrupted(earlier_run):  # the fake run writes no journal
+        leave_stopped(earlier_run)
+    tab.unfinished_offer.hide()
+    controller.restore(kept)
+    controller.begin()
+    qtbot.waitUntil(queues.at_rest)
+    assert tab.unfinished_offer.isVisible() == (not by_user)
+    if not by_user:
+        assert tab.unfinished_offer.text() == "Go on with 'first', stopped at step 2 of 1,000?"

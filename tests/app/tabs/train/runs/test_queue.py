@@ -239,8 +239,8 @@ def test_a_name_that_is_queued_already_is_refused_with_a_sentence(
 def test_an_interrupted_run_is_offered_once_and_goes_on(tab, earlier_run, controller, training, qtbot):
     earlier_run.checkpoint(2).joinpath("x").touch()
     assert tab.unfinished_offer.isVisible()
-    assert "'first' was interrupted" in tab.unfinished_offer.text()
-    qtbot.mouseClick(offered(tab.unfinished_offer, "Resume it"), LEFT)
+    assert "Go on with 'first', stopped at step" in tab.unfinished_offer.text()
+    qtbot.mouseClick(offered(tab.unfinished_offer, "Go on"), LEFT)
     qtbot.waitUntil(lambda: training.asked == [("first", {})])
     assert not tab.unfinished_offer.isVisible()
     stop(tab, qtbot, controller)
